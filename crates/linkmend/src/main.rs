@@ -1,0 +1,2 @@
+//! The linkmend binary.
+fn main() {}
