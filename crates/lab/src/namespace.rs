@@ -1,0 +1,125 @@
+//! Network namespaces by name: run a closure or a program inside one.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use nix::sched::{CloneFlags, setns};
+
+use crate::sys;
+
+/// Where `ip netns` keeps the names of network namespaces.
+pub(crate) const NAMESPACE_FOLDER: &str = "/run/netns";
+
+/// Why a namespace could not be opened or entered.
+#[derive(Debug, thiserror::Error)]
+pub enum NamespaceError {
+    /// There is no namespace of this name, or it may not be opened.
+    #[error("cannot open network namespace `{name}`: {source} (hint: `linkmend lab up` creates the lab's)")]
+    Open {
+        /// Name of the namespace.
+        name: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The kernel refused to move the thread into the namespace.
+    #[error(
+        "cannot enter network namespace `{name}`: {source} (hint: this needs CAP_SYS_ADMIN; run as root)"
+    )]
+    Enter {
+        /// Name of the namespace.
+        name: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No thread could be started, or the closure in it panicked.
+    #[error("a thread for network namespace `{name}` did not finish: {reason}")]
+    Thread {
+        /// Name of the namespace.
+        name: String,
+        /// What happened to the thread.
+        reason: String,
+    },
+}
+
+/// An open network namespace. It lives on, nameless, for as long as this handle does.
+#[derive(Clone, Debug)]
+pub struct Namespace {
+    name: String,
+    file: Arc<File>,
+}
+
+impl Namespace {
+    /// Opens the namespace that `ip netns` knows as `name`.
+    ///
+    /// # Errors
+    /// [`NamespaceError::Open`] when there is none.
+    pub fn open(name: &str) -> Result<Self, NamespaceError> {
+        let path = PathBuf::from(NAMESPACE_FOLDER).join(name);
+        let failed = |source| NamespaceError::Open { name: name.to_owned(), source };
+        Ok(Self { name: name.to_owned(), file: Arc::new(File::open(path).map_err(failed)?) })
+    }
+
+    /// The name it was opened by.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The namespace's inode number, which tells it from any other that exists at the same time.
+    ///
+    /// # Errors
+    /// [`NamespaceError::Open`] when the kernel does not say.
+    pub fn inode(&self) -> Result<u64, NamespaceError> {
+        let failed = |source| NamespaceError::Open { name: self.name.clone(), source };
+        self.file.metadata().map(|metadata| metadata.ino()).map_err(failed)
+    }
+
+    /// Runs `work` on a thread of its own inside the namespace and returns what it returns. Sockets that `work` makes
+    /// stay in the namespace wherever they are used later; so does the view of `/proc/sys/net` while `work` runs.
+    ///
+    /// # Errors
+    /// [`NamespaceError::Enter`] without `CAP_SYS_ADMIN`, [`NamespaceError::Thread`] when `work` panics.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
+        let failed = |reason| NamespaceError::Thread { name: self.name.clone(), reason };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new()
+                .name(format!("in {}", self.name))
+                .spawn_scoped(scope, || self.enter().map(|()| work()))
+                .map_err(|error| failed(error.to_string()))?;
+            thread.join().map_err(|_| failed("it panicked".to_owned()))?
+        })
+    }
+
+    /// A command that enters the namespace before it becomes `program`. Unlike `ip netns exec` it leaves the mounts
+    /// alone: `/sys/class/net` still shows the devices of the namespace that `/sys` was mounted in.
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        sys::enter_before_exec(&mut command, Arc::clone(&self.file));
+        command
+    }
+
+    /// Makes any command enter the namespace before it is executed.
+    pub(crate) fn enter_with(&self, command: &mut Command) {
+        sys::enter_before_exec(command, Arc::clone(&self.file));
+    }
+
+    fn enter(&self) -> Result<(), NamespaceError> {
+        let failed =
+            |error| NamespaceError::Enter { name: self.name.clone(), source: io::Error::from(error) };
+        setns(&*self.file, CloneFlags::CLONE_NEWNET).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_namespace_is_named() {
+        let error = Namespace::open("no-such-namespace-here").expect_err("it does not exist");
+        assert!(error.to_string().contains("no-such-namespace-here"), "{error}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Device features (what `ethtool -K` sets), without needing ethtool.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+
+use socket2::{Domain, Socket, Type};
+
+use crate::namespace::{Namespace, NamespaceError};
+use crate::sys;
+
+/// Features that must be off on every port of the lab: a frame has to exist, as it would on a wire, at the latest when
+/// it leaves the host. That means no segmentation, no checksum left for a device that is not there, no VLAN tag kept
+/// beside the frame. Prefixes, by the kernel's names.
+const OFF: [&str; 7] = [
+    "tx-checksum-",
+    "rx-checksum",
+    "tx-scatter-gather",
+    "tx-vlan-",
+    "rx-vlan-hw-parse",
+    "rx-vlan-stag-hw-parse",
+    "rx-udp-gro-forwarding",
+];
+/// Every segmentation offload ends so, TCP's, UDP's and tunnels'.
+const OFF_SUFFIX: &str = "-segmentation";
+/// Generic receive offload. On veth it also switches on NAPI, without which XDP redirects into the device are dropped.
+const GRO: &str = "rx-gro";
+
+/// Why features could not be set or read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} the features of `{interface}` in `{namespace}`: {source}")]
+pub struct OffloadError {
+    action: &'static str,
+    interface: String,
+    namespace: String,
+    source: io::Error,
+}
+
+/// Switches off what a wire does not have on `interface`, and generic receive offload to `gro`.
+///
+/// # Errors
+/// The outer one when the namespace cannot be entered, the inner one when the device refuses.
+pub fn make_wire_like(
+    namespace: &Namespace,
+    interface: &str,
+    gro: bool,
+) -> Result<Result<(), OffloadError>, NamespaceError> {
+    namespace.run(|| {
+        set(interface, gro).map_err(|source| OffloadError {
+            action: "set",
+            interface: interface.to_owned(),
+            namespace: namespace.name().to_owned(),
+            source,
+        })
+    })
+}
+
+/// Every feature the kernel knows and whether it is active on `interface`.
+///
+/// # Errors
+/// The outer one when the namespace cannot be entered, the inner one when the device does not exist.
+pub fn active(
+    namespace: &Namespace,
+    interface: &str,
+) -> Result<Result<BTreeMap<String, bool>, OffloadError>, NamespaceError> {
+    namespace.run(|| {
+        read(interface).map_err(|source| OffloadError {
+            action: "read",
+            interface: interface.to_owned(),
+            namespace: namespace.name().to_owned(),
+            source,
+        })
+    })
+}
+
+fn set(interface: &str, gro: bool) -> io::Result<()> {
+    let socket = Socket::new(Domain::UNIX, Type::DGRAM, None)?;
+    let names = sys::feature_names(socket.as_fd(), interface)?;
+    let mut words = vec![(0u32, 0u32); names.len().div_ceil(32)];
+    for (index, name) in names.iter().enumerate() {
+        let off = OFF.iter().any(|prefix| name.starts_with(prefix)) || name.ends_with(OFF_SUFFIX);
+        let bit = 1 << (index % 32);
+        if off || name == GRO {
+            words[index / 32].0 |= bit;
+        }
+        if name == GRO && gro {
+            words[index / 32].1 |= bit;
+        }
+    }
+    sys::set_features(socket.as_fd(), interface, &words)
+}
+
+fn read(interface: &str) -> io::Result<BTreeMap<String, bool>> {
+    let socket = Socket::new(Domain::UNIX, Type::DGRAM, None)?;
+    let names = sys::feature_names(socket.as_fd(), interface)?;
+    let active = sys::active_features(socket.as_fd(), interface, names.len().div_ceil(32))?;
+    let on = |index: usize| active.get(index / 32).is_some_and(|word| word & (1 << (index % 32)) != 0);
+    let named = names.into_iter().enumerate().filter(|(_, name)| !name.is_empty());
+    Ok(named.map(|(index, name)| (name, on(index))).collect())
+}

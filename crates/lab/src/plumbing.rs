@@ -1,0 +1,168 @@
+//! The parts of a laboratory: namespaces, veth pairs, addresses, settings, bridges.
+
+use std::fs;
+use std::path::Path;
+
+use crate::ip::{ip, ip_in, tc_in};
+use crate::marker::{MarkedNamespace, Marker, Stage};
+use crate::namespace::Namespace;
+use crate::offload::make_wire_like;
+use crate::topology::{
+    HOST_INTERFACE, INNER_INTERFACE, LINK_END_HEADROOM_BYTES, LINK_INTERFACE, LabError, LabOptions, Role,
+};
+
+/// Name of the bridge in a link end.
+const BRIDGE: &str = "bypass";
+const MAX_BUFFER_FLOOR_BYTES: u32 = 4096;
+
+/// Builds everything, noting each namespace in `marker` before it is made.
+pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), LabError> {
+    for role in Role::ALL {
+        let name = options.namespace_name(role);
+        marker.namespaces.push(MarkedNamespace { name: name.clone(), inode: None });
+        marker.save()?;
+        ip(&format!("netns add {name}"))?;
+        let namespace = Namespace::open(&name)?;
+        if let Some(marked) = marker.namespaces.last_mut() {
+            marked.inode = Some(namespace.inode()?);
+        }
+        marker.save()?;
+        ip_in(&namespace, "link set dev lo up")?;
+        prepare_settings(&namespace, role, options)?;
+    }
+    connect(options, (Role::Host1, HOST_INTERFACE), (Role::End1, INNER_INTERFACE))?;
+    connect(options, (Role::End1, LINK_INTERFACE), (Role::End2, LINK_INTERFACE))?;
+    connect(options, (Role::End2, INNER_INTERFACE), (Role::Host2, HOST_INTERFACE))?;
+    for role in Role::ALL {
+        configure(options, role)?;
+    }
+    marker.stage = Stage::Up;
+    marker.save()?;
+    Ok(())
+}
+
+/// Joins the ports of a link end by a bridge that forwards whatever a bridge can.
+pub(crate) fn bridge(namespace: &Namespace) -> Result<(), LabError> {
+    // 65528 lets all link-local groups pass except the three (STP, MAC control, LACP) that the kernel never forwards.
+    ip_in(
+        namespace,
+        &format!(
+            "link add name {BRIDGE} type bridge stp_state 0 forward_delay 0 mcast_snooping 0 group_fwd_mask 65528"
+        ),
+    )?;
+    for hook in ["iptables", "ip6tables", "arptables"] {
+        set_if_there(namespace, &format!("net/bridge/bridge-nf-call-{hook}"), "0")?;
+    }
+    for interface in [INNER_INTERFACE, LINK_INTERFACE] {
+        ip_in(namespace, &format!("link set dev {interface} master {BRIDGE}"))?;
+    }
+    ip_in(namespace, &format!("link set dev {BRIDGE} addrgenmode none up"))?;
+    Ok(())
+}
+
+/// Removes the bridge.
+pub(crate) fn unbridge(namespace: &Namespace) -> Result<(), LabError> {
+    ip_in(namespace, &format!("link del dev {BRIDGE}"))?;
+    Ok(())
+}
+
+/// Removes the veth pairs at once. A namespace that a stranger's process still sits in would otherwise keep them.
+pub(crate) fn remove_links(namespace: &Namespace) {
+    for interface in [HOST_INTERFACE, INNER_INTERFACE, LINK_INTERFACE] {
+        // Most are not there: each namespace has one or two, and a pair goes when either end does.
+        let _ = ip_in(namespace, &format!("link del dev {interface}"));
+    }
+}
+
+fn prepare_settings(namespace: &Namespace, role: Role, options: &LabOptions) -> Result<(), LabError> {
+    if matches!(role, Role::End1 | Role::End2) {
+        for place in ["all", "default"] {
+            set_if_there(namespace, &format!("net/ipv6/conf/{place}/disable_ipv6"), "1")?;
+        }
+        return Ok(());
+    }
+    let limit = options.tcp_buffer_max_bytes.max(MAX_BUFFER_FLOOR_BYTES);
+    let settings = [
+        ("net/ipv4/tcp_rmem", format!("4096 {} {limit}", limit.min(131_072))),
+        ("net/ipv4/tcp_wmem", format!("4096 {} {limit}", limit.min(65_536))),
+        ("net/ipv4/tcp_no_metrics_save", u8::from(options.tcp_no_metrics_save).to_string()),
+        ("net/ipv4/tcp_slow_start_after_idle", u8::from(options.tcp_slow_start_after_idle).to_string()),
+        // No router is there to be solicited, and no one else to have our addresses: less noise on the link.
+        ("net/ipv6/conf/default/accept_ra", "0".to_owned()),
+        ("net/ipv6/conf/default/router_solicitations", "0".to_owned()),
+        ("net/ipv6/conf/default/accept_dad", "0".to_owned()),
+    ];
+    settings.iter().try_for_each(|(key, value)| set_if_there(namespace, key, value))
+}
+
+/// Writes a kernel setting inside the namespace, unless this kernel does not have it.
+fn set_if_there(namespace: &Namespace, key: &str, value: &str) -> Result<(), LabError> {
+    let path = Path::new("/proc/sys").join(key);
+    let written = namespace.run(|| if path.exists() { fs::write(&path, value) } else { Ok(()) })?;
+    written.map_err(|source| LabError::Setting {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        namespace: namespace.name().to_owned(),
+        source,
+    })
+}
+
+fn connect(options: &LabOptions, left: (Role, &str), right: (Role, &str)) -> Result<(), LabError> {
+    // One queue in each direction: with more, frames of one host would arrive on several queues of the link end, out
+    // of order and past an AF_XDP socket that listens on one of them.
+    let end = |(role, interface): (Role, &str)| {
+        let [a, b, c, d, e, f] = role.mac(interface);
+        let mtu = mtu(options, role);
+        let name = options.namespace_name(role);
+        format!(
+            "name {interface} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} numtxqueues 1 \
+             numrxqueues 1 netns {name}"
+        )
+    };
+    ip(&format!("link add {} type veth peer {}", end(left), end(right)))?;
+    Ok(())
+}
+
+fn mtu(options: &LabOptions, role: Role) -> u32 {
+    match role {
+        Role::Host1 | Role::Host2 => options.host_mtu,
+        Role::End1 | Role::End2 => options.host_mtu + LINK_END_HEADROOM_BYTES,
+    }
+}
+
+fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {
+    let namespace = Namespace::open(&options.namespace_name(role))?;
+    let is_host = role.ipv4().is_some();
+    for interface in role.interfaces() {
+        make_wire_like(&namespace, interface, is_host && options.host_gro)??;
+        if let Some(frames) = options.queue_frames {
+            tc_in(&namespace, &format!("qdisc replace dev {interface} root pfifo limit {frames}"))?;
+        }
+        ip_in(&namespace, &format!("link set dev {interface} addrgenmode none up"))?;
+    }
+    if !is_host {
+        return Ok(());
+    }
+    let dev = HOST_INTERFACE;
+    if let Some(address) = role.ipv4() {
+        ip_in(&namespace, &format!("address add {address}/24 dev {dev}"))?;
+    }
+    let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
+    if let Some(address) = role.ipv6().filter(|_| has_ipv6) {
+        ip_in(&namespace, &format!("-6 address add {address}/64 dev {dev} nodad"))?;
+    }
+    if let Some(milliseconds) = options.rto_min_ms {
+        let rto = format!("rto_min {milliseconds}ms");
+        if let Some(address) = role.ipv4() {
+            let route = "route replace 10.77.0.0/24 proto kernel scope link";
+            ip_in(&namespace, &format!("{route} src {address} dev {dev} {rto}"))?;
+        }
+        if has_ipv6 {
+            ip_in(
+                &namespace,
+                &format!("-6 route replace fd77::/64 proto kernel metric 256 dev {dev} {rto}"),
+            )?;
+        }
+    }
+    Ok(())
+}

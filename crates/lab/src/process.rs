@@ -1,0 +1,120 @@
+//! Processes the lab started: told apart from others by pid and start time, and ended in bounded time.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::sys;
+
+/// How long a process may take to end after SIGTERM before it gets SIGKILL.
+pub const TERMINATION_GRACE: Duration = Duration::from_secs(3);
+/// How long the kernel may take to end a process after SIGKILL.
+const KILL_GRACE: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(10);
+
+/// A process the lab started inside one of its namespaces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrackedProcess {
+    /// Process id.
+    pub pid: u32,
+    /// Start time in clock ticks since boot (field 22 of `/proc/PID/stat`); a reused pid has another one.
+    pub start_ticks: u64,
+    /// Program name, for messages.
+    pub program: String,
+}
+
+impl TrackedProcess {
+    /// Describes the running process `pid`, or `None` when there is none.
+    pub fn of(pid: u32, program: &str) -> Option<Self> {
+        let stat = Stat::read(pid)?;
+        Some(Self { pid, start_ticks: stat.start_ticks, program: program.to_owned() })
+    }
+
+    /// Whether this very process still runs. A zombie does not.
+    pub fn is_running(&self) -> bool {
+        Stat::read(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.ended)
+    }
+
+    /// Ends the process: SIGTERM, then SIGKILL after [`TERMINATION_GRACE`]. Returns whether it is gone.
+    ///
+    /// # Errors
+    /// What the kernel says when the process may not be signalled.
+    pub fn end(&self) -> io::Result<bool> {
+        // The handle is opened before the start time is compared, so whatever passes the comparison is what is hit.
+        let handle = match sys::pidfd_open(self.pid) {
+            Ok(handle) => handle,
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        for (signal, grace) in [(libc::SIGTERM, TERMINATION_GRACE), (libc::SIGKILL, KILL_GRACE)] {
+            if !self.is_running() {
+                return Ok(true);
+            }
+            match sys::pidfd_signal(handle.as_fd(), signal) {
+                Err(error) if error.raw_os_error() != Some(libc::ESRCH) => return Err(error),
+                _ => {}
+            }
+            let end = Instant::now() + grace;
+            while self.is_running() && Instant::now() < end {
+                std::thread::sleep(POLL);
+            }
+        }
+        Ok(!self.is_running())
+    }
+}
+
+struct Stat {
+    start_ticks: u64,
+    ended: bool,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The program name is in parentheses and may hold anything, parentheses too; the fields follow the last one.
+    fn parse(text: &str) -> Option<Self> {
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let start_ticks = fields.get(19)?.parse().ok()?;
+        Some(Self { start_ticks, ended: matches!(*fields.first()?, "Z" | "X") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_hostile_program_name_does_not_confuse_the_fields() {
+        let rest: Vec<String> = (4..30).map(|field| field.to_string()).collect();
+        let stat = Stat::parse(&format!("7 (a) Z 1 (b)) S {}", rest.join(" "))).expect("it parses");
+        assert_eq!((stat.start_ticks, stat.ended), (22, false));
+    }
+
+    #[test]
+    fn a_process_is_ended_and_one_with_another_start_time_is_not() {
+        let mut child = Command::new("sleep").arg("600").spawn().expect("sleep starts");
+        let process = TrackedProcess::of(child.id(), "sleep").expect("it runs");
+        let other = TrackedProcess { start_ticks: process.start_ticks + 1, ..process.clone() };
+        assert!(!other.is_running());
+        assert!(other.end().expect("nothing to signal"));
+        assert!(process.is_running(), "a process with another start time was hit");
+        assert!(process.end().expect("it may be signalled"));
+        assert!(!process.is_running());
+        child.wait().expect("it is ours to wait for");
+    }
+
+    #[test]
+    fn a_deaf_process_is_killed() {
+        let deaf = "trap '' TERM; while :; do sleep 0.05; done";
+        let mut child = Command::new("sh").args(["-c", deaf]).spawn().expect("sh starts");
+        std::thread::sleep(Duration::from_millis(200));
+        let process = TrackedProcess::of(child.id(), "sh").expect("it runs");
+        assert!(process.end().expect("it may be signalled"));
+        child.wait().expect("it is ours to wait for");
+    }
+}

@@ -1,0 +1,290 @@
+//! The few system calls that the safe crates do not cover. The only module of this crate with unsafe code.
+//!
+//! Every function here is safe to call: buffers are slices, and what the kernel may write is bounded by their length.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::mem::{size_of, size_of_val, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::Arc;
+
+use libc::{c_int, c_void, socklen_t};
+
+/// Frames handed to the kernel, or taken from it, in one system call.
+pub(crate) const BATCH_FRAMES: usize = 64;
+/// Length of one name in an ethtool string set (`ETH_GSTRING_LEN`).
+const FEATURE_NAME_BYTES: usize = 32;
+/// More features than any kernel has; bounds what we allocate on the kernel's word.
+const FEATURES_MAX: usize = 1024;
+const ETH_SS_FEATURES: u32 = 4;
+const ETHTOOL_GSTRINGS: u32 = 0x1b;
+const ETHTOOL_GSSET_INFO: u32 = 0x37;
+const ETHTOOL_GFEATURES: u32 = 0x3a;
+const ETHTOOL_SFEATURES: u32 = 0x3b;
+
+fn check(result: c_int) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// Makes the child of `command` enter the network namespace `namespace` between fork and exec.
+pub(crate) fn enter_before_exec(command: &mut Command, namespace: Arc<File>) {
+    // SAFETY: between fork and exec the closure makes one system call and neither allocates nor locks.
+    unsafe {
+        command.pre_exec(move || match libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        });
+    }
+}
+
+/// Reads a socket option into `buffer`; returns how many bytes the kernel has of it, at most the buffer's length.
+pub(crate) fn socket_option(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
+    let mut length = socklen_t::try_from(buffer.len()).unwrap_or(socklen_t::MAX);
+    // SAFETY: the kernel writes at most `length` bytes, which is no more than the buffer has.
+    let result = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), level, name, buffer.as_mut_ptr().cast::<c_void>(), &mut length)
+    };
+    check(result)?;
+    Ok((length as usize).min(buffer.len()))
+}
+
+/// Sets a socket option that is a C `int`.
+pub(crate) fn set_socket_option(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    value: c_int,
+) -> io::Result<()> {
+    // SAFETY: the pointer is to an int that lives through the call, and the length is its size.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast::<c_void>(),
+            size_of::<c_int>() as socklen_t,
+        )
+    };
+    check(result).map(|_| ())
+}
+
+/// Binds a packet socket to one interface; protocol 0 receives nothing.
+pub(crate) fn bind_packet(socket: BorrowedFd<'_>, interface_index: u32, protocol: u16) -> io::Result<()> {
+    // SAFETY: all-zero is a valid sockaddr_ll.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = interface_index as c_int;
+    // SAFETY: the address is a sockaddr_ll and the length is its size.
+    let result = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast::<libc::sockaddr>(),
+            size_of_val(&address) as socklen_t,
+        )
+    };
+    check(result).map(|_| ())
+}
+
+/// A frame taken from a packet socket together with the VLAN tag the kernel stripped from it.
+pub(crate) struct Captured {
+    /// Bytes of the frame that were written to the buffer.
+    pub(crate) bytes: usize,
+    /// Whether the frame was longer than the buffer.
+    pub(crate) truncated: bool,
+    /// Tag protocol and tag control information of the stripped tag.
+    pub(crate) vlan: Option<(u16, u16)>,
+}
+
+/// Takes one frame from a packet socket that has `PACKET_AUXDATA` switched on.
+pub(crate) fn receive_with_vlan(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Captured> {
+    let mut control = [0u64; 16];
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast::<c_void>(), iov_len: buffer.len() };
+    // SAFETY: all-zero is a valid msghdr.
+    let mut header: libc::msghdr = unsafe { zeroed() };
+    header.msg_iov = &mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast::<c_void>();
+    header.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: the header describes one buffer and one control area, both alive and of the stated lengths.
+    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, 0) };
+    let bytes = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    let mut vlan = None;
+    // SAFETY: the kernel filled the control area; the CMSG functions stay within msg_controllen, and the data is
+    // read unaligned only where the message says that a whole tpacket_auxdata is there.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(&header);
+        while !message.is_null() {
+            let wanted =
+                (*message).cmsg_level == libc::SOL_PACKET && (*message).cmsg_type == libc::PACKET_AUXDATA;
+            let whole = libc::CMSG_LEN(size_of::<libc::tpacket_auxdata>() as u32) as usize;
+            if wanted && (*message).cmsg_len as usize >= whole {
+                let data = libc::CMSG_DATA(message).cast::<libc::tpacket_auxdata>().read_unaligned();
+                if data.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
+                    let known = data.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+                    vlan = Some((if known { data.tp_vlan_tpid } else { 0x8100 }, data.tp_vlan_tci));
+                }
+            }
+            message = libc::CMSG_NXTHDR(&header, message);
+        }
+    }
+    Ok(Captured { bytes, truncated: header.msg_flags & libc::MSG_TRUNC != 0, vlan })
+}
+
+/// Buffers for [`BATCH_FRAMES`] frames that go to the kernel, or come from it, in one call.
+pub(crate) struct FrameBatch {
+    bytes: Vec<u8>,
+    slot_bytes: usize,
+    lengths: [usize; BATCH_FRAMES],
+}
+
+impl FrameBatch {
+    /// A batch of zeroed slots of `slot_bytes` bytes each.
+    pub(crate) fn new(slot_bytes: usize) -> Self {
+        Self { bytes: vec![0; slot_bytes * BATCH_FRAMES], slot_bytes, lengths: [slot_bytes; BATCH_FRAMES] }
+    }
+
+    /// The whole slot `index` to write to.
+    pub(crate) fn slot(&mut self, index: usize) -> &mut [u8] {
+        &mut self.bytes[index * self.slot_bytes..][..self.slot_bytes]
+    }
+
+    /// The frame received into slot `index`.
+    pub(crate) fn frame(&self, index: usize) -> &[u8] {
+        &self.bytes[index * self.slot_bytes..][..self.lengths[index]]
+    }
+
+    /// Sends the slots `from..to` whole, without blocking; returns how many the kernel took.
+    pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, from: usize, to: usize) -> io::Result<usize> {
+        assert!(from <= to && to <= BATCH_FRAMES, "slots {from}..{to} of a batch of {BATCH_FRAMES}");
+        self.lengths = [self.slot_bytes; BATCH_FRAMES];
+        self.with_headers(|headers| {
+            // SAFETY: every header points to one slot of this batch; all live through the call.
+            check(unsafe {
+                libc::sendmmsg(
+                    socket.as_raw_fd(),
+                    headers[from..to].as_mut_ptr(),
+                    (to - from) as u32,
+                    libc::MSG_DONTWAIT,
+                )
+            })
+        })
+    }
+
+    /// Takes what is there, waiting for the first frame as long as the socket's receive timeout says.
+    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        let mut lengths = [0; BATCH_FRAMES];
+        let received = self.with_headers(|headers| {
+            // SAFETY: every header points to one slot of this batch; all live through the call.
+            let received = check(unsafe {
+                libc::recvmmsg(
+                    socket.as_raw_fd(),
+                    headers.as_mut_ptr(),
+                    BATCH_FRAMES as u32,
+                    libc::MSG_WAITFORONE,
+                    std::ptr::null_mut(),
+                )
+            })?;
+            for (length, header) in lengths.iter_mut().zip(headers.iter()).take(received) {
+                *length = header.msg_len as usize;
+            }
+            Ok::<usize, io::Error>(received)
+        })?;
+        self.lengths = lengths.map(|length| length.min(self.slot_bytes));
+        Ok(received)
+    }
+
+    fn with_headers<T>(&mut self, call: impl FnOnce(&mut [libc::mmsghdr; BATCH_FRAMES]) -> T) -> T {
+        // SAFETY: all-zero is valid for both C structs.
+        let (mut parts, mut headers): ([libc::iovec; BATCH_FRAMES], [libc::mmsghdr; BATCH_FRAMES]) =
+            unsafe { (zeroed(), zeroed()) };
+        for (index, slot) in self.bytes.chunks_exact_mut(self.slot_bytes).enumerate() {
+            parts[index].iov_base = slot.as_mut_ptr().cast::<c_void>();
+            parts[index].iov_len = slot.len();
+            headers[index].msg_hdr.msg_iov = &raw mut parts[index];
+            headers[index].msg_hdr.msg_iovlen = 1;
+        }
+        call(&mut headers)
+    }
+}
+
+/// Opens a handle of a process that cannot come to mean another one.
+pub(crate) fn pidfd_open(pid: u32) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes two integers.
+    let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
+    let raw = c_int::try_from(result).ok().filter(|raw| *raw >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Sends a signal to the process behind `process`.
+pub(crate) fn pidfd_signal(process: BorrowedFd<'_>, signal: c_int) -> io::Result<()> {
+    // SAFETY: a null siginfo means the default one.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            process.as_raw_fd(),
+            signal,
+            std::ptr::null::<libc::siginfo_t>(),
+            0,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The names of all device features this kernel knows, in bit order.
+pub(crate) fn feature_names(socket: BorrowedFd<'_>, interface: &str) -> io::Result<Vec<String>> {
+    // struct ethtool_sset_info: cmd, reserved, 64-bit mask, then one count per set bit.
+    let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0, 0];
+    ethtool(socket, interface, &mut info)?;
+    let count = (info[4] as usize).min(FEATURES_MAX);
+    // struct ethtool_gstrings: cmd, string set, length, then the names. The kernel writes as many names as it has,
+    // whatever the length says, so the buffer always has room for the most we believe in.
+    let mut strings = vec![0u32; 3 + FEATURES_MAX * FEATURE_NAME_BYTES / 4];
+    strings[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
+    ethtool(socket, interface, &mut strings)?;
+    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = |raw: &[u8]| raw.iter().take_while(|b| **b != 0).map(|b| char::from(*b)).collect();
+    Ok(bytes.chunks_exact(FEATURE_NAME_BYTES).take(count).map(name).collect())
+}
+
+/// Asks the driver for features: per word of 32, which bits are meant and what they should be.
+pub(crate) fn set_features(socket: BorrowedFd<'_>, interface: &str, words: &[(u32, u32)]) -> io::Result<()> {
+    let mut request = vec![ETHTOOL_SFEATURES, words.len() as u32];
+    request.extend(words.iter().flat_map(|(valid, wanted)| [*valid, *wanted]));
+    ethtool(socket, interface, &mut request)
+}
+
+/// The features that are active now, in words of 32.
+pub(crate) fn active_features(socket: BorrowedFd<'_>, interface: &str, words: usize) -> io::Result<Vec<u32>> {
+    // struct ethtool_gfeatures: cmd, size, then blocks of available, requested, active, never changed.
+    let mut reply = vec![0; 2 + 4 * words];
+    reply[..2].copy_from_slice(&[ETHTOOL_GFEATURES, words as u32]);
+    ethtool(socket, interface, &mut reply)?;
+    Ok(reply[2..].chunks_exact(4).map(|block| block[2]).collect())
+}
+
+/// One `SIOCETHTOOL` call. Private, because the kernel trusts the lengths that the request itself states: each caller
+/// above makes its buffer at least as long as what the kernel may write.
+fn ethtool(socket: BorrowedFd<'_>, interface: &str, request: &mut [u32]) -> io::Result<()> {
+    // SAFETY: all-zero is a valid ifreq.
+    let mut parameters: libc::ifreq = unsafe { zeroed() };
+    if interface.len() >= libc::IFNAMSIZ {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (to, from) in parameters.ifr_name.iter_mut().zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    parameters.ifr_ifru.ifru_data = request.as_mut_ptr().cast::<libc::c_char>();
+    // SAFETY: the ifreq and the request it points to live through the call and are long enough (see above).
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &mut parameters) }).map(|_| ())
+}

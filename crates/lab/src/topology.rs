@@ -1,0 +1,489 @@
+//! The laboratory: four network namespaces in a row, and its going up and down.
+//!
+//! ```text
+//!   h1 eth0 <--> inner g1 link <==> link g2 inner <--> eth0 h2
+//! ```
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::process::{Child, Command};
+
+use serde::{Deserialize, Serialize};
+
+use crate::marker::{FolderLock, Marker, MarkerError, PROCESSES_MAX, Stage};
+use crate::namespace::{NAMESPACE_FOLDER, Namespace, NamespaceError};
+use crate::offload::OffloadError;
+use crate::plumbing;
+use crate::process::TrackedProcess;
+use crate::{ip::IpError, ip::ip};
+
+/// Name of a host's only interface.
+pub const HOST_INTERFACE: &str = "eth0";
+/// Name of a link end's interface that faces its host.
+pub const INNER_INTERFACE: &str = "inner";
+/// Name of a link end's interface that faces the corrupting link.
+pub const LINK_INTERFACE: &str = "link";
+/// What a link end may add to a frame, on top of the hosts' MTU: 8 bytes of header and two VLAN tags.
+pub const LINK_END_HEADROOM_BYTES: u32 = 16;
+/// Smallest MTU a host can have: IPv6 wants it (RFC 8200, section 5).
+pub const HOST_MTU_MIN: u32 = 1280;
+/// Largest MTU a host can have.
+pub const HOST_MTU_MAX: u32 = 9000;
+/// Longest prefix, so that the names stay readable.
+pub const PREFIX_MAX: usize = 24;
+
+/// The four places of the laboratory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// The left host, `h1`.
+    Host1,
+    /// The left link end, `g1`.
+    End1,
+    /// The right link end, `g2`.
+    End2,
+    /// The right host, `h2`.
+    Host2,
+}
+
+impl Role {
+    /// All places, left to right.
+    pub const ALL: [Self; 4] = [Self::Host1, Self::End1, Self::End2, Self::Host2];
+
+    /// The end of the namespace's name: `h1`, `g1`, `g2` or `h2`.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Host1 => "h1",
+            Self::End1 => "g1",
+            Self::End2 => "g2",
+            Self::Host2 => "h2",
+        }
+    }
+
+    /// The interfaces of the place.
+    pub fn interfaces(self) -> &'static [&'static str] {
+        match self {
+            Self::Host1 | Self::Host2 => &[HOST_INTERFACE],
+            Self::End1 | Self::End2 => &[INNER_INTERFACE, LINK_INTERFACE],
+        }
+    }
+
+    /// The MAC address of `interface`; the same in every lab, so that traces can be compared.
+    pub fn mac(self, interface: &str) -> [u8; 6] {
+        let port = match interface {
+            INNER_INTERFACE => 1,
+            LINK_INTERFACE => 2,
+            _ => 0,
+        };
+        [0x02, b'L', b'M', 0, self as u8 + 1, port]
+    }
+
+    /// The host's IPv4 address; link ends have none.
+    pub fn ipv4(self) -> Option<IpAddr> {
+        match self {
+            Self::Host1 => Some(Ipv4Addr::new(10, 77, 0, 1).into()),
+            Self::Host2 => Some(Ipv4Addr::new(10, 77, 0, 2).into()),
+            _ => None,
+        }
+    }
+
+    /// The host's IPv6 address; link ends have none.
+    pub fn ipv6(self) -> Option<IpAddr> {
+        match self {
+            Self::Host1 => Some(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1).into()),
+            Self::Host2 => Some(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 2).into()),
+            _ => None,
+        }
+    }
+}
+
+/// How a laboratory is built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LabOptions {
+    /// First part of the namespaces' names: lower-case letters, digits and dashes. Default `lm`.
+    pub prefix: String,
+    /// MTU of the hosts in bytes, [`HOST_MTU_MIN`] to [`HOST_MTU_MAX`]. Default 1500. Above about 3,500 the link
+    /// ends' ports no longer take an XDP program without multi-buffer support.
+    pub host_mtu: u32,
+    /// Generic receive offload at the hosts' ends. Default on: on veth it is what switches NAPI on, and without NAPI
+    /// at the far end the kernel drops what an XDP program redirects into a veth.
+    pub host_gro: bool,
+    /// `rto_min` of the hosts' routes in milliseconds, `None` for the kernel's 200. Default 1, as in the paper (section
+    /// 4.1). It bounds the retransmission timeout of data from below; the timer itself still ticks with the kernel's
+    /// HZ, and the first SYN's timeout stays 1 s.
+    pub rto_min_ms: Option<u32>,
+    /// Keep no metrics of finished connections, so that one flow does not prime the next. Default on.
+    pub tcp_no_metrics_save: bool,
+    /// Shrink the window of a connection that was idle for one retransmission timeout. Default off (the kernel's
+    /// default is on): with a timeout of milliseconds every pause between flows would count as idle.
+    pub tcp_slow_start_after_idle: bool,
+    /// Upper limit of the TCP send and receive buffers in bytes. Default 16 MiB.
+    pub tcp_buffer_max_bytes: u32,
+    /// Length of the queue in front of every port, in frames; `None` leaves veth's own, which is none at all. Default
+    /// 1000. With a queue, a full veth holds its sender back (kernel 6.16 and later); without one it drops silently.
+    pub queue_frames: Option<u32>,
+    /// Take the laboratory down when the [`Lab`] is dropped. Default off.
+    pub remove_on_drop: bool,
+}
+
+impl Default for LabOptions {
+    fn default() -> Self {
+        Self {
+            prefix: "lm".to_owned(),
+            host_mtu: 1500,
+            host_gro: true,
+            rto_min_ms: Some(1),
+            tcp_no_metrics_save: true,
+            tcp_slow_start_after_idle: false,
+            tcp_buffer_max_bytes: 16 << 20,
+            queue_frames: Some(1000),
+            remove_on_drop: false,
+        }
+    }
+}
+
+impl LabOptions {
+    /// The name of the namespace for `role`.
+    pub fn namespace_name(&self, role: Role) -> String {
+        format!("{}-{}", self.prefix, role.suffix())
+    }
+
+    fn validate(&self) -> Result<(), LabError> {
+        let ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let prefix = &self.prefix;
+        let bad = prefix.is_empty() || prefix.len() > PREFIX_MAX || prefix.starts_with('-');
+        if bad || !prefix.chars().all(ok) {
+            return Err(LabError::BadPrefix { prefix: prefix.clone() });
+        }
+        if !(HOST_MTU_MIN..=HOST_MTU_MAX).contains(&self.host_mtu) {
+            return Err(LabError::BadMtu { host_mtu: self.host_mtu });
+        }
+        Ok(())
+    }
+}
+
+/// Why a laboratory could not be put up, used or taken down.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The prefix is not usable in names.
+    #[error(
+        "lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-` (hint: try `lm`)"
+    )]
+    BadPrefix {
+        /// The value.
+        prefix: String,
+    },
+    /// The MTU is out of range.
+    #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes (hint: 1500 is usual)")]
+    BadMtu {
+        /// The value.
+        host_mtu: u32,
+    },
+    /// A namespace of the wanted name exists and this program did not create it.
+    #[error(
+        "network namespace `{name}` exists and is not ours, so it is left alone (hint: choose another prefix, or \
+         remove it with `ip netns del {name}` if you know it is unused)"
+    )]
+    Foreign {
+        /// Name of the namespace.
+        name: String,
+    },
+    /// The laboratory exists, differs from what is wanted, and programs run in it.
+    #[error(
+        "lab `{prefix}` is in use: {program} (pid {pid}) runs in it (hint: `linkmend lab down` ends it, or choose \
+         another prefix)"
+    )]
+    InUse {
+        /// Prefix of the laboratory.
+        prefix: String,
+        /// One of the running processes.
+        pid: u32,
+        /// Its program.
+        program: String,
+    },
+    /// A kernel setting could not be written.
+    #[error("cannot write `{value}` to /proc/sys/{key} in `{namespace}`: {source}")]
+    Setting {
+        /// Path below `/proc/sys`.
+        key: String,
+        /// What was to be written.
+        value: String,
+        /// Namespace it was to be written in.
+        namespace: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A program could not be started inside.
+    #[error("cannot start `{program}` in `{namespace}`: {source}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// The namespace.
+        namespace: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// More processes than a laboratory keeps track of.
+    #[error("lab `{prefix}` runs {PROCESSES_MAX} processes already (hint: end some first)")]
+    TooManyProcesses {
+        /// Prefix of the laboratory.
+        prefix: String,
+    },
+    /// A process did not end.
+    #[error(
+        "process {pid} ({program}) of lab `{prefix}` does not end{reason} (hint: it may hang in the kernel)"
+    )]
+    NotEnded {
+        /// Prefix of the laboratory.
+        prefix: String,
+        /// The process.
+        pid: u32,
+        /// Its program.
+        program: String,
+        /// What the kernel said, if anything.
+        reason: String,
+    },
+    /// See [`MarkerError`].
+    #[error(transparent)]
+    Marker(#[from] MarkerError),
+    /// See [`IpError`].
+    #[error(transparent)]
+    Ip(#[from] IpError),
+    /// See [`NamespaceError`].
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// See [`OffloadError`].
+    #[error(transparent)]
+    Offload(#[from] OffloadError),
+}
+
+/// What [`Lab::down`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// A laboratory, or what a crash had left of one; it is gone now.
+    Removed,
+    /// Nothing of ours.
+    NothingThere,
+}
+
+/// A laboratory that is up.
+#[derive(Debug)]
+pub struct Lab {
+    options: LabOptions,
+    namespaces: [Namespace; 4],
+}
+
+impl Lab {
+    /// Puts the laboratory up. One that is up with the same options is taken as it is; a half-finished or different
+    /// one of ours is taken down first, unless programs run in it.
+    ///
+    /// # Errors
+    /// [`LabError::Foreign`] when a name is taken; [`LabError::InUse`]; others name the step that failed, and leave
+    /// nothing behind.
+    pub fn up(options: LabOptions) -> Result<Self, LabError> {
+        options.validate()?;
+        let _lock = FolderLock::take()?;
+        if let Some(marker) = Marker::load(&options.prefix)? {
+            if marker.stage == Stage::Up && same_build(&marker.options, &options) && is_whole(&marker) {
+                return Self::open(options);
+            }
+            if let Some(process) = marker.processes.iter().find(|process| process.is_running()) {
+                let (prefix, program) = (options.prefix, process.program.clone());
+                return Err(LabError::InUse { prefix, pid: process.pid, program });
+            }
+            tear_down(&marker)?;
+        }
+        refuse_foreign(&options)?;
+        let mut marker = Marker::new(&options);
+        match plumbing::build(&options, &mut marker) {
+            Ok(()) => Self::open(options),
+            Err(error) => {
+                // The first error is the one to report; what cannot be removed now stays on record for `down`.
+                let _ = tear_down(&marker);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the laboratory with this prefix down: ends the processes it started, removes its namespaces and its
+    /// record. Also finishes what a crashed `up` or `down` left.
+    ///
+    /// # Errors
+    /// [`LabError::Foreign`] when namespaces of these names exist that are not ours.
+    pub fn down(prefix: &str) -> Result<Down, LabError> {
+        let options = LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() };
+        options.validate()?;
+        let _lock = FolderLock::take()?;
+        let Some(marker) = Marker::load(prefix)? else {
+            refuse_foreign(&options)?;
+            return Ok(Down::NothingThere);
+        };
+        tear_down(&marker)?;
+        Ok(Down::Removed)
+    }
+
+    /// Attaches to a laboratory that is up, whoever put it up.
+    ///
+    /// # Errors
+    /// [`LabError::Namespace`] when it is not.
+    pub fn attach(prefix: &str) -> Result<Self, LabError> {
+        let mut options = LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() };
+        options.validate()?;
+        if let Some(marker) = Marker::load(prefix)? {
+            options = LabOptions { remove_on_drop: false, ..marker.options };
+        }
+        Self::open(options)
+    }
+
+    /// The options it was built with.
+    pub fn options(&self) -> &LabOptions {
+        &self.options
+    }
+
+    /// The namespace of `role`.
+    pub fn namespace(&self, role: Role) -> &Namespace {
+        &self.namespaces[role as usize]
+    }
+
+    /// Starts `command` in the namespace of `role`, in a process group of its own (a Ctrl-C at the terminal does not
+    /// reach it), and notes it so that [`Lab::down`] can end it. The caller waits for the child.
+    ///
+    /// # Errors
+    /// [`LabError::Spawn`] when it cannot be started.
+    pub fn spawn(&self, role: Role, mut command: Command) -> Result<Child, LabError> {
+        use std::os::unix::process::CommandExt;
+        let namespace = self.namespace(role);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let _lock = FolderLock::take()?;
+        let mut marker = Marker::load(&self.options.prefix)?.unwrap_or_else(|| Marker::new(&self.options));
+        if marker.processes.iter().filter(|process| process.is_running()).count() >= PROCESSES_MAX {
+            return Err(LabError::TooManyProcesses { prefix: self.options.prefix.clone() });
+        }
+        namespace.enter_with(&mut command);
+        let child = command.process_group(0).spawn().map_err(|source| LabError::Spawn {
+            program: program.clone(),
+            namespace: namespace.name().to_owned(),
+            source,
+        })?;
+        if let Some(process) = TrackedProcess::of(child.id(), &program) {
+            marker.track(process);
+            marker.save()?;
+        }
+        Ok(child)
+    }
+
+    /// Joins the two ports of each link end by a plain Linux bridge, where otherwise the daemons would be: the path
+    /// without Linkmend, for comparison and for tests of the tools.
+    ///
+    /// # Errors
+    /// [`LabError::Ip`] when the kernel has no bridges.
+    pub fn bridge(&self) -> Result<(), LabError> {
+        [Role::End1, Role::End2].iter().try_for_each(|role| plumbing::bridge(self.namespace(*role)))
+    }
+
+    /// Removes what [`Lab::bridge`] made.
+    ///
+    /// # Errors
+    /// [`LabError::Ip`] when there are no bridges.
+    pub fn unbridge(&self) -> Result<(), LabError> {
+        [Role::End1, Role::End2].iter().try_for_each(|role| plumbing::unbridge(self.namespace(*role)))
+    }
+
+    fn open(options: LabOptions) -> Result<Self, LabError> {
+        let open = |role| Namespace::open(&options.namespace_name(role));
+        let [h1, g1, g2, h2] = Role::ALL;
+        let namespaces = [open(h1)?, open(g1)?, open(g2)?, open(h2)?];
+        Ok(Self { options, namespaces })
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if self.options.remove_on_drop {
+            // A destructor cannot fail; what is left stays on record for `down`.
+            let _ = Self::down(&self.options.prefix);
+        }
+    }
+}
+
+fn same_build(one: &LabOptions, other: &LabOptions) -> bool {
+    LabOptions { remove_on_drop: false, ..one.clone() }
+        == LabOptions { remove_on_drop: false, ..other.clone() }
+}
+
+fn exists(name: &str) -> bool {
+    Path::new(NAMESPACE_FOLDER).join(name).exists()
+}
+
+fn refuse_foreign(options: &LabOptions) -> Result<(), LabError> {
+    let taken = Role::ALL.map(|role| options.namespace_name(role)).into_iter().find(|name| exists(name));
+    taken.map_or(Ok(()), |name| Err(LabError::Foreign { name }))
+}
+
+fn is_whole(marker: &Marker) -> bool {
+    let alive = |name: &str| Namespace::open(name).and_then(|namespace| namespace.inode()).ok();
+    marker.namespaces.len() == Role::ALL.len()
+        && marker
+            .namespaces
+            .iter()
+            .all(|marked| marked.inode.is_some() && alive(&marked.name) == marked.inode)
+}
+
+/// Removes everything the record names, then the record.
+fn tear_down(marker: &Marker) -> Result<(), LabError> {
+    for process in &marker.processes {
+        let ended = process.end();
+        if !matches!(ended, Ok(true)) {
+            let reason = ended.err().map(|error| format!(": {error}")).unwrap_or_default();
+            let (prefix, program) = (marker.options.prefix.clone(), process.program.clone());
+            return Err(LabError::NotEnded { prefix, pid: process.pid, program, reason });
+        }
+    }
+    let mut foreign = None;
+    for marked in marker.namespaces.iter().filter(|marked| exists(&marked.name)) {
+        let name = &marked.name;
+        // A namespace that cannot be opened is a name without a namespace, left by a crash in `ip netns add`.
+        if let Ok(namespace) = Namespace::open(name) {
+            if marked.inode.is_some() && namespace.inode().ok() != marked.inode && is_mounted(&namespace) {
+                foreign = Some(LabError::Foreign { name: name.clone() });
+                continue;
+            }
+            plumbing::remove_links(&namespace);
+        }
+        ip(&format!("netns del {name}"))?;
+    }
+    Marker::remove(&marker.options.prefix)?;
+    foreign.map_or(Ok(()), Err)
+}
+
+/// Whether the name still leads to a namespace rather than to the empty file it was mounted on.
+fn is_mounted(namespace: &Namespace) -> bool {
+    namespace.run(|| ()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_prefixes_and_sizes_are_refused_before_anything_is_touched() {
+        for prefix in ["", "-x", "a/b", "..", "Upper", "with space", "a-very-very-long-prefix-here"] {
+            let options = LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() };
+            assert!(matches!(Lab::up(options), Err(LabError::BadPrefix { .. })), "{prefix}");
+            assert!(matches!(Lab::down(prefix), Err(LabError::BadPrefix { .. })), "{prefix}");
+        }
+        for host_mtu in [0, 1279, 9001] {
+            let options = LabOptions { host_mtu, ..LabOptions::default() };
+            assert!(matches!(Lab::up(options), Err(LabError::BadMtu { .. })), "{host_mtu}");
+        }
+    }
+
+    #[test]
+    fn all_addresses_differ() {
+        let macs = Role::ALL.map(|role| role.interfaces().iter().map(move |name| role.mac(name)));
+        let mut macs: Vec<_> = macs.into_iter().flatten().collect();
+        macs.sort_unstable();
+        macs.dedup();
+        assert_eq!(macs.len(), 6);
+    }
+}

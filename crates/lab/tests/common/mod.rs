@@ -1,0 +1,35 @@
+//! What the privileged tests share: a laboratory of their own, or a loud word that there is none.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use linkmend_lab::topology::{Lab, LabOptions};
+
+/// Options with a prefix that no other test, in this process or another, uses.
+pub fn options(name: &str) -> LabOptions {
+    LabOptions {
+        prefix: format!("t{}-{name}", std::process::id()),
+        remove_on_drop: true,
+        ..LabOptions::default()
+    }
+}
+
+/// Whether laboratories can be built here; says so loudly when not.
+pub fn privileged(test: &str) -> bool {
+    let root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
+    if !root {
+        eprintln!(
+            "\n######## SKIPPED: {test} needs root for network namespaces; run it with sudo ########\n"
+        );
+    }
+    root
+}
+
+/// A laboratory whose link ends are bridges. It is removed when dropped, also by a failing test.
+pub fn bridged(test: &str, name: &str) -> Option<Lab> {
+    if !privileged(test) {
+        return None;
+    }
+    let lab = Lab::up(options(name)).expect("the lab comes up");
+    lab.bridge().expect("the kernel has bridges");
+    Some(lab)
+}

@@ -1,0 +1,157 @@
+//! The laboratory in the real kernel: what it builds, and above all what it leaves alone.
+
+mod common;
+
+use std::process::Command;
+
+use linkmend_lab::marker::MARKER_FOLDER;
+use linkmend_lab::offload;
+use linkmend_lab::topology::{Down, Lab, LabError, LabOptions, Role};
+
+fn run(line: &str) -> String {
+    let mut words = line.split_whitespace();
+    let output = Command::new(words.next().expect("a program")).args(words).output().expect("it starts");
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn namespaces() -> String {
+    run("ip netns list")
+}
+
+#[test]
+fn ports_are_wire_like_and_settings_are_made() {
+    let Some(lab) = common::bridged("ports_are_wire_like_and_settings_are_made", "wire") else { return };
+    for role in Role::ALL {
+        for interface in role.interfaces() {
+            let features = offload::active(lab.namespace(role), interface).expect("enters").expect("reads");
+            let is_host = role.ipv4().is_some();
+            for (name, on) in &features {
+                let must_be_off = name.contains("segmentation")
+                    || name.contains("checksum")
+                    || name.contains("vlan-hw")
+                    || name.starts_with("tx-scatter");
+                assert!(!(must_be_off && *on), "{name} is on at {role:?} {interface}");
+            }
+            assert_eq!(features.get("rx-gro"), Some(&is_host), "{role:?} {interface}");
+        }
+    }
+    let end = lab.options().namespace_name(Role::End1);
+    let addresses = run(&format!("ip -n {end} -brief address show dev link"));
+    assert!(!addresses.contains("fe80") && !addresses.contains('.'), "{addresses}");
+    assert!(run(&format!("ip -n {end} link show dev inner")).contains("mtu 1516"));
+    let host = lab.options().namespace_name(Role::Host1);
+    assert!(run(&format!("ip -n {host} route")).contains("rto_min"), "no rto_min on the route");
+    assert!(run(&format!("ip -n {host} -6 route")).contains("rto_min"), "no rto_min on the IPv6 route");
+    let reached = lab
+        .namespace(Role::Host1)
+        .run(|| std::fs::read_to_string("/proc/sys/net/ipv4/tcp_no_metrics_save"))
+        .expect("enters");
+    assert_eq!(reached.expect("reads").trim(), "1");
+}
+
+#[test]
+fn up_and_down_are_idempotent_and_leave_nothing() {
+    if !common::privileged("up_and_down_are_idempotent_and_leave_nothing") {
+        return;
+    }
+    let options = common::options("idem");
+    let prefix = options.prefix.clone();
+    let lab = Lab::up(options.clone()).expect("up");
+    let inode = lab.namespace(Role::Host1).inode().expect("inode");
+    let again = Lab::up(LabOptions { remove_on_drop: false, ..options.clone() }).expect("up again");
+    assert_eq!(again.namespace(Role::Host1).inode().expect("inode"), inode, "it was rebuilt for nothing");
+    let larger = LabOptions { host_mtu: 9000, remove_on_drop: false, ..options };
+    let rebuilt = Lab::up(larger).expect("up with another MTU");
+    assert_eq!(rebuilt.options().host_mtu, 9000);
+    assert!(run(&format!("ip -n {prefix}-g1 link show dev link")).contains("mtu 9016"));
+    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed);
+    assert_eq!(Lab::down(&prefix).expect("down again"), Down::NothingThere);
+    assert!(!namespaces().contains(&prefix));
+    assert!(!std::path::Path::new(MARKER_FOLDER).join(format!("{prefix}.json")).exists());
+}
+
+#[test]
+fn a_namespace_of_someone_else_is_neither_used_nor_deleted() {
+    if !common::privileged("a_namespace_of_someone_else_is_neither_used_nor_deleted") {
+        return;
+    }
+    let options = common::options("foreign");
+    let name = options.namespace_name(Role::End2);
+    run(&format!("ip netns add {name}"));
+    let up = Lab::up(options.clone());
+    let down = Lab::down(&options.prefix);
+    let still_there = namespaces().contains(&name);
+    run(&format!("ip netns del {name}"));
+    assert!(matches!(up, Err(LabError::Foreign { name: n }) if n == name));
+    assert!(matches!(down, Err(LabError::Foreign { name: n }) if n == name));
+    assert!(still_there);
+    assert!(!namespaces().contains(&options.prefix), "the refused lab left something");
+}
+
+#[test]
+fn a_namespace_that_someone_put_in_place_of_ours_survives_down() {
+    if !common::privileged("a_namespace_that_someone_put_in_place_of_ours_survives_down") {
+        return;
+    }
+    let lab = Lab::up(common::options("swap")).expect("up");
+    let name = lab.options().namespace_name(Role::Host2);
+    run(&format!("ip netns del {name}"));
+    run(&format!("ip netns add {name}"));
+    let down = Lab::down(&lab.options().prefix);
+    let left = namespaces();
+    run(&format!("ip netns del {name}"));
+    assert!(matches!(down, Err(LabError::Foreign { name: n }) if n == name));
+    assert!(left.contains(&name) && !left.contains(&lab.options().namespace_name(Role::Host1)), "{left}");
+}
+
+#[test]
+fn what_a_crash_left_is_removed() {
+    if !common::privileged("what_a_crash_left_is_removed") {
+        return;
+    }
+    let options = common::options("crash");
+    let prefix = options.prefix.clone();
+    let lab = Lab::up(options.clone()).expect("up");
+    // As if `up` had died between the decision to make the last namespace and the making.
+    let path = std::path::Path::new(MARKER_FOLDER).join(format!("{prefix}.json"));
+    let text = std::fs::read_to_string(&path).expect("the record");
+    let inode = lab.namespace(Role::Host2).inode().expect("inode").to_string();
+    assert!(text.contains(&inode));
+    let text = text.replace(&inode, "null").replace("\"Up\"", "\"Creating\"");
+    std::fs::write(&path, text).expect("written");
+    drop(lab);
+    assert!(!namespaces().contains(&prefix));
+    assert!(!path.exists());
+}
+
+#[test]
+fn processes_are_tracked_and_ended() {
+    if !common::privileged("processes_are_tracked_and_ended") {
+        return;
+    }
+    let lab = Lab::up(common::options("proc")).expect("up");
+    let mut sleep = Command::new("sleep");
+    sleep.arg("600");
+    let mut child = lab.spawn(Role::End1, sleep).expect("it starts");
+    let inside = std::fs::metadata(format!("/proc/{}/ns/net", child.id())).expect("it runs");
+    let inode = std::os::unix::fs::MetadataExt::ino(&inside);
+    assert_eq!(inode, lab.namespace(Role::End1).inode().expect("inode"));
+    let other = LabOptions { host_mtu: 2000, remove_on_drop: false, ..lab.options().clone() };
+    assert!(matches!(Lab::up(other), Err(LabError::InUse { .. })));
+    assert_eq!(Lab::down(&lab.options().prefix).expect("down"), Down::Removed);
+    assert!(!child.wait().expect("it is ours").success());
+}
+
+#[test]
+fn a_failing_build_removes_its_beginnings() {
+    if !common::privileged("a_failing_build_removes_its_beginnings") {
+        return;
+    }
+    // No kernel takes a socket buffer of this size, so the build fails after the first namespace is there.
+    let mut options = common::options("fail");
+    options.tcp_buffer_max_bytes = u32::MAX;
+    let prefix = options.prefix.clone();
+    let result = Lab::up(options);
+    assert!(result.is_err());
+    assert!(!namespaces().contains(&prefix));
+}
