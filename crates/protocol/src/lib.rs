@@ -1,1 +1,58 @@
-//! Placeholder.
+//! The LinkGuardian protocol (SIGCOMM 2023) as state machines that do no I/O, read no clock and start no thread.
+//!
+//! A [`LinkEnd`] is one side of a protected link. It holds, for each [`Mode`], one sender (frames that leave on the
+//! link) and one receiver (frames that arrive from it), and a session for either direction. Whoever drives it, a
+//! daemon with real frames or a simulator, owns the frames and the clock; the link end sees handles, lengths and
+//! [`Instant`]s.
+//!
+//! # Driving a link end
+//!
+//! Every call takes `now`. After any `handle_*` call, or when [`LinkEnd::next_timeout`] has passed:
+//!
+//! 1. [`LinkEnd::handle_timeout`], if a timeout has passed (inputs that have already arrived go first);
+//! 2. [`LinkEnd::poll_deliver`] until `None`: frames for the inner port, in order;
+//! 3. [`LinkEnd::poll_transmit`] with [`Priority::High`] until `None`: retransmissions and urgent control;
+//! 4. normal frames: while [`LinkEnd::admission`] lets them, [`LinkEnd::send`];
+//! 5. only when the normal queue is empty *or blocked*: [`LinkEnd::poll_transmit`] with [`Priority::Low`]: dummies
+//!    and explicit ACKs;
+//! 6. [`LinkEnd::poll_release`] until `None`: frames whose buffers are free again;
+//! 7. [`LinkEnd::poll_event`] until `None`: what an operator should read in the log.
+//!
+//! The modules [`wire`] (headers) and [`classify`] (which frame gets which mode) know bytes; nothing else does.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod classify;
+mod config;
+mod copies;
+mod event;
+mod fallback;
+mod frame;
+mod histogram;
+mod link_end;
+mod loss_window;
+mod receiver;
+mod sender;
+mod sequence;
+mod session;
+mod stats;
+mod time;
+pub mod wire;
+
+pub use config::{Config, ConfigError, Format};
+pub use copies::{Copies, copies_for, effective_loss};
+pub use event::{CloseReason, Event};
+pub use fallback::{Fallback, FallbackConfig, Level};
+pub use frame::{
+    DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceRange,
+};
+pub use histogram::Histogram;
+pub use link_end::{Admission, Control, LinkEnd, Priority, Protection, Reception, Status, Transmit};
+pub use sequence::{SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
+pub use session::{ReceiveState, SessionNumber, TransmitState};
+pub use stats::{BufferStats, Stats};
+pub use time::{Instant, Nanos};

@@ -1,0 +1,124 @@
+//! Which frame is protected in which mode: by VLAN priority (PCP), by DSCP, or by default.
+
+use crate::frame::Mode;
+
+const ETHERTYPE_VLAN: u16 = 0x8100;
+const ETHERTYPE_SERVICE_VLAN: u16 = 0x88a8;
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+/// VLAN tags looked through to find an IP header.
+const VLAN_TAGS_MAX: usize = 2;
+
+/// Maps frames to modes. The outermost VLAN tag's priority decides first, then the DSCP, then the default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classifier {
+    default: Mode,
+    by_pcp: [Option<Mode>; 8],
+    by_dscp: [Option<Mode>; 64],
+    has_rules: bool,
+}
+
+impl Classifier {
+    /// Every frame in `default`.
+    pub const fn new(default: Mode) -> Classifier {
+        Classifier { default, by_pcp: [None; 8], by_dscp: [None; 64], has_rules: false }
+    }
+
+    /// Frames with VLAN priority `pcp` (0 to 7) go in `mode`; `false` if there is no such priority.
+    pub fn set_pcp(&mut self, pcp: u8, mode: Mode) -> bool {
+        let place = self.by_pcp.get_mut(usize::from(pcp));
+        self.has_rules |= place.is_some();
+        place.map(|place| *place = Some(mode)).is_some()
+    }
+
+    /// IP packets with code point `dscp` (0 to 63) go in `mode`; `false` if there is no such code point.
+    pub fn set_dscp(&mut self, dscp: u8, mode: Mode) -> bool {
+        let place = self.by_dscp.get_mut(usize::from(dscp));
+        self.has_rules |= place.is_some();
+        place.map(|place| *place = Some(mode)).is_some()
+    }
+
+    /// Changes the default.
+    pub fn set_default(&mut self, mode: Mode) {
+        self.default = mode;
+    }
+
+    /// The default.
+    pub const fn default_mode(&self) -> Mode {
+        self.default
+    }
+
+    /// Whether more than one mode can result.
+    pub fn uses_both_modes(&self) -> bool {
+        self.by_pcp.iter().chain(&self.by_dscp).flatten().any(|&mode| mode != self.default)
+    }
+
+    /// The mode for a frame, which starts at its destination address.
+    #[inline]
+    pub fn mode(&self, frame: &[u8]) -> Mode {
+        if self.has_rules { self.look_up(frame).unwrap_or(self.default) } else { self.default }
+    }
+
+    fn look_up(&self, frame: &[u8]) -> Option<Mode> {
+        let mut at = 12;
+        let field = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
+        for tag in 0..=VLAN_TAGS_MAX {
+            match field(at)? {
+                ETHERTYPE_VLAN | ETHERTYPE_SERVICE_VLAN => {
+                    let pcp = usize::from(field(at + 2)? >> 13);
+                    if tag == 0 && self.by_pcp[pcp].is_some() {
+                        return self.by_pcp[pcp];
+                    }
+                    at += 4;
+                }
+                ETHERTYPE_IPV4 => return self.by_dscp[usize::from(*frame.get(at + 3)? >> 2)],
+                ETHERTYPE_IPV6 => return self.by_dscp[usize::from(field(at + 2)? >> 6 & 0x3f)],
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn frame(tail: &[u8]) -> Vec<u8> {
+        [&[0; 12][..], tail].concat()
+    }
+
+    fn classifier() -> Classifier {
+        let mut classifier = Classifier::new(Mode::Ordered);
+        assert!(classifier.set_pcp(5, Mode::NonBlocking) && !classifier.set_pcp(8, Mode::Ordered));
+        assert!(classifier.set_dscp(46, Mode::NonBlocking) && !classifier.set_dscp(64, Mode::Ordered));
+        classifier
+    }
+
+    #[test]
+    fn priority_then_dscp_then_default() {
+        let classifier = classifier();
+        let cases = [
+            (frame(&[0x08, 0, 0x45, 46 << 2, 0, 0]), Mode::NonBlocking),
+            (frame(&[0x08, 0, 0x45, 0, 0, 0]), Mode::Ordered),
+            (frame(&[0x86, 0xdd, 0x6b, 0x80, 0, 0]), Mode::NonBlocking),
+            (frame(&[0x81, 0, 5 << 5, 1, 0x12, 0x34]), Mode::NonBlocking),
+            (frame(&[0x88, 0xa8, 0, 1, 0x81, 0, 0, 2, 0x08, 0, 0x45, 46 << 2]), Mode::NonBlocking),
+            (frame(&[0x12, 0x34]), Mode::Ordered),
+            (Vec::new(), Mode::Ordered),
+        ];
+        for (frame, mode) in cases {
+            assert_eq!(classifier.mode(&frame), mode, "{frame:x?}");
+        }
+        assert!(classifier.uses_both_modes() && !Classifier::new(Mode::Ordered).uses_both_modes());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_classify(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            classifier().mode(&bytes);
+        }
+    }
+}

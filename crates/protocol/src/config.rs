@@ -1,0 +1,253 @@
+//! Parameters of a link end, and the relations between them that must hold.
+
+use crate::fallback::FallbackConfig;
+use crate::sequence::WINDOW_MAX;
+use crate::time::Nanos;
+use core::fmt;
+
+/// Which headers protected frames carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Format {
+    /// Any EtherType, VLAN stack and size.
+    #[default]
+    Transparent,
+    /// The 3-byte headers of the authors' P4 program: IPv4 only, one mode at a time.
+    Compact,
+}
+
+/// Least size of a Tx or Rx buffer bound: one maximum-size frame must always fit.
+pub const BUFFER_BYTES_MIN: u64 = 64 * 1024;
+
+/// Parameters of a link end. [`Config::default`] suits a software link end on a link of some Gb/s with scheduling
+/// delays of milliseconds; a driver replaces what it has measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// Header format of frames that are sent; both are understood when received.
+    pub format: Format,
+    /// Most frames outstanding, a power of two, 16 to 32,768; also the size of the receiver's window.
+    pub window_frames: u32,
+    /// Most bytes in the Tx buffer of one lane.
+    pub window_bytes: u64,
+    /// Most bytes in the Rx buffer.
+    pub rx_buffer_bytes: u64,
+    /// `pauseThreshold` (Algorithm 2), bytes in the Rx buffer.
+    pub pause_bytes: u64,
+    /// `resumeThreshold` (Algorithm 2), bytes in the Rx buffer.
+    pub resume_bytes: u64,
+    /// `ackNoTimeout`: a frame missing for longer is given up.
+    pub recovery_timeout: Nanos,
+    /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol.
+    pub max_rounds: u8,
+    /// Least time between explicit ACKs on an idle port; zero sends one whenever there is news.
+    pub ack_gap: Nanos,
+    /// Longest wait of an ACK for an idle port or a frame to ride on; also how often what is missing is repeated.
+    pub ack_interval: Nanos,
+    /// Wait of the first dummy after the normal queue ran empty.
+    pub dummy_delay: Nanos,
+    /// Dummies sent each time the normal queue runs empty (section 5, bursty losses).
+    pub dummy_copies: u8,
+    /// Wait before dummies are repeated, doubled each time up to `dummy_interval_max`.
+    pub dummy_interval_min: Nanos,
+    /// See `dummy_interval_min`.
+    pub dummy_interval_max: Nanos,
+    /// Longest silence of an active session in either direction.
+    pub keepalive: Nanos,
+    /// Silence after which a sender holds its peer for gone.
+    pub peer_timeout: Nanos,
+    /// Silence after which a receiver forgets a session.
+    pub session_expiry: Nanos,
+    /// First wait before a handshake frame is repeated, doubled each time up to `handshake_max`.
+    pub handshake_min: Nanos,
+    /// See `handshake_min`.
+    pub handshake_max: Nanos,
+    /// Time between the hellos of an otherwise silent link end.
+    pub hello_interval: Nanos,
+    /// Frames over which the loss rate is measured.
+    pub loss_window_frames: u32,
+    /// Limits of the automatic fallback (section 5).
+    pub fallback: FallbackConfig,
+}
+
+/// The receiver's share of the configuration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReceiverLimits {
+    pub(crate) buffer_bytes: u64,
+    pub(crate) pause_bytes: u64,
+    pub(crate) resume_bytes: u64,
+    pub(crate) recovery_timeout: Nanos,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            format: Format::Transparent,
+            window_frames: 8192,
+            window_bytes: 16 << 20,
+            rx_buffer_bytes: 8 << 20,
+            pause_bytes: 2 << 20,
+            resume_bytes: 1 << 20,
+            recovery_timeout: Nanos::from_millis(20),
+            max_rounds: 255,
+            ack_gap: Nanos::from_micros(20),
+            ack_interval: Nanos::from_micros(200),
+            dummy_delay: Nanos::from_micros(10),
+            dummy_copies: 2,
+            dummy_interval_min: Nanos::from_micros(200),
+            dummy_interval_max: Nanos::from_millis(10),
+            keepalive: Nanos::from_millis(10),
+            peer_timeout: Nanos::from_millis(60),
+            session_expiry: Nanos::from_secs(2),
+            handshake_min: Nanos::from_millis(2),
+            handshake_max: Nanos::from_millis(250),
+            hello_interval: Nanos::from_secs(1),
+            loss_window_frames: 100_000,
+            fallback: FallbackConfig::default(),
+        }
+    }
+}
+
+/// A parameter that cannot be used: which, its value, and what would do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ConfigError {
+    /// Name of the field of [`Config`].
+    pub field: &'static str,
+    /// Its value (times in ns, sizes in bytes).
+    pub value: f64,
+    /// What is required of it.
+    pub requirement: &'static str,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}: {}", self.field, self.value, self.requirement)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl Config {
+    /// Checks every bound and relation; the first that fails is named.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let window = u64::from(self.window_frames);
+        let checks = [
+            (
+                "window_frames",
+                window,
+                self.window_frames.is_power_of_two() && (16..=WINDOW_MAX).contains(&self.window_frames),
+                "must be a power of two from 16 to 32768 (half the sequence space)",
+            ),
+            (
+                "window_bytes",
+                self.window_bytes,
+                self.window_bytes >= BUFFER_BYTES_MIN,
+                "must be at least 64 KiB",
+            ),
+            (
+                "rx_buffer_bytes",
+                self.rx_buffer_bytes,
+                self.rx_buffer_bytes >= BUFFER_BYTES_MIN,
+                "must be at least 64 KiB",
+            ),
+            (
+                "pause_bytes",
+                self.pause_bytes,
+                self.pause_bytes > 0 && self.pause_bytes <= self.rx_buffer_bytes,
+                "must be above 0 and at most rx_buffer_bytes",
+            ),
+            (
+                "resume_bytes",
+                self.resume_bytes,
+                self.resume_bytes < self.pause_bytes,
+                "must be below pause_bytes",
+            ),
+            (
+                "recovery_timeout",
+                self.recovery_timeout.0,
+                self.recovery_timeout > Nanos::ZERO,
+                "must be above 0",
+            ),
+            ("max_rounds", self.max_rounds.into(), self.max_rounds >= 1, "must be at least 1"),
+            (
+                "ack_interval",
+                self.ack_interval.0,
+                self.ack_interval > Nanos::ZERO && self.ack_interval >= self.ack_gap,
+                "must be above 0 and at least ack_gap",
+            ),
+            ("dummy_copies", self.dummy_copies.into(), self.dummy_copies >= 1, "must be at least 1"),
+            (
+                "dummy_interval_max",
+                self.dummy_interval_max.0,
+                self.dummy_interval_max >= self.dummy_interval_min,
+                "must be at least dummy_interval_min",
+            ),
+            ("keepalive", self.keepalive.0, self.keepalive > Nanos::ZERO, "must be above 0"),
+            (
+                "peer_timeout",
+                self.peer_timeout.0,
+                self.peer_timeout >= self.keepalive * 3,
+                "must be at least three keepalives, or one lost frame ends a session",
+            ),
+            (
+                "session_expiry",
+                self.session_expiry.0,
+                self.session_expiry >= self.peer_timeout,
+                "must be at least peer_timeout",
+            ),
+            (
+                "handshake_max",
+                self.handshake_max.0,
+                self.handshake_min > Nanos::ZERO && self.handshake_max >= self.handshake_min,
+                "must be at least handshake_min, and that above 0",
+            ),
+            ("hello_interval", self.hello_interval.0, self.hello_interval > Nanos::ZERO, "must be above 0"),
+            (
+                "loss_window_frames",
+                self.loss_window_frames.into(),
+                self.loss_window_frames >= 100,
+                "must be at least 100, or the measured rate means nothing",
+            ),
+        ];
+        for (field, value, holds, requirement) in checks {
+            if !holds {
+                return Err(ConfigError { field, value: value as f64, requirement });
+            }
+        }
+        self.fallback.validate()
+    }
+
+    pub(crate) fn receiver_limits(&self) -> ReceiverLimits {
+        ReceiverLimits {
+            buffer_bytes: self.rx_buffer_bytes,
+            pause_bytes: self.pause_bytes,
+            resume_bytes: self.resume_bytes,
+            recovery_timeout: self.recovery_timeout,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_valid() {
+        assert_eq!(Config::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn impossible_parameters_are_named() {
+        let base = Config::default();
+        let cases = [
+            (Config { window_frames: 65536, ..base }, "window_frames"),
+            (Config { window_frames: 100, ..base }, "window_frames"),
+            (Config { resume_bytes: base.pause_bytes, ..base }, "resume_bytes"),
+            (Config { pause_bytes: base.rx_buffer_bytes + 1, ..base }, "pause_bytes"),
+            (Config { recovery_timeout: Nanos::ZERO, ..base }, "recovery_timeout"),
+            (Config { peer_timeout: base.keepalive, ..base }, "peer_timeout"),
+            (Config { ack_gap: base.ack_interval + Nanos(1), ..base }, "ack_interval"),
+        ];
+        for (config, field) in cases {
+            assert_eq!(config.validate().map_err(|error| error.field), Err(field));
+        }
+    }
+}

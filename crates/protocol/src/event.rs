@@ -1,0 +1,64 @@
+//! What an operator should read in the log.
+
+use crate::fallback::Level;
+use crate::session::SessionNumber;
+
+/// Why a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseReason {
+    /// Protection was switched off.
+    Requested,
+    /// The automatic fallback switched it off.
+    Fallback,
+    /// The peer fell silent.
+    PeerLost,
+    /// The peer did not confirm the end in time.
+    DrainTimeout,
+    /// The peer began a new session.
+    Replaced,
+    /// The driver reported a stall, in which the kernel had taken over.
+    Stalled,
+}
+
+/// A change of state worth a line in the log. Events are kept until polled, the latest 64 of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event {
+    /// A valid control frame of the peer was seen for the first time, or after a long silence.
+    PeerSeen,
+    /// No control frame of the peer for three hello intervals.
+    PeerGone,
+    /// The sender's session is open: frames are protected from now on.
+    SessionOpened(SessionNumber),
+    /// The sender's session ended; `abandoned` frames were neither acknowledged nor known lost.
+    SessionClosed {
+        /// Which session.
+        session: SessionNumber,
+        /// Why.
+        reason: CloseReason,
+        /// Frames whose fate is unknown.
+        abandoned: u64,
+    },
+    /// The receiver accepted the peer's session.
+    SessionAccepted(SessionNumber),
+    /// The receiver's session ended.
+    SessionEnded {
+        /// Which session.
+        session: SessionNumber,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// The automatic fallback changed the level.
+    FallbackChanged {
+        /// The new level.
+        level: Level,
+        /// The actual loss rate that caused it; `None` if a dormant link is tried again.
+        loss: Option<f64>,
+    },
+    /// The number of retransmitted copies changed.
+    CopiesChanged {
+        /// The new number.
+        copies: u8,
+        /// The actual loss rate it was chosen for.
+        loss: f64,
+    },
+}

@@ -1,0 +1,220 @@
+//! Automatic fallback (section 5): ordered -> non-blocking -> dormant when the link gets too bad, and back.
+//!
+//! Ordered mode holds frames back for every loss, so at a high loss rate it costs more than it gives; at a still higher
+//! one retransmission itself no longer pays. The way down is immediate; the way back needs a quiet time, so that a link
+//! at the limit does not swing. A dormant link measures no losses: it is tried again after `dormant_hold`, and that
+//! time doubles with every failed trial.
+
+use crate::config::ConfigError;
+use crate::time::{Instant, Nanos};
+
+/// Longest wait before a dormant link is tried again, as a multiple of `dormant_hold`.
+const DORMANT_HOLD_FACTOR_MAX: u64 = 64;
+
+/// What the fallback leaves of the protection that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// As asked for.
+    Full,
+    /// Every class in non-blocking mode.
+    NonBlocking,
+    /// No protection.
+    Dormant,
+}
+
+/// Limits of the automatic fallback.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FallbackConfig {
+    /// Off: the level stays [`Level::Full`] whatever happens.
+    pub enabled: bool,
+    /// Actual loss rate above which ordered mode is left.
+    pub ordered_loss_max: f64,
+    /// Actual loss rate above which protection is given up.
+    pub non_blocking_loss_max: f64,
+    /// Frames that overflowed the Rx buffer within one loss window, above which ordered mode is left.
+    pub rx_overflow_max: u32,
+    /// The way back opens below the limit times this.
+    pub return_factor: f64,
+    /// How long the loss rate must stay there.
+    pub return_hold: Nanos,
+    /// How long a link stays dormant before it is tried again.
+    pub dormant_hold: Nanos,
+}
+
+impl Default for FallbackConfig {
+    fn default() -> Self {
+        FallbackConfig {
+            enabled: true,
+            ordered_loss_max: 0.05,
+            non_blocking_loss_max: 0.3,
+            rx_overflow_max: 1_000,
+            return_factor: 0.5,
+            return_hold: Nanos::from_secs(5),
+            dormant_hold: Nanos::from_secs(10),
+        }
+    }
+}
+
+impl FallbackConfig {
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+        let rate = |rate: f64| (0.0..=1.0).contains(&rate);
+        let checks = [
+            (
+                "fallback.ordered_loss_max",
+                self.ordered_loss_max,
+                rate(self.ordered_loss_max),
+                "must lie in 0..=1",
+            ),
+            (
+                "fallback.non_blocking_loss_max",
+                self.non_blocking_loss_max,
+                rate(self.non_blocking_loss_max) && self.non_blocking_loss_max >= self.ordered_loss_max,
+                "must lie in 0..=1 and be at least ordered_loss_max",
+            ),
+            (
+                "fallback.return_factor",
+                self.return_factor,
+                self.return_factor > 0.0 && self.return_factor < 1.0,
+                "must lie strictly between 0 and 1, or the level swings",
+            ),
+        ];
+        for (field, value, holds, requirement) in checks {
+            if !holds {
+                return Err(ConfigError { field, value, requirement });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The state of the fallback.
+#[derive(Debug, Clone)]
+pub struct Fallback {
+    config: FallbackConfig,
+    level: Level,
+    quiet_since: Option<Instant>,
+    dormant_since: Instant,
+    hold_factor: u64,
+}
+
+impl Fallback {
+    /// At [`Level::Full`].
+    pub fn new(config: FallbackConfig) -> Fallback {
+        Fallback {
+            config,
+            level: Level::Full,
+            quiet_since: None,
+            dormant_since: Instant::default(),
+            hold_factor: 1,
+        }
+    }
+
+    /// The level now.
+    pub const fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Takes one finished loss window. `Some(new level)` when it changed.
+    pub fn handle_window(&mut self, now: Instant, loss: f64, rx_overflows: u32) -> Option<Level> {
+        if !self.config.enabled {
+            return None;
+        }
+        let allowed = self.allowed(loss, rx_overflows, 1.0);
+        if allowed > self.level {
+            return self.change(now, allowed);
+        }
+        if self.level == Level::Full
+            || self.allowed(loss, rx_overflows, self.config.return_factor) >= self.level
+        {
+            self.quiet_since = None;
+            return None;
+        }
+        let since = *self.quiet_since.get_or_insert(now);
+        if now.since(since) < self.config.return_hold {
+            return None;
+        }
+        self.hold_factor = 1;
+        self.change(now, if self.level == Level::Dormant { Level::NonBlocking } else { Level::Full })
+    }
+
+    /// A dormant link is tried again after its hold. `Some(new level)` when it is time.
+    pub fn handle_timeout(&mut self, now: Instant) -> Option<Level> {
+        if self.next_timeout().is_none_or(|at| now < at) {
+            return None;
+        }
+        self.hold_factor = (self.hold_factor * 2).min(DORMANT_HOLD_FACTOR_MAX);
+        self.change(now, Level::NonBlocking)
+    }
+
+    /// When [`Fallback::handle_timeout`] has something to do.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        (self.level == Level::Dormant)
+            .then(|| self.dormant_since + self.config.dormant_hold * self.hold_factor)
+    }
+
+    fn allowed(&self, loss: f64, rx_overflows: u32, factor: f64) -> Level {
+        if loss > self.config.non_blocking_loss_max * factor {
+            Level::Dormant
+        } else if loss > self.config.ordered_loss_max * factor
+            || (self.level == Level::Full && rx_overflows > self.config.rx_overflow_max)
+        {
+            Level::NonBlocking
+        } else {
+            Level::Full
+        }
+    }
+
+    fn change(&mut self, now: Instant, level: Level) -> Option<Level> {
+        self.level = level;
+        self.quiet_since = None;
+        if level == Level::Dormant {
+            self.dormant_since = now;
+        }
+        Some(level)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Nanos = Nanos::from_secs(1);
+
+    #[test]
+    fn falls_at_once_and_returns_after_a_quiet_time() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        let start = Instant(0);
+        assert_eq!(fallback.handle_window(start, 0.04, 0), None);
+        assert_eq!(fallback.handle_window(start, 0.06, 0), Some(Level::NonBlocking));
+        // Between half the limit and the limit: neither down nor up.
+        assert_eq!(fallback.handle_window(start + SECOND * 20, 0.03, 0), None);
+        assert_eq!(fallback.handle_window(start + SECOND * 21, 0.001, 0), None);
+        assert_eq!(fallback.handle_window(start + SECOND * 25, 0.001, 0), None);
+        assert_eq!(fallback.handle_window(start + SECOND * 26, 0.001, 0), Some(Level::Full));
+    }
+
+    #[test]
+    fn a_dormant_link_is_tried_again_less_and_less_often() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        assert_eq!(fallback.handle_window(Instant(0), 0.5, 0), Some(Level::Dormant));
+        let first = fallback.next_timeout().expect("dormant");
+        assert_eq!(fallback.handle_timeout(first - Nanos(1)), None);
+        assert_eq!(fallback.handle_timeout(first), Some(Level::NonBlocking));
+        assert_eq!(fallback.handle_window(first, 0.5, 0), Some(Level::Dormant));
+        let second = fallback.next_timeout().expect("dormant");
+        assert_eq!(second.since(first).0, 2 * first.0);
+    }
+
+    #[test]
+    fn an_overflowing_rx_buffer_leaves_ordered_mode() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        assert_eq!(fallback.handle_window(Instant(0), 0.0, 1_001), Some(Level::NonBlocking));
+    }
+
+    #[test]
+    fn disabled_stays() {
+        let mut fallback = Fallback::new(FallbackConfig { enabled: false, ..FallbackConfig::default() });
+        assert_eq!(fallback.handle_window(Instant(0), 1.0, 9_999), None);
+        assert_eq!(fallback.level(), Level::Full);
+    }
+}

@@ -1,0 +1,127 @@
+//! What the state machines know of a frame, and what the headers say.
+
+use crate::sequence::SequenceNumber;
+use crate::session::SessionNumber;
+use core::ops::{Index, IndexMut};
+
+/// The driver's name for a frame buffer. The state machines store and return it, and never look behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FrameHandle(pub u32);
+
+/// How a frame is protected. Each mode is a lane with a sequence space of its own, so both run on one link at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// LinkGuardian: the receiver delivers in the order of sending.
+    Ordered,
+    /// LinkGuardianNB: a recovered frame is delivered when it comes, out of order.
+    NonBlocking,
+}
+
+impl Mode {
+    /// Both modes, in index order.
+    pub const ALL: [Mode; 2] = [Mode::Ordered, Mode::NonBlocking];
+}
+
+/// One value for each [`Mode`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PerMode<T>(pub [T; 2]);
+
+impl<T> Index<Mode> for PerMode<T> {
+    type Output = T;
+    fn index(&self, mode: Mode) -> &T {
+        &self.0[mode as usize]
+    }
+}
+
+impl<T> IndexMut<Mode> for PerMode<T> {
+    fn index_mut(&mut self, mode: Mode) -> &mut T {
+        &mut self.0[mode as usize]
+    }
+}
+
+/// The header of a protected frame (section 3.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataHeader {
+    /// Position in its lane.
+    pub sequence: SequenceNumber,
+    /// The lane.
+    pub mode: Mode,
+    /// Set on retransmitted copies.
+    pub retransmitted: bool,
+    /// Cumulative acknowledgement of the other direction, if it travels along.
+    pub ack: Option<PiggybackAck>,
+}
+
+/// A cumulative acknowledgement: everything before `next` was received or given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PiggybackAck {
+    /// The lane that is acknowledged.
+    pub mode: Mode,
+    /// First number not yet acknowledged.
+    pub next: SequenceNumber,
+}
+
+/// A run of missing frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceRange {
+    /// First missing number.
+    pub first: SequenceNumber,
+    /// How many in a row, at least 1.
+    pub length: u16,
+}
+
+/// Most runs of missing frames that one feedback names; a later feedback names the rest.
+pub(crate) const RANGES_MAX: usize = 32;
+
+/// What the receiver of one lane says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneFeedback {
+    /// Everything before this was received or given up.
+    pub cumulative: SequenceNumber,
+    /// Everything before this was received, given up, or is listed in `missing`.
+    pub covered: SequenceNumber,
+    /// The receiver asks the sender to hold this lane's normal queue (Algorithm 2).
+    pub paused: bool,
+    missing: [SequenceRange; RANGES_MAX],
+    missing_count: u8,
+}
+
+impl LaneFeedback {
+    /// Nothing missing.
+    pub const fn new(cumulative: SequenceNumber, covered: SequenceNumber, paused: bool) -> LaneFeedback {
+        let none = SequenceRange { first: SequenceNumber::new(0, false), length: 0 };
+        LaneFeedback { cumulative, covered, paused, missing: [none; RANGES_MAX], missing_count: 0 }
+    }
+
+    /// Adds a run of missing frames; `false` if there is no room for it.
+    pub fn push_missing(&mut self, range: SequenceRange) -> bool {
+        let Some(place) = self.missing.get_mut(usize::from(self.missing_count)) else { return false };
+        *place = range;
+        self.missing_count += 1;
+        true
+    }
+
+    /// The runs of missing frames, in ascending order.
+    pub fn missing(&self) -> &[SequenceRange] {
+        &self.missing[..usize::from(self.missing_count)]
+    }
+}
+
+/// A receiver's whole statement to its sender: an explicit ACK and a loss notification in one. It is idempotent: each
+/// one repeats all that is still missing, so a lost one costs a delay and nothing else (section 5, bidirectional
+/// corruption).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Feedback {
+    /// Which session it speaks of.
+    pub session: SessionNumber,
+    /// Counts feedbacks, so that an old one that comes late does not change the pause state back.
+    pub number: u16,
+    /// Stamp of the latest dummy frame seen: tells the sender what the receiver had seen when it wrote this.
+    pub dummy_stamp: u16,
+    /// Frames lost before recovery since the session began, both lanes, wrapping.
+    pub lost_total: u32,
+    /// Frames that found no room in the Rx buffer since the session began, wrapping.
+    pub rx_overflow_total: u16,
+    /// The two lanes.
+    pub lanes: PerMode<LaneFeedback>,
+}

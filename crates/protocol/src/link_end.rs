@@ -1,0 +1,450 @@
+//! One side of a protected link: both lanes, both sessions, and the order in which things go out.
+
+mod receive;
+mod transmit;
+
+use crate::config::{Config, ConfigError, Format};
+use crate::copies::Copies;
+use crate::event::{CloseReason, Event};
+use crate::fallback::{Fallback, Level};
+use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAck, SequenceRange};
+use crate::loss_window::LossWindow;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::sequence::SequenceNumber;
+use crate::session::{ReceiveSession, ReceiveState, SessionNumber, TransmitSession, TransmitState};
+use crate::stats::Stats;
+use crate::time::{Instant, Nanos};
+use alloc::collections::VecDeque;
+
+/// Events kept for [`LinkEnd::poll_event`]; older ones make room.
+const EVENTS_MAX: usize = 64;
+
+/// What the operator asks of the sending direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Protection {
+    /// How many copies of a lost frame.
+    pub copies: Copies,
+}
+
+/// Whether a normal frame may leave now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Yes; [`LinkEnd::send`] will number it.
+    Protected,
+    /// Yes, as it is.
+    Unprotected,
+    /// Not now: paused, Tx buffer full, or draining. Treat the normal queue as blocked.
+    Held,
+}
+
+/// What becomes of a received frame with a data header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reception {
+    /// To the inner port now, before anything from [`LinkEnd::poll_deliver`].
+    Deliver,
+    /// The link end keeps the handle; it comes back from [`LinkEnd::poll_deliver`].
+    Buffered,
+    /// The driver frees it.
+    Drop,
+}
+
+/// The two transmission priorities around the normal queue (section 3, Figure 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// Retransmissions, loss notifications, pause and resume, handshake: before the normal queue.
+    High,
+    /// Dummies and explicit ACKs: only when the normal queue is empty or blocked.
+    Low,
+}
+
+/// Something to put on the link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "returned by value and consumed at once; boxing would allocate per frame"
+)]
+pub enum Transmit {
+    /// A copy of a frame in the Tx buffer, with this header. Its handle stays with the link end.
+    Retransmission {
+        /// The frame.
+        frame: FrameHandle,
+        /// Its header, with the retransmitted flag.
+        header: DataHeader,
+    },
+    /// A control frame.
+    Control(Control),
+}
+
+/// Control frames, as [`crate::wire`] encodes them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "the feedback is the common case")]
+pub enum Control {
+    /// "I speak Linkmend": sent when there is nothing else to say.
+    Hello,
+    /// See [`crate::ReceiveState`] and the session module for the handshake.
+    Init {
+        /// The session to begin.
+        session: SessionNumber,
+    },
+    /// Answer to an Init.
+    InitEcho {
+        /// The session to begin.
+        session: SessionNumber,
+        /// To be repeated in the Start.
+        nonce: u32,
+        /// Frames the receiver's window holds.
+        window_frames: u32,
+    },
+    /// Begins a session.
+    Start {
+        /// The session that begins.
+        session: SessionNumber,
+        /// From the InitEcho.
+        nonce: u32,
+    },
+    /// ACK and loss notification.
+    Feedback(Feedback),
+    /// Announces what has been sent.
+    Dummy {
+        /// Which session.
+        session: SessionNumber,
+        /// Counts dummies.
+        stamp: u16,
+        /// The next number of each lane.
+        next: PerMode<SequenceNumber>,
+    },
+    /// Ends a session.
+    Fin {
+        /// Which session.
+        session: SessionNumber,
+    },
+    /// Confirms the end.
+    FinEcho {
+        /// Which session.
+        session: SessionNumber,
+    },
+    /// Compact format only: an explicit ACK in the authors' header.
+    CompactAck {
+        /// Everything before this has arrived.
+        next: SequenceNumber,
+    },
+    /// Compact format only: a loss notification in the authors' header.
+    CompactNotification {
+        /// Everything before this has arrived.
+        next: SequenceNumber,
+        /// What is missing; at most 255 frames.
+        hole: SequenceRange,
+    },
+    /// Compact format only: a dummy in the authors' data header.
+    CompactDummy {
+        /// The lane.
+        mode: Mode,
+        /// The next number.
+        next: SequenceNumber,
+    },
+}
+
+/// What a link end is doing, for status displays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Status {
+    /// The sender's session.
+    pub transmit: TransmitState,
+    /// The receiver's session.
+    pub receive: ReceiveState,
+    /// Whether protection of the sending direction has been asked for.
+    pub protection_requested: bool,
+    /// What the automatic fallback leaves of it.
+    pub level: Level,
+    /// Copies retransmitted for one lost frame.
+    pub copies: u8,
+    /// Measured actual loss of the sending direction, once a window is full.
+    pub measured_loss: Option<f64>,
+    /// The peer asked to hold the ordered lane.
+    pub paused: bool,
+    /// Frames outstanding in the sending direction.
+    pub outstanding_frames: u64,
+}
+
+/// One side of a protected link. The crate documentation gives the order of calls.
+#[derive(Debug)]
+pub struct LinkEnd {
+    config: Config,
+    now: Instant,
+    random: u64,
+    protection: Option<Protection>,
+    copies: u8,
+    fallback: Fallback,
+    loss: LossWindow,
+    transmit: TransmitSession,
+    senders: PerMode<Sender>,
+    dummies: transmit::Dummies,
+    /// Compact format: the lane in use, as its ACKs do not name one.
+    compact_lane: Mode,
+    paused_since: Option<Instant>,
+    last_feedback: transmit::LastFeedback,
+    receive: ReceiveSession,
+    receivers: PerMode<Receiver>,
+    acks: receive::Acks,
+    peer_heard_at: Option<Instant>,
+    hello_at: Instant,
+    released: VecDeque<FrameHandle>,
+    events: VecDeque<Event>,
+    stats: Stats,
+}
+
+impl LinkEnd {
+    /// A dormant link end. `seed` makes its session numbers; a daemon passes something random, a simulator its seed.
+    pub fn new(config: Config, seed: u64) -> Result<LinkEnd, ConfigError> {
+        config.validate()?;
+        let sender = || Sender::new(config.window_frames, config.window_bytes, config.max_rounds);
+        let receiver = |mode| Receiver::new(mode, config.window_frames, config.receiver_limits());
+        Ok(LinkEnd {
+            config,
+            now: Instant(0),
+            random: seed,
+            protection: None,
+            copies: 1,
+            fallback: Fallback::new(config.fallback),
+            loss: LossWindow::new(config.loss_window_frames),
+            transmit: TransmitSession::new(),
+            senders: PerMode([sender(), sender()]),
+            dummies: transmit::Dummies::default(),
+            compact_lane: Mode::Ordered,
+            paused_since: None,
+            last_feedback: transmit::LastFeedback::default(),
+            receive: ReceiveSession::default(),
+            receivers: PerMode([receiver(Mode::Ordered), receiver(Mode::NonBlocking)]),
+            acks: receive::Acks::default(),
+            peer_heard_at: None,
+            hello_at: Instant(0),
+            released: VecDeque::with_capacity(2 * config.window_frames as usize),
+            events: VecDeque::with_capacity(EVENTS_MAX),
+            stats: Stats::default(),
+        })
+    }
+
+    /// Asks for protection of the sending direction, or changes its copies. The link stays dormant until the peer
+    /// answers.
+    pub fn protect(&mut self, now: Instant, protection: Protection) {
+        let now = self.advance(now);
+        self.protection = Some(protection);
+        self.fallback = Fallback::new(self.config.fallback);
+        self.update_copies();
+        if self.transmit.state == TransmitState::Dormant {
+            self.open(now);
+        }
+    }
+
+    /// Ends protection of the sending direction, without losing, duplicating or reordering a frame.
+    pub fn unprotect(&mut self, now: Instant) {
+        let now = self.advance(now);
+        self.protection = None;
+        self.close_softly(now);
+    }
+
+    /// Replaces the parameters that may change while running: all but the format and `window_frames`, which keep their
+    /// values.
+    pub fn reconfigure(&mut self, config: Config) -> Result<(), ConfigError> {
+        let config =
+            Config { format: self.config.format, window_frames: self.config.window_frames, ..config };
+        config.validate()?;
+        self.config = config;
+        for mode in Mode::ALL {
+            self.receivers[mode].set_limits(config.receiver_limits());
+            self.senders[mode].set_limits(config.window_bytes, config.max_rounds);
+        }
+        Ok(())
+    }
+
+    /// The parameters in force.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Tells that this end did not run for a while and the kernel delivered frames in its place: what the receiver
+    /// believes missing may have been delivered, so its session ends. Its sender will notice and begin a new one.
+    pub fn handle_stall(&mut self, now: Instant) {
+        self.advance(now);
+        self.end_receive_session(CloseReason::Stalled);
+    }
+
+    /// Does what is due: gives up overdue frames, ends sessions of silent peers, moves the fallback.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.advance(now);
+        self.handle_receive_timeout(now);
+        self.handle_transmit_timeout(now);
+        if self.peer_heard_at.is_some() && !self.peer_known() {
+            self.peer_heard_at = None;
+            self.event(Event::PeerGone);
+        }
+    }
+
+    /// When [`LinkEnd::handle_timeout`] or a poll has something to do, if nothing else happens first. May lie in the
+    /// past: then it is due now.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let peer_gone = self.peer_heard_at.map(|at| at + self.peer_memory());
+        [Some(self.hello_at), peer_gone, self.next_receive_timeout(), self.next_transmit_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Whether the peer is known to speak Linkmend (a valid control frame within three hello intervals).
+    pub fn peer_known(&self) -> bool {
+        self.peer_heard_at.is_some_and(|at| self.now.since(at) < self.peer_memory())
+    }
+
+    /// A frame whose buffer the link end no longer needs.
+    #[inline]
+    pub fn poll_release(&mut self) -> Option<FrameHandle> {
+        self.released.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Counters, with the buffers' present levels.
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.stats;
+        stats.tx_buffer =
+            PerMode([*self.senders[Mode::Ordered].buffer(), *self.senders[Mode::NonBlocking].buffer()]);
+        stats.rx_buffer = *self.receivers[Mode::Ordered].buffer();
+        if let Some(since) = self.paused_since {
+            stats.paused_ns += self.now.since(since).0;
+        }
+        stats
+    }
+
+    /// Begins a new observation of the buffers' extremes.
+    pub fn reset_buffer_extremes(&mut self) {
+        for mode in Mode::ALL {
+            self.senders[mode].buffer_mut().reset_extremes();
+            self.receivers[mode].buffer_mut().reset_extremes();
+        }
+    }
+
+    /// State for displays.
+    pub fn status(&self) -> Status {
+        Status {
+            transmit: self.transmit.state,
+            receive: if self.receive.active.is_some() {
+                ReceiveState::Active
+            } else {
+                ReceiveState::Listening
+            },
+            protection_requested: self.protection.is_some(),
+            level: self.fallback.level(),
+            copies: self.copies,
+            measured_loss: self.loss.estimate(),
+            paused: self.senders[Mode::Ordered].paused,
+            outstanding_frames: Mode::ALL.iter().map(|&mode| self.senders[mode].outstanding()).sum(),
+        }
+    }
+
+    /// Takes a control frame from the link. `false` if it did not fit (stale or forged); it was counted.
+    pub fn handle_control(&mut self, now: Instant, control: &Control) -> bool {
+        let now = self.advance(now);
+        let accepted = match *control {
+            Control::Hello => true,
+            Control::Init { session } => self.handle_init(session),
+            Control::InitEcho { session, nonce, window_frames } => {
+                let fits = self.transmit.handle_init_echo(now, session, nonce, &self.config);
+                if fits {
+                    Mode::ALL.into_iter().for_each(|mode| self.senders[mode].limit_window(window_frames));
+                }
+                fits
+            }
+            Control::Start { session, nonce } => self.handle_start(now, session, nonce),
+            Control::Feedback(ref feedback) => self.handle_feedback(now, feedback),
+            Control::Dummy { session, stamp, next } => self.handle_dummy(now, session, stamp, next),
+            Control::Fin { session } => {
+                self.receive.handle_fin(session);
+                true
+            }
+            Control::FinEcho { session } => self.handle_fin_echo(now, session),
+            Control::CompactAck { next } => {
+                self.handle_ack(now, PiggybackAck { mode: self.compact_lane, next })
+            }
+            Control::CompactNotification { next, hole } => self.handle_notification(now, next, hole),
+            Control::CompactDummy { mode, next } => self.handle_compact_dummy(now, mode, next),
+        };
+        if accepted {
+            if self.peer_heard_at.is_none() {
+                self.event(Event::PeerSeen);
+                // Answer at once, so that both ends know each other.
+                self.hello_at = now;
+            }
+            self.peer_heard_at = Some(now);
+        } else {
+            self.stats.control_rejected += 1;
+        }
+        accepted
+    }
+
+    /// Control frames and copies to put on the link, by priority; see the crate documentation for the order.
+    pub fn poll_transmit(&mut self, now: Instant, priority: Priority) -> Option<Transmit> {
+        let now = self.advance(now);
+        let control = match priority {
+            Priority::High => {
+                self.poll_handshake(now).or_else(|| self.poll_urgent_feedback(now)).or_else(|| {
+                    (now >= self.hello_at).then(|| {
+                        self.hello_at = now + self.config.hello_interval;
+                        Control::Hello
+                    })
+                })
+            }
+            Priority::Low => self.poll_dummy(now).or_else(|| self.poll_ack(now)),
+        };
+        match control {
+            Some(control) => {
+                self.hello_at = self.hello_at.max(now + self.config.hello_interval);
+                Some(Transmit::Control(control))
+            }
+            None if priority == Priority::High => self.poll_retransmission(),
+            None => None,
+        }
+    }
+
+    /// Takes note of the time. It never goes back; and an end that was not run for a while does not blame its peer for
+    /// the silence.
+    #[inline]
+    fn advance(&mut self, now: Instant) -> Instant {
+        if now <= self.now {
+            return self.now;
+        }
+        let gap = now.since(self.now);
+        self.now = now;
+        if gap.0 > self.config.peer_timeout.0 / 4 {
+            self.transmit.heard_at = (self.transmit.heard_at + gap).min(now);
+            self.receive.heard_at = (self.receive.heard_at + gap).min(now);
+        }
+        now
+    }
+
+    fn peer_memory(&self) -> Nanos {
+        self.config.hello_interval * 3 + self.config.peer_timeout
+    }
+
+    fn next_random(&mut self) -> u32 {
+        // SplitMix64 (Steele, Lea, Flood 2014).
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as u32
+    }
+
+    fn event(&mut self, event: Event) {
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    fn is_compact(&self) -> bool {
+        self.config.format == Format::Compact
+    }
+}

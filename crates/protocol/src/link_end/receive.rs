@@ -1,0 +1,335 @@
+//! The receiving direction of a link end: data, announcements, and the feedback it owes.
+
+use super::{Control, LinkEnd, Reception};
+use crate::event::{CloseReason, Event};
+use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAck};
+use crate::receiver::Verdict;
+use crate::sequence::SequenceNumber;
+use crate::session::SessionNumber;
+use crate::time::Instant;
+
+/// How often a change of the pause state is repeated, an ACK interval apart.
+const PAUSE_REPEATS: u8 = 2;
+
+/// What the receiver owes its sender.
+#[derive(Debug, Default)]
+pub(super) struct Acks {
+    /// Number of the next feedback.
+    number: u16,
+    /// Latest dummy stamp seen.
+    dummy_stamp: u16,
+    /// Losses and overflows before this session, to count from its beginning.
+    lost_before: u64,
+    overflows_before: u64,
+    /// Lanes with arrivals that have not been acknowledged.
+    pending: PerMode<bool>,
+    /// Something the sender must know at once: a loss, a change of the pause state, a new session.
+    urgent: bool,
+    /// Feedbacks still to repeat a change of the pause state, should the first be lost.
+    repeats: u8,
+    /// Anything arrived since the last complete feedback.
+    news: bool,
+    /// Latest acknowledgement of any kind, and latest complete feedback.
+    ack_at: Instant,
+    feedback_at: Instant,
+    /// Compact format: the lane in which a loss was found, until its notification is out.
+    notify: Option<Mode>,
+    /// Compact format: the lane in use.
+    lane: Option<Mode>,
+}
+
+impl LinkEnd {
+    /// Takes a frame with a data header from the link. Its acknowledgement, if it carries one, is used as well.
+    #[inline]
+    pub fn handle_data(
+        &mut self,
+        now: Instant,
+        header: &DataHeader,
+        frame: FrameHandle,
+        bytes: u32,
+    ) -> Reception {
+        let now = self.advance(now);
+        // A copy repeats the ACK of its first sending, which may speak of an ended session.
+        if let Some(ack) = header.ack
+            && !header.retransmitted
+        {
+            self.handle_ack(now, ack);
+        }
+        if self.receive.active.is_none() {
+            return self.handle_orphan(header);
+        }
+        self.stats.received_frames += 1;
+        self.receive.heard_at = now;
+        let lane = &mut self.receivers[header.mode];
+        let lost = self.stats.lost_frames;
+        let verdict = lane.handle_data(now, header.sequence, frame, bytes, &mut self.stats);
+        if verdict == Verdict::OutOfWindow {
+            self.stats.out_of_window_frames += 1;
+            return Reception::Drop;
+        }
+        self.acks.pending[header.mode] = true;
+        self.acks.news = true;
+        self.acks.lane = Some(header.mode);
+        if self.stats.lost_frames != lost {
+            self.loss_found(header.mode);
+        }
+        match verdict {
+            Verdict::Deliver => {
+                self.stats.delivered_frames += 1;
+                self.stats.delivered_bytes += u64::from(bytes);
+                Reception::Deliver
+            }
+            Verdict::Buffered => {
+                self.update_pause();
+                Reception::Buffered
+            }
+            Verdict::Duplicate => {
+                self.stats.duplicates_dropped += 1;
+                Reception::Drop
+            }
+            Verdict::Overflow | Verdict::OutOfWindow => Reception::Drop,
+        }
+    }
+
+    /// The next buffered frame whose turn has come.
+    #[inline]
+    pub fn poll_deliver(&mut self) -> Option<FrameHandle> {
+        let (frame, bytes) = self.receivers[Mode::Ordered].poll_deliver()?;
+        self.stats.delivered_frames += 1;
+        self.stats.delivered_bytes += u64::from(bytes);
+        self.update_pause();
+        Some(frame)
+    }
+
+    /// Compact format: an acknowledgement to put on an unprotected IPv4 frame, if one is owed.
+    pub fn poll_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
+        let now = self.advance(now);
+        self.take_piggyback(now)
+    }
+
+    pub(super) fn handle_init(&mut self, session: SessionNumber) -> bool {
+        let fresh = self.next_random();
+        self.receive.handle_init(session, fresh);
+        self.acks.urgent |= self.receive.active == Some(session);
+        true
+    }
+
+    pub(super) fn handle_start(&mut self, now: Instant, session: SessionNumber, nonce: u32) -> bool {
+        if self.receive.active == Some(session) {
+            // The feedback that confirmed it was lost.
+            self.acks.urgent = true;
+            return true;
+        }
+        let before = self.receive.active;
+        if !self.receive.handle_start(now, session, nonce) {
+            return false;
+        }
+        if let Some(before) = before {
+            self.event(Event::SessionEnded { session: before, reason: CloseReason::Replaced });
+        }
+        for mode in Mode::ALL {
+            self.receivers[mode].start(session.first_sequence(mode));
+        }
+        self.acks = Acks {
+            urgent: true,
+            lost_before: self.stats.lost_frames,
+            overflows_before: self.stats.rx_buffer_overflows,
+            ..Acks::default()
+        };
+        self.stats.sessions_accepted += 1;
+        self.event(Event::SessionAccepted(session));
+        true
+    }
+
+    pub(super) fn handle_dummy(
+        &mut self,
+        now: Instant,
+        session: SessionNumber,
+        stamp: u16,
+        next: PerMode<SequenceNumber>,
+    ) -> bool {
+        if self.receive.active != Some(session) {
+            return false;
+        }
+        let fits = Mode::ALL.into_iter().all(|mode| self.announce(now, mode, next[mode]));
+        if fits && stamp.wrapping_sub(self.acks.dummy_stamp) as i16 > 0 {
+            self.acks.dummy_stamp = stamp;
+        }
+        fits
+    }
+
+    pub(super) fn handle_compact_dummy(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
+        self.receive.active.is_some() && self.announce(now, mode, next)
+    }
+
+    pub(super) fn handle_receive_timeout(&mut self, now: Instant) {
+        let timeouts = self.stats.recovery_timeouts;
+        for mode in Mode::ALL {
+            self.receivers[mode].handle_timeout(now, &mut self.stats);
+        }
+        // The sender may release what was given up.
+        self.acks.urgent |= self.stats.recovery_timeouts != timeouts;
+        if self.receive.active.is_some() && now >= self.receive.heard_at + self.config.session_expiry {
+            self.end_receive_session(CloseReason::PeerLost);
+        }
+    }
+
+    pub(super) fn next_receive_timeout(&self) -> Option<Instant> {
+        let [ordered, non_blocking] = Mode::ALL.map(|mode| self.receivers[mode].next_timeout());
+        let active = self.receive.active.is_some();
+        let feedback = active.then(|| self.feedback_due_at()).flatten();
+        let idle_ack = (active && self.is_pending()).then(|| self.acks.ack_at + self.config.ack_gap);
+        let expiry = active.then(|| self.receive.heard_at + self.config.session_expiry);
+        [ordered, non_blocking, feedback, idle_ack, expiry].into_iter().flatten().min()
+    }
+
+    pub(super) fn end_receive_session(&mut self, reason: CloseReason) {
+        for mode in Mode::ALL {
+            self.receivers[mode].end();
+        }
+        if let Some(session) = self.receive.end() {
+            self.event(Event::SessionEnded { session, reason });
+        }
+    }
+
+    pub(super) fn poll_handshake(&mut self, now: Instant) -> Option<Control> {
+        if let Some((session, nonce)) = self.receive.echo.take() {
+            return Some(Control::InitEcho { session, nonce, window_frames: self.config.window_frames });
+        }
+        if self.receive.ending && Mode::ALL.iter().all(|&mode| self.receivers[mode].is_drained()) {
+            self.receive.fin_echo = self.receive.active;
+            self.end_receive_session(CloseReason::Requested);
+        }
+        if let Some(session) = self.receive.fin_echo.take() {
+            return Some(Control::FinEcho { session });
+        }
+        self.poll_sender_handshake(now)
+    }
+
+    /// A loss notification, a change of the pause state, or an ACK that has waited long enough.
+    pub(super) fn poll_urgent_feedback(&mut self, now: Instant) -> Option<Control> {
+        let session = self.receive.active?;
+        if let Some(mode) = self.acks.notify.take()
+            && let Some(mut hole) = self.receivers[mode].first_hole()
+        {
+            hole.length = hole.length.min(u16::from(u8::MAX));
+            self.stats.notifications_sent += 1;
+            return Some(Control::CompactNotification { next: self.receivers[mode].cumulative(), hole });
+        }
+        if self.feedback_due_at().is_none_or(|at| now < at) {
+            return None;
+        }
+        if self.acks.urgent {
+            self.stats.notifications_sent += 1;
+        } else {
+            self.stats.acks_sent += 1;
+            self.acks.repeats = self.acks.repeats.saturating_sub(1);
+        }
+        Some(self.compose_feedback(now, session))
+    }
+
+    /// An explicit ACK, for a port that would otherwise be idle.
+    pub(super) fn poll_ack(&mut self, now: Instant) -> Option<Control> {
+        let session = self.receive.active?;
+        if !self.is_pending() || now < self.acks.ack_at + self.config.ack_gap {
+            return None;
+        }
+        self.stats.acks_sent += 1;
+        let all_received = Mode::ALL.iter().all(|&mode| self.receivers[mode].missing() == 0);
+        if let (true, true, Some(mode)) = (self.is_compact(), all_received, self.acks.lane) {
+            self.acks.pending = PerMode::default();
+            self.acks.ack_at = now;
+            return Some(Control::CompactAck { next: self.receivers[mode].cumulative() });
+        }
+        Some(self.compose_feedback(now, session))
+    }
+
+    #[inline]
+    pub(super) fn take_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
+        for mode in Mode::ALL {
+            // What is missing needs a complete feedback.
+            if self.acks.pending[mode] && self.receivers[mode].missing() == 0 {
+                self.acks.pending[mode] = false;
+                self.acks.ack_at = now;
+                self.stats.piggybacked_acks_sent += 1;
+                return Some(PiggybackAck { mode, next: self.receivers[mode].cumulative() });
+            }
+        }
+        None
+    }
+
+    /// A frame without a session: this end restarted, or its session has ended, and the peer does not know yet. An
+    /// original travels once, so delivering it cannot duplicate; a copy might.
+    fn handle_orphan(&mut self, header: &DataHeader) -> Reception {
+        if header.retransmitted {
+            self.stats.orphan_copies_dropped += 1;
+            Reception::Drop
+        } else {
+            self.stats.orphan_frames += 1;
+            Reception::Deliver
+        }
+    }
+
+    fn announce(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
+        let lost = self.stats.lost_frames;
+        let fits = self.receivers[mode].handle_announcement(now, next, &mut self.stats);
+        if fits {
+            self.receive.heard_at = now;
+            self.acks.pending[mode] = true;
+            self.acks.news = true;
+        }
+        if self.stats.lost_frames != lost {
+            self.loss_found(mode);
+        }
+        fits
+    }
+
+    fn loss_found(&mut self, mode: Mode) {
+        self.acks.urgent = true;
+        if self.is_compact() {
+            self.acks.notify = Some(mode);
+        }
+    }
+
+    fn update_pause(&mut self) {
+        if let Some(paused) = self.receivers[Mode::Ordered].update_pause() {
+            self.acks.urgent = true;
+            self.acks.repeats = PAUSE_REPEATS;
+            self.stats.pauses_sent += u64::from(paused);
+        }
+    }
+
+    fn is_pending(&self) -> bool {
+        self.acks.pending[Mode::Ordered] || self.acks.pending[Mode::NonBlocking]
+    }
+
+    /// When a complete feedback must go, whatever else is queued.
+    fn feedback_due_at(&self) -> Option<Instant> {
+        if self.acks.urgent {
+            return Some(self.now);
+        }
+        let missing = self.receivers[Mode::Ordered].missing() + self.receivers[Mode::NonBlocking].missing();
+        let repeat =
+            (missing > 0 || self.acks.repeats > 0).then(|| self.acks.feedback_at + self.config.ack_interval);
+        let overdue = self.is_pending().then(|| self.acks.ack_at + self.config.ack_interval);
+        let alive = self.acks.news.then(|| self.acks.feedback_at + self.config.keepalive);
+        [repeat, overdue, alive].into_iter().flatten().min()
+    }
+
+    fn compose_feedback(&mut self, now: Instant, session: SessionNumber) -> Control {
+        self.acks.number = self.acks.number.wrapping_add(1);
+        self.acks.pending = PerMode::default();
+        self.acks.urgent = false;
+        self.acks.news = false;
+        self.acks.ack_at = now;
+        self.acks.feedback_at = now;
+        Control::Feedback(Feedback {
+            session,
+            number: self.acks.number,
+            dummy_stamp: self.acks.dummy_stamp,
+            lost_total: (self.stats.lost_frames - self.acks.lost_before) as u32,
+            rx_overflow_total: (self.stats.rx_buffer_overflows - self.acks.overflows_before) as u16,
+            lanes: PerMode(Mode::ALL.map(|mode| self.receivers[mode].feedback())),
+        })
+    }
+}

@@ -1,0 +1,334 @@
+//! The sending direction of a link end: normal frames, copies, dummies, and what the peer's feedback changes.
+
+use super::{Admission, Control, LinkEnd, Transmit};
+use crate::event::{CloseReason, Event};
+use crate::fallback::Level;
+use crate::frame::{
+    DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceRange,
+};
+use crate::sequence::SequenceNumber;
+use crate::session::{Handshake, SessionNumber, TransmitState};
+use crate::time::{Instant, Nanos};
+
+/// When dummies are due (section 3.2). Self-replenishing on the Tofino; here a burst each time the normal queue runs
+/// empty, then repeats with growing waits until everything is acknowledged.
+#[derive(Debug, Default)]
+pub(super) struct Dummies {
+    stamp: u16,
+    due_at: Instant,
+    interval: Nanos,
+    burst_left: u8,
+    sent_at: Instant,
+}
+
+/// What the newest feedback said, to tell newer from older and to count losses.
+#[derive(Debug, Default)]
+pub(super) struct LastFeedback {
+    number: Option<u16>,
+    dummy_stamp: u16,
+    lost_total: u32,
+    rx_overflow_total: u16,
+    covered: PerMode<u16>,
+}
+
+impl LinkEnd {
+    /// Whether a frame of `bytes` that is to go in `mode` may leave now.
+    #[inline]
+    pub fn admission(&self, mode: Mode, bytes: u32) -> Admission {
+        match self.transmit.state {
+            TransmitState::Active => {
+                let mode = self.effective_mode(mode);
+                let sender = &self.senders[mode];
+                let lane_busy = self.is_compact() && mode != self.compact_lane && !self.is_drained();
+                if sender.paused || !sender.has_room(bytes) || lane_busy {
+                    Admission::Held
+                } else {
+                    Admission::Protected
+                }
+            }
+            TransmitState::Draining => Admission::Held,
+            TransmitState::Dormant | TransmitState::Opening => Admission::Unprotected,
+        }
+    }
+
+    /// Numbers a frame and keeps its handle until [`LinkEnd::poll_release`] returns it. `None`: it is to go
+    /// unprotected, and its handle stays with the driver. Ask [`LinkEnd::admission`] first; a frame that is held is
+    /// treated as unprotected here, which loses its place.
+    #[inline]
+    pub fn send(&mut self, now: Instant, mode: Mode, frame: FrameHandle, bytes: u32) -> Option<DataHeader> {
+        let now = self.advance(now);
+        if self.admission(mode, bytes) != Admission::Protected {
+            self.stats.unprotected_frames += 1;
+            return None;
+        }
+        let mode = self.effective_mode(mode);
+        let sequence = self.senders[mode].send(frame, bytes);
+        self.compact_lane = mode;
+        self.stats.protected_frames += 1;
+        self.stats.protected_bytes += u64::from(bytes);
+        self.dummies.due_at = now + self.config.dummy_delay;
+        self.dummies.interval = self.config.dummy_interval_min;
+        self.dummies.burst_left = self.config.dummy_copies;
+        self.dummies.sent_at = now;
+        let ack = if self.is_compact() { None } else { self.take_piggyback(now) };
+        Some(DataHeader { sequence, mode, retransmitted: false, ack })
+    }
+
+    /// An acknowledgement that travelled on a frame.
+    #[inline]
+    pub fn handle_ack(&mut self, now: Instant, ack: PiggybackAck) -> bool {
+        let now = self.advance(now);
+        if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
+            return false;
+        }
+        let fits = self.senders[ack.mode].handle_ack(ack.next, &mut self.released);
+        if fits {
+            self.transmit.heard_at = now;
+        } else {
+            self.stats.control_rejected += 1;
+        }
+        fits
+    }
+
+    pub(super) fn effective_mode(&self, mode: Mode) -> Mode {
+        if self.fallback.level() == Level::Full { mode } else { Mode::NonBlocking }
+    }
+
+    pub(super) fn open(&mut self, now: Instant) {
+        let session = SessionNumber(self.next_random());
+        self.transmit.open(now, session, &self.config);
+        for mode in Mode::ALL {
+            self.senders[mode].start(session.first_sequence(mode));
+        }
+        self.last_feedback = LastFeedback::default();
+    }
+
+    /// Ends the session without loss if there is one, or stops trying to open one.
+    pub(super) fn close_softly(&mut self, now: Instant) {
+        match self.transmit.state {
+            TransmitState::Active => self.transmit.drain(now, &self.config),
+            TransmitState::Opening => self.transmit.state = TransmitState::Dormant,
+            TransmitState::Dormant | TransmitState::Draining => {}
+        }
+    }
+
+    pub(super) fn handle_feedback(&mut self, now: Instant, feedback: &Feedback) -> bool {
+        if feedback.session != self.transmit.session || self.transmit.state == TransmitState::Dormant {
+            return false;
+        }
+        let lane = |this: &mut Self, mode: Mode| {
+            this.senders[mode].handle_feedback(
+                &feedback.lanes[mode],
+                feedback.dummy_stamp,
+                &mut this.released,
+            )
+        };
+        if !(lane(self, Mode::Ordered) & lane(self, Mode::NonBlocking)) {
+            return false;
+        }
+        if self.transmit.handle_acknowledgement(now) {
+            self.stats.sessions_opened += 1;
+            self.dummies.sent_at = now;
+            self.event(Event::SessionOpened(feedback.session));
+        }
+        self.stats.feedbacks_received += 1;
+        let ahead = self.last_feedback.number.map_or(1, |last| feedback.number.wrapping_sub(last) as i16);
+        if ahead > 0 {
+            self.handle_news(now, feedback);
+        }
+        true
+    }
+
+    pub(super) fn handle_fin_echo(&mut self, now: Instant, session: SessionNumber) -> bool {
+        let ends = self.transmit.handle_fin_echo(session);
+        if ends {
+            let by_fallback = self.protection.is_some() && self.fallback.level() == Level::Dormant;
+            let reason = if by_fallback { CloseReason::Fallback } else { CloseReason::Requested };
+            self.closed(now, reason);
+        }
+        // A repeated confirmation is no fault.
+        ends || session == self.transmit.session
+    }
+
+    /// The authors' loss notification: one hole. It says nothing of what lies behind the hole, nor what had been seen
+    /// when it was written, so it can request a first retransmission only.
+    pub(super) fn handle_notification(
+        &mut self,
+        now: Instant,
+        next: SequenceNumber,
+        hole: SequenceRange,
+    ) -> bool {
+        if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
+            return false;
+        }
+        let sender = &mut self.senders[self.compact_lane];
+        let mut lane = LaneFeedback::new(next, hole.first.plus(u64::from(hole.length)), sender.paused);
+        let nothing_seen = self.last_feedback.dummy_stamp;
+        let fits = lane.push_missing(hole) && sender.handle_feedback(&lane, nothing_seen, &mut self.released);
+        if fits {
+            self.transmit.heard_at = now;
+        }
+        fits
+    }
+
+    pub(super) fn handle_transmit_timeout(&mut self, now: Instant) {
+        if self.transmit.is_timed_out(now, &self.config) {
+            let draining = self.transmit.state == TransmitState::Draining;
+            self.transmit.state = TransmitState::Dormant;
+            self.stats.peers_lost += 1;
+            self.closed(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
+        }
+        if let Some(level) = self.fallback.handle_timeout(now) {
+            self.level_changed(now, level, None);
+        }
+    }
+
+    pub(super) fn next_transmit_timeout(&self) -> Option<Instant> {
+        let session = self.transmit.next_timeout(self.is_drained(), &self.config);
+        let fallback = self.fallback.next_timeout().filter(|_| self.protection.is_some());
+        let copies =
+            Mode::ALL.iter().any(|&mode| self.senders[mode].has_retransmissions()).then_some(self.now);
+        [session, fallback, copies, self.dummy_due_at()].into_iter().flatten().min()
+    }
+
+    pub(super) fn poll_sender_handshake(&mut self, now: Instant) -> Option<Control> {
+        let session = self.transmit.session;
+        let drained = self.is_drained();
+        Some(match self.transmit.poll_handshake(now, drained, &self.config)? {
+            Handshake::Init => Control::Init { session },
+            Handshake::Start { nonce } => Control::Start { session, nonce },
+            Handshake::Fin => Control::Fin { session },
+        })
+    }
+
+    pub(super) fn poll_retransmission(&mut self) -> Option<Transmit> {
+        for mode in Mode::ALL {
+            let stamp = self.dummies.stamp;
+            let copy = self.senders[mode].poll_retransmission(self.copies, stamp, &mut self.stats);
+            if let Some((frame, sequence)) = copy {
+                // The copies may be the last frames for a while: let a dummy follow, to reveal their loss.
+                self.dummies.due_at = self.now + self.config.dummy_delay;
+                self.dummies.interval = self.config.dummy_interval_min;
+                self.dummies.burst_left = self.dummies.burst_left.max(1);
+                let header = DataHeader { sequence, mode, retransmitted: true, ack: None };
+                return Some(Transmit::Retransmission { frame, header });
+            }
+        }
+        None
+    }
+
+    pub(super) fn poll_dummy(&mut self, now: Instant) -> Option<Control> {
+        if now < self.dummy_due_at()? {
+            return None;
+        }
+        let first_burst = self.dummies.interval == self.config.dummy_interval_min;
+        self.dummies.sent_at = now;
+        self.dummies.burst_left = self.dummies.burst_left.saturating_sub(1);
+        if self.dummies.burst_left == 0 {
+            self.dummies.due_at = now + self.dummies.interval;
+            self.dummies.interval = (self.dummies.interval * 2).min(self.config.dummy_interval_max);
+            self.dummies.burst_left = 1;
+        }
+        self.stats.dummies_sent += 1;
+        let unacknowledged = Mode::ALL.into_iter().find(|&mode| !self.senders[mode].is_drained());
+        if let (true, true, Some(mode)) = (self.is_compact(), first_burst, unacknowledged) {
+            return Some(Control::CompactDummy { mode, next: self.senders[mode].next_sequence() });
+        }
+        self.dummies.stamp = self.dummies.stamp.wrapping_add(1);
+        let next = PerMode(Mode::ALL.map(|mode| self.senders[mode].next_sequence()));
+        Some(Control::Dummy { session: self.transmit.session, stamp: self.dummies.stamp, next })
+    }
+
+    pub(super) fn update_copies(&mut self) {
+        let Some(protection) = self.protection else { return };
+        let copies = protection.copies.number(self.loss.estimate());
+        if copies != self.copies {
+            self.copies = copies;
+            if let Some(loss) = self.loss.estimate() {
+                self.event(Event::CopiesChanged { copies, loss });
+            }
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        Mode::ALL.iter().all(|&mode| self.senders[mode].is_drained())
+    }
+
+    /// Next dummy: soon while something is unacknowledged, as a keepalive otherwise.
+    fn dummy_due_at(&self) -> Option<Instant> {
+        match self.transmit.state {
+            TransmitState::Active | TransmitState::Draining if !self.is_drained() => {
+                Some(self.dummies.due_at)
+            }
+            TransmitState::Active => Some(self.dummies.sent_at + self.config.keepalive),
+            _ => None,
+        }
+    }
+
+    /// What only the newest feedback may change: pause state and loss counts.
+    fn handle_news(&mut self, now: Instant, feedback: &Feedback) {
+        let mut frames = 0;
+        for mode in Mode::ALL {
+            let covered = feedback.lanes[mode].covered.number();
+            if self.last_feedback.number.is_some() {
+                frames += u64::from(covered.wrapping_sub(self.last_feedback.covered[mode]));
+            }
+            self.last_feedback.covered[mode] = covered;
+            self.senders[mode].paused = feedback.lanes[mode].paused;
+        }
+        let lost = feedback.lost_total.wrapping_sub(self.last_feedback.lost_total);
+        let overflows = feedback.rx_overflow_total.wrapping_sub(self.last_feedback.rx_overflow_total);
+        self.last_feedback.number = Some(feedback.number);
+        self.last_feedback.dummy_stamp = feedback.dummy_stamp;
+        self.last_feedback.lost_total = feedback.lost_total;
+        self.last_feedback.rx_overflow_total = feedback.rx_overflow_total;
+        self.count_pause(now, self.senders[Mode::Ordered].paused);
+        // `covered` may move back when a feedback cannot list everything; a huge difference is that.
+        let frames = if frames > u64::from(crate::WINDOW_MAX) { 0 } else { frames };
+        if let Some(measured) = self.loss.add(frames, u64::from(lost), u32::from(overflows)) {
+            self.update_copies();
+            if let Some(level) = self.fallback.handle_window(now, measured.loss, measured.rx_overflows) {
+                self.level_changed(now, level, Some(measured.loss));
+            }
+        }
+    }
+
+    fn count_pause(&mut self, now: Instant, paused: bool) {
+        match (paused, self.paused_since) {
+            (true, None) => {
+                self.stats.pauses_received += 1;
+                self.paused_since = Some(now);
+            }
+            (false, Some(since)) => {
+                self.stats.paused_ns += now.since(since).0;
+                self.paused_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn level_changed(&mut self, now: Instant, level: Level, loss: Option<f64>) {
+        self.stats.fallback_changes += 1;
+        self.event(Event::FallbackChanged { level, loss });
+        match level {
+            Level::Dormant => self.close_softly(now),
+            Level::Full | Level::NonBlocking => {
+                if self.protection.is_some() && self.transmit.state == TransmitState::Dormant {
+                    self.open(now);
+                }
+            }
+        }
+    }
+
+    /// The session is over: frees what is left, and begins a new one if protection is still wanted.
+    fn closed(&mut self, now: Instant, reason: CloseReason) {
+        let abandoned =
+            Mode::ALL.into_iter().map(|mode| self.senders[mode].abandon(&mut self.released)).sum();
+        self.stats.abandoned_frames += abandoned;
+        self.count_pause(now, false);
+        self.event(Event::SessionClosed { session: self.transmit.session, reason, abandoned });
+        if self.protection.is_some() && self.fallback.level() != Level::Dormant {
+            self.open(now);
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The receiver of one lane: gap detection, de-duplication, Rx buffer, backpressure, recovery timeout.
+//!
+//! Algorithm 1 (de-duplication and in-order recovery), Algorithm 2 (backpressure) and `ackNoTimeout` of section 3 of
+//! the paper. Where the Tofino looks at a buffered frame when it comes round, this machine hands frames out with
+//! [`Receiver::poll_deliver`], whenever its driver can take them.
+
+use crate::config::ReceiverLimits;
+use crate::frame::{FrameHandle, LaneFeedback, Mode, SequenceRange};
+use crate::sequence::{FIRST_ABSOLUTE, SequenceNumber};
+use crate::stats::{BufferStats, Stats};
+use crate::time::Instant;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec;
+
+/// What becomes of a frame that was handed to the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// To the inner port, now.
+    Deliver,
+    /// Kept; it will come out of [`Receiver::poll_deliver`].
+    Buffered,
+    /// Seen before, or given up.
+    Duplicate,
+    /// No room in the Rx buffer: it counts as missing.
+    Overflow,
+    /// Its number cannot be of this session.
+    OutOfWindow,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum SlotState {
+    #[default]
+    Missing,
+    /// Received and passed on (non-blocking), or given up.
+    Done,
+    /// Received, waiting for its turn.
+    Buffered,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    detected_at: Instant,
+    frame: FrameHandle,
+    bytes: u32,
+    state: SlotState,
+}
+
+/// The receiver of one lane. `deliver <= cumulative <= highest`, all within one window.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    slots: Box<[Slot]>,
+    mask: u64,
+    mode: Mode,
+    limits: ReceiverLimits,
+    /// Next number to pass to the inner port (`ackNo` of Algorithm 1).
+    deliver: u64,
+    /// First missing number, or `highest`.
+    cumulative: u64,
+    /// One beyond the highest number seen (`latestRxSeqNo + 1`).
+    highest: u64,
+    missing: u64,
+    buffer: BufferStats,
+    /// Frames of an ended session that still go out, in order.
+    flush: VecDeque<(FrameHandle, u32)>,
+    paused: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(mode: Mode, window_frames: u32, limits: ReceiverLimits) -> Receiver {
+        Receiver {
+            slots: vec![Slot::default(); window_frames as usize].into_boxed_slice(),
+            mask: u64::from(window_frames) - 1,
+            mode,
+            limits,
+            deliver: FIRST_ABSOLUTE,
+            cumulative: FIRST_ABSOLUTE,
+            highest: FIRST_ABSOLUTE,
+            missing: 0,
+            buffer: BufferStats::default(),
+            flush: VecDeque::with_capacity(window_frames as usize),
+            paused: false,
+        }
+    }
+
+    /// Begins a session at `first`; what an old session still buffers goes out first.
+    pub(crate) fn start(&mut self, first: u64) {
+        self.end();
+        (self.deliver, self.cumulative, self.highest) = (first, first, first);
+    }
+
+    /// Ends the session: buffered frames will be delivered in order, missing ones are not waited for.
+    pub(crate) fn end(&mut self) {
+        for sequence in self.deliver..self.highest {
+            let slot = &self.slots[(sequence & self.mask) as usize];
+            if slot.state == SlotState::Buffered {
+                self.flush.push_back((slot.frame, slot.bytes));
+            }
+        }
+        (self.deliver, self.cumulative) = (self.highest, self.highest);
+        self.missing = 0;
+        self.paused = false;
+    }
+
+    /// Replaces the limits, for parameters that are measured after the start.
+    pub(crate) fn set_limits(&mut self, limits: ReceiverLimits) {
+        self.limits = limits;
+    }
+
+    /// Takes a frame that arrived with number `sequence`.
+    #[inline]
+    pub(crate) fn handle_data(
+        &mut self,
+        now: Instant,
+        sequence: SequenceNumber,
+        frame: FrameHandle,
+        bytes: u32,
+        stats: &mut Stats,
+    ) -> Verdict {
+        let Some(sequence) = sequence.expand(self.highest) else { return Verdict::OutOfWindow };
+        if sequence == self.highest && self.deliver == sequence && self.flush.is_empty() {
+            // The common case: the next frame of a lane that waits for nothing.
+            self.highest += 1;
+            self.cumulative = self.highest;
+            self.deliver = self.highest;
+            return Verdict::Deliver;
+        }
+        if sequence >= self.highest {
+            if sequence - self.base() > self.mask {
+                return Verdict::OutOfWindow;
+            }
+            self.reveal(now, sequence, stats);
+            self.highest = sequence + 1;
+            self.slots[(sequence & self.mask) as usize] =
+                Slot { detected_at: now, state: SlotState::Missing, ..Slot::default() };
+            self.missing += 1;
+            let verdict = self.fill(sequence, frame, bytes);
+            stats.rx_buffer_overflows += u64::from(verdict == Verdict::Overflow);
+            return verdict;
+        }
+        let slot = &self.slots[(sequence & self.mask) as usize];
+        if sequence < self.base() || slot.state != SlotState::Missing {
+            return Verdict::Duplicate;
+        }
+        let waited = now.since(slot.detected_at).0;
+        let verdict = self.fill(sequence, frame, bytes);
+        if verdict != Verdict::Overflow {
+            stats.recovered_frames += 1;
+            stats.recovery_latency_ns.record(waited);
+        }
+        verdict
+    }
+
+    /// Learns that everything before `next` has been sent (from a dummy, or from a frame beyond a gap): what has not
+    /// arrived is missing. `false` if `next` cannot be of this session.
+    pub(crate) fn handle_announcement(
+        &mut self,
+        now: Instant,
+        next: SequenceNumber,
+        stats: &mut Stats,
+    ) -> bool {
+        let Some(next) = next.expand(self.highest) else { return false };
+        // A dummy that was overtaken announces less than is known: no news.
+        next <= self.highest || self.reveal(now, next, stats)
+    }
+
+    /// Gives up what has been missing for longer than the recovery timeout (`ackNoTimeout`).
+    pub(crate) fn handle_timeout(&mut self, now: Instant, stats: &mut Stats) {
+        while self.cumulative < self.highest {
+            let slot = &mut self.slots[(self.cumulative & self.mask) as usize];
+            debug_assert_eq!(slot.state, SlotState::Missing, "cumulative stands at a missing frame");
+            if now < slot.detected_at + self.limits.recovery_timeout {
+                return;
+            }
+            slot.state = SlotState::Done;
+            self.missing -= 1;
+            stats.recovery_timeouts += 1;
+            self.advance();
+        }
+    }
+
+    /// When [`Receiver::handle_timeout`] has something to do.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        (self.cumulative < self.highest).then(|| {
+            self.slots[(self.cumulative & self.mask) as usize].detected_at + self.limits.recovery_timeout
+        })
+    }
+
+    /// The next frame whose turn has come, and its length in bytes.
+    #[inline]
+    pub(crate) fn poll_deliver(&mut self) -> Option<(FrameHandle, u32)> {
+        if self.deliver == self.cumulative && self.flush.is_empty() {
+            return None;
+        }
+        if let Some((frame, bytes)) = self.flush.pop_front() {
+            self.buffer.remove(u64::from(bytes));
+            return Some((frame, bytes));
+        }
+        while self.deliver < self.cumulative {
+            let slot = &mut self.slots[(self.deliver & self.mask) as usize];
+            self.deliver += 1;
+            if slot.state == SlotState::Buffered {
+                slot.state = SlotState::Done;
+                self.buffer.remove(u64::from(slot.bytes));
+                return Some((slot.frame, slot.bytes));
+            }
+        }
+        None
+    }
+
+    /// Algorithm 2: compares the Rx buffer with its thresholds. `Some(state)` when the pause state changed.
+    #[inline]
+    pub(crate) fn update_pause(&mut self) -> Option<bool> {
+        if !self.paused && self.buffer.now >= self.limits.pause_bytes {
+            self.paused = true;
+            Some(true)
+        } else if self.paused && self.buffer.now <= self.limits.resume_bytes {
+            self.paused = false;
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    /// What to tell the sender: the cumulative number and what is missing, as far as one feedback can hold it.
+    pub(crate) fn feedback(&self) -> LaneFeedback {
+        let wire = SequenceNumber::from_absolute;
+        let mut feedback = LaneFeedback::new(wire(self.cumulative), wire(self.highest), self.paused);
+        let mut left = self.missing;
+        let mut at = self.cumulative;
+        while left > 0 {
+            while !self.is_missing(at) {
+                at += 1;
+            }
+            let start = at;
+            while at < self.highest && self.is_missing(at) {
+                at += 1;
+            }
+            let length = at - start;
+            left -= length;
+            // A run is at most the window, which is at most half the 16-bit space.
+            if !feedback.push_missing(SequenceRange { first: wire(start), length: length as u16 }) {
+                feedback.covered = wire(start);
+                break;
+            }
+        }
+        feedback
+    }
+
+    /// First number not received, for a piggybacked ACK.
+    pub(crate) fn cumulative(&self) -> SequenceNumber {
+        SequenceNumber::from_absolute(self.cumulative)
+    }
+
+    /// The run of missing frames at the very end, if the last reveal left one: (first, length).
+    pub(crate) fn first_hole(&self) -> Option<SequenceRange> {
+        self.feedback().missing().first().copied()
+    }
+
+    /// Number of frames missing now.
+    pub(crate) fn missing(&self) -> u64 {
+        self.missing
+    }
+
+    /// Whether nothing is missing and nothing waits for delivery.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.deliver == self.highest && self.flush.is_empty()
+    }
+
+    pub(crate) fn buffer(&self) -> &BufferStats {
+        &self.buffer
+    }
+
+    pub(crate) fn buffer_mut(&mut self) -> &mut BufferStats {
+        &mut self.buffer
+    }
+
+    fn is_missing(&self, sequence: u64) -> bool {
+        self.slots[(sequence & self.mask) as usize].state == SlotState::Missing
+    }
+
+    /// First number whose slot is in use.
+    fn base(&self) -> u64 {
+        self.deliver
+    }
+
+    /// Marks `highest..next` as missing. `false` if that would exceed the window.
+    fn reveal(&mut self, now: Instant, next: u64, stats: &mut Stats) -> bool {
+        if next - self.base() > self.mask + 1 {
+            return false;
+        }
+        let length = next - self.highest;
+        if length > 0 {
+            for sequence in self.highest..next {
+                self.slots[(sequence & self.mask) as usize] =
+                    Slot { detected_at: now, state: SlotState::Missing, ..Slot::default() };
+            }
+            self.highest = next;
+            self.missing += length;
+            stats.lost_frames += length;
+            stats.hole_length.record(length);
+        }
+        true
+    }
+
+    /// Stores the frame for a missing number, or passes it on if it is its turn.
+    fn fill(&mut self, sequence: u64, frame: FrameHandle, bytes: u32) -> Verdict {
+        let turn = sequence == self.deliver && self.flush.is_empty();
+        let slot = &mut self.slots[(sequence & self.mask) as usize];
+        let verdict = if turn || self.mode == Mode::NonBlocking {
+            slot.state = SlotState::Done;
+            Verdict::Deliver
+        } else if self.buffer.now + u64::from(bytes) > self.limits.buffer_bytes {
+            return Verdict::Overflow;
+        } else {
+            *slot = Slot { frame, bytes, state: SlotState::Buffered, detected_at: slot.detected_at };
+            self.buffer.add(u64::from(bytes));
+            Verdict::Buffered
+        };
+        self.missing -= 1;
+        if sequence == self.cumulative {
+            self.advance();
+        }
+        if turn {
+            self.deliver += 1;
+        }
+        if self.mode == Mode::NonBlocking {
+            self.deliver = self.cumulative;
+        }
+        verdict
+    }
+
+    /// Moves `cumulative` to the next missing number, or to `highest`.
+    fn advance(&mut self) {
+        self.cumulative += 1;
+        if self.missing == 0 {
+            self.cumulative = self.highest;
+        }
+        while self.cumulative < self.highest && !self.is_missing(self.cumulative) {
+            self.cumulative += 1;
+        }
+        if self.mode == Mode::NonBlocking {
+            self.deliver = self.cumulative;
+        }
+    }
+}

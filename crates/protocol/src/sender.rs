@@ -1,0 +1,347 @@
+//! The sender of one lane: sequence numbers, Tx buffer, retransmission (sections 3.1, 3.4, A.2).
+//!
+//! A frame's life here: [`Sender::send`] numbers it and keeps its handle; a feedback either releases it or lists it as
+//! missing; a missing frame is queued, and [`Sender::poll_retransmission`] emits its copies; the feedback that stops
+//! listing it releases it.
+//!
+//! When may a frame be retransmitted again? The link is a queue: once the receiver has seen anything that was sent
+//! *after* the copies, the copies are known lost. Each retransmission therefore notes a [`Mark`], and a later report
+//! counts only if it was written beyond that mark. No timer, no spurious retransmission, and stale or repeated reports
+//! do no harm.
+
+use crate::frame::{FrameHandle, LaneFeedback};
+use crate::sequence::{FIRST_ABSOLUTE, SequenceNumber, WINDOW_MAX};
+use crate::stats::{BufferStats, Stats};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// What had been sent on the link at some moment: the next new sequence number, and the number of dummies.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    next: u64,
+    dummy_stamp: u16,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum SlotState {
+    /// Released, or never used.
+    #[default]
+    Free,
+    /// Sent, fate unknown.
+    Outstanding,
+    /// Reported missing, copies not sent yet.
+    Queued,
+    /// Reported missing, copies sent.
+    Retransmitted,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    mark: Mark,
+    frame: FrameHandle,
+    bytes: u32,
+    rounds: u8,
+    state: SlotState,
+}
+
+/// The sender of one lane.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    slots: Box<[Slot]>,
+    mask: u64,
+    window_frames: u64,
+    window_bytes: u64,
+    max_rounds: u8,
+    /// First number not acknowledged cumulatively.
+    first: u64,
+    /// Below it every frame is released or in `missing`.
+    covered: u64,
+    /// Next new number.
+    next: u64,
+    buffer: BufferStats,
+    /// Frames reported missing and not yet released, ascending.
+    missing: Vec<u64>,
+    missing_scratch: Vec<u64>,
+    retransmit_queue: VecDeque<u64>,
+    copies_left: u8,
+    /// The peer's receiver asked to hold the normal queue.
+    pub(crate) paused: bool,
+}
+
+impl Sender {
+    pub(crate) fn new(window_frames: u32, window_bytes: u64, max_rounds: u8) -> Sender {
+        assert!(
+            window_frames.is_power_of_two() && window_frames <= WINDOW_MAX,
+            "checked by Config::validate"
+        );
+        let capacity = window_frames as usize;
+        Sender {
+            slots: vec![Slot::default(); capacity].into_boxed_slice(),
+            mask: u64::from(window_frames) - 1,
+            window_frames: u64::from(window_frames),
+            window_bytes,
+            max_rounds,
+            first: FIRST_ABSOLUTE,
+            covered: FIRST_ABSOLUTE,
+            next: FIRST_ABSOLUTE,
+            buffer: BufferStats::default(),
+            missing: Vec::with_capacity(capacity),
+            missing_scratch: Vec::with_capacity(capacity),
+            retransmit_queue: VecDeque::with_capacity(capacity),
+            copies_left: 0,
+            paused: false,
+        }
+    }
+
+    /// Narrows the window to what the receiver can hold.
+    pub(crate) fn limit_window(&mut self, frames: u32) {
+        self.window_frames = u64::from(frames).clamp(1, self.mask + 1);
+    }
+
+    /// Replaces the bounds, for parameters that are measured after the start.
+    pub(crate) fn set_limits(&mut self, window_bytes: u64, max_rounds: u8) {
+        (self.window_bytes, self.max_rounds) = (window_bytes, max_rounds);
+    }
+
+    /// Starts a new session at `first`. Frames of the old one must have been released or abandoned.
+    pub(crate) fn start(&mut self, first: u64) {
+        debug_assert!(self.is_drained(), "abandon before start");
+        (self.first, self.covered, self.next) = (first, first, first);
+        self.paused = false;
+    }
+
+    /// Whether a frame of `bytes` may be sent now, as far as the Tx buffer's bounds go.
+    pub(crate) fn has_room(&self, bytes: u32) -> bool {
+        self.next - self.first < self.window_frames && self.buffer.now + u64::from(bytes) <= self.window_bytes
+    }
+
+    /// Numbers a frame and keeps it. The caller has checked [`Sender::has_room`].
+    pub(crate) fn send(&mut self, frame: FrameHandle, bytes: u32) -> SequenceNumber {
+        debug_assert!(self.next - self.first < self.window_frames, "send without room");
+        let sequence = self.next;
+        self.next += 1;
+        self.slots[(sequence & self.mask) as usize] =
+            Slot { frame, bytes, state: SlotState::Outstanding, ..Slot::default() };
+        self.buffer.add(u64::from(bytes));
+        SequenceNumber::from_absolute(sequence)
+    }
+
+    /// A cumulative acknowledgement alone, as piggybacked on data.
+    #[inline]
+    pub(crate) fn handle_ack(&mut self, next: SequenceNumber, released: &mut VecDeque<FrameHandle>) -> bool {
+        let Some(next) = next.expand(self.first) else { return false };
+        if next > self.next {
+            return false;
+        }
+        self.acknowledge(next, released);
+        true
+    }
+
+    /// One lane of a feedback; `false` if it does not fit what was sent (malformed, or of another time).
+    pub(crate) fn handle_feedback(
+        &mut self,
+        feedback: &LaneFeedback,
+        dummy_stamp: u16,
+        released: &mut VecDeque<FrameHandle>,
+    ) -> bool {
+        let (Some(cumulative), Some(covered)) =
+            (feedback.cumulative.expand(self.first), feedback.covered.expand(self.first))
+        else {
+            return false;
+        };
+        if cumulative > covered || covered > self.next {
+            return false;
+        }
+        let mut at = cumulative;
+        for range in feedback.missing() {
+            match range.first.expand(self.first) {
+                Some(start) if start >= at && start + u64::from(range.length) <= covered => {
+                    at = start + u64::from(range.length);
+                }
+                _ => return false,
+            }
+        }
+        self.acknowledge(cumulative, released);
+        if covered > self.first {
+            self.update_missing(feedback, covered, dummy_stamp, released);
+        }
+        true
+    }
+
+    /// Emits the next copy to retransmit: its handle and number. `copies` is the number of copies for one loss,
+    /// `dummy_stamp` the number of dummies sent so far.
+    pub(crate) fn poll_retransmission(
+        &mut self,
+        copies: u8,
+        dummy_stamp: u16,
+        stats: &mut Stats,
+    ) -> Option<(FrameHandle, SequenceNumber)> {
+        loop {
+            let sequence = *self.retransmit_queue.front()?;
+            let slot = &mut self.slots[(sequence & self.mask) as usize];
+            if sequence < self.first || slot.state != SlotState::Queued {
+                // Acknowledged meanwhile.
+                self.retransmit_queue.pop_front();
+                self.copies_left = 0;
+                continue;
+            }
+            if self.copies_left == 0 {
+                self.copies_left = copies;
+            }
+            self.copies_left -= 1;
+            if self.copies_left == 0 {
+                slot.state = SlotState::Retransmitted;
+                slot.rounds = slot.rounds.saturating_add(1);
+                slot.mark = Mark { next: self.next, dummy_stamp };
+                self.retransmit_queue.pop_front();
+            }
+            stats.retransmitted_copies += 1;
+            stats.retransmitted_bytes += u64::from(slot.bytes);
+            return Some((slot.frame, SequenceNumber::from_absolute(sequence)));
+        }
+    }
+
+    /// Releases everything unacknowledged without knowing its fate, and says how many frames that were.
+    pub(crate) fn abandon(&mut self, released: &mut VecDeque<FrameHandle>) -> u64 {
+        let mut count = 0;
+        for sequence in self.first..self.next {
+            count += u64::from(self.release(sequence, released));
+        }
+        (self.first, self.covered) = (self.next, self.next);
+        self.missing.clear();
+        self.retransmit_queue.clear();
+        self.copies_left = 0;
+        self.paused = false;
+        self.window_frames = self.mask + 1;
+        count
+    }
+
+    /// Whether any copy waits to be retransmitted.
+    pub(crate) fn has_retransmissions(&self) -> bool {
+        !self.retransmit_queue.is_empty()
+    }
+
+    /// Whether everything sent has been acknowledged.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.first == self.next
+    }
+
+    /// The next new number, as dummies announce it.
+    pub(crate) fn next_sequence(&self) -> SequenceNumber {
+        SequenceNumber::from_absolute(self.next)
+    }
+
+    /// Frames sent and not yet acknowledged cumulatively.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.next - self.first
+    }
+
+    pub(crate) fn buffer(&self) -> &BufferStats {
+        &self.buffer
+    }
+
+    pub(crate) fn buffer_mut(&mut self) -> &mut BufferStats {
+        &mut self.buffer
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, cumulative: u64, released: &mut VecDeque<FrameHandle>) {
+        if cumulative <= self.first {
+            return;
+        }
+        for sequence in self.first..cumulative {
+            self.release(sequence, released);
+        }
+        self.first = cumulative;
+        self.covered = self.covered.max(cumulative);
+        if !self.missing.is_empty() {
+            self.missing.retain(|&sequence| sequence >= cumulative);
+        }
+    }
+
+    /// Releases what the feedback does not list below `covered`, and queues what it lists and may be retransmitted.
+    fn update_missing(
+        &mut self,
+        feedback: &LaneFeedback,
+        covered: u64,
+        dummy_stamp: u16,
+        released: &mut VecDeque<FrameHandle>,
+    ) {
+        let mut old = core::mem::take(&mut self.missing);
+        let mut missing = core::mem::take(&mut self.missing_scratch);
+        missing.clear();
+        let seen = Mark { next: covered, dummy_stamp };
+        let mut reported = Reported::new(feedback, self.first);
+        for &sequence in &old {
+            // A feedback that covers less than an earlier one says nothing about the rest.
+            if sequence >= covered || reported.contains(sequence) {
+                missing.push(sequence);
+                if sequence < covered {
+                    self.retransmit_if_copies_are_lost(sequence, seen);
+                }
+            } else {
+                self.release(sequence, released);
+            }
+        }
+        for sequence in self.covered..covered {
+            if reported.contains(sequence) {
+                missing.push(sequence);
+                self.slots[(sequence & self.mask) as usize].state = SlotState::Queued;
+                self.retransmit_queue.push_back(sequence);
+            } else {
+                self.release(sequence, released);
+            }
+        }
+        self.covered = self.covered.max(covered);
+        old.clear();
+        self.missing = missing;
+        self.missing_scratch = old;
+    }
+
+    fn retransmit_if_copies_are_lost(&mut self, sequence: u64, seen: Mark) {
+        let slot = &mut self.slots[(sequence & self.mask) as usize];
+        let stamps_ahead = seen.dummy_stamp.wrapping_sub(slot.mark.dummy_stamp) as i16;
+        let beyond_mark = seen.next > slot.mark.next || stamps_ahead > 0;
+        if slot.state == SlotState::Retransmitted && beyond_mark && slot.rounds < self.max_rounds {
+            slot.state = SlotState::Queued;
+            self.retransmit_queue.push_back(sequence);
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, sequence: u64, released: &mut VecDeque<FrameHandle>) -> bool {
+        let slot = &mut self.slots[(sequence & self.mask) as usize];
+        if slot.state == SlotState::Free {
+            return false;
+        }
+        slot.state = SlotState::Free;
+        self.buffer.remove(u64::from(slot.bytes));
+        released.push_back(slot.frame);
+        true
+    }
+}
+
+/// Walks the runs of a feedback beside an ascending walk over sequence numbers.
+struct Reported<'a> {
+    ranges: core::slice::Iter<'a, crate::frame::SequenceRange>,
+    reference: u64,
+    current: core::ops::Range<u64>,
+}
+
+impl<'a> Reported<'a> {
+    fn new(feedback: &'a LaneFeedback, reference: u64) -> Self {
+        Reported { ranges: feedback.missing().iter(), reference, current: 0..0 }
+    }
+
+    /// Whether `sequence` is in a run; calls must ascend.
+    fn contains(&mut self, sequence: u64) -> bool {
+        while sequence >= self.current.end {
+            let Some(range) = self.ranges.next() else { return false };
+            let Some(start) = range.first.expand(self.reference) else { return false };
+            self.current = start..start + u64::from(range.length);
+        }
+        self.current.contains(&sequence)
+    }
+}

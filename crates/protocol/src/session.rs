@@ -1,0 +1,268 @@
+//! Sessions: how protection starts and ends without losing or duplicating a frame, and survives a restart.
+//!
+//! Each direction has its own session, opened by the sender:
+//!
+//! ```text
+//!   sender                              receiver
+//!   Dormant --protect--> Opening
+//!           Init(session)          -->            remembers (session, nonce), changes nothing yet
+//!           <--          InitEcho(session, nonce)
+//!           Start(session, nonce)  -->            nonce is the latest it gave: begins the session
+//!           <--          Feedback(session)
+//!   Active  data ...               -->            data before the Start cannot exist
+//!   Draining (normal queue held until all is acknowledged)
+//!           Fin(session)           -->            ends the session once its Rx buffer is empty
+//!           <--          FinEcho(session)
+//!   Dormant (frames pass unprotected again)
+//! ```
+//!
+//! Why four frames: any of them may come late or twice. A stale Init only makes the receiver offer a nonce; a stale Start
+//! carries an old nonce. So nothing that is delayed can reset a session that is in use. Until the first feedback, frames
+//! pass unprotected; the link is a queue, so the first protected one arrives behind the Start.
+//!
+//! Both sides derive the first sequence numbers from the session number, so they need not be sent, and differ from one
+//! session to the next.
+
+use crate::config::Config;
+use crate::frame::Mode;
+use crate::sequence::{FIRST_ABSOLUTE, SEQUENCE_SPACE};
+use crate::time::{Instant, Nanos};
+
+/// Names a session; drawn at random by its sender, so that a restarted end does not repeat one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SessionNumber(pub u32);
+
+impl SessionNumber {
+    /// Absolute number of the first frame of a lane.
+    pub(crate) fn first_sequence(self, mode: Mode) -> u64 {
+        let bits = match mode {
+            Mode::Ordered => u64::from(self.0),
+            Mode::NonBlocking => u64::from(self.0 >> 15),
+        };
+        FIRST_ABSOLUTE + bits % (2 * SEQUENCE_SPACE)
+    }
+}
+
+/// State of the sender's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransmitState {
+    /// No protection; frames pass as they are.
+    Dormant,
+    /// Handshake under way, or no peer answers; frames pass as they are.
+    Opening,
+    /// Frames are protected.
+    Active,
+    /// Protection is ending: the normal queue is held until everything is acknowledged.
+    Draining,
+}
+
+/// State of the receiver's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiveState {
+    /// The peer does not protect its frames.
+    Listening,
+    /// The peer protects its frames.
+    Active,
+}
+
+/// The sender's side.
+#[derive(Debug, Clone)]
+pub(crate) struct TransmitSession {
+    pub(crate) state: TransmitState,
+    pub(crate) session: SessionNumber,
+    /// The receiver's nonce, once it has answered.
+    nonce: Option<u32>,
+    /// When the handshake frame of this state is due (again), and the wait after that.
+    repeat_at: Instant,
+    repeat_wait: Nanos,
+    drain_deadline: Instant,
+    /// Latest sign of life.
+    pub(crate) heard_at: Instant,
+}
+
+/// A handshake frame that a sender has to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handshake {
+    Init,
+    Start { nonce: u32 },
+    Fin,
+}
+
+impl TransmitSession {
+    pub(crate) fn new() -> Self {
+        TransmitSession {
+            state: TransmitState::Dormant,
+            session: SessionNumber(0),
+            nonce: None,
+            repeat_at: Instant(0),
+            repeat_wait: Nanos::ZERO,
+            drain_deadline: Instant(0),
+            heard_at: Instant(0),
+        }
+    }
+
+    /// Begins the handshake of a new session.
+    pub(crate) fn open(&mut self, now: Instant, session: SessionNumber, config: &Config) {
+        self.state = TransmitState::Opening;
+        self.session = session;
+        self.nonce = None;
+        self.repeat_now(now, config);
+    }
+
+    /// The receiver answered the Init.
+    pub(crate) fn handle_init_echo(
+        &mut self,
+        now: Instant,
+        session: SessionNumber,
+        nonce: u32,
+        config: &Config,
+    ) -> bool {
+        if self.state != TransmitState::Opening || session != self.session {
+            return false;
+        }
+        if self.nonce != Some(nonce) {
+            self.nonce = Some(nonce);
+            self.repeat_now(now, config);
+        }
+        true
+    }
+
+    /// Any acknowledgement of this session. `true` if it completes the handshake.
+    pub(crate) fn handle_acknowledgement(&mut self, now: Instant) -> bool {
+        self.heard_at = now;
+        let opened = self.state == TransmitState::Opening;
+        if opened {
+            self.state = TransmitState::Active;
+        }
+        opened
+    }
+
+    /// Begins to end the session; the caller holds the normal queue from now on.
+    pub(crate) fn drain(&mut self, now: Instant, config: &Config) {
+        debug_assert_eq!(self.state, TransmitState::Active);
+        self.state = TransmitState::Draining;
+        self.drain_deadline = now + config.peer_timeout + config.recovery_timeout;
+        self.repeat_now(now, config);
+    }
+
+    /// The receiver confirmed the end. `true` if that ends this session.
+    pub(crate) fn handle_fin_echo(&mut self, session: SessionNumber) -> bool {
+        let ends = self.state == TransmitState::Draining && session == self.session;
+        if ends {
+            self.state = TransmitState::Dormant;
+        }
+        ends
+    }
+
+    /// The handshake frame that is due, if one is. `drained`: everything sent has been acknowledged.
+    pub(crate) fn poll_handshake(
+        &mut self,
+        now: Instant,
+        drained: bool,
+        config: &Config,
+    ) -> Option<Handshake> {
+        let frame = self.pending_handshake(drained)?;
+        if now < self.repeat_at {
+            return None;
+        }
+        self.repeat_at = now + self.repeat_wait;
+        self.repeat_wait = (self.repeat_wait * 2).min(config.handshake_max);
+        if self.nonce.is_some() && self.repeat_wait == config.handshake_max {
+            // The receiver may have restarted since it gave its nonce.
+            self.nonce = None;
+        }
+        Some(frame)
+    }
+
+    /// Whether the peer has been silent for too long, or has not confirmed the end in time.
+    pub(crate) fn is_timed_out(&self, now: Instant, config: &Config) -> bool {
+        self.liveness_deadline(config).is_some_and(|at| now >= at)
+    }
+
+    /// When something here is due.
+    pub(crate) fn next_timeout(&self, drained: bool, config: &Config) -> Option<Instant> {
+        let handshake = self.pending_handshake(drained).map(|_| self.repeat_at);
+        [handshake, self.liveness_deadline(config)].into_iter().flatten().min()
+    }
+
+    fn liveness_deadline(&self, config: &Config) -> Option<Instant> {
+        match self.state {
+            TransmitState::Dormant | TransmitState::Opening => None,
+            TransmitState::Active => Some(self.heard_at + config.peer_timeout),
+            TransmitState::Draining => Some(self.drain_deadline),
+        }
+    }
+
+    fn pending_handshake(&self, drained: bool) -> Option<Handshake> {
+        match (self.state, self.nonce) {
+            (TransmitState::Opening, None) => Some(Handshake::Init),
+            (TransmitState::Opening, Some(nonce)) => Some(Handshake::Start { nonce }),
+            (TransmitState::Draining, _) if drained => Some(Handshake::Fin),
+            _ => None,
+        }
+    }
+
+    fn repeat_now(&mut self, now: Instant, config: &Config) {
+        self.repeat_at = now;
+        self.repeat_wait = config.handshake_min;
+    }
+}
+
+/// The receiver's side.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReceiveSession {
+    /// The session in use.
+    pub(crate) active: Option<SessionNumber>,
+    /// The latest Init and the nonce given for it.
+    offered: Option<(SessionNumber, u32)>,
+    /// Replies to send.
+    pub(crate) echo: Option<(SessionNumber, u32)>,
+    pub(crate) fin_echo: Option<SessionNumber>,
+    /// The session that the peer wants to end.
+    pub(crate) ending: bool,
+    /// Latest frame of the session.
+    pub(crate) heard_at: Instant,
+}
+
+impl ReceiveSession {
+    /// The peer wants to begin a session: offers a nonce, `fresh` if it is a new one. A late Init of the session in
+    /// use is not offered another: a second Start would begin it again under way.
+    pub(crate) fn handle_init(&mut self, session: SessionNumber, fresh: u32) {
+        if self.active == Some(session) {
+            return;
+        }
+        let nonce = match self.offered {
+            Some((offered, nonce)) if offered == session => nonce,
+            _ => fresh,
+        };
+        self.offered = Some((session, nonce));
+        self.echo = Some((session, nonce));
+    }
+
+    /// The peer begins a session. `true` if it is a new one and the receivers must start afresh.
+    pub(crate) fn handle_start(&mut self, now: Instant, session: SessionNumber, nonce: u32) -> bool {
+        if self.offered != Some((session, nonce)) {
+            return false;
+        }
+        self.offered = None;
+        self.active = Some(session);
+        self.ending = false;
+        self.heard_at = now;
+        true
+    }
+
+    /// The peer wants to end a session; one that is not in use is confirmed at once.
+    pub(crate) fn handle_fin(&mut self, session: SessionNumber) {
+        if self.active == Some(session) {
+            self.ending = true;
+        } else {
+            self.fin_echo = Some(session);
+        }
+    }
+
+    /// Ends the session in use, if there is one.
+    pub(crate) fn end(&mut self) -> Option<SessionNumber> {
+        self.ending = false;
+        self.active.take()
+    }
+}

@@ -1,0 +1,112 @@
+//! Counters and histograms of a link end, in the vocabulary of the design.
+
+use crate::frame::PerMode;
+use crate::histogram::Histogram;
+
+/// A buffer's fill level in bytes: now, and the extremes since the last [`BufferStats::reset_extremes`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BufferStats {
+    /// Bytes held now.
+    pub now: u64,
+    /// Frames held now.
+    pub frames: u64,
+    /// Least bytes held.
+    pub min: u64,
+    /// Most bytes held.
+    pub max: u64,
+}
+
+impl BufferStats {
+    #[inline]
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.now += bytes;
+        self.frames += 1;
+        self.max = self.max.max(self.now);
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, bytes: u64) {
+        debug_assert!(self.now >= bytes && self.frames > 0, "removed more than was added");
+        self.now -= bytes;
+        self.frames -= 1;
+        self.min = self.min.min(self.now);
+    }
+
+    /// Starts a new observation: both extremes become the present level.
+    pub fn reset_extremes(&mut self) {
+        (self.min, self.max) = (self.now, self.now);
+    }
+}
+
+/// Everything a link end counts. Counters never go back while the link end lives; they continue over sessions.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Stats {
+    /// Frames sent with a data header (originals).
+    pub protected_frames: u64,
+    /// Their bytes, without header.
+    pub protected_bytes: u64,
+    /// Frames sent without protection while the link end was driven (dormant, opening, or not to be protected).
+    pub unprotected_frames: u64,
+    /// Retransmitted copies sent.
+    pub retransmitted_copies: u64,
+    /// Bytes of those copies.
+    pub retransmitted_bytes: u64,
+    /// Frames whose fate is unknown because their session ended without acknowledgement (peer lost).
+    pub abandoned_frames: u64,
+    /// Dummy frames sent.
+    pub dummies_sent: u64,
+    /// Explicit ACKs sent (low priority, nothing urgent in them).
+    pub acks_sent: u64,
+    /// ACKs that travelled on data frames.
+    pub piggybacked_acks_sent: u64,
+    /// Loss notifications sent: feedback at high priority because something is missing or changed.
+    pub notifications_sent: u64,
+    /// Feedbacks received and used.
+    pub feedbacks_received: u64,
+    /// Protected frames received, copies and duplicates included.
+    pub received_frames: u64,
+    /// Frames delivered to the inner port out of protected ones.
+    pub delivered_frames: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Frames found missing (actual loss).
+    pub lost_frames: u64,
+    /// Missing frames that came after all.
+    pub recovered_frames: u64,
+    /// Missing frames given up (recovery timeouts; effective loss).
+    pub recovery_timeouts: u64,
+    /// Copies dropped because the frame had arrived already.
+    pub duplicates_dropped: u64,
+    /// Frames that found no room in the Rx buffer and were asked for again.
+    pub rx_buffer_overflows: u64,
+    /// Frames dropped because their number lies outside the window (another session's, or forged).
+    pub out_of_window_frames: u64,
+    /// Frames with a data header that arrived without a session: delivered if original.
+    pub orphan_frames: u64,
+    /// Retransmitted copies that arrived without a session: dropped.
+    pub orphan_copies_dropped: u64,
+    /// Control frames that did not fit the session or the window (stale, or forged).
+    pub control_rejected: u64,
+    /// Times the receiver here asked its peer to pause.
+    pub pauses_sent: u64,
+    /// Times the sender here was paused by its peer.
+    pub pauses_received: u64,
+    /// Time the sender here spent paused, ns.
+    pub paused_ns: u64,
+    /// Sessions opened as sender.
+    pub sessions_opened: u64,
+    /// Sessions accepted as receiver.
+    pub sessions_accepted: u64,
+    /// Times a session ended because the peer fell silent.
+    pub peers_lost: u64,
+    /// Times the automatic fallback changed the level.
+    pub fallback_changes: u64,
+    /// Tx buffers of the two lanes.
+    pub tx_buffer: PerMode<BufferStats>,
+    /// Rx buffer (ordered lane).
+    pub rx_buffer: BufferStats,
+    /// Time from noticing a loss to its recovery, ns.
+    pub recovery_latency_ns: Histogram,
+    /// Lengths of holes, in frames.
+    pub hole_length: Histogram,
+}

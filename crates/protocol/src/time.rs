@@ -1,0 +1,66 @@
+//! Instants and durations: two types, so that they cannot be mixed up.
+
+use core::ops::{Add, Mul, Sub};
+
+/// A point in time, in nanoseconds since an epoch that the driver chooses (boot, start of a simulation).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instant(pub u64);
+
+/// A length of time in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Nanos(pub u64);
+
+impl Instant {
+    /// Time since `earlier`; zero if `earlier` lies ahead.
+    pub const fn since(self, earlier: Instant) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Nanos {
+    /// Zero length.
+    pub const ZERO: Nanos = Nanos(0);
+
+    /// From microseconds.
+    pub const fn from_micros(micros: u64) -> Nanos {
+        Nanos(micros.saturating_mul(1_000))
+    }
+
+    /// From milliseconds.
+    pub const fn from_millis(millis: u64) -> Nanos {
+        Nanos(millis.saturating_mul(1_000_000))
+    }
+
+    /// From seconds.
+    pub const fn from_secs(seconds: u64) -> Nanos {
+        Nanos(seconds.saturating_mul(1_000_000_000))
+    }
+}
+
+impl Add<Nanos> for Instant {
+    type Output = Instant;
+    fn add(self, span: Nanos) -> Instant {
+        Instant(self.0.saturating_add(span.0))
+    }
+}
+
+impl Sub<Nanos> for Instant {
+    type Output = Instant;
+    fn sub(self, span: Nanos) -> Instant {
+        Instant(self.0.saturating_sub(span.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl Mul<u64> for Nanos {
+    type Output = Nanos;
+    fn mul(self, factor: u64) -> Nanos {
+        Nanos(self.0.saturating_mul(factor))
+    }
+}

@@ -1,0 +1,182 @@
+//! Linkmend's control frames: EtherType 0x88B5, kind "control", magic, body by type, zero padding.
+
+use super::reader::Reader;
+use super::{CONTROL_ADDRESS, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, compact};
+use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, RANGES_MAX, SequenceRange};
+use crate::link_end::Control;
+use crate::sequence::SequenceNumber;
+use crate::session::SessionNumber;
+
+/// Longest control frame, without frame check sequence.
+pub const CONTROL_FRAME_MAX: usize =
+    14 + 1 + MAGIC.len() + FEEDBACK_FIXED + 2 * (LANE_FIXED + 4 * RANGES_MAX);
+/// Shortest Ethernet frame, without frame check sequence.
+const FRAME_MIN: usize = 60;
+
+const FEEDBACK_FIXED: usize = 4 + 2 + 2 + 4 + 2;
+const LANE_FIXED: usize = 1 + 2 + 2 + 1;
+
+const KIND_CONTROL: u8 = 0b10 << 6;
+const HELLO: u8 = 0;
+const INIT: u8 = 1;
+const INIT_ECHO: u8 = 2;
+const START: u8 = 3;
+const FEEDBACK: u8 = 4;
+const DUMMY: u8 = 5;
+const FIN: u8 = 6;
+const FIN_ECHO: u8 = 7;
+
+const LANE_CUMULATIVE_ERA: u8 = 1 << 0;
+const LANE_COVERED_ERA: u8 = 1 << 1;
+const LANE_PAUSED: u8 = 1 << 2;
+
+/// Writes a whole control frame, padded to 60 bytes, and returns its length.
+pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_FRAME_MAX]) -> usize {
+    out[..6].copy_from_slice(&CONTROL_ADDRESS);
+    out[6..12].copy_from_slice(&source);
+    let mut writer = Writer { out, at: 12 };
+    if let Some((body, length)) = compact::control_body(control) {
+        writer.put(&ETHERTYPE_COMPACT.to_be_bytes());
+        writer.put(&body[..length]);
+    } else {
+        writer.put(&ETHERTYPE_TRANSPARENT.to_be_bytes());
+        emit_body(control, &mut writer);
+    }
+    let length = writer.at;
+    let padded = length.max(FRAME_MIN);
+    out[length..padded].fill(0);
+    padded
+}
+
+fn emit_body(control: &Control, writer: &mut Writer) {
+    let mut start = |kind: u8, session: Option<SessionNumber>| {
+        writer.put(&[KIND_CONTROL | kind]);
+        writer.put(&MAGIC);
+        if let Some(session) = session {
+            writer.put(&session.0.to_be_bytes());
+        }
+    };
+    match *control {
+        Control::Hello => start(HELLO, None),
+        Control::Init { session } => start(INIT, Some(session)),
+        Control::InitEcho { session, nonce, window_frames } => {
+            start(INIT_ECHO, Some(session));
+            writer.put(&nonce.to_be_bytes());
+            writer.put(&window_frames.to_be_bytes());
+        }
+        Control::Start { session, nonce } => {
+            start(START, Some(session));
+            writer.put(&nonce.to_be_bytes());
+        }
+        Control::Feedback(ref feedback) => {
+            start(FEEDBACK, Some(feedback.session));
+            emit_feedback(feedback, writer);
+        }
+        Control::Dummy { session, stamp, next } => {
+            start(DUMMY, Some(session));
+            writer.put(&stamp.to_be_bytes());
+            let [ordered, non_blocking] = next.0;
+            writer.put(&[u8::from(ordered.era()) | u8::from(non_blocking.era()) << 1]);
+            writer.put(&ordered.number().to_be_bytes());
+            writer.put(&non_blocking.number().to_be_bytes());
+        }
+        Control::Fin { session } => start(FIN, Some(session)),
+        Control::FinEcho { session } => start(FIN_ECHO, Some(session)),
+        Control::CompactAck { .. } | Control::CompactNotification { .. } | Control::CompactDummy { .. } => {
+            unreachable!("has a compact body")
+        }
+    }
+}
+
+fn emit_feedback(feedback: &Feedback, writer: &mut Writer) {
+    writer.put(&feedback.number.to_be_bytes());
+    writer.put(&feedback.dummy_stamp.to_be_bytes());
+    writer.put(&feedback.lost_total.to_be_bytes());
+    writer.put(&feedback.rx_overflow_total.to_be_bytes());
+    for mode in Mode::ALL {
+        let lane = &feedback.lanes[mode];
+        let flag = |set: bool, bit: u8| if set { bit } else { 0 };
+        writer.put(&[flag(lane.cumulative.era(), LANE_CUMULATIVE_ERA)
+            | flag(lane.covered.era(), LANE_COVERED_ERA)
+            | flag(lane.paused, LANE_PAUSED)]);
+        writer.put(&lane.cumulative.number().to_be_bytes());
+        writer.put(&lane.covered.number().to_be_bytes());
+        writer.put(&[lane.missing().len() as u8]);
+        for range in lane.missing() {
+            // The era of a range follows from its distance to the cumulative number.
+            writer.put(&range.first.number().to_be_bytes());
+            writer.put(&range.length.to_be_bytes());
+        }
+    }
+}
+
+/// `body` starts behind the magic.
+pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
+    let mut reader = Reader(body);
+    if kind == HELLO {
+        return Some(Control::Hello);
+    }
+    let session = SessionNumber(reader.u32()?);
+    Some(match kind {
+        INIT => Control::Init { session },
+        INIT_ECHO => Control::InitEcho { session, nonce: reader.u32()?, window_frames: reader.u32()? },
+        START => Control::Start { session, nonce: reader.u32()? },
+        FEEDBACK => Control::Feedback(parse_feedback(session, &mut reader)?),
+        DUMMY => {
+            let stamp = reader.u16()?;
+            let eras = reader.u8()?;
+            let next = PerMode([reader.sequence(eras & 1 != 0)?, reader.sequence(eras & 2 != 0)?]);
+            (eras <= 3).then_some(Control::Dummy { session, stamp, next })?
+        }
+        FIN => Control::Fin { session },
+        FIN_ECHO => Control::FinEcho { session },
+        _ => return None,
+    })
+}
+
+fn parse_feedback(session: SessionNumber, reader: &mut Reader) -> Option<Feedback> {
+    Some(Feedback {
+        session,
+        number: reader.u16()?,
+        dummy_stamp: reader.u16()?,
+        lost_total: reader.u32()?,
+        rx_overflow_total: reader.u16()?,
+        lanes: PerMode([parse_lane(reader)?, parse_lane(reader)?]),
+    })
+}
+
+fn parse_lane(reader: &mut Reader) -> Option<LaneFeedback> {
+    let flags = reader.u8()?;
+    if flags & !(LANE_CUMULATIVE_ERA | LANE_COVERED_ERA | LANE_PAUSED) != 0 {
+        return None;
+    }
+    let cumulative = reader.sequence(flags & LANE_CUMULATIVE_ERA != 0)?;
+    let covered = reader.sequence(flags & LANE_COVERED_ERA != 0)?;
+    let mut lane = LaneFeedback::new(cumulative, covered, flags & LANE_PAUSED != 0);
+    let count = usize::from(reader.u8()?);
+    if count > RANGES_MAX {
+        return None;
+    }
+    for _ in 0..count {
+        let number = reader.u16()?;
+        let length = reader.u16()?;
+        let wrapped = number < cumulative.number();
+        let first = SequenceNumber::new(number, cumulative.era() != wrapped);
+        if length == 0 || !lane.push_missing(SequenceRange { first, length }) {
+            return None;
+        }
+    }
+    Some(lane)
+}
+
+struct Writer<'a> {
+    out: &'a mut [u8; CONTROL_FRAME_MAX],
+    at: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.out[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+}

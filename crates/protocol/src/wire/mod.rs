@@ -1,0 +1,163 @@
+//! Wire formats: what a driver writes behind the MAC addresses, and what it finds there.
+//!
+//! Sending: [`encapsulate`] says which bytes to put behind the MAC addresses of a protected frame;
+//! [`mark_retransmitted`] changes them in place for a copy; [`emit_control`] writes a whole control frame.
+//! Receiving: [`parse`] says what a frame from the link is. Nothing here copies a payload.
+
+mod compact;
+mod control;
+mod reader;
+mod transparent;
+
+pub use control::{CONTROL_FRAME_MAX, emit_control};
+
+use crate::config::Format;
+use crate::frame::{DataHeader, PiggybackAck};
+use crate::link_end::Control;
+
+/// EtherType of the transparent format and of all control frames: IEEE 802 local experimental 1.
+pub const ETHERTYPE_TRANSPARENT: u16 = 0x88b5;
+/// EtherType of the authors' P4 program.
+pub const ETHERTYPE_COMPACT: u16 = 0xabcd;
+/// Follows the first byte of control and escaped frames: tells them from a host's frames of the same EtherType.
+pub const MAGIC: [u8; 3] = *b"LM1";
+/// Destination of control frames: a locally administered group address that bridges and radios forward.
+pub const CONTROL_ADDRESS: [u8; 6] = [0x03, b'L', b'i', b'n', b'k', b'm'];
+/// Most bytes by which a header makes a frame longer.
+pub const HEADER_GROWTH_MAX: usize = 8;
+/// Bytes of the two MAC addresses, which stay in front.
+pub const ADDRESSES_BYTES: usize = 12;
+
+const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
+const ETHERTYPE_IPV4: u16 = 0x0800;
+
+/// How to turn a frame into a protected or escaped one: behind the MAC addresses, `removes` bytes give way to `bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Encapsulation {
+    buffer: [u8; 10],
+    length: u8,
+    /// Bytes of the original that are not kept (its EtherType, where a code stands for it).
+    pub removes: u8,
+}
+
+impl Encapsulation {
+    /// The bytes to insert.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..usize::from(self.length)]
+    }
+
+    /// By how many bytes the frame grows.
+    pub fn growth(&self) -> usize {
+        usize::from(self.length - self.removes)
+    }
+
+    fn new(removes: u8) -> Self {
+        Encapsulation { buffer: [0; 10], length: 0, removes }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let start = usize::from(self.length);
+        self.buffer[start..start + bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len() as u8;
+    }
+}
+
+/// How to restore the original frame: behind the MAC addresses, remove `removes` bytes and put `ethertype` there, if
+/// there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decapsulation {
+    /// Bytes to take away.
+    pub removes: usize,
+    /// EtherType to put back.
+    pub ethertype: Option<u16>,
+}
+
+impl Decapsulation {
+    /// By how many bytes the frame shrinks.
+    pub fn shrinkage(&self) -> usize {
+        self.removes - if self.ethertype.is_some() { 2 } else { 0 }
+    }
+}
+
+/// What a frame from the link is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "returned by value and consumed at once")]
+pub enum LinkFrame {
+    /// A protected frame.
+    Data {
+        /// Its header.
+        header: DataHeader,
+        /// How to restore it.
+        decapsulation: Decapsulation,
+    },
+    /// An unprotected frame with an acknowledgement on it (compact format).
+    Acknowledging {
+        /// Everything before this has arrived.
+        ack: PiggybackAck,
+        /// How to restore it.
+        decapsulation: Decapsulation,
+    },
+    /// A control frame.
+    Control(Control),
+    /// A host's frame whose own EtherType is one of Linkmend's.
+    Escaped(Decapsulation),
+    /// Neither: an unprotected frame.
+    Foreign,
+    /// It has a Linkmend EtherType and magic, and is no valid frame.
+    Malformed,
+}
+
+/// The header for a protected frame; `None` if the format cannot carry it (compact: not IPv4; either: too short).
+pub fn encapsulate(format: Format, header: &DataHeader, frame: &[u8]) -> Option<Encapsulation> {
+    let ethertype = ethertype(frame)?;
+    match format {
+        Format::Transparent => Some(transparent::encapsulate(header, ethertype)),
+        Format::Compact => (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate(header)),
+    }
+}
+
+/// For an unprotected IPv4 frame in the compact format: the ACK header to ride on it.
+pub fn encapsulate_ack(ack: PiggybackAck, frame: &[u8]) -> Option<Encapsulation> {
+    (ethertype(frame)? == ETHERTYPE_IPV4).then(|| compact::encapsulate_ack(ack))
+}
+
+/// Whether a frame can be protected in `format` at all.
+pub fn can_protect(format: Format, frame: &[u8]) -> bool {
+    match (format, ethertype(frame)) {
+        (_, None) => false,
+        (Format::Transparent, Some(_)) => true,
+        (Format::Compact, Some(ethertype)) => ethertype == ETHERTYPE_IPV4,
+    }
+}
+
+/// Escapes an unprotected frame whose own EtherType is one of Linkmend's; `None` for all others.
+pub fn escape(frame: &[u8]) -> Option<Encapsulation> {
+    matches!(ethertype(frame)?, ETHERTYPE_TRANSPARENT | ETHERTYPE_COMPACT).then(transparent::escape)
+}
+
+/// Sets the retransmitted flag of an encapsulated frame in place.
+pub fn mark_retransmitted(frame: &mut [u8]) {
+    // Both formats keep the flag in the same bit of the byte behind the EtherType.
+    if let Some(first) = frame.get_mut(ETHERNET_HEADER_BYTES) {
+        *first |= transparent::RETRANSMITTED;
+    }
+}
+
+/// Says what a frame from the link is. `frame` starts at the destination address; the first
+/// [`CONTROL_FRAME_MAX`] bytes suffice.
+pub fn parse(frame: &[u8]) -> LinkFrame {
+    let Some(rest) = frame.get(ETHERNET_HEADER_BYTES..) else { return LinkFrame::Foreign };
+    match ethertype(frame) {
+        Some(ETHERTYPE_TRANSPARENT) => transparent::parse(rest),
+        Some(ETHERTYPE_COMPACT) => compact::parse(rest),
+        _ => LinkFrame::Foreign,
+    }
+}
+
+fn ethertype(frame: &[u8]) -> Option<u16> {
+    let bytes = frame.get(ADDRESSES_BYTES..ETHERNET_HEADER_BYTES)?;
+    Some(u16::from_be_bytes([bytes[0], bytes[1]]))
+}
+
+#[cfg(test)]
+mod tests;
