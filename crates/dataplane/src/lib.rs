@@ -1,1 +1,26 @@
-//! Placeholder.
+//! Linkmend on a real Linux link.
+//!
+//! From the kernel up:
+//!
+//! - [`frame_pool`]: the memory all frames of a link end live in, shared with the kernel;
+//! - [`port`]: AF_XDP and AF_PACKET ports, one interface each;
+//! - [`bypass`]: the XDP program that forwards between the ports while the daemon has no part in it;
+//! - [`port_pair`]: all of it opened together, which is where a link end starts.
+//!
+//! Unsafe code is confined to one private module, `sys`.
+
+#![deny(unsafe_code)]
+
+pub mod bypass;
+pub mod frame_pool;
+mod netlink;
+pub mod port;
+pub mod port_pair;
+#[allow(unsafe_code)]
+mod sys;
+
+pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
+pub use frame_pool::{FrameHandle, FramePool, PoolOptions};
+pub use netlink::XdpMode;
+pub use port::{Port, PortCounters, PortError, QueueFull};
+pub use port_pair::{PortChoice, PortPair, PortPairOptions};

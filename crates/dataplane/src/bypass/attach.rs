@@ -1,0 +1,48 @@
+//! Putting the program on an interface, and telling ours from others'.
+
+use super::PROGRAM_NAME;
+use crate::netlink::{self, AttachedProgram, XdpMode};
+use crate::port::{Interface, PortError};
+use crate::sys::bpf::{self, XdpProgram};
+
+/// Attaches `program`, in place of one a former run of ours left. In the same mode the exchange
+/// is atomic: no frame sees the interface without a program.
+///
+/// # Errors
+/// [`PortError::ForeignProgram`], [`PortError::System`].
+pub(super) fn attach(interface: &Interface, program: &XdpProgram, mode: XdpMode) -> Result<(), PortError> {
+    if let Some(old) = own_program(interface)?
+        && old.mode != mode
+    {
+        // The kernel runs one mode at a time.
+        netlink::set_xdp_program(interface.index, None, old.mode)
+            .map_err(PortError::system(&interface.name, "detaching the former bypass program"))?;
+    }
+    netlink::set_xdp_program(interface.index, Some(program.as_fd()), mode)
+        .map_err(PortError::system(&interface.name, "attaching the bypass program"))
+}
+
+/// Takes a program of ours off the interface, if there is one.
+pub(super) fn detach(interface: &Interface) -> Result<(), PortError> {
+    let Some(program) = own_program(interface)? else {
+        return Ok(());
+    };
+    netlink::set_xdp_program(interface.index, None, program.mode)
+        .map_err(PortError::system(&interface.name, "detaching the bypass program"))
+}
+
+/// The program of ours on the interface; `None` when it carries none at all.
+fn own_program(interface: &Interface) -> Result<Option<AttachedProgram>, PortError> {
+    let facts = netlink::interface(&interface.name)
+        .map_err(PortError::system(&interface.name, "looking the interface up"))?;
+    let Some(program) = facts.and_then(|facts| facts.program) else {
+        return Ok(None);
+    };
+    let name = match bpf::program_name(program.id) {
+        Ok(name) if name == PROGRAM_NAME => return Ok(Some(program)),
+        Ok(name) if name.is_empty() => "unnamed".to_owned(),
+        Ok(name) => name,
+        Err(error) => format!("name unknown: {error}"),
+    };
+    Err(PortError::ForeignProgram { interface: interface.name.clone(), id: program.id, name })
+}

@@ -1,0 +1,235 @@
+//! The in-kernel bypass: an XDP program on both ports of a link end.
+//!
+//! While the daemon is dormant the program forwards between the two ports without waking it; when
+//! the daemon dies or stalls the program takes everything over. It is attached by netlink and so
+//! stays when the process ends, and is replaced by the next one's.
+//!
+//! The daemon steers it through one page of memory both share; no call here but
+//! [`Bypass::attach`], [`Bypass::connect`] and [`Bypass::detach`] enters the kernel.
+
+pub(crate) mod assembler;
+mod attach;
+mod program;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::netlink::XdpMode;
+use crate::port::{Interface, PortError, XdpPort};
+use crate::sys::bpf::{LoadError, SharedWords, XdpProgram, XskMap};
+use program::{Parameters, Side, words};
+
+/// How programs of ours are recognised on an interface.
+const PROGRAM_NAME: &str = "linkmend_bypass";
+
+/// Receive queues the socket map has places for; a port serves queue 0.
+const QUEUES: u32 = 64;
+
+/// What frames are for the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BypassMode {
+    /// Only Linkmend's own EtherTypes; all others are forwarded in the kernel.
+    Dormant,
+    /// Every frame.
+    Active,
+}
+
+/// The state a new bypass starts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BypassOptions {
+    /// How the programs run; `None` chooses per port, see [`Bypass::attach`].
+    pub xdp_mode: Option<XdpMode>,
+    /// First mode.
+    pub mode: BypassMode,
+    /// Age of the heartbeat at which the daemon counts as stalled.
+    pub stall_after: Duration,
+    /// Whether the other end of the link is known to speak Linkmend.
+    pub peer_known: bool,
+}
+
+impl Default for BypassOptions {
+    fn default() -> Self {
+        BypassOptions {
+            xdp_mode: None,
+            mode: BypassMode::Dormant,
+            stall_after: Duration::from_millis(200),
+            peer_known: false,
+        }
+    }
+}
+
+/// What the program did with frames of one direction, since it was attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BypassCounters {
+    /// Frames forwarded to the other port, decapsulated ones included.
+    pub bypassed_frames: u64,
+    /// Their bytes, as forwarded.
+    pub bypassed_bytes: u64,
+    /// Frames whose Linkmend header was taken off.
+    pub decapsulated: u64,
+    /// Retransmissions, dummies and control frames dropped because the daemon was gone.
+    pub dropped: u64,
+}
+
+/// The program on both ports. Dropping this leaves it attached; see [`Bypass::detach`].
+pub struct Bypass {
+    config: SharedWords,
+    inner: Attached,
+    link: Attached,
+}
+
+struct Attached {
+    sockets: XskMap,
+    mode: XdpMode,
+    // Kept for test runs; the interface holds the program itself.
+    #[cfg_attr(not(test), allow(dead_code))]
+    program: XdpProgram,
+}
+
+impl Bypass {
+    /// Loads the program for both ports and attaches it, replacing those of a former run.
+    ///
+    /// Until [`Bypass::connect`] and the first [`Bypass::heartbeat`] everything is bypassed.
+    ///
+    /// # Errors
+    /// [`PortError::ForeignProgram`], [`PortError::ProgramRefused`], [`PortError::System`].
+    pub fn attach(inner: &Interface, link: &Interface, options: &BypassOptions) -> Result<Self, PortError> {
+        let config = SharedWords::new(words::COUNT, "linkmend_config")
+            .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
+        let loaded_inner = load(Side::Inner, inner, link, &config)?;
+        let loaded_link = load(Side::Link, link, inner, &config)?;
+        // The state is complete before the first frame can meet the program.
+        let starting = Bypass { config, inner: loaded_inner, link: loaded_link };
+        starting.set_stall_after(options.stall_after);
+        starting.set_mode(options.mode);
+        starting.set_peer_known(options.peer_known);
+        let mut bypass = starting;
+        bypass.inner.mode = attach_some_mode(inner, &bypass.inner.program, options.xdp_mode)?;
+        match attach_some_mode(link, &bypass.link.program, options.xdp_mode) {
+            Ok(mode) => bypass.link.mode = mode,
+            Err(error) => {
+                let _ = attach::detach(inner);
+                return Err(error);
+            }
+        }
+        Ok(bypass)
+    }
+
+    /// Lets the program hand frames to the two ports.
+    ///
+    /// # Errors
+    /// [`PortError::System`].
+    pub fn connect(&self, inner: &XdpPort, link: &XdpPort) -> Result<(), PortError> {
+        for (attached, port) in [(&self.inner, inner), (&self.link, link)] {
+            attached.sockets.insert(0, port.as_fd()).map_err(PortError::system(
+                &port.interface().name,
+                "connecting the socket to the bypass program",
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Which frames are for the daemon.
+    pub fn set_mode(&self, mode: BypassMode) {
+        self.set(words::ACTIVE, u64::from(mode == BypassMode::Active));
+    }
+
+    /// Tells the program that the daemon is alive. `now_ns` is CLOCK_MONOTONIC. Cheap enough for
+    /// every round of the loop, and due at least every third of the stall time.
+    pub fn heartbeat(&self, now_ns: u64) {
+        self.set(words::HEARTBEAT, now_ns);
+    }
+
+    /// Sets how old a heartbeat may get.
+    pub fn set_stall_after(&self, stall_after: Duration) {
+        let nanoseconds = u64::try_from(stall_after.as_nanos()).unwrap_or(u64::MAX);
+        self.set(words::STALL_AFTER, nanoseconds);
+    }
+
+    /// Whether the other end speaks Linkmend, so that its headers are to be taken off when the
+    /// daemon is gone.
+    pub fn set_peer_known(&self, known: bool) {
+        self.set(words::PEER_KNOWN, u64::from(known));
+    }
+
+    /// Counters of frames that came in on the inner and on the link port.
+    pub fn counters(&self) -> (BypassCounters, BypassCounters) {
+        let direction = |side: Side| {
+            let first = words::COUNTERS[side as usize];
+            let word = |index| self.config.word(first + index).load(Ordering::Relaxed);
+            BypassCounters {
+                bypassed_frames: word(words::BYPASSED_FRAMES),
+                bypassed_bytes: word(words::BYPASSED_BYTES),
+                decapsulated: word(words::DECAPSULATED),
+                dropped: word(words::DROPPED),
+            }
+        };
+        (direction(Side::Inner), direction(Side::Link))
+    }
+
+    /// How the programs run on the inner and on the link port.
+    pub fn xdp_modes(&self) -> (XdpMode, XdpMode) {
+        (self.inner.mode, self.link.mode)
+    }
+
+    /// Takes the program off both ports. From then on nothing forwards between them.
+    ///
+    /// # Errors
+    /// [`PortError::System`].
+    pub fn detach(self, inner: &Interface, link: &Interface) -> Result<(), PortError> {
+        remove(inner)?;
+        remove(link)
+    }
+
+    fn set(&self, word: usize, value: u64) {
+        self.config.word(word).store(value, Ordering::Relaxed);
+    }
+}
+
+/// Takes a program left by a former run off an interface, if there is one.
+///
+/// # Errors
+/// [`PortError::ForeignProgram`], [`PortError::System`].
+pub fn remove(interface: &Interface) -> Result<(), PortError> {
+    attach::detach(interface)
+}
+
+fn load(
+    side: Side,
+    interface: &Interface,
+    other: &Interface,
+    config: &SharedWords,
+) -> Result<Attached, PortError> {
+    let sockets = XskMap::new(QUEUES, "linkmend_socket")
+        .map_err(PortError::system(&interface.name, "creating the bypass socket map"))?;
+    let parameters =
+        Parameters { side, other_interface: other.index, config: config.as_fd(), sockets: sockets.as_fd() };
+    let refused = |source, verifier_log| PortError::ProgramRefused {
+        interface: interface.name.clone(),
+        verifier_log,
+        source,
+    };
+    let instructions =
+        program::bypass(&parameters).map_err(|error| refused(std::io::Error::other(error), String::new()))?;
+    let program = XdpProgram::load(&instructions, PROGRAM_NAME)
+        .map_err(|LoadError { source, verifier_log }| refused(source, verifier_log))?;
+    Ok(Attached { sockets, mode: XdpMode::Generic, program })
+}
+
+fn attach_some_mode(
+    interface: &Interface,
+    program: &XdpProgram,
+    wanted: Option<XdpMode>,
+) -> Result<XdpMode, PortError> {
+    if let Some(mode) = wanted {
+        return attach::attach(interface, program, mode).map(|()| mode);
+    }
+    match attach::attach(interface, program, XdpMode::Native) {
+        Ok(()) => Ok(XdpMode::Native),
+        Err(error @ PortError::ForeignProgram { .. }) => Err(error),
+        Err(_) => attach::attach(interface, program, XdpMode::Generic).map(|()| XdpMode::Generic),
+    }
+}
+
+#[cfg(test)]
+mod tests;

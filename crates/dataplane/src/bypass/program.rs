@@ -1,0 +1,291 @@
+//! The XDP program itself.
+//!
+//! It runs on both ports of a link end, for every received frame, and decides between the daemon
+//! (the AF_XDP socket) and the other port. It lives on when the daemon dies; from then on it *is*
+//! the link end, and the traffic must survive it: everything passes, Linkmend's own headers are
+//! taken off, and what could be a duplicate is dropped.
+
+use std::os::fd::BorrowedFd;
+
+use super::assembler::Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
+use super::assembler::{AssembleError, Assembler, Condition, Instruction, Label, Operation, Width};
+
+/// Words of the shared configuration (64 bits each), and where the program finds them.
+pub(crate) mod words {
+    /// Not 0: the daemon wants every frame.
+    pub(crate) const ACTIVE: usize = 0;
+    /// CLOCK_MONOTONIC, nanoseconds, of the daemon's last sign of life.
+    pub(crate) const HEARTBEAT: usize = 1;
+    /// Age of the heartbeat, nanoseconds, at which the daemon counts as stalled.
+    pub(crate) const STALL_AFTER: usize = 2;
+    /// Not 0: the other end of the link speaks Linkmend.
+    pub(crate) const PEER_KNOWN: usize = 3;
+    /// Counters of frames from the inner and from the link port, each on a cache line of its
+    /// own: the two directions usually run on different processors.
+    pub(crate) const COUNTERS: [usize; 2] = [8, 16];
+    /// Within a direction's counters.
+    pub(crate) const BYPASSED_FRAMES: usize = 0;
+    pub(crate) const BYPASSED_BYTES: usize = 1;
+    pub(crate) const DECAPSULATED: usize = 2;
+    pub(crate) const DROPPED: usize = 3;
+    pub(crate) const COUNT: usize = 24;
+}
+
+/// Which port the program sits on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Inner,
+    Link,
+}
+
+/// What the program is compiled against.
+pub(crate) struct Parameters<'a> {
+    pub(crate) side: Side,
+    /// Where bypassed frames go.
+    pub(crate) other_interface: u32,
+    pub(crate) config: BorrowedFd<'a>,
+    pub(crate) sockets: BorrowedFd<'a>,
+}
+
+const ETHERTYPE_TRANSPARENT: u16 = 0x88b5;
+const ETHERTYPE_COMPACT: u16 = 0xabcd;
+const ETHERTYPE_IPV4: u16 = 0x0800;
+/// EtherTypes with a code of their own in the transparent header, codes 1 to 7.
+const COMMON_ETHERTYPES: [u16; 7] = [0x0800, 0x86dd, 0x8100, 0x88a8, 0x0806, 0x8847, 0x8864];
+
+const MAC_BYTES: i16 = 12;
+const ETHERNET_BYTES: i32 = 14;
+/// Ethernet header, the longest Linkmend header, and the EtherType behind it.
+const LONGEST_HEADER: i32 = ETHERNET_BYTES + 6 + 2;
+const COMPACT_HEADER: i32 = 3;
+
+const RETRANSMITTED: i32 = 1 << 3;
+const COMPACT_DUMMY: i32 = 1 << 2;
+
+const XDP_ABORTED: i32 = 0;
+const XDP_DROP: i32 = 1;
+const XDP_REDIRECT: i32 = 4;
+const HELPER_KTIME_GET_NS: i32 = 5;
+const HELPER_REDIRECT: i32 = 23;
+const HELPER_XDP_ADJUST_HEAD: i32 = 44;
+const HELPER_REDIRECT_MAP: i32 = 51;
+const HELPER_XDP_GET_BUFF_LEN: i32 = 188;
+
+// Offsets in `struct xdp_md`.
+const CONTEXT_DATA: i16 = 0;
+const CONTEXT_DATA_END: i16 = 4;
+const CONTEXT_QUEUE: i16 = 16;
+
+/// Assembles the program for one port. The EtherType is kept in `R8` and the context in `R6`
+/// throughout; `R7` is the frame, `R9` the configuration.
+pub(crate) fn bypass(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, AssembleError> {
+    let mut program = Program { code: Assembler::new(), parameters };
+    program.assemble();
+    program.code.finish()
+}
+
+struct Program<'a> {
+    code: Assembler,
+    parameters: &'a Parameters<'a>,
+}
+
+/// An EtherType as a little- or big-endian machine loads it from the frame.
+fn loaded(ethertype: u16) -> i32 {
+    i32::from(u16::from_ne_bytes(ethertype.to_be_bytes()))
+}
+
+fn word(index: usize) -> i16 {
+    (index * 8) as i16
+}
+
+impl Program<'_> {
+    fn assemble(&mut self) {
+        let bypass = self.code.label();
+        let forward = self.code.label();
+        self.load_frame(forward);
+        self.hand_to_daemon(bypass, forward);
+        self.code.bind(bypass);
+        if self.parameters.side == Side::Link {
+            self.bypass_from_link(forward);
+        }
+        self.code.bind(forward);
+        self.forward();
+    }
+
+    /// `R6` = context, `R7` = frame, `R8` = EtherType, `R9` = configuration.
+    fn load_frame(&mut self, runt: Label) {
+        let config = self.parameters.config;
+        self.code.register(Operation::Move, R6, R1);
+        self.code.load_map_value(R9, config);
+        self.code.immediate(Operation::Move, R8, 0);
+        self.load_data(ETHERNET_BYTES, runt);
+        self.code.load(Width::Half, R8, R7, MAC_BYTES);
+    }
+
+    /// `R7` = start of the frame, of which `bytes` bytes may be read; jumps when it is shorter.
+    fn load_data(&mut self, bytes: i32, shorter: Label) {
+        self.code.load(Width::Word, R7, R6, CONTEXT_DATA);
+        self.code.load(Width::Word, R2, R6, CONTEXT_DATA_END);
+        self.code.register(Operation::Move, R3, R7);
+        self.code.immediate(Operation::Add, R3, bytes);
+        self.code.jump_if_register(R3, Condition::Greater, R2, shorter);
+    }
+
+    /// Ends with the frame at the daemon's socket, or falls through to `bypass`.
+    fn hand_to_daemon(&mut self, bypass: Label, forward: Label) {
+        let sockets = self.parameters.sockets;
+        let code = &mut self.code;
+        let wanted = code.label();
+        code.call(HELPER_KTIME_GET_NS);
+        code.load(Width::Double, R1, R9, word(words::HEARTBEAT));
+        code.load(Width::Double, R2, R9, word(words::STALL_AFTER));
+        // A heartbeat written after our clock was read is in the future: then the age is negative,
+        // which must not look like an eternity.
+        code.jump_if_register(R1, Condition::Greater, R0, wanted);
+        code.register(Operation::Sub, R0, R1);
+        code.jump_if_register(R0, Condition::Greater, R2, bypass);
+        code.bind(wanted);
+        let ours = code.label();
+        code.load(Width::Double, R1, R9, word(words::ACTIVE));
+        code.jump_if(R1, Condition::NotEqual, 0, ours);
+        // Dormant: only Linkmend's own frames concern the daemon.
+        code.jump_if(R8, Condition::Equal, loaded(ETHERTYPE_TRANSPARENT), ours);
+        code.jump_if(R8, Condition::NotEqual, loaded(ETHERTYPE_COMPACT), forward);
+        code.bind(ours);
+        // The kernel takes a closed socket out of the map at once, so a dead daemon is noticed
+        // here, without waiting for its heartbeat to age.
+        code.load_map(R1, sockets);
+        code.load(Width::Word, R2, R6, CONTEXT_QUEUE);
+        code.immediate(Operation::Move, R3, XDP_ABORTED);
+        code.call(HELPER_REDIRECT_MAP);
+        code.jump_if(R0, Condition::NotEqual, XDP_REDIRECT, bypass);
+        code.exit();
+    }
+
+    /// The daemon is gone: takes off what the peer, which may not know yet, put on.
+    fn bypass_from_link(&mut self, forward: Label) {
+        let compact = self.code.label();
+        let drop = self.code.label();
+        let decapsulate = self.code.label();
+        let code = &mut self.code;
+        code.load(Width::Double, R1, R9, word(words::PEER_KNOWN));
+        // With a peer that does not speak Linkmend these EtherTypes are some host's own.
+        code.jump_if(R1, Condition::Equal, 0, forward);
+        code.jump_if(R8, Condition::Equal, loaded(ETHERTYPE_COMPACT), compact);
+        code.jump_if(R8, Condition::NotEqual, loaded(ETHERTYPE_TRANSPARENT), forward);
+        self.transparent(decapsulate, drop, forward);
+        self.code.bind(compact);
+        self.compact(decapsulate, drop);
+        self.code.bind(decapsulate);
+        self.decapsulate(drop);
+        self.code.bind(drop);
+        self.count(words::DROPPED);
+        self.code.immediate(Operation::Move, R0, XDP_DROP);
+        self.code.exit();
+    }
+
+    /// Leaves by `decapsulate` with `R2` = bytes to remove and `R8` = EtherType to put back.
+    fn transparent(&mut self, decapsulate: Label, drop: Label, forward: Label) {
+        self.load_data(LONGEST_HEADER, drop);
+        let code = &mut self.code;
+        let (control, escaped, data) = (code.label(), code.label(), code.label());
+        code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16);
+        code.register(Operation::Move, R3, R1);
+        code.immediate(Operation::ShiftRight, R3, 6);
+        code.jump_if(R3, Condition::Equal, 3, escaped);
+        code.jump_if(R3, Condition::Equal, 2, control);
+        // A retransmission is dropped: the daemon may have delivered the original just before it
+        // died, and a lost frame harms the hosts less than one delivered twice.
+        code.jump_if(R1, Condition::AnyBit, RETRANSMITTED, drop);
+        code.immediate(Operation::Move, R2, 3);
+        code.jump_if(R3, Condition::Equal, 0, data);
+        code.immediate(Operation::Move, R2, 6);
+        code.bind(data);
+        code.immediate(Operation::And, R1, 7);
+        for (index, &ethertype) in COMMON_ETHERTYPES.iter().enumerate() {
+            code.immediate(Operation::Move, R8, loaded(ethertype));
+            code.jump_if(R1, Condition::Equal, index as i32 + 1, decapsulate);
+        }
+        // Code 0: the EtherType stands behind the header.
+        let explicit_after_ack = code.label();
+        code.jump_if(R2, Condition::Equal, 6, explicit_after_ack);
+        code.load(Width::Half, R8, R7, ETHERNET_BYTES as i16 + 3);
+        code.immediate(Operation::Move, R2, 5);
+        code.jump(decapsulate);
+        code.bind(explicit_after_ack);
+        code.load(Width::Half, R8, R7, ETHERNET_BYTES as i16 + 6);
+        code.immediate(Operation::Move, R2, 8);
+        code.jump(decapsulate);
+
+        code.bind(control);
+        // The magic is compared without the control type in front of it.
+        code.load(Width::Half, R1, R7, ETHERNET_BYTES as i16 + 1);
+        code.jump_if(R1, Condition::NotEqual, loaded(0x4c4d), forward);
+        code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16 + 3);
+        code.jump_if(R1, Condition::NotEqual, 0x31, forward);
+        code.jump(drop);
+
+        code.bind(escaped);
+        code.load(Width::Half, R1, R7, ETHERNET_BYTES as i16);
+        code.jump_if(R1, Condition::NotEqual, loaded(0xc04c), forward);
+        code.load(Width::Half, R1, R7, ETHERNET_BYTES as i16 + 2);
+        code.jump_if(R1, Condition::NotEqual, loaded(0x4d31), forward);
+        code.load(Width::Half, R8, R7, ETHERNET_BYTES as i16 + 4);
+        code.immediate(Operation::Move, R2, 6);
+        code.jump(decapsulate);
+    }
+
+    /// The authors' format: type in bits 7..6, IPv4 behind three bytes.
+    fn compact(&mut self, decapsulate: Label, drop: Label) {
+        self.load_data(ETHERNET_BYTES + COMPACT_HEADER, drop);
+        let code = &mut self.code;
+        code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16);
+        code.jump_if(R1, Condition::Greater, 0x3f, drop);
+        code.jump_if(R1, Condition::AnyBit, RETRANSMITTED | COMPACT_DUMMY, drop);
+        code.immediate(Operation::Move, R8, loaded(ETHERTYPE_IPV4));
+        code.immediate(Operation::Move, R2, COMPACT_HEADER);
+        code.jump(decapsulate);
+    }
+
+    /// Removes `R2` bytes behind the MAC addresses and puts EtherType `R8` there.
+    fn decapsulate(&mut self, failed: Label) {
+        // The addresses wait on the stack while the frame moves under them.
+        for part in [0, 4, 8] {
+            self.code.load(Width::Word, R1, R7, part);
+            self.code.store(Width::Word, R10, part - 12, R1);
+        }
+        self.code.register(Operation::Move, R1, R6);
+        self.code.call(HELPER_XDP_ADJUST_HEAD);
+        self.code.jump_if(R0, Condition::NotEqual, 0, failed);
+        self.load_data(ETHERNET_BYTES, failed);
+        for part in [0, 4, 8] {
+            self.code.load(Width::Word, R1, R10, part - 12);
+            self.code.store(Width::Word, R7, part, R1);
+        }
+        self.code.store(Width::Half, R7, MAC_BYTES, R8);
+        self.count(words::DECAPSULATED);
+        self.forward();
+    }
+
+    /// Ends with the frame on its way out of the other port.
+    fn forward(&mut self) {
+        let other_interface = self.parameters.other_interface as i32;
+        self.count(words::BYPASSED_FRAMES);
+        let counters = words::COUNTERS[self.parameters.side as usize];
+        let code = &mut self.code;
+        // The whole frame; between the two data pointers is only its first buffer.
+        code.register(Operation::Move, R1, R6);
+        code.call(HELPER_XDP_GET_BUFF_LEN);
+        code.atomic_add(R9, word(counters + words::BYPASSED_BYTES), R0);
+        code.immediate(Operation::Move, R1, other_interface);
+        code.immediate(Operation::Move, R2, 0);
+        code.call(HELPER_REDIRECT);
+        code.exit();
+    }
+
+    fn count(&mut self, counter: usize) {
+        let counters = words::COUNTERS[self.parameters.side as usize];
+        self.code.immediate(Operation::Move, R1, 1);
+        self.code.atomic_add(R9, word(counters + counter), R1);
+    }
+}

@@ -1,0 +1,46 @@
+//! What a running link end can be asked, and what it answers.
+
+use crate::corruption::CorruptionModel;
+use crate::report::LinkReport;
+use crate::settings::ProtectionSettings;
+
+/// A request to a running link end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Protect the sending direction, or change how.
+    Protect(ProtectionSettings),
+    /// End the protection of the sending direction.
+    Unprotect,
+    /// Corrupt frames that arrive on the link port; `None` stops it.
+    Corrupt(Option<CorruptionModel>),
+    /// Begin a new observation of the buffers' least and most.
+    ResetExtremes,
+    /// Say how things stand.
+    Report,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// Corruption is for tests and must be allowed at the start.
+    #[error("link {link}: corruption is not allowed here; start the daemon with --allow-corruption")]
+    CorruptionNotAllowed {
+        /// Name of the link.
+        link: String,
+    },
+    /// Two modes at once need the transparent format.
+    #[error("link {link}: the compact format carries one mode at a time; remove the classes or use the transparent format")]
+    CompactOneMode {
+        /// Name of the link.
+        link: String,
+    },
+    /// The link end has stopped.
+    #[error("link {link}: its loop has ended")]
+    Stopped {
+        /// Name of the link.
+        link: String,
+    },
+}
+
+/// The answer to every request is how things stand after it.
+pub type CommandResult = Result<Box<LinkReport>, CommandError>;

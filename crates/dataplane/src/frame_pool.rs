@@ -1,0 +1,371 @@
+//! One memory region for all frames of a link end.
+//!
+//! The region is cut into chunks of equal size. Both ports of the link end register it with the
+//! kernel, so that a frame received on one is sent on the other without being copied, and a
+//! retransmission is only a descriptor posted again. A frame longer than a chunk is a chain.
+//!
+//! Every chunk is in one of three hands: *free*, *kernel* (on a fill ring, to be received into),
+//! or *owned* (part of a frame; counted references). Only owned chunks can be read, so that a
+//! wrong handle is caught by an assertion, not by a corrupt frame.
+
+use crate::sys::memory::Memory;
+use crate::sys::packet_socket::Segment;
+
+/// A frame in a [`FramePool`]: the number of its first chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FrameHandle(pub u32);
+
+/// Free bytes in front of every frame, received or allocated. It is what AF_XDP reserves
+/// (`XDP_PACKET_HEADROOM`), and far more than the 8 bytes a header can need.
+pub const HEADROOM_BYTES: u32 = 256;
+
+/// Most chunks one frame may have: a 9 KB jumbo frame takes three of 4096 bytes, and AF_XDP
+/// takes at most 18 descriptors a frame.
+pub const MAX_CHAIN: u32 = 16;
+
+const NO_CHUNK: u32 = u32::MAX;
+
+/// Size of a [`FramePool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolOptions {
+    /// Number of chunks.
+    pub chunks: u32,
+    /// Bytes of one chunk, headroom included: 2048 or 4096 (what AF_XDP takes).
+    pub chunk_bytes: u32,
+}
+
+impl PoolOptions {
+    /// The chunk size that fits frames of `mtu` (bytes, without the Ethernet header) best:
+    /// 2048 where a frame fits one chunk, which keeps more of them in the cache, else 4096.
+    pub fn for_mtu(mtu: u32, chunks: u32) -> Self {
+        let one_small_chunk = mtu + FRAME_OVERHEAD_BYTES + HEADROOM_BYTES <= 2048;
+        PoolOptions { chunks, chunk_bytes: if one_small_chunk { 2048 } else { 4096 } }
+    }
+}
+
+/// What a frame may have beyond the MTU: Ethernet header, two VLAN tags, our header.
+pub const FRAME_OVERHEAD_BYTES: u32 = 14 + 2 * 4 + 8;
+
+/// Why a pool cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    /// AF_XDP takes chunks of 2048 or 4096 bytes.
+    #[error("frame pool: chunk size {0} is neither 2048 nor 4096 bytes")]
+    ChunkSize(u32),
+    /// No chunks, or more than 4 GiB of them.
+    #[error("frame pool: {0} chunks are outside 1..={max}", max = MAX_POOL_BYTES / 4096)]
+    ChunkCount(u32),
+    /// The memory is not to be had.
+    #[error("frame pool: mapping {bytes} bytes failed")]
+    Memory {
+        /// Size asked for.
+        bytes: usize,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+const MAX_POOL_BYTES: u64 = 4 << 30;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hand {
+    Free,
+    Kernel,
+    Owned,
+}
+
+#[derive(Clone, Copy)]
+struct Chunk {
+    /// Start of the data, from the beginning of the chunk.
+    offset: u32,
+    length: u32,
+    next: u32,
+    references: u32,
+    hand: Hand,
+}
+
+const FREE_CHUNK: Chunk =
+    Chunk { offset: HEADROOM_BYTES, length: 0, next: NO_CHUNK, references: 0, hand: Hand::Free };
+
+/// See the module documentation.
+pub struct FramePool {
+    memory: Memory,
+    chunks: Vec<Chunk>,
+    /// Last in, first out: the chunk used last is the one still in the cache.
+    free: Vec<u32>,
+    chunk_bytes: u32,
+    chunk_shift: u32,
+}
+
+impl FramePool {
+    /// Maps the memory; no frame is allocated yet.
+    pub fn new(options: PoolOptions) -> Result<Self, PoolError> {
+        let PoolOptions { chunks, chunk_bytes } = options;
+        if chunk_bytes != 2048 && chunk_bytes != 4096 {
+            return Err(PoolError::ChunkSize(chunk_bytes));
+        }
+        if chunks == 0 || u64::from(chunks) > MAX_POOL_BYTES / 4096 {
+            return Err(PoolError::ChunkCount(chunks));
+        }
+        let bytes = chunks as usize * chunk_bytes as usize;
+        let memory = Memory::new(bytes).map_err(|source| PoolError::Memory { bytes, source })?;
+        Ok(FramePool {
+            memory,
+            chunks: vec![FREE_CHUNK; chunks as usize],
+            free: (0..chunks).rev().collect(),
+            chunk_bytes,
+            chunk_shift: chunk_bytes.trailing_zeros(),
+        })
+    }
+
+    /// Chunks that are neither part of a frame nor with the kernel.
+    pub fn available(&self) -> usize {
+        self.free.len()
+    }
+
+    /// All chunks of the pool.
+    pub fn capacity(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Bytes of one chunk, headroom included.
+    pub fn chunk_bytes(&self) -> u32 {
+        self.chunk_bytes
+    }
+
+    /// Chunks a frame of `length` bytes takes.
+    pub fn chunks_for(&self, length: usize) -> usize {
+        length.div_ceil(self.room() as usize).max(1)
+    }
+
+    /// An empty frame with one reference; `None` when the pool is exhausted.
+    pub fn allocate(&mut self) -> Option<FrameHandle> {
+        let index = self.free.pop()?;
+        self.chunks[index as usize] = Chunk { references: 1, hand: Hand::Owned, ..FREE_CHUNK };
+        Some(FrameHandle(index))
+    }
+
+    /// One more reference to the frame.
+    pub fn retain(&mut self, frame: FrameHandle) {
+        let mut index = frame.0;
+        while index != NO_CHUNK {
+            let chunk = self.owned_mut(index);
+            chunk.references += 1;
+            index = chunk.next;
+        }
+    }
+
+    /// One reference less; the frame is freed with the last one.
+    pub fn release(&mut self, frame: FrameHandle) {
+        let mut index = frame.0;
+        while index != NO_CHUNK {
+            let next = self.owned_mut(index).next;
+            self.release_chunk(index);
+            index = next;
+        }
+    }
+
+    /// References to the frame, those of ports that have it in flight included.
+    pub fn references(&self, frame: FrameHandle) -> u32 {
+        self.owned(frame.0).references
+    }
+
+    /// Bytes of the whole frame.
+    pub fn frame_length(&self, frame: FrameHandle) -> usize {
+        let mut length = 0;
+        let mut index = frame.0;
+        while index != NO_CHUNK {
+            let chunk = self.owned(index);
+            length += chunk.length as usize;
+            index = chunk.next;
+        }
+        length
+    }
+
+    /// The first segment: the whole frame unless it is a chain, and always enough for headers.
+    pub fn head(&self, frame: FrameHandle) -> &[u8] {
+        self.chunk_data(frame.0)
+    }
+
+    /// The first segment, writable. Not to be changed while a port has the frame in flight.
+    pub fn head_mut(&mut self, frame: FrameHandle) -> &mut [u8] {
+        let chunk = *self.owned(frame.0);
+        let start = self.start(frame.0, &chunk);
+        self.memory.bytes_mut(start, chunk.length as usize)
+    }
+
+    /// The segments of the frame in order.
+    pub fn segments(&self, frame: FrameHandle) -> impl Iterator<Item = &[u8]> {
+        let mut index = frame.0;
+        std::iter::from_fn(move || {
+            if index == NO_CHUNK {
+                return None;
+            }
+            let data = self.chunk_data(index);
+            index = self.owned(index).next;
+            Some(data)
+        })
+    }
+
+    /// Grows the frame by `count` bytes at the front and returns the new first segment.
+    ///
+    /// # Panics
+    /// When the headroom (at least [`HEADROOM_BYTES`] after a receive) is used up.
+    pub fn push_front(&mut self, frame: FrameHandle, count: u32) -> &mut [u8] {
+        let chunk = self.owned_mut(frame.0);
+        assert!(chunk.offset >= count, "headroom of frame used up");
+        chunk.offset -= count;
+        chunk.length += count;
+        self.head_mut(frame)
+    }
+
+    /// Removes `count` bytes from the front and returns what is left of the first segment.
+    ///
+    /// # Panics
+    /// When the first segment is shorter than `count`.
+    pub fn pull_front(&mut self, frame: FrameHandle, count: u32) -> &mut [u8] {
+        let chunk = self.owned_mut(frame.0);
+        assert!(chunk.length >= count, "frame shorter than what is removed");
+        chunk.offset += count;
+        chunk.length -= count;
+        self.head_mut(frame)
+    }
+
+    /// A new frame with these bytes; a chain when they do not fit one chunk. `None` when the
+    /// pool is exhausted or the chain would be longer than [`MAX_CHAIN`].
+    pub fn copy_in(&mut self, bytes: &[u8]) -> Option<FrameHandle> {
+        let room = self.room() as usize;
+        let needed = self.chunks_for(bytes.len());
+        if needed > MAX_CHAIN as usize || needed > self.free.len() {
+            return None;
+        }
+        let head = self.allocate()?;
+        self.write_chunk(head.0, &bytes[..bytes.len().min(room)]);
+        let mut tail = head;
+        for part in bytes.chunks(room).skip(1) {
+            let next = self.allocate()?;
+            self.write_chunk(next.0, part);
+            self.owned_mut(tail.0).next = next.0;
+            tail = next;
+        }
+        Some(head)
+    }
+
+    /// Replaces the content of `out` by the whole frame.
+    pub fn copy_out(&self, frame: FrameHandle, out: &mut Vec<u8>) {
+        out.clear();
+        for segment in self.segments(frame) {
+            out.extend_from_slice(segment);
+        }
+    }
+}
+
+/// What the ports need beyond the public part.
+impl FramePool {
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Takes a free chunk for a fill ring and returns its address there.
+    pub(crate) fn lend_to_kernel(&mut self) -> Option<u64> {
+        let index = self.free.pop()?;
+        self.chunks[index as usize].hand = Hand::Kernel;
+        Some(u64::from(index) << self.chunk_shift)
+    }
+
+    /// Turns a received descriptor into a one-chunk frame. `None` when it does not describe
+    /// bytes inside a chunk the kernel had.
+    pub(crate) fn take_from_kernel(&mut self, address: u64, length: u32) -> Option<FrameHandle> {
+        let index = u32::try_from(address >> self.chunk_shift).ok()?;
+        let offset = (address & u64::from(self.chunk_bytes - 1)) as u32;
+        let chunk = self.chunks.get_mut(index as usize)?;
+        if chunk.hand != Hand::Kernel || length > self.chunk_bytes - offset {
+            return None;
+        }
+        *chunk = Chunk { offset, length, next: NO_CHUNK, references: 1, hand: Hand::Owned };
+        Some(FrameHandle(index))
+    }
+
+    /// Appends a frame of one chunk to the chain that ends in `tail`. Both have one reference.
+    pub(crate) fn link(&mut self, tail: FrameHandle, next: FrameHandle) {
+        self.owned_mut(tail.0).next = next.0;
+    }
+
+    /// Calls `visit` with the address and length of each segment, and whether more follow.
+    #[inline]
+    pub(crate) fn for_each_descriptor(&self, frame: FrameHandle, mut visit: impl FnMut(u64, u32, bool)) {
+        let mut index = frame.0;
+        while index != NO_CHUNK {
+            let chunk = self.owned(index);
+            let start = self.start(index, chunk) as u64;
+            visit(start, chunk.length, chunk.next != NO_CHUNK);
+            index = chunk.next;
+        }
+    }
+
+    /// As [`FramePool::for_each_descriptor`], in the form sockets send.
+    pub(crate) fn push_segments(&self, frame: FrameHandle, out: &mut Vec<Segment>) {
+        self.for_each_descriptor(frame, |address, length, continued| {
+            out.push(Segment { offset: address as usize, length: length as usize, last: !continued });
+        });
+    }
+
+    /// Drops the reference a transmission held on the chunk at `address`. False when the address
+    /// is not one of a chunk in use.
+    pub(crate) fn complete(&mut self, address: u64) -> bool {
+        let index = address >> self.chunk_shift;
+        let owned = usize::try_from(index)
+            .ok()
+            .and_then(|index| self.chunks.get(index))
+            .is_some_and(|chunk| chunk.hand == Hand::Owned);
+        if owned {
+            self.release_chunk(index as u32);
+        }
+        owned
+    }
+
+    fn room(&self) -> u32 {
+        self.chunk_bytes - HEADROOM_BYTES
+    }
+
+    fn start(&self, index: u32, chunk: &Chunk) -> usize {
+        ((index as usize) << self.chunk_shift) + chunk.offset as usize
+    }
+
+    #[inline]
+    fn owned(&self, index: u32) -> &Chunk {
+        let chunk = &self.chunks[index as usize];
+        assert!(chunk.hand == Hand::Owned, "frame {index} is not in use");
+        chunk
+    }
+
+    #[inline]
+    fn owned_mut(&mut self, index: u32) -> &mut Chunk {
+        let chunk = &mut self.chunks[index as usize];
+        assert!(chunk.hand == Hand::Owned, "frame {index} is not in use");
+        chunk
+    }
+
+    fn chunk_data(&self, index: u32) -> &[u8] {
+        let chunk = self.owned(index);
+        self.memory.bytes(self.start(index, chunk), chunk.length as usize)
+    }
+
+    fn write_chunk(&mut self, index: u32, bytes: &[u8]) {
+        self.owned_mut(index).length = bytes.len() as u32;
+        self.head_mut(FrameHandle(index)).copy_from_slice(bytes);
+    }
+
+    fn release_chunk(&mut self, index: u32) {
+        let chunk = self.owned_mut(index);
+        chunk.references -= 1;
+        if chunk.references == 0 {
+            *chunk = FREE_CHUNK;
+            self.free.push(index);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "frame_pool_tests.rs"]
+mod tests;

@@ -1,0 +1,142 @@
+//! What is asked of rtnetlink: the facts about an interface, and its XDP program.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, LinkXdp, State, XdpAttached};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
+
+/// How an XDP program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum XdpMode {
+    /// In the driver, before a socket buffer is made of the frame.
+    Native,
+    /// In the network stack, on any interface.
+    Generic,
+}
+
+impl XdpMode {
+    fn flag(self) -> u32 {
+        match self {
+            XdpMode::Generic => 1 << 1,
+            XdpMode::Native => 1 << 2,
+        }
+    }
+}
+
+impl std::fmt::Display for XdpMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            XdpMode::Native => "native",
+            XdpMode::Generic => "generic",
+        })
+    }
+}
+
+/// An XDP program found on an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AttachedProgram {
+    pub(crate) id: u32,
+    pub(crate) mode: XdpMode,
+}
+
+/// Facts about an interface, as of the time asked.
+#[derive(Clone, Debug)]
+pub(crate) struct InterfaceFacts {
+    pub(crate) index: u32,
+    pub(crate) mtu: u32,
+    pub(crate) mac: [u8; 6],
+    pub(crate) up: bool,
+    pub(crate) ethernet: bool,
+    pub(crate) program: Option<AttachedProgram>,
+}
+
+/// Sends one request and returns the first message of the answer (`None` for a bare success).
+fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Option<RouteNetlinkMessage>> {
+    let socket = Socket::new(NETLINK_ROUTE)?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | flags;
+    header.sequence_number = 1;
+    let mut packet = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
+    packet.finalize();
+    let mut bytes = vec![0; packet.buffer_len()];
+    packet.serialize(&mut bytes);
+    socket.send(&bytes, 0)?;
+    let mut answer = Vec::with_capacity(RECEIVE_BUFFER_BYTES);
+    socket.recv(&mut answer, 0)?;
+    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+    match answer.payload {
+        NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+        NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+        _ => Ok(None),
+    }
+}
+
+/// Looks an interface up by name. `None` when there is no such interface.
+pub(crate) fn interface(name: &str) -> io::Result<Option<InterfaceFacts>> {
+    let mut message = LinkMessage::default();
+    message.attributes.push(LinkAttribute::IfName(name.to_owned()));
+    let answer = match request(RouteNetlinkMessage::GetLink(message), 0) {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(None),
+        other => other?,
+    };
+    let Some(RouteNetlinkMessage::NewLink(link)) = answer else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    let mut facts = InterfaceFacts {
+        index: link.header.index,
+        mtu: 0,
+        mac: [0; 6],
+        up: link.header.flags.contains(LinkFlags::Up),
+        ethernet: u16::from(link.header.link_layer_type) == libc::ARPHRD_ETHER,
+        program: None,
+    };
+    for attribute in &link.attributes {
+        match attribute {
+            LinkAttribute::Mtu(mtu) => facts.mtu = *mtu,
+            LinkAttribute::Address(address) => {
+                facts.mac = address.as_slice().try_into().unwrap_or_default();
+            }
+            LinkAttribute::OperState(State::Down) => {}
+            LinkAttribute::Xdp(xdp) => facts.program = attached_program(xdp),
+            _ => {}
+        }
+    }
+    Ok(Some(facts))
+}
+
+fn attached_program(xdp: &[LinkXdp]) -> Option<AttachedProgram> {
+    let mut mode = XdpMode::Native;
+    let mut id = None;
+    for attribute in xdp {
+        match attribute {
+            LinkXdp::Attached(XdpAttached::None) => return None,
+            LinkXdp::Attached(XdpAttached::SocketBuffer) => mode = XdpMode::Generic,
+            LinkXdp::ProgId(program) => id = Some(*program),
+            _ => {}
+        }
+    }
+    id.map(|id| AttachedProgram { id, mode })
+}
+
+/// Attaches `program` (or, with `None`, detaches what is there) in one step.
+///
+/// Done by netlink and not by a BPF link, because a link would be gone with the process: the
+/// program has to outlive us.
+pub(crate) fn set_xdp_program(
+    interface_index: u32,
+    program: Option<BorrowedFd<'_>>,
+    mode: XdpMode,
+) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = interface_index;
+    let fd = program.map_or(-1, |program| program.as_raw_fd());
+    message.attributes.push(LinkAttribute::Xdp(vec![LinkXdp::Fd(fd), LinkXdp::Flags(mode.flag())]));
+    request(RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(|_| ())
+}

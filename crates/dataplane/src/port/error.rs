@@ -1,0 +1,131 @@
+//! Why a port cannot be opened or used.
+
+use std::io;
+
+/// See the variants. Every message names the interface and the value that is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// No interface of this name in this network namespace.
+    #[error("interface {interface}: no such interface in this network namespace")]
+    UnknownInterface {
+        /// Name asked for.
+        interface: String,
+    },
+    /// Another process serves this interface.
+    #[error("interface {interface}: already served by another Linkmend process")]
+    InUse {
+        /// Name of the interface.
+        interface: String,
+    },
+    /// The interface is not an Ethernet interface.
+    #[error("interface {interface}: not an Ethernet interface")]
+    NotEthernet {
+        /// Name of the interface.
+        interface: String,
+    },
+    /// AF_XDP serves one receive queue; frames of the others would pass unprotected.
+    #[error("interface {interface}: has {queues} receive queues, AF_XDP can serve one")]
+    TooManyQueues {
+        /// Name of the interface.
+        interface: String,
+        /// Receive queues in use.
+        queues: u32,
+    },
+    /// Frames of this MTU do not fit what the pool can chain.
+    #[error("interface {interface}: MTU {mtu} is above {limit}")]
+    MtuTooLarge {
+        /// Name of the interface.
+        interface: String,
+        /// Its MTU, bytes.
+        mtu: u32,
+        /// Largest MTU that works, bytes.
+        limit: u32,
+    },
+    /// Somebody else's XDP program is attached.
+    #[error("interface {interface}: carries a foreign XDP program ({name}, id {id})")]
+    ForeignProgram {
+        /// Name of the interface.
+        interface: String,
+        /// Kernel id of the program.
+        id: u32,
+        /// Name of the program, or why it is not known.
+        name: String,
+    },
+    /// The verifier refused the bypass program: a kernel too old, or a mistake of ours.
+    #[error("interface {interface}: kernel refused the bypass program: {verifier_log}")]
+    ProgramRefused {
+        /// Name of the interface.
+        interface: String,
+        /// What the verifier said; empty when it did not get that far.
+        verifier_log: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A system call failed.
+    #[error("interface {interface}: {step} failed")]
+    System {
+        /// Name of the interface.
+        interface: String,
+        /// What was tried.
+        step: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The frame pool cannot be made.
+    #[error(transparent)]
+    Pool(#[from] crate::frame_pool::PoolError),
+}
+
+impl PortError {
+    pub(crate) fn system(interface: &str, step: &'static str) -> impl FnOnce(io::Error) -> PortError {
+        move |source| PortError::System { interface: interface.to_owned(), step, source }
+    }
+
+    /// The system's error number behind this error, if there is one.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            PortError::System { source, .. } | PortError::ProgramRefused { source, .. } => {
+                source.raw_os_error()
+            }
+            _ => None,
+        }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            PortError::UnknownInterface { .. } => Some("list the interfaces with `ip link`".to_owned()),
+            PortError::InUse { .. } => {
+                Some("stop the other process first; one link end is served by one process".to_owned())
+            }
+            PortError::TooManyQueues { interface, .. } => {
+                Some(format!("reduce them with `ethtool -L {interface} combined 1` (or `rx 1`)"))
+            }
+            PortError::MtuTooLarge { interface, limit, .. } => {
+                Some(format!("lower it with `ip link set {interface} mtu {limit}`"))
+            }
+            PortError::ForeignProgram { interface, .. } => Some(format!(
+                "if it is not needed, remove it with `ip link set {interface} xdp off` \
+                 (or `xdpgeneric off`)"
+            )),
+            _ => self.errno().and_then(errno_hint),
+        }
+    }
+}
+
+fn errno_hint(errno: i32) -> Option<String> {
+    let hint = match errno {
+        libc::EPERM | libc::EACCES => {
+            "needs CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF (run as root), \
+             or AF_PACKET ports inside a user namespace"
+        }
+        libc::EAFNOSUPPORT => "this kernel has no AF_XDP (CONFIG_XDP_SOCKETS); choose AF_PACKET ports",
+        libc::ENOBUFS => "raise the locked-memory limit (`ulimit -l unlimited`, LimitMEMLOCK=)",
+        libc::ENOMEM => "the frame pool does not fit the memory of this machine; make it smaller",
+        libc::EBUSY => "another AF_XDP socket holds receive queue 0; stop the program that owns it",
+        libc::ENETDOWN => "bring the interface up with `ip link set ... up`",
+        libc::ENODEV | libc::ENXIO => "the interface is gone",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}

@@ -1,0 +1,95 @@
+//! The interface under a port.
+
+use super::PortError;
+use super::lock::InterfaceLock;
+use crate::frame_pool::{FRAME_OVERHEAD_BYTES, HEADROOM_BYTES, MAX_CHAIN};
+use crate::netlink;
+use crate::sys::ethtool;
+
+/// Facts about an interface, and the lock that makes it ours.
+#[derive(Debug)]
+pub struct Interface {
+    /// Name, such as `eth0`.
+    pub name: String,
+    /// Kernel index.
+    pub index: u32,
+    /// Bytes, without the Ethernet header.
+    pub mtu: u32,
+    /// Hardware address.
+    pub mac: [u8; 6],
+    /// Driver, such as `veth`; `unknown` when it does not say.
+    pub driver: String,
+    /// Receive queues in use.
+    pub receive_queues: u32,
+    _lock: InterfaceLock,
+    _quiet: Quiet,
+}
+
+impl Interface {
+    /// Looks the interface up and takes its lock.
+    ///
+    /// # Errors
+    /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`],
+    /// [`PortError::MtuTooLarge`].
+    pub fn acquire(name: &str) -> Result<Self, PortError> {
+        let interface = || name.to_owned();
+        let facts = netlink::interface(name)
+            .map_err(PortError::system(name, "looking the interface up"))?
+            .ok_or_else(|| PortError::UnknownInterface { interface: interface() })?;
+        if !facts.ethernet {
+            return Err(PortError::NotEthernet { interface: interface() });
+        }
+        let limit = MAX_CHAIN * (4096 - HEADROOM_BYTES) - FRAME_OVERHEAD_BYTES;
+        if facts.mtu > limit {
+            return Err(PortError::MtuTooLarge { interface: interface(), mtu: facts.mtu, limit });
+        }
+        if !facts.up {
+            return Err(PortError::system(name, "opening a port")(std::io::Error::from_raw_os_error(
+                libc::ENETDOWN,
+            )));
+        }
+        let lock = InterfaceLock::acquire(name, facts.index)?;
+        Ok(Interface {
+            name: interface(),
+            index: facts.index,
+            mtu: facts.mtu,
+            mac: facts.mac,
+            driver: ethtool::driver(name).unwrap_or_else(|| "unknown".to_owned()),
+            receive_queues: ethtool::receive_queues(name).unwrap_or(1),
+            _lock: lock,
+            _quiet: Quiet::new(name),
+        })
+    }
+
+    /// Longest frame to expect, bytes without frame check sequence.
+    pub fn frame_bytes(&self) -> usize {
+        (self.mtu + FRAME_OVERHEAD_BYTES) as usize
+    }
+}
+
+/// Keeps the kernel's own IPv6 from talking on the interface (router solicitations, duplicate
+/// address detection): it carries other people's frames. Undone when the port is closed.
+#[derive(Debug)]
+struct Quiet {
+    path: String,
+    before: Option<String>,
+}
+
+impl Quiet {
+    /// Best effort: where it cannot be written there is usually no IPv6.
+    fn new(interface: &str) -> Self {
+        let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
+        let before = std::fs::read_to_string(&path)
+            .ok()
+            .filter(|value| value.trim() != "1" && std::fs::write(&path, "1").is_ok());
+        Quiet { path, before }
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = std::fs::write(&self.path, before.trim());
+        }
+    }
+}

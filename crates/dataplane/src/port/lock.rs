@@ -1,0 +1,39 @@
+//! One process per interface.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::linux::fs::MetadataExt;
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, bind, socket};
+
+use super::PortError;
+
+/// Held as long as a port is open. The kernel releases it with the process, however it ends.
+#[derive(Debug)]
+pub(crate) struct InterfaceLock(#[allow(dead_code)] OwnedFd);
+
+impl InterfaceLock {
+    /// Takes the lock, or says [`PortError::InUse`].
+    ///
+    /// It is an abstract Unix socket: those belong to the network namespace, leave nothing behind
+    /// in any file system, and need no privilege.
+    pub(crate) fn acquire(interface: &str, index: u32) -> Result<Self, PortError> {
+        let failed = |source| PortError::System {
+            interface: interface.to_owned(),
+            step: "locking the interface",
+            source,
+        };
+        // Abstract names are already separate per namespace; the inode makes them legible.
+        let namespace =
+            std::fs::metadata("/proc/thread-self/ns/net").map(|metadata| metadata.st_ino()).unwrap_or(0);
+        let name = format!("linkmend-port-{namespace}-{index}");
+        let address = UnixAddr::new_abstract(name.as_bytes()).map_err(|e| failed(e.into()))?;
+        let socket = socket(AddressFamily::Unix, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+            .map_err(|e| failed(e.into()))?;
+        match bind(std::os::fd::AsRawFd::as_raw_fd(&socket), &address) {
+            Ok(()) => Ok(InterfaceLock(socket)),
+            Err(nix::errno::Errno::EADDRINUSE) => Err(PortError::InUse { interface: interface.to_owned() }),
+            Err(errno) => Err(failed(io::Error::from(errno))),
+        }
+    }
+}

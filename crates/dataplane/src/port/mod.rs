@@ -1,0 +1,150 @@
+//! Ports: where frames enter and leave a link end.
+//!
+//! A round of the loop that serves a port is, in this order: [`Port::reclaim`] (what the kernel is
+//! done with), [`Port::receive`], any number of [`Port::send`], [`Port::flush`]. Between rounds,
+//! poll [`Port::as_fd`] for readability, and for writability while [`Port::in_flight`] is not 0
+//! and the loop waits for room.
+
+mod error;
+mod interface;
+mod lock;
+mod packet;
+mod xdp;
+
+use std::os::fd::BorrowedFd;
+
+pub use error::PortError;
+pub use interface::Interface;
+pub use packet::PacketPort;
+pub use xdp::XdpPort;
+
+pub use crate::sys::xsk::KernelStatistics;
+
+use crate::frame_pool::{FrameHandle, FramePool};
+
+/// The port has no room for the frame; it stays with the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("transmit queue is full")]
+pub struct QueueFull;
+
+/// What a port has done since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Frames handed to the loop.
+    pub rx_frames: u64,
+    /// Their bytes, without frame check sequence.
+    pub rx_bytes: u64,
+    /// Received frames lost in the port: pool empty, frame too long, descriptor invalid.
+    pub rx_dropped: u64,
+    /// Received frames whose transport checksum the sender left to hardware. They pass, but
+    /// their receiver will refuse them: switch checksum offload off at the host.
+    pub rx_checksum_missing: u64,
+    /// Frames accepted by `send`.
+    pub tx_frames: u64,
+    /// Their bytes.
+    pub tx_bytes: u64,
+    /// Frames accepted by `send` and then refused by the kernel.
+    pub tx_dropped: u64,
+    /// Times `send` answered [`QueueFull`].
+    pub tx_queue_full: u64,
+    /// What the kernel dropped before it reached the port.
+    pub kernel: KernelStatistics,
+}
+
+/// One port of a link end.
+pub enum Port {
+    /// AF_XDP socket.
+    Xdp(XdpPort),
+    /// AF_PACKET socket.
+    Packet(PacketPort),
+}
+
+macro_rules! either {
+    ($self:expr, $port:ident => $call:expr) => {
+        match $self {
+            Port::Xdp($port) => $call,
+            Port::Packet($port) => $call,
+        }
+    };
+}
+
+impl Port {
+    /// Appends received frames to `out`, each with one reference that is now the caller's, at
+    /// most `budget` of them; the answer is how many. Never blocks.
+    pub fn receive(&mut self, pool: &mut FramePool, out: &mut Vec<FrameHandle>, budget: usize) -> usize {
+        either!(self, port => port.receive(pool, out, budget))
+    }
+
+    /// Queues a frame for sending. The port holds a reference of its own until the kernel is done
+    /// with the frame; the same frame may be in flight several times. The frame must not be
+    /// changed while it is in flight (see [`FramePool::references`]).
+    ///
+    /// # Errors
+    /// [`QueueFull`]; the frame was not queued.
+    pub fn send(&mut self, pool: &mut FramePool, frame: FrameHandle) -> Result<(), QueueFull> {
+        either!(self, port => port.send(pool, frame))
+    }
+
+    /// Makes the kernel send what is queued. What it cannot take now stays queued.
+    ///
+    /// # Errors
+    /// Only when the interface is gone or down: [`PortError::System`].
+    pub fn flush(&mut self, pool: &mut FramePool) -> Result<(), PortError> {
+        either!(self, port => port.flush(pool))
+    }
+
+    /// Takes back what the kernel has sent, and gives it room to receive into.
+    pub fn reclaim(&mut self, pool: &mut FramePool) {
+        either!(self, port => port.reclaim(pool));
+    }
+
+    /// Frames of one chunk that `send` will take now. A frame of several chunks counts as many.
+    pub fn transmit_room(&self) -> usize {
+        either!(self, port => port.transmit_room())
+    }
+
+    /// Transmissions the kernel has not finished, in chunks.
+    pub fn in_flight(&self) -> usize {
+        either!(self, port => port.in_flight())
+    }
+
+    /// For poll(2).
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        either!(self, port => port.as_fd())
+    }
+
+    /// Counters since the port was opened. Costs a system call.
+    pub fn counters(&mut self) -> PortCounters {
+        either!(self, port => port.counters())
+    }
+
+    /// The interface, as it was when the port was opened.
+    pub fn interface(&self) -> &Interface {
+        either!(self, port => port.interface())
+    }
+
+    /// Name of the interface.
+    pub fn name(&self) -> &str {
+        &self.interface().name
+    }
+
+    /// Kernel index of the interface.
+    pub fn ifindex(&self) -> u32 {
+        self.interface().index
+    }
+
+    /// MTU of the interface when it was opened, bytes without the Ethernet header.
+    pub fn mtu(&self) -> u32 {
+        self.interface().mtu
+    }
+
+    /// Its MAC address.
+    pub fn mac(&self) -> [u8; 6] {
+        self.interface().mac
+    }
+
+    /// One line for people: the kind of port, and why it was chosen.
+    pub fn description(&self) -> &str {
+        either!(self, port => port.description())
+    }
+}

@@ -1,0 +1,168 @@
+//! AF_PACKET ports: for kernels and namespaces without AF_XDP.
+//!
+//! The kernel's own stack sees the frames too, before it drops them as not meant for it. So the
+//! interface must carry no addresses, or the kernel would answer for them; IPv6 is switched off on
+//! it while the port is open. The port itself sees every frame once, and none that it sent.
+
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+
+use nix::errno::Errno;
+
+use super::{Interface, PortCounters, PortError, QueueFull};
+use crate::frame_pool::{FrameHandle, FramePool};
+use crate::sys::packet_socket::{PacketSocket, Received, SEND_BATCH, Segment};
+
+/// Most frames waiting to be sent.
+const QUEUE_FRAMES: usize = 2048;
+const MAC_BYTES: usize = 12;
+const VLAN_BYTES: u32 = 4;
+
+/// A port on an AF_PACKET socket.
+pub struct PacketPort {
+    interface: Interface,
+    socket: PacketSocket,
+    description: String,
+    queue: VecDeque<FrameHandle>,
+    segments: Vec<Segment>,
+    counters: PortCounters,
+    kernel_dropped: u64,
+}
+
+impl PacketPort {
+    /// Opens a socket. `reason` says why it is AF_PACKET, for [`super::Port::description`].
+    ///
+    /// # Errors
+    /// [`PortError::System`].
+    pub fn open(interface: Interface, reason: &str) -> Result<Self, PortError> {
+        let socket = PacketSocket::open(interface.index, interface.frame_bytes())
+            .map_err(PortError::system(&interface.name, "opening an AF_PACKET socket"))?;
+        Ok(PacketPort {
+            interface,
+            socket,
+            description: format!("AF_PACKET ({reason})"),
+            queue: VecDeque::with_capacity(QUEUE_FRAMES),
+            segments: Vec::with_capacity(SEND_BATCH * 4),
+            counters: PortCounters::default(),
+            kernel_dropped: 0,
+        })
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        pool: &mut FramePool,
+        out: &mut Vec<FrameHandle>,
+        budget: usize,
+    ) -> usize {
+        let before = out.len();
+        while out.len() - before < budget {
+            let counters = &mut self.counters;
+            let Some(frame) = self.socket.receive(|received| {
+                counters.rx_checksum_missing += u64::from(received.checksum_missing);
+                copy_in(pool, &received)
+            }) else {
+                break;
+            };
+            match frame {
+                Some(frame) => {
+                    counters.rx_frames += 1;
+                    counters.rx_bytes += pool.frame_length(frame) as u64;
+                    out.push(frame);
+                }
+                None => counters.rx_dropped += 1,
+            }
+        }
+        out.len() - before
+    }
+
+    pub(crate) fn send(&mut self, pool: &mut FramePool, frame: FrameHandle) -> Result<(), QueueFull> {
+        if self.queue.len() >= QUEUE_FRAMES {
+            self.counters.tx_queue_full += 1;
+            return Err(QueueFull);
+        }
+        pool.retain(frame);
+        self.queue.push_back(frame);
+        self.counters.tx_frames += 1;
+        self.counters.tx_bytes += pool.frame_length(frame) as u64;
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self, pool: &mut FramePool) -> Result<(), PortError> {
+        while !self.queue.is_empty() {
+            self.segments.clear();
+            for &frame in self.queue.iter().take(SEND_BATCH) {
+                pool.push_segments(frame, &mut self.segments);
+            }
+            match self.socket.send(pool.memory(), &self.segments) {
+                Ok(sent) => {
+                    for frame in self.queue.drain(..sent) {
+                        pool.release(frame);
+                    }
+                    if sent == 0 {
+                        break;
+                    }
+                }
+                Err(Errno::EAGAIN | Errno::EINTR) => break,
+                Err(errno @ (Errno::ENETDOWN | Errno::ENXIO | Errno::ENODEV)) => {
+                    return Err(PortError::system(&self.interface.name, "sending")(errno.into()));
+                }
+                // The device's queue is full, or it refuses this very frame (too long): a port
+                // that kept it would never send another.
+                Err(_) => {
+                    self.counters.tx_dropped += 1;
+                    if let Some(frame) = self.queue.pop_front() {
+                        pool.release(frame);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn reclaim(&mut self, _pool: &mut FramePool) {}
+
+    pub(crate) fn transmit_room(&self) -> usize {
+        QUEUE_FRAMES - self.queue.len()
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(crate) fn counters(&mut self) -> PortCounters {
+        self.kernel_dropped += self.socket.dropped();
+        let mut counters = self.counters;
+        counters.kernel.rx_ring_full = self.kernel_dropped;
+        counters
+    }
+
+    pub(crate) fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+}
+
+/// Copies a frame from the ring, its VLAN tag back in place. `None` drops it.
+fn copy_in(pool: &mut FramePool, received: &Received<'_>) -> Option<FrameHandle> {
+    if received.truncated {
+        return None;
+    }
+    let frame = pool.copy_in(received.bytes)?;
+    if let Some((protocol, tci)) = received.vlan
+        && received.bytes.len() >= MAC_BYTES
+    {
+        let head = pool.push_front(frame, VLAN_BYTES);
+        let tag = VLAN_BYTES as usize;
+        head.copy_within(tag..tag + MAC_BYTES, 0);
+        head[MAC_BYTES..MAC_BYTES + 2].copy_from_slice(&protocol.to_be_bytes());
+        head[MAC_BYTES + 2..MAC_BYTES + 4].copy_from_slice(&tci.to_be_bytes());
+    }
+    Some(frame)
+}

@@ -1,0 +1,116 @@
+//! Both ports of a link end, with the pool they share and the bypass between them.
+
+use crate::bypass::{self, Bypass, BypassOptions};
+use crate::frame_pool::{FramePool, PoolOptions};
+use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
+
+/// Which kind of socket to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PortChoice {
+    /// AF_XDP, or AF_PACKET where AF_XDP is not to be had.
+    #[default]
+    Auto,
+    /// AF_XDP or an error.
+    Xdp,
+    /// AF_PACKET.
+    Packet,
+}
+
+/// How to open a [`PortPair`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortPairOptions {
+    /// Kind of socket.
+    pub choice: PortChoice,
+    /// Chunks of the frame pool. Beyond what the protocol buffers, an AF_XDP port lends up to
+    /// 1024 to the kernel and has up to 2048 in flight.
+    pub chunks: u32,
+    /// First state of the bypass.
+    pub bypass: BypassOptions,
+}
+
+impl Default for PortPairOptions {
+    fn default() -> Self {
+        PortPairOptions { choice: PortChoice::Auto, chunks: 16 * 1024, bypass: BypassOptions::default() }
+    }
+}
+
+/// See the module documentation.
+pub struct PortPair {
+    /// Faces the host.
+    pub inner: Port,
+    /// Faces the corrupting link.
+    pub link: Port,
+    /// `None` with AF_PACKET ports: then nothing forwards when the process is gone.
+    pub bypass: Option<Bypass>,
+    /// The frames of both ports.
+    pub pool: FramePool,
+}
+
+impl PortPair {
+    /// Opens both ports.
+    ///
+    /// # Errors
+    /// See [`PortError`]. With [`PortChoice::Auto`], whatever AF_PACKET does not suffer from too
+    /// leads to AF_PACKET ports instead, and is named in their description.
+    pub fn open(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {
+        let reason = match options.choice {
+            PortChoice::Packet => "as asked".to_owned(),
+            PortChoice::Xdp => return Self::open_xdp(inner, link, options),
+            PortChoice::Auto => match Self::open_xdp(inner, link, options) {
+                Ok(pair) => return Ok(pair),
+                Err(
+                    error @ (PortError::System { .. }
+                    | PortError::ProgramRefused { .. }
+                    | PortError::TooManyQueues { .. }),
+                ) => reason_of(&error),
+                Err(error) => return Err(error),
+            },
+        };
+        Self::open_packet(inner, link, options, &reason)
+    }
+
+    fn open_xdp(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {
+        let inner = Interface::acquire(inner)?;
+        let link = Interface::acquire(link)?;
+        let mtu = inner.mtu.max(link.mtu);
+        let mut pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
+        // The program first: some drivers want one before they take a zero-copy socket. It
+        // forwards by itself until the sockets are connected.
+        let bypass = Bypass::attach(&inner, &link, &options.bypass)?;
+        let inner = XdpPort::open(inner, &mut pool)?;
+        let link = XdpPort::open(link, &mut pool)?;
+        bypass.connect(&inner, &link)?;
+        Ok(PortPair { inner: Port::Xdp(inner), link: Port::Xdp(link), bypass: Some(bypass), pool })
+    }
+
+    fn open_packet(
+        inner: &str,
+        link: &str,
+        options: &PortPairOptions,
+        reason: &str,
+    ) -> Result<Self, PortError> {
+        let inner = Interface::acquire(inner)?;
+        let link = Interface::acquire(link)?;
+        let mtu = inner.mtu.max(link.mtu);
+        let pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
+        // A program left by a former run would take the frames before our sockets see them.
+        bypass::remove(&inner)?;
+        bypass::remove(&link)?;
+        Ok(PortPair {
+            inner: Port::Packet(PacketPort::open(inner, reason)?),
+            link: Port::Packet(PacketPort::open(link, reason)?),
+            bypass: None,
+            pool,
+        })
+    }
+}
+
+fn reason_of(error: &PortError) -> String {
+    let mut reason = format!("no AF_XDP: {error}");
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        reason.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    reason
+}

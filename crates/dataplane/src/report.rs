@@ -1,0 +1,202 @@
+//! How a link end stands: what status, top, metrics and the demo show. Serialised as it is; the names are public.
+
+use crate::corruption::CorruptionModel;
+use serde::{Deserialize, Serialize};
+
+/// A link end at one moment.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LinkReport {
+    /// Its name.
+    pub name: String,
+    /// Process id of the daemon.
+    pub pid: u32,
+    /// Seconds since the link end started.
+    pub uptime_s: f64,
+    /// The port that faces the host.
+    pub inner: PortReport,
+    /// The port that faces the corrupting link.
+    pub link: PortReport,
+    /// State of the sending direction: `dormant`, `opening`, `active` or `draining`.
+    pub transmit_state: String,
+    /// State of the receiving direction: `listening` or `active`.
+    pub receive_state: String,
+    /// Whether protection was asked for.
+    pub protection_requested: bool,
+    /// Default mode: `ordered` or `non-blocking`.
+    pub mode: String,
+    /// What the automatic fallback leaves: `full`, `non-blocking` or `dormant`.
+    pub fallback_level: String,
+    /// Retransmitted copies for one lost frame.
+    pub copies: u8,
+    /// Measured actual loss rate of the sending direction, once known.
+    pub measured_loss: Option<f64>,
+    /// Whether the peer speaks Linkmend.
+    pub peer_known: bool,
+    /// Whether the peer holds the normal queue at the moment.
+    pub paused: bool,
+    /// Corruption injected at the link port, if any.
+    pub corruption: Option<CorruptionModel>,
+    /// Parameters in force.
+    pub parameters: ParametersReport,
+    /// Counters.
+    pub counters: CountersReport,
+    /// Bytes in the Tx buffer.
+    pub tx_buffer: BufferReport,
+    /// Bytes in the Rx buffer.
+    pub rx_buffer: BufferReport,
+    /// Bytes in the queue of frames that wait for the link.
+    pub queue: BufferReport,
+    /// Time from noticing a loss to its recovery.
+    pub recovery_latency_ns: HistogramReport,
+    /// Lengths of holes in frames.
+    pub hole_length_frames: HistogramReport,
+}
+
+/// A port.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PortReport {
+    /// Interface name.
+    pub interface: String,
+    /// Kind of socket, and why.
+    pub description: String,
+    /// MTU in bytes.
+    pub mtu: u32,
+    /// Frames received.
+    pub rx_frames: u64,
+    /// Bytes received.
+    pub rx_bytes: u64,
+    /// Frames sent.
+    pub tx_frames: u64,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Frames lost at the socket.
+    pub drops: u64,
+    /// Frames that the in-kernel bypass took in at this port and forwarded.
+    pub bypassed_frames: u64,
+}
+
+/// Parameters in force. Times in ns, sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ParametersReport {
+    /// Header format: `transparent` or `compact`.
+    pub format: String,
+    /// Measured round trip between the link ends, if any.
+    pub link_rtt_ns: Option<u64>,
+    /// `ackNoTimeout`.
+    pub recovery_timeout_ns: u64,
+    /// `pauseThreshold`.
+    pub pause_bytes: u64,
+    /// `resumeThreshold`.
+    pub resume_bytes: u64,
+    /// Bound of the Rx buffer.
+    pub rx_buffer_bytes: u64,
+    /// Bound of the Tx buffer.
+    pub tx_buffer_bytes: u64,
+    /// Bound of outstanding frames.
+    pub window_frames: u32,
+}
+
+/// Counters, in the words of the design.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CountersReport {
+    /// Frames sent with a data header (originals).
+    pub protected_frames: u64,
+    /// Their bytes.
+    pub protected_bytes: u64,
+    /// Frames sent unprotected by the daemon.
+    pub unprotected_frames: u64,
+    /// Frames too long for the link with a header: sent unprotected if they fit without.
+    pub oversize_unprotected_frames: u64,
+    /// Frames too long for the link even without a header.
+    pub oversize_dropped_frames: u64,
+    /// Retransmitted copies sent.
+    pub retransmitted_copies: u64,
+    /// Frames of unknown fate because their session ended (peer lost).
+    pub abandoned_frames: u64,
+    /// Dummies sent.
+    pub dummies_sent: u64,
+    /// Explicit ACKs sent.
+    pub acks_sent: u64,
+    /// ACKs that travelled on data.
+    pub piggybacked_acks_sent: u64,
+    /// Loss notifications sent.
+    pub notifications_sent: u64,
+    /// Protected frames received, copies included.
+    pub received_frames: u64,
+    /// Frames delivered out of protected ones.
+    pub delivered_frames: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Frames found missing (actual loss).
+    pub lost_frames: u64,
+    /// Missing frames that came after all.
+    pub recovered_frames: u64,
+    /// Missing frames given up (effective loss).
+    pub recovery_timeouts: u64,
+    /// Copies of frames that had arrived already.
+    pub duplicates_dropped: u64,
+    /// Frames that found no room in the Rx buffer and were asked for again.
+    pub rx_buffer_overflows: u64,
+    /// Frames whose number lies outside the window.
+    pub out_of_window_frames: u64,
+    /// Originals without a session, delivered.
+    pub orphan_frames: u64,
+    /// Copies without a session, dropped.
+    pub orphan_copies_dropped: u64,
+    /// Control frames that did not fit (stale or forged).
+    pub control_rejected: u64,
+    /// Frames with a Linkmend header that make no sense.
+    pub malformed_frames: u64,
+    /// Times the receiver here asked its peer to pause.
+    pub pauses_sent: u64,
+    /// Times the sender here was paused.
+    pub pauses_received: u64,
+    /// Time it was paused, ns.
+    pub paused_ns: u64,
+    /// Sessions opened as sender.
+    pub sessions_opened: u64,
+    /// Sessions accepted as receiver.
+    pub sessions_accepted: u64,
+    /// Sessions ended because the peer fell silent.
+    pub peers_lost: u64,
+    /// Changes of the fallback level.
+    pub fallback_changes: u64,
+    /// Frames dropped because the queue was full.
+    pub queue_drops: u64,
+    /// Frames marked with ECN CE.
+    pub ecn_marked_frames: u64,
+    /// Frames lost because the inner port did not take them.
+    pub inner_port_drops: u64,
+    /// Frames that injected corruption dropped.
+    pub corrupted_frames: u64,
+    /// Times the daemon was found stalled, and the kernel had taken over.
+    pub stalls: u64,
+}
+
+/// A fill level in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BufferReport {
+    /// Now.
+    pub now: u64,
+    /// Least since the extremes were reset.
+    pub min: u64,
+    /// Most since the extremes were reset.
+    pub max: u64,
+}
+
+/// A histogram with buckets at powers of two.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HistogramReport {
+    /// Number of values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// The largest.
+    pub max: u64,
+    /// Median, upper edge of its bucket.
+    pub p50: u64,
+    /// 99th percentile, upper edge of its bucket.
+    pub p99: u64,
+    /// Buckets that are not empty: (largest value, count).
+    pub buckets: Vec<(u64, u64)>,
+}

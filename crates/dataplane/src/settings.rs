@@ -1,0 +1,111 @@
+//! What one link end is told at its start. Configuration files and arguments are turned into these elsewhere.
+
+use crate::port_pair::PortChoice;
+use linkmend_protocol::classify::Classifier;
+use linkmend_protocol::{Copies, FallbackConfig, Format, Mode};
+use std::time::Duration;
+
+/// Everything one link end needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkSettings {
+    /// Name for status, metrics and commands.
+    pub name: String,
+    /// Interface that faces the host or switch. It exists already.
+    pub inner: String,
+    /// Interface that faces the corrupting link.
+    pub link: String,
+    /// Kind of sockets.
+    pub ports: PortChoice,
+    /// Header format of protected frames.
+    pub format: Format,
+    /// Protection of the sending direction from the start; `None` starts dormant.
+    pub protection: Option<ProtectionSettings>,
+    /// What is not to be derived from measurements.
+    pub overrides: Overrides,
+    /// Limits of the automatic fallback.
+    pub fallback: FallbackConfig,
+    /// Rate of the link in bit/s, for a link slower than its port; `None`: as fast as the port takes frames.
+    pub rate_bps: Option<u64>,
+    /// Bound of the queue of frames that wait for the link, in bytes; beyond it, new frames are dropped.
+    pub queue_bytes: u64,
+    /// ECN-capable frames that find more than this many bytes waiting are marked; `None` marks never.
+    pub ecn_threshold_bytes: Option<u64>,
+    /// Accept [`crate::Command::Corrupt`].
+    pub allow_corruption: bool,
+    /// Spin instead of sleeping: lowest delay, one core at 100 %.
+    pub busy_poll: bool,
+    /// Seed of session numbers and of injected corruption; `None` draws one.
+    pub seed: Option<u64>,
+    /// Chunks of the frame pool; each holds a frame of up to a page.
+    pub pool_chunks: u32,
+    /// Remove the in-kernel bypass on a regular stop, which cuts the link. Otherwise it stays and forwards.
+    pub detach_on_stop: bool,
+}
+
+/// How the sending direction is protected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProtectionSettings {
+    /// Which frame goes in which mode.
+    pub classifier: Classifier,
+    /// How many copies of a lost frame.
+    pub copies: Copies,
+}
+
+/// Parameters that are derived at activation unless they are set here. Times on the wire's scale, sizes in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Overrides {
+    /// `ackNoTimeout`.
+    pub recovery_timeout: Option<Duration>,
+    /// `pauseThreshold`.
+    pub pause_bytes: Option<u64>,
+    /// `resumeThreshold`.
+    pub resume_bytes: Option<u64>,
+    /// Bound of the Rx buffer.
+    pub rx_buffer_bytes: Option<u64>,
+    /// Bound of the Tx buffer.
+    pub tx_buffer_bytes: Option<u64>,
+    /// Most frames outstanding, a power of two.
+    pub window_frames: Option<u32>,
+    /// Dummies each time the queue runs empty.
+    pub dummy_copies: Option<u8>,
+    /// Silence after which the peer is held for gone.
+    pub peer_timeout: Option<Duration>,
+    /// Longest wait of an ACK.
+    pub ack_interval: Option<Duration>,
+    /// Frames over which the loss rate is measured.
+    pub loss_window_frames: Option<u32>,
+}
+
+impl LinkSettings {
+    /// Defaults for a link between `inner` and `link`.
+    pub fn new(name: &str, inner: &str, link: &str) -> LinkSettings {
+        LinkSettings {
+            name: name.to_owned(),
+            inner: inner.to_owned(),
+            link: link.to_owned(),
+            ports: PortChoice::Auto,
+            format: Format::Transparent,
+            protection: None,
+            overrides: Overrides::default(),
+            fallback: FallbackConfig::default(),
+            rate_bps: None,
+            queue_bytes: 1 << 20,
+            ecn_threshold_bytes: Some(100_000),
+            allow_corruption: false,
+            busy_poll: false,
+            seed: None,
+            pool_chunks: 16 * 1024,
+            detach_on_stop: false,
+        }
+    }
+}
+
+impl ProtectionSettings {
+    /// All frames in `mode`, copies for an effective loss of 1e-8 (the paper's target), starting from a loss of 1e-3.
+    pub fn new(mode: Mode) -> ProtectionSettings {
+        ProtectionSettings {
+            classifier: Classifier::new(mode),
+            copies: Copies::Target { target_loss: 1e-8, initial_loss: 1e-3 },
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! bpf(2): maps, programs, test runs.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::bypass::assembler::Instruction;
+
+const BPF_MAP_CREATE: i32 = 0;
+const BPF_MAP_UPDATE_ELEM: i32 = 2;
+const BPF_PROG_LOAD: i32 = 5;
+const BPF_PROG_TEST_RUN: i32 = 10;
+const BPF_PROG_GET_FD_BY_ID: i32 = 13;
+const BPF_OBJ_GET_INFO_BY_FD: i32 = 15;
+
+const BPF_MAP_TYPE_ARRAY: u32 = 2;
+const BPF_MAP_TYPE_XSKMAP: u32 = 17;
+const BPF_F_MMAPABLE: u32 = 1 << 10;
+const BPF_PROG_TYPE_XDP: u32 = 6;
+const BPF_ATTACH_TYPE_XDP: u32 = 37;
+const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
+const VERIFIER_LOG_BYTES: usize = 256 * 1024;
+const NAME_BYTES: usize = 16;
+
+#[repr(C)]
+#[derive(Default)]
+struct MapCreate {
+    map_type: u32,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+    map_flags: u32,
+    inner_map_fd: u32,
+    numa_node: u32,
+    name: [u8; NAME_BYTES],
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct MapUpdate {
+    map_fd: u32,
+    padding: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct ProgramLoad {
+    program_type: u32,
+    instruction_count: u32,
+    instructions: u64,
+    license: u64,
+    log_level: u32,
+    log_size: u32,
+    log_buffer: u64,
+    kernel_version: u32,
+    flags: u32,
+    name: [u8; NAME_BYTES],
+    interface_index: u32,
+    expected_attach_type: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct TestRun {
+    program_fd: u32,
+    return_value: u32,
+    input_bytes: u32,
+    output_bytes: u32,
+    input: u64,
+    output: u64,
+    repeat: u32,
+    duration: u32,
+    context_input_bytes: u32,
+    context_output_bytes: u32,
+    context_input: u64,
+    context_output: u64,
+    flags: u32,
+    cpu: u32,
+    batch_size: u32,
+    padding: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct FdById {
+    id: u32,
+    next_id: u32,
+    open_flags: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct ObjectInfo {
+    fd: u32,
+    info_length: u32,
+    info: u64,
+}
+
+/// The first fields of `struct bpf_prog_info`; the kernel fills as many bytes as we ask for.
+#[repr(C)]
+#[derive(Default)]
+struct ProgramInfo {
+    program_type: u32,
+    id: u32,
+    tag: [u8; 8],
+    jited_length: u32,
+    translated_length: u32,
+    jited: u64,
+    translated: u64,
+    load_time: u64,
+    created_by_uid: u32,
+    map_id_count: u32,
+    map_ids: u64,
+    name: [u8; NAME_BYTES],
+}
+
+/// SAFETY: `T` must be the structure `command` expects, its pointers valid for the call.
+unsafe fn bpf<T>(command: i32, attributes: &mut T) -> io::Result<i32> {
+    // SAFETY: promised by the caller; the size tells the kernel how much of the union is given.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(result as i32)
+}
+
+/// SAFETY: as [`bpf`]; `command` must be one that returns a new file descriptor.
+unsafe fn bpf_fd<T>(command: i32, attributes: &mut T) -> io::Result<OwnedFd> {
+    // SAFETY: promised by the caller. The kernel opens bpf descriptors close-on-exec.
+    unsafe { Ok(OwnedFd::from_raw_fd(bpf(command, attributes)?)) }
+}
+
+fn name_bytes(name: &str) -> [u8; NAME_BYTES] {
+    let mut bytes = [0; NAME_BYTES];
+    let length = name.len().min(NAME_BYTES - 1);
+    bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+    bytes
+}
+
+/// A map whose entries are AF_XDP sockets, indexed by receive queue.
+pub(crate) struct XskMap(OwnedFd);
+
+impl XskMap {
+    pub(crate) fn new(entries: u32, name: &str) -> io::Result<Self> {
+        let mut attributes = MapCreate {
+            map_type: BPF_MAP_TYPE_XSKMAP,
+            key_size: 4,
+            value_size: 4,
+            max_entries: entries,
+            name: name_bytes(name),
+            ..MapCreate::default()
+        };
+        // SAFETY: MapCreate is what BPF_MAP_CREATE expects and holds no pointers.
+        Ok(XskMap(unsafe { bpf_fd(BPF_MAP_CREATE, &mut attributes)? }))
+    }
+
+    /// Puts `socket` into the slot of receive queue `queue`. The kernel removes it by itself when
+    /// the socket is closed.
+    pub(crate) fn insert(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let value = socket.as_raw_fd();
+        let mut attributes = MapUpdate {
+            map_fd: self.0.as_raw_fd() as u32,
+            key: (&raw const queue) as u64,
+            value: (&raw const value) as u64,
+            ..MapUpdate::default()
+        };
+        // SAFETY: key and value are four bytes each, as the map was created, and outlive the call.
+        unsafe { bpf(BPF_MAP_UPDATE_ELEM, &mut attributes)? };
+        Ok(())
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// An array map of one entry of `words` 64-bit words, mapped into this process: both sides read
+/// and write it without system calls.
+pub(crate) struct SharedWords {
+    map: OwnedFd,
+    base: NonNull<AtomicU64>,
+    words: usize,
+    mapped_bytes: usize,
+}
+
+// SAFETY: the mapping is owned by this value and only reached through atomics.
+unsafe impl Send for SharedWords {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWords {}
+
+impl SharedWords {
+    pub(crate) fn new(words: usize, name: &str) -> io::Result<Self> {
+        let bytes = words * 8;
+        let mut attributes = MapCreate {
+            map_type: BPF_MAP_TYPE_ARRAY,
+            key_size: 4,
+            value_size: bytes as u32,
+            max_entries: 1,
+            map_flags: BPF_F_MMAPABLE,
+            name: name_bytes(name),
+            ..MapCreate::default()
+        };
+        // SAFETY: MapCreate is what BPF_MAP_CREATE expects and holds no pointers.
+        let map = unsafe { bpf_fd(BPF_MAP_CREATE, &mut attributes)? };
+        let mapped_bytes = bytes.next_multiple_of(4096);
+        let length = NonZeroUsize::new(mapped_bytes).ok_or(io::ErrorKind::InvalidInput)?;
+        // SAFETY: a new mapping of a kernel object, aliased by nothing of ours.
+        let base = unsafe {
+            mmap(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, &map, 0)?
+        };
+        Ok(SharedWords { map, base: base.cast(), words, mapped_bytes })
+    }
+
+    /// Word `index`; panics when there is no such word.
+    #[inline]
+    pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
+        assert!(index < self.words);
+        // SAFETY: inside the mapping, aligned, and only ever accessed atomically.
+        unsafe { self.base.add(index).as_ref() }
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.map.as_fd()
+    }
+}
+
+impl Drop for SharedWords {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`; no reference outlives `self`.
+        let _ = unsafe { munmap(self.base.cast(), self.mapped_bytes) };
+    }
+}
+
+/// A refused program, with what the verifier said.
+#[derive(Debug)]
+pub(crate) struct LoadError {
+    pub(crate) source: io::Error,
+    pub(crate) verifier_log: String,
+}
+
+/// A loaded XDP program.
+pub(crate) struct XdpProgram(OwnedFd);
+
+impl XdpProgram {
+    /// Loads `instructions`. The program accepts frames of several buffers.
+    pub(crate) fn load(instructions: &[Instruction], name: &str) -> Result<Self, LoadError> {
+        let code: Vec<u64> = instructions.iter().map(|i| i.encode()).collect();
+        match Self::try_load(&code, name, None) {
+            Ok(program) => Ok(program),
+            Err(source) => {
+                let mut log = vec![0; VERIFIER_LOG_BYTES];
+                // Loaded again for the log only: asking for one always would slow every start.
+                let _ = Self::try_load(&code, name, Some(&mut log));
+                let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+                let verifier_log = String::from_utf8_lossy(&log[..end]).into_owned();
+                Err(LoadError { source, verifier_log })
+            }
+        }
+    }
+
+    fn try_load(code: &[u64], name: &str, log: Option<&mut Vec<u8>>) -> io::Result<Self> {
+        let mut attributes = ProgramLoad {
+            program_type: BPF_PROG_TYPE_XDP,
+            instruction_count: code.len() as u32,
+            instructions: code.as_ptr() as u64,
+            license: c"Dual MIT/GPL".as_ptr() as u64,
+            flags: BPF_F_XDP_HAS_FRAGS,
+            name: name_bytes(name),
+            expected_attach_type: BPF_ATTACH_TYPE_XDP,
+            ..ProgramLoad::default()
+        };
+        if let Some(log) = log {
+            attributes.log_level = 1;
+            attributes.log_size = log.len() as u32;
+            attributes.log_buffer = log.as_mut_ptr() as u64;
+        }
+        // SAFETY: all pointers refer to live buffers of the stated sizes.
+        Ok(XdpProgram(unsafe { bpf_fd(BPF_PROG_LOAD, &mut attributes)? }))
+    }
+
+    /// Runs the program once on `frame`; the answer is its verdict and the frame it left behind.
+    #[cfg_attr(not(test), allow(dead_code))]
+    pub(crate) fn test_run(&self, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
+        let mut output = vec![0; frame.len() + 256];
+        let mut attributes = TestRun {
+            program_fd: self.0.as_raw_fd() as u32,
+            input_bytes: frame.len() as u32,
+            output_bytes: output.len() as u32,
+            input: frame.as_ptr() as u64,
+            output: output.as_mut_ptr() as u64,
+            repeat: 1,
+            ..TestRun::default()
+        };
+        // SAFETY: input and output are live buffers of the stated sizes.
+        unsafe { bpf(BPF_PROG_TEST_RUN, &mut attributes)? };
+        output.truncate(attributes.output_bytes as usize);
+        Ok((attributes.return_value, output))
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Name of the loaded program with this id. Needs CAP_SYS_ADMIN.
+pub(crate) fn program_name(id: u32) -> io::Result<String> {
+    let mut by_id = FdById { id, ..FdById::default() };
+    // SAFETY: FdById is what BPF_PROG_GET_FD_BY_ID expects and holds no pointers.
+    let program = unsafe { bpf_fd(BPF_PROG_GET_FD_BY_ID, &mut by_id)? };
+    let mut info = ProgramInfo::default();
+    let mut attributes = ObjectInfo {
+        fd: program.as_raw_fd() as u32,
+        info_length: size_of::<ProgramInfo>() as u32,
+        info: (&raw mut info) as u64,
+    };
+    // SAFETY: the kernel writes at most `info_length` bytes to `info`.
+    unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut attributes)? };
+    let end = info.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
+    Ok(String::from_utf8_lossy(&info.name[..end]).into_owned())
+}

@@ -1,0 +1,71 @@
+//! The two ethtool questions a port asks of its interface.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+
+const ETHTOOL_GDRVINFO: u32 = 0x03;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
+const IFNAMSIZ: usize = libc::IFNAMSIZ;
+
+#[repr(C)]
+#[derive(Default)]
+struct Channels {
+    command: u32,
+    max_rx: u32,
+    max_tx: u32,
+    max_other: u32,
+    max_combined: u32,
+    rx_count: u32,
+    tx_count: u32,
+    other_count: u32,
+    combined_count: u32,
+}
+
+#[repr(C)]
+struct DriverInfo {
+    command: u32,
+    driver: [u8; 32],
+    rest: [u8; 160],
+}
+
+#[repr(C)]
+struct Request {
+    name: [u8; IFNAMSIZ],
+    data: *mut libc::c_void,
+    // `struct ifreq` is 40 bytes on 64-bit kernels; the pointer takes the first 8 of its union.
+    padding: [u8; 16],
+}
+
+fn query(interface: &str, data: *mut libc::c_void) -> io::Result<()> {
+    let mut request = Request { name: [0; IFNAMSIZ], data, padding: [0; 16] };
+    let name = interface.as_bytes();
+    if name.len() >= IFNAMSIZ {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    request.name[..name.len()].copy_from_slice(name);
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    // SAFETY: SIOCETHTOOL reads and writes the structure `data` points to, whose size its first
+    // word (the command) fixes; the callers below pass the matching structures.
+    let result = unsafe {
+        libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request)
+    };
+    nix::errno::Errno::result(result)?;
+    Ok(())
+}
+
+/// Number of receive queues in use; `None` when the driver does not say (it has one then).
+pub(crate) fn receive_queues(interface: &str) -> Option<u32> {
+    let mut channels = Channels { command: ETHTOOL_GCHANNELS, ..Channels::default() };
+    query(interface, (&raw mut channels).cast()).ok()?;
+    Some(channels.rx_count + channels.combined_count)
+}
+
+/// Name of the driver, such as `veth` or `ixgbe`.
+pub(crate) fn driver(interface: &str) -> Option<String> {
+    let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };
+    query(interface, (&raw mut info).cast()).ok()?;
+    let end = info.driver.iter().position(|&byte| byte == 0).unwrap_or(32);
+    Some(String::from_utf8_lossy(&info.driver[..end]).into_owned())
+}

@@ -1,0 +1,67 @@
+//! Anonymous memory that the kernel may share with us.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+
+use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap_anonymous, munmap};
+
+/// A page-aligned, zeroed, populated region; unmapped when dropped.
+pub(crate) struct Memory {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the region is owned by this value alone; access follows the borrow of it.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    /// Maps `length` bytes.
+    pub(crate) fn new(length: usize) -> io::Result<Self> {
+        let size = NonZeroUsize::new(length).ok_or(io::ErrorKind::InvalidInput)?;
+        // SAFETY: a new anonymous mapping aliases nothing.
+        let base = unsafe {
+            mmap_anonymous(
+                None,
+                size,
+                ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
+                MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE,
+            )?
+        };
+        // Huge pages spare TLB misses on the frame path; a kernel without them works as well.
+        // SAFETY: the range is the mapping just made.
+        let _ = unsafe { madvise(base, length, MmapAdvise::MADV_HUGEPAGE) };
+        let mut memory = Memory { base: base.cast(), length };
+        // Touched here, so that no page fault happens on the frame path.
+        memory.bytes_mut(0, length).fill(0);
+        Ok(memory)
+    }
+
+    /// Bytes `offset..offset + length`; panics when outside the region.
+    #[inline]
+    pub(crate) fn bytes(&self, offset: usize, length: usize) -> &[u8] {
+        assert!(offset <= self.length && length <= self.length - offset);
+        // SAFETY: inside the mapping, which lives as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(offset), length) }
+    }
+
+    /// As [`Memory::bytes`], writable.
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self, offset: usize, length: usize) -> &mut [u8] {
+        assert!(offset <= self.length && length <= self.length - offset);
+        // SAFETY: inside the mapping, borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(offset), length) }
+    }
+
+    /// The whole region as the kernel wants it registered.
+    pub(crate) fn region(&self) -> NonNull<[u8]> {
+        NonNull::slice_from_raw_parts(self.base, self.length)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`; the kernel holds its own references to the pages.
+        let _ = unsafe { munmap(self.base.cast(), self.length) };
+    }
+}

@@ -1,0 +1,10 @@
+//! The only module with unsafe code: thin, safe wrappers around what the kernel offers.
+//!
+//! One file per kernel facility. Nothing in here knows of frames, handles or the protocol; what a
+//! wrapper hands out cannot be used to reach memory it does not own.
+
+pub(crate) mod bpf;
+pub(crate) mod ethtool;
+pub(crate) mod memory;
+pub(crate) mod packet_socket;
+pub(crate) mod xsk;
