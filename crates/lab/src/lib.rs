@@ -7,5 +7,7 @@ pub mod offload;
 mod plumbing;
 pub mod process;
 pub mod stop;
+pub mod summary;
 mod sys;
+pub mod tcp;
 pub mod topology;

@@ -1,0 +1,247 @@
+//! Goodput of one long connection, watched at both ends.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use socket2::Socket;
+
+use super::info::TcpInfo;
+use super::path::{IO_SLICE, TcpError, TrafficPath, join, start};
+use super::pool::ConnectionPool;
+use crate::stop::{RunControl, StopFlag};
+
+const CHUNK_BYTES: usize = 128 << 10;
+const ACCEPT_POLL: Duration = Duration::from_millis(1);
+const SAMPLES_MAX: u128 = 100_000;
+const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(1);
+
+/// What transfer to make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BulkOptions {
+    /// How long to measure, after the warm-up. Default 10 s.
+    pub duration: Duration,
+    /// How long to send before measuring. Default 1 s. The paper leaves 5 s out at either end of 70.
+    pub warm_up: Duration,
+    /// Time between samples, at least 1 ms. Default 100 ms.
+    pub sample_interval: Duration,
+    /// Congestion control of the sender. Default `cubic`.
+    pub congestion_control: String,
+    /// How long to try to connect. Default 5 s.
+    pub connect_timeout: Duration,
+}
+
+impl Default for BulkOptions {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(10),
+            warm_up: Duration::from_secs(1),
+            sample_interval: Duration::from_millis(100),
+            congestion_control: "cubic".to_owned(),
+            connect_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// One interval of a transfer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BulkSample {
+    /// End of the interval in nanoseconds since the transfer began, warm-up included.
+    pub at_ns: u64,
+    /// Payload bytes the receiving application read in the interval.
+    pub received_bytes: u64,
+    /// The same per second, in bits.
+    pub goodput_bits_per_second: f64,
+    /// The sender's connection at the end of the interval.
+    pub sender: TcpInfo,
+}
+
+/// What became of the transfer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BulkReport {
+    /// What was asked for.
+    pub options: BulkOptions,
+    /// Length of the measured part in nanoseconds.
+    pub measured_ns: u64,
+    /// Payload bytes received in the measured part.
+    pub received_bytes: u64,
+    /// Payload bits received per second of the measured part.
+    pub goodput_bits_per_second: f64,
+    /// Segments retransmitted in the measured part.
+    pub retransmitted_segments: u64,
+    /// Payload bytes retransmitted in the measured part.
+    pub retransmitted_bytes: u64,
+    /// The whole transfer, warm-up included.
+    pub samples: Vec<BulkSample>,
+    /// Whether it was stopped, or the connection broke, before its time.
+    pub ended_early: bool,
+}
+
+/// Sends as fast as TCP will from the client to the server of `path`. Blocks for the warm-up and the duration, and at
+/// most `connect_timeout` and a fraction of a second more, also when the path dies. Progress counts milliseconds.
+///
+/// # Errors
+/// [`TcpError::Unreachable`] when no connection comes about; [`TcpError::CongestionControl`].
+pub fn bulk(path: &TrafficPath, options: &BulkOptions, control: &RunControl) -> Result<BulkReport, TcpError> {
+    validate(options)?;
+    let (listener, address) = path.listen()?;
+    let (done, received) = (StopFlag::new(), Arc::new(AtomicU64::new(0)));
+    let receiver = {
+        let (done, received) = (done.clone(), Arc::clone(&received));
+        start("bulk receiver", move || receive(&listener, &received, &done))?
+    };
+    let name = Some(options.congestion_control.as_str());
+    let connect = || ConnectionPool::new(path, address, name).fresh(options.connect_timeout, &control.stop);
+    let connected = path.client.run(connect).map_err(TcpError::from).flatten();
+    let outcome = connected.and_then(|stream| {
+        let watched = stream.try_clone().map_err(|source| path.failed("share", &path.client, source))?;
+        let sender = {
+            let done = done.clone();
+            start("bulk sender", move || send(stream, &done))?
+        };
+        let report = sample(&watched, &received, options, control, || sender.is_finished());
+        done.stop();
+        join("bulk sender", sender)?;
+        Ok(report)
+    });
+    done.stop();
+    join("bulk receiver", receiver)?;
+    outcome
+}
+
+fn validate(options: &BulkOptions) -> Result<(), TcpError> {
+    let bad = |field, value: Duration, reason| {
+        Err(TcpError::BadOption { field, value: format!("{value:?}"), reason })
+    };
+    if options.duration.is_zero() {
+        return bad("duration", options.duration, "a transfer takes some time");
+    }
+    if options.sample_interval < SAMPLE_INTERVAL_MIN {
+        return bad("sample_interval", options.sample_interval, "at least 1 ms");
+    }
+    let samples = (options.duration + options.warm_up).as_nanos() / options.sample_interval.as_nanos();
+    if samples > SAMPLES_MAX {
+        return bad("sample_interval", options.sample_interval, "at most 100,000 samples fit in a transfer");
+    }
+    Ok(())
+}
+
+/// Watches the transfer until its time is up.
+fn sample(
+    sender: &TcpStream,
+    received: &AtomicU64,
+    options: &BulkOptions,
+    control: &RunControl,
+    broken: impl Fn() -> bool,
+) -> BulkReport {
+    let began = Instant::now();
+    let total = options.warm_up + options.duration;
+    control.progress.begin(millis(total));
+    let look =
+        || (began.elapsed(), received.load(Ordering::Relaxed), TcpInfo::of(sender).unwrap_or_default());
+    let first = look();
+    let (mut last, mut measured_from) = (first, options.warm_up.is_zero().then_some(first));
+    let mut samples = Vec::new();
+    let mut ended_early = false;
+    while last.0 < total && !ended_early {
+        let mut next = last.0 + options.sample_interval;
+        if measured_from.is_none() {
+            next = next.min(options.warm_up);
+        }
+        ended_early = !control.stop.sleep(next.min(total).saturating_sub(began.elapsed())) || broken();
+        let now = look();
+        let bytes = now.1 - last.1;
+        samples.push(BulkSample {
+            at_ns: nanos(now.0),
+            received_bytes: bytes,
+            goodput_bits_per_second: per_second(bytes, now.0 - last.0),
+            sender: now.2,
+        });
+        last = now;
+        control.progress.set_done(millis(now.0));
+        if measured_from.is_none() && now.0 >= options.warm_up {
+            measured_from = Some(now);
+        }
+    }
+    let from = measured_from.unwrap_or(last);
+    let bytes = last.1 - from.1;
+    let retransmitted = last.2.retransmitted_segments.saturating_sub(from.2.retransmitted_segments);
+    BulkReport {
+        options: options.clone(),
+        measured_ns: nanos(last.0 - from.0),
+        received_bytes: bytes,
+        goodput_bits_per_second: per_second(bytes, last.0 - from.0),
+        retransmitted_segments: u64::from(retransmitted),
+        retransmitted_bytes: last.2.retransmitted_bytes.saturating_sub(from.2.retransmitted_bytes),
+        samples,
+        ended_early,
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn per_second(bytes: u64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { bytes as f64 * 8.0 / time.as_secs_f64() }
+}
+
+fn is_passing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+fn send(mut stream: TcpStream, done: &StopFlag) {
+    let chunk = vec![0x5a; CHUNK_BYTES];
+    if stream.set_write_timeout(Some(IO_SLICE)).is_err() {
+        return;
+    }
+    while !done.is_stopped() {
+        match stream.write(&chunk) {
+            Err(error) if !is_passing(error.kind()) => return,
+            _ => {}
+        }
+    }
+}
+
+/// Reads every connection that comes, one after another: the first may be one whose handshake was given up.
+fn receive(listener: &Socket, received: &AtomicU64, done: &StopFlag) {
+    let mut scratch = vec![0; CHUNK_BYTES];
+    let mut streams: Vec<TcpStream> = Vec::new();
+    while !done.is_stopped() {
+        if let Ok((socket, _)) = listener.accept() {
+            let stream = TcpStream::from(socket);
+            if stream.set_nonblocking(false).is_ok() && stream.set_read_timeout(Some(IO_SLICE)).is_ok() {
+                streams.push(stream);
+            }
+        }
+        if streams.is_empty() {
+            std::thread::sleep(ACCEPT_POLL);
+        }
+        streams.retain_mut(|stream| read_while_it_flows(stream, &mut scratch, received, done));
+    }
+}
+
+/// Reads until a pause; returns whether the connection lives.
+fn read_while_it_flows(
+    stream: &mut TcpStream,
+    scratch: &mut [u8],
+    received: &AtomicU64,
+    done: &StopFlag,
+) -> bool {
+    while !done.is_stopped() {
+        match stream.read(scratch) {
+            Ok(0) => return false,
+            Ok(bytes) => received.fetch_add(bytes as u64, Ordering::Relaxed),
+            Err(error) => return is_passing(error.kind()),
+        };
+    }
+    true
+}
