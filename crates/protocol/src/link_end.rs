@@ -3,6 +3,8 @@
 mod receive;
 mod transmit;
 
+pub use transmit::RoundTrips;
+
 use crate::config::{Config, ConfigError, Format};
 use crate::copies::Copies;
 use crate::event::{CloseReason, Event};
@@ -183,6 +185,7 @@ pub struct LinkEnd {
     compact_lane: Mode,
     paused_since: Option<Instant>,
     last_feedback: transmit::LastFeedback,
+    round_trips: RoundTrips,
     receive: ReceiveSession,
     receivers: PerMode<Receiver>,
     acks: receive::Acks,
@@ -213,6 +216,7 @@ impl LinkEnd {
             compact_lane: Mode::Ordered,
             paused_since: None,
             last_feedback: transmit::LastFeedback::default(),
+            round_trips: RoundTrips::default(),
             receive: ReceiveSession::default(),
             receivers: PerMode([receiver(Mode::Ordered), receiver(Mode::NonBlocking)]),
             acks: receive::Acks::default(),

@@ -19,6 +19,28 @@ pub(super) struct Dummies {
     interval: Nanos,
     burst_left: u8,
     sent_at: Instant,
+    /// When the latest stamp left, until a feedback echoes it.
+    stamped_at: Option<Instant>,
+}
+
+/// Round trips between the link ends, from a dummy to the feedback that echoes its stamp. They include the time the
+/// other end takes to run, which is what matters for timeouts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Samples since the session opened.
+    pub samples: u32,
+    /// Shortest.
+    pub min: Nanos,
+    /// Longest.
+    pub max: Nanos,
+}
+
+impl RoundTrips {
+    fn add(&mut self, sample: Nanos) {
+        self.min = if self.samples == 0 { sample } else { self.min.min(sample) };
+        self.max = self.max.max(sample);
+        self.samples = self.samples.saturating_add(1);
+    }
 }
 
 /// What the newest feedback said, to tell newer from older and to count losses.
@@ -74,6 +96,11 @@ impl LinkEnd {
         Some(DataHeader { sequence, mode, retransmitted: false, ack })
     }
 
+    /// Round trips measured in this session.
+    pub const fn round_trips(&self) -> RoundTrips {
+        self.round_trips
+    }
+
     /// An acknowledgement that travelled on a frame.
     #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: PiggybackAck) -> bool {
@@ -101,6 +128,8 @@ impl LinkEnd {
             self.senders[mode].start(session.first_sequence(mode));
         }
         self.last_feedback = LastFeedback::default();
+        self.round_trips = RoundTrips::default();
+        self.dummies.stamped_at = None;
     }
 
     /// Ends the session without loss if there is one, or stops trying to open one.
@@ -132,6 +161,11 @@ impl LinkEnd {
             self.event(Event::SessionOpened(feedback.session));
         }
         self.stats.feedbacks_received += 1;
+        if feedback.dummy_stamp == self.dummies.stamp
+            && let Some(stamped_at) = self.dummies.stamped_at.take()
+        {
+            self.round_trips.add(now.since(stamped_at));
+        }
         let ahead = self.last_feedback.number.map_or(1, |last| feedback.number.wrapping_sub(last) as i16);
         if ahead > 0 {
             self.handle_news(now, feedback);
@@ -235,6 +269,7 @@ impl LinkEnd {
             return Some(Control::CompactDummy { mode, next: self.senders[mode].next_sequence() });
         }
         self.dummies.stamp = self.dummies.stamp.wrapping_add(1);
+        self.dummies.stamped_at = Some(now);
         let next = PerMode(Mode::ALL.map(|mode| self.senders[mode].next_sequence()));
         Some(Control::Dummy { session: self.transmit.session, stamp: self.dummies.stamp, next })
     }
