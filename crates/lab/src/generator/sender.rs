@@ -1,0 +1,181 @@
+//! The sending half.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::wire::Template;
+use super::{GeneratorOptions, Shared};
+use crate::packet::PacketSocket;
+use crate::stop::StopFlag;
+use crate::sys::{BATCH_FRAMES, FrameBatch};
+
+/// A window without an arrival for this long is taken as lost. Long against any hiccup of the scheduler, which would
+/// otherwise let more frames loose than the path can hold.
+const STALL: Duration = Duration::from_millis(200);
+/// Without an arrival for this long, the path counts as dead.
+const DEAD: Duration = Duration::from_secs(10);
+/// Tries in a row that only give the processor away; then it sleeps.
+const YIELDS: u32 = 20;
+const NAP: Duration = Duration::from_micros(20);
+const LONG_NAP: Duration = Duration::from_millis(5);
+
+/// What was sent.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    pub(super) frames: u64,
+    pub(super) retries: u64,
+    pub(super) stalls: u64,
+    /// When the first frame went.
+    pub(super) first: Option<Instant>,
+}
+
+/// Sends until all is sent, time is up, or the path is dead.
+pub(super) fn send(
+    socket: &PacketSocket,
+    template: &Template,
+    options: &GeneratorOptions,
+    window: u32,
+    shared: &Shared,
+    stop: &StopFlag,
+) -> io::Result<Sent> {
+    let mut batch = FrameBatch::new(template.bytes().len());
+    for index in 0..BATCH_FRAMES {
+        batch.slot(index).copy_from_slice(template.bytes());
+    }
+    let began = Instant::now();
+    let mut sent = Sent::default();
+    let mut window = Window { frames: u64::from(window), base: 0, seen: 0, moved: began };
+    let mut waits = 0;
+    while sent.frames < options.count && !stop.is_stopped() {
+        let now = Instant::now();
+        if options.duration.is_some_and(|limit| now - began >= limit) || now - window.moved >= DEAD {
+            break;
+        }
+        let open = window.open(sent.frames, shared.next.load(Ordering::Acquire), now, &mut sent.stalls);
+        let due = due(options, now - began).saturating_sub(sent.frames);
+        let left = options.count - sent.frames;
+        let frames = open.min(due).min(left).min(BATCH_FRAMES as u64) as usize;
+        let taken = if frames == 0 { 0 } else { push(socket, template, &mut batch, &mut sent, frames, now)? };
+        if taken == 0 {
+            waits += 1;
+            pause(waits, options, sent.frames, now - began, due == 0);
+            continue;
+        }
+        waits = 0;
+        shared.sent.store(sent.frames, Ordering::Release);
+    }
+    Ok(sent)
+}
+
+/// Stamps `frames` frames and offers them once; returns how many the kernel took.
+fn push(
+    socket: &PacketSocket,
+    template: &Template,
+    batch: &mut FrameBatch,
+    sent: &mut Sent,
+    frames: usize,
+    now: Instant,
+) -> io::Result<usize> {
+    for index in 0..frames {
+        template.stamp(batch.slot(index), sent.frames + index as u64);
+    }
+    match batch.send(socket.fd(), 0, frames) {
+        Ok(taken) => {
+            sent.retries += u64::from(taken < frames);
+            sent.frames += taken as u64;
+            sent.first.get_or_insert(now);
+            Ok(taken)
+        }
+        Err(error) if is_full(&error) => {
+            sent.retries += 1;
+            Ok(0)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR))
+}
+
+/// Frames that should be out by now.
+fn due(options: &GeneratorOptions, elapsed: Duration) -> u64 {
+    options.frames_per_second.map_or(u64::MAX, |rate| {
+        let frames = elapsed.as_nanos() * u128::from(rate) / 1_000_000_000 + 1;
+        u64::try_from(frames).unwrap_or(u64::MAX)
+    })
+}
+
+/// Waits for the next frame's time, or for room: first briefly, then longer, and never long.
+fn pause(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Duration, early: bool) {
+    if let Some(rate) = options.frames_per_second.filter(|_| early) {
+        let next = Duration::from_nanos((u128::from(sent) * 1_000_000_000 / u128::from(rate)) as u64);
+        return std::thread::sleep(next.saturating_sub(elapsed).clamp(NAP, LONG_NAP));
+    }
+    if waits <= YIELDS { std::thread::yield_now() } else { std::thread::sleep(NAP) }
+}
+
+/// Frames under way, as far as the sender knows.
+struct Window {
+    frames: u64,
+    /// Everything below has arrived or is given up.
+    base: u64,
+    /// Highest progress of the receiver so far.
+    seen: u64,
+    moved: Instant,
+}
+
+impl Window {
+    /// How many more frames may go now.
+    fn open(&mut self, sent: u64, next: u64, now: Instant, stalls: &mut u64) -> u64 {
+        if next > self.seen {
+            (self.seen, self.moved) = (next, now);
+            self.base = self.base.max(next);
+        }
+        let under_way = sent.saturating_sub(self.base);
+        if under_way == 0 {
+            // Nothing is awaited, so nothing can stall or be dead.
+            self.moved = if self.base <= self.seen { now } else { self.moved };
+        } else if under_way >= self.frames && now - self.moved >= STALL * stall_count(self, sent) {
+            *stalls += 1;
+            self.base = sent;
+        }
+        self.frames.saturating_sub(sent.saturating_sub(self.base))
+    }
+}
+
+/// Windows given up in a row, and one: each waits its own [`STALL`].
+fn stall_count(window: &Window, sent: u64) -> u32 {
+    u32::try_from(sent.saturating_sub(window.seen) / window.frames.max(1)).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_closes_opens_and_gives_up() {
+        let start = Instant::now();
+        let mut window = Window { frames: 10, base: 0, seen: 0, moved: start };
+        let mut stalls = 0;
+        assert_eq!(window.open(0, 0, start, &mut stalls), 10);
+        assert_eq!(window.open(10, 0, start, &mut stalls), 0);
+        assert_eq!(window.open(10, 4, start, &mut stalls), 4);
+        assert_eq!(window.open(14, 4, start + STALL / 2, &mut stalls), 0);
+        assert_eq!((window.open(14, 4, start + STALL, &mut stalls), stalls), (10, 1));
+        assert_eq!((window.open(24, 4, start + STALL + STALL / 2, &mut stalls), stalls), (0, 1));
+        assert_eq!((window.open(24, 4, start + STALL * 2, &mut stalls), stalls), (10, 2));
+        assert!(window.moved == start, "a dead path looks alive");
+        assert_eq!(window.open(24, 24, start + STALL * 3, &mut stalls), 10);
+        assert!(window.moved == start + STALL * 3);
+    }
+
+    #[test]
+    fn the_rate_is_kept_on_average() {
+        let options = GeneratorOptions { frames_per_second: Some(1_000), ..GeneratorOptions::default() };
+        assert_eq!(due(&options, Duration::ZERO), 1);
+        assert_eq!(due(&options, Duration::from_secs(2)), 2_001);
+        assert_eq!(due(&GeneratorOptions::default(), Duration::ZERO), u64::MAX);
+    }
+}

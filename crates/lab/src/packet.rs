@@ -1,0 +1,156 @@
+//! Packet sockets on the hosts' interfaces.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+
+use crate::namespace::{Namespace, NamespaceError};
+use crate::sys;
+use crate::topology::{HOST_INTERFACE, Lab, Role};
+
+/// Receives frames of every EtherType (`ETH_P_ALL`).
+pub(crate) const EVERY_PROTOCOL: u16 = libc::ETH_P_ALL as u16;
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+/// How long a receive call waits before the stop flag is looked at.
+const RECEIVE_SLICE: Duration = Duration::from_millis(20);
+
+/// Why a packet socket could not be had or used.
+#[derive(Debug, thiserror::Error)]
+pub enum PacketError {
+    /// A call failed.
+    #[error("cannot {operation} on `{interface}` in `{namespace}`: {source} (hint: this needs CAP_NET_RAW)")]
+    Socket {
+        /// What was tried.
+        operation: &'static str,
+        /// The interface.
+        interface: String,
+        /// The namespace.
+        namespace: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// See [`NamespaceError`].
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+}
+
+/// One side of a [`FramePath`].
+#[derive(Clone, Debug)]
+pub struct FramePort {
+    /// Namespace of the interface.
+    pub namespace: Namespace,
+    /// Name of the interface.
+    pub interface: String,
+    /// Its MAC address.
+    pub mac: [u8; 6],
+}
+
+impl FramePort {
+    fn host(lab: &Lab, role: Role) -> Self {
+        let interface = HOST_INTERFACE.to_owned();
+        Self { namespace: lab.namespace(role).clone(), mac: role.mac(&interface), interface }
+    }
+
+    pub(crate) fn failed(&self, operation: &'static str, source: io::Error) -> PacketError {
+        let (interface, namespace) = (self.interface.clone(), self.namespace.name().to_owned());
+        PacketError::Socket { operation, interface, namespace, source }
+    }
+}
+
+/// From where to where frames go.
+#[derive(Clone, Debug)]
+pub struct FramePath {
+    /// Where they are sent.
+    pub from: FramePort,
+    /// Where they should arrive.
+    pub to: FramePort,
+    /// MTU of both interfaces in bytes.
+    pub mtu: u32,
+}
+
+impl FramePath {
+    /// From h1 to h2.
+    pub fn forward(lab: &Lab) -> Self {
+        let (from, to) = (FramePort::host(lab, Role::Host1), FramePort::host(lab, Role::Host2));
+        Self { from, to, mtu: lab.options().host_mtu }
+    }
+
+    /// From h2 to h1.
+    pub fn backward(lab: &Lab) -> Self {
+        let Self { from, to, mtu } = Self::forward(lab);
+        Self { from: to, to: from, mtu }
+    }
+}
+
+/// A raw packet socket bound to one interface.
+pub(crate) struct PacketSocket(Socket);
+
+impl PacketSocket {
+    /// A socket that sends only. With `bypass`, frames go past the queueing discipline: faster, and a full device
+    /// says so instead of dropping.
+    pub(crate) fn sender(port: &FramePort, bypass: bool) -> Result<Self, PacketError> {
+        let socket = Self::bound(port, 0, |_| Ok(()))?;
+        if bypass {
+            let set = sys::set_socket_option(socket.fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1);
+            set.map_err(|source| port.failed("bypass the queue", source))?;
+        }
+        Ok(socket)
+    }
+
+    /// A socket that receives the frames of one EtherType, or of all, but never those that its own host sends.
+    pub(crate) fn receiver(
+        port: &FramePort,
+        protocol: u16,
+        buffer_bytes: usize,
+    ) -> Result<Self, PacketError> {
+        let prepare = |socket: &Socket| {
+            let set = |name| sys::set_socket_option(socket.as_fd(), libc::SOL_PACKET, name, 1);
+            set(libc::PACKET_AUXDATA)?;
+            set(PACKET_IGNORE_OUTGOING)?;
+            let bytes = libc::c_int::try_from(buffer_bytes).unwrap_or(libc::c_int::MAX);
+            // Beyond the system's limit only with a privilege that an unprivileged namespace does not give.
+            if sys::set_socket_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes).is_err()
+            {
+                socket.set_recv_buffer_size(buffer_bytes)?;
+            }
+            socket.set_read_timeout(Some(RECEIVE_SLICE))
+        };
+        Self::bound(port, protocol, prepare)
+    }
+
+    /// What the kernel granted as a receive buffer. It counts in frames with all their bookkeeping.
+    pub(crate) fn receive_buffer_bytes(&self) -> usize {
+        self.0.recv_buffer_size().unwrap_or(0)
+    }
+
+    /// Frames the kernel dropped since the last call because the receive buffer was full.
+    pub(crate) fn take_drops(&self) -> io::Result<u64> {
+        let mut raw = [0; 8];
+        sys::socket_option(self.fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut raw)?;
+        let [_, _, _, _, a, b, c, d] = raw;
+        Ok(u64::from(u32::from_ne_bytes([a, b, c, d])))
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// Made with protocol 0, which receives nothing, and bound to protocol and interface at once: not a frame of
+    /// another interface gets in between.
+    fn bound(
+        port: &FramePort,
+        protocol: u16,
+        prepare: impl FnOnce(&Socket) -> io::Result<()> + Send,
+    ) -> Result<Self, PacketError> {
+        let make = || {
+            let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
+            prepare(&socket)?;
+            let index = nix::net::if_::if_nametoindex(port.interface.as_str())?;
+            sys::bind_packet(socket.as_fd(), index, protocol)?;
+            Ok(Self(socket))
+        };
+        port.namespace.run(make)?.map_err(|source| port.failed("open a packet socket", source))
+    }
+}
