@@ -1,1 +1,49 @@
-//! Placeholder.
+//! Tables, plots and reports for people who want to see what a run did.
+//!
+//! The crate knows nothing of networking: callers hand it numbers in base units (bit/s, bytes, seconds, plain ratios)
+//! and say what they mean with a [`Unit`].
+//!
+//! - [`quantity`] writes numbers as people read them.
+//! - [`Table`] holds rows of [`Cell`]s and becomes terminal text, HTML, CSV or (through serde) JSON.
+//! - [`Comparison`] puts a published value beside a measured one and judges whether they agree.
+//! - [`Plot`] is one of [`Timeline`], [`TailPlot`], [`GroupedBars`], [`BoxPlot`], [`Scatter`] and [`HeatMap`], and
+//!   becomes SVG or the CSV of its data.
+//! - [`Report`] collects all of them in one HTML file that needs nothing else: no script, no font, no network.
+//!
+//! The same input gives the same bytes. Nothing here reads a clock, a file or the network; empty data, values that are
+//! not numbers and absurd ranges are drawn as well as they can be and never panic.
+//!
+//! ```
+//! use linkmend_report::{Axis, Cell, Column, GroupedBars, Report, Section, Table, Unit};
+//!
+//! let table = Table::new("Goodput")
+//!     .column(Column::text("Protection"))
+//!     .column(Column::number("Goodput", Unit::BitPerSecond))
+//!     .row([Cell::text("none"), Cell::number(1.2e9).bad()])
+//!     .row([Cell::text("ordered"), Cell::number(9.41e9).good()]);
+//! println!("{}", table.to_text(80, false));
+//!
+//! let plot = GroupedBars::new("Goodput", "Loss rate", Axis::new("Goodput", Unit::BitPerSecond))
+//!     .categories(["1e-3"])
+//!     .series("none", [1.2e9])
+//!     .series("ordered", [9.41e9]);
+//! let report = Report::new("Demo").fact("Seed", "42").section(Section::new("Goodput").table(table).plot(plot));
+//! assert!(report.to_html().starts_with("<!DOCTYPE html>"));
+//! ```
+
+mod comparison;
+mod plot;
+pub mod quantity;
+mod report;
+mod table;
+mod tone;
+
+pub use comparison::{Comparison, Tolerance, Verdict};
+pub use plot::{
+    Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, Panel, Plot, Scatter, Series, Summary, TailPlot,
+    Timeline,
+};
+pub use quantity::Unit;
+pub use report::{Report, Section};
+pub use table::{Alignment, Cell, Column, Content, Table};
+pub use tone::Tone;

@@ -1,0 +1,197 @@
+//! A published value beside a measured one, and whether they agree.
+
+use crate::quantity::Unit;
+use crate::table::{Cell, Column, Table};
+use crate::tone::Tone;
+use serde::Serialize;
+
+/// How far a measured value may be from the published one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tolerance {
+    /// At most this fraction of the published value away: 0.05 is ±5 %.
+    Relative(f64),
+    /// At most this far away, in the unit of the value.
+    Absolute(f64),
+    /// Within this factor either way, for values that matter by their order of magnitude, such as loss rates.
+    Factor(f64),
+    /// The published value is a bound: the measured one must not be above it.
+    AtMost,
+    /// The published value is a bound: the measured one must not be below it.
+    AtLeast,
+}
+
+/// Whether a measured value is where it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Inside the tolerance.
+    Inside,
+    /// Outside the tolerance.
+    Outside,
+    /// One of the two values is missing or not a number.
+    NotMeasured,
+}
+
+/// One published value, what was measured for it, and why they differ if they do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    metric: String,
+    source: String,
+    unit: Unit,
+    published: f64,
+    measured: Option<f64>,
+    tolerance: Tolerance,
+    explanation: Option<String>,
+}
+
+impl Comparison {
+    /// A published value of `metric`; `source` names the figure or table it stands in.
+    pub fn new(
+        metric: impl Into<String>,
+        source: impl Into<String>,
+        unit: Unit,
+        published: f64,
+        tolerance: Tolerance,
+    ) -> Self {
+        let (metric, source) = (metric.into(), source.into());
+        Comparison { metric, source, unit, published, measured: None, tolerance, explanation: None }
+    }
+
+    /// Sets what was measured.
+    #[must_use]
+    pub fn measured(mut self, value: f64) -> Self {
+        self.measured = Some(value);
+        self
+    }
+
+    /// Says why the two differ, or why they need not.
+    #[must_use]
+    pub fn explain(mut self, explanation: impl Into<String>) -> Self {
+        self.explanation = Some(explanation.into());
+        self
+    }
+
+    /// Whether the measured value is inside the tolerance. The bounds themselves are inside.
+    pub fn verdict(&self) -> Verdict {
+        let Some(measured) = self.measured.filter(|value| !value.is_nan()) else {
+            return Verdict::NotMeasured;
+        };
+        if self.published.is_nan() {
+            return Verdict::NotMeasured;
+        }
+        let (published, distance) = (self.published, (measured - self.published).abs());
+        let inside = measured == published
+            || match self.tolerance {
+                Tolerance::Relative(fraction) => distance <= fraction.abs() * published.abs(),
+                Tolerance::Absolute(limit) => distance <= limit.abs(),
+                Tolerance::Factor(factor) => {
+                    let factor = factor.abs().max(1.0);
+                    measured * published > 0.0
+                        && measured.abs() <= published.abs() * factor
+                        && measured.abs() >= published.abs() / factor
+                }
+                Tolerance::AtMost => measured <= published,
+                Tolerance::AtLeast => measured >= published,
+            };
+        if inside { Verdict::Inside } else { Verdict::Outside }
+    }
+
+    /// Measured minus published as a fraction of published; `None` where that has no meaning.
+    pub fn deviation(&self) -> Option<f64> {
+        let deviation = (self.measured? - self.published) / self.published.abs();
+        deviation.is_finite().then_some(deviation)
+    }
+
+    /// The comparisons as a table that notes how many are inside.
+    pub fn table(title: impl Into<String>, comparisons: &[Comparison]) -> Table {
+        let mut table = Table::new(title)
+            .column(Column::text("Metric"))
+            .column(Column::text("Source"))
+            .column(Column::number("Published", Unit::Plain))
+            .column(Column::number("Measured", Unit::Plain))
+            .column(Column::number("Deviation", Unit::Plain))
+            .column(Column::number("Tolerance", Unit::Plain))
+            .column(Column::text("Verdict"))
+            .column(Column::text("Explanation"));
+        for comparison in comparisons {
+            table.push_row(comparison.cells());
+        }
+        let inside = comparisons.iter().filter(|c| c.verdict() == Verdict::Inside).count();
+        table.note(format!("{inside} of {} inside the tolerance.", comparisons.len()))
+    }
+
+    fn cells(&self) -> [Cell; 8] {
+        let (verdict, tone) = match self.verdict() {
+            Verdict::Inside => ("✓ inside", Tone::Good),
+            Verdict::Outside => ("✗ outside", Tone::Bad),
+            Verdict::NotMeasured => ("not measured", Tone::Neutral),
+        };
+        [
+            Cell::text(&self.metric),
+            Cell::text(&self.source).neutral(),
+            Cell::quantity(self.published, self.unit),
+            self.measured.map_or_else(Cell::missing, |value| Cell::quantity(value, self.unit)),
+            self.deviation().map_or_else(|| Cell::text(""), |share| Cell::text(signed_percent(share))),
+            Cell::text(self.tolerance_text()).neutral(),
+            Cell::text(verdict).tone(tone),
+            Cell::text(self.explanation.as_deref().unwrap_or_default()),
+        ]
+    }
+
+    fn tolerance_text(&self) -> String {
+        match self.tolerance {
+            Tolerance::Relative(fraction) => format!("±{}", trimmed_percent(fraction)),
+            Tolerance::Absolute(limit) => format!("±{}", self.unit.format(limit)),
+            Tolerance::Factor(factor) => format!("×/÷ {}", Unit::Plain.format(factor)),
+            Tolerance::AtMost => "at most".to_owned(),
+            Tolerance::AtLeast => "at least".to_owned(),
+        }
+    }
+}
+
+fn trimmed_percent(fraction: f64) -> String {
+    format!("{} %", Unit::Plain.format(fraction * 100.0))
+}
+
+/// A deviation to a tenth of a percent; beyond tenfold only the factor matters.
+fn signed_percent(fraction: f64) -> String {
+    if fraction.abs() >= 9.0 {
+        format!("×{}", Unit::Plain.format((fraction + 1.0).round()))
+    } else {
+        format!("{:+.1} %", fraction * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(published: f64, measured: f64, tolerance: Tolerance) -> Verdict {
+        Comparison::new("m", "s", Unit::Plain, published, tolerance).measured(measured).verdict()
+    }
+
+    #[test]
+    fn tolerances_are_inclusive() {
+        use Verdict::{Inside, NotMeasured, Outside};
+        assert_eq!(verdict(100.0, 105.0, Tolerance::Relative(0.05)), Inside);
+        assert_eq!(verdict(100.0, 105.1, Tolerance::Relative(0.05)), Outside);
+        assert_eq!(verdict(-100.0, -96.0, Tolerance::Relative(0.05)), Inside);
+        assert_eq!(verdict(1.0, 1.5, Tolerance::Absolute(0.5)), Inside);
+        assert_eq!(verdict(1e-9, 3e-9, Tolerance::Factor(3.0)), Inside);
+        assert_eq!(verdict(1e-9, 0.0, Tolerance::Factor(3.0)), Outside);
+        assert_eq!(verdict(0.0, 0.0, Tolerance::Factor(3.0)), Inside);
+        assert_eq!(verdict(1e-8, 0.0, Tolerance::AtMost), Inside);
+        assert_eq!(verdict(51.0, 50.0, Tolerance::AtLeast), Outside);
+        assert_eq!(verdict(1.0, f64::NAN, Tolerance::AtMost), NotMeasured);
+        assert_eq!(verdict(f64::NAN, 1.0, Tolerance::AtMost), NotMeasured);
+    }
+
+    #[test]
+    fn deviation_needs_a_base() {
+        let zero = Comparison::new("m", "s", Unit::Plain, 0.0, Tolerance::AtMost).measured(1.0);
+        assert_eq!(zero.deviation(), None);
+        let half = Comparison::new("m", "s", Unit::Plain, 2.0, Tolerance::AtMost).measured(1.0);
+        assert_eq!(half.deviation(), Some(-0.5));
+    }
+}

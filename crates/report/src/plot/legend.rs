@@ -1,0 +1,68 @@
+//! The line above a plot area: the heading of its vertical axis on the left, the legend on the right.
+
+use super::frame::{TEXT, marker, px};
+use super::palette::Hue;
+use super::{WIDTH, labels};
+use maud::{Markup, html};
+
+/// What stands before a name in the legend.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Key {
+    /// A piece of line with this dash pattern.
+    Line(Hue, &'static str),
+    /// A filled marker of this shape.
+    Marker(Hue, usize),
+    /// An outlined marker of this shape, in the colour of text.
+    Hollow(usize),
+    /// A filled square.
+    Swatch(Hue),
+}
+
+const KEY_WIDTH: f64 = 26.0;
+const ENTRY_GAP: f64 = 18.0;
+const ROW: f64 = 19.0;
+/// A longer name is cut.
+const LONGEST_NAME: f64 = 340.0;
+
+/// Draws heading and legend from `top` down; returns the height taken. The legend stands right of the heading if it
+/// fits, above it in rows otherwise.
+pub(crate) fn header(top: f64, heading: &str, entries: &[(Key, String)]) -> (Markup, f64) {
+    let names: Vec<String> = entries.iter().map(|(_, name)| labels::fit(name, TEXT, LONGEST_NAME)).collect();
+    let widths: Vec<f64> = names.iter().map(|name| KEY_WIDTH + labels::width(name, TEXT)).collect();
+    let total: f64 = widths.iter().sum::<f64>() + ENTRY_GAP * entries.len().saturating_sub(1) as f64;
+    let beside = labels::bold_width(heading, TEXT) + 32.0 + total <= WIDTH - 8.0;
+    let (mut x, mut row) = if beside { (WIDTH - 4.0 - total, 0.0) } else { (4.0, 0.0) };
+    let mut places = Vec::with_capacity(entries.len());
+    for width in &widths {
+        if x > 4.0 && x + width > WIDTH - 2.0 {
+            (x, row) = (4.0, row + 1.0);
+        }
+        places.push((x, top + 13.0 + row * ROW));
+        x += width + ENTRY_GAP;
+    }
+    let rows = if beside || entries.is_empty() { 0.0 } else { row + 1.0 };
+    let heading_y = top + 13.0 + rows * ROW;
+    let height = if heading.is_empty() && rows > 0.0 { rows * ROW + 6.0 } else { (rows + 1.0) * ROW + 6.0 };
+    let markup = html! {
+        @if !heading.is_empty() { text.lm-axis-label x="4" y=(px(heading_y)) { (heading) } }
+        @for ((key, _), (name, (x, y))) in entries.iter().zip(names.iter().zip(&places)) {
+            (draw_key(*key, *x, y - 4.0))
+            text x=(px(x + KEY_WIDTH)) y=(px(*y)) { (name) }
+        }
+    };
+    (markup, height)
+}
+
+fn draw_key(key: Key, x: f64, y: f64) -> Markup {
+    match key {
+        Key::Line(hue, dash) => html! {
+            path class=(format!("lm-line lm-dashed {}", hue.stroke())) stroke-dasharray=(dash)
+                d=(format!("M{} {}h20", px(x), px(y))) {}
+        },
+        Key::Marker(hue, shape) => marker(shape, x + 12.0, y, &format!("lm-point {}", hue.fill()), None),
+        Key::Hollow(shape) => marker(shape, x + 12.0, y, "lm-hollow", None),
+        Key::Swatch(hue) => html! {
+            rect class=(hue.fill()) x=(px(x + 8.0)) y=(px(y - 6.0)) width="12" height="12" rx="2" {}
+        },
+    }
+}

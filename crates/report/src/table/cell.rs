@@ -1,0 +1,119 @@
+//! One cell of a table.
+
+use crate::quantity::{NOT_AVAILABLE, Unit};
+use crate::tone::Tone;
+use serde::Serialize;
+
+/// What a cell holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// Words.
+    Text(String),
+    /// A number in the base unit of its column, or of its own `unit` where the column mixes units.
+    Number {
+        /// The number.
+        value: f64,
+        /// The cell's own unit; `None` takes the column's.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unit: Option<Unit>,
+    },
+    /// Nothing was measured.
+    Missing,
+}
+
+/// A word or a number, and what it means to the reader.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    content: Content,
+    tone: Tone,
+}
+
+impl Cell {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Cell { content: Content::Text(text.into()), tone: Tone::Plain }
+    }
+
+    /// A number in the base unit of its column.
+    pub fn number(value: f64) -> Self {
+        Cell { content: Content::Number { value, unit: None }, tone: Tone::Plain }
+    }
+
+    /// A number in a unit of its own, for a column that mixes units.
+    pub fn quantity(value: f64, unit: Unit) -> Self {
+        Cell { content: Content::Number { value, unit: Some(unit) }, tone: Tone::Plain }
+    }
+
+    /// Nothing was measured; reads `n/a`.
+    pub fn missing() -> Self {
+        Cell { content: Content::Missing, tone: Tone::Neutral }
+    }
+
+    /// Sets the tone.
+    #[must_use]
+    pub fn tone(mut self, tone: Tone) -> Self {
+        self.tone = tone;
+        self
+    }
+
+    /// Marks the cell as hoped for.
+    #[must_use]
+    pub fn good(self) -> Self {
+        self.tone(Tone::Good)
+    }
+
+    /// Marks the cell as a problem.
+    #[must_use]
+    pub fn bad(self) -> Self {
+        self.tone(Tone::Bad)
+    }
+
+    /// Lets the cell recede.
+    #[must_use]
+    pub fn neutral(self) -> Self {
+        self.tone(Tone::Neutral)
+    }
+
+    /// What the cell holds.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    pub(super) fn tone_of(&self) -> Tone {
+        self.tone
+    }
+
+    /// The cell as people read it, in a column with this unit.
+    pub(super) fn display(&self, column_unit: Unit) -> String {
+        match &self.content {
+            Content::Text(text) => text.clone(),
+            Content::Number { value, unit } => unit.unwrap_or(column_unit).format(*value),
+            Content::Missing => NOT_AVAILABLE.to_owned(),
+        }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Cell::text(text)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell::text(text)
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(value: f64) -> Self {
+        Cell::number(value)
+    }
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or_else(Cell::missing, Cell::number)
+    }
+}
