@@ -1,6 +1,6 @@
 //! What a running link end can be asked, and what it answers.
 
-use crate::corruption::CorruptionModel;
+use crate::corruption::{CorruptionError, CorruptionModel};
 use crate::report::LinkReport;
 use crate::settings::ProtectionSettings;
 
@@ -20,7 +20,7 @@ pub enum Command {
 }
 
 /// Why a request was refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CommandError {
     /// Corruption is for tests and must be allowed at the start.
     #[error("link {link}: corruption is not allowed here; start the daemon with --allow-corruption")]
@@ -29,10 +29,21 @@ pub enum CommandError {
         link: String,
     },
     /// Two modes at once need the transparent format.
-    #[error("link {link}: the compact format carries one mode at a time; remove the classes or use the transparent format")]
+    #[error(
+        "link {link}: the compact format carries one mode at a time; remove the classes or use the transparent format"
+    )]
     CompactOneMode {
         /// Name of the link.
         link: String,
+    },
+    /// The model cannot be.
+    #[error("link {link}: corruption")]
+    Corruption {
+        /// Name of the link.
+        link: String,
+        /// Which value is wrong.
+        #[source]
+        error: CorruptionError,
     },
     /// The link end has stopped.
     #[error("link {link}: its loop has ended")]

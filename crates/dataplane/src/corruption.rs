@@ -31,7 +31,9 @@ pub enum CorruptionError {
     #[error("mean burst length {0}: must be at least 1 and finite")]
     MeanBurst(f64),
     /// The good state would be too short: such a link loses nearly everything.
-    #[error("loss rate {rate} with bursts of {mean_burst}: the bursts would have to overlap; lower the rate or lengthen the bursts")]
+    #[error(
+        "loss rate {rate} with bursts of {mean_burst}: the bursts would have to overlap; lower the rate or lengthen the bursts"
+    )]
     Overlap {
         /// Long-term loss rate.
         rate: f64,

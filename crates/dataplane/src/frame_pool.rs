@@ -12,8 +12,7 @@ use crate::sys::memory::Memory;
 use crate::sys::packet_socket::Segment;
 
 /// A frame in a [`FramePool`]: the number of its first chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FrameHandle(pub u32);
+pub use linkmend_protocol::FrameHandle;
 
 /// Free bytes in front of every frame, received or allocated. It is what AF_XDP reserves
 /// (`XDP_PACKET_HEADROOM`), and far more than the 8 bytes a header can need.
@@ -271,6 +270,15 @@ impl FramePool {
         let index = self.free.pop()?;
         self.chunks[index as usize].hand = Hand::Kernel;
         Some(u64::from(index) << self.chunk_shift)
+    }
+
+    /// Takes back a chunk that found no place on the fill ring.
+    pub(crate) fn return_from_kernel(&mut self, address: u64) {
+        let index = (address >> self.chunk_shift) as u32;
+        let chunk = &mut self.chunks[index as usize];
+        assert!(chunk.hand == Hand::Kernel, "chunk {index} was not lent");
+        *chunk = FREE_CHUNK;
+        self.free.push(index);
     }
 
     /// Turns a received descriptor into a one-chunk frame. `None` when it does not describe

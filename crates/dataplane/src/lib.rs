@@ -12,15 +12,28 @@
 #![deny(unsafe_code)]
 
 pub mod bypass;
+mod clock;
+pub mod command;
+pub mod corruption;
+mod engine;
 pub mod frame_pool;
+pub mod handle;
 mod netlink;
 pub mod port;
 pub mod port_pair;
+pub mod report;
+pub mod settings;
 #[allow(unsafe_code)]
 mod sys;
 
 pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
+pub use command::{Command, CommandError, CommandResult};
+pub use corruption::CorruptionModel;
+pub use engine::StartError;
 pub use frame_pool::{FrameHandle, FramePool, PoolOptions};
+pub use handle::LinkEndHandle;
 pub use netlink::XdpMode;
 pub use port::{Port, PortCounters, PortError, QueueFull};
 pub use port_pair::{PortChoice, PortPair, PortPairOptions};
+pub use report::LinkReport;
+pub use settings::{LinkSettings, Overrides, ProtectionSettings};

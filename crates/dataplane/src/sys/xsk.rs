@@ -70,6 +70,10 @@ pub(crate) struct XskSocket {
     _umem: Umem,
 }
 
+// SAFETY: the crate leaves `Send` out only because of raw pointers into the mapped rings and the UMEM. Both belong to
+// this value and its pool alone, nothing in them is tied to a thread, and the pool moves along with its ports.
+unsafe impl Send for XskSocket {}
+
 fn failed(step: &'static str) -> impl FnOnce(xdpilone::Errno) -> XskError {
     move |errno| XskError { step, source: io::Error::from_raw_os_error(errno.get_raw().abs()) }
 }

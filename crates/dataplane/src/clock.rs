@@ -1,0 +1,16 @@
+//! The clock of the loop, and where its randomness comes from.
+
+use nix::time::{ClockId, clock_gettime};
+
+/// CLOCK_MONOTONIC in nanoseconds, which is also what the in-kernel bypass reads.
+pub(crate) fn now_ns() -> u64 {
+    // The call cannot fail for this clock (clock_gettime(2)).
+    clock_gettime(ClockId::CLOCK_MONOTONIC)
+        .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+}
+
+/// Something that differs from start to start: the standard library seeds its hash maps from the system's randomness.
+pub(crate) fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(now_ns())
+}

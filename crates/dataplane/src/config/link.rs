@@ -1,0 +1,328 @@
+//! One link, as people write it: the same struct is a `[[link]]` of the file and the arguments of `linkmend run`.
+
+use super::fallback::FallbackLimits;
+use super::parameters::ParametersConfig;
+use super::protect::ProtectConfig;
+use super::quantity::{BitRate, ByteSize, QuantityError};
+use crate::port_pair::PortChoice;
+use crate::settings::LinkSettings;
+use linkmend_protocol::Format;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What stands before the name of an interface that is to be made.
+const CREATE: &str = "create:";
+/// What stands before the host port's name in the name of Linkmend's end of the pair.
+const PEER_PREFIX: &str = "lm-";
+/// Longest name of an interface (IFNAMSIZ without its terminator).
+pub(super) const INTERFACE_NAME_BYTES_MAX: usize = 15;
+/// Longest name of a host port, so that the name of its peer still fits.
+pub(super) const HOST_PORT_NAME_BYTES_MAX: usize = INTERFACE_NAME_BYTES_MAX - PEER_PREFIX.len();
+
+/// One link end: two ports and what happens between them.
+#[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[command(next_help_heading = "Link")]
+pub struct LinkConfig {
+    /// Name for status, metrics and commands [default: the name of the link interface]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Interface that faces the host or switch, or create:NAME to make a veth pair of which the host uses NAME
+    #[arg(long, value_name = "IF", required_unless_present = "config")]
+    pub inner: InnerPort,
+    /// Interface that faces the corrupting link
+    #[arg(long, value_name = "IF", required_unless_present = "config")]
+    pub link: String,
+    /// Kind of sockets
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub ports: PortKind,
+    /// Header format of protected frames
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub format: HeaderFormat,
+    /// Rate of a link that is slower than its port, like 25G or 100M [default: as fast as the port takes frames]
+    #[arg(long, value_name = "RATE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Most bytes that wait for the link; beyond it, new frames are dropped
+    #[arg(long, value_name = "SIZE", default_value_t = LinkConfig::QUEUE_DEFAULT)]
+    #[serde(default = "queue_default")]
+    pub queue: ByteSize,
+    /// ECN-capable frames that find more waiting than this are marked; `off` marks never
+    #[arg(long, value_name = "SIZE|off", default_value_t)]
+    #[serde(default)]
+    pub ecn: EcnThreshold,
+    /// Chunks of the frame pool, each of a page; bounds the memory of the link end
+    #[arg(long, value_name = "CHUNKS", default_value_t = LinkConfig::POOL_DEFAULT)]
+    #[serde(default = "pool_default")]
+    pub pool: u32,
+    /// Spin instead of sleeping: lowest delay, one core at 100 %
+    #[arg(long)]
+    #[serde(default)]
+    pub busy_poll: bool,
+    /// Let frames pass unprotected that are too long for the link with a header, instead of refusing to start
+    #[arg(long)]
+    #[serde(default)]
+    pub allow_oversize: bool,
+    /// Accept `linkmend corrupt`, which drops frames on purpose; for tests
+    #[arg(long)]
+    #[serde(default)]
+    pub allow_corruption: bool,
+    /// Remove the in-kernel bypass on a regular stop, which cuts the link; otherwise it stays and forwards
+    #[arg(long)]
+    #[serde(default)]
+    pub detach_on_stop: bool,
+    /// Seed of session numbers and of injected corruption [default: drawn, and logged]
+    #[arg(long, value_name = "NUMBER")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How the sending direction is protected.
+    #[command(flatten)]
+    #[serde(default)]
+    pub protect: ProtectConfig,
+    /// What is not to be derived.
+    #[command(flatten)]
+    #[serde(default)]
+    pub parameters: ParametersConfig,
+    /// Limits of the automatic fallback.
+    #[command(flatten)]
+    #[serde(default)]
+    pub fallback: FallbackLimits,
+}
+
+fn queue_default() -> ByteSize {
+    LinkConfig::QUEUE_DEFAULT
+}
+
+fn pool_default() -> u32 {
+    LinkConfig::POOL_DEFAULT
+}
+
+/// The port that faces the host.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum InnerPort {
+    /// It exists.
+    Existing(String),
+    /// A veth pair is made; the host uses the end of this name.
+    Create(String),
+}
+
+impl InnerPort {
+    /// The interface that Linkmend opens.
+    pub fn interface(&self) -> String {
+        match self {
+            InnerPort::Existing(name) => name.clone(),
+            InnerPort::Create(host) => format!("{PEER_PREFIX}{host}"),
+        }
+    }
+}
+
+impl From<String> for InnerPort {
+    fn from(text: String) -> InnerPort {
+        match text.strip_prefix(CREATE) {
+            Some(name) => InnerPort::Create(name.to_owned()),
+            None => InnerPort::Existing(text),
+        }
+    }
+}
+
+impl FromStr for InnerPort {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<InnerPort, Self::Err> {
+        Ok(InnerPort::from(text.to_owned()))
+    }
+}
+
+impl From<InnerPort> for String {
+    fn from(port: InnerPort) -> String {
+        port.to_string()
+    }
+}
+
+impl fmt::Display for InnerPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InnerPort::Existing(name) => f.write_str(name),
+            InnerPort::Create(name) => write!(f, "{CREATE}{name}"),
+        }
+    }
+}
+
+/// Kind of sockets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortKind {
+    /// AF_XDP, or AF_PACKET where AF_XDP is not to be had
+    #[default]
+    Auto,
+    /// AF_XDP or an error
+    Xdp,
+    /// AF_PACKET
+    Packet,
+}
+
+impl From<PortKind> for PortChoice {
+    fn from(kind: PortKind) -> PortChoice {
+        match kind {
+            PortKind::Auto => PortChoice::Auto,
+            PortKind::Xdp => PortChoice::Xdp,
+            PortKind::Packet => PortChoice::Packet,
+        }
+    }
+}
+
+/// Header format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeaderFormat {
+    /// Any EtherType, VLAN stack and size
+    #[default]
+    Transparent,
+    /// The 3-byte headers of the authors' P4 program: IPv4 only, one mode at a time
+    Compact,
+}
+
+impl From<HeaderFormat> for Format {
+    fn from(format: HeaderFormat) -> Format {
+        match format {
+            HeaderFormat::Transparent => Format::Transparent,
+            HeaderFormat::Compact => Format::Compact,
+        }
+    }
+}
+
+/// From how many waiting bytes on frames are marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "EcnText", into = "String")]
+pub enum EcnThreshold {
+    /// Never.
+    Off,
+    /// Above this.
+    Above(ByteSize),
+}
+
+impl Default for EcnThreshold {
+    fn default() -> Self {
+        EcnThreshold::Above(ByteSize(100_000))
+    }
+}
+
+/// `"off"` or a size: an untagged text, so that a bare number meets the message of sizes.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`off` or a size with its unit, in quotes, like \"100kB\"")]
+enum EcnText {
+    Text(String),
+}
+
+impl TryFrom<EcnText> for EcnThreshold {
+    type Error = QuantityError;
+
+    fn try_from(EcnText::Text(text): EcnText) -> Result<Self, QuantityError> {
+        text.parse()
+    }
+}
+
+impl FromStr for EcnThreshold {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        if text == "off" { Ok(EcnThreshold::Off) } else { text.parse().map(EcnThreshold::Above) }
+    }
+}
+
+impl fmt::Display for EcnThreshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EcnThreshold::Off => f.write_str("off"),
+            EcnThreshold::Above(size) => size.fmt(f),
+        }
+    }
+}
+
+impl From<EcnThreshold> for String {
+    fn from(threshold: EcnThreshold) -> String {
+        threshold.to_string()
+    }
+}
+
+impl LinkConfig {
+    /// Bound of the queue, unless set.
+    pub const QUEUE_DEFAULT: ByteSize = ByteSize(1 << 20);
+    /// Chunks of the frame pool, unless set.
+    pub const POOL_DEFAULT: u32 = 16 * 1024;
+
+    /// Defaults for a link between `inner` and `link`.
+    pub fn new(inner: InnerPort, link: &str) -> LinkConfig {
+        LinkConfig {
+            name: None,
+            inner,
+            link: link.to_owned(),
+            ports: PortKind::default(),
+            format: HeaderFormat::default(),
+            rate: None,
+            queue: LinkConfig::QUEUE_DEFAULT,
+            ecn: EcnThreshold::default(),
+            pool: LinkConfig::POOL_DEFAULT,
+            busy_poll: false,
+            allow_oversize: false,
+            allow_corruption: false,
+            detach_on_stop: false,
+            seed: None,
+            protect: ProtectConfig::default(),
+            parameters: ParametersConfig::default(),
+            fallback: FallbackLimits::default(),
+        }
+    }
+
+    /// Its name: the one given, or that of the link interface.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.link)
+    }
+
+    /// What a link end is told. Sensible only after [`super::DaemonConfig::validate`].
+    pub fn settings(&self) -> LinkSettings {
+        LinkSettings {
+            ports: self.ports.into(),
+            format: self.format.into(),
+            protection: self.protect.settings(),
+            overrides: self.parameters.overrides(),
+            fallback: self.fallback.settings(),
+            rate_bps: self.rate.map(|rate| rate.0),
+            queue_bytes: self.queue.0,
+            ecn_threshold_bytes: match self.ecn {
+                EcnThreshold::Off => None,
+                EcnThreshold::Above(size) => Some(size.0),
+            },
+            allow_corruption: self.allow_corruption,
+            busy_poll: self.busy_poll,
+            seed: self.seed,
+            pool_chunks: self.pool,
+            detach_on_stop: self.detach_on_stop,
+            ..LinkSettings::new(self.name(), &self.inner.interface(), &self.link)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_the_engines() {
+        let config = LinkConfig::new("eth1".parse().expect("infallible"), "eth2");
+        let engine = LinkSettings::new("eth2", "eth1", "eth2");
+        assert_eq!(LinkSettings { protection: None, ..config.settings() }, engine);
+    }
+
+    #[test]
+    fn an_inner_port_may_be_made() {
+        let port: InnerPort = "create:host0".parse().expect("infallible");
+        assert_eq!(port, InnerPort::Create("host0".to_owned()));
+        assert_eq!((port.interface().as_str(), port.to_string().as_str()), ("lm-host0", "create:host0"));
+    }
+}

@@ -1,0 +1,224 @@
+//! Parameters that are derived from the link unless they are set.
+
+use super::quantity::{ByteSize, Span};
+use crate::settings::Overrides;
+use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// `[link.parameters]`. What is not set is derived when protection starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[command(next_help_heading = "Parameters (derived from the link unless set)")]
+pub struct ParametersConfig {
+    /// A frame missing for longer is given up (the paper's ackNoTimeout), like 20ms
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery_timeout: Option<Span>,
+    /// Bytes in the Rx buffer at which the peer is asked to pause (pauseThreshold), like 2MiB
+    #[arg(long, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<ByteSize>,
+    /// Bytes in the Rx buffer at which the peer may go on (resumeThreshold); below --pause
+    #[arg(long, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<ByteSize>,
+    /// Most bytes held back while a lost frame is recovered; at least 64KiB
+    #[arg(long, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rx_buffer: Option<ByteSize>,
+    /// Most bytes of copies kept until they are acknowledged; at least 64KiB
+    #[arg(long, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tx_buffer: Option<ByteSize>,
+    /// Most frames outstanding: a power of two from 16 to 32768
+    #[arg(long, value_name = "FRAMES")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Dummy frames sent each time the queue runs empty, 1 to 255
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dummy_copies: Option<u8>,
+    /// Silence after which the peer is held for gone, like 60ms
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_timeout: Option<Span>,
+    /// Longest wait of an acknowledgement, like 200us
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_interval: Option<Span>,
+    /// Frames over which the loss rate is measured; at least 100
+    #[arg(long, value_name = "FRAMES")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_window: Option<u32>,
+}
+
+/// The keys here for the protocol's names.
+const KEYS: [(&str, &str); 14] = [
+    ("window_frames", "parameters.window"),
+    ("window_bytes", "parameters.tx-buffer"),
+    ("rx_buffer_bytes", "parameters.rx-buffer"),
+    ("pause_bytes", "parameters.pause"),
+    ("resume_bytes", "parameters.resume"),
+    ("recovery_timeout", "parameters.recovery-timeout"),
+    ("dummy_copies", "parameters.dummy-copies"),
+    ("peer_timeout", "parameters.peer-timeout"),
+    ("ack_interval", "parameters.ack-interval"),
+    ("loss_window_frames", "parameters.loss-window"),
+    ("fallback.ordered_loss_max", "fallback.ordered-loss-max"),
+    ("fallback.non_blocking_loss_max", "fallback.non-blocking-loss-max"),
+    ("fallback.return_factor", "fallback.return-factor"),
+    ("session_expiry", "parameters.peer-timeout"),
+];
+
+/// What is wrong, in the words of the configuration.
+pub(super) struct Impossible {
+    pub(super) key: &'static str,
+    pub(super) value: String,
+    pub(super) requirement: String,
+}
+
+impl ParametersConfig {
+    /// What a link end is told.
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            recovery_timeout: self.recovery_timeout.map(|time| time.0),
+            pause_bytes: self.pause.map(|size| size.0),
+            resume_bytes: self.resume.map(|size| size.0),
+            rx_buffer_bytes: self.rx_buffer.map(|size| size.0),
+            tx_buffer_bytes: self.tx_buffer.map(|size| size.0),
+            window_frames: self.window,
+            dummy_copies: self.dummy_copies,
+            peer_timeout: self.peer_timeout.map(|time| time.0),
+            ack_interval: self.ack_interval.map(|time| time.0),
+            loss_window_frames: self.loss_window,
+        }
+    }
+
+    /// Checks the relations between what is set. What is not set gives way, as it will when it is derived.
+    pub(super) fn validate(&self, format: Format, fallback: FallbackConfig) -> Result<(), Impossible> {
+        let base = Config::default();
+        let time = |set: Option<Span>, default: Nanos| {
+            set.map_or(default, |span| Nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX)))
+        };
+        let rx_buffer_bytes = match (self.rx_buffer, self.pause.or(self.resume)) {
+            (Some(set), _) => set.0,
+            (None, Some(least)) => base.rx_buffer_bytes.max(least.0.saturating_mul(2)),
+            (None, None) => base.rx_buffer_bytes,
+        };
+        let pause_bytes = match (self.pause, self.resume) {
+            (Some(set), _) => set.0,
+            (None, Some(resume)) => rx_buffer_bytes.min(resume.0.saturating_add(1).max(base.pause_bytes)),
+            (None, None) => rx_buffer_bytes.min(base.pause_bytes),
+        };
+        let ack_interval = time(self.ack_interval, base.ack_interval);
+        let peer_timeout = time(self.peer_timeout, base.peer_timeout);
+        let config = Config {
+            format,
+            window_frames: self.window.unwrap_or(base.window_frames),
+            window_bytes: self.tx_buffer.map_or(base.window_bytes, |size| size.0),
+            rx_buffer_bytes,
+            pause_bytes,
+            resume_bytes: self.resume.map_or(base.resume_bytes.min(pause_bytes / 2), |size| size.0),
+            recovery_timeout: time(self.recovery_timeout, base.recovery_timeout),
+            ack_gap: base.ack_gap.min(ack_interval),
+            ack_interval,
+            dummy_copies: self.dummy_copies.unwrap_or(base.dummy_copies),
+            keepalive: base.keepalive.min(Nanos(peer_timeout.0 / 3).max(Nanos(1))),
+            peer_timeout,
+            session_expiry: base.session_expiry.max(peer_timeout),
+            loss_window_frames: self.loss_window.unwrap_or(base.loss_window_frames),
+            fallback,
+            ..base
+        };
+        config.validate().map_err(impossible)
+    }
+}
+
+/// Puts the protocol's complaint into the words of the configuration.
+fn impossible(error: ConfigError) -> Impossible {
+    let key = KEYS.iter().find(|(field, _)| *field == error.field).map_or("parameters", |(_, key)| key);
+    let mut requirement = error.requirement.to_owned();
+    for (field, key) in KEYS {
+        let name = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
+        requirement = requirement.replace(name(field), name(key));
+    }
+    let whole = error.value as u64;
+    let value = match error.field {
+        "window_bytes" | "rx_buffer_bytes" | "pause_bytes" | "resume_bytes" => ByteSize(whole).to_string(),
+        "recovery_timeout" | "peer_timeout" | "ack_interval" | "session_expiry" => {
+            Span(std::time::Duration::from_nanos(whole)).to_string()
+        }
+        _ => error.value.to_string(),
+    };
+    Impossible { key, value, requirement }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(parameters: ParametersConfig) -> Result<(), String> {
+        parameters
+            .validate(Format::Transparent, FallbackConfig::default())
+            .map_err(|wrong| format!("{} = {}: {}", wrong.key, wrong.value, wrong.requirement))
+    }
+
+    fn size(bytes: u64) -> Option<ByteSize> {
+        Some(ByteSize(bytes))
+    }
+
+    #[test]
+    fn one_value_alone_never_contradicts_a_default() {
+        let none = ParametersConfig::default();
+        for bytes in [64 << 10, 1 << 20, 64 << 20] {
+            for set in [
+                ParametersConfig { pause: size(bytes), ..none },
+                ParametersConfig { resume: size(bytes), ..none },
+                ParametersConfig { rx_buffer: size(bytes), ..none },
+                ParametersConfig { tx_buffer: size(bytes), ..none },
+            ] {
+                assert_eq!(verdict(set), Ok(()), "{set:?}");
+            }
+        }
+        for nanoseconds in [1_000, 1_000_000, 10_000_000_000] {
+            let time = Some(Span(std::time::Duration::from_nanos(nanoseconds)));
+            for set in [
+                ParametersConfig { recovery_timeout: time, ..none },
+                ParametersConfig { peer_timeout: time, ..none },
+                ParametersConfig { ack_interval: time, ..none },
+            ] {
+                assert_eq!(verdict(set), Ok(()), "{set:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_are_told_in_our_words() {
+        let none = ParametersConfig::default();
+        let cases = [
+            (
+                ParametersConfig { pause: size(4 << 20), rx_buffer: size(1 << 20), ..none },
+                "parameters.pause = 4MiB: must be above 0 and at most rx-buffer",
+            ),
+            (
+                ParametersConfig { pause: size(1 << 20), resume: size(1 << 20), ..none },
+                "parameters.resume = 1MiB: must be below pause",
+            ),
+            (
+                ParametersConfig { rx_buffer: size(1000), ..none },
+                "parameters.rx-buffer = 1kB: must be at least 64 KiB",
+            ),
+            (
+                ParametersConfig { window: Some(100), ..none },
+                "parameters.window = 100: must be a power of two from 16 to 32768 (half the sequence space)",
+            ),
+            (
+                ParametersConfig { loss_window: Some(1), ..none },
+                "parameters.loss-window = 1: must be at least 100, or the measured rate means nothing",
+            ),
+        ];
+        for (parameters, message) in cases {
+            assert_eq!(verdict(parameters), Err(message.to_owned()));
+        }
+    }
+}

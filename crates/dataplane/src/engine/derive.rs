@@ -1,0 +1,96 @@
+//! Parameters: what fits the frame pool at the start, and what the measured round trips say once a session is open
+//! (appendix B.1 derives the same from the Tofino's latencies).
+
+use super::Engine;
+use crate::settings::LinkSettings;
+use linkmend_protocol::{Config, Nanos, RoundTrips};
+
+/// Round trips to measure before parameters are derived from them.
+const SAMPLES: u32 = 8;
+/// The recovery timeout in longest round trips: a notification, its copies, and further rounds if they are lost.
+const RECOVERY_ROUND_TRIPS: u64 = 8;
+/// Bounds of the derived recovery timeout. A thread that the scheduler makes wait must not cost a frame.
+const RECOVERY_TIMEOUT_MIN: Nanos = Nanos::from_millis(10);
+const RECOVERY_TIMEOUT_MAX: Nanos = Nanos::from_millis(200);
+/// Rate assumed for a port that has no configured rate, bit/s.
+const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
+/// Frames outstanding: at a million frames a second, 4 ms.
+const WINDOW_FRAMES: u32 = 4096;
+
+/// What has been derived in the present session.
+#[derive(Debug, Default)]
+pub(super) struct Derived {
+    pub(super) round_trips: Option<RoundTrips>,
+}
+
+/// The parameters before anything is measured.
+pub(super) fn initial(settings: &LinkSettings, chunks: u32) -> Config {
+    let overrides = &settings.overrides;
+    let nanos = |duration: std::time::Duration| Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    // A quarter of the pool for each buffer; the rest is with the kernel and in the queue.
+    let quarter = u64::from(chunks / 4) * 2048;
+    let base = Config::default();
+    let rx_buffer_bytes = overrides.rx_buffer_bytes.unwrap_or(quarter);
+    let pause_bytes = overrides.pause_bytes.unwrap_or(rx_buffer_bytes / 2);
+    Config {
+        format: settings.format,
+        window_frames: overrides.window_frames.unwrap_or(WINDOW_FRAMES.min(chunks / 4)),
+        window_bytes: overrides.tx_buffer_bytes.unwrap_or(quarter),
+        rx_buffer_bytes,
+        pause_bytes,
+        resume_bytes: overrides.resume_bytes.unwrap_or(pause_bytes / 2),
+        recovery_timeout: overrides.recovery_timeout.map_or(base.recovery_timeout, nanos),
+        peer_timeout: overrides.peer_timeout.map_or(base.peer_timeout, nanos),
+        ack_interval: overrides.ack_interval.map_or(base.ack_interval, nanos),
+        ack_gap: base.ack_gap.min(overrides.ack_interval.map_or(base.ack_gap, nanos)),
+        dummy_copies: overrides.dummy_copies.unwrap_or(base.dummy_copies),
+        loss_window_frames: overrides.loss_window_frames.unwrap_or(base.loss_window_frames),
+        fallback: settings.fallback,
+        ..base
+    }
+}
+
+impl Engine {
+    /// Derives parameters once enough round trips are measured, and again when the longest has grown so much that the
+    /// recovery timeout would be too short.
+    pub(super) fn derive_parameters(&mut self) {
+        let measured = self.end.round_trips();
+        let outgrown = self.derived.round_trips.is_none_or(|before| measured.max > before.max * 2);
+        if measured.samples < SAMPLES || !outgrown {
+            return;
+        }
+        self.derived.round_trips = Some(measured);
+        let overrides = self.settings.overrides;
+        let mut config = *self.end.config();
+        if overrides.recovery_timeout.is_none() {
+            config.recovery_timeout =
+                (measured.max * RECOVERY_ROUND_TRIPS).clamp(RECOVERY_TIMEOUT_MIN, RECOVERY_TIMEOUT_MAX);
+        }
+        // After a pause is sent, a round trip's worth still arrives and must fit.
+        let rate = self.settings.rate_bps.unwrap_or(RATE_ASSUMED_BPS);
+        let in_flight = (u128::from(rate / 8) * u128::from(measured.max.0) / 1_000_000_000) as u64;
+        if overrides.pause_bytes.is_none() {
+            config.pause_bytes =
+                config.rx_buffer_bytes.saturating_sub(in_flight).max(config.rx_buffer_bytes / 4);
+        }
+        if overrides.resume_bytes.is_none() {
+            config.resume_bytes = config.pause_bytes / 2;
+        }
+        match self.end.reconfigure(config) {
+            Ok(()) => tracing::info!(
+                link = %self.settings.name,
+                round_trips = measured.samples,
+                shortest_us = measured.min.0 / 1_000,
+                longest_us = measured.max.0 / 1_000,
+                recovery_timeout_us = config.recovery_timeout.0 / 1_000,
+                pause_bytes = config.pause_bytes,
+                resume_bytes = config.resume_bytes,
+                "parameters derived: recovery timeout = {RECOVERY_ROUND_TRIPS} longest round trips (10 to 200 ms), \
+                 pause = Rx buffer less what arrives in one"
+            ),
+            Err(error) => {
+                tracing::warn!(link = %self.settings.name, %error, "derived parameters do not fit the overrides; unchanged");
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Frames that arrive from the link: corruption (in tests), the protocol, delivery to the inner port.
+
+use super::{BATCH, Engine};
+use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
+use linkmend_protocol::{DataHeader, FrameHandle, Instant, ReceiveState, Reception};
+
+impl Engine {
+    /// Takes a batch from the link port, and not more than the inner port can take: what it cannot take waits in the
+    /// link port's ring.
+    pub(super) fn take_from_link(&mut self, now: u64) -> usize {
+        let budget = BATCH.min(self.ports.inner.transmit_room());
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.clear();
+        self.ports.link.receive(&mut self.ports.pool, &mut batch, budget);
+        for &frame in &batch {
+            let corrupted = self.corruption.as_mut().is_some_and(|corruption| corruption.corrupts());
+            if corrupted {
+                self.counters.corrupted_frames += 1;
+                self.ports.pool.release(frame);
+            } else {
+                self.handle_link_frame(now, frame);
+            }
+        }
+        let count = batch.len();
+        self.batch = batch;
+        count
+    }
+
+    /// Hands the inner port what waited for its turn, as far as it takes it.
+    pub(super) fn deliver_buffered(&mut self) -> usize {
+        let mut count = 0;
+        while self.ports.inner.transmit_room() > 0
+            && let Some(frame) = self.end.poll_deliver()
+        {
+            self.deliver(frame);
+            count += 1;
+        }
+        count
+    }
+
+    fn handle_link_frame(&mut self, now: u64, frame: FrameHandle) {
+        match wire::parse(self.ports.pool.head(frame)) {
+            LinkFrame::Foreign => self.deliver_in_turn(frame),
+            LinkFrame::Data { header, decapsulation } => self.handle_data(now, frame, &header, decapsulation),
+            LinkFrame::Control(control) => {
+                self.end.handle_control(Instant(now), &control);
+                self.ports.pool.release(frame);
+            }
+            LinkFrame::Escaped(decapsulation) => {
+                self.restore(frame, decapsulation);
+                self.deliver_in_turn(frame);
+            }
+            LinkFrame::Acknowledging { ack, decapsulation } if self.speaks_linkmend() => {
+                self.end.handle_ack(Instant(now), ack);
+                self.restore(frame, decapsulation);
+                self.deliver_in_turn(frame);
+            }
+            LinkFrame::Malformed if self.speaks_linkmend() => {
+                self.counters.malformed_frames += 1;
+                self.ports.pool.release(frame);
+            }
+            // The peer does not speak Linkmend: a host's frame that looks like ours.
+            LinkFrame::Acknowledging { .. } | LinkFrame::Malformed => self.deliver_in_turn(frame),
+        }
+    }
+
+    fn handle_data(
+        &mut self,
+        now: u64,
+        frame: FrameHandle,
+        header: &DataHeader,
+        decapsulation: Decapsulation,
+    ) {
+        if !self.speaks_linkmend() {
+            self.deliver_in_turn(frame);
+            return;
+        }
+        self.restore(frame, decapsulation);
+        let bytes = self.ports.pool.frame_length(frame) as u32;
+        match self.end.handle_data(Instant(now), header, frame, bytes) {
+            Reception::Deliver => {
+                self.deliver(frame);
+                self.deliver_buffered();
+            }
+            Reception::Buffered => {}
+            Reception::Drop => self.ports.pool.release(frame),
+        }
+    }
+
+    /// Whether a Linkmend header on the link is to be believed.
+    fn speaks_linkmend(&self) -> bool {
+        self.end.peer_known() || self.end.status().receive == ReceiveState::Active
+    }
+
+    /// Puts the frame back into its original form.
+    fn restore(&mut self, frame: FrameHandle, decapsulation: Decapsulation) {
+        let shrinkage = decapsulation.shrinkage();
+        let head = self.ports.pool.head_mut(frame);
+        head.copy_within(..ADDRESSES_BYTES, shrinkage);
+        if let Some(ethertype) = decapsulation.ethertype {
+            let at = shrinkage + ADDRESSES_BYTES;
+            head[at..at + 2].copy_from_slice(&ethertype.to_be_bytes());
+        }
+        self.ports.pool.pull_front(frame, shrinkage as u32);
+    }
+
+    /// An unprotected frame goes behind what the inner port could not take yet.
+    fn deliver_in_turn(&mut self, frame: FrameHandle) {
+        self.deliver_buffered();
+        self.deliver(frame);
+    }
+
+    fn deliver(&mut self, frame: FrameHandle) {
+        if self.ports.inner.send(&mut self.ports.pool, frame).is_err() {
+            self.counters.inner_port_drops += 1;
+        }
+        self.ports.pool.release(frame);
+    }
+}

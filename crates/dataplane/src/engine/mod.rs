@@ -1,0 +1,371 @@
+//! One link end at work: a run-to-completion loop over two ports and the protocol's state machines.
+//!
+//! A round takes what has arrived, lets the state machines decide, sends in the order of the three priorities (urgent,
+//! normal, idle) and flushes. When a round found nothing to do the loop sleeps until a port, a request or a timer wakes
+//! it. Everything happens on this one thread; nothing is locked and, after the start, nothing is allocated per frame.
+
+mod derive;
+mod ecn;
+mod from_inner;
+mod from_link;
+mod queue;
+mod requests;
+mod shaper;
+mod to_link;
+
+pub(crate) use requests::Request;
+
+use crate::bypass::BypassMode;
+use crate::clock;
+use crate::corruption::Corruption;
+use crate::port::PortError;
+use crate::port_pair::PortPair;
+use crate::settings::{LinkSettings, ProtectionSettings};
+use linkmend_protocol::{
+    ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
+};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::EventFd;
+use nix::sys::time::TimeSpec;
+use queue::NormalQueue;
+use shaper::Shaper;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// Frames taken from a port in one round: large enough to amortise system calls, small enough for urgent frames not to
+/// wait long.
+const BATCH: usize = 64;
+/// Age of the heartbeat at which the kernel takes over, and how often at least it is renewed.
+const ACTIVE_STALL_AFTER: Duration = Duration::from_millis(250);
+const ACTIVE_WAIT_MAX_NS: u64 = 50_000_000;
+/// The same while dormant, when the kernel forwards anyway and waking costs more than it brings.
+const DORMANT_STALL_AFTER: Duration = Duration::from_secs(3);
+const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
+/// Sleep at most this long while the kernel still works on frames of ours, so that they are reclaimed.
+const IN_FLIGHT_WAIT_MAX_NS: u64 = 1_000_000;
+/// Silence on both ports after which a link that needs no protection is given back to the kernel: then no frame can
+/// overtake another in the change.
+const QUIET_BEFORE_DORMANT_NS: u64 = 1_000_000;
+/// A link that never falls silent is given back after this, in a round that found both ports empty.
+const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
+/// How long a stop waits for the last acknowledgements.
+const STOP_DRAIN_NS: u64 = 300_000_000;
+
+/// Why a link end could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A parameter that cannot be used.
+    #[error("link {link}: parameter {error}")]
+    Parameter {
+        /// Name of the link.
+        link: String,
+        /// Which, and why.
+        error: ConfigError,
+    },
+    /// A port that cannot be opened.
+    #[error("link {link}: cannot open its ports")]
+    Port {
+        /// Name of the link.
+        link: String,
+        /// Which, and why.
+        source: PortError,
+    },
+    /// The system refused something else.
+    #[error("link {link}: {step} failed")]
+    System {
+        /// Name of the link.
+        link: String,
+        /// What was tried.
+        step: &'static str,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+/// What the loop counts besides the protocol and the ports.
+#[derive(Debug, Default)]
+struct Counters {
+    oversize_unprotected_frames: u64,
+    oversize_dropped_frames: u64,
+    malformed_frames: u64,
+    queue_drops: u64,
+    ecn_marked_frames: u64,
+    inner_port_drops: u64,
+    corrupted_frames: u64,
+    stalls: u64,
+    pool_exhausted: u64,
+}
+
+pub(crate) struct Engine {
+    settings: LinkSettings,
+    ports: PortPair,
+    end: LinkEnd,
+    protection: ProtectionSettings,
+    queue: NormalQueue,
+    shaper: Shaper,
+    corruption: Option<Corruption>,
+    seed: u64,
+    requests: Receiver<Request>,
+    wake: Arc<EventFd>,
+    counters: Counters,
+    batch: Vec<FrameHandle>,
+    /// Frames received on the link that the inner port must take before anything else.
+    started_ns: u64,
+    beat_ns: u64,
+    busy_ns: u64,
+    dormant_wanted_ns: Option<u64>,
+    kernel_mode: BypassMode,
+    derived: derive::Derived,
+}
+
+impl Engine {
+    pub(crate) fn open(
+        settings: LinkSettings,
+        requests: Receiver<Request>,
+        wake: Arc<EventFd>,
+    ) -> Result<Engine, StartError> {
+        let link = || settings.name.clone();
+        let options = crate::port_pair::PortPairOptions {
+            choice: settings.ports,
+            chunks: settings.pool_chunks,
+            ..Default::default()
+        };
+        let config = derive::initial(&settings, options.chunks);
+        config.validate().map_err(|error| StartError::Parameter { link: link(), error })?;
+        let ports = PortPair::open(&settings.inner, &settings.link, &options)
+            .map_err(|source| StartError::Port { link: link(), source })?;
+        let seed = settings.seed.unwrap_or_else(clock::random_seed);
+        let end =
+            LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
+        tracing::info!(link = %settings.name, inner = ports.inner.description(), link_port = ports.link.description(), seed, "ports are open");
+        if ports.bypass.is_none() {
+            tracing::warn!(
+                link = %settings.name,
+                "no in-kernel bypass on AF_PACKET: a dormant link is forwarded by this process, and nothing forwards when it ends"
+            );
+        }
+        let now = clock::now_ns();
+        let protection = settings.protection.clone();
+        let mut engine = Engine {
+            queue: NormalQueue::new(settings.queue_bytes, settings.ecn_threshold_bytes),
+            shaper: Shaper::new(settings.rate_bps),
+            protection: protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
+            settings,
+            ports,
+            end,
+            corruption: None,
+            seed,
+            requests,
+            wake,
+            counters: Counters::default(),
+            batch: Vec::with_capacity(BATCH),
+            started_ns: now,
+            beat_ns: now,
+            busy_ns: now,
+            dormant_wanted_ns: None,
+            kernel_mode: BypassMode::Dormant,
+            derived: derive::Derived::default(),
+        };
+        engine.set_kernel_mode(BypassMode::Dormant);
+        if let Some(protection) = protection {
+            engine.end.protect(Instant(now), linkmend_protocol::Protection { copies: protection.copies });
+        }
+        Ok(engine)
+    }
+
+    /// Runs until a request to stop comes; then ends its session if it can, and leaves the link to the kernel.
+    pub(crate) fn run(mut self) {
+        let mut stop_at: Option<u64> = None;
+        loop {
+            let now = clock::now_ns();
+            self.beat(now);
+            if stop_at.is_none() && self.handle_requests(now) {
+                self.end.unprotect(Instant(now));
+                stop_at = Some(now + STOP_DRAIN_NS);
+            }
+            let busy = self.round(now);
+            if stop_at.is_some_and(|at| now >= at || self.end.status().transmit == TransmitState::Dormant) {
+                break;
+            }
+            if busy {
+                self.busy_ns = now;
+            } else {
+                self.settle_kernel_mode(now);
+                self.wait(now);
+            }
+        }
+        self.finish();
+    }
+
+    /// One round; `true` if there was anything to do.
+    fn round(&mut self, now: u64) -> bool {
+        self.ports.inner.reclaim(&mut self.ports.pool);
+        self.ports.link.reclaim(&mut self.ports.pool);
+        let received = self.take_from_link(now) + self.take_from_inner();
+        if self.end.next_timeout().is_some_and(|at| at.0 <= now) {
+            self.end.handle_timeout(Instant(now));
+        }
+        let delivered = self.deliver_buffered();
+        let sent = self.send_to_link(now);
+        while let Some(frame) = self.end.poll_release() {
+            self.ports.pool.release(frame);
+        }
+        while let Some(event) = self.end.poll_event() {
+            self.handle_event(now, event);
+        }
+        self.flush();
+        received + delivered + sent > 0
+    }
+
+    fn flush(&mut self) {
+        for port in [&mut self.ports.inner, &mut self.ports.link] {
+            if let Err(error) = port.flush(&mut self.ports.pool) {
+                // The interface is down or gone. Frames are lost meanwhile, as on any such port; it may come back.
+                tracing::debug!(link = %self.settings.name, %error, "flush failed");
+            }
+        }
+    }
+
+    /// Tells the kernel that this loop lives, and finds out whether it did not for a while.
+    fn beat(&mut self, now: u64) {
+        let Some(bypass) = &self.ports.bypass else { return };
+        bypass.heartbeat(now);
+        bypass.set_peer_known(self.end.peer_known());
+        let gap = now - self.beat_ns;
+        self.beat_ns = now;
+        if u128::from(gap) >= ACTIVE_STALL_AFTER.as_nanos() && self.kernel_mode == BypassMode::Active {
+            self.counters.stalls += 1;
+            tracing::warn!(
+                link = %self.settings.name,
+                stalled_ms = gap / 1_000_000,
+                "this process did not run; the kernel forwarded meanwhile, protection of the receiving direction starts afresh"
+            );
+            self.end.handle_stall(Instant(now));
+        }
+    }
+
+    fn handle_event(&mut self, now: u64, event: Event) {
+        let link = &self.settings.name;
+        match event {
+            Event::SessionOpened(session) => {
+                tracing::info!(%link, session = session.0, "protection is active");
+                self.set_kernel_mode(BypassMode::Active);
+                self.derived = derive::Derived::default();
+            }
+            Event::SessionAccepted(session) => {
+                tracing::info!(%link, session = session.0, "the peer protects its frames");
+                self.set_kernel_mode(BypassMode::Active);
+            }
+            Event::SessionClosed { session, reason, abandoned } => {
+                tracing::info!(%link, session = session.0, ?reason, abandoned, "protection ended");
+            }
+            Event::SessionEnded { session, reason } => {
+                tracing::info!(%link, session = session.0, ?reason, "the peer's protection ended");
+            }
+            Event::PeerSeen => tracing::info!(%link, "the peer speaks Linkmend"),
+            Event::PeerGone => tracing::warn!(%link, "the peer no longer speaks Linkmend"),
+            Event::FallbackChanged { level, loss } => {
+                tracing::warn!(%link, ?level, ?loss, "automatic fallback");
+            }
+            Event::CopiesChanged { copies, loss } => {
+                tracing::info!(%link, copies, loss, "copies of a lost frame");
+            }
+        }
+        self.dormant_wanted_ns = None;
+        self.settle_kernel_mode(now);
+    }
+
+    /// Whether the loop must see every frame.
+    fn needs_every_frame(&self) -> bool {
+        let status = self.end.status();
+        matches!(status.transmit, TransmitState::Active | TransmitState::Draining)
+            || status.receive == ReceiveState::Active
+            || self.corruption.is_some()
+    }
+
+    /// Gives the link to the kernel, or takes it, as the state asks.
+    fn settle_kernel_mode(&mut self, now: u64) {
+        if self.needs_every_frame() {
+            self.dormant_wanted_ns = None;
+            self.set_kernel_mode(BypassMode::Active);
+            return;
+        }
+        if self.kernel_mode == BypassMode::Dormant || !self.queue.is_empty() {
+            return;
+        }
+        let wanted = *self.dormant_wanted_ns.get_or_insert(now);
+        if now - self.busy_ns >= QUIET_BEFORE_DORMANT_NS || now - wanted >= DORMANT_AT_LATEST_NS {
+            self.dormant_wanted_ns = None;
+            self.set_kernel_mode(BypassMode::Dormant);
+        }
+    }
+
+    fn set_kernel_mode(&mut self, mode: BypassMode) {
+        let Some(bypass) = &self.ports.bypass else { return };
+        bypass.set_stall_after(match mode {
+            BypassMode::Dormant => DORMANT_STALL_AFTER,
+            BypassMode::Active => ACTIVE_STALL_AFTER,
+        });
+        bypass.set_mode(mode);
+        self.kernel_mode = mode;
+    }
+
+    /// Sleeps until something may have to be done.
+    fn wait(&mut self, now: u64) {
+        let limit = match self.kernel_mode {
+            BypassMode::Dormant => DORMANT_WAIT_MAX_NS,
+            BypassMode::Active => ACTIVE_WAIT_MAX_NS,
+        };
+        let mut until = now + limit;
+        if let Some(at) = self.end.next_timeout() {
+            until = until.min(at.0);
+        }
+        if self.ports.inner.in_flight() + self.ports.link.in_flight() > 0 {
+            until = until.min(now + IN_FLIGHT_WAIT_MAX_NS);
+        }
+        if self.kernel_mode == BypassMode::Active && !self.needs_every_frame() {
+            until = until.min(now + QUIET_BEFORE_DORMANT_NS);
+        }
+        if !self.queue.is_empty()
+            && let Some(at) = self.shaper.opens_at(now)
+        {
+            until = until.min(at);
+        }
+        let sleep_ns = if self.settings.busy_poll { 0 } else { until.saturating_sub(now) };
+        let timeout = TimeSpec::from_duration(Duration::from_nanos(sleep_ns));
+        let mut fds = [
+            PollFd::new(self.ports.inner.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.ports.link.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.wake.as_fd(), PollFlags::POLLIN),
+        ];
+        // A signal ends the sleep early, which does no harm.
+        let woken = ppoll(&mut fds, Some(timeout), None);
+        let asked = woken.is_ok_and(|count| count > 0)
+            && fds[2].revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
+        if asked {
+            let _ = self.wake.read();
+        }
+    }
+
+    /// Delivers what waits for its turn and leaves the link to the kernel.
+    fn finish(mut self) {
+        self.end.handle_stall(Instant(clock::now_ns()));
+        self.deliver_buffered();
+        self.flush();
+        let name = &self.settings.name;
+        if self.settings.detach_on_stop
+            && let Some(bypass) = self.ports.bypass.take()
+        {
+            match bypass.detach(self.ports.inner.interface(), self.ports.link.interface()) {
+                Ok(()) => tracing::info!(link = %name, "stopped; the bypass is removed, nothing forwards"),
+                Err(error) => tracing::warn!(link = %name, %error, "cannot remove the bypass"),
+            }
+        } else if self.ports.bypass.is_some() {
+            tracing::info!(link = %name, "stopped; the kernel forwards between the ports, unprotected");
+        } else {
+            tracing::info!(link = %name, "stopped; nothing forwards");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Requests to the loop, and the report that answers each.
+
+use super::Engine;
+use crate::command::{Command, CommandError, CommandResult};
+use crate::corruption::{Corruption, CorruptionModel};
+use crate::port::Port;
+use crate::report::{
+    BufferReport, CountersReport, HistogramReport, LinkReport, ParametersReport, PortReport,
+};
+use crate::settings::ProtectionSettings;
+use linkmend_protocol::{
+    BufferStats, Format, Histogram, Instant, Level, Mode, Protection, ReceiveState, Stats, TransmitState,
+};
+use std::sync::mpsc::SyncSender;
+
+/// What the handle sends to the loop.
+pub(crate) enum Request {
+    Command { command: Command, reply: SyncSender<CommandResult> },
+    Stop,
+}
+
+impl Engine {
+    /// Serves what has been asked; `true` if that is to stop (or if nobody can ask any more).
+    pub(super) fn handle_requests(&mut self, now: u64) -> bool {
+        use std::sync::mpsc::TryRecvError;
+        loop {
+            match self.requests.try_recv() {
+                Ok(Request::Command { command, reply }) => {
+                    let result = self.handle_command(now, command).map(|()| Box::new(self.report(now)));
+                    // An asker that has gone away needs no answer.
+                    let _ = reply.try_send(result);
+                }
+                Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return true,
+                Err(TryRecvError::Empty) => break,
+            }
+        }
+        self.derive_parameters();
+        false
+    }
+
+    fn handle_command(&mut self, now: u64, command: Command) -> Result<(), CommandError> {
+        let link = || self.settings.name.clone();
+        match command {
+            Command::Protect(protection) => {
+                if self.settings.format == Format::Compact && protection.classifier.uses_both_modes() {
+                    return Err(CommandError::CompactOneMode { link: link() });
+                }
+                self.protect(now, protection);
+            }
+            Command::Unprotect => {
+                tracing::info!(link = %self.settings.name, "protection is switched off");
+                self.end.unprotect(Instant(now));
+            }
+            Command::Corrupt(_) if !self.settings.allow_corruption => {
+                return Err(CommandError::CorruptionNotAllowed { link: link() });
+            }
+            Command::Corrupt(model) => self.corrupt(model)?,
+            Command::ResetExtremes => {
+                self.end.reset_buffer_extremes();
+                self.queue.reset_extremes();
+            }
+            Command::Report => {}
+        }
+        self.dormant_wanted_ns = None;
+        self.settle_kernel_mode(now);
+        Ok(())
+    }
+
+    fn protect(&mut self, now: u64, protection: ProtectionSettings) {
+        tracing::info!(
+            link = %self.settings.name,
+            mode = ?protection.classifier.default_mode(),
+            copies = ?protection.copies,
+            "protection is switched on"
+        );
+        self.end.protect(Instant(now), Protection { copies: protection.copies });
+        self.protection = protection;
+    }
+
+    fn corrupt(&mut self, model: Option<CorruptionModel>) -> Result<(), CommandError> {
+        tracing::info!(link = %self.settings.name, ?model, seed = self.seed, "injected corruption");
+        self.corruption = match model {
+            Some(model) => Some(
+                Corruption::new(model, self.seed)
+                    .map_err(|error| CommandError::Corruption { link: self.settings.name.clone(), error })?,
+            ),
+            None => None,
+        };
+        Ok(())
+    }
+
+    fn report(&mut self, now: u64) -> LinkReport {
+        let status = self.end.status();
+        let stats = self.end.stats();
+        let bypassed = self.ports.bypass.as_ref().map(|bypass| bypass.counters()).unwrap_or_default();
+        let [ordered, non_blocking] = stats.tx_buffer.0.map(buffer);
+        LinkReport {
+            name: self.settings.name.clone(),
+            pid: std::process::id(),
+            uptime_s: (now - self.started_ns) as f64 / 1e9,
+            inner: port(&mut self.ports.inner, bypassed.0.bypassed_frames),
+            link: port(&mut self.ports.link, bypassed.1.bypassed_frames),
+            transmit_state: match status.transmit {
+                TransmitState::Dormant => "dormant",
+                TransmitState::Opening => "opening",
+                TransmitState::Active => "active",
+                TransmitState::Draining => "draining",
+            }
+            .to_owned(),
+            receive_state: match status.receive {
+                ReceiveState::Listening => "listening",
+                ReceiveState::Active => "active",
+            }
+            .to_owned(),
+            protection_requested: status.protection_requested,
+            mode: mode_name(self.protection.classifier.default_mode()).to_owned(),
+            fallback_level: match status.level {
+                Level::Full => "full",
+                Level::NonBlocking => "non-blocking",
+                Level::Dormant => "dormant",
+            }
+            .to_owned(),
+            copies: status.copies,
+            measured_loss: status.measured_loss,
+            peer_known: self.end.peer_known(),
+            paused: status.paused,
+            corruption: self.corruption.as_ref().map(Corruption::model),
+            parameters: self.parameters(),
+            counters: self.counters_report(&stats),
+            // The lanes' extremes need not coincide, so their sum bounds the true extreme.
+            tx_buffer: BufferReport {
+                now: ordered.now + non_blocking.now,
+                min: ordered.min + non_blocking.min,
+                max: ordered.max + non_blocking.max,
+            },
+            rx_buffer: buffer(stats.rx_buffer),
+            queue: self.queue.report(),
+            recovery_latency_ns: histogram(&stats.recovery_latency_ns),
+            hole_length_frames: histogram(&stats.hole_length),
+        }
+    }
+
+    fn parameters(&self) -> ParametersReport {
+        let config = self.end.config();
+        let round_trips = self.end.round_trips();
+        ParametersReport {
+            format: match config.format {
+                Format::Transparent => "transparent",
+                Format::Compact => "compact",
+            }
+            .to_owned(),
+            link_rtt_ns: (round_trips.samples > 0).then_some(round_trips.min.0),
+            recovery_timeout_ns: config.recovery_timeout.0,
+            pause_bytes: config.pause_bytes,
+            resume_bytes: config.resume_bytes,
+            rx_buffer_bytes: config.rx_buffer_bytes,
+            tx_buffer_bytes: config.window_bytes,
+            window_frames: config.window_frames,
+        }
+    }
+
+    fn counters_report(&self, stats: &Stats) -> CountersReport {
+        CountersReport {
+            protected_frames: stats.protected_frames,
+            protected_bytes: stats.protected_bytes,
+            unprotected_frames: stats.unprotected_frames,
+            oversize_unprotected_frames: self.counters.oversize_unprotected_frames,
+            oversize_dropped_frames: self.counters.oversize_dropped_frames,
+            retransmitted_copies: stats.retransmitted_copies,
+            abandoned_frames: stats.abandoned_frames,
+            dummies_sent: stats.dummies_sent,
+            acks_sent: stats.acks_sent,
+            piggybacked_acks_sent: stats.piggybacked_acks_sent,
+            notifications_sent: stats.notifications_sent,
+            received_frames: stats.received_frames,
+            delivered_frames: stats.delivered_frames,
+            delivered_bytes: stats.delivered_bytes,
+            lost_frames: stats.lost_frames,
+            recovered_frames: stats.recovered_frames,
+            recovery_timeouts: stats.recovery_timeouts,
+            duplicates_dropped: stats.duplicates_dropped,
+            rx_buffer_overflows: stats.rx_buffer_overflows,
+            out_of_window_frames: stats.out_of_window_frames,
+            orphan_frames: stats.orphan_frames,
+            orphan_copies_dropped: stats.orphan_copies_dropped,
+            control_rejected: stats.control_rejected,
+            malformed_frames: self.counters.malformed_frames,
+            pauses_sent: stats.pauses_sent,
+            pauses_received: stats.pauses_received,
+            paused_ns: stats.paused_ns,
+            sessions_opened: stats.sessions_opened,
+            sessions_accepted: stats.sessions_accepted,
+            peers_lost: stats.peers_lost,
+            fallback_changes: stats.fallback_changes,
+            queue_drops: self.counters.queue_drops,
+            ecn_marked_frames: self.counters.ecn_marked_frames,
+            inner_port_drops: self.counters.inner_port_drops,
+            corrupted_frames: self.counters.corrupted_frames,
+            stalls: self.counters.stalls,
+        }
+    }
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Ordered => "ordered",
+        Mode::NonBlocking => "non-blocking",
+    }
+}
+
+fn port(port: &mut Port, bypassed_frames: u64) -> PortReport {
+    let counters = port.counters();
+    PortReport {
+        interface: port.name().to_owned(),
+        description: port.description().to_owned(),
+        mtu: port.mtu(),
+        rx_frames: counters.rx_frames,
+        rx_bytes: counters.rx_bytes,
+        tx_frames: counters.tx_frames,
+        tx_bytes: counters.tx_bytes,
+        drops: counters.rx_dropped
+            + counters.tx_dropped
+            + counters.kernel.rx_dropped
+            + counters.kernel.rx_invalid_descriptors
+            + counters.kernel.tx_invalid_descriptors
+            + counters.kernel.rx_ring_full
+            + counters.kernel.rx_fill_ring_empty,
+        bypassed_frames,
+    }
+}
+
+fn buffer(stats: BufferStats) -> BufferReport {
+    BufferReport { now: stats.now, min: stats.min, max: stats.max }
+}
+
+fn histogram(histogram: &Histogram) -> HistogramReport {
+    HistogramReport {
+        count: histogram.count(),
+        sum: histogram.sum(),
+        max: histogram.max(),
+        p50: histogram.quantile(0.5),
+        p99: histogram.quantile(0.99),
+        buckets: histogram.buckets().filter(|&(_, count)| count > 0).collect(),
+    }
+}
