@@ -1,7 +1,44 @@
-//! draft
+//! The laboratory of Linkmend: two hosts, two link ends and the link between them, as network namespaces of one
+//! machine, with the tools to send traffic through them and to say what became of it.
+//!
+//! ```text
+//!   lm-h1            lm-g1                     lm-g2            lm-h2
+//!   eth0 <-- veth --> inner   link <-- veth --> link   inner <-- veth --> eth0
+//!   10.77.0.1         (the daemon)   corrupting  (the daemon)         10.77.0.2
+//!   fd77::1                            link                            fd77::2
+//! ```
+//!
+//! - [`topology`] puts it up and takes it down: [`Lab`], [`LabOptions`], [`Role`]. [`marker`] is the record that makes
+//!   sure nothing is touched that the lab did not create; [`process`] ends the programs it started; [`offload`] makes
+//!   the ports behave like a wire.
+//! - [`namespace`] runs closures and programs inside: [`Namespace`].
+//! - [`unprivileged`] is the way in for ordinary users.
+//! - [`tcp`] measures what applications feel: goodput, flow completion times, round-trip times.
+//! - [`generator`] sends numbered frames as fast as possible and counts what is lost, doubled, reordered or changed.
+//! - [`frames`] sends odd frames and compares each with what comes out.
+//! - [`stop`] ends and watches any of these; [`summary`] turns a sample into percentiles.
+//!
+//! The tools need nothing of the daemon: they work over whatever joins the ports of the link ends, be it
+//! [`Lab::bridge`]. Their reports are plain data for `serde`; times are in nanoseconds unless a name says otherwise.
+//!
+//! ```no_run
+//! use linkmend_lab::{Lab, LabOptions, RunControl, tcp};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let lab = Lab::up(LabOptions { remove_on_drop: true, ..LabOptions::default() })?;
+//! lab.bridge()?;
+//! let path = tcp::TrafficPath::ipv4(&lab);
+//! let report = tcp::flows(&path, &tcp::FlowOptions::default(), &RunControl::default())?;
+//! assert_eq!(report.retransmitted_segments, 0);
+//! # Ok(())
+//! # }
+//! ```
+
 #![deny(unsafe_code)]
+
+pub mod frames;
 pub mod generator;
-pub mod ip;
+mod ip;
 pub mod marker;
 pub mod namespace;
 pub mod offload;
@@ -13,3 +50,11 @@ pub mod summary;
 mod sys;
 pub mod tcp;
 pub mod topology;
+pub mod unprivileged;
+
+pub use ip::IpError;
+pub use namespace::{Namespace, NamespaceError};
+pub use packet::{FramePath, FramePort, PacketError};
+pub use stop::{Progress, RunControl, StopFlag};
+pub use summary::Summary;
+pub use topology::{Down, Lab, LabError, LabOptions, Role};

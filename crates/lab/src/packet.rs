@@ -133,6 +133,11 @@ impl PacketSocket {
         Ok(u64::from(u32::from_ne_bytes([a, b, c, d])))
     }
 
+    /// Sends one frame.
+    pub(crate) fn send(&self, frame: &[u8]) -> io::Result<usize> {
+        self.0.send(frame)
+    }
+
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -43,7 +43,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
 
 /// Joins the ports of a link end by a bridge that forwards whatever a bridge can.
 pub(crate) fn bridge(namespace: &Namespace) -> Result<(), LabError> {
-    // 65528 lets all link-local groups pass except the three (STP, MAC control, LACP) that the kernel never forwards.
+    // 65528 lets the link-local groups pass whose forwarding the kernel allows; LACP's is among those it does not.
     ip_in(
         namespace,
         &format!(

@@ -99,8 +99,6 @@ pub(crate) fn bind_packet(socket: BorrowedFd<'_>, interface_index: u32, protocol
 pub(crate) struct Captured {
     /// Bytes of the frame that were written to the buffer.
     pub(crate) bytes: usize,
-    /// Whether the frame was longer than the buffer.
-    pub(crate) truncated: bool,
     /// Tag protocol and tag control information of the stripped tag.
     pub(crate) vlan: Option<(u16, u16)>,
 }
@@ -137,7 +135,7 @@ pub(crate) fn receive_with_vlan(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io
             message = libc::CMSG_NXTHDR(&header, message);
         }
     }
-    Ok(Captured { bytes, truncated: header.msg_flags & libc::MSG_TRUNC != 0, vlan })
+    Ok(Captured { bytes, vlan })
 }
 
 /// Buffers for [`BATCH_FRAMES`] frames that go to the kernel, or come from it, in one call.

@@ -1,1 +1,79 @@
-fn main() {}
+//! The laboratory for an ordinary user. Without the test harness, because the program must have a single thread when
+//! it enters its namespaces: it starts itself again as `nobody`, who then enters a user namespace.
+
+#![allow(clippy::print_stdout, reason = "it stands in for the test harness")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use linkmend_lab::frames::{TransparencyOptions, catalogue, send_and_capture};
+use linkmend_lab::generator::{GeneratorOptions, generate};
+use linkmend_lab::packet::FramePath;
+use linkmend_lab::stop::RunControl;
+use linkmend_lab::tcp::{FlowOptions, TrafficPath, flows};
+use linkmend_lab::topology::{Down, Lab, LabOptions};
+use linkmend_lab::unprivileged::{Privileges, ensure_privileges, has_capabilities};
+
+const NOBODY: u32 = 65534;
+const STAGE: &str = "LINKMEND_LAB_TEST_STAGE";
+const REFUSED: i32 = 77;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        println!("ordinary_user: test");
+        return;
+    }
+    match std::env::var(STAGE).as_deref() {
+        Ok("inside") => inside(),
+        _ if has_capabilities() => become_nobody(),
+        _ => inside(),
+    }
+}
+
+/// Runs a copy of this program, in a place where nobody may read it, as nobody.
+fn become_nobody() {
+    let copy: PathBuf = std::env::temp_dir().join(format!("linkmend-lab-test-{}", std::process::id()));
+    std::fs::copy(std::env::current_exe().expect("a program"), &copy).expect("copied");
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).expect("readable");
+    let status = Command::new(&copy).uid(NOBODY).gid(NOBODY).env(STAGE, "inside").current_dir("/").status();
+    let removed = std::fs::remove_file(&copy);
+    match status.expect("it starts").code() {
+        Some(0) => println!("test ordinary_user ... ok"),
+        Some(REFUSED) => {
+            eprintln!("\n######## SKIPPED: ordinary_user: no user namespaces here (see above) ########\n");
+        }
+        code => panic!("the laboratory of an ordinary user failed: {code:?}"),
+    }
+    removed.expect("the copy goes");
+}
+
+fn inside() {
+    let privileges = match ensure_privileges() {
+        Ok(privileges) => privileges,
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(REFUSED);
+        }
+    };
+    assert!(matches!(privileges, Privileges::UserNamespace { .. }), "{privileges:?}");
+    assert_eq!(ensure_privileges().expect("again"), privileges, "the second call differs");
+    let lab = Lab::up(LabOptions { remove_on_drop: true, ..LabOptions::default() }).expect("up");
+    lab.bridge().expect("there are bridges");
+    let control = RunControl::default();
+    let path = FramePath::forward(&lab);
+    let options = GeneratorOptions { count: 20_000, ..GeneratorOptions::default() };
+    let report = generate(&path, &options, &control).expect("frames");
+    assert_eq!((report.received, report.receive_socket_drops), (20_000, 0), "{report:#?}");
+    eprintln!("window {}, {:.0} frames/s", report.window_frames, report.frames_per_second);
+    let options = TransparencyOptions { settle: Duration::from_millis(50), ..TransparencyOptions::default() };
+    let report = send_and_capture(&path, &catalogue(&path), &options, &control).expect("odd frames");
+    assert_eq!(report.failures().count(), 1, "only LACP does not pass a bridge");
+    let options = FlowOptions { count: 100, ..FlowOptions::default() };
+    let report = flows(&TrafficPath::ipv4(&lab), &options, &control).expect("flows");
+    assert_eq!(report.samples_ns.len(), 100);
+    assert_eq!(Lab::down("lm").expect("down"), Down::Removed);
+}
