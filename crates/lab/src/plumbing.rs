@@ -36,6 +36,13 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
     for role in Role::ALL {
         configure(options, role)?;
     }
+    if options.host_gro {
+        // Only now that both ends of each pair are up: a veth takes on being a target of XDP redirects when receive
+        // offload is switched on at its peer while that is up, or when it is itself brought up after that.
+        for role in [Role::Host1, Role::Host2] {
+            make_wire_like(&Namespace::open(&options.namespace_name(role))?, HOST_INTERFACE, true)??;
+        }
+    }
     marker.stage = Stage::Up;
     marker.save()?;
     Ok(())
@@ -134,7 +141,7 @@ fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {
     let namespace = Namespace::open(&options.namespace_name(role))?;
     let is_host = role.ipv4().is_some();
     for interface in role.interfaces() {
-        make_wire_like(&namespace, interface, is_host && options.host_gro)??;
+        make_wire_like(&namespace, interface, false)??;
         if let Some(frames) = options.queue_frames {
             tc_in(&namespace, &format!("qdisc replace dev {interface} root pfifo limit {frames}"))?;
         }

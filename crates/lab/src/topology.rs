@@ -106,7 +106,7 @@ pub struct LabOptions {
     /// ends' ports no longer take an XDP program without multi-buffer support.
     pub host_mtu: u32,
     /// Generic receive offload at the hosts' ends. Default on: on veth it is what switches NAPI on, and without NAPI
-    /// at the far end the kernel drops what an XDP program redirects into a veth.
+    /// at the far end the kernel drops what an XDP program redirects into a veth (seen on 6.18: all or nothing).
     pub host_gro: bool,
     /// `rto_min` of the hosts' routes in milliseconds, `None` for the kernel's 200. Default 1, as in the paper (section
     /// 4.1). It bounds the retransmission timeout of data from below; the timer itself still ticks with the kernel's
