@@ -175,6 +175,12 @@ impl Config {
             ),
             ("dummy_copies", self.dummy_copies.into(), self.dummy_copies >= 1, "must be at least 1"),
             (
+                "dummy_interval_min",
+                self.dummy_interval_min.0,
+                self.dummy_interval_min > Nanos::ZERO,
+                "must be above 0, or dummies never end",
+            ),
+            (
                 "dummy_interval_max",
                 self.dummy_interval_max.0,
                 self.dummy_interval_max >= self.dummy_interval_min,
@@ -244,6 +250,7 @@ mod tests {
             (Config { pause_bytes: base.rx_buffer_bytes + 1, ..base }, "pause_bytes"),
             (Config { recovery_timeout: Nanos::ZERO, ..base }, "recovery_timeout"),
             (Config { peer_timeout: base.keepalive, ..base }, "peer_timeout"),
+            (Config { dummy_interval_min: Nanos::ZERO, ..base }, "dummy_interval_min"),
             (Config { ack_gap: base.ack_interval + Nanos(1), ..base }, "ack_interval"),
         ];
         for (config, field) in cases {

@@ -51,7 +51,9 @@ pub use frame::{
     DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceRange,
 };
 pub use histogram::Histogram;
-pub use link_end::{Admission, Control, LinkEnd, Priority, Protection, Reception, RoundTrips, Status, Transmit};
+pub use link_end::{
+    Admission, Control, LinkEnd, Priority, Protection, Reception, RoundTrips, Status, Transmit,
+};
 pub use sequence::{SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
 pub use session::{ReceiveState, SessionNumber, TransmitState};
 pub use stats::{BufferStats, Stats};

@@ -173,6 +173,8 @@ pub struct Status {
 pub struct LinkEnd {
     config: Config,
     now: Instant,
+    /// How far the driver's clock has jumped back, which the time here does not.
+    clock_lead: Nanos,
     random: u64,
     protection: Option<Protection>,
     copies: u8,
@@ -205,6 +207,7 @@ impl LinkEnd {
         Ok(LinkEnd {
             config,
             now: Instant(0),
+            clock_lead: Nanos::ZERO,
             random: seed,
             protection: None,
             copies: 1,
@@ -292,6 +295,7 @@ impl LinkEnd {
             .into_iter()
             .flatten()
             .min()
+            .map(|at| at - self.clock_lead)
     }
 
     /// Whether the peer is known to speak Linkmend (a valid control frame within three hello intervals).
@@ -316,6 +320,7 @@ impl LinkEnd {
         stats.tx_buffer =
             PerMode([*self.senders[Mode::Ordered].buffer(), *self.senders[Mode::NonBlocking].buffer()]);
         stats.rx_buffer = *self.receivers[Mode::Ordered].buffer();
+        stats.missing_frames = Mode::ALL.iter().map(|&mode| self.receivers[mode].missing()).sum();
         if let Some(since) = self.paused_since {
             stats.paused_ns += self.now.since(since).0;
         }
@@ -370,7 +375,7 @@ impl LinkEnd {
             }
             Control::FinEcho { session } => self.handle_fin_echo(now, session),
             Control::CompactAck { next } => {
-                self.handle_ack(now, PiggybackAck { mode: self.compact_lane, next })
+                self.acknowledged(now, PiggybackAck { mode: self.compact_lane, next })
             }
             Control::CompactNotification { next, hole } => self.handle_notification(now, next, hole),
             Control::CompactDummy { mode, next } => self.handle_compact_dummy(now, mode, next),
@@ -412,19 +417,36 @@ impl LinkEnd {
         }
     }
 
-    /// Takes note of the time. It never goes back; and an end that was not run for a while does not blame its peer for
-    /// the silence.
+    /// Takes note of the time.
     #[inline]
     fn advance(&mut self, now: Instant) -> Instant {
-        if now <= self.now {
+        let now = now + self.clock_lead;
+        if now.0.wrapping_sub(self.now.0) > self.config.peer_timeout.0 / 4 {
+            return self.advance_by_jump(now);
+        }
+        self.now = now;
+        now
+    }
+
+    /// Time never goes back here: a small step back is ignored, a clock that was set back goes on from where it was.
+    /// And an end that was not run when it was due does not blame its peer for the silence.
+    #[cold]
+    fn advance_by_jump(&mut self, now: Instant) -> Instant {
+        let tolerance = Nanos(self.config.peer_timeout.0 / 4);
+        let back = self.now.since(now);
+        if back > Nanos::ZERO {
+            if back > tolerance {
+                self.clock_lead = self.clock_lead + back;
+            }
             return self.now;
         }
-        let gap = now.since(self.now);
-        self.now = now;
-        if gap.0 > self.config.peer_timeout.0 / 4 {
-            self.transmit.heard_at = (self.transmit.heard_at + gap).min(now);
-            self.receive.heard_at = (self.receive.heard_at + gap).min(now);
+        let due = self.next_timeout().map_or(now, |at| (at + self.clock_lead).max(self.now));
+        let late = now.since(due);
+        if late > tolerance {
+            self.transmit.heard_at = (self.transmit.heard_at + late).min(now);
+            self.receive.heard_at = (self.receive.heard_at + late).min(now);
         }
+        self.now = now;
         now
     }
 

@@ -84,13 +84,13 @@ impl Receiver {
     }
 
     /// Begins a session at `first`; what an old session still buffers goes out first.
-    pub(crate) fn start(&mut self, first: u64) {
-        self.end();
+    pub(crate) fn start(&mut self, first: u64, stats: &mut Stats) {
+        self.end(stats);
         (self.deliver, self.cumulative, self.highest) = (first, first, first);
     }
 
     /// Ends the session: buffered frames will be delivered in order, missing ones are not waited for.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end(&mut self, stats: &mut Stats) {
         for sequence in self.deliver..self.highest {
             let slot = &self.slots[(sequence & self.mask) as usize];
             if slot.state == SlotState::Buffered {
@@ -98,7 +98,7 @@ impl Receiver {
             }
         }
         (self.deliver, self.cumulative) = (self.highest, self.highest);
-        self.missing = 0;
+        stats.unrecovered_frames += core::mem::take(&mut self.missing);
         self.paused = false;
     }
 
@@ -144,7 +144,9 @@ impl Receiver {
         }
         let waited = now.since(slot.detected_at).0;
         let verdict = self.fill(sequence, frame, bytes);
-        if verdict != Verdict::Overflow {
+        if verdict == Verdict::Overflow {
+            stats.overflowed_copies += 1;
+        } else {
             stats.recovered_frames += 1;
             stats.recovery_latency_ns.record(waited);
         }
@@ -252,7 +254,7 @@ impl Receiver {
         SequenceNumber::from_absolute(self.cumulative)
     }
 
-    /// The run of missing frames at the very end, if the last reveal left one: (first, length).
+    /// The first run of missing frames.
     pub(crate) fn first_hole(&self) -> Option<SequenceRange> {
         self.feedback().missing().first().copied()
     }

@@ -39,6 +39,13 @@ impl BufferStats {
 }
 
 /// Everything a link end counts. Counters never go back while the link end lives; they continue over sessions.
+///
+/// Two identities hold after every call:
+///
+/// * what was missing: `lost_frames + rx_buffer_overflows = recovered_frames + recovery_timeouts + unrecovered_frames +
+///   missing_frames`;
+/// * what was received: `received_frames = delivered_frames + rx_buffer.frames + duplicates_dropped +
+///   rx_buffer_overflows + overflowed_copies + out_of_window_frames`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stats {
     /// Frames sent with a data header (originals).
@@ -75,10 +82,16 @@ pub struct Stats {
     pub recovered_frames: u64,
     /// Missing frames given up (recovery timeouts; effective loss).
     pub recovery_timeouts: u64,
-    /// Copies dropped because the frame had arrived already.
+    /// Missing frames that were not waited for because their session ended.
+    pub unrecovered_frames: u64,
+    /// Frames missing now.
+    pub missing_frames: u64,
+    /// Copies dropped because the frame had arrived already, or had been given up.
     pub duplicates_dropped: u64,
-    /// Frames that found no room in the Rx buffer and were asked for again.
+    /// Originals that found no room in the Rx buffer, and so became missing.
     pub rx_buffer_overflows: u64,
+    /// Copies of missing frames that found no room in the Rx buffer either.
+    pub overflowed_copies: u64,
     /// Frames dropped because their number lies outside the window (another session's, or forged).
     pub out_of_window_frames: u64,
     /// Frames with a data header that arrived without a session: delivered if original.

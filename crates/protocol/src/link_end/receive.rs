@@ -53,7 +53,7 @@ impl LinkEnd {
         if let Some(ack) = header.ack
             && !header.retransmitted
         {
-            self.handle_ack(now, ack);
+            self.acknowledged(now, ack);
         }
         if self.receive.active.is_none() {
             return self.handle_orphan(header);
@@ -128,7 +128,7 @@ impl LinkEnd {
             self.event(Event::SessionEnded { session: before, reason: CloseReason::Replaced });
         }
         for mode in Mode::ALL {
-            self.receivers[mode].start(session.first_sequence(mode));
+            self.receivers[mode].start(session.first_sequence(mode), &mut self.stats);
         }
         self.acks = Acks {
             urgent: true,
@@ -185,8 +185,10 @@ impl LinkEnd {
 
     pub(super) fn end_receive_session(&mut self, reason: CloseReason) {
         for mode in Mode::ALL {
-            self.receivers[mode].end();
+            self.receivers[mode].end(&mut self.stats);
         }
+        // An ACK that is still owed would acknowledge what was not waited for.
+        self.acks = Acks::default();
         if let Some(session) = self.receive.end() {
             self.event(Event::SessionEnded { session, reason });
         }

@@ -6,7 +6,7 @@ use crate::fallback::Level;
 use crate::frame::{
     DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceRange,
 };
-use crate::sequence::SequenceNumber;
+use crate::sequence::{SequenceNumber, WINDOW_MAX};
 use crate::session::{Handshake, SessionNumber, TransmitState};
 use crate::time::{Instant, Nanos};
 
@@ -18,6 +18,8 @@ pub(super) struct Dummies {
     due_at: Instant,
     interval: Nanos,
     burst_left: u8,
+    /// The first burst is out and was not acknowledged.
+    repeating: bool,
     sent_at: Instant,
     /// When the latest stamp left, until a feedback echoes it.
     stamped_at: Option<Instant>,
@@ -91,6 +93,7 @@ impl LinkEnd {
         self.dummies.due_at = now + self.config.dummy_delay;
         self.dummies.interval = self.config.dummy_interval_min;
         self.dummies.burst_left = self.config.dummy_copies;
+        self.dummies.repeating = false;
         self.dummies.sent_at = now;
         let ack = if self.is_compact() { None } else { self.take_piggyback(now) };
         Some(DataHeader { sequence, mode, retransmitted: false, ack })
@@ -105,6 +108,11 @@ impl LinkEnd {
     #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: PiggybackAck) -> bool {
         let now = self.advance(now);
+        self.acknowledged(now, ack)
+    }
+
+    #[inline]
+    pub(super) fn acknowledged(&mut self, now: Instant, ack: PiggybackAck) -> bool {
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
         }
@@ -127,7 +135,12 @@ impl LinkEnd {
         for mode in Mode::ALL {
             self.senders[mode].start(session.first_sequence(mode));
         }
-        self.last_feedback = LastFeedback::default();
+        // The receiver counts stamps and frames from the beginning of the session, too.
+        self.dummies.stamp = 0;
+        self.last_feedback = LastFeedback {
+            covered: PerMode(Mode::ALL.map(|mode| session.first_sequence(mode) as u16)),
+            ..LastFeedback::default()
+        };
         self.round_trips = RoundTrips::default();
         self.dummies.stamped_at = None;
     }
@@ -244,6 +257,7 @@ impl LinkEnd {
                 self.dummies.due_at = self.now + self.config.dummy_delay;
                 self.dummies.interval = self.config.dummy_interval_min;
                 self.dummies.burst_left = self.dummies.burst_left.max(1);
+                self.dummies.repeating = false;
                 let header = DataHeader { sequence, mode, retransmitted: true, ack: None };
                 return Some(Transmit::Retransmission { frame, header });
             }
@@ -255,13 +269,14 @@ impl LinkEnd {
         if now < self.dummy_due_at()? {
             return None;
         }
-        let first_burst = self.dummies.interval == self.config.dummy_interval_min;
+        let first_burst = !self.dummies.repeating;
         self.dummies.sent_at = now;
         self.dummies.burst_left = self.dummies.burst_left.saturating_sub(1);
         if self.dummies.burst_left == 0 {
             self.dummies.due_at = now + self.dummies.interval;
             self.dummies.interval = (self.dummies.interval * 2).min(self.config.dummy_interval_max);
             self.dummies.burst_left = 1;
+            self.dummies.repeating = true;
         }
         self.stats.dummies_sent += 1;
         let unacknowledged = Mode::ALL.into_iter().find(|&mode| !self.senders[mode].is_drained());
@@ -305,10 +320,12 @@ impl LinkEnd {
         let mut frames = 0;
         for mode in Mode::ALL {
             let covered = feedback.lanes[mode].covered.number();
-            if self.last_feedback.number.is_some() {
-                frames += u64::from(covered.wrapping_sub(self.last_feedback.covered[mode]));
+            let ahead = covered.wrapping_sub(self.last_feedback.covered[mode]);
+            // It moves back when a feedback cannot list everything.
+            if u32::from(ahead) <= WINDOW_MAX {
+                frames += u64::from(ahead);
+                self.last_feedback.covered[mode] = covered;
             }
-            self.last_feedback.covered[mode] = covered;
             self.senders[mode].paused = feedback.lanes[mode].paused;
         }
         let lost = feedback.lost_total.wrapping_sub(self.last_feedback.lost_total);
@@ -318,8 +335,6 @@ impl LinkEnd {
         self.last_feedback.lost_total = feedback.lost_total;
         self.last_feedback.rx_overflow_total = feedback.rx_overflow_total;
         self.count_pause(now, self.senders[Mode::Ordered].paused);
-        // `covered` may move back when a feedback cannot list everything; a huge difference is that.
-        let frames = if frames > u64::from(crate::WINDOW_MAX) { 0 } else { frames };
         if let Some(measured) = self.loss.add(frames, u64::from(lost), u32::from(overflows)) {
             self.update_copies();
             if let Some(level) = self.fallback.handle_window(now, measured.loss, measured.rx_overflows) {

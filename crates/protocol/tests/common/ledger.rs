@@ -1,0 +1,195 @@
+//! Knows every frame of the run, and checks what the protocol promises of it.
+
+use linkmend_protocol::{DataHeader, Mode, SequenceNumber};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameId(pub u32);
+
+/// Why a frame need not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excuse {
+    /// Corrupted while it travelled without protection.
+    Unprotected,
+    /// Acknowledged without having arrived: a recovery timeout counts it.
+    GivenUp,
+    /// Its session ended: `abandoned_frames` counts it.
+    Abandoned,
+    /// The end that held the only copy restarted.
+    Crash,
+}
+
+/// One frame of a host.
+#[derive(Debug, Clone)]
+pub struct Record {
+    pub from: usize,
+    pub asked: Mode,
+    pub bytes: u32,
+    /// Count of sessions of the sending end when it left; 0 before it left and when it left unprotected.
+    pub epoch: u64,
+    pub lane: Option<(Mode, SequenceNumber)>,
+    pub sent: bool,
+    pub delivered_at: Option<u64>,
+    pub buffered: bool,
+    /// Transmissions on the link, and how many of them were corrupted.
+    pub transmissions: u32,
+    pub corrupted: u32,
+    pub excuse: Option<Excuse>,
+    given_up: bool,
+}
+
+/// How a frame reached the inner port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    Session,
+    /// Protected, but the receiver has no session: no order is promised.
+    Orphan,
+    Plain,
+}
+
+#[derive(Debug, Default)]
+pub struct Ledger {
+    pub frames: Vec<Record>,
+    /// By sending end: deliveries in order of time.
+    pub deliveries: [Vec<FrameId>; 2],
+    /// By sending end: frames known to have been given up, for comparison with the recovery timeouts.
+    pub given_up: [u64; 2],
+    /// By sending end: undelivered frames released with the end of their session.
+    pub abandoned: [u64; 2],
+    pub undelivered: u64,
+    last_ordered: [(u64, u32); 2],
+    /// Also demand order across sessions and unprotected frames, for runs without faults of an end.
+    pub strict_order: bool,
+    last_strict: [u32; 2],
+}
+
+impl Ledger {
+    pub fn offer(&mut self, from: usize, asked: Mode, bytes: u32) -> FrameId {
+        self.frames.push(Record {
+            from,
+            asked,
+            bytes,
+            epoch: 0,
+            lane: None,
+            sent: false,
+            delivered_at: None,
+            buffered: false,
+            transmissions: 0,
+            corrupted: 0,
+            excuse: None,
+            given_up: false,
+        });
+        self.undelivered += 1;
+        FrameId(self.frames.len() as u32 - 1)
+    }
+
+    pub fn record(&mut self, frame: FrameId) -> &mut Record {
+        &mut self.frames[frame.0 as usize]
+    }
+
+    pub fn sent(&mut self, frame: FrameId, header: Option<&DataHeader>, epoch: u64) {
+        let record = self.record(frame);
+        assert!(!record.sent, "{frame:?} sent twice as an original");
+        record.sent = true;
+        if let Some(header) = header {
+            assert!(!header.retransmitted);
+            record.lane = Some((header.mode, header.sequence));
+            record.epoch = epoch;
+        }
+    }
+
+    pub fn copied(&mut self, frame: FrameId, header: &DataHeader) {
+        let record = self.record(frame);
+        assert!(header.retransmitted);
+        assert_eq!(record.lane, Some((header.mode, header.sequence)), "a copy of the wrong frame");
+    }
+
+    pub fn transmitted(&mut self, frame: FrameId, corrupted: bool) {
+        let record = self.record(frame);
+        record.transmissions += 1;
+        record.corrupted += u32::from(corrupted);
+        if corrupted && record.lane.is_none() {
+            self.excuse(frame, Excuse::Unprotected);
+        }
+    }
+
+    pub fn buffered(&mut self, frame: FrameId) {
+        let record = self.record(frame);
+        assert!(
+            record.delivered_at.is_none() && !record.buffered,
+            "{frame:?} buffered though it arrived before"
+        );
+        record.buffered = true;
+    }
+
+    pub fn delivered(&mut self, now: u64, frame: FrameId, path: Path) {
+        let record = self.record(frame);
+        assert!(record.delivered_at.is_none(), "{frame:?} delivered twice: {record:?}");
+        assert!(path != Path::Session || !record.given_up, "{frame:?} delivered after it was given up");
+        record.delivered_at = Some(now);
+        record.buffered = false;
+        let (from, asked, epoch) = (record.from, record.asked, record.epoch);
+        let in_ordered_lane = record.lane.is_some_and(|(mode, _)| mode == Mode::Ordered);
+        if record.excuse.take().is_none() {
+            self.undelivered -= 1;
+        }
+        self.deliveries[from].push(frame);
+        if path == Path::Session && in_ordered_lane {
+            let last = &mut self.last_ordered[from];
+            assert!(
+                last.0 < epoch || last.0 == epoch && last.1 <= frame.0,
+                "{frame:?} delivered out of order"
+            );
+            *last = (epoch, frame.0 + 1);
+        }
+        if self.strict_order && asked == Mode::Ordered {
+            assert!(self.last_strict[from] <= frame.0, "{frame:?} delivered out of order");
+            self.last_strict[from] = frame.0 + 1;
+        }
+    }
+
+    /// The receiver in session dropped a copy as seen before. If it was not, it must have been given up.
+    pub fn dropped_as_duplicate(&mut self, frame: FrameId) {
+        let record = self.record(frame);
+        if record.delivered_at.is_none() && !record.buffered {
+            self.give_up(frame);
+        }
+    }
+
+    /// The sender released the frame; `abandoned` if its session ended before an acknowledgement.
+    pub fn released(&mut self, frame: FrameId, abandoned: bool) {
+        let record = self.record(frame);
+        let from = record.from;
+        if record.delivered_at.is_some() || record.buffered || record.excuse.is_some() {
+            return;
+        }
+        if abandoned {
+            self.abandoned[from] += 1;
+            self.excuse(frame, Excuse::Abandoned);
+        } else {
+            self.give_up(frame);
+            self.excuse(frame, Excuse::GivenUp);
+        }
+    }
+
+    pub fn excuse(&mut self, frame: FrameId, excuse: Excuse) {
+        let record = self.record(frame);
+        if record.delivered_at.is_none() && record.excuse.is_none() {
+            record.excuse = Some(excuse);
+            self.undelivered -= 1;
+        }
+    }
+
+    fn give_up(&mut self, frame: FrameId) {
+        let record = self.record(frame);
+        if !record.given_up {
+            record.given_up = true;
+            let from = record.from;
+            self.given_up[from] += 1;
+        }
+    }
+
+    pub fn count(&self, from: usize, excuse: Excuse) -> u64 {
+        self.frames.iter().filter(|record| record.from == from && record.excuse == Some(excuse)).count()
+            as u64
+    }
+}
