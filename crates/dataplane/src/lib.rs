@@ -25,6 +25,7 @@ pub mod report;
 pub mod settings;
 #[allow(unsafe_code)]
 mod sys;
+mod xdp_features;
 
 pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
 pub use command::{Command, CommandError, CommandResult};

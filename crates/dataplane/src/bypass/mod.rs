@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::netlink::XdpMode;
 use crate::port::{Interface, PortError, XdpPort};
 use crate::sys::bpf::{LoadError, SharedWords, XdpProgram, XskMap};
+use crate::xdp_features::xdp_features;
 use program::{Parameters, Side, words};
 
 /// How programs of ours are recognised on an interface.
@@ -24,6 +25,9 @@ const PROGRAM_NAME: &str = "linkmend_bypass";
 
 /// Receive queues the socket map has places for; a port serves queue 0.
 const QUEUES: u32 = 64;
+
+/// Largest MTU whose frames every driver receives in one page.
+const LARGEST_ONE_BUFFER_MTU: u32 = 3000;
 
 /// What frames are for the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +41,8 @@ pub enum BypassMode {
 /// The state a new bypass starts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BypassOptions {
-    /// How the programs run; `None` chooses per port, see [`Bypass::attach`].
+    /// How the programs run; `None` chooses per port, see [`Bypass::attach`]. Native on a veth is
+    /// for those who own both ends of the pair and have GRO on at the far one.
     pub xdp_mode: Option<XdpMode>,
     /// First mode.
     pub mode: BypassMode,
@@ -89,6 +94,9 @@ struct Attached {
 impl Bypass {
     /// Loads the program for both ports and attaches it, replacing those of a former run.
     ///
+    /// The mode, unless asked for, is native where both drivers say that redirecting between them
+    /// works, and generic elsewhere, veth included.
+    ///
     /// Until [`Bypass::connect`] and the first [`Bypass::heartbeat`] everything is bypassed.
     ///
     /// # Errors
@@ -96,16 +104,17 @@ impl Bypass {
     pub fn attach(inner: &Interface, link: &Interface, options: &BypassOptions) -> Result<Self, PortError> {
         let config = SharedWords::new(words::COUNT, "linkmend_config")
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
-        let loaded_inner = load(Side::Inner, inner, link, &config)?;
-        let loaded_link = load(Side::Link, link, inner, &config)?;
+        let loaded_inner = load(Side::Inner, &inner.name, link.index, &config)?;
+        let loaded_link = load(Side::Link, &link.name, inner.index, &config)?;
         // The state is complete before the first frame can meet the program.
         let starting = Bypass { config, inner: loaded_inner, link: loaded_link };
         starting.set_stall_after(options.stall_after);
         starting.set_mode(options.mode);
         starting.set_peer_known(options.peer_known);
         let mut bypass = starting;
-        bypass.inner.mode = attach_some_mode(inner, &bypass.inner.program, options.xdp_mode)?;
-        match attach_some_mode(link, &bypass.link.program, options.xdp_mode) {
+        let wanted = options.xdp_mode;
+        bypass.inner.mode = attach_some_mode(inner, link, &bypass.inner.program, wanted)?;
+        match attach_some_mode(link, inner, &bypass.link.program, wanted) {
             Ok(mode) => bypass.link.mode = mode,
             Err(error) => {
                 let _ = attach::detach(inner);
@@ -196,16 +205,15 @@ pub fn remove(interface: &Interface) -> Result<(), PortError> {
 
 fn load(
     side: Side,
-    interface: &Interface,
-    other: &Interface,
+    interface: &str,
+    other_interface: u32,
     config: &SharedWords,
 ) -> Result<Attached, PortError> {
     let sockets = XskMap::new(QUEUES, "linkmend_socket")
-        .map_err(PortError::system(&interface.name, "creating the bypass socket map"))?;
-    let parameters =
-        Parameters { side, other_interface: other.index, config: config.as_fd(), sockets: sockets.as_fd() };
+        .map_err(PortError::system(interface, "creating the bypass socket map"))?;
+    let parameters = Parameters { side, other_interface, config: config.as_fd(), sockets: sockets.as_fd() };
     let refused = |source, verifier_log| PortError::ProgramRefused {
-        interface: interface.name.clone(),
+        interface: interface.to_owned(),
         verifier_log,
         source,
     };
@@ -216,19 +224,39 @@ fn load(
     Ok(Attached { sockets, mode: XdpMode::Generic, program })
 }
 
+/// Attaches in the mode asked for, or else in the one that is sure to forward.
 fn attach_some_mode(
     interface: &Interface,
+    other: &Interface,
     program: &XdpProgram,
     wanted: Option<XdpMode>,
 ) -> Result<XdpMode, PortError> {
     if let Some(mode) = wanted {
         return attach::attach(interface, program, mode).map(|()| mode);
     }
-    match attach::attach(interface, program, XdpMode::Native) {
-        Ok(()) => Ok(XdpMode::Native),
-        Err(error @ PortError::ForeignProgram { .. }) => Err(error),
-        Err(_) => attach::attach(interface, program, XdpMode::Generic).map(|()| XdpMode::Generic),
+    if native_redirect_works(interface, other) {
+        match attach::attach(interface, program, XdpMode::Native) {
+            Ok(()) => return Ok(XdpMode::Native),
+            Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
+            Err(_) => {}
+        }
     }
+    attach::attach(interface, program, XdpMode::Generic).map(|()| XdpMode::Generic)
+}
+
+/// Whether a native program on `interface` can be relied on to forward to `other`.
+///
+/// Not on veth: there a redirected frame vanishes unless the *far* end of the pair, which belongs
+/// to somebody else, has GRO on or a program of its own, and that may change at any time. Generic
+/// programs forward in every case and cost no more there: the frames of a veth are socket buffers
+/// already, and native mode has to copy them into pages first.
+fn native_redirect_works(interface: &Interface, other: &Interface) -> bool {
+    if interface.driver == "veth" || other.driver == "veth" {
+        return false;
+    }
+    let jumbo = interface.mtu.max(other.mtu) > LARGEST_ONE_BUFFER_MTU;
+    let from = xdp_features(interface.index).is_ok_and(|f| f.redirects_from(jumbo));
+    from && xdp_features(other.index).is_ok_and(|f| f.redirected_to(jumbo))
 }
 
 #[cfg(test)]
