@@ -16,9 +16,10 @@
 //! - [`tcp`] measures what applications feel: goodput, flow completion times, round-trip times.
 //! - [`generator`] sends numbered frames as fast as possible and counts what is lost, doubled, reordered or changed.
 //! - [`frames`] sends odd frames and compares each with what comes out.
+//! - [`link_ends`] runs the two link ends inside this process; [`demo`] is the experiments of `linkmend demo`.
 //! - [`stop`] ends and watches any of these; [`summary`] turns a sample into percentiles.
 //!
-//! The tools need nothing of the daemon: they work over whatever joins the ports of the link ends, be it
+//! The traffic tools need nothing of the daemon: they work over whatever joins the ports of the link ends, be it
 //! [`Lab::bridge`]. Their reports are plain data for `serde`; times are in nanoseconds unless a name says otherwise.
 //!
 //! ```no_run
@@ -36,9 +37,11 @@
 
 #![deny(unsafe_code)]
 
+pub mod demo;
 pub mod frames;
 pub mod generator;
 mod ip;
+pub mod link_ends;
 pub mod marker;
 pub mod namespace;
 pub mod offload;
@@ -53,6 +56,7 @@ pub mod topology;
 pub mod unprivileged;
 
 pub use ip::IpError;
+pub use link_ends::{LinkEnds, LinkEndsError};
 pub use namespace::{Namespace, NamespaceError};
 pub use packet::{FramePath, FramePort, PacketError};
 pub use stop::{Progress, RunControl, StopFlag};

@@ -36,33 +36,44 @@ impl TrackedProcess {
     pub fn is_running(&self) -> bool {
         Stat::read(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.ended)
     }
+}
 
-    /// Ends the process: SIGTERM, then SIGKILL after [`TERMINATION_GRACE`]. Returns whether it is gone.
-    ///
-    /// # Errors
-    /// What the kernel says when the process may not be signalled.
-    pub fn end(&self) -> io::Result<bool> {
+/// A process that would not end.
+#[derive(Debug)]
+pub(crate) struct NotEnded {
+    pub(crate) process: TrackedProcess,
+    /// What the kernel said when it was to be signalled; `None` when it was, to no avail.
+    pub(crate) source: Option<io::Error>,
+}
+
+/// Ends all of them at once: SIGTERM, then SIGKILL for those that still run after [`TERMINATION_GRACE`].
+pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), NotEnded> {
+    let mut running = Vec::new();
+    for process in processes {
         // The handle is opened before the start time is compared, so whatever passes the comparison is what is hit.
-        let handle = match sys::pidfd_open(self.pid) {
-            Ok(handle) => handle,
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(true),
-            Err(error) => return Err(error),
-        };
-        for (signal, grace) in [(libc::SIGTERM, TERMINATION_GRACE), (libc::SIGKILL, KILL_GRACE)] {
-            if !self.is_running() {
-                return Ok(true);
-            }
+        match sys::pidfd_open(process.pid) {
+            Ok(handle) if process.is_running() => running.push((process, handle)),
+            Ok(_) => {}
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            Err(error) => return Err(NotEnded { process: process.clone(), source: Some(error) }),
+        }
+    }
+    for (signal, grace) in [(libc::SIGTERM, TERMINATION_GRACE), (libc::SIGKILL, KILL_GRACE)] {
+        for (process, handle) in &running {
             match sys::pidfd_signal(handle.as_fd(), signal) {
-                Err(error) if error.raw_os_error() != Some(libc::ESRCH) => return Err(error),
+                Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
+                    return Err(NotEnded { process: (*process).clone(), source: Some(error) });
+                }
                 _ => {}
             }
-            let end = Instant::now() + grace;
-            while self.is_running() && Instant::now() < end {
-                std::thread::sleep(POLL);
-            }
         }
-        Ok(!self.is_running())
+        let end = Instant::now() + grace;
+        while running.iter().any(|(process, _)| process.is_running()) && Instant::now() < end {
+            std::thread::sleep(POLL);
+        }
+        running.retain(|(process, _)| process.is_running());
     }
+    running.first().map_or(Ok(()), |(process, _)| Err(NotEnded { process: (*process).clone(), source: None }))
 }
 
 struct Stat {
@@ -101,9 +112,9 @@ mod tests {
         let process = TrackedProcess::of(child.id(), "sleep").expect("it runs");
         let other = TrackedProcess { start_ticks: process.start_ticks + 1, ..process.clone() };
         assert!(!other.is_running());
-        assert!(other.end().expect("nothing to signal"));
+        end_all(&[other]).expect("nothing to signal");
         assert!(process.is_running(), "a process with another start time was hit");
-        assert!(process.end().expect("it may be signalled"));
+        end_all(std::slice::from_ref(&process)).expect("it may be signalled");
         assert!(!process.is_running());
         child.wait().expect("it is ours to wait for");
     }
@@ -114,7 +125,7 @@ mod tests {
         let mut child = Command::new("sh").args(["-c", deaf]).spawn().expect("sh starts");
         std::thread::sleep(Duration::from_millis(200));
         let process = TrackedProcess::of(child.id(), "sh").expect("it runs");
-        assert!(process.end().expect("it may be signalled"));
+        end_all(&[process]).expect("it may be signalled");
         child.wait().expect("it is ours to wait for");
     }
 }

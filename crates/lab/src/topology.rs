@@ -14,7 +14,7 @@ use crate::marker::{FolderLock, Marker, MarkerError, PROCESSES_MAX, Stage};
 use crate::namespace::{NAMESPACE_FOLDER, Namespace, NamespaceError};
 use crate::offload::OffloadError;
 use crate::plumbing;
-use crate::process::TrackedProcess;
+use crate::process::{NotEnded, TrackedProcess, end_all};
 use crate::{ip::IpError, ip::ip};
 
 /// Name of a host's only interface.
@@ -188,6 +188,12 @@ pub enum LabError {
         /// Name of the namespace.
         name: String,
     },
+    /// There is no record of such a laboratory.
+    #[error("lab `{prefix}` is not up (hint: `linkmend lab up` puts it up)")]
+    NotUp {
+        /// Prefix of the laboratory.
+        prefix: String,
+    },
     /// The laboratory exists, differs from what is wanted, and programs run in it.
     #[error(
         "lab `{prefix}` is in use: {program} (pid {pid}) runs in it (hint: `linkmend lab down` ends it, or choose \
@@ -325,14 +331,12 @@ impl Lab {
     /// Attaches to a laboratory that is up, whoever put it up.
     ///
     /// # Errors
-    /// [`LabError::Namespace`] when it is not.
+    /// [`LabError::NotUp`] when it is not, whatever namespaces of these names there are.
     pub fn attach(prefix: &str) -> Result<Self, LabError> {
-        let mut options = LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() };
-        options.validate()?;
-        if let Some(marker) = Marker::load(prefix)? {
-            options = LabOptions { remove_on_drop: false, ..marker.options };
-        }
-        Self::open(options)
+        LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() }.validate()?;
+        let marker = Marker::load(prefix)?.filter(|marker| marker.stage == Stage::Up && is_whole(marker));
+        let marker = marker.ok_or_else(|| LabError::NotUp { prefix: prefix.to_owned() })?;
+        Self::open(LabOptions { remove_on_drop: false, ..marker.options })
     }
 
     /// The options it was built with.
@@ -349,15 +353,17 @@ impl Lab {
     /// reach it), and notes it so that [`Lab::down`] can end it. The caller waits for the child.
     ///
     /// # Errors
-    /// [`LabError::Spawn`] when it cannot be started.
+    /// [`LabError::Spawn`] when it cannot be started, [`LabError::NotUp`] when the laboratory is gone.
     pub fn spawn(&self, role: Role, mut command: Command) -> Result<Child, LabError> {
         use std::os::unix::process::CommandExt;
         let namespace = self.namespace(role);
         let program = command.get_program().to_string_lossy().into_owned();
         let _lock = FolderLock::take()?;
-        let mut marker = Marker::load(&self.options.prefix)?.unwrap_or_else(|| Marker::new(&self.options));
+        let prefix = &self.options.prefix;
+        let marker = Marker::load(prefix)?;
+        let mut marker = marker.ok_or_else(|| LabError::NotUp { prefix: prefix.clone() })?;
         if marker.processes.iter().filter(|process| process.is_running()).count() >= PROCESSES_MAX {
-            return Err(LabError::TooManyProcesses { prefix: self.options.prefix.clone() });
+            return Err(LabError::TooManyProcesses { prefix: prefix.clone() });
         }
         namespace.enter_with(&mut command);
         let child = command.process_group(0).spawn().map_err(|source| LabError::Spawn {
@@ -431,14 +437,12 @@ fn is_whole(marker: &Marker) -> bool {
 
 /// Removes everything the record names, then the record.
 fn tear_down(marker: &Marker) -> Result<(), LabError> {
-    for process in &marker.processes {
-        let ended = process.end();
-        if !matches!(ended, Ok(true)) {
-            let reason = ended.err().map(|error| format!(": {error}")).unwrap_or_default();
-            let (prefix, program) = (marker.options.prefix.clone(), process.program.clone());
-            return Err(LabError::NotEnded { prefix, pid: process.pid, program, reason });
-        }
-    }
+    end_all(&marker.processes).map_err(|NotEnded { process, source }| LabError::NotEnded {
+        prefix: marker.options.prefix.clone(),
+        pid: process.pid,
+        program: process.program,
+        reason: source.map(|error| format!(": {error}")).unwrap_or_default(),
+    })?;
     let mut foreign = None;
     for marked in marker.namespaces.iter().filter(|marked| exists(&marked.name)) {
         let name = &marked.name;

@@ -75,6 +75,9 @@ pub struct BulkReport {
     pub retransmitted_segments: u64,
     /// Payload bytes retransmitted in the measured part.
     pub retransmitted_bytes: u64,
+    /// Segments of the measured part that the receiver reported to have had already (DSACK, RFC 2883):
+    /// retransmissions that no loss called for. With an `rto_min` of 1 ms a busy machine's scheduler causes some.
+    pub needlessly_retransmitted_segments: u64,
     /// The whole transfer, warm-up included.
     pub samples: Vec<BulkSample>,
     /// Whether it was stopped, or the connection broke, before its time.
@@ -147,12 +150,14 @@ fn sample(
     let (mut last, mut measured_from) = (first, options.warm_up.is_zero().then_some(first));
     let mut samples = Vec::new();
     let mut ended_early = false;
-    while last.0 < total && !ended_early {
+    // The measured part lasts its full time also when the warm-up ended late.
+    let mut end = total;
+    while last.0 < end && !ended_early {
         let mut next = last.0 + options.sample_interval;
         if measured_from.is_none() {
             next = next.min(options.warm_up);
         }
-        ended_early = !control.stop.sleep(next.min(total).saturating_sub(began.elapsed())) || broken();
+        ended_early = !control.stop.sleep(next.min(end).saturating_sub(began.elapsed())) || broken();
         let now = look();
         let bytes = now.1 - last.1;
         samples.push(BulkSample {
@@ -165,17 +170,20 @@ fn sample(
         control.progress.set_done(millis(now.0));
         if measured_from.is_none() && now.0 >= options.warm_up {
             measured_from = Some(now);
+            end = now.0 + options.duration;
         }
     }
     let from = measured_from.unwrap_or(last);
     let bytes = last.1 - from.1;
     let retransmitted = last.2.retransmitted_segments.saturating_sub(from.2.retransmitted_segments);
+    let needless = last.2.duplicate_segments.saturating_sub(from.2.duplicate_segments);
     BulkReport {
         options: options.clone(),
         measured_ns: nanos(last.0 - from.0),
         received_bytes: bytes,
         goodput_bits_per_second: per_second(bytes, last.0 - from.0),
         retransmitted_segments: u64::from(retransmitted),
+        needlessly_retransmitted_segments: u64::from(needless),
         retransmitted_bytes: last.2.retransmitted_bytes.saturating_sub(from.2.retransmitted_bytes),
         samples,
         ended_early,

@@ -1,0 +1,149 @@
+//! The two link ends of a laboratory, run inside this process: the same loops that `linkmend run` starts.
+
+use std::time::{Duration, Instant};
+
+use linkmend_dataplane::{
+    Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings, PortChoice,
+    ProtectionSettings, StartError,
+};
+
+use crate::namespace::NamespaceError;
+use crate::topology::{Lab, Role};
+
+/// How long a change of state may take. A peer is asked every 250 ms at worst.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+const SETTLE_POLL: Duration = Duration::from_millis(5);
+
+/// Why the link ends could not be brought where they should be.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkEndsError {
+    /// See [`NamespaceError`].
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// See [`StartError`].
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// See [`CommandError`].
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A change did not come about.
+    #[error("link end {link}: still {state} after {} s, expected {expected}", SETTLE_TIMEOUT.as_secs())]
+    NotSettled {
+        /// Name of the link end.
+        link: String,
+        /// State it is in.
+        state: String,
+        /// State it should be in.
+        expected: &'static str,
+    },
+}
+
+/// See the module documentation. Dropping them stops both.
+#[derive(Debug)]
+pub struct LinkEnds {
+    /// In g1: sends what h1 sends.
+    pub first: LinkEndHandle,
+    /// In g2: receives it.
+    pub second: LinkEndHandle,
+}
+
+impl LinkEnds {
+    /// Starts both, dormant. `seed` makes a run's losses the same as another's.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn start(lab: &Lab, ports: PortChoice, seed: u64) -> Result<LinkEnds, LinkEndsError> {
+        Self::start_with(lab, |settings| {
+            settings.ports = ports;
+            settings.seed = Some(seed ^ u64::from(settings.name.ends_with('2')));
+        })
+    }
+
+    /// Starts both with settings of one's own.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn start_with(
+        lab: &Lab,
+        adjust: impl Fn(&mut LinkSettings) + Sync,
+    ) -> Result<LinkEnds, LinkEndsError> {
+        let start = |role: Role| {
+            let mut settings = LinkSettings::new(role.suffix(), "inner", "link");
+            settings.allow_corruption = true;
+            adjust(&mut settings);
+            // The loop's thread inherits the namespace of the thread that starts it.
+            lab.namespace(role).run(|| LinkEndHandle::start(settings))
+        };
+        Ok(LinkEnds { first: start(Role::End1)??, second: start(Role::End2)?? })
+    }
+
+    /// Protects the direction from h1 to h2 and waits until it is protected; `None` ends it.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn protect(&self, protection: Option<ProtectionSettings>) -> Result<(), LinkEndsError> {
+        protect(&self.first, protection)
+    }
+
+    /// As [`LinkEnds::protect`], for the direction from h2 to h1.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn protect_reverse(&self, protection: Option<ProtectionSettings>) -> Result<(), LinkEndsError> {
+        protect(&self.second, protection)
+    }
+
+    /// Corrupts the direction from h1 to h2.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn corrupt(&self, model: Option<CorruptionModel>) -> Result<(), LinkEndsError> {
+        self.second.command(Command::Corrupt(model))?;
+        Ok(())
+    }
+
+    /// As [`LinkEnds::corrupt`], for the direction from h2 to h1.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn corrupt_reverse(&self, model: Option<CorruptionModel>) -> Result<(), LinkEndsError> {
+        self.first.command(Command::Corrupt(model))?;
+        Ok(())
+    }
+
+    /// How both stand: (g1, g2).
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn report(&self) -> Result<(LinkReport, LinkReport), LinkEndsError> {
+        Ok((*self.first.command(Command::Report)?, *self.second.command(Command::Report)?))
+    }
+
+    /// Begins a new observation of the buffers' extremes at both.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn reset_extremes(&self) -> Result<(), LinkEndsError> {
+        self.first.command(Command::ResetExtremes)?;
+        self.second.command(Command::ResetExtremes)?;
+        Ok(())
+    }
+}
+
+fn protect(sender: &LinkEndHandle, protection: Option<ProtectionSettings>) -> Result<(), LinkEndsError> {
+    let (command, expected) = match protection {
+        Some(protection) => (Command::Protect(protection), "active"),
+        None => (Command::Unprotect, "dormant"),
+    };
+    let mut report = sender.command(command)?;
+    let deadline = Instant::now() + SETTLE_TIMEOUT;
+    while report.transmit_state != expected {
+        if Instant::now() > deadline {
+            let (link, state) = (report.name, report.transmit_state);
+            return Err(LinkEndsError::NotSettled { link, state, expected });
+        }
+        std::thread::sleep(SETTLE_POLL);
+        report = sender.command(Command::Report)?;
+    }
+    Ok(())
+}
