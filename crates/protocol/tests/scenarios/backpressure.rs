@@ -1,0 +1,146 @@
+//! The reordering buffer and its backpressure (section 3.3, Algorithm 2), and the Tx buffer's bounds.
+
+use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
+use linkmend_protocol::{Admission, Config, Control, Mode, Nanos};
+
+/// A link on which a frame stays missing until `release` copies of it were sent.
+fn stuck(config: Config, lost_copies: u32) -> Pair {
+    let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+    let mut copies = 0;
+    pair.links[A].loss = Loss::script(move |wire| {
+        let first = matches!(wire, Wire::Data { frame: FrameId(0), .. });
+        copies += u32::from(first && wire.is_copy());
+        first && (wire.is_original() || copies <= lost_copies)
+    });
+    pair
+}
+
+fn small() -> Config {
+    Config { pause_bytes: 20_000, resume_bytes: 5_000, ..quick_config() }
+}
+
+#[test]
+fn pause_holds_only_the_normal_queue_of_the_ordered_lane() {
+    let mut pair = stuck(small(), 8);
+    pair.offer(A, Mode::Ordered, 500, 1_000);
+    pair.run_until(MILLI, |pair| pair.nodes[A].end.status().paused);
+    let copies = pair.stats(A).retransmitted_copies;
+    assert_eq!(pair.nodes[A].end.admission(Mode::Ordered, 100), Admission::Held);
+    assert_eq!(pair.nodes[A].end.admission(Mode::NonBlocking, 100), Admission::Protected);
+    let other = pair.offer(A, Mode::NonBlocking, 3, 100);
+    pair.run_for(6 * MICRO);
+    assert!(pair.nodes[A].end.status().paused, "still paused");
+    assert!(other.iter().all(|frame| pair.ledger.record(*frame).delivered_at.is_some()));
+    pair.settle(20 * MILLI);
+    assert!(pair.stats(A).retransmitted_copies > copies, "copies went out while paused");
+    let (sender, receiver) = (pair.stats(A), pair.stats(B));
+    assert!(receiver.pauses_sent >= 1 && sender.pauses_received >= 1 && sender.paused_ns > 0);
+    // What was on its way when the pause was decided: one crossing there and back, and little else.
+    assert!(receiver.rx_buffer.max < 20_000 + 10_000, "{:?}", receiver.rx_buffer);
+    assert_eq!(receiver.rx_buffer_overflows, 0);
+    pair.assert_all_delivered(A);
+}
+
+fn feedback_paused(wire: &Wire) -> Option<bool> {
+    match wire {
+        Wire::Control(control) => match &**control {
+            Control::Feedback(feedback) => Some(feedback.lanes[Mode::Ordered].paused),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[test]
+fn a_lost_pause_heals() {
+    let mut pair = stuck(small(), 30);
+    let mut lost = 0;
+    pair.links[B].loss = Loss::script(move |wire| {
+        let hit = feedback_paused(wire) == Some(true) && lost < 3;
+        lost += u32::from(hit);
+        hit
+    });
+    pair.offer(A, Mode::Ordered, 800, 1_000);
+    pair.run_until(2 * MILLI, |pair| pair.nodes[A].end.status().paused);
+    pair.settle(20 * MILLI);
+    pair.assert_all_delivered(A);
+}
+
+#[test]
+fn a_lost_resume_heals_even_if_all_its_repeats_are_lost() {
+    let mut pair = stuck(small(), 8);
+    let (mut was_paused, mut lost) = (false, 0);
+    pair.links[B].loss = Loss::script(move |wire| {
+        let Some(paused) = feedback_paused(wire) else { return false };
+        was_paused |= paused;
+        let hit = was_paused && !paused && lost < 6;
+        lost += u32::from(hit);
+        hit
+    });
+    pair.offer(A, Mode::Ordered, 300, 1_000);
+    pair.settle(20 * MILLI);
+    pair.assert_all_delivered(A);
+    assert!(!pair.nodes[A].end.status().paused);
+}
+
+#[test]
+fn an_rx_buffer_that_overflows_loses_nothing() {
+    // The pause comes too late on purpose: the link is long and the buffer small.
+    let config = Config {
+        rx_buffer_bytes: 64 * 1024,
+        pause_bytes: 64 * 1024,
+        resume_bytes: 1_000,
+        recovery_timeout: Nanos::from_millis(50),
+        ..quick_config()
+    };
+    let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
+    let mut pair = Pair::protected(settings, 1);
+    pair.links[A].loss = Loss::originals(|position| position == 0);
+    pair.offer(A, Mode::Ordered, 600, 1_000);
+    pair.settle(50 * MILLI);
+    let stats = pair.stats(B);
+    assert!(stats.rx_buffer_overflows > 50 && stats.rx_buffer.max <= 64 * 1024);
+    assert_eq!((stats.lost_frames, stats.recovery_timeouts), (1, 0));
+    pair.assert_all_delivered(A);
+}
+
+#[test]
+fn the_window_bounds_what_is_outstanding() {
+    let config = Config { window_frames: 16, ..quick_config() };
+    let mut pair = Pair::protected(Settings { config, delay_ns: 50 * MICRO, ..Settings::default() }, 1);
+    pair.offer(A, Mode::Ordered, 200, 100);
+    pair.run_for(20 * MICRO);
+    assert_eq!(pair.nodes[A].end.status().outstanding_frames, 16);
+    assert_eq!(pair.nodes[A].end.admission(Mode::Ordered, 100), Admission::Held);
+    pair.settle(20 * MILLI);
+    pair.assert_all_delivered(A);
+}
+
+#[test]
+fn the_smaller_window_of_the_two_ends_holds() {
+    let mut pair = Pair::default();
+    let config = Config { window_frames: 16, ..quick_config() };
+    pair.nodes[B] = crate::common::Node::new(B, config, 5);
+    pair.protect(A, linkmend_protocol::Copies::Fixed(1));
+    pair.run_until(MILLI, |pair| pair.is_active(A));
+    pair.offer(A, Mode::Ordered, 500, 100);
+    while pair.now < MILLI {
+        assert!(pair.nodes[A].end.status().outstanding_frames <= 16);
+        if !pair.step(MILLI) {
+            break;
+        }
+    }
+    assert_eq!(pair.stats(B).out_of_window_frames, 0);
+    pair.assert_all_delivered(A);
+}
+
+#[test]
+fn the_byte_bound_holds() {
+    let config = Config { window_bytes: 64 * 1024, ..quick_config() };
+    let mut pair = Pair::protected(Settings { config, delay_ns: 200 * MICRO, ..Settings::default() }, 1);
+    pair.offer(A, Mode::NonBlocking, 200, 1_500);
+    pair.settle(20 * MILLI);
+    let used = pair.stats(A).tx_buffer[Mode::NonBlocking].max;
+    assert!((60_000..=64 * 1024).contains(&used), "{used}");
+    pair.assert_all_delivered(A);
+}

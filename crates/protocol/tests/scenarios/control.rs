@@ -1,0 +1,202 @@
+//! Control frames that come late, twice, never, or from somebody else (section 5, bidirectional corruption).
+
+use crate::common::{A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings};
+use linkmend_protocol::{
+    Control, Copies, Feedback, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceNumber, SequenceRange,
+    SessionNumber,
+};
+
+#[test]
+fn duplicated_and_delayed_control_frames_change_nothing() {
+    let mut pair = Pair::protected(Settings::default(), 2);
+    for end in [A, B] {
+        pair.links[end].loss = Loss::Iid(0.03);
+        pair.links[end].control = ControlFaults { duplicate: 0.5, delay: 0.5, delay_max_ns: 300 * MICRO };
+    }
+    pair.offer(A, Mode::Ordered, 3_000, 500);
+    pair.settle(200 * MILLI);
+    pair.assert_all_delivered(A);
+    assert_eq!(
+        pair.stats(B).duplicates_dropped,
+        pair.stats(A).retransmitted_copies
+            - pair.ledger.frames.iter().map(|record| u64::from(record.corrupted)).sum::<u64>()
+    );
+}
+
+/// Every control frame the pair ever exchanged is given to both ends again, after the sessions that they speak of.
+#[test]
+fn stale_handshakes_and_feedbacks_are_harmless() {
+    let mut pair = Pair::default();
+    let mut recorded = Vec::new();
+    for _ in 0..3 {
+        pair.protect(A, Copies::Fixed(1));
+        pair.links[A].loss = Loss::Iid(0.1);
+        pair.run_until(20 * MILLI, |pair| pair.is_active(A));
+        pair.offer(A, Mode::Ordered, 50, 100);
+        let session = session_of(&pair);
+        for control in handshake(session) {
+            recorded.push(control);
+        }
+        pair.settle(20 * MILLI);
+        pair.unprotect(A);
+        pair.run_until(50 * MILLI, |pair| pair.is_dormant(A));
+    }
+    pair.links[A].loss = Loss::None;
+    pair.protect(A, Copies::Fixed(1));
+    pair.run_until(20 * MILLI, |pair| pair.is_active(A));
+    recorded.extend(handshake(session_of(&pair)));
+    pair.offer(A, Mode::Ordered, 200, 1_000);
+    for control in &recorded {
+        for end in [A, B] {
+            let now = pair.nodes[end].local(pair.now);
+            pair.nodes[end].end.handle_control(now, control);
+            pair.service(end);
+        }
+        pair.run_for(2 * MICRO);
+    }
+    pair.settle(20 * MILLI);
+    pair.run_for(50 * MILLI);
+    pair.assert_all_delivered(A);
+    // The Fin in use ended the receiving session; the sender notices and protects again.
+    pair.run_until(100 * MILLI, |pair| pair.is_active(A));
+}
+
+fn session_of(pair: &Pair) -> SessionNumber {
+    let opened = |event: &linkmend_protocol::Event| match event {
+        linkmend_protocol::Event::SessionOpened(session) => Some(*session),
+        _ => None,
+    };
+    pair.nodes[A].events.iter().rev().find_map(opened).expect("a session was opened")
+}
+
+fn handshake(session: SessionNumber) -> Vec<Control> {
+    vec![
+        Control::Hello,
+        Control::Init { session },
+        Control::InitEcho { session, nonce: 7, window_frames: 64 },
+        Control::Start { session, nonce: 7 },
+        Control::FinEcho { session: SessionNumber(session.0 ^ 1) },
+        Control::Fin { session: SessionNumber(session.0 ^ 1) },
+    ]
+}
+
+/// Random control frames, near to what is in use: no panic, bounds hold, and the link works afterwards.
+#[test]
+fn forged_control_frames_break_no_bound() {
+    for seed in 0..200 {
+        let mut pair = Pair::protected(Settings { seed, ..Settings::default() }, 1);
+        let session = session_of(&pair);
+        let mut random = Random(seed);
+        for _ in 0..40 {
+            pair.offer(A, Mode::ALL[random.below(2) as usize], 5, 300);
+            pair.run_for(random.below(3 * MICRO));
+            let end = random.below(2) as usize;
+            let control = forge(session, &mut random);
+            let node = &mut pair.nodes[end];
+            let now = node.local(pair.now);
+            node.end.handle_control(now, &control);
+            while node.end.poll_release().is_some() {}
+            while node.end.poll_deliver().is_some() {}
+            while node.end.poll_transmit(now, linkmend_protocol::Priority::High).is_some() {}
+            let outstanding = node.end.status().outstanding_frames;
+            assert!(outstanding <= 2 * u64::from(node.end.config().window_frames));
+            // The ledger cannot know what a forger acknowledged: both ends begin again.
+            pair = Pair::protected(Settings { seed: seed ^ random.next(), ..Settings::default() }, 1);
+        }
+    }
+}
+
+fn forge(session: SessionNumber, random: &mut Random) -> Control {
+    let near = |mode: usize, random: &mut Random| {
+        let base = [session.0, session.0 >> 15][mode];
+        SequenceNumber::from_absolute(u64::from(base) + (1 << 20) + random.below(80) - 20)
+    };
+    let lane = |mode: usize, random: &mut Random| {
+        let mut lane = LaneFeedback::new(near(mode, random), near(mode, random), random.chance(0.5));
+        for _ in 0..random.below(4) {
+            lane.push_missing(SequenceRange { first: near(mode, random), length: random.next() as u16 % 99 });
+        }
+        lane
+    };
+    match random.below(8) {
+        0 => Control::Dummy {
+            session,
+            stamp: random.next() as u16,
+            next: PerMode([near(0, random), near(1, random)]),
+        },
+        1 => Control::Fin { session },
+        2 => Control::FinEcho { session },
+        3 => Control::CompactAck { next: near(0, random) },
+        4 => Control::CompactNotification {
+            next: near(0, random),
+            hole: SequenceRange { first: near(0, random), length: 1 + random.below(255) as u16 },
+        },
+        5 => Control::CompactDummy { mode: Mode::Ordered, next: near(0, random) },
+        _ => Control::Feedback(Feedback {
+            session,
+            number: random.next() as u16,
+            dummy_stamp: random.next() as u16,
+            lost_total: random.next() as u32,
+            rx_overflow_total: random.next() as u16,
+            lanes: PerMode([lane(0, random), lane(1, random)]),
+        }),
+    }
+}
+
+#[test]
+fn an_ack_beyond_what_was_sent_is_refused() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    let now = pair.nodes[A].local(pair.now);
+    let next = SequenceNumber::from_absolute(u64::from(session_of(&pair).0) + (1 << 20) + 1);
+    assert!(!pair.nodes[A].end.handle_ack(now, PiggybackAck { mode: Mode::Ordered, next }));
+    assert_eq!(pair.stats(A).control_rejected, 1);
+}
+
+#[test]
+fn a_feedback_of_another_session_is_refused() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    let other = SessionNumber(session_of(&pair).0.wrapping_add(1));
+    let first = SequenceNumber::from_absolute(0);
+    let lane = LaneFeedback::new(first, first, true);
+    let feedback = Feedback {
+        session: other,
+        number: 9,
+        dummy_stamp: 0,
+        lost_total: 0,
+        rx_overflow_total: 0,
+        lanes: PerMode([lane, lane]),
+    };
+    let now = pair.nodes[A].local(pair.now);
+    assert!(!pair.nodes[A].end.handle_control(now, &Control::Feedback(feedback)));
+    assert!(!pair.nodes[A].end.status().paused);
+}
+
+#[test]
+fn an_old_feedback_does_not_change_the_pause_state_back() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    let session = session_of(&pair);
+    pair.offer(A, Mode::Ordered, 1, 100);
+    pair.settle(MILLI);
+    let lane = |pair: &Pair, mode: Mode, paused: bool| {
+        // What the receiver would say now.
+        let sent = if mode == Mode::Ordered { pair.stats(A).protected_frames } else { 0 };
+        let bits = [session.0 % (1 << 17), (session.0 >> 15) % (1 << 17)][mode as usize];
+        let next = SequenceNumber::from_absolute(u64::from(bits) + (1 << 17) + sent);
+        LaneFeedback::new(next, next, paused)
+    };
+    let feedback = |pair: &Pair, number: u16, paused: bool| {
+        Control::Feedback(Feedback {
+            session,
+            number,
+            dummy_stamp: 0,
+            lost_total: 0,
+            rx_overflow_total: 0,
+            lanes: PerMode(Mode::ALL.map(|mode| lane(pair, mode, paused))),
+        })
+    };
+    let (newer, older) = (feedback(&pair, 1_000, true), feedback(&pair, 999, false));
+    let now = pair.nodes[A].local(pair.now);
+    assert!(pair.nodes[A].end.handle_control(now, &newer));
+    assert!(pair.nodes[A].end.handle_control(now, &older));
+    assert!(pair.nodes[A].end.status().paused);
+}

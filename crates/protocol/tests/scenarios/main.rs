@@ -1,0 +1,13 @@
+//! Scenarios over a virtual pair of link ends, nearly one for each sentence of sections 3, 5 and A of the paper.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod backpressure;
+mod clocks;
+mod compact;
+mod control;
+mod fallback;
+mod recovery;
+mod sessions;
+mod statistics;

@@ -1,0 +1,70 @@
+//! What the counters and histograms say. Their identities are checked after every step of every scenario.
+
+use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
+use linkmend_protocol::{Config, Mode};
+
+#[test]
+fn counters_agree_with_what_happened() {
+    let mut pair = Pair::protected(Settings::default(), 2);
+    pair.links[A].loss = Loss::Iid(0.03);
+    for mode in Mode::ALL {
+        pair.offer(A, mode, 2_000, 300);
+    }
+    pair.settle(100 * MILLI);
+    let (sender, receiver) = (pair.stats(A), pair.stats(B));
+    let frames = &pair.ledger.frames;
+    assert_eq!((sender.protected_frames, sender.protected_bytes), (4_000, 1_200_000));
+    assert_eq!((receiver.delivered_frames, receiver.delivered_bytes), (4_000, 1_200_000));
+    let lost_originals = frames.iter().filter(|record| record.corrupted > 0).count() as u64;
+    assert_eq!(receiver.lost_frames, lost_originals);
+    let copies: u64 = frames.iter().map(|record| u64::from(record.transmissions) - 1).sum();
+    assert_eq!((sender.retransmitted_copies, sender.retransmitted_bytes), (copies, 300 * copies));
+    let arrived: u64 = frames.iter().map(|record| u64::from(record.transmissions - record.corrupted)).sum();
+    assert_eq!(receiver.received_frames, arrived);
+}
+
+#[test]
+fn recovery_latency_is_the_time_from_noticing_to_arrival() {
+    let mut pair = Pair::protected(Settings { delay_ns: 10 * MICRO, ..Settings::default() }, 1);
+    pair.links[A].loss = Loss::originals(|position| position == 100);
+    pair.offer(A, Mode::NonBlocking, 200, 1_000);
+    pair.settle(10 * MILLI);
+    let latency = &pair.stats(B).recovery_latency_ns;
+    assert_eq!(latency.count(), 1);
+    // Two crossings of 10 us, two frames of 1 us and the notification.
+    assert!((20 * MICRO..24 * MICRO).contains(&latency.max()), "{} ns", latency.max());
+}
+
+#[test]
+fn hole_lengths_are_counted() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    pair.links[A].loss = Loss::originals(|position| matches!(position, 10 | 20..=22 | 40..=47));
+    pair.offer(A, Mode::Ordered, 100, 500);
+    pair.settle(10 * MILLI);
+    let holes = &pair.stats(B).hole_length;
+    assert_eq!((holes.count(), holes.sum(), holes.max()), (3, 12, 8));
+    let counts: Vec<_> = holes.buckets().filter(|(_, count)| *count > 0).collect();
+    assert_eq!(counts, [(1, 1), (3, 1), (15, 1)]);
+}
+
+#[test]
+fn buffer_extremes_begin_anew_on_request() {
+    let config = Config { window_frames: 256, ..quick_config() };
+    let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+    pair.offer(A, Mode::Ordered, 200, 1_000);
+    pair.settle(10 * MILLI);
+    assert!(pair.stats(A).tx_buffer[Mode::Ordered].max > 1_000);
+    pair.nodes[A].end.reset_buffer_extremes();
+    assert_eq!(pair.stats(A).tx_buffer[Mode::Ordered].max, 0);
+}
+
+#[test]
+fn an_idle_protected_link_is_quiet() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    pair.run_for(10 * MILLI);
+    let before = (pair.stats(A).dummies_sent, pair.stats(B).acks_sent);
+    pair.run_for(100 * MILLI);
+    // One keepalive a millisecond and its answer.
+    assert!((90..=110).contains(&(pair.stats(A).dummies_sent - before.0)));
+    assert!((90..=110).contains(&(pair.stats(B).acks_sent - before.1)));
+}
