@@ -79,10 +79,12 @@ fn a_namespace_of_someone_else_is_neither_used_nor_deleted() {
     let name = options.namespace_name(Role::End2);
     run(&format!("ip netns add {name}"));
     let up = Lab::up(options.clone());
+    let attach = Lab::attach(&options.prefix);
     let down = Lab::down(&options.prefix);
     let still_there = namespaces().contains(&name);
     run(&format!("ip netns del {name}"));
     assert!(matches!(up, Err(LabError::Foreign { name: n }) if n == name));
+    assert!(matches!(attach, Err(LabError::NotUp { .. })));
     assert!(matches!(down, Err(LabError::Foreign { name: n }) if n == name));
     assert!(still_there);
     assert!(!namespaces().contains(&options.prefix), "the refused lab left something");
@@ -138,7 +140,10 @@ fn processes_are_tracked_and_ended() {
     assert_eq!(inode, lab.namespace(Role::End1).inode().expect("inode"));
     let other = LabOptions { host_mtu: 2000, remove_on_drop: false, ..lab.options().clone() };
     assert!(matches!(Lab::up(other), Err(LabError::InUse { .. })));
+    let attached = Lab::attach(&lab.options().prefix).expect("it is up");
     assert_eq!(Lab::down(&lab.options().prefix).expect("down"), Down::Removed);
+    let late = attached.spawn(Role::End1, Command::new("sleep"));
+    assert!(matches!(late, Err(LabError::NotUp { .. })), "{late:?}");
     assert!(!child.wait().expect("it is ours").success());
 }
 

@@ -15,7 +15,7 @@ pub fn options(name: &str) -> LabOptions {
 
 /// Whether laboratories can be built here; says so loudly when not.
 pub fn privileged(test: &str) -> bool {
-    let root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
+    let root = linkmend_lab::unprivileged::has_capabilities();
     if !root {
         eprintln!(
             "\n######## SKIPPED: {test} needs root for network namespaces; run it with sudo ########\n"
