@@ -1,12 +1,17 @@
 //! One process per interface.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
+use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, bind, socket};
 
 use super::PortError;
+
+const ATTEMPTS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Held as long as a port is open. The kernel releases it with the process, however it ends.
 #[derive(Debug)]
@@ -30,10 +35,18 @@ impl InterfaceLock {
         let address = UnixAddr::new_abstract(name.as_bytes()).map_err(|e| failed(e.into()))?;
         let socket = socket(AddressFamily::Unix, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
             .map_err(|e| failed(e.into()))?;
-        match bind(std::os::fd::AsRawFd::as_raw_fd(&socket), &address) {
-            Ok(()) => Ok(InterfaceLock(socket)),
-            Err(nix::errno::Errno::EADDRINUSE) => Err(PortError::InUse { interface: interface.to_owned() }),
-            Err(errno) => Err(failed(io::Error::from(errno))),
+        for attempt in 0.. {
+            match bind(socket.as_raw_fd(), &address) {
+                Ok(()) => break,
+                // A process that is just ending, or one it was about to start, may hold the lock
+                // a moment longer.
+                Err(Errno::EADDRINUSE) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+                Err(Errno::EADDRINUSE) => {
+                    return Err(PortError::InUse { interface: interface.to_owned() });
+                }
+                Err(errno) => return Err(failed(io::Error::from(errno))),
+            }
         }
+        Ok(InterfaceLock(socket))
     }
 }

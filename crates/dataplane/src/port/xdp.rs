@@ -1,6 +1,7 @@
 //! AF_XDP ports.
 
 use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 
@@ -21,6 +22,8 @@ const BATCH: usize = 64;
 /// Kicks of one `flush`: in copy mode older kernels send only 32 frames per kick.
 const MAX_KICKS: u32 = 64;
 const SEND_BUFFER_BYTES: usize = 8 << 20;
+const QUEUE_PATIENCE: Duration = Duration::from_millis(500);
+const QUEUE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A port on an AF_XDP socket. It receives once the bypass program hands it frames.
 pub struct XdpPort {
@@ -35,6 +38,20 @@ pub struct XdpPort {
     descriptors: Vec<Descriptor>,
     addresses: Vec<u64>,
     counters: PortCounters,
+}
+
+/// Opens a socket, waiting a little for the queue: the kernel gives the one of a process that has
+/// just ended back from a work queue of its own, so that a restart may come too soon.
+fn open_socket(pool: &FramePool, options: &XskOptions) -> Result<XskSocket, XskError> {
+    let deadline = Instant::now() + QUEUE_PATIENCE;
+    loop {
+        match XskSocket::open(pool.memory(), options) {
+            Err(error) if error.source.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {
+                std::thread::sleep(QUEUE_PAUSE);
+            }
+            result => return result,
+        }
+    }
 }
 
 /// A frame whose last descriptor has not been seen yet.
@@ -63,16 +80,16 @@ impl XdpPort {
             zero_copy: true,
             multi_buffer: pool.chunks_for(interface.frame_bytes()) > 1,
         };
-        let (socket, description) = match XskSocket::open(pool.memory(), &options) {
+        let failed = |XskError { step, source }| PortError::system(&interface.name, step)(source);
+        let (socket, description) = match open_socket(pool, &options) {
             Ok(socket) => (socket, "AF_XDP zero-copy".to_owned()),
             Err(refusal) => {
                 options.zero_copy = false;
-                let socket = XskSocket::open(pool.memory(), &options)
-                    .map_err(|XskError { step, source }| PortError::system(&interface.name, step)(source))?;
+                let socket = open_socket(pool, &options).map_err(failed)?;
                 let errno = Errno::from_raw(refusal.source.raw_os_error().unwrap_or(0));
-                let description =
-                    format!("AF_XDP copy mode (zero-copy refused by driver {}: {errno:?})", interface.driver);
-                (socket, description)
+                let driver = &interface.driver;
+                let reason = format!("zero-copy refused by driver {driver}: {errno:?}");
+                (socket, format!("AF_XDP copy mode ({reason})"))
             }
         };
         socket.raise_transmit_limits(RING_ENTRIES, SEND_BUFFER_BYTES);

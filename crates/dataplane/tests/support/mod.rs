@@ -1,0 +1,259 @@
+//! A host, a gateway with the two ports of a link end, and a second host, each in a network
+//! namespace of its own:
+//!
+//!     host1 eth0 ---- inner gateway link ---- eth0 host2
+
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::fs::File;
+use std::io::Write;
+use std::os::linux::fs::MetadataExt;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use linkmend_dataplane::port::{Interface, PacketPort};
+use linkmend_dataplane::{FramePool, PoolOptions, Port, PortError, PortPair, PortPairOptions};
+use nix::sched::{CloneFlags, setns};
+use nix::time::{ClockId, clock_gettime};
+
+const DEADLINE: Duration = Duration::from_secs(5);
+/// How long to look for frames that should not be there.
+pub const SILENCE: Duration = Duration::from_millis(150);
+
+/// Source addresses of test frames begin with this, so that the kernels' own frames are not
+/// mistaken for them.
+const MARK: [u8; 3] = [0x02, 0x4c, 0x4d];
+
+/// Past the test harness, which swallows what passing tests print.
+pub fn skipped(what: &str) {
+    let _ =
+        writeln!(std::io::stderr(), "SKIPPED: {what}; run as root: sudo -E cargo test -p linkmend-dataplane");
+}
+
+pub fn run(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn ip(arguments: &str) {
+    let words: Vec<&str> = arguments.split_whitespace().collect();
+    let output = Command::new("ip").args(&words).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "ip {arguments}: {error}");
+}
+
+/// Removes its namespaces when dropped, also when the test fails.
+pub struct Lab {
+    prefix: String,
+}
+
+impl Lab {
+    /// `None`, said loudly, without the privilege.
+    pub fn new(what: &str, mtu: u32) -> Option<Lab> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        if std::fs::metadata("/proc/self").unwrap().st_uid() != 0 {
+            skipped(what);
+            return None;
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let lab = Lab { prefix: format!("lmtest-{}-{number}", std::process::id()) };
+        let [host1, gateway, host2] = [lab.host1(), lab.gateway(), lab.host2()];
+        for namespace in [&host1, &gateway, &host2] {
+            ip(&format!("netns add {namespace}"));
+        }
+        for (host, port) in [(&host1, "inner"), (&host2, "link")] {
+            ip(&format!(
+                "-n {host} link add name eth0 mtu {mtu} type veth \
+                 peer name {port} netns {gateway} mtu {mtu}"
+            ));
+            for (namespace, name) in [(host, "eth0"), (&gateway, port)] {
+                ip(&format!("-n {namespace} link set dev {name} addrgenmode none"));
+                ip(&format!("-n {namespace} link set dev {name} up"));
+            }
+        }
+        Some(lab)
+    }
+
+    pub fn host1(&self) -> String {
+        format!("{}-h1", self.prefix)
+    }
+
+    pub fn gateway(&self) -> String {
+        format!("{}-g", self.prefix)
+    }
+
+    pub fn host2(&self) -> String {
+        format!("{}-h2", self.prefix)
+    }
+
+    /// Opens the link end in the gateway.
+    pub fn open(&self, options: &PortPairOptions) -> Result<PortPair, PortError> {
+        inside(&self.gateway(), || PortPair::open("inner", "link", options))
+    }
+
+    pub fn hosts(&self) -> (Host, Host) {
+        (Host::new(&self.host1()), Host::new(&self.host2()))
+    }
+
+    /// Makes the hosts' ends fit for native XDP: with GRO on, frames redirected to them arrive;
+    /// with TSO off, frames they send meet the program at all. False when it cannot be done.
+    pub fn prepare_native(&self) -> bool {
+        let settings = ["eth0", "gro", "on", "tso", "off"];
+        let ready = [self.host1(), self.host2()].iter().all(|host| {
+            let command = ["netns", "exec", host, "ethtool", "-K"];
+            run("ip", &[&command[..], &settings[..]].concat())
+        });
+        if !ready {
+            skipped("native XDP, for want of ethtool");
+        }
+        ready
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for namespace in [self.host1(), self.gateway(), self.host2()] {
+            run("ip", &["netns", "del", &namespace]);
+        }
+    }
+}
+
+/// Runs `work` in a network namespace, on a thread of its own.
+fn inside<R: Send>(namespace: &str, work: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let namespace = File::open(format!("/run/netns/{namespace}")).unwrap();
+            setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
+            work()
+        });
+        worker.join().unwrap()
+    })
+}
+
+/// The far end of a port's cable.
+pub struct Host {
+    port: Port,
+    pool: FramePool,
+}
+
+impl Host {
+    fn new(namespace: &str) -> Host {
+        inside(namespace, || Host::here("eth0"))
+    }
+
+    pub fn here(interface: &str) -> Host {
+        let interface = Interface::acquire(interface).unwrap();
+        let options = PoolOptions { chunks: 4096, chunk_bytes: 4096 };
+        Host {
+            port: Port::Packet(PacketPort::open(interface, "test").unwrap()),
+            pool: FramePool::new(options).unwrap(),
+        }
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) {
+        let frame = self.pool.copy_in(bytes).unwrap();
+        self.port.send(&mut self.pool, frame).unwrap();
+        self.pool.release(frame);
+        self.port.flush(&mut self.pool).unwrap();
+    }
+
+    /// Test frames that have arrived.
+    pub fn received(&mut self) -> Vec<Vec<u8>> {
+        collect(&mut self.port, &mut self.pool)
+    }
+
+    /// Waits for `count` test frames.
+    pub fn wait_for(&mut self, count: usize) -> Vec<Vec<u8>> {
+        wait_for(count, || self.received())
+    }
+}
+
+/// Test frames that have arrived at a port.
+pub fn collect(port: &mut Port, pool: &mut FramePool) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    let mut out = Vec::new();
+    port.reclaim(pool);
+    port.receive(pool, &mut frames, 1024);
+    for frame in frames {
+        let mut bytes = Vec::new();
+        pool.copy_out(frame, &mut bytes);
+        pool.release(frame);
+        if bytes.len() >= 14 && bytes[6..9] == MARK {
+            out.push(bytes);
+        }
+    }
+    out
+}
+
+/// Calls `receive` until `count` frames have come together, or the time is up.
+pub fn wait_for(count: usize, mut receive: impl FnMut() -> Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let deadline = Instant::now() + DEADLINE;
+    let mut frames = Vec::new();
+    while frames.len() < count && Instant::now() < deadline {
+        frames.extend(receive());
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    frames
+}
+
+/// Forwards between the ports, as often as it takes until `to` has `count` frames, then for a
+/// while longer, so that a frame too many shows.
+pub fn forward_until(pair: &mut PortPair, to: &mut Host, count: usize) -> Vec<Vec<u8>> {
+    let mut frames = wait_for(count, || {
+        forward_round(pair);
+        to.received()
+    });
+    let end = Instant::now() + SILENCE;
+    while Instant::now() < end {
+        forward_round(pair);
+        frames.extend(to.received());
+    }
+    frames
+}
+
+fn forward_round(pair: &mut PortPair) {
+    heartbeat(pair);
+    let PortPair { inner, link, pool, .. } = pair;
+    let mut frames = Vec::new();
+    for reverse in [false, true] {
+        let (from, to) = match reverse {
+            false => (&mut *inner, &mut *link),
+            true => (&mut *link, &mut *inner),
+        };
+        to.reclaim(pool);
+        from.reclaim(pool);
+        from.receive(pool, &mut frames, 256);
+        for frame in frames.drain(..) {
+            to.send(pool, frame).unwrap();
+            pool.release(frame);
+        }
+        to.flush(pool).unwrap();
+    }
+}
+
+pub fn heartbeat(pair: &PortPair) {
+    if let Some(bypass) = &pair.bypass {
+        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
+        bypass.heartbeat(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64);
+    }
+}
+
+/// A test frame of `length` bytes: `header` is what follows the MAC addresses.
+pub fn test_frame(header: &[u8], length: usize, seed: u8) -> Vec<u8> {
+    let mut frame = vec![0x02, 0x11, 0x22, 0x33, 0x44, seed];
+    frame.extend(MARK);
+    frame.extend([0x55, 0x66, seed]);
+    frame.extend(header);
+    let mut next = usize::from(seed);
+    while frame.len() < length {
+        next = next * 31 + 7;
+        frame.push((next >> 3) as u8);
+        next &= 0xffff;
+    }
+    frame
+}
