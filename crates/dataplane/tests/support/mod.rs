@@ -96,6 +96,11 @@ impl Lab {
         inside(&self.gateway(), || PortPair::open("inner", "link", options))
     }
 
+    /// Runs `work` in the gateway.
+    pub fn in_gateway<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        inside(&self.gateway(), work)
+    }
+
     pub fn hosts(&self) -> (Host, Host) {
         (Host::new(&self.host1()), Host::new(&self.host2()))
     }

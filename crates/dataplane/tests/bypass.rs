@@ -1,0 +1,285 @@
+//! The bypass program under real frames: the daemon alive, dormant, stalled, dead and restarted.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use linkmend_dataplane::{BypassMode, BypassOptions, PortChoice, PortPair, PortPairOptions, XdpMode};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use support::{Host, Lab, SILENCE, collect, heartbeat, test_frame, wait_for};
+
+const STALL_AFTER: Duration = Duration::from_millis(150);
+
+fn ordinary(seed: u8) -> Vec<u8> {
+    test_frame(&[0x08, 0x00], 200, seed)
+}
+
+/// A data frame in the transparent format, and what it carries.
+fn protected(seed: u8) -> (Vec<u8>, Vec<u8>) {
+    let original = ordinary(seed);
+    let mut frame = original[..12].to_vec();
+    frame.extend([0x88, 0xb5, 0x01, 0x00, seed]);
+    frame.extend(&original[14..]);
+    (frame, original)
+}
+
+fn retransmitted(seed: u8) -> Vec<u8> {
+    let mut frame = protected(seed).0;
+    frame[14] |= 1 << 3;
+    frame
+}
+
+fn options(mode: BypassMode, xdp_mode: Option<XdpMode>) -> PortPairOptions {
+    PortPairOptions {
+        choice: PortChoice::Xdp,
+        bypass: BypassOptions { xdp_mode, mode, stall_after: STALL_AFTER, peer_known: true },
+        ..PortPairOptions::default()
+    }
+}
+
+/// Both ways of running the program; `None` is the default.
+fn each_mode(what: &str, mtu: u32, test: impl Fn(Lab, Option<XdpMode>)) {
+    for xdp_mode in [None, Some(XdpMode::Native)] {
+        let Some(lab) = Lab::new(what, mtu) else {
+            return;
+        };
+        if xdp_mode.is_none() || lab.prepare_native() {
+            test(lab, xdp_mode);
+        }
+    }
+}
+
+/// The frames reach `to`, in this order, and nothing else does.
+fn arrive(to: &mut Host, expected: &[Vec<u8>]) {
+    let mut received = to.wait_for(expected.len());
+    std::thread::sleep(SILENCE);
+    received.extend(to.received());
+    assert!(received == expected, "{} of {} frames", received.len(), expected.len());
+}
+
+/// What the dead or stalled daemon's link end does with frames of every kind.
+fn everything_is_bypassed(host1: &mut Host, host2: &mut Host) {
+    let (frame, original) = protected(7);
+    for frame in [ordinary(1), frame, retransmitted(8), ordinary(2)] {
+        host2.send(&frame);
+    }
+    arrive(host1, &[ordinary(1), original, ordinary(2)]);
+    // A host's own frame of our EtherType is nothing to take apart on its way in.
+    for frame in [ordinary(3), protected(9).0] {
+        host1.send(&frame);
+    }
+    arrive(host2, &[ordinary(3), protected(9).0]);
+}
+
+#[test]
+fn active_daemon_gets_every_frame_and_the_hosts_none() {
+    each_mode("bypass, active", 1500, |lab, xdp_mode| {
+        let PortPair { mut inner, mut link, bypass, mut pool } =
+            lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
+        let bypass = bypass.unwrap();
+        bypass.set_stall_after(Duration::MAX);
+        let (mut host1, mut host2) = lab.hosts();
+        host1.send(&ordinary(1));
+        host2.send(&protected(2).0);
+        assert_eq!(wait_for(1, || collect(&mut inner, &mut pool)), [ordinary(1)]);
+        assert_eq!(wait_for(1, || collect(&mut link, &mut pool)), [protected(2).0]);
+        arrive(&mut host1, &[]);
+        arrive(&mut host2, &[]);
+    });
+}
+
+#[test]
+fn dormant_daemon_gets_only_linkmends_frames() {
+    each_mode("bypass, dormant", 1500, |lab, xdp_mode| {
+        let mut pair = lab.open(&options(BypassMode::Dormant, xdp_mode)).unwrap();
+        pair.bypass.as_ref().unwrap().set_stall_after(Duration::MAX);
+        let (mut host1, mut host2) = lab.hosts();
+        let compact = test_frame(&[0xab, 0xcd, 0x00, 0x00, 0x01, 0x45], 100, 5);
+        host2.send(&ordinary(1));
+        host2.send(&protected(2).0);
+        host2.send(&compact);
+        arrive(&mut host1, &[ordinary(1)]);
+        let received = wait_for(2, || collect(&mut pair.link, &mut pair.pool));
+        assert!(received == [protected(2).0, compact]);
+        host1.send(&ordinary(3));
+        arrive(&mut host2, &[ordinary(3)]);
+        let (from_inner, from_link) = pair.bypass.as_ref().unwrap().counters();
+        assert!(from_inner.bypassed_frames >= 1 && from_link.bypassed_frames >= 1);
+        assert!(from_link.bypassed_bytes >= 200);
+        assert_eq!(from_link.decapsulated + from_link.dropped, 0);
+    });
+}
+
+#[test]
+fn stalled_daemon_is_bypassed_until_its_heart_beats_again() {
+    each_mode("bypass, stalled", 1500, |lab, xdp_mode| {
+        let mut pair = lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
+        let (mut host1, mut host2) = lab.hosts();
+        heartbeat(&pair);
+        std::thread::sleep(STALL_AFTER * 2);
+        everything_is_bypassed(&mut host1, &mut host2);
+        let (_, from_link) = pair.bypass.as_ref().unwrap().counters();
+        assert_eq!((from_link.decapsulated, from_link.dropped), (1, 1));
+
+        pair.bypass.as_ref().unwrap().set_stall_after(Duration::from_secs(60));
+        heartbeat(&pair);
+        host1.send(&ordinary(4));
+        assert_eq!(wait_for(1, || collect(&mut pair.inner, &mut pair.pool)), [ordinary(4)]);
+        arrive(&mut host2, &[]);
+    });
+}
+
+#[test]
+fn jumbo_frames_are_bypassed() {
+    each_mode("bypass, jumbo frames", 9000, |lab, xdp_mode| {
+        let _pair = lab.open(&options(BypassMode::Dormant, xdp_mode)).unwrap();
+        let (mut host1, mut host2) = lab.hosts();
+        let jumbo = test_frame(&[0x08, 0x00], 9014, 1);
+        host1.send(&jumbo);
+        arrive(&mut host2, std::slice::from_ref(&jumbo));
+        host2.send(&jumbo);
+        arrive(&mut host1, std::slice::from_ref(&jumbo));
+    });
+}
+
+#[test]
+fn unknown_peers_frames_pass_unchanged() {
+    each_mode("bypass, unknown peer", 1500, |lab, xdp_mode| {
+        let pair = lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
+        pair.bypass.as_ref().unwrap().set_peer_known(false);
+        let (mut host1, mut host2) = lab.hosts();
+        drop(pair);
+        host2.send(&protected(1).0);
+        host2.send(&retransmitted(2));
+        arrive(&mut host1, &[protected(1).0, retransmitted(2)]);
+    });
+}
+
+#[test]
+fn detached_program_forwards_nothing() {
+    each_mode("bypass, detached", 1500, |lab, xdp_mode| {
+        let mut pair = lab.open(&options(BypassMode::Dormant, xdp_mode)).unwrap();
+        let (mut host1, mut host2) = lab.hosts();
+        host1.send(&ordinary(1));
+        arrive(&mut host2, &[ordinary(1)]);
+        let bypass = pair.bypass.take().unwrap();
+        let (inner, link) = (pair.inner.interface(), pair.link.interface());
+        lab.in_gateway(|| bypass.detach(inner, link).unwrap());
+        host1.send(&ordinary(2));
+        arrive(&mut host2, &[]);
+    });
+}
+
+/// A process that serves the gateway's ports; killed when dropped.
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(lab: &Lab, xdp_mode: Option<XdpMode>) -> Daemon {
+        let mut child = Command::new("ip")
+            .args(["netns", "exec", &lab.gateway()])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "daemon_process", "--ignored", "--nocapture"])
+            .env("LINKMEND_TEST_NATIVE", if xdp_mode.is_some() { "1" } else { "0" })
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // `ip netns exec` becomes the process it starts, so that signals reach it.
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let ready = stdout.lines().map_while(Result::ok).any(|line| line.contains("READY"));
+        let daemon = Daemon(child);
+        assert!(ready, "daemon did not start");
+        daemon
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
+    }
+
+    fn die(mut self) {
+        self.signal(Signal::SIGKILL);
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Swallows every frame, so that whatever passes has passed in the kernel.
+#[test]
+#[ignore = "run by the tests below"]
+fn daemon_process() {
+    let native = std::env::var("LINKMEND_TEST_NATIVE").is_ok_and(|native| native == "1");
+    let xdp_mode = native.then_some(XdpMode::Native);
+    let mut pair = PortPair::open("inner", "link", &options(BypassMode::Active, xdp_mode)).unwrap();
+    heartbeat(&pair);
+    println!("READY");
+    // Bounded, in case the test that started it is gone.
+    for _ in 0..30_000 {
+        heartbeat(&pair);
+        let PortPair { inner, link, pool, .. } = &mut pair;
+        collect(inner, pool);
+        collect(link, pool);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn program_survives_a_killed_daemon_and_is_replaced_by_the_next() {
+    each_mode("bypass, killed daemon", 1500, |lab, xdp_mode| {
+        let (mut host1, mut host2) = lab.hosts();
+        for _ in 0..2 {
+            let daemon = Daemon::start(&lab, xdp_mode);
+            host1.send(&ordinary(1));
+            arrive(&mut host2, &[]);
+            daemon.die();
+            everything_is_bypassed(&mut host1, &mut host2);
+        }
+        // The next one runs the program in the other mode.
+        let other = match xdp_mode {
+            None => Some(XdpMode::Native),
+            Some(_) => None,
+        };
+        let daemon = Daemon::start(&lab, other);
+        host1.send(&ordinary(1));
+        arrive(&mut host2, &[]);
+        drop(daemon);
+    });
+}
+
+#[test]
+fn stopped_daemon_is_bypassed_and_comes_back() {
+    each_mode("bypass, stopped daemon", 1500, |lab, xdp_mode| {
+        let (mut host1, mut host2) = lab.hosts();
+        let daemon = Daemon::start(&lab, xdp_mode);
+        daemon.signal(Signal::SIGSTOP);
+        std::thread::sleep(STALL_AFTER * 2);
+        everything_is_bypassed(&mut host1, &mut host2);
+        daemon.signal(Signal::SIGCONT);
+        std::thread::sleep(STALL_AFTER);
+        host1.send(&ordinary(5));
+        arrive(&mut host2, &[]);
+    });
+}
+
+#[test]
+fn af_packet_ports_remove_a_program_left_behind() {
+    let Some(lab) = Lab::new("bypass, program left behind", 1500) else {
+        return;
+    };
+    Daemon::start(&lab, None).die();
+    let packet = PortPairOptions { choice: PortChoice::Packet, ..options(BypassMode::Active, None) };
+    let mut pair = lab.open(&packet).unwrap();
+    let (mut host1, mut host2) = lab.hosts();
+    host1.send(&ordinary(1));
+    assert_eq!(wait_for(1, || collect(&mut pair.inner, &mut pair.pool)), [ordinary(1)]);
+    arrive(&mut host2, &[]);
+}
