@@ -107,8 +107,18 @@ impl Receiver {
         self.limits = limits;
     }
 
-    /// Takes a frame that arrived with number `sequence`.
+    /// The common case: the next frame of a lane that waits for nothing. `true` if it is that, to be delivered now.
     #[inline]
+    pub(crate) fn accept_next(&mut self, sequence: SequenceNumber) -> bool {
+        let next = self.highest;
+        if sequence != SequenceNumber::from_absolute(next) || self.deliver != next || !self.flush.is_empty() {
+            return false;
+        }
+        (self.deliver, self.cumulative, self.highest) = (next + 1, next + 1, next + 1);
+        true
+    }
+
+    /// Takes a frame that arrived with number `sequence` and is not for [`Receiver::accept_next`].
     pub(crate) fn handle_data(
         &mut self,
         now: Instant,
@@ -118,13 +128,6 @@ impl Receiver {
         stats: &mut Stats,
     ) -> Verdict {
         let Some(sequence) = sequence.expand(self.highest) else { return Verdict::OutOfWindow };
-        if sequence == self.highest && self.deliver == sequence && self.flush.is_empty() {
-            // The common case: the next frame of a lane that waits for nothing.
-            self.highest += 1;
-            self.cumulative = self.highest;
-            self.deliver = self.highest;
-            return Verdict::Deliver;
-        }
         if sequence >= self.highest {
             if sequence - self.base() > self.mask {
                 return Verdict::OutOfWindow;

@@ -37,19 +37,24 @@ enum SlotState {
     Retransmitted,
 }
 
+/// What every frame needs. Its [`Mark`] stands elsewhere: few frames are retransmitted, and a window of small slots
+/// stays in the cache.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
-    mark: Mark,
     frame: FrameHandle,
     bytes: u32,
     rounds: u8,
     state: SlotState,
 }
 
+const _: () = assert!(size_of::<Slot>() == 12);
+
 /// The sender of one lane.
 #[derive(Debug)]
 pub(crate) struct Sender {
     slots: Box<[Slot]>,
+    /// When the copies of a frame in [`SlotState::Retransmitted`] were sent.
+    marks: Box<[Mark]>,
     mask: u64,
     window_frames: u64,
     window_bytes: u64,
@@ -79,6 +84,7 @@ impl Sender {
         let capacity = window_frames as usize;
         Sender {
             slots: vec![Slot::default(); capacity].into_boxed_slice(),
+            marks: vec![Mark::default(); capacity].into_boxed_slice(),
             mask: u64::from(window_frames) - 1,
             window_frames: u64::from(window_frames),
             window_bytes,
@@ -112,18 +118,25 @@ impl Sender {
         self.paused = false;
     }
 
+    #[inline]
+    fn index(&self, sequence: u64) -> usize {
+        (sequence & self.mask) as usize
+    }
+
     /// Whether a frame of `bytes` may be sent now, as far as the Tx buffer's bounds go.
+    #[inline]
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
         self.next - self.first < self.window_frames && self.buffer.now + u64::from(bytes) <= self.window_bytes
     }
 
     /// Numbers a frame and keeps it. The caller has checked [`Sender::has_room`].
+    #[inline]
     pub(crate) fn send(&mut self, frame: FrameHandle, bytes: u32) -> SequenceNumber {
         debug_assert!(self.next - self.first < self.window_frames, "send without room");
         let sequence = self.next;
         self.next += 1;
-        self.slots[(sequence & self.mask) as usize] =
-            Slot { frame, bytes, state: SlotState::Outstanding, ..Slot::default() };
+        let index = self.index(sequence);
+        self.slots[index] = Slot { frame, bytes, rounds: 0, state: SlotState::Outstanding };
         self.buffer.add(u64::from(bytes));
         SequenceNumber::from_absolute(sequence)
     }
@@ -180,7 +193,8 @@ impl Sender {
     ) -> Option<(FrameHandle, SequenceNumber)> {
         loop {
             let sequence = *self.retransmit_queue.front()?;
-            let slot = &mut self.slots[(sequence & self.mask) as usize];
+            let index = self.index(sequence);
+            let slot = &mut self.slots[index];
             if sequence < self.first || slot.state != SlotState::Queued {
                 // Acknowledged meanwhile.
                 self.retransmit_queue.pop_front();
@@ -194,7 +208,7 @@ impl Sender {
             if self.copies_left == 0 {
                 slot.state = SlotState::Retransmitted;
                 slot.rounds = slot.rounds.saturating_add(1);
-                slot.mark = Mark { next: self.next, dummy_stamp };
+                self.marks[index] = Mark { next: self.next, dummy_stamp };
                 self.retransmit_queue.pop_front();
             }
             stats.retransmitted_copies += 1;
@@ -251,11 +265,15 @@ impl Sender {
         if cumulative <= self.first {
             return;
         }
-        for sequence in self.first..cumulative {
+        for sequence in self.first..cumulative.min(self.covered) {
             self.release(sequence, released);
         }
+        let begin = self.first.max(self.covered);
         self.first = cumulative;
-        self.covered = self.covered.max(cumulative);
+        if begin < cumulative {
+            self.release_outstanding(begin, cumulative, released);
+            self.covered = cumulative;
+        }
         if !self.missing.is_empty() {
             self.missing.retain(|&sequence| sequence >= cumulative);
         }
@@ -288,7 +306,8 @@ impl Sender {
         for sequence in self.covered..covered {
             if reported.contains(sequence) {
                 missing.push(sequence);
-                self.slots[(sequence & self.mask) as usize].state = SlotState::Queued;
+                let index = self.index(sequence);
+                self.slots[index].state = SlotState::Queued;
                 self.retransmit_queue.push_back(sequence);
             } else {
                 self.release(sequence, released);
@@ -301,18 +320,36 @@ impl Sender {
     }
 
     fn retransmit_if_copies_are_lost(&mut self, sequence: u64, seen: Mark) {
-        let slot = &mut self.slots[(sequence & self.mask) as usize];
-        let stamps_ahead = seen.dummy_stamp.wrapping_sub(slot.mark.dummy_stamp) as i16;
-        let beyond_mark = seen.next > slot.mark.next || stamps_ahead > 0;
+        let index = self.index(sequence);
+        let (slot, mark) = (&mut self.slots[index], self.marks[index]);
+        let stamps_ahead = seen.dummy_stamp.wrapping_sub(mark.dummy_stamp) as i16;
+        let beyond_mark = seen.next > mark.next || stamps_ahead > 0;
         if slot.state == SlotState::Retransmitted && beyond_mark && slot.rounds < self.max_rounds {
             slot.state = SlotState::Queued;
             self.retransmit_queue.push_back(sequence);
         }
     }
 
-    #[inline]
+    /// Releases `begin..end`, none of which has been reported on: the common case, a slice or two at a time.
+    fn release_outstanding(&mut self, begin: u64, end: u64, released: &mut VecDeque<FrameHandle>) {
+        let (from, count) = (self.index(begin), (end - begin) as usize);
+        let tail = count.min(self.slots.len() - from);
+        let mut bytes = 0;
+        for run in [from..from + tail, 0..count - tail] {
+            let run = &mut self.slots[run];
+            released.extend(run.iter().map(|slot| slot.frame));
+            for slot in run {
+                debug_assert_eq!(slot.state, SlotState::Outstanding, "beyond `covered`");
+                bytes += u64::from(slot.bytes);
+                slot.state = SlotState::Free;
+            }
+        }
+        self.buffer.remove_all(count as u64, bytes);
+    }
+
     fn release(&mut self, sequence: u64, released: &mut VecDeque<FrameHandle>) -> bool {
-        let slot = &mut self.slots[(sequence & self.mask) as usize];
+        let index = self.index(sequence);
+        let slot = &mut self.slots[index];
         if slot.state == SlotState::Free {
             return false;
         }

@@ -26,9 +26,14 @@ impl BufferStats {
 
     #[inline]
     pub(crate) fn remove(&mut self, bytes: u64) {
-        debug_assert!(self.now >= bytes && self.frames > 0, "removed more than was added");
+        self.remove_all(1, bytes);
+    }
+
+    #[inline]
+    pub(crate) fn remove_all(&mut self, frames: u64, bytes: u64) {
+        debug_assert!(self.now >= bytes && self.frames >= frames, "removed more than was added");
         self.now -= bytes;
-        self.frames -= 1;
+        self.frames -= frames;
         self.min = self.min.min(self.now);
     }
 

@@ -38,6 +38,15 @@ pub(super) struct Acks {
     lane: Option<Mode>,
 }
 
+impl Acks {
+    #[inline]
+    fn arrived(&mut self, mode: Mode) {
+        self.pending[mode] = true;
+        self.news = true;
+        self.lane = Some(mode);
+    }
+}
+
 impl LinkEnd {
     /// Takes a frame with a data header from the link. Its acknowledgement, if it carries one, is used as well.
     #[inline]
@@ -60,6 +69,23 @@ impl LinkEnd {
         }
         self.stats.received_frames += 1;
         self.receive.heard_at = now;
+        if self.receivers[header.mode].accept_next(header.sequence) {
+            self.acks.arrived(header.mode);
+            self.stats.delivered_frames += 1;
+            self.stats.delivered_bytes += u64::from(bytes);
+            return Reception::Deliver;
+        }
+        self.handle_out_of_order(now, header, frame, bytes)
+    }
+
+    /// A frame behind a loss, a copy, a frame of another time.
+    fn handle_out_of_order(
+        &mut self,
+        now: Instant,
+        header: &DataHeader,
+        frame: FrameHandle,
+        bytes: u32,
+    ) -> Reception {
         let lane = &mut self.receivers[header.mode];
         let lost = self.stats.lost_frames;
         let verdict = lane.handle_data(now, header.sequence, frame, bytes, &mut self.stats);
@@ -67,9 +93,7 @@ impl LinkEnd {
             self.stats.out_of_window_frames += 1;
             return Reception::Drop;
         }
-        self.acks.pending[header.mode] = true;
-        self.acks.news = true;
-        self.acks.lane = Some(header.mode);
+        self.acks.arrived(header.mode);
         if self.stats.lost_frames != lost {
             self.loss_found(header.mode);
         }
@@ -248,6 +272,10 @@ impl LinkEnd {
 
     #[inline]
     pub(super) fn take_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
+        if self.is_pending() { self.compose_piggyback(now) } else { None }
+    }
+
+    fn compose_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
         for mode in Mode::ALL {
             // What is missing needs a complete feedback.
             if self.acks.pending[mode] && self.receivers[mode].missing() == 0 {

@@ -15,6 +15,9 @@ use crate::time::{Instant, Nanos};
 #[derive(Debug, Default)]
 pub(super) struct Dummies {
     stamp: u16,
+    /// Frames were sent since the last dummy, the latest at `sent_at`: the next burst is due `dummy_delay` later, and
+    /// the fields below are to be set anew. Left undone until then, as it is done for every frame.
+    restart: bool,
     due_at: Instant,
     interval: Nanos,
     burst_left: u8,
@@ -90,10 +93,7 @@ impl LinkEnd {
         self.compact_lane = mode;
         self.stats.protected_frames += 1;
         self.stats.protected_bytes += u64::from(bytes);
-        self.dummies.due_at = now + self.config.dummy_delay;
-        self.dummies.interval = self.config.dummy_interval_min;
-        self.dummies.burst_left = self.config.dummy_copies;
-        self.dummies.repeating = false;
+        self.dummies.restart = true;
         self.dummies.sent_at = now;
         let ack = if self.is_compact() { None } else { self.take_piggyback(now) };
         Some(DataHeader { sequence, mode, retransmitted: false, ack })
@@ -125,6 +125,7 @@ impl LinkEnd {
         fits
     }
 
+    #[inline]
     pub(super) fn effective_mode(&self, mode: Mode) -> Mode {
         if self.fallback.level() == Level::Full { mode } else { Mode::NonBlocking }
     }
@@ -253,6 +254,7 @@ impl LinkEnd {
             let stamp = self.dummies.stamp;
             let copy = self.senders[mode].poll_retransmission(self.copies, stamp, &mut self.stats);
             if let Some((frame, sequence)) = copy {
+                self.restart_dummies();
                 // The copies may be the last frames for a while: let a dummy follow, to reveal their loss.
                 self.dummies.due_at = self.now + self.config.dummy_delay;
                 self.dummies.interval = self.config.dummy_interval_min;
@@ -269,6 +271,7 @@ impl LinkEnd {
         if now < self.dummy_due_at()? {
             return None;
         }
+        self.restart_dummies();
         let first_burst = !self.dummies.repeating;
         self.dummies.sent_at = now;
         self.dummies.burst_left = self.dummies.burst_left.saturating_sub(1);
@@ -287,6 +290,16 @@ impl LinkEnd {
         self.dummies.stamped_at = Some(now);
         let next = PerMode(Mode::ALL.map(|mode| self.senders[mode].next_sequence()));
         Some(Control::Dummy { session: self.transmit.session, stamp: self.dummies.stamp, next })
+    }
+
+    /// Carries out what sending a frame has left undone.
+    fn restart_dummies(&mut self) {
+        if core::mem::take(&mut self.dummies.restart) {
+            self.dummies.due_at = self.dummies.sent_at + self.config.dummy_delay;
+            self.dummies.interval = self.config.dummy_interval_min;
+            self.dummies.burst_left = self.config.dummy_copies;
+            self.dummies.repeating = false;
+        }
     }
 
     pub(super) fn update_copies(&mut self) {
@@ -308,7 +321,11 @@ impl LinkEnd {
     fn dummy_due_at(&self) -> Option<Instant> {
         match self.transmit.state {
             TransmitState::Active | TransmitState::Draining if !self.is_drained() => {
-                Some(self.dummies.due_at)
+                Some(if self.dummies.restart {
+                    self.dummies.sent_at + self.config.dummy_delay
+                } else {
+                    self.dummies.due_at
+                })
             }
             TransmitState::Active => Some(self.dummies.sent_at + self.config.keepalive),
             _ => None,
