@@ -14,10 +14,13 @@
 pub mod bypass;
 mod clock;
 pub mod command;
+pub mod config;
+pub mod control;
 pub mod corruption;
 mod engine;
 pub mod frame_pool;
 pub mod handle;
+pub mod metrics;
 mod netlink;
 pub mod port;
 pub mod port_pair;

@@ -94,38 +94,35 @@ impl ParametersConfig {
         }
     }
 
-    /// Checks the relations between what is set. What is not set gives way, as it will when it is derived.
-    pub(super) fn validate(&self, format: Format, fallback: FallbackConfig) -> Result<(), Impossible> {
+    /// Checks the relations between what is set and what the engine starts with, given a pool of `chunks`.
+    pub(super) fn validate(
+        &self,
+        chunks: u32,
+        format: Format,
+        fallback: FallbackConfig,
+    ) -> Result<(), Impossible> {
         let base = Config::default();
         let time = |set: Option<Span>, default: Nanos| {
             set.map_or(default, |span| Nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX)))
         };
-        let rx_buffer_bytes = match (self.rx_buffer, self.pause.or(self.resume)) {
-            (Some(set), _) => set.0,
-            (None, Some(least)) => base.rx_buffer_bytes.max(least.0.saturating_mul(2)),
-            (None, None) => base.rx_buffer_bytes,
-        };
-        let pause_bytes = match (self.pause, self.resume) {
-            (Some(set), _) => set.0,
-            (None, Some(resume)) => rx_buffer_bytes.min(resume.0.saturating_add(1).max(base.pause_bytes)),
-            (None, None) => rx_buffer_bytes.min(base.pause_bytes),
-        };
+        let bytes = |set: Option<ByteSize>, default: u64| set.map_or(default, |size| size.0);
+        // As the engine starts: a quarter of the pool for each buffer, and halves of that for the thresholds.
+        let quarter = u64::from(chunks / 4) * 2048;
+        let rx_buffer_bytes = bytes(self.rx_buffer, quarter);
+        let pause_bytes = bytes(self.pause, rx_buffer_bytes / 2);
         let ack_interval = time(self.ack_interval, base.ack_interval);
-        let peer_timeout = time(self.peer_timeout, base.peer_timeout);
         let config = Config {
             format,
             window_frames: self.window.unwrap_or(base.window_frames),
-            window_bytes: self.tx_buffer.map_or(base.window_bytes, |size| size.0),
+            window_bytes: bytes(self.tx_buffer, quarter),
             rx_buffer_bytes,
             pause_bytes,
-            resume_bytes: self.resume.map_or(base.resume_bytes.min(pause_bytes / 2), |size| size.0),
+            resume_bytes: bytes(self.resume, pause_bytes / 2),
             recovery_timeout: time(self.recovery_timeout, base.recovery_timeout),
             ack_gap: base.ack_gap.min(ack_interval),
             ack_interval,
             dummy_copies: self.dummy_copies.unwrap_or(base.dummy_copies),
-            keepalive: base.keepalive.min(Nanos(peer_timeout.0 / 3).max(Nanos(1))),
-            peer_timeout,
-            session_expiry: base.session_expiry.max(peer_timeout),
+            peer_timeout: time(self.peer_timeout, base.peer_timeout),
             loss_window_frames: self.loss_window.unwrap_or(base.loss_window_frames),
             fallback,
             ..base
@@ -143,9 +140,14 @@ fn impossible(error: ConfigError) -> Impossible {
         requirement = requirement.replace(name(field), name(key));
     }
     let whole = error.value as u64;
+    if error.field == "session_expiry" {
+        // It is not configurable; what is, is too long for it.
+        let limit = Span(std::time::Duration::from_nanos(whole));
+        return Impossible { key, value: limit.to_string(), requirement: "is the most it can be".to_owned() };
+    }
     let value = match error.field {
         "window_bytes" | "rx_buffer_bytes" | "pause_bytes" | "resume_bytes" => ByteSize(whole).to_string(),
-        "recovery_timeout" | "peer_timeout" | "ack_interval" | "session_expiry" => {
+        "recovery_timeout" | "peer_timeout" | "ack_interval" => {
             Span(std::time::Duration::from_nanos(whole)).to_string()
         }
         _ => error.value.to_string(),
@@ -159,37 +161,12 @@ mod tests {
 
     fn verdict(parameters: ParametersConfig) -> Result<(), String> {
         parameters
-            .validate(Format::Transparent, FallbackConfig::default())
+            .validate(16 * 1024, Format::Transparent, FallbackConfig::default())
             .map_err(|wrong| format!("{} = {}: {}", wrong.key, wrong.value, wrong.requirement))
     }
 
     fn size(bytes: u64) -> Option<ByteSize> {
         Some(ByteSize(bytes))
-    }
-
-    #[test]
-    fn one_value_alone_never_contradicts_a_default() {
-        let none = ParametersConfig::default();
-        for bytes in [64 << 10, 1 << 20, 64 << 20] {
-            for set in [
-                ParametersConfig { pause: size(bytes), ..none },
-                ParametersConfig { resume: size(bytes), ..none },
-                ParametersConfig { rx_buffer: size(bytes), ..none },
-                ParametersConfig { tx_buffer: size(bytes), ..none },
-            ] {
-                assert_eq!(verdict(set), Ok(()), "{set:?}");
-            }
-        }
-        for nanoseconds in [1_000, 1_000_000, 10_000_000_000] {
-            let time = Some(Span(std::time::Duration::from_nanos(nanoseconds)));
-            for set in [
-                ParametersConfig { recovery_timeout: time, ..none },
-                ParametersConfig { peer_timeout: time, ..none },
-                ParametersConfig { ack_interval: time, ..none },
-            ] {
-                assert_eq!(verdict(set), Ok(()), "{set:?}");
-            }
-        }
     }
 
     #[test]
@@ -207,6 +184,18 @@ mod tests {
             (
                 ParametersConfig { rx_buffer: size(1000), ..none },
                 "parameters.rx-buffer = 1kB: must be at least 64 KiB",
+            ),
+            (
+                ParametersConfig { pause: size(64 << 20), ..none },
+                "parameters.pause = 64MiB: must be above 0 and at most rx-buffer",
+            ),
+            (
+                ParametersConfig { peer_timeout: Some(Span(std::time::Duration::from_millis(1))), ..none },
+                "parameters.peer-timeout = 1ms: must be at least three keepalives, or one lost frame ends a session",
+            ),
+            (
+                ParametersConfig { peer_timeout: Some(Span(std::time::Duration::from_secs(9))), ..none },
+                "parameters.peer-timeout = 2s: is the most it can be",
             ),
             (
                 ParametersConfig { window: Some(100), ..none },

@@ -1,5 +1,7 @@
 //! How a link is protected, as people write it.
 
+use super::error::Problem;
+use super::link::HeaderFormat;
 use super::quantity::LossRate;
 use crate::settings::ProtectionSettings;
 use linkmend_protocol::classify::Classifier;
@@ -191,6 +193,44 @@ impl ProtectConfig {
             },
         };
         Some(ProtectionSettings { classifier, copies })
+    }
+
+    /// Checks what needs no device. For a link that runs already, give the transparent format: its loop knows better.
+    ///
+    /// # Errors
+    /// The key and the problem.
+    pub fn validate(&self, format: HeaderFormat) -> Result<(), (&'static str, Problem)> {
+        if let Some(copies) = self.copies {
+            if !(1..=16).contains(&copies) {
+                return Err(("protect.copies", Problem::Copies { copies }));
+            }
+            for (key, set) in [("protect.target", self.target), ("protect.loss", self.loss)] {
+                if set.is_some() {
+                    return Err((key, Problem::BesideCopies));
+                }
+            }
+        }
+        if let Some(rate) = self.target.map(|rate| rate.0)
+            && !(rate > 0.0 && rate < 1.0)
+        {
+            return Err(("protect.target", Problem::TargetLoss { rate }));
+        }
+        if let Some(rate) = self.loss.map(|rate| rate.0)
+            && !(0.0..1.0).contains(&rate)
+        {
+            return Err(("protect.loss", Problem::InitialLoss { rate }));
+        }
+        for (index, rule) in self.classes.iter().enumerate() {
+            if self.classes[..index].iter().any(|earlier| earlier.field == rule.field) {
+                return Err(("protect.classes", Problem::ClassTwice { field: rule.field }));
+            }
+        }
+        let two_modes =
+            self.mode != ProtectMode::Off && self.classes.iter().any(|rule| rule.mode != self.mode);
+        if format == HeaderFormat::Compact && two_modes {
+            return Err(("protect.classes", Problem::CompactOneMode));
+        }
+        Ok(())
     }
 }
 

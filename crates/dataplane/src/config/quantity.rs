@@ -127,7 +127,8 @@ impl Kind {
     /// The value in base units.
     fn parse(&self, written: &str) -> Result<u64, QuantityError> {
         let text = written.trim();
-        let unit_at = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+        let unit_at =
+            text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
         let (number, unit) = (text[..unit_at].replace('_', ""), text[unit_at..].trim());
         let not_a_number =
             || QuantityError::NotANumber { text: text.to_owned(), kind: self.name, example: self.example };
@@ -311,10 +312,13 @@ mod tests {
 
     #[test]
     fn spellings_and_their_values() {
-        for (text, bytes) in [("0B", 0), ("1500B", 1500), ("100kB", 100_000), ("200 KiB", 204_800), ("1.5MiB", 1_572_864)] {
+        for (text, bytes) in
+            [("0B", 0), ("1500B", 1500), ("100kB", 100_000), ("200 KiB", 204_800), ("1.5MiB", 1_572_864)]
+        {
             assert_eq!(text.parse(), Ok(ByteSize(bytes)), "{text}");
         }
-        for (text, rate) in [("25G", 25_000_000_000), ("2.5Gbit/s", 2_500_000_000), ("100_000k", 100_000_000)] {
+        for (text, rate) in [("25G", 25_000_000_000), ("2.5Gbit/s", 2_500_000_000), ("100_000k", 100_000_000)]
+        {
             assert_eq!(text.parse(), Ok(BitRate(rate)), "{text}");
         }
         for (text, ns) in [("7us", 7_000), ("7µs", 7_000), ("0.5ms", 500_000), ("2min", 120_000_000_000)] {
@@ -329,8 +333,14 @@ mod tests {
     fn every_mistake_has_its_message() {
         let size = |text: &str| text.parse::<ByteSize>().expect_err(text).to_string();
         let cases = [
-            (size("1000"), "`1000` has no unit; a size is written like `1000B`, with one of B, kB, KiB, MB, MiB, GB, GiB"),
-            (size("3Kib"), "`3Kib`: there is no unit `Kib` for a size; use one of B, kB, KiB, MB, MiB, GB, GiB"),
+            (
+                size("1000"),
+                "`1000` has no unit; a size is written like `1000B`, with one of B, kB, KiB, MB, MiB, GB, GiB",
+            ),
+            (
+                size("3Kib"),
+                "`3Kib`: there is no unit `Kib` for a size; use one of B, kB, KiB, MB, MiB, GB, GiB",
+            ),
             (size("much"), "`much` is not a size; write a number and its unit, like `200KiB`"),
             (size("-1B"), "`-1B` is not a size; write a number and its unit, like `200KiB`"),
             (size(""), "`` is not a size; write a number and its unit, like `200KiB`"),

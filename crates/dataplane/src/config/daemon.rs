@@ -1,0 +1,106 @@
+//! The daemon: its links, its control socket, its metrics.
+
+use super::error::{ConfigError, Place, Problem};
+use super::link::LinkConfig;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Where control sockets are, unless set; the client looks for links here.
+pub const CONTROL_FOLDER: &str = "/run/linkmend";
+/// Largest configuration file.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// A whole configuration file, or the arguments of `linkmend run`.
+#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[command(next_help_heading = "Daemon")]
+pub struct DaemonConfig {
+    /// Path of the control socket [default: /run/linkmend/NAME.sock, with --config /run/linkmend/control.sock]
+    #[arg(long, value_name = "PATH")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<PathBuf>,
+    /// Address to serve Prometheus metrics at, like 127.0.0.1:9464 [default: none]
+    #[arg(long, value_name = "ADDRESS")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<SocketAddr>,
+    /// The links. One of them on the command line, any number in a file.
+    #[arg(skip)]
+    #[serde(default, rename = "link")]
+    pub links: Vec<LinkConfig>,
+}
+
+impl DaemonConfig {
+    /// Reads and validates a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with the line and the key where there is one.
+    pub fn read(path: &Path) -> Result<DaemonConfig, ConfigError> {
+        let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
+        let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+        if bytes > FILE_BYTES_MAX {
+            return Err(ConfigError::TooLarge { path: path.to_owned(), bytes, limit: FILE_BYTES_MAX });
+        }
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        DaemonConfig::parse(path, &text)
+    }
+
+    /// Parses and validates the text of a file; `path` is only for messages.
+    ///
+    /// # Errors
+    /// See [`DaemonConfig::read`].
+    pub fn parse(path: &Path, text: &str) -> Result<DaemonConfig, ConfigError> {
+        let config: DaemonConfig =
+            toml::from_str(text).map_err(|error| ConfigError::syntax(path, text, &error))?;
+        config.validate().map_err(|(place, problem)| ConfigError::InFile {
+            line: place.line_in(text),
+            path: path.to_owned(),
+            place,
+            problem: Box::new(problem),
+        })?;
+        Ok(config)
+    }
+
+    /// One link from the command line, validated.
+    ///
+    /// # Errors
+    /// [`ConfigError::InArguments`].
+    pub fn of_arguments(self, link: LinkConfig) -> Result<DaemonConfig, ConfigError> {
+        let config = DaemonConfig { links: vec![link], ..self };
+        match config.validate() {
+            Ok(()) => Ok(config),
+            Err((place, problem)) => {
+                Err(ConfigError::InArguments { option: place.option(), problem: Box::new(problem) })
+            }
+        }
+    }
+
+    /// The first thing that is wrong, and where.
+    ///
+    /// # Errors
+    /// The place and the problem.
+    pub fn validate(&self) -> Result<(), (Place, Problem)> {
+        super::validate::daemon(self)
+    }
+
+    /// With every default that depends on something else filled in.
+    #[must_use]
+    pub fn resolved(mut self, from_file: bool) -> DaemonConfig {
+        let name = match self.links.first() {
+            Some(link) if !from_file => link.name(),
+            _ => "control",
+        };
+        let control = Path::new(CONTROL_FOLDER).join(format!("{name}.sock"));
+        self.control.get_or_insert(control);
+        for link in &mut self.links {
+            link.name = Some(link.name().to_owned());
+        }
+        self
+    }
+
+    /// As a file that reads back as the same configuration.
+    pub fn to_toml(&self) -> String {
+        // Every field has a text; should that ever change, a test says so.
+        toml::to_string(self).unwrap_or_else(|error| format!("# not representable: {error}\n"))
+    }
+}

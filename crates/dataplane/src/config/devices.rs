@@ -1,0 +1,131 @@
+//! What can be said of the interfaces without changing them.
+
+use super::link::{InnerPort, LinkConfig};
+use crate::netlink::{self, InterfaceFacts};
+use linkmend_protocol::wire::HEADER_GROWTH_MAX;
+use std::io;
+
+/// Why the interfaces of a link cannot be used as they are.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// No such interface.
+    #[error("link {link}: there is no interface `{interface}` in this network namespace")]
+    Missing {
+        /// Name of the link.
+        link: String,
+        /// Name of the interface.
+        interface: String,
+    },
+    /// The kernel does not answer.
+    #[error("link {link}: cannot look up interface `{interface}`")]
+    Lookup {
+        /// Name of the link.
+        link: String,
+        /// Name of the interface.
+        interface: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Not Ethernet.
+    #[error("link {link}: interface `{interface}` is not an Ethernet interface")]
+    NotEthernet {
+        /// Name of the link.
+        link: String,
+        /// Name of the interface.
+        interface: String,
+    },
+    /// Not up.
+    #[error("link {link}: interface `{interface}` is down")]
+    Down {
+        /// Name of the link.
+        link: String,
+        /// Name of the interface.
+        interface: String,
+    },
+    /// Full frames would not fit the link once they carry a header.
+    #[error(
+        "link {link}: `{link_interface}` has MTU {link_mtu}, but frames of `{inner_interface}` (MTU {inner_mtu}) \
+         need {needed} with their header"
+    )]
+    MtuTooSmall {
+        /// Name of the link.
+        link: String,
+        /// The inner port.
+        inner_interface: String,
+        /// Its MTU.
+        inner_mtu: u32,
+        /// The link port.
+        link_interface: String,
+        /// Its MTU.
+        link_mtu: u32,
+        /// Least MTU of the link port.
+        needed: u32,
+    },
+}
+
+impl DeviceError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            DeviceError::Missing { .. } => Some("list the interfaces with `ip link`".to_owned()),
+            DeviceError::Down { interface, .. } => {
+                Some(format!("bring it up with `ip link set dev {interface} up`"))
+            }
+            DeviceError::MtuTooSmall { inner_interface, link_interface, link_mtu, needed, .. } => {
+                let lower = link_mtu.saturating_sub(growth());
+                Some(format!(
+                    "`ip link set dev {link_interface} mtu {needed}` (and as much at the other end), or \
+                     `ip link set dev {inner_interface} mtu {lower}` at the hosts, or --allow-oversize to let \
+                     the longest frames pass unprotected"
+                ))
+            }
+            DeviceError::NotEthernet { .. } | DeviceError::Lookup { .. } => None,
+        }
+    }
+}
+
+/// Bytes that a frame grows by at most.
+pub(super) fn growth() -> u32 {
+    u32::try_from(HEADER_GROWTH_MAX).unwrap_or(u32::MAX)
+}
+
+/// Looks at the interfaces of one link. A port that is yet to be made is not looked at.
+///
+/// # Errors
+/// The first [`DeviceError`].
+pub fn check_devices(config: &LinkConfig) -> Result<(), DeviceError> {
+    let link_port = usable(config, &config.link)?;
+    let InnerPort::Existing(inner) = &config.inner else {
+        return Ok(());
+    };
+    let inner_port = usable(config, inner)?;
+    let needed = inner_port.mtu.saturating_add(growth());
+    if link_port.mtu < needed && !config.allow_oversize {
+        return Err(DeviceError::MtuTooSmall {
+            link: config.name().to_owned(),
+            inner_interface: inner.clone(),
+            inner_mtu: inner_port.mtu,
+            link_interface: config.link.clone(),
+            link_mtu: link_port.mtu,
+            needed,
+        });
+    }
+    Ok(())
+}
+
+/// The facts about an Ethernet interface that is up.
+pub(super) fn usable(config: &LinkConfig, interface: &str) -> Result<InterfaceFacts, DeviceError> {
+    let (link, interface) = (config.name().to_owned(), interface.to_owned());
+    let facts = match netlink::interface(&interface) {
+        Ok(Some(facts)) => facts,
+        Ok(None) => return Err(DeviceError::Missing { link, interface }),
+        Err(source) => return Err(DeviceError::Lookup { link, interface, source }),
+    };
+    if !facts.ethernet {
+        return Err(DeviceError::NotEthernet { link, interface });
+    }
+    if !facts.up {
+        return Err(DeviceError::Down { link, interface });
+    }
+    Ok(facts)
+}

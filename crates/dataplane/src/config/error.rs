@@ -1,0 +1,211 @@
+//! What can be wrong with a configuration, and where.
+
+use super::protect::ClassField;
+use linkmend_protocol::Format;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, DeValue};
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Not a configuration file.
+    #[error("{}: has {bytes} bytes, a configuration at most {limit}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Not TOML, an unknown key, or a value of the wrong form.
+    #[error("{}{}: {message}", path.display(), LineSuffix(*line))]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where, counted from 1.
+        line: Option<usize>,
+        /// What is wrong.
+        message: String,
+    },
+    /// A value in a file that cannot be.
+    #[error("{}{}: {place}: {problem}", path.display(), LineSuffix(*line))]
+    InFile {
+        /// The file.
+        path: PathBuf,
+        /// Where, counted from 1.
+        line: Option<usize>,
+        /// Which key.
+        place: Place,
+        /// What is wrong.
+        problem: Box<Problem>,
+    },
+    /// A value on the command line that cannot be.
+    #[error("{option}: {problem}")]
+    InArguments {
+        /// Which option.
+        option: String,
+        /// What is wrong.
+        problem: Box<Problem>,
+    },
+}
+
+struct LineSuffix(Option<usize>);
+
+impl fmt::Display for LineSuffix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+impl ConfigError {
+    pub(super) fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+        ConfigError::Syntax {
+            path: path.to_owned(),
+            line: error.span().map(|span| line_of(text, span.start)),
+            message: error.message().trim_end().replace('\n', ", "),
+        }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ConfigError::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some("give the path of a configuration file, or --inner and --link".to_owned())
+            }
+            ConfigError::InFile { problem, .. } | ConfigError::InArguments { problem, .. } => problem.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// A key of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Which link, and its name; `None` for the daemon's own keys.
+    pub link: Option<(usize, String)>,
+    /// Path of the key below it, like `parameters.pause`; empty for the whole.
+    pub key: &'static str,
+}
+
+impl Place {
+    /// The option of the same meaning.
+    pub fn option(&self) -> String {
+        let option = match self.key.rsplit_once('.') {
+            Some(("fallback", "enabled")) => "fallback".to_owned(),
+            Some(("fallback", name)) => format!("fallback-{name}"),
+            Some(("protect", "classes")) => "class".to_owned(),
+            Some((_, name)) => name.to_owned(),
+            None => self.key.to_owned(),
+        };
+        format!("--{option}")
+    }
+
+    /// The line the key is on, or else the nearest table around it.
+    pub(super) fn line_in(&self, text: &str) -> Option<usize> {
+        let root = DeTable::parse(text).ok()?;
+        let mut table: &DeTable<'_> = root.get_ref();
+        let mut at = None;
+        if let Some((index, _)) = &self.link {
+            let links = table.get("link")?;
+            let link = links.get_ref().get(*index)?;
+            at = Some(link.span().start);
+            let DeValue::Table(inside) = link.get_ref() else { return at.map(|at| line_of(text, at)) };
+            table = inside;
+        }
+        for part in self.key.split('.') {
+            let Some((key, value)) = table.get_key_value(part) else { break };
+            at = Some(key.span().start);
+            let DeValue::Table(inside) = value.get_ref() else { break };
+            table = inside;
+        }
+        at.map(|at| line_of(text, at))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.link {
+            Some((_, name)) if self.key.is_empty() => write!(f, "link {name}"),
+            Some((_, name)) => write!(f, "link {name}: {}", self.key),
+            None => f.write_str(self.key),
+        }
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its variant is")]
+pub enum Problem {
+    #[error("there is no link; add a [[link]] with `inner` and `link`")]
+    NoLink,
+    #[error(
+        "`{name}` is not a name for a link: 1 to 32 letters, digits, `-`, `_` and `.`, not starting with `.` or `-`"
+    )]
+    LinkName { name: String },
+    #[error("another link has this name already")]
+    LinkNameTaken,
+    #[error(
+        "`{name}` is not an interface name: 1 to {limit} characters, no `/`, `:`, white space or control characters"
+    )]
+    InterfaceName { name: String, limit: usize },
+    #[error("`{interface}` is also the inner port of this link; the two ports must differ")]
+    InnerIsLink { interface: String },
+    #[error("`{interface}` is already a port of link {other}")]
+    InterfaceTaken { interface: String, other: String },
+    #[error("{copies}: the number of copies is 1 to 16")]
+    Copies { copies: u8 },
+    #[error("has no meaning beside `copies`, which fixes the number of copies; remove one of them")]
+    BesideCopies,
+    #[error("{rate}: must be above 0 and below 1, or no number of copies reaches it")]
+    TargetLoss { rate: f64 },
+    #[error("{rate}: must be below 1; a link that loses everything cannot be protected")]
+    InitialLoss { rate: f64 },
+    #[error("{field} has a mode already")]
+    ClassTwice { field: ClassField },
+    #[error("the compact format carries one mode at a time, these classes need two")]
+    CompactOneMode,
+    #[error("{value}: must be {requirement}")]
+    Bound { value: String, requirement: &'static str },
+    #[error("{value}: {requirement}")]
+    Impossible { value: String, requirement: String },
+    #[error("{}: must be an absolute path of at most {limit} bytes", path.display())]
+    SocketPath { path: PathBuf, limit: usize },
+}
+
+impl Problem {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Problem::CompactOneMode => {
+                Some(format!("remove the classes, or set the format to {}", name_of(Format::Transparent)))
+            }
+            Problem::InterfaceName { limit, .. } if *limit == super::link::HOST_PORT_NAME_BYTES_MAX => {
+                Some("create:NAME makes a pair `NAME` and `lm-NAME`; both must fit 15 characters".to_owned())
+            }
+            Problem::InterfaceTaken { .. } => Some("each link has two interfaces of its own".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+fn name_of(format: Format) -> &'static str {
+    match format {
+        Format::Transparent => "transparent",
+        Format::Compact => "compact",
+    }
+}

@@ -1,0 +1,177 @@
+//! A port for a machine that has no second one: a veth pair of which the host uses one end (`inner = "create:NAME"`).
+//!
+//! The pair carries the mark `linkmend:<link>` in its alias. Interfaces without that mark are never touched; a pair
+//! with it that a crash left behind is used again, with the addresses the host has given it.
+
+mod features;
+mod rtnetlink;
+
+use super::devices::{growth, usable};
+use super::link::{InnerPort, LinkConfig};
+use super::{DeviceError, HostPortError::*};
+use rtnetlink::Found;
+use std::io;
+
+/// What the alias of a pair starts with; the name of the link follows.
+const MARK: &str = "linkmend:";
+/// Least MTU that IPv6 works with (RFC 8200, section 5).
+const MTU_MIN: u32 = 1280;
+
+/// Why a host port cannot be made or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum HostPortError {
+    /// There is an interface of this name, and it is not ours.
+    #[error("link {link}: interface `{interface}` exists and was not made by Linkmend for this link")]
+    Foreign {
+        /// Name of the link.
+        link: String,
+        /// The interface.
+        interface: String,
+    },
+    /// The link port is not usable, so no MTU can be derived.
+    #[error(transparent)]
+    LinkPort(#[from] DeviceError),
+    /// The header would leave too little.
+    #[error(
+        "link {link}: an MTU of {link_mtu} at `{link_interface}` leaves {mtu} for the host port, too little"
+    )]
+    MtuTooSmall {
+        /// Name of the link.
+        link: String,
+        /// The link port.
+        link_interface: String,
+        /// Its MTU.
+        link_mtu: u32,
+        /// What would be left.
+        mtu: u32,
+    },
+    /// The kernel refused.
+    #[error("link {link}: {step} `{interface}` failed")]
+    System {
+        /// Name of the link.
+        link: String,
+        /// The interface.
+        interface: String,
+        /// What was tried.
+        step: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl HostPortError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Foreign { .. } => Some("choose another name after create:".to_owned()),
+            LinkPort(error) => error.hint(),
+            MtuTooSmall { link_interface, .. } => {
+                Some(format!("raise it with `ip link set dev {link_interface} mtu 1508`"))
+            }
+            System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("making interfaces needs CAP_NET_ADMIN; run as root".to_owned())
+            }
+            System { .. } => None,
+        }
+    }
+}
+
+/// A pair that was made, or found again.
+#[derive(Debug)]
+pub struct HostPort {
+    link: String,
+    host: String,
+    reused: bool,
+}
+
+impl HostPort {
+    /// Makes the pair that `config` asks for and brings it up; `None` if it asks for none.
+    ///
+    /// # Errors
+    /// [`HostPortError`]; nothing new is left then.
+    pub fn make(config: &LinkConfig) -> Result<Option<HostPort>, HostPortError> {
+        let InnerPort::Create(host) = &config.inner else {
+            return Ok(None);
+        };
+        let (link, peer) = (config.name().to_owned(), config.inner.interface());
+        let link_mtu = usable(config, &config.link)?.mtu;
+        let mtu = link_mtu.saturating_sub(growth());
+        if mtu < MTU_MIN {
+            let link_interface = config.link.clone();
+            return Err(MtuTooSmall { link, link_interface, link_mtu, mtu });
+        }
+        let mark = format!("{MARK}{link}");
+        let found = [host, &peer].map(|name| find(&link, name));
+        let [host_found, peer_found] = found;
+        let reused = match (host_found?, peer_found?) {
+            (None, None) => false,
+            (Some(a), Some(b)) if a.alias == mark && b.alias == mark => true,
+            (Some(other), _) if other.alias != mark => {
+                return Err(Foreign { link, interface: host.clone() });
+            }
+            _ => return Err(Foreign { link, interface: peer }),
+        };
+        let port = HostPort { link, host: host.clone(), reused };
+        if !reused {
+            rtnetlink::create_pair(host, &peer, mtu).map_err(port.failed("making the veth pair", host))?;
+        }
+        match port.set_up(&peer, &mark, mtu) {
+            Ok(()) => Ok(Some(port)),
+            Err(error) => {
+                if !reused {
+                    let _ = rtnetlink::delete(host);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn set_up(&self, peer: &str, mark: &str, mtu: u32) -> Result<(), HostPortError> {
+        for interface in [peer, &self.host] {
+            rtnetlink::mark(interface, mark).map_err(self.failed("marking", interface))?;
+        }
+        for (interface, gro) in [(peer, false), (&self.host, true)] {
+            features::make_wire_like(interface, gro)
+                .map_err(self.failed("setting the features of", interface))?;
+            rtnetlink::bring_up(interface, mtu).map_err(self.failed("bringing up", interface))?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, step: &'static str, interface: &str) -> impl FnOnce(io::Error) -> HostPortError + use<> {
+        let (link, interface) = (self.link.clone(), interface.to_owned());
+        move |source| System { link, interface, step, source }
+    }
+
+    /// The interface the host uses.
+    pub fn host_interface(&self) -> &str {
+        &self.host
+    }
+
+    /// Whether a pair that a crash left behind is used again.
+    pub fn reused(&self) -> bool {
+        self.reused
+    }
+
+    /// Removes the pair, if it is still ours.
+    ///
+    /// # Errors
+    /// [`HostPortError::System`].
+    pub fn remove(self) -> Result<(), HostPortError> {
+        match find(&self.link, &self.host)? {
+            Some(found) if found.alias == format!("{MARK}{}", self.link) => {
+                rtnetlink::delete(&self.host).map_err(self.failed("removing", &self.host))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn find(link: &str, interface: &str) -> Result<Option<Found>, HostPortError> {
+    rtnetlink::find(interface).map_err(|source| System {
+        link: link.to_owned(),
+        interface: interface.to_owned(),
+        step: "looking up",
+        source,
+    })
+}

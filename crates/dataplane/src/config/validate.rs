@@ -1,0 +1,132 @@
+//! Everything that can be checked without a device.
+
+use super::daemon::DaemonConfig;
+use super::error::{Place, Problem};
+use super::link::{EcnThreshold, HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX, InnerPort, LinkConfig};
+use super::quantity::{BitRate, ByteSize};
+use std::path::Path;
+
+/// Longest path of a Unix socket (`sun_path` without its terminator), less the name it is made under.
+const SOCKET_PATH_BYTES_MAX: usize = 100;
+/// Longest name of a link.
+const LINK_NAME_BYTES_MAX: usize = 32;
+/// Least bound of the queue: some frames of the largest MTU.
+const QUEUE_BYTES_MIN: u64 = 64 * 1024;
+/// Most that may wait: half a second at 16 Gbit/s.
+const QUEUE_BYTES_MAX: u64 = 1 << 30;
+/// Rates a shaper can keep.
+const RATE_BPS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000_000;
+/// Fewer chunks would be in the kernel's rings altogether; more would be 4 GiB.
+const POOL_CHUNKS: std::ops::RangeInclusive<u32> = 4_096..=1_048_576;
+
+type Verdict = Result<(), (&'static str, Problem)>;
+
+pub(super) fn daemon(config: &DaemonConfig) -> Result<(), (Place, Problem)> {
+    let own = |key| move |problem| (Place { link: None, key }, problem);
+    if let Some(path) = &config.control {
+        socket_path(path).map_err(own("control"))?;
+    }
+    if config.links.is_empty() {
+        return Err(own("link")(Problem::NoLink));
+    }
+    for (index, config_of_link) in config.links.iter().enumerate() {
+        let name = config_of_link.name().to_owned();
+        let placed = |(key, problem)| (Place { link: Some((index, name)), key }, problem);
+        link(config_of_link)
+            .and_then(|()| against(config_of_link, &config.links[..index]))
+            .map_err(placed)?;
+    }
+    Ok(())
+}
+
+fn socket_path(path: &Path) -> Result<(), Problem> {
+    let fits = path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX;
+    if path.is_absolute() && fits && path.file_name().is_some() {
+        return Ok(());
+    }
+    Err(Problem::SocketPath { path: path.to_owned(), limit: SOCKET_PATH_BYTES_MAX })
+}
+
+fn link(config: &LinkConfig) -> Verdict {
+    interface_name(&config.link, INTERFACE_NAME_BYTES_MAX).map_err(|problem| ("link", problem))?;
+    let (inner, limit) = match &config.inner {
+        InnerPort::Existing(name) => (name, INTERFACE_NAME_BYTES_MAX),
+        InnerPort::Create(name) => (name, HOST_PORT_NAME_BYTES_MAX),
+    };
+    interface_name(inner, limit).map_err(|problem| ("inner", problem))?;
+    link_name(config.name()).map_err(|problem| ("name", problem))?;
+    if interfaces(config).contains(&config.link) {
+        return Err(("link", Problem::InnerIsLink { interface: config.link.clone() }));
+    }
+    quantities(config)?;
+    config.protect.validate(config.format)?;
+    config.parameters.validate(config.pool, config.format.into(), config.fallback.settings()).map_err(
+        |wrong| (wrong.key, Problem::Impossible { value: wrong.value, requirement: wrong.requirement }),
+    )
+}
+
+/// Interfaces of the inner side: the port, and the host's end if both are made.
+fn interfaces(config: &LinkConfig) -> Vec<String> {
+    match &config.inner {
+        InnerPort::Existing(name) => vec![name.clone()],
+        InnerPort::Create(host) => vec![host.clone(), config.inner.interface()],
+    }
+}
+
+fn against(config: &LinkConfig, earlier: &[LinkConfig]) -> Verdict {
+    for other in earlier {
+        if other.name() == config.name() {
+            return Err(("name", Problem::LinkNameTaken));
+        }
+        let taken = [interfaces(other), vec![other.link.clone()]].concat();
+        let mine = interfaces(config).into_iter().map(|name| ("inner", name));
+        for (key, interface) in mine.chain([("link", config.link.clone())]) {
+            if taken.contains(&interface) {
+                return Err((key, Problem::InterfaceTaken { interface, other: other.name().to_owned() }));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the kernel accepts (`dev_valid_name`).
+fn interface_name(name: &str, limit: usize) -> Result<(), Problem> {
+    let bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
+    if (1..=limit).contains(&name.len()) && name != "." && name != ".." && !name.contains(bad) {
+        return Ok(());
+    }
+    Err(Problem::InterfaceName { name: name.to_owned(), limit })
+}
+
+/// The name becomes part of a path and of a metric's label.
+fn link_name(name: &str) -> Result<(), Problem> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = (1..=LINK_NAME_BYTES_MAX).contains(&name.len());
+    if fits && name.chars().all(good) && !name.starts_with(['.', '-']) {
+        return Ok(());
+    }
+    Err(Problem::LinkName { name: name.to_owned() })
+}
+
+fn quantities(config: &LinkConfig) -> Verdict {
+    let bound = |key, holds, value: String, requirement| match holds {
+        true => Ok(()),
+        false => Err((key, Problem::Bound { value, requirement })),
+    };
+    let queue = config.queue;
+    let queue_fits = (QUEUE_BYTES_MIN..=QUEUE_BYTES_MAX).contains(&queue.0);
+    bound("queue", queue_fits, queue.to_string(), "from 64KiB to 1GiB")?;
+    if let EcnThreshold::Above(threshold) = config.ecn {
+        let below = threshold > ByteSize(0) && threshold < queue;
+        bound(
+            "ecn",
+            below,
+            threshold.to_string(),
+            "above 0 and below `queue`, or it marks nothing; or `off`",
+        )?;
+    }
+    if let Some(BitRate(rate)) = config.rate {
+        bound("rate", RATE_BPS.contains(&rate), BitRate(rate).to_string(), "from 100k to 1T")?;
+    }
+    bound("pool", POOL_CHUNKS.contains(&config.pool), config.pool.to_string(), "from 4096 to 1048576")
+}

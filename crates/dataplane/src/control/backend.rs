@@ -1,0 +1,101 @@
+//! From requests to commands of link ends.
+
+use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response};
+use crate::command::{Command, CommandError, CommandResult};
+use crate::config::HeaderFormat;
+use crate::handle::LinkEndHandle;
+
+/// The links of a daemon.
+pub trait Backend: Send + Sync + 'static {
+    /// Their names, in the order of the configuration.
+    fn links(&self) -> Vec<String>;
+    /// Gives one of them a command; `None` if there is no such link.
+    fn command(&self, link: &str, command: Command) -> Option<CommandResult>;
+}
+
+impl Backend for Vec<LinkEndHandle> {
+    fn links(&self) -> Vec<String> {
+        self.iter().map(|handle| handle.name().to_owned()).collect()
+    }
+
+    fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
+        self.iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))
+    }
+}
+
+/// Answers one line. Never fails: what makes no sense is answered with [`Response::Error`].
+pub fn answer(backend: &dyn Backend, line: &[u8]) -> Response {
+    match serde_json::from_slice(line) {
+        Ok(request) => serve(backend, request).unwrap_or_else(Response::Error),
+        Err(error) => {
+            Response::Error(ErrorReply::new(ErrorKind::Malformed, format!("not a request: {error}")))
+        }
+    }
+}
+
+fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply> {
+    match request {
+        Request::Version {} => Ok(Response::Version {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL_VERSION,
+            pid: std::process::id(),
+            links: backend.links(),
+        }),
+        Request::Status { link } => each(backend, link, &Command::Report),
+        Request::ResetExtremes { link } => each(backend, link, &Command::ResetExtremes),
+        Request::Unprotect { link } => one(backend, &link, Command::Unprotect),
+        Request::Protect { link, protect } => {
+            // The format is known to the link end, which checks the modes against it.
+            if let Err((key, problem)) = protect.validate(HeaderFormat::Transparent) {
+                let message = format!("link {link}: {key}: {problem}");
+                return Err(ErrorReply {
+                    hint: problem.hint(),
+                    ..ErrorReply::new(ErrorKind::Invalid, message)
+                });
+            }
+            let command = protect.settings().map_or(Command::Unprotect, Command::Protect);
+            one(backend, &link, command)
+        }
+        Request::Corrupt { link, corruption } => {
+            if let Some(Err(error)) = corruption.map(|model| model.validate()) {
+                return Err(ErrorReply::new(ErrorKind::Invalid, format!("link {link}: {error}")));
+            }
+            one(backend, &link, Command::Corrupt(corruption))
+        }
+    }
+}
+
+fn each(backend: &dyn Backend, link: Option<String>, command: &Command) -> Result<Response, ErrorReply> {
+    if let Some(link) = link {
+        return one(backend, &link, command.clone());
+    }
+    let mut links = Vec::new();
+    for link in backend.links() {
+        links.push(report(backend, &link, command.clone())?);
+    }
+    Ok(Response::Links { links })
+}
+
+fn one(backend: &dyn Backend, link: &str, command: Command) -> Result<Response, ErrorReply> {
+    report(backend, link, command).map(|report| Response::Links { links: vec![report] })
+}
+
+fn report(
+    backend: &dyn Backend,
+    link: &str,
+    command: Command,
+) -> Result<crate::report::LinkReport, ErrorReply> {
+    let Some(result) = backend.command(link, command) else {
+        let names = backend.links().join(", ");
+        return Err(ErrorReply::new(ErrorKind::UnknownLink, format!("there is no link `{link}` here"))
+            .with_hint(format!("this daemon serves {names}")));
+    };
+    result.map(|report| *report).map_err(|error| {
+        let kind = match error {
+            CommandError::CorruptionNotAllowed { .. } => ErrorKind::NotAllowed,
+            CommandError::CompactOneMode { .. } | CommandError::Corruption { .. } => ErrorKind::Invalid,
+            CommandError::Stopped { .. } => ErrorKind::Stopped,
+        };
+        ErrorReply::new(kind, error.to_string())
+    })
+}

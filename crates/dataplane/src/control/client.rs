@@ -1,0 +1,246 @@
+//! The other side: the command line's and the lab's.
+
+use super::message::{ErrorReply, Request, Response};
+use crate::config::{CONTROL_FOLDER, ProtectConfig};
+use crate::corruption::CorruptionModel;
+use crate::report::LinkReport;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest wait for an answer.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest answer that is believed: some thousand links.
+const RESPONSE_BYTES_MAX: u64 = 64 << 20;
+
+/// Why a daemon did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nothing listens there.
+    #[error("no daemon answers at {}", path.display())]
+    Connect {
+        /// The socket.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The connection broke, or no answer came in time.
+    #[error("the daemon at {} did not answer", path.display())]
+    Exchange {
+        /// The socket.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The answer makes no sense: another program, or another version.
+    #[error("the daemon at {} gave an answer that makes no sense", path.display())]
+    Nonsense {
+        /// The socket.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// The answer does not fit the request.
+    #[error("the daemon at {} answered another question", path.display())]
+    Unexpected {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The daemon refused.
+    #[error(transparent)]
+    Refused(#[from] ErrorReply),
+    /// No daemon knows the link.
+    #[error("no running daemon serves link `{link}`")]
+    UnknownLink {
+        /// Name of the link.
+        link: String,
+        /// The links there are.
+        known: Vec<String>,
+    },
+}
+
+impl ClientError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ClientError::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("the control socket belongs to the daemon's user; run as root".to_owned())
+            }
+            ClientError::Connect { .. } => {
+                Some("start one with `linkmend run`, or name its socket with --control".to_owned())
+            }
+            ClientError::Nonsense { .. } | ClientError::Unexpected { .. } => {
+                Some("is the daemon of another version? restart it".to_owned())
+            }
+            ClientError::Refused(reply) => reply.hint.clone(),
+            ClientError::UnknownLink { known, .. } if known.is_empty() => {
+                Some("start one with `linkmend run`, or name its socket with --control".to_owned())
+            }
+            ClientError::UnknownLink { known, .. } => Some(format!("there is {}", known.join(", "))),
+            ClientError::Exchange { .. } => None,
+        }
+    }
+}
+
+/// A connection to one daemon. It may be used for any number of requests, one after the other.
+#[derive(Debug)]
+pub struct Client {
+    path: PathBuf,
+    stream: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// Connects to the socket at `path`.
+    ///
+    /// # Errors
+    /// [`ClientError::Connect`].
+    pub fn connect(path: &Path) -> Result<Client, ClientError> {
+        let failed = |source| ClientError::Connect { path: path.to_owned(), source };
+        let stream = UnixStream::connect(path).map_err(failed)?;
+        stream.set_read_timeout(Some(TIMEOUT)).map_err(failed)?;
+        stream.set_write_timeout(Some(TIMEOUT)).map_err(failed)?;
+        Ok(Client { path: path.to_owned(), stream: BufReader::new(stream) })
+    }
+
+    /// Connects to the daemon that serves `link`, of those at `paths`.
+    ///
+    /// # Errors
+    /// [`ClientError::UnknownLink`] when none does, [`ClientError::Connect`] when the only one does not answer.
+    pub fn find(link: &str, paths: &[PathBuf]) -> Result<Client, ClientError> {
+        let mut known = Vec::new();
+        let mut failure = None;
+        for path in paths {
+            match Client::connect(path).and_then(|mut client| client.links().map(|links| (client, links))) {
+                Ok((client, links)) if links.iter().any(|name| name == link) => return Ok(client),
+                Ok((_, links)) => known.extend(links),
+                Err(error) => failure = Some(error),
+            }
+        }
+        match failure {
+            Some(error) if known.is_empty() => Err(error),
+            _ => Err(ClientError::UnknownLink { link: link.to_owned(), known }),
+        }
+    }
+
+    /// The socket.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sends any request and returns the answer, a refusal included.
+    ///
+    /// # Errors
+    /// [`ClientError::Exchange`], [`ClientError::Nonsense`].
+    pub fn request(&mut self, request: &Request) -> Result<Response, ClientError> {
+        let mut line = serde_json::to_vec(request).map_err(|source| self.nonsense(source))?;
+        line.push(b'\n');
+        // A daemon that refuses a client at once has closed its side already, but its reason can be read.
+        let written = self.stream.get_mut().write_all(&line);
+        let mut answer = Vec::new();
+        let read = (&mut self.stream).take(RESPONSE_BYTES_MAX).read_until(b'\n', &mut answer);
+        read.map_err(|source| self.broken(source))?;
+        if answer.is_empty() {
+            return Err(self.broken(written.err().unwrap_or(io::ErrorKind::UnexpectedEof.into())));
+        }
+        serde_json::from_slice(&answer).map_err(|source| self.nonsense(source))
+    }
+
+    /// Names of the daemon's links.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn links(&mut self) -> Result<Vec<String>, ClientError> {
+        match self.request(&Request::Version {})? {
+            Response::Version { links, .. } => Ok(links),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// How one link stands, or all of this daemon.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn status(&mut self, link: Option<&str>) -> Result<Vec<LinkReport>, ClientError> {
+        self.reports(&Request::Status { link: link.map(str::to_owned) })
+    }
+
+    /// Protects the sending direction of a link.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn protect(&mut self, link: &str, protect: &ProtectConfig) -> Result<LinkReport, ClientError> {
+        self.report(&Request::Protect { link: link.to_owned(), protect: protect.clone() })
+    }
+
+    /// Ends the protection of the sending direction of a link.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn unprotect(&mut self, link: &str) -> Result<LinkReport, ClientError> {
+        self.report(&Request::Unprotect { link: link.to_owned() })
+    }
+
+    /// Drops frames that arrive on the link port; `None` stops that.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn corrupt(
+        &mut self,
+        link: &str,
+        corruption: Option<CorruptionModel>,
+    ) -> Result<LinkReport, ClientError> {
+        self.report(&Request::Corrupt { link: link.to_owned(), corruption })
+    }
+
+    /// Begins a new observation of the buffers' least and most, of one link or all of this daemon.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn reset_extremes(&mut self, link: Option<&str>) -> Result<Vec<LinkReport>, ClientError> {
+        self.reports(&Request::ResetExtremes { link: link.map(str::to_owned) })
+    }
+
+    fn reports(&mut self, request: &Request) -> Result<Vec<LinkReport>, ClientError> {
+        match self.request(request)? {
+            Response::Links { links } => Ok(links),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    fn report(&mut self, request: &Request) -> Result<LinkReport, ClientError> {
+        let mut reports = self.reports(request)?;
+        match (reports.pop(), reports.is_empty()) {
+            (Some(report), true) => Ok(report),
+            _ => Err(ClientError::Unexpected { path: self.path.clone() }),
+        }
+    }
+
+    fn unexpected(&self, response: Response) -> ClientError {
+        match response {
+            Response::Error(reply) => ClientError::Refused(reply),
+            _ => ClientError::Unexpected { path: self.path.clone() },
+        }
+    }
+
+    fn broken(&self, source: io::Error) -> ClientError {
+        ClientError::Exchange { path: self.path.clone(), source }
+    }
+
+    fn nonsense(&self, source: serde_json::Error) -> ClientError {
+        ClientError::Nonsense { path: self.path.clone(), source }
+    }
+}
+
+/// The control sockets in their usual folder, by name.
+pub fn sockets() -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(CONTROL_FOLDER) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .collect();
+    paths.sort();
+    paths
+}

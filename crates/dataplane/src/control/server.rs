@@ -1,0 +1,203 @@
+//! The daemon's side: one thread accepts, one more for every client.
+
+use super::backend::{Backend, answer};
+use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Response};
+use super::socket::{ControlSocket, SocketError};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// More clients at once are told [`ErrorKind::Busy`].
+const CLIENTS_MAX: usize = 64;
+/// A client that says nothing for longer is let go.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest wait for the rest of a request, and for a client to take its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+const READ_BYTES: usize = 4 * 1024;
+
+/// A control socket being served. Dropping it, like [`Server::stop`], ends it and removes the socket.
+#[derive(Debug)]
+pub struct Server {
+    path: PathBuf,
+    wake: UnixStream,
+    clients: Arc<Clients>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Clients {
+    streams: Mutex<BTreeMap<u64, UnixStream>>,
+}
+
+impl Clients {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, UnixStream>> {
+        // The map is whole even if a thread panicked while it held the lock.
+        self.streams.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Server {
+    /// Opens the socket at `path` and serves `backend` there.
+    ///
+    /// # Errors
+    /// [`SocketError`].
+    pub fn start(path: &Path, backend: Arc<dyn Backend>) -> Result<Server, SocketError> {
+        let failed = |step| {
+            let path = path.to_owned();
+            move |source| SocketError::System { path, step, source }
+        };
+        let socket = ControlSocket::open(path)?;
+        socket.listener.set_nonblocking(true).map_err(failed("setting it up"))?;
+        let (wake, woken) = UnixStream::pair().map_err(failed("setting it up"))?;
+        let clients = Arc::new(Clients::default());
+        let accepting = Arc::clone(&clients);
+        let thread = std::thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(move || accept_all(&socket, &woken, &accepting, &backend))
+            .map_err(failed("starting its thread"))?;
+        Ok(Server { path: path.to_owned(), wake, clients, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Ends it: clients are cut off, the socket is removed.
+    pub fn stop(self) {}
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.wake.shutdown(Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        for stream in self.clients.lock().values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn accept_all(
+    socket: &ControlSocket,
+    woken: &UnixStream,
+    clients: &Arc<Clients>,
+    backend: &Arc<dyn Backend>,
+) {
+    let mut next_id = 0u64;
+    loop {
+        let mut ready = [
+            PollFd::new(socket.listener.as_fd(), PollFlags::POLLIN),
+            PollFd::new(woken.as_fd(), PollFlags::POLLIN),
+        ];
+        if poll(&mut ready, PollTimeout::NONE).is_err_and(|errno| errno != nix::errno::Errno::EINTR) {
+            return;
+        }
+        if ready[1].any().unwrap_or(true) {
+            return;
+        }
+        match socket.listener.accept() {
+            Ok((stream, _)) => {
+                next_id += 1;
+                if let Err(error) = begin(next_id, stream, clients, backend) {
+                    tracing::warn!(
+                        "control socket {}: a client was refused: {error}",
+                        socket.path().display()
+                    );
+                }
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error) => {
+                // Out of descriptors, most likely: they come back as clients leave.
+                tracing::warn!("control socket {}: {error}", socket.path().display());
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+fn begin(
+    id: u64,
+    mut stream: UnixStream,
+    clients: &Arc<Clients>,
+    backend: &Arc<dyn Backend>,
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut known = clients.lock();
+    if known.len() >= CLIENTS_MAX {
+        drop(known);
+        let busy = ErrorReply::new(ErrorKind::Busy, format!("{CLIENTS_MAX} clients are connected already"));
+        return write(&mut stream, &Response::Error(busy));
+    }
+    known.insert(id, stream.try_clone()?);
+    drop(known);
+    let (ours, backend) = (Arc::clone(clients), Arc::clone(backend));
+    let thread = std::thread::Builder::new().name("control-client".to_owned()).spawn(move || {
+        // A client that leaves in the middle is its own affair.
+        let _ = serve(&mut stream, &*backend);
+        ours.lock().remove(&id);
+    });
+    if thread.is_err() {
+        clients.lock().remove(&id);
+    }
+    thread.map(drop)
+}
+
+/// Answers one client until it leaves.
+fn serve(stream: &mut UnixStream, backend: &dyn Backend) -> io::Result<()> {
+    let mut pending = Vec::new();
+    let mut begun: Option<Instant> = None;
+    let mut chunk = [0; READ_BYTES];
+    loop {
+        if let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = pending.drain(..=end).collect();
+            let line = line.trim_ascii();
+            if !line.is_empty() {
+                write(stream, &answer(backend, line))?;
+            }
+            begun = (!pending.is_empty()).then(Instant::now);
+            continue;
+        }
+        if pending.len() >= REQUEST_BYTES_MAX {
+            let message = format!("a request has at most {REQUEST_BYTES_MAX} bytes");
+            return write(stream, &Response::Error(ErrorReply::new(ErrorKind::TooLong, message)));
+        }
+        let patience = begun.map_or(IDLE_TIMEOUT, |begun| PATIENCE.saturating_sub(begun.elapsed()));
+        if patience.is_zero() {
+            return timed_out(stream);
+        }
+        stream.set_read_timeout(Some(patience))?;
+        match stream.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(length) => {
+                pending.extend_from_slice(&chunk[..length]);
+                begun.get_or_insert_with(Instant::now);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && begun.is_some() => {
+                return timed_out(stream);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn timed_out(stream: &mut UnixStream) -> io::Result<()> {
+    let message = format!("the request was not complete within {} s", PATIENCE.as_secs());
+    write(stream, &Response::Error(ErrorReply::new(ErrorKind::TimedOut, message)))
+}
+
+fn write(stream: &mut UnixStream, response: &Response) -> io::Result<()> {
+    let mut line = serde_json::to_vec(response)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}

@@ -1,0 +1,134 @@
+//! The socket's place in the file system: one daemon each, and nobody but its owner.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// The owner alone may speak to the daemon, which may do as it is told with the link.
+const SOCKET_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o755;
+
+/// Why a control socket cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketError {
+    /// Another daemon has it.
+    #[error("control socket {}: another daemon is running there", path.display())]
+    Taken {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// Something that is not a socket is in its place.
+    #[error("control socket {}: there is a file of this name that is not a socket", path.display())]
+    NotASocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("control socket {}: {step} failed", path.display())]
+    System {
+        /// The socket.
+        path: PathBuf,
+        /// What was tried.
+        step: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl SocketError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            SocketError::Taken { .. } => {
+                Some("stop it first, or give this one a socket of its own with --control".to_owned())
+            }
+            SocketError::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("run as root, or choose a folder of yours with --control".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A listening socket. Dropping it removes its files.
+#[derive(Debug)]
+pub(super) struct ControlSocket {
+    pub(super) listener: UnixListener,
+    path: PathBuf,
+    lock_path: PathBuf,
+    // Held as long as the daemon lives; the kernel releases it with the process, however that ends.
+    _lock: File,
+}
+
+impl ControlSocket {
+    /// Opens it; a socket that a dead daemon left is replaced.
+    pub(super) fn open(path: &Path) -> Result<ControlSocket, SocketError> {
+        let failed = |step| {
+            let path = path.to_owned();
+            move |source| SocketError::System { path, step, source }
+        };
+        if let Some(folder) = path.parent() {
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true).mode(FOLDER_MODE).create(folder).map_err(failed("making its folder"))?;
+        }
+        let lock_path = beside(path, "lock");
+        let lock = lock(path, &lock_path)?;
+        // From here on no other daemon is at this path: what is there is a leftover.
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if !std::os::unix::fs::FileTypeExt::is_socket(&metadata.file_type()) => {
+                return Err(SocketError::NotASocket { path: path.to_owned() });
+            }
+            _ => {}
+        }
+        // Made under another name and moved, so that it is never to be seen with other permissions.
+        let fresh = beside(path, "new");
+        let _ = fs::remove_file(&fresh);
+        let listener = UnixListener::bind(&fresh).map_err(failed("making it"))?;
+        fs::set_permissions(&fresh, Permissions::from_mode(SOCKET_MODE))
+            .map_err(failed("setting its permissions"))?;
+        fs::rename(&fresh, path).map_err(failed("putting it in place"))?;
+        Ok(ControlSocket { listener, path: path.to_owned(), lock_path, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+fn lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {
+    let failed = |source| SocketError::System { path: path.to_owned(), step: "locking it", source };
+    let taken = || SocketError::Taken { path: path.to_owned() };
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(SOCKET_MODE)
+        .open(lock_path)
+        .map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(taken()),
+        Err(TryLockError::Error(source)) => return Err(failed(source)),
+    }
+    // A daemon that was just stopping may have removed the file we opened before we had the lock.
+    let same = fs::metadata(lock_path).is_ok_and(|there| {
+        file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+    });
+    if same { Ok(file) } else { Err(taken()) }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,244 @@
+//! The socket with a backend that only remembers.
+
+use super::*;
+use crate::command::{Command, CommandError, CommandResult};
+use crate::config::{ProtectConfig, ProtectMode};
+use crate::corruption::CorruptionModel;
+use crate::report::LinkReport;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+#[derive(Default)]
+struct Fake {
+    commands: Mutex<Vec<(String, Command)>>,
+}
+
+impl Backend for Fake {
+    fn links(&self) -> Vec<String> {
+        vec!["up".to_owned(), "down".to_owned()]
+    }
+
+    fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
+        self.links().iter().find(|name| *name == link)?;
+        if matches!(command, Command::Corrupt(_)) && link == "down" {
+            return Some(Err(CommandError::CorruptionNotAllowed { link: link.to_owned() }));
+        }
+        self.commands.lock().expect("no panics").push((link.to_owned(), command));
+        Some(Ok(Box::new(LinkReport { name: link.to_owned(), copies: 2, ..LinkReport::default() })))
+    }
+}
+
+struct Daemon {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    backend: Arc<Fake>,
+    server: Option<Server>,
+}
+
+fn daemon() -> Daemon {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("control.sock");
+    let backend = Arc::new(Fake::default());
+    let server = Server::start(&path, Arc::clone(&backend) as Arc<dyn Backend>).expect("it starts");
+    Daemon { _folder: folder, path, backend, server: Some(server) }
+}
+
+fn refusal(error: ClientError) -> ErrorReply {
+    match error {
+        ClientError::Refused(reply) => reply,
+        other => panic!("not a refusal: {other}"),
+    }
+}
+
+#[test]
+fn requests_reach_the_link_and_its_report_comes_back() {
+    let daemon = daemon();
+    let mut client = Client::connect(&daemon.path).expect("it listens");
+    assert_eq!(client.links().expect("version"), ["up", "down"]);
+    let names: Vec<_> = client.status(None).expect("status").into_iter().map(|report| report.name).collect();
+    assert_eq!(names, ["up", "down"]);
+    assert_eq!(client.status(Some("down")).expect("status").len(), 1);
+    let protect =
+        ProtectConfig { mode: ProtectMode::NonBlocking, copies: Some(3), ..ProtectConfig::default() };
+    assert_eq!(client.protect("up", &protect).expect("protect").copies, 2);
+    client.unprotect("up").expect("unprotect");
+    let corruption = Some(CorruptionModel::Iid { rate: 1e-3 });
+    client.corrupt("up", corruption).expect("corrupt");
+    client.reset_extremes(Some("up")).expect("reset");
+    let commands = std::mem::take(&mut *daemon.backend.commands.lock().expect("no panics"));
+    let of_up: Vec<Command> = commands
+        .into_iter()
+        .filter(|(link, command)| link == "up" && *command != Command::Report)
+        .map(|it| it.1)
+        .collect();
+    let settings = protect.settings().expect("on");
+    let expected = [
+        Command::Protect(settings),
+        Command::Unprotect,
+        Command::Corrupt(corruption),
+        Command::ResetExtremes,
+    ];
+    assert_eq!(of_up, expected);
+}
+
+#[test]
+fn refusals_are_typed() {
+    let daemon = daemon();
+    let mut client = Client::connect(&daemon.path).expect("it listens");
+    let unknown = refusal(client.status(Some("side")).expect_err("unknown"));
+    assert_eq!(
+        (unknown.kind, unknown.message.as_str()),
+        (ErrorKind::UnknownLink, "there is no link `side` here")
+    );
+    assert_eq!(unknown.hint.as_deref(), Some("this daemon serves up, down"));
+    let forbidden = refusal(client.corrupt("down", None).expect_err("not allowed"));
+    assert_eq!(forbidden.kind, ErrorKind::NotAllowed);
+    let rate = Some(CorruptionModel::Iid { rate: 7.0 });
+    let invalid = refusal(client.corrupt("up", rate).expect_err("invalid"));
+    assert_eq!(
+        (invalid.kind, invalid.message.as_str()),
+        (ErrorKind::Invalid, "link up: loss rate 7: must lie in 0..=1")
+    );
+    let protect = ProtectConfig { copies: Some(99), ..ProtectConfig::default() };
+    let invalid = refusal(client.protect("up", &protect).expect_err("invalid"));
+    assert_eq!(invalid.message, "link up: protect.copies: 99: the number of copies is 1 to 16");
+    assert_eq!(client.links().expect("the connection is still good").len(), 2);
+}
+
+/// What a line on the socket gets for an answer.
+fn raw(path: &Path, bytes: &[u8]) -> Vec<Response> {
+    let mut stream = UnixStream::connect(path).expect("it listens");
+    // A server that has had enough closes its side while we still write.
+    let _ = stream.write_all(bytes);
+    let _ = stream.shutdown(std::net::Shutdown::Write);
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    lines.map(|line| serde_json::from_str(&line).expect("an answer")).collect()
+}
+
+#[test]
+fn anything_is_answered() {
+    let daemon = daemon();
+    let malformed: [&[u8]; 8] = [
+        b"hello\n",
+        b"{}\n",
+        b"{\"request\":\"dance\"}\n",
+        b"{\"request\":\"status\",\"lnik\":\"up\"}\n",
+        b"{\"request\":\"protect\"}\n",
+        b"{\"request\":\"protect\",\"link\":\"up\",\"protect\":{\"mode\":\"fast\"}}\n",
+        b"\xff\xfe\n",
+        &[&[b'['; 5000][..], b"\n"].concat(),
+    ];
+    for bytes in malformed {
+        let answers = raw(&daemon.path, bytes);
+        let kinds: Vec<_> = answers
+            .into_iter()
+            .map(|answer| if let Response::Error(reply) = answer { Some(reply.kind) } else { None })
+            .collect();
+        assert_eq!(kinds, [Some(ErrorKind::Malformed)], "{}", String::from_utf8_lossy(bytes));
+    }
+    let both =
+        raw(&daemon.path, b"\n{\"request\":\"version\"}\r\nnonsense\n{\"request\":\"status\"}\n{\"requ");
+    assert!(
+        matches!(
+            &both[..],
+            [Response::Version { protocol: 1, .. }, Response::Error(_), Response::Links { .. }]
+        ),
+        "{both:?}"
+    );
+    let long = raw(&daemon.path, &vec![b'x'; REQUEST_BYTES_MAX + 10]);
+    assert!(
+        matches!(&long[..], [Response::Error(reply)] if reply.kind == ErrorKind::TooLong) || long.is_empty()
+    );
+}
+
+#[test]
+fn too_many_clients_are_told_so() {
+    let daemon = daemon();
+    let mut clients: Vec<Client> =
+        (0..64).map(|_| Client::connect(&daemon.path).expect("it listens")).collect();
+    for client in &mut clients {
+        client.links().expect("all are served");
+    }
+    let mut one_more = Client::connect(&daemon.path).expect("it listens");
+    let busy = refusal(one_more.links().expect_err("too many"));
+    assert_eq!(busy.kind, ErrorKind::Busy);
+    clients.clear();
+    let served = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        Client::connect(&daemon.path).is_ok_and(|mut client| client.links().is_ok())
+    });
+    assert!(served, "places become free again");
+}
+
+#[test]
+fn the_socket_is_private_and_goes_with_the_daemon() {
+    let mut daemon = daemon();
+    let mode = std::fs::metadata(&daemon.path).expect("it exists").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut client = Client::connect(&daemon.path).expect("it listens");
+    daemon.server.take().expect("running").stop();
+    let folder = daemon.path.parent().expect("a folder");
+    assert_eq!(std::fs::read_dir(folder).expect("it exists").count(), 0, "nothing is left");
+    assert!(matches!(client.links(), Err(ClientError::Exchange { .. })), "clients are cut off");
+    assert!(matches!(Client::connect(&daemon.path), Err(ClientError::Connect { .. })));
+}
+
+#[test]
+fn one_daemon_for_each_socket() {
+    let daemon = daemon();
+    let second = Server::start(&daemon.path, Arc::new(Fake::default()));
+    assert!(matches!(second, Err(SocketError::Taken { .. })));
+    assert!(
+        Client::connect(&daemon.path).is_ok_and(|mut client| client.links().is_ok()),
+        "the first is unharmed"
+    );
+}
+
+#[test]
+fn a_dead_daemons_socket_is_replaced_but_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("control.sock");
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a leftover"));
+    let server = Server::start(&path, Arc::new(Fake::default())).expect("the leftover is replaced");
+    assert!(Client::connect(&path).is_ok_and(|mut client| client.links().is_ok()));
+    drop(server);
+    std::fs::write(&path, "precious").expect("a file");
+    let refused = Server::start(&path, Arc::new(Fake::default()));
+    assert!(matches!(refused, Err(SocketError::NotASocket { .. })));
+    assert_eq!(std::fs::read_to_string(&path).expect("it is still there"), "precious");
+}
+
+#[test]
+fn the_daemon_of_a_link_is_found() {
+    let daemon = daemon();
+    let nowhere = daemon.path.with_file_name("nowhere.sock");
+    let paths = [nowhere.clone(), daemon.path.clone()];
+    let client = Client::find("down", &paths).expect("it is there");
+    assert_eq!(client.path(), daemon.path);
+    let error = Client::find("side", &paths).expect_err("nobody serves it");
+    assert_eq!(error.hint().as_deref(), Some("there is up, down"));
+    assert!(matches!(Client::find("up", &[nowhere]), Err(ClientError::Connect { .. })));
+    assert!(matches!(Client::find("up", &[]), Err(ClientError::UnknownLink { .. })));
+}
+
+#[test]
+fn metrics_are_served_over_http() {
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let server = crate::metrics::MetricsServer::start(address, Arc::new(Fake::default())).expect("it starts");
+    let get = |request: &str| {
+        let mut stream = std::net::TcpStream::connect(server.address()).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+    let page = get("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text"), "{page}");
+    assert!(page.contains("linkmend_copies{link=\"down\"} 2.0\n") && page.ends_with("# EOF\n"), "{page}");
+    assert!(get("GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    assert!(get("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    assert!(get("\r\n\r\n").starts_with("HTTP/1.1 400 "));
+}

@@ -1,0 +1,87 @@
+//! The counters' names and meanings.
+
+use crate::report::{CountersReport, PortReport};
+
+/// A counter of a link.
+pub(super) struct Counter {
+    /// Its name, less prefix and `_total`.
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    pub(super) value: fn(&CountersReport) -> u64,
+}
+
+/// A counter of a port.
+pub(super) struct PortCounter {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    pub(super) value: fn(&PortReport) -> u64,
+}
+
+macro_rules! counters {
+    ($kind:ident, $report:ident: $($field:ident = $help:literal,)*) => {
+        &[$($kind { name: stringify!($field), help: $help, value: |$report| $report.$field }),*]
+    };
+}
+
+/// All but `paused_ns`, which is exported in seconds.
+pub(super) const COUNTERS: &[Counter] = counters! { Counter, report:
+    protected_frames = "Frames sent with a data header, originals only",
+    protected_bytes = "Bytes of the frames sent with a data header",
+    unprotected_frames = "Frames sent unprotected by the daemon",
+    oversize_unprotected_frames = "Frames too long for the link with a header, sent unprotected",
+    oversize_dropped_frames = "Frames too long for the link even without a header",
+    retransmitted_copies = "Retransmitted copies sent",
+    abandoned_frames = "Frames of unknown fate because their session ended",
+    dummies_sent = "Dummy frames sent",
+    acks_sent = "Explicit acknowledgements sent",
+    piggybacked_acks_sent = "Acknowledgements that travelled on data",
+    notifications_sent = "Loss notifications sent",
+    received_frames = "Protected frames received, copies included",
+    delivered_frames = "Frames delivered out of protected ones",
+    delivered_bytes = "Bytes of the frames delivered out of protected ones",
+    lost_frames = "Frames found missing: the actual loss",
+    recovered_frames = "Missing frames that came after all",
+    recovery_timeouts = "Missing frames given up: the effective loss",
+    duplicates_dropped = "Copies of frames that had arrived already",
+    rx_buffer_overflows = "Frames that found no room in the Rx buffer and were asked for again",
+    out_of_window_frames = "Frames whose sequence number lies outside the window",
+    orphan_frames = "Originals without a session, delivered",
+    orphan_copies_dropped = "Copies without a session, dropped",
+    control_rejected = "Control frames that did not fit, stale or forged",
+    malformed_frames = "Frames with a Linkmend header that makes no sense",
+    pauses_sent = "Times the receiver here asked its peer to pause",
+    pauses_received = "Times the sender here was paused",
+    sessions_opened = "Sessions opened as sender",
+    sessions_accepted = "Sessions accepted as receiver",
+    peers_lost = "Sessions ended because the peer fell silent",
+    fallback_changes = "Changes of the fallback level",
+    queue_drops = "Frames dropped because the queue was full",
+    ecn_marked_frames = "Frames marked with ECN CE",
+    inner_port_drops = "Frames lost because the inner port did not take them",
+    corrupted_frames = "Frames that injected corruption dropped",
+    stalls = "Times the daemon was found stalled, and the kernel had taken over",
+};
+
+pub(super) const PORT_COUNTERS: &[PortCounter] = counters! { PortCounter, report:
+    rx_frames = "Frames received on the port",
+    rx_bytes = "Bytes received on the port",
+    tx_frames = "Frames sent on the port",
+    tx_bytes = "Bytes sent on the port",
+    drops = "Frames lost at the socket of the port",
+    bypassed_frames = "Frames that the in-kernel bypass took in at the port and forwarded",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A counter that is added to the report must be added here.
+    #[test]
+    fn every_counter_is_exported() {
+        let value = serde_json::to_value(CountersReport::default()).expect("plain numbers");
+        for field in value.as_object().expect("a struct").keys() {
+            let known = COUNTERS.iter().any(|counter| counter.name == field) || field == "paused_ns";
+            assert!(known, "{field} has no metric");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! As much of HTTP/1.1 as a scrape needs: one GET, one answer, one connection each.
+
+use super::encode::encode;
+use crate::command::Command;
+use crate::control::Backend;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What [`super::encode`] writes.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Longest request, headers included.
+const REQUEST_BYTES_MAX: usize = 8 * 1024;
+/// Longest a client may take, all in all: scrapes are served one after the other.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Why metrics cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve metrics at {address}")]
+pub struct MetricsError {
+    /// Where.
+    pub address: SocketAddr,
+    /// What the kernel said.
+    pub source: io::Error,
+}
+
+/// Metrics being served. Dropping it ends that.
+#[derive(Debug)]
+pub struct MetricsServer {
+    address: SocketAddr,
+    wake: UnixStream,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl MetricsServer {
+    /// Serves the links of `backend` at `address`.
+    ///
+    /// # Errors
+    /// [`MetricsError`].
+    pub fn start(address: SocketAddr, backend: Arc<dyn Backend>) -> Result<MetricsServer, MetricsError> {
+        let failed = |source| MetricsError { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        let (wake, woken) = UnixStream::pair().map_err(failed)?;
+        let thread = std::thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || serve_all(&listener, &woken, &*backend))
+            .map_err(failed)?;
+        Ok(MetricsServer { address: bound, wake, thread: Some(thread) })
+    }
+
+    /// Where it listens, with the port that was chosen if it was left open.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for MetricsServer {
+    fn drop(&mut self) {
+        let _ = self.wake.shutdown(Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve_all(listener: &TcpListener, woken: &UnixStream, backend: &dyn Backend) {
+    loop {
+        let mut ready =
+            [PollFd::new(listener.as_fd(), PollFlags::POLLIN), PollFd::new(woken.as_fd(), PollFlags::POLLIN)];
+        if poll(&mut ready, PollTimeout::NONE).is_err_and(|errno| errno != nix::errno::Errno::EINTR) {
+            return;
+        }
+        if ready[1].any().unwrap_or(true) {
+            return;
+        }
+        match listener.accept() {
+            Ok((mut stream, peer)) => {
+                if let Err(error) = serve(&mut stream, backend) {
+                    tracing::debug!("metrics: {peer}: {error}");
+                }
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error) => {
+                tracing::warn!("metrics: {error}");
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+fn serve(stream: &mut TcpStream, backend: &dyn Backend) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let head = read_head(stream)?;
+    let mut words = head.lines().next().unwrap_or_default().split_ascii_whitespace();
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = target.split('?').next().unwrap_or_default();
+    let (status, content_type, body) = match (method, path) {
+        ("GET" | "HEAD", "/metrics") => ("200 OK", CONTENT_TYPE, page(backend)),
+        ("GET" | "HEAD", "/") => ("200 OK", "text/plain", "Linkmend: metrics are at /metrics\n".to_owned()),
+        ("GET" | "HEAD", _) => ("404 Not Found", "text/plain", "not found\n".to_owned()),
+        ("", _) => ("400 Bad Request", "text/plain", "not HTTP\n".to_owned()),
+        _ => ("405 Method Not Allowed", "text/plain", "only GET and HEAD\n".to_owned()),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let body = if method == "HEAD" { "" } else { body.as_str() };
+    stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
+    stream.shutdown(Shutdown::Write)
+}
+
+/// Everything up to the empty line.
+fn read_head(stream: &mut TcpStream) -> io::Result<String> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut head = Vec::new();
+    let mut chunk = [0; 1024];
+    while !head.windows(4).any(|window| window == b"\r\n\r\n") {
+        if head.len() >= REQUEST_BYTES_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the request is too long"));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut chunk)? {
+            0 => break,
+            length => head.extend_from_slice(&chunk[..length]),
+        }
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+fn page(backend: &dyn Backend) -> String {
+    let (mut reports, mut silent) = (Vec::new(), Vec::new());
+    for link in backend.links() {
+        match backend.command(&link, Command::Report) {
+            Some(Ok(report)) => reports.push(*report),
+            _ => silent.push(link),
+        }
+    }
+    encode(reports, silent)
+}
