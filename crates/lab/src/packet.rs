@@ -48,9 +48,26 @@ pub struct FramePort {
 }
 
 impl FramePort {
+    /// An interface of a laboratory; see [`Role::interfaces`].
+    pub fn of(lab: &Lab, role: Role, interface: &str) -> Self {
+        let namespace = lab.namespace(role).clone();
+        Self { namespace, mac: role.mac(interface), interface: interface.to_owned() }
+    }
+
     fn host(lab: &Lab, role: Role) -> Self {
-        let interface = HOST_INTERFACE.to_owned();
-        Self { namespace: lab.namespace(role).clone(), mac: role.mac(&interface), interface }
+        Self::of(lab, role, HOST_INTERFACE)
+    }
+
+    /// Sends frames as they are, without waiting for anything.
+    ///
+    /// # Errors
+    /// [`PacketError::Socket`] with what the kernel says, at the first frame it does not take.
+    pub fn inject(&self, frames: &[Vec<u8>]) -> Result<(), PacketError> {
+        let socket = PacketSocket::sender(self, false)?;
+        for frame in frames {
+            socket.send(frame).map_err(|source| self.failed("send a frame", source))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn failed(&self, operation: &'static str, source: io::Error) -> PacketError {
