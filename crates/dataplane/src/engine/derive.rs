@@ -17,6 +17,14 @@ const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
 /// Frames outstanding: at a million frames a second, 4 ms.
 const WINDOW_FRAMES: u32 = 4096;
 
+/// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little for company: an ACK
+/// for more frames to acknowledge, a dummy for a frame that makes it needless. Neither delays a loss notification.
+const ACK_GAP: Nanos = Nanos::from_micros(100);
+const ACK_INTERVAL: Nanos = Nanos::from_micros(400);
+const DUMMY_DELAY: Nanos = Nanos::from_micros(50);
+/// One at first: repeats with back-off follow anyway until everything is acknowledged.
+const DUMMY_COPIES: u8 = 1;
+
 /// What has been derived in the present session.
 #[derive(Debug, Default)]
 pub(super) struct Derived {
@@ -41,9 +49,10 @@ pub(super) fn initial(settings: &LinkSettings, chunks: u32) -> Config {
         resume_bytes: overrides.resume_bytes.unwrap_or(pause_bytes / 2),
         recovery_timeout: overrides.recovery_timeout.map_or(base.recovery_timeout, nanos),
         peer_timeout: overrides.peer_timeout.map_or(base.peer_timeout, nanos),
-        ack_interval: overrides.ack_interval.map_or(base.ack_interval, nanos),
-        ack_gap: base.ack_gap.min(overrides.ack_interval.map_or(base.ack_gap, nanos)),
-        dummy_copies: overrides.dummy_copies.unwrap_or(base.dummy_copies),
+        ack_interval: overrides.ack_interval.map_or(ACK_INTERVAL, nanos),
+        ack_gap: ACK_GAP.min(overrides.ack_interval.map_or(ACK_GAP, nanos)),
+        dummy_delay: DUMMY_DELAY,
+        dummy_copies: overrides.dummy_copies.unwrap_or(DUMMY_COPIES),
         loss_window_frames: overrides.loss_window_frames.unwrap_or(base.loss_window_frames),
         fallback: settings.fallback,
         ..base
