@@ -349,3 +349,6 @@ impl Receiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -382,3 +382,6 @@ impl<'a> Reported<'a> {
         self.current.contains(&sequence)
     }
 }
+
+#[cfg(test)]
+mod tests;

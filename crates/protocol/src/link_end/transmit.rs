@@ -226,7 +226,9 @@ impl LinkEnd {
             self.stats.peers_lost += 1;
             self.closed(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
         }
-        if let Some(level) = self.fallback.handle_timeout(now) {
+        if self.protection.is_some()
+            && let Some(level) = self.fallback.handle_timeout(now)
+        {
             self.level_changed(now, level, None);
         }
     }

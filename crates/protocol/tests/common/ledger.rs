@@ -35,6 +35,9 @@ pub struct Record {
     pub corrupted: u32,
     pub excuse: Option<Excuse>,
     given_up: bool,
+    copies: u32,
+    /// Number of the first copy that was not corrupted, 0 for the original; `None` if the receiver had to drop it.
+    good: Option<u32>,
 }
 
 /// How a frame reached the inner port.
@@ -77,6 +80,8 @@ impl Ledger {
             corrupted: 0,
             excuse: None,
             given_up: false,
+            copies: 0,
+            good: None,
         });
         self.undelivered += 1;
         FrameId(self.frames.len() as u32 - 1)
@@ -97,16 +102,24 @@ impl Ledger {
         }
     }
 
-    pub fn copied(&mut self, frame: FrameId, header: &DataHeader) {
+    /// A copy goes out, one of at most `round` in a row. None may follow a round in which one was not corrupted: the
+    /// link is a queue, so no report can be beyond the copies and still miss the frame.
+    pub fn copied(&mut self, frame: FrameId, header: &DataHeader, round: u8) {
         let record = self.record(frame);
         assert!(header.retransmitted);
         assert_eq!(record.lane, Some((header.mode, header.sequence)), "a copy of the wrong frame");
+        record.copies += 1;
+        let needed = record.good.is_none_or(|good| good > 0 && record.copies < good + u32::from(round));
+        assert!(needed, "a copy without need: {record:?}");
     }
 
     pub fn transmitted(&mut self, frame: FrameId, corrupted: bool) {
         let record = self.record(frame);
         record.transmissions += 1;
         record.corrupted += u32::from(corrupted);
+        if !corrupted {
+            record.good.get_or_insert(record.copies);
+        }
         if corrupted && record.lane.is_none() {
             self.excuse(frame, Excuse::Unprotected);
         }
@@ -145,6 +158,11 @@ impl Ledger {
             assert!(self.last_strict[from] <= frame.0, "{frame:?} delivered out of order");
             self.last_strict[from] = frame.0 + 1;
         }
+    }
+
+    /// The receiver had no room or no session for the frame: it may be asked for again.
+    pub fn refused(&mut self, frame: FrameId) {
+        self.record(frame).good = None;
     }
 
     /// The receiver in session dropped a copy as seen before. If it was not, it must have been given up.

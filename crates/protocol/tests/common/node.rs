@@ -44,6 +44,8 @@ pub struct Node {
     pub events: Vec<Event>,
     pub check_wire: bool,
     turn: usize,
+    /// Most copies in one round so far.
+    round_max: u8,
     duplicates_seen: u64,
     /// How often the end asked to be run at once and then had nothing to do.
     spins: u32,
@@ -75,6 +77,7 @@ impl Node {
             events: Vec::new(),
             check_wire: true,
             turn: 0,
+            round_max: 0,
             duplicates_seen: 0,
             spins: 0,
         }
@@ -167,6 +170,8 @@ impl Node {
                         if stats.duplicates_dropped != self.duplicates_seen {
                             self.duplicates_seen = stats.duplicates_dropped;
                             ledger.dropped_as_duplicate(frame);
+                        } else {
+                            ledger.refused(frame);
                         }
                     }
                 }
@@ -240,7 +245,8 @@ impl Node {
             }
             Transmit::Retransmission { frame: handle, header } => {
                 let frame = self.tx.frame(handle);
-                ledger.copied(frame, &header);
+                self.round_max = self.round_max.max(self.end.status().copies);
+                ledger.copied(frame, &header, self.round_max);
                 let bytes = ledger.record(frame).bytes;
                 let corrupted = link.send(now, Wire::Data { frame, header, bytes }, random);
                 ledger.transmitted(frame, corrupted);

@@ -1,0 +1,184 @@
+//! The receiver beside a naive model: ordered maps and sets instead of a ring of slots.
+
+use super::*;
+use crate::time::Nanos;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::vec::Vec;
+
+const WINDOW: u64 = 16;
+const BUFFER_BYTES: u64 = 1_000;
+const TIMEOUT: u64 = 50;
+const BYTES: u32 = 100;
+
+struct Model {
+    mode: Mode,
+    deliver: u64,
+    highest: u64,
+    missing: BTreeMap<u64, u64>,
+    buffered: BTreeSet<u64>,
+}
+
+impl Model {
+    fn reveal(&mut self, now: u64, next: u64) -> bool {
+        if next > self.deliver + WINDOW {
+            return false;
+        }
+        for sequence in self.highest..next {
+            self.missing.insert(sequence, now);
+        }
+        self.highest = self.highest.max(next);
+        true
+    }
+
+    fn data(&mut self, now: u64, sequence: u64) -> Verdict {
+        if sequence >= self.deliver + WINDOW {
+            return Verdict::OutOfWindow;
+        }
+        self.reveal(now, sequence + 1);
+        if !self.missing.contains_key(&sequence) {
+            return Verdict::Duplicate;
+        }
+        let turn = self.mode == Mode::NonBlocking || sequence == self.deliver;
+        if !turn && (self.buffered.len() as u64 + 1) * u64::from(BYTES) > BUFFER_BYTES {
+            return Verdict::Overflow;
+        }
+        self.missing.remove(&sequence);
+        if !turn {
+            self.buffered.insert(sequence);
+            return Verdict::Buffered;
+        }
+        if self.mode == Mode::NonBlocking {
+            self.deliver = self.cumulative();
+        } else {
+            self.deliver += 1;
+        }
+        Verdict::Deliver
+    }
+
+    fn timeout(&mut self, now: u64) {
+        while let Some((&sequence, &since)) = self.missing.first_key_value() {
+            if now < since + TIMEOUT {
+                break;
+            }
+            self.missing.remove(&sequence);
+        }
+        if self.mode == Mode::NonBlocking {
+            self.deliver = self.cumulative();
+        }
+    }
+
+    fn poll(&mut self) -> Option<u64> {
+        let cumulative = self.cumulative();
+        let next = self.buffered.first().copied().filter(|&sequence| sequence < cumulative);
+        match next {
+            Some(sequence) => {
+                self.buffered.remove(&sequence);
+                self.deliver = sequence + 1;
+            }
+            None => self.deliver = cumulative,
+        }
+        next
+    }
+
+    fn cumulative(&self) -> u64 {
+        self.missing.first_key_value().map_or(self.highest, |(&sequence, _)| sequence)
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// A frame this far from the highest number seen.
+    Data(i64),
+    Announce(i64),
+    Wait(u64),
+    Poll,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (-20i64..24).prop_map(Step::Data),
+        4 => Just(Step::Data(0)),
+        1 => (-4i64..20).prop_map(Step::Announce),
+        1 => (1u64..60).prop_map(Step::Wait),
+        2 => Just(Step::Poll),
+    ]
+}
+
+fn missing_of(feedback: &LaneFeedback, reference: u64) -> Vec<u64> {
+    let runs = feedback.missing().iter().flat_map(|range| {
+        let first = range.first.expand(reference).expect("near");
+        first..first + u64::from(range.length)
+    });
+    runs.collect()
+}
+
+fn run(mode: Mode, first: u64, steps: &[Step]) {
+    let limits = ReceiverLimits {
+        buffer_bytes: BUFFER_BYTES,
+        pause_bytes: 500,
+        resume_bytes: 100,
+        recovery_timeout: Nanos(TIMEOUT),
+    };
+    let mut stats = Stats::default();
+    let mut receiver = Receiver::new(mode, WINDOW as u32, limits);
+    receiver.start(first, &mut stats);
+    let mut model =
+        Model { mode, deliver: first, highest: first, missing: BTreeMap::new(), buffered: BTreeSet::new() };
+    let mut now = 0;
+    for step in steps {
+        match *step {
+            Step::Data(offset) => {
+                let sequence = model.highest.saturating_add_signed(offset);
+                let wire = SequenceNumber::from_absolute(sequence);
+                let verdict = if receiver.accept_next(wire) {
+                    Verdict::Deliver
+                } else {
+                    receiver.handle_data(Instant(now), wire, FrameHandle(sequence as u32), BYTES, &mut stats)
+                };
+                assert_eq!(verdict, model.data(now, sequence), "{step:?}");
+            }
+            Step::Announce(offset) => {
+                let next = model.highest.saturating_add_signed(offset);
+                let wire = SequenceNumber::from_absolute(next);
+                let fits = receiver.handle_announcement(Instant(now), wire, &mut stats);
+                assert_eq!(fits, next <= model.highest || model.reveal(now, next), "{step:?}");
+            }
+            Step::Wait(span) => {
+                now += span;
+                receiver.handle_timeout(Instant(now), &mut stats);
+                model.timeout(now);
+            }
+            Step::Poll => {
+                let polled = receiver.poll_deliver().map(|(frame, _)| frame.0);
+                assert_eq!(polled, model.poll().map(|sequence| sequence as u32));
+            }
+        }
+        let feedback = receiver.feedback();
+        assert_eq!(feedback.cumulative, SequenceNumber::from_absolute(model.cumulative()));
+        assert_eq!(feedback.covered, SequenceNumber::from_absolute(model.highest));
+        assert_eq!(missing_of(&feedback, first), model.missing.keys().copied().collect::<Vec<_>>());
+        assert_eq!(receiver.missing(), model.missing.len() as u64);
+        assert_eq!(receiver.buffer().frames, model.buffered.len() as u64);
+        let due = model.missing.first_key_value().map(|(_, &since)| Instant(since + TIMEOUT));
+        assert_eq!(receiver.next_timeout(), due);
+    }
+    let identity = stats.recovered_frames + stats.recovery_timeouts + receiver.missing();
+    assert!(stats.lost_frames <= identity, "overflows make up the rest");
+}
+
+proptest! {
+    #[test]
+    fn receiver_agrees_with_the_model(
+        ordered in any::<bool>(),
+        first in FIRST_ABSOLUTE..FIRST_ABSOLUTE * 3,
+        steps in proptest::collection::vec(step(), 0..200),
+    ) {
+        run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, first, &steps);
+    }
+
+    #[test]
+    fn sequence_numbers_near_the_wrap(ordered in any::<bool>(), steps in proptest::collection::vec(step(), 0..100)) {
+        run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, FIRST_ABSOLUTE * 2 - 20, &steps);
+    }
+}

@@ -1,0 +1,187 @@
+//! The sender beside a naive model: a map from numbers to what is known of them.
+
+use super::*;
+use crate::frame::SequenceRange;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const WINDOW: u32 = 16;
+const BYTES: u32 = 100;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    Unknown,
+    /// Reported missing, copies not out yet.
+    Queued,
+    /// Copies out: the next new number and the dummy stamp when they went.
+    Sent {
+        next: u64,
+        stamp: u16,
+    },
+}
+
+struct Model {
+    frames: BTreeMap<u64, (Fate, u8)>,
+    next: u64,
+    max_rounds: u8,
+}
+
+impl Model {
+    /// A report as plain facts: everything below `covered` is received unless in `missing`.
+    fn report(&mut self, cumulative: u64, covered: u64, missing: &[u64], stamp: u16) {
+        let max_rounds = self.max_rounds;
+        self.frames.retain(|&sequence, (fate, rounds)| {
+            if sequence < cumulative {
+                return false;
+            }
+            if sequence >= covered {
+                return true;
+            }
+            if !missing.contains(&sequence) {
+                return false;
+            }
+            match *fate {
+                Fate::Unknown => *fate = Fate::Queued,
+                Fate::Sent { next, stamp: sent }
+                    if *rounds < max_rounds && (covered > next || stamp > sent) =>
+                {
+                    *fate = Fate::Queued;
+                }
+                _ => {}
+            }
+            true
+        });
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Send,
+    /// The far end reports after it has seen some more frames.
+    Report {
+        seen: u64,
+        stamp_behind: u16,
+    },
+    /// Everything missing among the first few arrives.
+    Recover(u64),
+    Copies(u8),
+    Dummy,
+    Ack,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => Just(Step::Send),
+        3 => (0u64..20, 0u16..2).prop_map(|(seen, stamp_behind)| Step::Report { seen, stamp_behind }),
+        2 => (0u64..16).prop_map(Step::Recover),
+        3 => (1u8..4).prop_map(Step::Copies),
+        1 => Just(Step::Dummy),
+        1 => Just(Step::Ack),
+    ]
+}
+
+/// What the far end has: an honest receiver whose frames are lost as `lost` says.
+struct Far {
+    first: u64,
+    seen: u64,
+    lost: Vec<u64>,
+}
+
+impl Far {
+    fn cumulative(&self) -> u64 {
+        self.lost.first().copied().unwrap_or(self.seen)
+    }
+
+    fn feedback(&self) -> LaneFeedback {
+        let wire = SequenceNumber::from_absolute;
+        let mut feedback = LaneFeedback::new(wire(self.cumulative()), wire(self.seen), false);
+        for &sequence in &self.lost {
+            assert!(feedback.push_missing(SequenceRange { first: wire(sequence), length: 1 }));
+        }
+        feedback
+    }
+}
+
+fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
+    let mut sender = Sender::new(WINDOW, 1_200, max_rounds);
+    sender.start(first);
+    let mut model = Model { frames: BTreeMap::new(), next: first, max_rounds };
+    let mut far = Far { first, seen: first, lost: Vec::new() };
+    let (mut released, mut stats, mut stamp) = (VecDeque::new(), Stats::default(), 0u16);
+    let mut losses = BTreeMap::new();
+    for (step, lost) in steps {
+        match *step {
+            Step::Send => {
+                let bytes = model.frames.len() as u64 * u64::from(BYTES);
+                let oldest = far_known(&model, &sender);
+                let room = model.next - oldest < u64::from(WINDOW) && bytes + u64::from(BYTES) <= 1_200;
+                assert_eq!(sender.has_room(BYTES), room);
+                if room {
+                    sender.send(FrameHandle(model.next as u32), BYTES);
+                    model.frames.insert(model.next, (Fate::Unknown, 0));
+                    losses.insert(model.next, *lost);
+                    model.next += 1;
+                }
+            }
+            Step::Report { seen, stamp_behind } => {
+                for sequence in far.seen..(far.seen + seen).min(model.next) {
+                    if losses[&sequence] {
+                        far.lost.push(sequence);
+                    }
+                    far.seen = sequence + 1;
+                }
+                let stamp = stamp.saturating_sub(stamp_behind);
+                assert!(sender.handle_feedback(&far.feedback(), stamp, &mut released));
+                model.report(far.cumulative(), far.seen, &far.lost, stamp);
+            }
+            Step::Recover(count) => {
+                far.lost.drain(..(count as usize).min(far.lost.len()));
+            }
+            Step::Copies(copies) => {
+                let expected = model.frames.iter().filter(|(_, (fate, _))| *fate == Fate::Queued).count();
+                let mut sent = 0;
+                while let Some((frame, number)) = sender.poll_retransmission(copies, stamp, &mut stats) {
+                    let sequence = number.expand(first).expect("near");
+                    assert_eq!(frame.0, sequence as u32);
+                    let (fate, rounds) = model.frames.get_mut(&sequence).expect("a frame that was released");
+                    sent += 1;
+                    if sent % usize::from(copies) == 0 {
+                        *rounds += 1;
+                        *fate = Fate::Sent { next: model.next, stamp };
+                    }
+                }
+                assert_eq!(sent, expected * usize::from(copies));
+            }
+            Step::Dummy => stamp += 1,
+            Step::Ack => {
+                assert!(sender.handle_ack(SequenceNumber::from_absolute(far.cumulative()), &mut released));
+                model.report(far.cumulative(), far.cumulative(), &[], 0);
+            }
+        }
+        let frames = model.frames.len() as u64;
+        assert_eq!((sender.buffer().frames, sender.buffer().now), (frames, frames * u64::from(BYTES)));
+        let all: std::collections::BTreeSet<_> = released.iter().map(|frame| frame.0).collect();
+        assert_eq!(all.len(), released.len(), "released twice");
+        assert_eq!(released.len() as u64 + frames, model.next - far.first);
+        assert!(released.iter().all(|frame| !model.frames.contains_key(&u64::from(frame.0))));
+    }
+    let left = model.frames.len() as u64;
+    assert_eq!(sender.abandon(&mut released), left);
+    assert_eq!(released.len() as u64, model.next - far.first);
+}
+
+/// Cumulative number that the sender knows: what it has outstanding says.
+fn far_known(model: &Model, sender: &Sender) -> u64 {
+    model.next - sender.outstanding()
+}
+
+proptest! {
+    #[test]
+    fn sender_agrees_with_the_model(
+        first in FIRST_ABSOLUTE..FIRST_ABSOLUTE * 3,
+        max_rounds in prop_oneof![Just(1u8), Just(2), Just(255)],
+        steps in proptest::collection::vec((step(), proptest::bool::weighted(0.3)), 0..200),
+    ) {
+        run(first, max_rounds, &steps);
+    }
+}
