@@ -42,8 +42,11 @@ impl PoolOptions {
     }
 }
 
+/// Longest Linkmend header.
+pub const HEADER_BYTES: u32 = 8;
+
 /// What a frame may have beyond the MTU: Ethernet header, two VLAN tags, our header.
-pub const FRAME_OVERHEAD_BYTES: u32 = 14 + 2 * 4 + 8;
+pub const FRAME_OVERHEAD_BYTES: u32 = 14 + 2 * 4 + HEADER_BYTES;
 
 /// Why a pool cannot be made.
 #[derive(Debug, thiserror::Error)]

@@ -43,13 +43,13 @@ fn options(mode: BypassMode, xdp_mode: Option<XdpMode>) -> PortPairOptions {
 }
 
 /// Both ways of running the program; `None` is the default.
-fn each_mode(what: &str, mtu: u32, test: impl Fn(Lab, Option<XdpMode>)) {
+fn each_mode(what: &str, mtu: u32, test: impl Fn(&Lab, Option<XdpMode>, Host, Host)) {
     for xdp_mode in [None, Some(XdpMode::Native)] {
         let Some(lab) = Lab::new(what, mtu) else {
             return;
         };
-        if xdp_mode.is_none() || lab.prepare_native() {
-            test(lab, xdp_mode);
+        if let Some((host1, host2)) = lab.hosts(xdp_mode) {
+            test(&lab, xdp_mode, host1, host2);
         }
     }
 }
@@ -78,12 +78,11 @@ fn everything_is_bypassed(host1: &mut Host, host2: &mut Host) {
 
 #[test]
 fn active_daemon_gets_every_frame_and_the_hosts_none() {
-    each_mode("bypass, active", 1500, |lab, xdp_mode| {
+    each_mode("bypass, active", 1500, |lab, xdp_mode, mut host1, mut host2| {
         let PortPair { mut inner, mut link, bypass, mut pool } =
             lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
         let bypass = bypass.unwrap();
         bypass.set_stall_after(Duration::MAX);
-        let (mut host1, mut host2) = lab.hosts();
         host1.send(&ordinary(1));
         host2.send(&protected(2).0);
         assert_eq!(wait_for(1, || collect(&mut inner, &mut pool)), [ordinary(1)]);
@@ -95,10 +94,9 @@ fn active_daemon_gets_every_frame_and_the_hosts_none() {
 
 #[test]
 fn dormant_daemon_gets_only_linkmends_frames() {
-    each_mode("bypass, dormant", 1500, |lab, xdp_mode| {
+    each_mode("bypass, dormant", 1500, |lab, xdp_mode, mut host1, mut host2| {
         let mut pair = lab.open(&options(BypassMode::Dormant, xdp_mode)).unwrap();
         pair.bypass.as_ref().unwrap().set_stall_after(Duration::MAX);
-        let (mut host1, mut host2) = lab.hosts();
         let compact = test_frame(&[0xab, 0xcd, 0x00, 0x00, 0x01, 0x45], 100, 5);
         host2.send(&ordinary(1));
         host2.send(&protected(2).0);
@@ -117,9 +115,8 @@ fn dormant_daemon_gets_only_linkmends_frames() {
 
 #[test]
 fn stalled_daemon_is_bypassed_until_its_heart_beats_again() {
-    each_mode("bypass, stalled", 1500, |lab, xdp_mode| {
+    each_mode("bypass, stalled", 1500, |lab, xdp_mode, mut host1, mut host2| {
         let mut pair = lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
-        let (mut host1, mut host2) = lab.hosts();
         heartbeat(&pair);
         std::thread::sleep(STALL_AFTER * 2);
         everything_is_bypassed(&mut host1, &mut host2);
@@ -136,9 +133,8 @@ fn stalled_daemon_is_bypassed_until_its_heart_beats_again() {
 
 #[test]
 fn jumbo_frames_are_bypassed() {
-    each_mode("bypass, jumbo frames", 9000, |lab, xdp_mode| {
+    each_mode("bypass, jumbo frames", 9000, |lab, xdp_mode, mut host1, mut host2| {
         let _pair = lab.open(&options(BypassMode::Dormant, xdp_mode)).unwrap();
-        let (mut host1, mut host2) = lab.hosts();
         let jumbo = test_frame(&[0x08, 0x00], 9014, 1);
         host1.send(&jumbo);
         arrive(&mut host2, std::slice::from_ref(&jumbo));
@@ -149,10 +145,9 @@ fn jumbo_frames_are_bypassed() {
 
 #[test]
 fn unknown_peers_frames_pass_unchanged() {
-    each_mode("bypass, unknown peer", 1500, |lab, xdp_mode| {
+    each_mode("bypass, unknown peer", 1500, |lab, xdp_mode, mut host1, mut host2| {
         let pair = lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
         pair.bypass.as_ref().unwrap().set_peer_known(false);
-        let (mut host1, mut host2) = lab.hosts();
         drop(pair);
         host2.send(&protected(1).0);
         host2.send(&retransmitted(2));
@@ -162,9 +157,8 @@ fn unknown_peers_frames_pass_unchanged() {
 
 #[test]
 fn detached_program_forwards_nothing() {
-    each_mode("bypass, detached", 1500, |lab, xdp_mode| {
+    each_mode("bypass, detached", 1500, |lab, xdp_mode, mut host1, mut host2| {
         let mut pair = lab.open(&options(BypassMode::Dormant, xdp_mode)).unwrap();
-        let (mut host1, mut host2) = lab.hosts();
         host1.send(&ordinary(1));
         arrive(&mut host2, &[ordinary(1)]);
         let bypass = pair.bypass.take().unwrap();
@@ -234,10 +228,9 @@ fn daemon_process() {
 
 #[test]
 fn program_survives_a_killed_daemon_and_is_replaced_by_the_next() {
-    each_mode("bypass, killed daemon", 1500, |lab, xdp_mode| {
-        let (mut host1, mut host2) = lab.hosts();
+    each_mode("bypass, killed daemon", 1500, |lab, xdp_mode, mut host1, mut host2| {
         for _ in 0..2 {
-            let daemon = Daemon::start(&lab, xdp_mode);
+            let daemon = Daemon::start(lab, xdp_mode);
             host1.send(&ordinary(1));
             arrive(&mut host2, &[]);
             daemon.die();
@@ -248,7 +241,7 @@ fn program_survives_a_killed_daemon_and_is_replaced_by_the_next() {
             None => Some(XdpMode::Native),
             Some(_) => None,
         };
-        let daemon = Daemon::start(&lab, other);
+        let daemon = Daemon::start(lab, other);
         host1.send(&ordinary(1));
         arrive(&mut host2, &[]);
         drop(daemon);
@@ -257,9 +250,8 @@ fn program_survives_a_killed_daemon_and_is_replaced_by_the_next() {
 
 #[test]
 fn stopped_daemon_is_bypassed_and_comes_back() {
-    each_mode("bypass, stopped daemon", 1500, |lab, xdp_mode| {
-        let (mut host1, mut host2) = lab.hosts();
-        let daemon = Daemon::start(&lab, xdp_mode);
+    each_mode("bypass, stopped daemon", 1500, |lab, xdp_mode, mut host1, mut host2| {
+        let daemon = Daemon::start(lab, xdp_mode);
         daemon.signal(Signal::SIGSTOP);
         std::thread::sleep(STALL_AFTER * 2);
         everything_is_bypassed(&mut host1, &mut host2);
@@ -278,7 +270,7 @@ fn af_packet_ports_remove_a_program_left_behind() {
     Daemon::start(&lab, None).die();
     let packet = PortPairOptions { choice: PortChoice::Packet, ..options(BypassMode::Active, None) };
     let mut pair = lab.open(&packet).unwrap();
-    let (mut host1, mut host2) = lab.hosts();
+    let (mut host1, mut host2) = lab.hosts(None).unwrap();
     host1.send(&ordinary(1));
     assert_eq!(wait_for(1, || collect(&mut pair.inner, &mut pair.pool)), [ordinary(1)]);
     arrive(&mut host2, &[]);

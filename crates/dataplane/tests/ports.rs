@@ -53,11 +53,10 @@ fn every_frame_passes_once_and_unchanged(what: &str, mtu: u32, options: &PortPai
     let Some(lab) = Lab::new(what, mtu) else {
         return;
     };
-    if options.bypass.xdp_mode == Some(XdpMode::Native) && !lab.prepare_native() {
+    let Some((mut host1, mut host2)) = lab.hosts(options.bypass.xdp_mode) else {
         return;
-    }
+    };
     let mut pair = lab.open(options).unwrap();
-    let (mut host1, mut host2) = lab.hosts();
     let sent = frames(mtu as usize + 14);
     for frame in &sent {
         host1.send(frame);
@@ -154,7 +153,7 @@ fn same_frame_is_sent_several_times() {
     };
     for choice in [PortChoice::Xdp, PortChoice::Packet] {
         let mut pair = lab.open(&active(choice, None)).unwrap();
-        let (_, mut host2) = lab.hosts();
+        let (_, mut host2) = lab.hosts(None).unwrap();
         let bytes = test_frame(IPV4, 900, 1);
         let available = pair.pool.available();
         let frame = pair.pool.copy_in(&bytes).unwrap();

@@ -46,7 +46,7 @@ impl Fixture {
     }
 
     /// `None` when the program dropped the frame.
-    fn from_link(&self, frame: &[u8]) -> Option<Vec<u8>> {
+    fn after_link(&self, frame: &[u8]) -> Option<Vec<u8>> {
         run(&self.link, frame)
     }
 }
@@ -118,7 +118,7 @@ fn frames_of_a_dead_daemon_are_decapsulated_as_the_model_says() {
     headers.push(vec![0x81, 0x00, 0, 7, 0x88, 0xb5, 0]);
     for header in headers {
         let frame = frame(&header);
-        assert_eq!(fixture.from_link(&frame), model(&frame), "header {header:02x?}");
+        assert_eq!(fixture.after_link(&frame), model(&frame), "header {header:02x?}");
     }
     assert!(fixture.count(Side::Link, words::DECAPSULATED) > 0);
     assert!(fixture.count(Side::Link, words::DROPPED) > 0);
@@ -146,7 +146,7 @@ fn random_frames_are_treated_as_the_model_says() {
             header[3..6].copy_from_slice(b"LM1");
         }
         let frame = frame(&header);
-        assert_eq!(fixture.from_link(&frame), model(&frame), "header {header:02x?}");
+        assert_eq!(fixture.after_link(&frame), model(&frame), "header {header:02x?}");
     }
 }
 
@@ -156,7 +156,7 @@ fn unknown_peer_and_inner_side_leave_every_frame_alone() {
     for header in [[0x88, 0xb5, 1], [0x88, 0xb5, 0x88], [0xab, 0xcd, 0], [0x08, 0, 0x45]] {
         let frame = frame(&header);
         fixture.set(words::PEER_KNOWN, 0);
-        assert_eq!(fixture.from_link(&frame).unwrap(), frame);
+        assert_eq!(fixture.after_link(&frame).unwrap(), frame);
         fixture.set(words::PEER_KNOWN, 1);
         assert_eq!(run(&fixture.inner, &frame).unwrap(), frame);
     }
@@ -188,8 +188,8 @@ fn short_frames_do_not_confuse_the_program() {
     fixture.set(words::PEER_KNOWN, 1);
     for length in 14..22 {
         let short = &frame(&[0x88, 0xb5, 1])[..length];
-        assert_eq!(fixture.from_link(short), None, "{length} bytes");
+        assert_eq!(fixture.after_link(short), None, "{length} bytes");
         let other = &frame(&[0x08, 0x00, 1])[..length];
-        assert_eq!(fixture.from_link(other).unwrap(), other);
+        assert_eq!(fixture.after_link(other).unwrap(), other);
     }
 }

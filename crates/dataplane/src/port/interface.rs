@@ -26,7 +26,9 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Looks the interface up and takes its lock.
+    /// Looks the interface up, takes its lock, and switches off what would merge received frames
+    /// or take their VLAN tags out (GRO, LRO, VLAN stripping). These stay off when the port is
+    /// closed: a generic bypass program left behind needs them so.
     ///
     /// # Errors
     /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`],
@@ -49,6 +51,7 @@ impl Interface {
             )));
         }
         let lock = InterfaceLock::acquire(name, facts.index)?;
+        ethtool::deliver_frames_unchanged(name);
         Ok(Interface {
             name: interface(),
             index: facts.index,

@@ -1,4 +1,4 @@
-//! The two ethtool questions a port asks of its interface.
+//! What a port asks of its interface's driver, and what it switches off there.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -7,6 +7,11 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
+const ETHTOOL_GET_FLAGS: u32 = 0x25;
+const ETHTOOL_SET_FLAGS: u32 = 0x26;
+const ETHTOOL_SET_GRO: u32 = 0x2c;
+const FLAG_RECEIVE_VLAN: u32 = 1 << 8;
+const FLAG_LRO: u32 = 1 << 15;
 const IFNAMSIZ: usize = libc::IFNAMSIZ;
 
 #[repr(C)]
@@ -21,6 +26,12 @@ struct Channels {
     tx_count: u32,
     other_count: u32,
     combined_count: u32,
+}
+
+#[repr(C)]
+struct Value {
+    command: u32,
+    data: u32,
 }
 
 #[repr(C)]
@@ -68,4 +79,25 @@ pub(crate) fn driver(interface: &str) -> Option<String> {
     query(interface, (&raw mut info).cast()).ok()?;
     let end = info.driver.iter().position(|&byte| byte == 0).unwrap_or(32);
     Some(String::from_utf8_lossy(&info.driver[..end]).into_owned())
+}
+
+/// Makes the interface deliver frames as they were on the wire: not merged (GRO, LRO), and with
+/// their VLAN tags in place. Best effort; an interface that refuses does no such thing.
+pub(crate) fn deliver_frames_unchanged(interface: &str) {
+    let mut gro = Value { command: ETHTOOL_SET_GRO, data: 0 };
+    let _ = query(interface, (&raw mut gro).cast());
+    let mut flags = Value { command: ETHTOOL_GET_FLAGS, data: 0 };
+    if query(interface, (&raw mut flags).cast()).is_err() {
+        return;
+    }
+    for flag in [FLAG_LRO, FLAG_RECEIVE_VLAN] {
+        if flags.data & flag == 0 {
+            continue;
+        }
+        let without = flags.data & !flag;
+        let mut set = Value { command: ETHTOOL_SET_FLAGS, data: without };
+        if query(interface, (&raw mut set).cast()).is_ok() {
+            flags.data = without;
+        }
+    }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use linkmend_dataplane::port::{Interface, PacketPort};
-use linkmend_dataplane::{FramePool, PoolOptions, Port, PortError, PortPair, PortPairOptions};
+use linkmend_dataplane::{FramePool, PoolOptions, Port, PortError, PortPair, PortPairOptions, XdpMode};
 use nix::sched::{CloneFlags, setns};
 use nix::time::{ClockId, clock_gettime};
 
@@ -101,22 +101,20 @@ impl Lab {
         inside(&self.gateway(), work)
     }
 
-    pub fn hosts(&self) -> (Host, Host) {
-        (Host::new(&self.host1()), Host::new(&self.host2()))
-    }
-
-    /// Makes the hosts' ends fit for native XDP: with GRO on, frames redirected to them arrive;
-    /// with TSO off, frames they send meet the program at all. False when it cannot be done.
-    pub fn prepare_native(&self) -> bool {
-        let settings = ["eth0", "gro", "on", "tso", "off"];
+    /// Opens the hosts' ends. With native XDP, also makes them fit for it: with GRO on, frames
+    /// redirected to them arrive; with TSO off, frames they send meet the program at all. `None`,
+    /// said loudly, when that cannot be done.
+    pub fn hosts(&self, xdp_mode: Option<XdpMode>) -> Option<(Host, Host)> {
+        let hosts = (Host::new(&self.host1()), Host::new(&self.host2()));
+        let native = xdp_mode == Some(XdpMode::Native);
         let ready = [self.host1(), self.host2()].iter().all(|host| {
-            let command = ["netns", "exec", host, "ethtool", "-K"];
-            run("ip", &[&command[..], &settings[..]].concat())
+            let command = ["netns", "exec", host, "ethtool", "-K", "eth0", "gro", "on", "tso", "off"];
+            !native || run("ip", &command)
         });
         if !ready {
             skipped("native XDP, for want of ethtool");
         }
-        ready
+        ready.then_some(hosts)
     }
 }
 
