@@ -10,7 +10,7 @@ pub enum CloseReason {
     Requested,
     /// The automatic fallback switched it off.
     Fallback,
-    /// The peer fell silent.
+    /// The peer fell silent, or has lost the session (it restarted or stalled).
     PeerLost,
     /// The peer did not confirm the end in time.
     DrainTimeout,

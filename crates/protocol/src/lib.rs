@@ -7,7 +7,8 @@
 //!
 //! # Driving a link end
 //!
-//! Every call takes `now`. After any `handle_*` call, or when [`LinkEnd::next_timeout`] has passed:
+//! Every call takes `now`, of a clock that should be monotonic; one that jumps costs delays, never frames delivered twice
+//! or out of order. After any `handle_*` call, or when [`LinkEnd::next_timeout`] has passed:
 //!
 //! 1. [`LinkEnd::handle_timeout`], if a timeout has passed (inputs that have already arrived go first);
 //! 2. [`LinkEnd::poll_deliver`] until `None`: frames for the inner port, in order;

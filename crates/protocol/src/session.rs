@@ -16,6 +16,9 @@
 //!   Dormant (frames pass unprotected again)
 //! ```
 //!
+//! A receiver that knows nothing of a session of which it gets a dummy says so with a FinEcho: after a restart or a
+//! stall, the sender begins anew at once.
+//!
 //! Why four frames: any of them may come late or twice. A stale Init only makes the receiver offer a nonce; a stale Start
 //! carries an old nonce. So nothing that is delayed can reset a session that is in use. Until the first feedback, frames
 //! pass unprotected; the link is a queue, so the first protected one arrives behind the Start.

@@ -115,7 +115,7 @@ pub struct Stats {
     pub sessions_opened: u64,
     /// Sessions accepted as receiver.
     pub sessions_accepted: u64,
-    /// Times a session ended because the peer fell silent.
+    /// Times a session ended because the peer fell silent or had lost it.
     pub peers_lost: u64,
     /// Times the automatic fallback changed the level.
     pub fallback_changes: u64,

@@ -173,6 +173,8 @@ impl LinkEnd {
         next: PerMode<SequenceNumber>,
     ) -> bool {
         if self.receive.active != Some(session) {
+            // This end restarted or stalled: its peer need not wait for its own timeout, with a full window.
+            self.receive.fin_echo = Some(session);
             return false;
         }
         let fits = Mode::ALL.into_iter().all(|mode| self.announce(now, mode, next[mode]));

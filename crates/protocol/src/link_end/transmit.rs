@@ -194,6 +194,10 @@ impl LinkEnd {
             let reason = if by_fallback { CloseReason::Fallback } else { CloseReason::Requested };
             self.closed(now, reason);
         }
+        if self.transmit.state == TransmitState::Active && session == self.transmit.session {
+            // Not asked for: the receiver has lost the session, and an ended one never comes back.
+            self.peer_lost(now, CloseReason::PeerLost);
+        }
         // A repeated confirmation is no fault.
         ends || session == self.transmit.session
     }
@@ -222,9 +226,7 @@ impl LinkEnd {
     pub(super) fn handle_transmit_timeout(&mut self, now: Instant) {
         if self.transmit.is_timed_out(now, &self.config) {
             let draining = self.transmit.state == TransmitState::Draining;
-            self.transmit.state = TransmitState::Dormant;
-            self.stats.peers_lost += 1;
-            self.closed(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
+            self.peer_lost(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
         }
         if self.protection.is_some()
             && let Some(level) = self.fallback.handle_timeout(now)
@@ -387,6 +389,12 @@ impl LinkEnd {
                 }
             }
         }
+    }
+
+    fn peer_lost(&mut self, now: Instant, reason: CloseReason) {
+        self.transmit.state = TransmitState::Dormant;
+        self.stats.peers_lost += 1;
+        self.closed(now, reason);
     }
 
     /// The session is over: frees what is left, and begins a new one if protection is still wanted.

@@ -1,6 +1,6 @@
 //! Knows every frame of the run, and checks what the protocol promises of it.
 
-use linkmend_protocol::{DataHeader, Mode, SequenceNumber};
+use linkmend_protocol::{DataHeader, Mode, PiggybackAck, SequenceNumber};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameId(pub u32);
@@ -27,6 +27,8 @@ pub struct Record {
     /// Count of sessions of the sending end when it left; 0 before it left and when it left unprotected.
     pub epoch: u64,
     pub lane: Option<(Mode, SequenceNumber)>,
+    /// What the original carried; a copy of its bytes carries it again.
+    pub ack: Option<PiggybackAck>,
     pub sent: bool,
     pub delivered_at: Option<u64>,
     pub buffered: bool,
@@ -73,6 +75,7 @@ impl Ledger {
             bytes,
             epoch: 0,
             lane: None,
+            ack: None,
             sent: false,
             delivered_at: None,
             buffered: false,
@@ -98,6 +101,7 @@ impl Ledger {
         if let Some(header) = header {
             assert!(!header.retransmitted);
             record.lane = Some((header.mode, header.sequence));
+            record.ack = header.ack;
             record.epoch = epoch;
         }
     }

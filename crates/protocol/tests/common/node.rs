@@ -1,12 +1,12 @@
 //! One link end with its frames, its clock and its driver, in the documented order of calls.
 
-use super::ledger::{Excuse, FrameId, Ledger, Path};
+use super::ledger::{Excuse, FrameId, Ledger, Path, Record};
 use super::link::{Link, Wire};
 use super::random::Random;
 use super::slab::Slab;
 use linkmend_protocol::{
-    Admission, Config, Control, Event, Instant, LinkEnd, Mode, PerMode, Priority, Protection, Reception,
-    Stats, Transmit, wire,
+    Admission, Config, Control, DataHeader, Event, Instant, LinkEnd, Mode, PerMode, Priority, Protection,
+    Reception, Stats, Transmit, wire,
 };
 use std::collections::VecDeque;
 
@@ -247,7 +247,8 @@ impl Node {
                 let frame = self.tx.frame(handle);
                 self.round_max = self.round_max.max(self.end.status().copies);
                 ledger.copied(frame, &header, self.round_max);
-                let bytes = ledger.record(frame).bytes;
+                let Record { bytes, ack, .. } = *ledger.record(frame);
+                let header = DataHeader { ack, ..header };
                 let corrupted = link.send(now, Wire::Data { frame, header, bytes }, random);
                 ledger.transmitted(frame, corrupted);
             }

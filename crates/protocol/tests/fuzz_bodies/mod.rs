@@ -87,7 +87,7 @@ impl Script<'_> {
 /// Two link ends driven by the bytes: what is offered, corrupted, delayed, restarted. Every step is checked; at the end
 /// the link heals and everything must arrive.
 pub fn pair(data: &[u8]) {
-    let mut script = Script(&data[..data.len().min(400)]);
+    let mut script = Script(&data[..data.len().min(96)]);
     let (Some(shape), Some(loss_seed)) = (script.next(), script.next()) else { return };
     let config = Config {
         window_frames: 16 << (shape & 3),

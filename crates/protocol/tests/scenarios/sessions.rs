@@ -229,5 +229,18 @@ fn an_ended_session_acknowledges_nothing() {
     pair.offer(B, Mode::Ordered, 5, 100);
     pair.run_for(MILLI);
     assert_eq!(pair.stats(B).piggybacked_acks_sent, 0);
-    assert!(pair.nodes[A].end.status().outstanding_frames > 0, "frame 1 was not acknowledged");
+    assert_eq!(pair.ledger.frames[1].excuse, Some(Excuse::Abandoned), "not acknowledged");
+}
+
+/// A sender whose peer had restarted once filled its window and then held every frame until the peer timeout.
+#[test]
+fn a_restart_of_the_receiver_is_noticed_long_before_the_peer_timeout() {
+    let config =
+        Config { peer_timeout: Nanos::from_secs(1), session_expiry: Nanos::from_secs(2), ..quick_config() };
+    let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+    pair.crash(B);
+    pair.offer(A, Mode::Ordered, 5_000, 500);
+    pair.settle(10 * MILLI);
+    pair.run_until(MILLI, |pair| pair.is_active(A) && pair.stats(A).sessions_opened == 2);
+    pair.assert_all_delivered(A);
 }
