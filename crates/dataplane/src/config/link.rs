@@ -21,6 +21,8 @@ pub(super) const INTERFACE_NAME_BYTES_MAX: usize = 15;
 pub(super) const HOST_PORT_NAME_BYTES_MAX: usize = INTERFACE_NAME_BYTES_MAX - PEER_PREFIX.len();
 
 /// One link end: two ports and what happens between them.
+///
+/// As arguments, it stands beside an argument `config`; with that, `inner` and `link` may be left out and are empty.
 #[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Link")]
@@ -30,10 +32,22 @@ pub struct LinkConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Interface that faces the host or switch, or create:NAME to make a veth pair of which the host uses NAME
-    #[arg(long, value_name = "IF", required_unless_present = "config")]
+    #[arg(
+        long,
+        value_name = "IF",
+        required_unless_present = "config",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub inner: InnerPort,
     /// Interface that faces the corrupting link
-    #[arg(long, value_name = "IF", required_unless_present = "config")]
+    #[arg(
+        long,
+        value_name = "IF",
+        required_unless_present = "config",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub link: String,
     /// Kind of sockets
     #[arg(long, value_enum, default_value_t)]

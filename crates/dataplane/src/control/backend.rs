@@ -4,6 +4,7 @@ use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response}
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::HeaderFormat;
 use crate::handle::LinkEndHandle;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 /// The links of a daemon.
 pub trait Backend: Send + Sync + 'static {
@@ -13,13 +14,43 @@ pub trait Backend: Send + Sync + 'static {
     fn command(&self, link: &str, command: Command) -> Option<CommandResult>;
 }
 
-impl Backend for Vec<LinkEndHandle> {
+/// Running link ends, shared by everything that asks them.
+#[derive(Debug, Default)]
+pub struct Links(RwLock<Vec<LinkEndHandle>>);
+
+impl Links {
+    /// These.
+    pub fn new(handles: Vec<LinkEndHandle>) -> Links {
+        Links(RwLock::new(handles))
+    }
+
+    /// The first whose loop has ended or does not answer.
+    pub fn first_dead(&self) -> Option<String> {
+        let alive = |handle: &LinkEndHandle| handle.is_running() && handle.command(Command::Report).is_ok();
+        self.read().iter().find(|handle| !alive(handle)).map(|handle| handle.name().to_owned())
+    }
+
+    /// Stops them all. From then on there are none.
+    pub fn stop(&self) {
+        let handles = std::mem::take(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner));
+        for handle in handles {
+            handle.stop();
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Vec<LinkEndHandle>> {
+        // A list of handles is whole even if a thread panicked while it held the lock.
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backend for Links {
     fn links(&self) -> Vec<String> {
-        self.iter().map(|handle| handle.name().to_owned()).collect()
+        self.read().iter().map(|handle| handle.name().to_owned()).collect()
     }
 
     fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
-        self.iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))
+        self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))
     }
 }
 

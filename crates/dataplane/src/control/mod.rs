@@ -12,8 +12,8 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use backend::{Backend, answer};
+pub use backend::{Backend, Links, answer};
 pub use client::{Client, ClientError, sockets};
 pub use message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, REQUEST_BYTES_MAX, Request, Response};
 pub use server::Server;
-pub use socket::SocketError;
+pub use socket::{Reservation, SocketError};

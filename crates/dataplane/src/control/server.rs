@@ -2,7 +2,7 @@
 
 use super::backend::{Backend, answer};
 use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Response};
-use super::socket::{ControlSocket, SocketError};
+use super::socket::{ControlSocket, Reservation, SocketError};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -44,16 +44,17 @@ impl Clients {
 }
 
 impl Server {
-    /// Opens the socket at `path` and serves `backend` there.
+    /// Listens at the reserved path and serves `backend` there.
     ///
     /// # Errors
     /// [`SocketError`].
-    pub fn start(path: &Path, backend: Arc<dyn Backend>) -> Result<Server, SocketError> {
+    pub fn start(reservation: Reservation, backend: Arc<dyn Backend>) -> Result<Server, SocketError> {
+        let socket = reservation.listen()?;
+        let path = socket.path().to_owned();
         let failed = |step| {
-            let path = path.to_owned();
+            let path = path.clone();
             move |source| SocketError::System { path, step, source }
         };
-        let socket = ControlSocket::open(path)?;
         socket.listener.set_nonblocking(true).map_err(failed("setting it up"))?;
         let (wake, woken) = UnixStream::pair().map_err(failed("setting it up"))?;
         let clients = Arc::new(Clients::default());
@@ -62,7 +63,7 @@ impl Server {
             .name("control".to_owned())
             .spawn(move || accept_all(&socket, &woken, &accepting, &backend))
             .map_err(failed("starting its thread"))?;
-        Ok(Server { path: path.to_owned(), wake, clients, thread: Some(thread) })
+        Ok(Server { path, wake, clients, thread: Some(thread) })
     }
 
     /// Where it listens.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -52,56 +52,82 @@ impl SocketError {
     }
 }
 
-/// A listening socket. Dropping it removes its files.
+/// The right to a socket path, taken before anything else is touched. Dropping it removes its lock file.
 #[derive(Debug)]
-pub(super) struct ControlSocket {
-    pub(super) listener: UnixListener,
+pub struct Reservation {
     path: PathBuf,
     lock_path: PathBuf,
     // Held as long as the daemon lives; the kernel releases it with the process, however that ends.
     _lock: File,
 }
 
-impl ControlSocket {
-    /// Opens it; a socket that a dead daemon left is replaced.
-    pub(super) fn open(path: &Path) -> Result<ControlSocket, SocketError> {
-        let failed = |step| {
-            let path = path.to_owned();
-            move |source| SocketError::System { path, step, source }
-        };
+impl Reservation {
+    /// Takes the path, unless another daemon has it.
+    ///
+    /// # Errors
+    /// [`SocketError`].
+    pub fn take(path: &Path) -> Result<Reservation, SocketError> {
         if let Some(folder) = path.parent() {
             let mut builder = fs::DirBuilder::new();
-            builder.recursive(true).mode(FOLDER_MODE).create(folder).map_err(failed("making its folder"))?;
+            builder
+                .recursive(true)
+                .mode(FOLDER_MODE)
+                .create(folder)
+                .map_err(failed(path, "making its folder"))?;
         }
         let lock_path = beside(path, "lock");
         let lock = lock(path, &lock_path)?;
+        let reservation = Reservation { path: path.to_owned(), lock_path, _lock: lock };
         // From here on no other daemon is at this path: what is there is a leftover.
         match fs::symlink_metadata(path) {
-            Ok(metadata) if !std::os::unix::fs::FileTypeExt::is_socket(&metadata.file_type()) => {
-                return Err(SocketError::NotASocket { path: path.to_owned() });
+            Ok(metadata) if !metadata.file_type().is_socket() => {
+                Err(SocketError::NotASocket { path: path.to_owned() })
             }
-            _ => {}
+            _ => Ok(reservation),
         }
-        // Made under another name and moved, so that it is never to be seen with other permissions.
-        let fresh = beside(path, "new");
-        let _ = fs::remove_file(&fresh);
-        let listener = UnixListener::bind(&fresh).map_err(failed("making it"))?;
-        fs::set_permissions(&fresh, Permissions::from_mode(SOCKET_MODE))
-            .map_err(failed("setting its permissions"))?;
-        fs::rename(&fresh, path).map_err(failed("putting it in place"))?;
-        Ok(ControlSocket { listener, path: path.to_owned(), lock_path, _lock: lock })
     }
 
+    /// Listens there; a socket that a dead daemon left is replaced.
+    pub(super) fn listen(self) -> Result<ControlSocket, SocketError> {
+        // Made under another name and moved, so that it is never to be seen with other permissions.
+        let fresh = beside(&self.path, "new");
+        let _ = fs::remove_file(&fresh);
+        let listener = UnixListener::bind(&fresh).map_err(failed(&self.path, "making it"))?;
+        fs::set_permissions(&fresh, Permissions::from_mode(SOCKET_MODE))
+            .map_err(failed(&self.path, "setting its permissions"))?;
+        fs::rename(&fresh, &self.path).map_err(failed(&self.path, "putting it in place"))?;
+        Ok(ControlSocket { listener, reservation: self })
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+/// A listening socket. Dropping it removes its files.
+#[derive(Debug)]
+pub(super) struct ControlSocket {
+    pub(super) listener: UnixListener,
+    reservation: Reservation,
+}
+
+impl ControlSocket {
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        &self.reservation.path
     }
 }
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(&self.lock_path);
+        let _ = fs::remove_file(&self.reservation.path);
     }
+}
+
+fn failed(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> SocketError + use<> {
+    let path = path.to_owned();
+    move |source| SocketError::System { path, step, source }
 }
 
 fn lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {

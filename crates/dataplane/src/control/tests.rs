@@ -38,11 +38,15 @@ struct Daemon {
     server: Option<Server>,
 }
 
+fn start(path: &Path, backend: &Arc<Fake>) -> Result<Server, SocketError> {
+    Server::start(Reservation::take(path)?, Arc::clone(backend) as Arc<dyn Backend>)
+}
+
 fn daemon() -> Daemon {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("control.sock");
     let backend = Arc::new(Fake::default());
-    let server = Server::start(&path, Arc::clone(&backend) as Arc<dyn Backend>).expect("it starts");
+    let server = start(&path, &backend).expect("it starts");
     Daemon { _folder: folder, path, backend, server: Some(server) }
 }
 
@@ -189,7 +193,7 @@ fn the_socket_is_private_and_goes_with_the_daemon() {
 #[test]
 fn one_daemon_for_each_socket() {
     let daemon = daemon();
-    let second = Server::start(&daemon.path, Arc::new(Fake::default()));
+    let second = start(&daemon.path, &Arc::default());
     assert!(matches!(second, Err(SocketError::Taken { .. })));
     assert!(
         Client::connect(&daemon.path).is_ok_and(|mut client| client.links().is_ok()),
@@ -202,11 +206,11 @@ fn a_dead_daemons_socket_is_replaced_but_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("control.sock");
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a leftover"));
-    let server = Server::start(&path, Arc::new(Fake::default())).expect("the leftover is replaced");
+    let server = start(&path, &Arc::default()).expect("the leftover is replaced");
     assert!(Client::connect(&path).is_ok_and(|mut client| client.links().is_ok()));
     drop(server);
     std::fs::write(&path, "precious").expect("a file");
-    let refused = Server::start(&path, Arc::new(Fake::default()));
+    let refused = start(&path, &Arc::default());
     assert!(matches!(refused, Err(SocketError::NotASocket { .. })));
     assert_eq!(std::fs::read_to_string(&path).expect("it is still there"), "precious");
 }

@@ -1,0 +1,49 @@
+//! Finding the daemons.
+
+use crate::cli::Daemons;
+use crate::failure::Hinted;
+use linkmend_dataplane::LinkReport;
+use linkmend_dataplane::config::CONTROL_FOLDER;
+use linkmend_dataplane::control::{Client, ClientError, sockets};
+use std::path::PathBuf;
+
+impl Daemons {
+    fn paths(&self) -> Vec<PathBuf> {
+        self.control.clone().map_or_else(sockets, |path| vec![path])
+    }
+
+    /// A connection to the daemon that serves `link`.
+    pub fn serving(&self, link: &str) -> Result<Client, ClientError> {
+        Client::find(link, &self.paths())
+    }
+
+    /// Connections to all daemons. Sockets that nobody answers at are passed over, unless there is no other.
+    pub fn all(&self) -> anyhow::Result<Vec<Client>> {
+        let mut clients = Vec::new();
+        let mut failure = None;
+        for path in self.paths() {
+            match Client::connect(&path) {
+                Ok(client) => clients.push(client),
+                Err(error) => failure = Some(error),
+            }
+        }
+        match failure {
+            _ if !clients.is_empty() => Ok(clients),
+            Some(error) => Err(error.into()),
+            None => Err(Hinted {
+                message: format!("no daemon is running: there is no socket in {CONTROL_FOLDER}"),
+                hint: "start one with `linkmend run`, or name its socket with --control".to_owned(),
+            }
+            .into()),
+        }
+    }
+
+    /// How all links of all daemons stand, in the order of their daemons' sockets.
+    pub fn reports(&self) -> anyhow::Result<Vec<LinkReport>> {
+        let mut reports = Vec::new();
+        for mut client in self.all()? {
+            reports.extend(client.status(None)?);
+        }
+        Ok(reports)
+    }
+}

@@ -1,0 +1,226 @@
+//! `linkmend lab`: a laboratory of network namespaces that stays up, with the real daemon at both ends of its link.
+
+use crate::cli::{Bursts, Daemons, RateOrOff};
+use crate::output::print;
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use linkmend_dataplane::CorruptionModel;
+use linkmend_dataplane::config::{CONTROL_FOLDER, ProtectConfig};
+use linkmend_dataplane::control::Client;
+use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
+use linkmend_lab::{Down, Lab, LabOptions, Role, StopFlag};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the daemons may take to answer.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Arguments of `linkmend lab`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo linkmend lab up                                   hosts lm-h1 and lm-h2, link ends lm-g1 and lm-g2
+  sudo linkmend lab corrupt 1e-3                         frames from lm-h1 to lm-h2 get lost
+  sudo ip netns exec lm-h2 iperf3 -s -D
+  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           suffers
+  sudo linkmend lab protect --mode ordered
+  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           no longer
+  sudo linkmend lab status
+  sudo linkmend lab down
+
+  lm-h1 -- lm-g1 ==== corrupting link ==== lm-g2 -- lm-h2
+  10.77.0.1, fd77::1                       10.77.0.2, fd77::2")]
+pub struct LabArgs {
+    /// First part of the namespaces' names
+    #[arg(long, global = true, value_name = "NAME", default_value = "lm")]
+    prefix: String,
+    #[command(subcommand)]
+    command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum LabCommand {
+    /// Make the namespaces and start a daemon at either end of the link; the link is dormant and healthy
+    Up {
+        /// MTU of the hosts, in bytes
+        #[arg(long, value_name = "BYTES", default_value_t = 1500)]
+        mtu: u32,
+        /// AF_PACKET ports even where AF_XDP is to be had
+        #[arg(long)]
+        packet: bool,
+    },
+    /// End everything that runs in the laboratory and remove it; also what a crash left
+    Down,
+    /// Corrupt frames from lm-h1 to lm-h2
+    Corrupt {
+        /// Loss rate of every frame independently, like 1e-3 or 0.1%; or `off`
+        #[arg(value_name = "RATE|off", required_unless_present = "bursts", conflicts_with = "bursts")]
+        rate: Option<RateOrOff>,
+        /// Bursty loss: its long-term rate, and the mean length of a burst in frames
+        #[arg(long = "gilbert-elliott", id = "bursts", value_name = "RATE,BURST")]
+        gilbert_elliott: Option<Bursts>,
+        /// The other direction, from lm-h2 to lm-h1
+        #[arg(long)]
+        reverse: bool,
+    },
+    /// Protect frames from lm-h1 to lm-h2
+    Protect {
+        #[command(flatten)]
+        protect: ProtectConfig,
+        /// The other direction as well
+        #[arg(long)]
+        both: bool,
+    },
+    /// End the protection of both directions
+    Unprotect,
+    /// Show how both ends stand
+    Status {
+        /// As a JSON list
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Does what was asked.
+pub fn execute(arguments: &LabArgs) -> anyhow::Result<()> {
+    let prefix = &arguments.prefix;
+    match &arguments.command {
+        LabCommand::Up { mtu, packet } => up(prefix, *mtu, *packet),
+        LabCommand::Down => down(prefix),
+        LabCommand::Corrupt { rate, gilbert_elliott, reverse } => {
+            let model = match (gilbert_elliott, rate) {
+                (Some(bursts), _) => Some(CorruptionModel::GilbertElliott {
+                    rate: bursts.rate.0,
+                    mean_burst: bursts.mean_burst,
+                }),
+                (None, Some(RateOrOff(Some(rate)))) => Some(CorruptionModel::Iid { rate: rate.0 }),
+                (None, _) => None,
+            };
+            // The receiving end drops.
+            let role = if *reverse { Role::End1 } else { Role::End2 };
+            let report = client(prefix, role)?.corrupt(&name(prefix, role), model)?;
+            Ok(print(&format!("{}: drops {}", report.name, super::control::describe_corruption(&report)))?)
+        }
+        LabCommand::Protect { protect, both } => {
+            let ends: &[Role] = if *both { &[Role::End1, Role::End2] } else { &[Role::End1] };
+            for &role in ends {
+                super::control::tell(&client(prefix, role)?.protect(&name(prefix, role), protect)?)?;
+            }
+            Ok(())
+        }
+        LabCommand::Unprotect => {
+            for role in [Role::End1, Role::End2] {
+                super::control::tell(&client(prefix, role)?.unprotect(&name(prefix, role))?)?;
+            }
+            Ok(())
+        }
+        LabCommand::Status { json } => status(prefix, *json),
+    }
+}
+
+fn name(prefix: &str, role: Role) -> String {
+    format!("{prefix}-{}", role.suffix())
+}
+
+fn socket(prefix: &str, role: Role) -> PathBuf {
+    Path::new(CONTROL_FOLDER).join(format!("{}.sock", name(prefix, role)))
+}
+
+fn log(prefix: &str, role: Role) -> PathBuf {
+    Path::new(CONTROL_FOLDER).join(format!("{}.log", name(prefix, role)))
+}
+
+fn client(prefix: &str, role: Role) -> anyhow::Result<Client> {
+    let daemons = Daemons { control: Some(socket(prefix, role)) };
+    daemons.serving(&name(prefix, role)).context("the laboratory is not up; `linkmend lab up` makes one")
+}
+
+fn up(prefix: &str, mtu: u32, packet: bool) -> anyhow::Result<()> {
+    if !linkmend_lab::unprivileged::has_capabilities() {
+        return Err(crate::failure::Hinted {
+            message: "a laboratory that stays up needs root".to_owned(),
+            hint: "use sudo; `linkmend demo` works for ordinary users".to_owned(),
+        }
+        .into());
+    }
+    let lab = Lab::up(LabOptions { prefix: prefix.to_owned(), host_mtu: mtu, ..LabOptions::default() })?;
+    for role in [Role::End1, Role::End2] {
+        if client(prefix, role).is_err() {
+            start(&lab, role, packet).inspect_err(|_| {
+                // Half a laboratory is of no use; the first error is the one to tell.
+                let _ = Lab::down(prefix);
+            })?;
+        }
+    }
+    wait_until_reachable(&TrafficPath::ipv4(&lab), START_TIMEOUT, &StopFlag::new())?;
+    let [h1, _, _, h2] = Role::ALL.map(|role| name(prefix, role));
+    print(&format!(
+        "{h1} (10.77.0.1, fd77::1) and {h2} (10.77.0.2, fd77::2) reach each other; the link is healthy and dormant.\n\
+         Try: ip netns exec {h1} ping 10.77.0.2\n\
+         Logs: {} and {}",
+        log(prefix, Role::End1).display(),
+        log(prefix, Role::End2).display()
+    ))?;
+    Ok(())
+}
+
+fn start(lab: &Lab, role: Role, packet: bool) -> anyhow::Result<()> {
+    let prefix = &lab.options().prefix;
+    std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot make {CONTROL_FOLDER}"))?;
+    let path = log(prefix, role);
+    let log = File::create(&path).with_context(|| format!("cannot write the log {}", path.display()))?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut command = Command::new(program);
+    command.args(["run", "--inner", "inner", "--link", "link", "--mode", "off", "--allow-corruption"]);
+    command.args([
+        "--ports",
+        if packet { "packet" } else { "auto" },
+        "--name",
+        &name(prefix, role),
+        "--control",
+    ]);
+    command.arg(socket(prefix, role)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    let mut child = lab.spawn(role, command)?;
+    let deadline = Instant::now() + START_TIMEOUT;
+    while client(prefix, role).is_err() {
+        let ended = child.try_wait().context("cannot watch the daemon")?;
+        if ended.is_some() || Instant::now() > deadline {
+            let said = std::fs::read_to_string(&path).unwrap_or_default();
+            anyhow::bail!("the daemon in {} did not start: {}", name(prefix, role), said.trim_end());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+fn down(prefix: &str) -> anyhow::Result<()> {
+    let found = Lab::down(prefix)?;
+    for role in [Role::End1, Role::End2] {
+        for path in [socket(prefix, role), log(prefix, role)] {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(print(match found {
+        Down::Removed => "the laboratory is gone",
+        Down::NothingThere => "there is no laboratory",
+    })?)
+}
+
+fn status(prefix: &str, json: bool) -> anyhow::Result<()> {
+    let mut reports = Vec::new();
+    for role in [Role::End1, Role::End2] {
+        reports.extend(client(prefix, role)?.status(None)?);
+    }
+    if json {
+        return Ok(print(&serde_json::to_string_pretty(&reports)?)?);
+    }
+    let blocks: Vec<String> = reports.iter().map(super::status::describe).collect();
+    Ok(print(&blocks.join("\n"))?)
+}

@@ -1,0 +1,26 @@
+//! One file for each subcommand.
+
+mod connect;
+mod control;
+mod detach;
+mod generate;
+mod run;
+mod status;
+mod top;
+
+use crate::cli::Command;
+use clap::ArgMatches;
+
+/// Does what was asked. `matches` tell what was written and what is a default.
+pub fn execute(command: Command, matches: &ArgMatches) -> anyhow::Result<()> {
+    match command {
+        Command::Run(arguments) => run::execute(*arguments, matches),
+        Command::Status(arguments) => status::execute(&arguments),
+        Command::Top(arguments) => top::execute(&arguments),
+        Command::Protect(arguments) => control::protect(&arguments),
+        Command::Unprotect(arguments) => control::unprotect(&arguments),
+        Command::Corrupt(arguments) => control::corrupt(&arguments),
+        Command::Detach(arguments) => detach::execute(&arguments),
+        Command::Generate(arguments) => generate::execute(&arguments),
+    }
+}

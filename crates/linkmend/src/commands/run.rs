@@ -1,0 +1,69 @@
+//! `linkmend run`.
+
+use crate::cli::{Cli, RunArgs};
+use crate::daemon::{Daemon, Signals, serve};
+use crate::failure::UsageError;
+use crate::output::print;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory};
+use linkmend_dataplane::config::{DaemonConfig, check_devices};
+use std::path::Path;
+
+/// Options that go with a configuration file.
+const BESIDE_CONFIG: [&str; 5] = ["config", "check", "control", "metrics", "verbose"];
+
+/// Validates, then runs until a signal.
+pub fn execute(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<()> {
+    let check = arguments.check;
+    let config = configuration(arguments, matches)?;
+    if check {
+        for link in &config.links {
+            if let Err(error) = check_devices(link) {
+                let hint = error.hint().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
+                tracing::warn!("{error}{hint}");
+            }
+        }
+        print(&config.to_toml())?;
+        return Ok(());
+    }
+    // Before anything is changed, so that nothing is left behind by an early Ctrl-C.
+    let signals = Signals::catch()?;
+    for link in &config.links {
+        check_devices(link)?;
+    }
+    serve(Daemon::start(&config)?, &signals)
+}
+
+fn configuration(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<DaemonConfig> {
+    let RunArgs { config, daemon, link, .. } = arguments;
+    match config {
+        Some(path) => {
+            refuse_link_options(&path, matches)?;
+            let file = DaemonConfig::read(&path)?;
+            let control = daemon.control.or(file.control);
+            let metrics = daemon.metrics.or(file.metrics);
+            Ok(DaemonConfig { control, metrics, links: file.links }.resolved(true))
+        }
+        None => Ok(daemon.of_arguments(link)?.resolved(false)),
+    }
+}
+
+/// A file says everything about its links; an option beside it could only mean one of them.
+fn refuse_link_options(path: &Path, matches: &ArgMatches) -> Result<(), UsageError> {
+    let command = Cli::command();
+    let (Some(run), Some((_, matches))) = (command.find_subcommand("run"), matches.subcommand()) else {
+        return Ok(());
+    };
+    for argument in run.get_arguments() {
+        let id = argument.get_id().as_str();
+        let written = matches.value_source(id) == Some(ValueSource::CommandLine);
+        if written && !BESIDE_CONFIG.contains(&id) {
+            let option = argument.get_long().unwrap_or(id);
+            let file = path.display();
+            return Err(UsageError(format!(
+                "--{option} cannot stand beside --config; write it in {file}, in the [[link]] it concerns"
+            )));
+        }
+    }
+    Ok(())
+}

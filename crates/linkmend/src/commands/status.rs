@@ -1,0 +1,209 @@
+//! `linkmend status`: how links stand, for people and for programs.
+
+use crate::cli::StatusArgs;
+use crate::output::print;
+use linkmend_dataplane::LinkReport;
+use linkmend_dataplane::report::{BufferReport, CountersReport, PortReport};
+use linkmend_report::quantity::{bytes, count, duration, loss_rate};
+use std::fmt::Write;
+
+/// Asks, and prints.
+pub fn execute(arguments: &StatusArgs) -> anyhow::Result<()> {
+    let reports = match &arguments.name {
+        Some(name) => {
+            let mut client = arguments.daemons.serving(name)?;
+            let reports = client.status(Some(name))?;
+            if arguments.reset_extremes {
+                client.reset_extremes(Some(name))?;
+            }
+            reports
+        }
+        None => {
+            let mut reports = Vec::new();
+            for mut client in arguments.daemons.all()? {
+                reports.extend(client.status(None)?);
+                if arguments.reset_extremes {
+                    client.reset_extremes(None)?;
+                }
+            }
+            reports
+        }
+    };
+    if !arguments.json {
+        let blocks: Vec<String> = reports.iter().map(describe).collect();
+        return Ok(print(&blocks.join("\n"))?);
+    }
+    let text = match (&arguments.name, &reports[..]) {
+        (Some(_), [report]) => serde_json::to_string_pretty(report)?,
+        _ => serde_json::to_string_pretty(&reports)?,
+    };
+    Ok(print(&text)?)
+}
+
+/// One link in a dozen lines of at most 80 columns.
+pub fn describe(report: &LinkReport) -> String {
+    let mut text = String::new();
+    let LinkReport { name, inner, link, pid, counters, parameters, .. } = report;
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "{name}: {} <-> {}, pid {pid}, up {}",
+        inner.interface,
+        link.interface,
+        duration(report.uptime_s)
+    );
+    let mut line = |label: &str, value: &str| {
+        let _ = writeln!(text, "  {label:<12} {value}");
+    };
+    line("sending", &sending(report));
+    line("receiving", &receiving(report));
+    line("peer", &peer(report));
+    if let Some(corruption) = report.corruption {
+        let how = serde_json::to_string(&corruption).unwrap_or_default();
+        line(
+            "corruption",
+            &format!("on purpose: {how}, {} dropped", count(counters.corrupted_frames as f64)),
+        );
+    }
+    line("loss before", &loss(counters.lost_frames, counters));
+    line("loss after", &loss(counters.recovery_timeouts, counters));
+    let latency = &report.recovery_latency_ns;
+    if latency.count > 0 {
+        let [p50, p99, max] = [latency.p50, latency.p99, latency.max].map(time);
+        line("recovery", &format!("within {p50} (half), {p99} (99 %), {max} (all)"));
+    }
+    if parameters.recovery_timeout_ns > 0 {
+        line("timeout", &format!("gives a frame up after {}", time(parameters.recovery_timeout_ns)));
+    }
+    for (label, buffer, bound) in [
+        ("Tx buffer", report.tx_buffer, Some(parameters.tx_buffer_bytes)),
+        ("Rx buffer", report.rx_buffer, Some(parameters.rx_buffer_bytes)),
+        ("queue", report.queue, None),
+    ] {
+        line(label, &fill(buffer, bound));
+    }
+    line("inner port", &port(inner));
+    line("link port", &port(link));
+    for trouble in troubles(counters) {
+        line("attention", &trouble);
+    }
+    text
+}
+
+fn sending(report: &LinkReport) -> String {
+    if !report.protection_requested {
+        return format!("{}: protection is off", report.transmit_state);
+    }
+    let noun = if report.copies == 1 { "copy" } else { "copies" };
+    let mut text =
+        format!("{}: {}, {} {noun} of a lost frame", report.transmit_state, report.mode, report.copies);
+    if let Some(loss) = report.measured_loss {
+        let _ = write!(text, ", measured loss {}", loss_rate(loss));
+    }
+    if report.fallback_level != "full" {
+        let _ = write!(text, "; FALLBACK to {}", report.fallback_level);
+    }
+    if report.paused {
+        text.push_str("; paused by the peer");
+    }
+    text
+}
+
+fn receiving(report: &LinkReport) -> String {
+    let counters = &report.counters;
+    let delivered = count(counters.delivered_frames as f64);
+    format!("{}: {delivered} protected frames delivered", report.receive_state)
+}
+
+fn peer(report: &LinkReport) -> String {
+    match (report.peer_known, report.parameters.link_rtt_ns) {
+        (false, _) => "not heard: no Linkmend at the other end, or it is dormant".to_owned(),
+        (true, None) => "speaks Linkmend".to_owned(),
+        (true, Some(rtt)) => format!("speaks Linkmend, round trip {}", time(rtt)),
+    }
+}
+
+/// A share of the frames that were to be delivered.
+fn loss(lost: u64, counters: &CountersReport) -> String {
+    let expected = counters.delivered_frames + counters.recovery_timeouts;
+    match (lost, expected) {
+        (_, 0) => "no protected frames yet".to_owned(),
+        (0, _) => format!("none of {}", count(expected as f64)),
+        _ => format!("{} ({} frames)", loss_rate(lost as f64 / expected as f64), count(lost as f64)),
+    }
+}
+
+fn fill(buffer: BufferReport, bound: Option<u64>) -> String {
+    let [now, min, max] = [buffer.now, buffer.min, buffer.max].map(|value| bytes(value as f64));
+    let of = bound.map(|bound| format!(" of {}", bytes(bound as f64))).unwrap_or_default();
+    format!("{now}{of} (since reset {min} to {max})")
+}
+
+fn port(port: &PortReport) -> String {
+    let [rx, tx] = [port.rx_frames, port.tx_frames].map(|frames| count(frames as f64));
+    let mut text = format!("{rx} in, {tx} out; MTU {}", port.mtu);
+    if !port.description.is_empty() {
+        let _ = write!(text, ", {}", port.description);
+    }
+    if port.bypassed_frames > 0 {
+        let _ = write!(text, "; {} bypassed", count(port.bypassed_frames as f64));
+    }
+    if port.drops > 0 {
+        let _ = write!(text, "; {} LOST at the socket", count(port.drops as f64));
+    }
+    text
+}
+
+/// What should not happen, if it did.
+fn troubles(counters: &CountersReport) -> Vec<String> {
+    [
+        (counters.queue_drops, "frames dropped because the queue was full"),
+        (counters.inner_port_drops, "frames the inner port did not take"),
+        (counters.oversize_dropped_frames, "frames too long for the link"),
+        (counters.oversize_unprotected_frames, "frames sent unprotected, too long with a header"),
+        (counters.rx_buffer_overflows, "frames found the Rx buffer full"),
+        (counters.peers_lost, "times the peer fell silent"),
+        (counters.malformed_frames, "malformed frames"),
+        (counters.control_rejected, "control frames rejected"),
+        (counters.stalls, "stalls of the daemon"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", count(number as f64)))
+    .collect()
+}
+
+fn time(ns: u64) -> String {
+    duration(ns as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linkmend_dataplane::report::HistogramReport;
+
+    #[test]
+    fn a_link_in_a_dozen_lines() {
+        let mut report =
+            LinkReport { name: "uplink".to_owned(), pid: 7, uptime_s: 93.0, ..LinkReport::default() };
+        report.inner =
+            PortReport { interface: "eth1".into(), description: "AF_XDP".into(), mtu: 1500, ..report.inner };
+        report.link = PortReport { interface: "eth2".into(), drops: 3, mtu: 1508, ..report.link };
+        (report.transmit_state, report.receive_state) = ("active".into(), "active".into());
+        (report.mode, report.copies, report.protection_requested) = ("ordered".into(), 2, true);
+        (report.fallback_level, report.measured_loss) = ("full".into(), Some(1e-3));
+        (report.peer_known, report.parameters.link_rtt_ns) = (true, Some(120_000));
+        report.counters.delivered_frames = 1_000_000;
+        report.counters.lost_frames = 1_000;
+        report.counters.queue_drops = 12;
+        report.recovery_latency_ns =
+            HistogramReport { count: 9, p50: 131_071, p99: 262_143, max: 300_000, ..Default::default() };
+        expect_test::expect_file!["../../tests/golden/status.txt"].assert_eq(&describe(&report));
+    }
+
+    #[test]
+    fn nothing_yet_is_said_so() {
+        let text = describe(&LinkReport::default());
+        assert!(text.contains("no protected frames yet") && text.contains("protection is off"), "{text}");
+    }
+}

@@ -1,0 +1,25 @@
+//! Logs go to standard error; standard output is for data.
+
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+
+/// `RUST_LOG` decides if it is set, otherwise the number of `-v`.
+pub fn start(verbose: u8) {
+    let level = match verbose {
+        0 => "info",
+        1 => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_target(verbose > 0);
+    // The journal has its own clock.
+    if std::env::var_os("JOURNAL_STREAM").is_some() {
+        subscriber.without_time().init();
+    } else {
+        subscriber.init();
+    }
+}

@@ -1,0 +1,203 @@
+//! The binary as people meet it: help, errors, exit codes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const MINIMAL: &str = "[[link]]\nname = \"up\"\ninner = \"lmt-none0\"\nlink = \"lmt-none1\"\n";
+
+fn linkmend(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
+    command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
+    command
+}
+
+/// Exit code, standard output and standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    outcome(linkmend(arguments).output().expect("it starts"))
+}
+
+fn outcome(output: Output) -> (i32, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+fn file(folder: &Path, text: &str) -> String {
+    let path = folder.join("lm.toml");
+    fs::write(&path, text).expect("a file");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn help_is_the_golden_one() {
+    for command in ["", "run", "status", "top", "protect", "unprotect", "corrupt", "detach", "generate"] {
+        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        let (code, out, err) = run(&arguments);
+        assert_eq!((code, err.as_str()), (0, ""), "{command}");
+        let name = if command.is_empty() { "linkmend" } else { command };
+        let golden = format!("{}/tests/golden/help-{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        expect_test::expect_file![golden].assert_eq(&out);
+    }
+}
+
+#[test]
+fn wrong_usage_is_code_2_and_says_what_is_right() {
+    let cases: [(&[&str], &str); 13] = [
+        (&[], "Usage: linkmend"),
+        (&["rnu"], "unrecognized subcommand 'rnu'"),
+        (&["run"], "required arguments were not provided"),
+        (&["run", "--inner", "a"], "--link <IF>"),
+        (
+            &["run", "--inner", "a", "--link", "b", "--queue", "1000"],
+            "`1000` has no unit; a size is written like `1000B`",
+        ),
+        (&["run", "--inner", "a", "--link", "b", "--rate", "25"], "a rate is written like `25G`"),
+        (&["run", "--inner", "a", "--link", "b", "--peer-timeout", "60"], "a time is written like `60us`"),
+        (
+            &["run", "--inner", "a", "--link", "b", "--mode", "fast"],
+            "[possible values: ordered, non-blocking, off]",
+        ),
+        (&["run", "--inner", "a", "--link", "b", "--class", "5:ordered"], "write pcp=N:MODE or dscp=N:MODE"),
+        (&["run", "--inner", "a", "--link", "b", "--copies", "2", "--target", "1e-8"], "cannot be used with"),
+        (&["corrupt", "up"], "required arguments were not provided"),
+        (&["corrupt", "up", "1.5"], "a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`, or `off`"),
+        (&["corrupt", "up", "--gilbert-elliott", "1e-3"], "is not RATE,BURST; write it like 1e-3,4"),
+    ];
+    for (arguments, message) in cases {
+        let (code, out, err) = run(arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn impossible_arguments_name_the_option() {
+    let (code, _, err) = run(&["run", "--inner", "a", "--link", "a"]);
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "error: --link: `a` is also the inner port of this link; the two ports must differ\n")
+    );
+    let (code, _, err) = run(&["run", "--inner", "a", "--link", "b", "--pause", "1MiB", "--resume", "2MiB"]);
+    assert_eq!((code, err.as_str()), (2, "error: --resume: 2MiB: must be below pause\n"));
+}
+
+#[test]
+fn a_wrong_file_names_line_and_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = file(folder.path(), &format!("{MINIMAL}speed = \"25G\"\n"));
+    let (code, _, err) = run(&["run", "--config", &path]);
+    assert_eq!(code, 2);
+    assert!(
+        err.starts_with(&format!("error: {path}:5: unknown field `speed`, expected one of `name`")),
+        "{err}"
+    );
+    let path = file(folder.path(), &format!("{MINIMAL}queue = \"1kB\"\n"));
+    let (code, _, err) = run(&["run", "--config", &path]);
+    assert_eq!(
+        (code, err),
+        (2, format!("error: {path}:5: link up: queue: 1kB: must be from 64KiB to 1GiB\n"))
+    );
+    let (code, _, err) = run(&["run", "--config", "/nonexistent/lm.toml"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("error: cannot read /nonexistent/lm.toml\n  caused by: No such file"), "{err}");
+}
+
+#[test]
+fn options_of_a_link_do_not_stand_beside_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = file(folder.path(), MINIMAL);
+    for option in [["--rate", "25G"], ["--mode", "off"], ["--pause", "1MiB"], ["--fallback", "false"]] {
+        let (code, _, err) = run(&["run", "--config", &path, option[0], option[1]]);
+        assert_eq!(code, 2, "{option:?}: {err}");
+        assert!(err.contains(&format!("error: {} cannot stand beside --config", option[0])), "{err}");
+    }
+}
+
+#[test]
+fn check_prints_what_reads_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, from_arguments, err) = run(&[
+        "run",
+        "--check",
+        "--name",
+        "up",
+        "--inner",
+        "lmt-none0",
+        "--link",
+        "lmt-none1",
+        "--metrics",
+        "[::1]:9464",
+    ]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("there is no interface `lmt-none1`"), "devices are looked at: {err}");
+    assert!(
+        from_arguments.starts_with("control = \"/run/linkmend/up.sock\"\nmetrics = \"[::1]:9464\"\n"),
+        "{from_arguments}"
+    );
+    let path = file(folder.path(), &from_arguments);
+    let (code, from_file, _) = run(&["run", "--check", "--config", &path]);
+    assert_eq!((code, from_file), (0, from_arguments));
+}
+
+#[test]
+fn missing_interfaces_end_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let control = folder.path().join("c.sock");
+    let control = control.to_str().expect("UTF-8");
+    let (code, out, err) = run(&["run", "--inner", "lmt-none0", "--link", "lmt-none1", "--control", control]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    let expected = "error: link lmt-none1: there is no interface `lmt-none1` in this network namespace\n\
+                    hint: list the interfaces with `ip link`\n";
+    assert_eq!(err, expected);
+    assert_eq!(fs::read_dir(folder.path()).expect("it exists").count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn without_a_daemon_there_is_a_hint() {
+    for arguments in [
+        &["status", "--control", "/nonexistent/c.sock"][..],
+        &["status", "up", "--control", "/nonexistent/c.sock"],
+        &["protect", "up", "--control", "/nonexistent/c.sock"],
+        &["corrupt", "up", "off", "--control", "/nonexistent/c.sock"],
+    ] {
+        let (code, out, err) = run(arguments);
+        assert_eq!((code, out.as_str()), (1, ""));
+        let expected = "error: no daemon answers at /nonexistent/c.sock\n  \
+                        caused by: No such file or directory (os error 2)\n\
+                        hint: start one with `linkmend run`, or name its socket with --control\n";
+        assert_eq!(err, expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn top_without_a_terminal_says_so() {
+    let (code, _, err) = run(&["top"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("error: top needs a terminal\nhint: `linkmend status --json`"), "{err}");
+    assert_eq!(run(&["top", "--interval", "0"]).0, 2);
+}
+
+#[test]
+fn manual_pages_and_completions_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for what in ["man", "completions"] {
+        let path = folder.path().join(what);
+        let (code, _, err) = run(&["generate", what, path.to_str().expect("UTF-8")]);
+        assert_eq!(code, 0, "{err}");
+    }
+    let page = fs::read_to_string(folder.path().join("man/linkmend-run.1")).expect("a page");
+    assert!(page.contains("create:NAME"), "{page}");
+    for name in ["linkmend.bash", "_linkmend", "linkmend.fish", "linkmend.elv"] {
+        assert!(folder.path().join("completions").join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    use std::process::Stdio;
+    let arguments = ["run", "--check", "--inner", "lmt-none0", "--link", "lmt-none1"];
+    let mut child =
+        linkmend(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
