@@ -125,11 +125,23 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
+/// A field, its value, whether that will do, and what is required.
+type Check = (&'static str, u64, bool, &'static str);
+
 impl Config {
     /// Checks every bound and relation; the first that fails is named.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        for (field, value, holds, requirement) in self.size_checks().into_iter().chain(self.time_checks()) {
+            if !holds {
+                return Err(ConfigError { field, value: value as f64, requirement });
+            }
+        }
+        self.fallback.validate()
+    }
+
+    fn size_checks(&self) -> [Check; 5] {
         let window = u64::from(self.window_frames);
-        let checks = [
+        [
             (
                 "window_frames",
                 window,
@@ -160,6 +172,11 @@ impl Config {
                 self.resume_bytes < self.pause_bytes,
                 "must be below pause_bytes",
             ),
+        ]
+    }
+
+    fn time_checks(&self) -> [Check; 12] {
+        [
             (
                 "recovery_timeout",
                 self.recovery_timeout.0,
@@ -212,13 +229,7 @@ impl Config {
                 self.loss_window_frames >= 100,
                 "must be at least 100, or the measured rate means nothing",
             ),
-        ];
-        for (field, value, holds, requirement) in checks {
-            if !holds {
-                return Err(ConfigError { field, value: value as f64, requirement });
-            }
-        }
-        self.fallback.validate()
+        ]
     }
 
     pub(crate) fn receiver_limits(&self) -> ReceiverLimits {

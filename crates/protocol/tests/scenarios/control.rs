@@ -3,8 +3,8 @@
 use crate::common::node::check_identities;
 use crate::common::{A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings};
 use linkmend_protocol::{
-    Control, Copies, Feedback, LaneFeedback, Mode, PerMode, PiggybackAck, Priority, SequenceNumber,
-    SequenceRange, SessionNumber, Transmit,
+    Control, Copies, DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, Priority,
+    SequenceNumber, SequenceRange, SessionNumber, Transmit,
 };
 
 #[test]
@@ -221,4 +221,21 @@ fn an_old_feedback_does_not_change_the_pause_state_back() {
     assert!(pair.nodes[A].end.handle_control(now, &newer));
     assert!(pair.nodes[A].end.handle_control(now, &older));
     assert!(pair.nodes[A].end.status().paused);
+}
+
+/// A copy repeats the bytes of its first sending, and the ACK in them may speak of a session that has ended.
+#[test]
+fn the_ack_on_a_copy_is_not_used() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    pair.links[A].loss = Loss::Iid(1.0);
+    pair.offer(A, Mode::Ordered, 3, 100);
+    pair.run_for(MICRO);
+    let first = SequenceNumber::from_absolute(u64::from(session_of(&pair).0) + (1 << 20));
+    let ack = Some(PiggybackAck { mode: Mode::Ordered, next: first.plus(2) });
+    let now = pair.nodes[A].local(pair.now);
+    for (retransmitted, outstanding) in [(true, 3), (false, 1)] {
+        let header = DataHeader { sequence: first, mode: Mode::Ordered, retransmitted, ack };
+        pair.nodes[A].end.handle_data(now, &header, FrameHandle(99), 100);
+        assert_eq!(pair.nodes[A].end.status().outstanding_frames, outstanding);
+    }
 }
