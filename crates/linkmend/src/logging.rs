@@ -1,6 +1,5 @@
 //! Logs go to standard error; standard output is for data.
 
-use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
 /// `RUST_LOG` decides if it is set, otherwise the number of `-v`.
@@ -14,7 +13,7 @@ pub fn start(verbose: u8) {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_ansi(false)
         .with_target(verbose > 0);
     // The journal has its own clock.
     if std::env::var_os("JOURNAL_STREAM").is_some() {

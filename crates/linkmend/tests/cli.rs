@@ -201,3 +201,16 @@ fn a_reader_that_leaves_is_no_failure() {
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
+
+/// Logging once asked for colours that were not compiled in, and panicked wherever standard error was a terminal.
+#[test]
+fn logs_on_a_terminal_do_not_panic() {
+    let line = format!("{} run --check --inner lmt-none0 --link lmt-none1", env!("CARGO_BIN_EXE_linkmend"));
+    let Ok(output) = Command::new("script").args(["-qec", &line, "/dev/null"]).output() else {
+        eprintln!("SKIPPED logs_on_a_terminal_do_not_panic: script(1) is not installed");
+        return;
+    };
+    let (code, out, err) = outcome(output);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("WARN") && out.contains("inner = \"lmt-none0\""), "{out}");
+}

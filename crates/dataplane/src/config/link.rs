@@ -316,7 +316,8 @@ impl LinkConfig {
             busy_poll: self.busy_poll,
             seed: self.seed,
             pool_chunks: self.pool,
-            detach_on_stop: self.detach_on_stop,
+            // A port that is removed at the stop leaves nothing to forward to.
+            detach_on_stop: self.detach_on_stop || matches!(self.inner, InnerPort::Create(_)),
             ..LinkSettings::new(self.name(), &self.inner.interface(), &self.link)
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::cli::StatusArgs;
 use crate::output::print;
-use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::report::{BufferReport, CountersReport, PortReport};
+use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate};
 use std::fmt::Write;
 
@@ -59,11 +59,8 @@ pub fn describe(report: &LinkReport) -> String {
     line("receiving", &receiving(report));
     line("peer", &peer(report));
     if let Some(corruption) = report.corruption {
-        let how = serde_json::to_string(&corruption).unwrap_or_default();
-        line(
-            "corruption",
-            &format!("on purpose: {how}, {} dropped", count(counters.corrupted_frames as f64)),
-        );
+        let dropped = count(counters.corrupted_frames as f64);
+        line("corruption", &format!("on purpose: {}; {dropped} frames dropped", model(corruption)));
     }
     line("loss before", &loss(counters.lost_frames, counters));
     line("loss after", &loss(counters.recovery_timeouts, counters));
@@ -82,8 +79,12 @@ pub fn describe(report: &LinkReport) -> String {
     ] {
         line(label, &fill(buffer, bound));
     }
-    line("inner port", &port(inner));
-    line("link port", &port(link));
+    for (label, side) in [("inner port", inner), ("link port", link)] {
+        line(label, &port(side));
+        if !side.description.is_empty() {
+            line("", &side.description);
+        }
+    }
     for trouble in troubles(counters) {
         line("attention", &trouble);
     }
@@ -123,6 +124,15 @@ fn peer(report: &LinkReport) -> String {
     }
 }
 
+fn model(corruption: CorruptionModel) -> String {
+    match corruption {
+        CorruptionModel::Iid { rate } => loss_rate(rate),
+        CorruptionModel::GilbertElliott { rate, mean_burst } => {
+            format!("{} in bursts of {mean_burst}", loss_rate(rate))
+        }
+    }
+}
+
 /// A share of the frames that were to be delivered.
 fn loss(lost: u64, counters: &CountersReport) -> String {
     let expected = counters.delivered_frames + counters.recovery_timeouts;
@@ -142,9 +152,6 @@ fn fill(buffer: BufferReport, bound: Option<u64>) -> String {
 fn port(port: &PortReport) -> String {
     let [rx, tx] = [port.rx_frames, port.tx_frames].map(|frames| count(frames as f64));
     let mut text = format!("{rx} in, {tx} out; MTU {}", port.mtu);
-    if !port.description.is_empty() {
-        let _ = write!(text, ", {}", port.description);
-    }
     if port.bypassed_frames > 0 {
         let _ = write!(text, "; {} bypassed", count(port.bypassed_frames as f64));
     }
