@@ -82,3 +82,21 @@ fn attribute<const N: usize>(attributes: &[u8], kind: u16) -> io::Result<[u8; N]
         .and_then(|attribute| attribute.value().try_into().ok())
         .ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// The loopback interface has no XDP in its driver; the answer, not the error, is the point.
+    #[test]
+    fn loopback_answers_and_redirects_nothing() {
+        match xdp_features(1) {
+            Ok(features) => assert!(!features.redirects_from(false) && !features.redirected_to(false)),
+            // Linux before 6.3 has no such family.
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::NotFound),
+        }
+        assert!(xdp_features(u32::MAX).is_err(), "no such interface");
+    }
+}

@@ -263,6 +263,29 @@ fn stopped_daemon_is_bypassed_and_comes_back() {
 }
 
 #[test]
+fn native_mode_is_chosen_where_drivers_say_it_forwards() {
+    let Some(lab) = Lab::new("bypass, choice of mode", 1500) else {
+        return;
+    };
+    let gateway = lab.gateway();
+    for tap in ["tap1", "tap2"] {
+        if !support::run("ip", &["-n", &gateway, "tuntap", "add", "name", tap, "mode", "tap"]) {
+            return support::skipped("choice of native mode, for want of tap interfaces");
+        }
+        assert!(support::run("ip", &["-n", &gateway, "link", "set", "dev", tap, "up"]));
+    }
+    let modes = |inner: &str, link: &str| {
+        let options = options(BypassMode::Dormant, None);
+        let pair = lab.in_gateway(|| PortPair::open(inner, link, &options)).unwrap();
+        pair.bypass.unwrap().xdp_modes()
+    };
+    assert_eq!(modes("tap1", "tap2"), (XdpMode::Native, XdpMode::Native));
+    assert_eq!(modes("inner", "link"), (XdpMode::Generic, XdpMode::Generic));
+    // One veth is enough, and the native program of before gives way.
+    assert_eq!(modes("tap1", "link"), (XdpMode::Generic, XdpMode::Generic));
+}
+
+#[test]
 fn af_packet_ports_remove_a_program_left_behind() {
     let Some(lab) = Lab::new("bypass, program left behind", 1500) else {
         return;

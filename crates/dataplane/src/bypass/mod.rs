@@ -41,7 +41,7 @@ pub enum BypassMode {
 /// The state a new bypass starts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BypassOptions {
-    /// How the programs run; `None` chooses per port, see [`Bypass::attach`]. Native on a veth is
+    /// How the programs run; `None` chooses, see [`Bypass::attach`]. Native on a veth is
     /// for those who own both ends of the pair and have GRO on at the far one.
     pub xdp_mode: Option<XdpMode>,
     /// First mode.
@@ -112,16 +112,33 @@ impl Bypass {
         starting.set_mode(options.mode);
         starting.set_peer_known(options.peer_known);
         let mut bypass = starting;
-        let wanted = options.xdp_mode;
-        bypass.inner.mode = attach_some_mode(inner, link, &bypass.inner.program, wanted)?;
-        match attach_some_mode(link, inner, &bypass.link.program, wanted) {
-            Ok(mode) => bypass.link.mode = mode,
-            Err(error) => {
-                let _ = attach::detach(inner);
-                return Err(error);
+        let mode = match options.xdp_mode {
+            Some(mode) => bypass.attach_both(inner, link, mode).map(|()| mode)?,
+            None => bypass.attach_best(inner, link)?,
+        };
+        bypass.inner.mode = mode;
+        bypass.link.mode = mode;
+        Ok(bypass)
+    }
+
+    fn attach_both(&self, inner: &Interface, link: &Interface, mode: XdpMode) -> Result<(), PortError> {
+        attach::attach(inner, &self.inner.program, mode)?;
+        attach::attach(link, &self.link.program, mode).inspect_err(|_| {
+            let _ = attach::detach(inner);
+        })
+    }
+
+    /// Native mode where it is sure to forward, else generic.
+    fn attach_best(&self, inner: &Interface, link: &Interface) -> Result<XdpMode, PortError> {
+        if native_may_work(inner, link) {
+            match self.attach_both(inner, link, XdpMode::Native) {
+                // Asked only now: many drivers can be redirected to only with a program attached.
+                Ok(()) if native_redirect_works(inner, link) => return Ok(XdpMode::Native),
+                Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
+                Ok(()) | Err(_) => {}
             }
         }
-        Ok(bypass)
+        self.attach_both(inner, link, XdpMode::Generic).map(|()| XdpMode::Generic)
     }
 
     /// Lets the program hand frames to the two ports.
@@ -224,39 +241,24 @@ fn load(
     Ok(Attached { sockets, mode: XdpMode::Generic, program })
 }
 
-/// Attaches in the mode asked for, or else in the one that is sure to forward.
-fn attach_some_mode(
-    interface: &Interface,
-    other: &Interface,
-    program: &XdpProgram,
-    wanted: Option<XdpMode>,
-) -> Result<XdpMode, PortError> {
-    if let Some(mode) = wanted {
-        return attach::attach(interface, program, mode).map(|()| mode);
-    }
-    if native_redirect_works(interface, other) {
-        match attach::attach(interface, program, XdpMode::Native) {
-            Ok(()) => return Ok(XdpMode::Native),
-            Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
-            Err(_) => {}
-        }
-    }
-    attach::attach(interface, program, XdpMode::Generic).map(|()| XdpMode::Generic)
+/// Whether a native program can be relied on to forward between the two.
+///
+/// Not with a veth: there a redirected frame vanishes unless the *far* end of the pair, which
+/// belongs to somebody else, has GRO on or a program of its own, and frames sent with TSO on never
+/// meet the program; either may change at any time. Generic programs see and forward everything
+/// and cost no more there: the frames of a veth are socket buffers already, and native mode has to
+/// copy them into pages first.
+fn native_may_work(inner: &Interface, link: &Interface) -> bool {
+    inner.driver != "veth" && link.driver != "veth"
 }
 
-/// Whether a native program on `interface` can be relied on to forward to `other`.
-///
-/// Not on veth: there a redirected frame vanishes unless the *far* end of the pair, which belongs
-/// to somebody else, has GRO on or a program of its own, and that may change at any time. Generic
-/// programs forward in every case and cost no more there: the frames of a veth are socket buffers
-/// already, and native mode has to copy them into pages first.
-fn native_redirect_works(interface: &Interface, other: &Interface) -> bool {
-    if interface.driver == "veth" || other.driver == "veth" {
-        return false;
-    }
-    let jumbo = interface.mtu.max(other.mtu) > LARGEST_ONE_BUFFER_MTU;
-    let from = xdp_features(interface.index).is_ok_and(|f| f.redirects_from(jumbo));
-    from && xdp_features(other.index).is_ok_and(|f| f.redirected_to(jumbo))
+/// Whether the drivers say that redirecting works in both directions.
+fn native_redirect_works(inner: &Interface, link: &Interface) -> bool {
+    let jumbo = inner.mtu.max(link.mtu) > LARGEST_ONE_BUFFER_MTU;
+    [inner, link].iter().all(|interface| {
+        xdp_features(interface.index)
+            .is_ok_and(|features| features.redirects_from(jumbo) && features.redirected_to(jumbo))
+    })
 }
 
 #[cfg(test)]
