@@ -21,11 +21,12 @@ fn frames() -> u64 {
 /// Most losses that `frames` trials of probability `p` bring with a chance of at least 1e-9 (Chernoff bound).
 fn losses_at_most(frames: u64, p: f64) -> u64 {
     let mean = frames as f64 * p;
-    (0u32..).find(|&k| {
-        let k = f64::from(k);
-        k > mean && (k - mean - k * (k / mean).ln()).exp() < 1e-9
-    })
-    .map_or(u64::MAX, u64::from)
+    (0u32..)
+        .find(|&k| {
+            let k = f64::from(k);
+            k > mean && (k - mean - k * (k / mean).ln()).exp() < 1e-9
+        })
+        .map_or(u64::MAX, u64::from)
 }
 
 fn send(path: &FramePath, frames: u64) -> GeneratorReport {
@@ -49,7 +50,11 @@ fn case(lab: &Lab, ends: &LinkEnds, mode: Mode, model: CorruptionModel) {
     println!(
         "{what}: sent {}, lost on the link {lost_first} ({actual:.2e}), lost for good {}, given up {given_up}, \
          duplicated {}, reordered {}, {:.2} Gb/s",
-        report.sent, report.lost, report.duplicated, report.reordered, report.bits_per_second / 1e9
+        report.sent,
+        report.lost,
+        report.duplicated,
+        report.reordered,
+        report.bits_per_second / 1e9
     );
     assert_eq!(report.sent, frames(), "{what}: {report:?}");
     assert!(lost_first > 0, "{what}: the link did not corrupt");
@@ -61,7 +66,10 @@ fn case(lab: &Lab, ends: &LinkEnds, mode: Mode, model: CorruptionModel) {
     // The worst case that Equation 1 allows: independent losses, copies as chosen for the measured rate.
     let bound = losses_at_most(report.sent, effective_loss(actual, after.0.copies));
     assert!(report.lost_on_path() <= bound, "{what}: lost {} > {bound}", report.lost_on_path());
-    assert!(report.lost_on_path() <= given_up + after.0.counters.abandoned_frames, "{what}: lost without a count");
+    assert!(
+        report.lost_on_path() <= given_up + after.0.counters.abandoned_frames,
+        "{what}: lost without a count"
+    );
 }
 
 #[test]

@@ -43,7 +43,10 @@ fn forged_control(random: &mut Random) -> Control {
         _ => {
             let lane = |random: &mut Random| {
                 let mut lane = LaneFeedback::new(sequence(random), sequence(random), true);
-                lane.push_missing(SequenceRange { first: sequence(random), length: random.next() as u16 | 1 });
+                lane.push_missing(SequenceRange {
+                    first: sequence(random),
+                    length: random.next() as u16 | 1,
+                });
                 lane
             };
             Control::Feedback(Feedback {
@@ -111,7 +114,11 @@ fn works_again(lab: &Lab, ends: &LinkEnds, patience: Duration, what: &str) {
     let options = GeneratorOptions { count: 2_000, frame_bytes: 300, ..GeneratorOptions::default() };
     for path in [FramePath::forward(lab), FramePath::backward(lab)] {
         let report = generate(&path, &options, &RunControl::default()).expect("the generator runs");
-        assert_eq!((report.lost_on_path(), report.duplicated, report.reordered), (0, 0, 0), "{what}: {report:?}");
+        assert_eq!(
+            (report.lost_on_path(), report.duplicated, report.reordered),
+            (0, 0, 0),
+            "{what}: {report:?}"
+        );
     }
 }
 

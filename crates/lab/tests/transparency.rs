@@ -11,8 +11,9 @@ use linkmend_protocol::{Format, Mode};
 fn check(lab: &Lab, what: &str) {
     for (direction, path) in [("forward", FramePath::forward(lab)), ("backward", FramePath::backward(lab))] {
         let frames = catalogue(&path);
-        let report = send_and_capture(&path, &frames, &TransparencyOptions::default(), &RunControl::default())
-            .expect("the frames can be sent");
+        let report =
+            send_and_capture(&path, &frames, &TransparencyOptions::default(), &RunControl::default())
+                .expect("the frames can be sent");
         let failures: Vec<_> = report.failures().map(|outcome| (&outcome.name, &outcome.verdict)).collect();
         assert!(failures.is_empty(), "{what}, {direction}: {failures:?}");
         // The hosts' own IPv6 may speak at any time; Linkmend itself may not be heard.

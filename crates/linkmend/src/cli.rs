@@ -22,9 +22,9 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend run --inner eth1 --link eth2      one end of a protected link; the same at the other end
-  linkmend status                            how it stands
-  linkmend top                               the same, live
+  linkmend run --inner eth1 --link eth2    one end of a link; the same at the other end
+  linkmend status                          how it stands
+  linkmend top                             the same, live
 
 Sizes, rates and times need a unit: 200KiB, 25G, 7us. Loss rates are shares or percentages: 1e-3, 0.1%.
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
@@ -44,6 +44,10 @@ pub enum Command {
     Unprotect(UnprotectArgs),
     /// Drop arriving frames on purpose, for tests
     Corrupt(CorruptArgs),
+    /// Show what Linkmend does: kernel TCP over a corrupting link in a laboratory of its own, unprotected and protected
+    Demo(crate::commands::demo::DemoArgs),
+    /// A laboratory of network namespaces that stays up, for experiments of one's own
+    Lab(crate::commands::lab::LabArgs),
     /// Remove an in-kernel bypass that a stopped daemon left, which cuts the link
     Detach(DetachArgs),
     /// Write manual pages or shell completions
@@ -52,7 +56,7 @@ pub enum Command {
 
 /// Arguments of `linkmend run`.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
+#[command(after_help = RUN_EXAMPLES, override_usage = RUN_USAGE)]
 pub struct RunArgs {
     /// Configuration file for one or more links, instead of --inner, --link and the options of a link
     #[arg(long, value_name = "FILE")]
@@ -68,6 +72,10 @@ pub struct RunArgs {
     pub link: LinkConfig,
 }
 
+const RUN_USAGE: &str = "\
+linkmend run --inner <IF> --link <IF> [OPTIONS]
+       linkmend run --config <FILE> [--control <PATH>] [--metrics <ADDRESS>]";
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   linkmend run --inner eth1 --link eth2
@@ -82,7 +90,7 @@ Examples:
   linkmend run --config /etc/linkmend/linkmend.toml --check
       Validate a file and show what it means.
 
-The MTU of the link must be 8 bytes above that of the inner port. Stop with Ctrl-C or SIGTERM: the in-kernel bypass
+The MTU of the link must be 8 bytes above that of the inner port. Stop with Ctrl-C or SIGTERM: the in-kernel bypass \
 stays and forwards unprotected (remove it with `linkmend detach`), unless --detach-on-stop is given.";
 
 /// Which daemons are asked.
@@ -129,7 +137,7 @@ pub struct TopArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend protect uplink                                       ordered, copies from the measured loss
+  linkmend protect uplink                    ordered, copies from the measured loss
   linkmend protect uplink --mode non-blocking --target 1e-9
   linkmend protect uplink --copies 2 --class pcp=5:non-blocking
 
@@ -167,7 +175,7 @@ Examples:
   linkmend corrupt uplink --gilbert-elliott 1e-3,4    in bursts of 4 frames on average
   linkmend corrupt uplink off
 
-Frames are dropped as they arrive on the link port, as a MAC drops frames with a bad check sequence. The daemon must
+Frames are dropped as they arrive on the link port, as a MAC drops frames with a bad check sequence. The daemon must \
 run with --allow-corruption.")]
 pub struct CorruptArgs {
     /// Name of the link
@@ -226,7 +234,7 @@ impl std::str::FromStr for Bursts {
 Example:
   linkmend detach eth1 eth2
 
-A daemon that stops, or dies, leaves its program in the kernel, so that the link goes on. Without it nothing forwards
+A daemon that stops, or dies, leaves its program in the kernel, so that the link goes on. Without it nothing forwards \
 between the two ports. An interface that a running daemon serves is refused; so are programs of others.")]
 pub struct DetachArgs {
     /// Interfaces to take the program off

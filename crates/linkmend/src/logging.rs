@@ -2,11 +2,12 @@
 
 use tracing_subscriber::EnvFilter;
 
-/// `RUST_LOG` decides if it is set, otherwise the number of `-v`.
-pub fn start(verbose: u8) {
-    let level = match verbose {
-        0 => "info",
-        1 => "debug",
+/// `RUST_LOG` decides if it is set, otherwise the number of `-v`. `quiet` commands show their own progress.
+pub fn start(verbose: u8, quiet: bool) {
+    let level = match verbose + u8::from(!quiet) {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

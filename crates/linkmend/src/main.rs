@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     // clap prints help and usage errors itself, and ends with 0 or 2.
     let matches = cli::Cli::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    logging::start(cli.verbose);
+    logging::start(cli.verbose, matches!(cli.command, cli::Command::Demo(_)));
     match commands::execute(cli.command, &matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error),

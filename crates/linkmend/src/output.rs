@@ -1,6 +1,6 @@
 //! Data on standard output.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Writes `text` and a newline if it has none at its end.
 ///
@@ -13,4 +13,12 @@ pub fn print(text: &str) -> io::Result<()> {
         out.write_all(b"\n")?;
     }
     out.flush()
+}
+
+/// Width to lay a table out for, and whether to use colour; `otherwise` is the width where there is no terminal.
+pub fn terminal(otherwise: usize) -> (usize, bool) {
+    let on_terminal = io::stdout().is_terminal();
+    let width = ratatui::crossterm::terminal::size().ok().filter(|_| on_terminal);
+    let colour = on_terminal && std::env::var_os("NO_COLOR").is_none();
+    (width.map_or(otherwise, |(columns, _)| usize::from(columns)), colour)
 }

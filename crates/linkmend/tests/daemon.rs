@@ -1,6 +1,7 @@
 //! `linkmend run` between real interfaces, in network namespaces of its own. Needs root and iproute2.
 
 use std::fs;
+use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -14,6 +15,8 @@ struct Lab {
     left: String,
     right: String,
     folder: tempfile::TempDir,
+    /// What the daemons take for systemd.
+    manager: UnixDatagram,
     daemons: Vec<Child>,
 }
 
@@ -32,7 +35,9 @@ impl Lab {
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
-        let lab = Lab { left, right, folder, daemons: Vec::new() };
+        let manager = UnixDatagram::bind(folder.path().join("notify")).expect("a socket");
+        manager.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let lab = Lab { left, right, folder, manager, daemons: Vec::new() };
         assert!(ip(&format!("netns add {}", lab.right)));
         let (left, right) = (&lab.left, &lab.right);
         assert!(ip(&format!(
@@ -52,7 +57,20 @@ impl Lab {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_linkmend")]);
         command.args(arguments.split_whitespace()).env_remove("RUST_LOG");
+        command.env("NOTIFY_SOCKET", self.folder.path().join("notify")).env("WATCHDOG_USEC", "300000");
         command
+    }
+
+    /// The next word to systemd, but for `passed`.
+    fn told(&self, passed: &str) -> String {
+        let mut bytes = [0; 256];
+        loop {
+            let length = self.manager.recv(&mut bytes).expect("a word");
+            let word = String::from_utf8_lossy(&bytes[..length]).trim().to_owned();
+            if word != passed {
+                return word;
+            }
+        }
     }
 
     /// Starts a daemon with a host port `host` and waits until it can be asked.
@@ -165,6 +183,17 @@ fn a_second_daemon_is_refused_and_a_crash_is_recovered_from() {
     let again = lab.start(&left, "left", "");
     assert!(lab.read_log("left").contains("host port host found again"), "{}", lab.read_log("left"));
     assert_eq!(lab.stop(again, "-TERM"), Some(0));
+}
+
+#[test]
+fn the_service_manager_is_told() {
+    let Some(mut lab) = Lab::new("notify") else { return };
+    let left = lab.left.clone();
+    let daemon = lab.start(&left, "left", "");
+    assert_eq!(lab.told(""), "READY=1");
+    assert_eq!((lab.told(""), lab.told("")), ("WATCHDOG=1".to_owned(), "WATCHDOG=1".to_owned()));
+    assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
+    assert_eq!(lab.told("WATCHDOG=1"), "STOPPING=1");
 }
 
 #[test]

@@ -29,19 +29,24 @@ pub fn corrupt(arguments: &CorruptArgs) -> anyhow::Result<()> {
     };
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.corrupt(&arguments.name, model)?;
-    print(&match report.corruption {
-        Some(CorruptionModel::Iid { rate }) => {
-            format!("{}: drops arriving frames at a rate of {rate:e}", report.name)
-        }
-        Some(CorruptionModel::GilbertElliott { rate, mean_burst }) => {
-            format!("{}: drops arriving frames at a rate of {rate:e}, in bursts of {mean_burst}", report.name)
-        }
-        None => format!("{}: drops no frames on purpose", report.name),
-    })?;
+    print(&describe_corruption(&report))?;
     Ok(())
 }
 
-fn tell(report: &LinkReport) -> anyhow::Result<()> {
+/// What a link end drops on purpose, as a sentence.
+pub fn describe_corruption(report: &LinkReport) -> String {
+    let name = &report.name;
+    match report.corruption {
+        Some(CorruptionModel::Iid { rate }) => format!("{name}: drops arriving frames at a rate of {rate:e}"),
+        Some(CorruptionModel::GilbertElliott { rate, mean_burst }) => {
+            format!("{name}: drops arriving frames at a rate of {rate:e}, in bursts of {mean_burst}")
+        }
+        None => format!("{name}: drops no frames on purpose"),
+    }
+}
+
+/// Says how a link end is protected now.
+pub fn tell(report: &LinkReport) -> anyhow::Result<()> {
     let LinkReport { name, transmit_state, mode, copies, .. } = report;
     print(&match report.protection_requested {
         true => {

@@ -101,7 +101,7 @@ pub fn execute(arguments: &LabArgs) -> anyhow::Result<()> {
             // The receiving end drops.
             let role = if *reverse { Role::End1 } else { Role::End2 };
             let report = client(prefix, role)?.corrupt(&name(prefix, role), model)?;
-            Ok(print(&format!("{}: drops {}", report.name, super::control::describe_corruption(&report)))?)
+            Ok(print(&super::control::describe_corruption(&report))?)
         }
         LabCommand::Protect { protect, both } => {
             let ends: &[Role] = if *both { &[Role::End1, Role::End2] } else { &[Role::End1] };

@@ -2,8 +2,10 @@
 
 mod connect;
 mod control;
+pub mod demo;
 mod detach;
 mod generate;
+pub mod lab;
 mod run;
 mod status;
 mod top;
@@ -20,6 +22,8 @@ pub fn execute(command: Command, matches: &ArgMatches) -> anyhow::Result<()> {
         Command::Protect(arguments) => control::protect(&arguments),
         Command::Unprotect(arguments) => control::unprotect(&arguments),
         Command::Corrupt(arguments) => control::corrupt(&arguments),
+        Command::Lab(arguments) => lab::execute(&arguments),
+        Command::Demo(arguments) => demo::execute(&arguments),
         Command::Detach(arguments) => detach::execute(&arguments),
         Command::Generate(arguments) => generate::execute(&arguments),
     }
