@@ -11,7 +11,9 @@ use std::time::Duration;
 
 /// Longest wait for an answer of the loop; it answers within one round.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
-/// Nice value of the loop's thread, where it may be set: frames should not wait for ordinary work.
+/// Real-time priority of the loop's thread: the lowest, which still runs before all ordinary work.
+const LOOP_PRIORITY: i32 = 1;
+/// Nice value where it cannot be a real-time thread, or should not because it never sleeps.
 const LOOP_NICE: i32 = -15;
 
 /// Owns the thread of one link end.
@@ -30,6 +32,7 @@ impl LinkEndHandle {
     /// [`StartError`]; nothing is left open then.
     pub fn start(settings: LinkSettings) -> Result<LinkEndHandle, StartError> {
         let name = settings.name.clone();
+        let (link, busy_poll) = (name.clone(), settings.busy_poll);
         let system = |step: &'static str| {
             let link = name.clone();
             move |source: std::io::Error| StartError::System { link, step, source }
@@ -42,7 +45,7 @@ impl LinkEndHandle {
         let thread = std::thread::Builder::new()
             .name(format!("link-{name}"))
             .spawn(move || {
-                prefer_this_thread(LOOP_NICE);
+                prefer_this_thread(&link, busy_poll);
                 engine.run();
             })
             .map_err(system("starting the loop's thread"))?;
@@ -98,10 +101,28 @@ impl Drop for LinkEndHandle {
     }
 }
 
-/// Lets the loop run before ordinary work and wake up on time, as far as the system allows.
-fn prefer_this_thread(nice: i32) {
-    if let Err(error) = crate::sys::thread::set_nice(nice) {
-        tracing::debug!(%error, nice, "the loop runs at ordinary priority");
+/// Lets the loop run as soon as a frame wakes it, as far as the system allows. On a busy machine, waiting for a core is
+/// most of the time that a recovery takes: measured on two busy cores, real-time threads brought its 99th percentile
+/// from 2-8 ms to 1 ms. The kernel keeps a share of each core for ordinary work (sched_rt_runtime_us, sched(7)).
+fn prefer_this_thread(link: &str, busy_poll: bool) {
+    if let Err(error) = nix::sys::prctl::set_timerslack(1) {
+        tracing::debug!(link, %error, "timers may be late by the default slack");
     }
-    let _ = nix::sys::prctl::set_timerslack(1);
+    let refused = match busy_poll {
+        true => None,
+        false => match crate::sys::thread::set_real_time(LOOP_PRIORITY) {
+            Ok(()) => {
+                tracing::info!(link, "the loop runs at real-time priority");
+                return;
+            }
+            Err(error) => Some(error),
+        },
+    };
+    let reason = refused.map_or("it never sleeps".to_owned(), |error| error.to_string());
+    match crate::sys::thread::set_nice(LOOP_NICE) {
+        Ok(()) => {
+            tracing::info!(link, nice = LOOP_NICE, reason, "the loop runs at raised, not real-time, priority")
+        }
+        Err(error) => tracing::info!(link, %error, reason, "the loop runs at ordinary priority"),
+    }
 }

@@ -1,0 +1,270 @@
+//! Measures what must hold of the whole and prints each figure beside its bound:
+//!
+//!     cargo run --release -p linkmend-lab --example acceptance -- FORWARDER [ROUNDS] [PREFIX]
+//!
+//! FORWARDER is the plainest AF_XDP forwarder, built from the dataplane's `forward` example. Configurations take turns
+//! round by round, and medians are compared, so that a machine whose speed drifts is fair to all.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use linkmend_dataplane::{CorruptionModel, PortChoice, ProtectionSettings};
+use linkmend_lab::tcp::{self, BulkOptions, FlowOptions, TrafficPath};
+use linkmend_lab::{Lab, LabOptions, LinkEnds, Role, RunControl, StopFlag, Summary};
+use linkmend_protocol::{Copies, Mode};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// One configuration of the link.
+#[derive(Clone, Copy, PartialEq)]
+enum Setup {
+    /// The plainest forwarder.
+    Forwarder,
+    /// Dormant: the kernel forwards.
+    Dormant,
+    /// The daemons forward, unprotected, at a loss rate.
+    PassThrough(f64),
+    /// Protected at a loss rate.
+    Protected(Mode, f64),
+}
+
+impl Setup {
+    fn label(self) -> String {
+        match self {
+            Setup::Forwarder => "plainest AF_XDP forwarder".to_owned(),
+            Setup::Dormant => "dormant".to_owned(),
+            Setup::PassThrough(loss) => format!("passed through, loss {loss:e}"),
+            Setup::Protected(mode, loss) => format!("{mode:?}, loss {loss:e}"),
+        }
+    }
+}
+
+fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let forwarder = arguments.next().ok_or("usage: acceptance FORWARDER [ROUNDS] [PREFIX]")?;
+    let rounds: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
+    let prefix = arguments.next().unwrap_or_else(|| "lmacc".to_owned());
+    let lab = Lab::up(LabOptions { prefix, remove_on_drop: true, ..LabOptions::default() })?;
+    let mut failed = goodput(&lab, Path::new(&forwarder), rounds)?;
+    failed += flows(&lab)?;
+    failed += idle(&lab)?;
+    println!("{failed} of the bounds missed");
+    if failed > 0 { Err("bounds missed".into()) } else { Ok(()) }
+}
+
+/// Prints a figure beside its bound; 1 if it misses it.
+fn hold(what: &str, value: f64, at_least: bool, bound: f64) -> usize {
+    let holds = if at_least { value >= bound } else { value <= bound };
+    let (sign, verdict) = (if at_least { ">=" } else { "<=" }, if holds { "holds" } else { "MISSED" });
+    println!("  {verdict:<6}  {what}: {value:.3} ({sign} {bound})");
+    usize::from(!holds)
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn start(lab: &Lab) -> Outcome<LinkEnds> {
+    let ends = LinkEnds::start(lab, PortChoice::Auto, 1)?;
+    tcp::wait_until_reachable(&TrafficPath::ipv4(lab), Duration::from_secs(5), &StopFlag::new())?;
+    Ok(ends)
+}
+
+fn bring(ends: &LinkEnds, setup: Setup) -> Outcome<()> {
+    let (loss, mode) = match setup {
+        Setup::Forwarder | Setup::Dormant => (None, None),
+        Setup::PassThrough(loss) => (Some(loss), None),
+        Setup::Protected(mode, loss) => (Some(loss), Some(mode)),
+    };
+    ends.corrupt(loss.map(|rate| CorruptionModel::Iid { rate }))?;
+    ends.corrupt_reverse(loss.map(|_| CorruptionModel::Iid { rate: 0.0 }))?;
+    let copies = Copies::Target { target_loss: 1e-8, initial_loss: loss.unwrap_or(0.0).max(1e-8) };
+    ends.protect(mode.map(|mode| ProtectionSettings { copies, ..ProtectionSettings::new(mode) }))?;
+    Ok(())
+}
+
+fn transfer(lab: &Lab) -> Outcome<f64> {
+    let options = BulkOptions {
+        duration: Duration::from_millis(2_000),
+        warm_up: Duration::from_millis(400),
+        ..BulkOptions::default()
+    };
+    Ok(tcp::bulk(&TrafficPath::ipv4(lab), &options, &RunControl::default())?.goodput_bits_per_second)
+}
+
+fn forwarded(lab: &Lab, forwarder: &Path) -> Outcome<f64> {
+    let mut children = Vec::new();
+    for role in [Role::End1, Role::End2] {
+        let mut command = std::process::Command::new(forwarder);
+        command.args(["inner", "link"]).stdout(Stdio::null()).stderr(Stdio::null());
+        children.push(lab.spawn(role, command)?);
+    }
+    let reached =
+        tcp::wait_until_reachable(&TrafficPath::ipv4(lab), Duration::from_secs(5), &StopFlag::new());
+    let goodput = transfer(lab);
+    for mut child in children {
+        child.kill()?;
+        child.wait()?;
+    }
+    reached?;
+    goodput
+}
+
+/// Point 3: bulk goodput, one path, configurations in turns.
+fn goodput(lab: &Lab, forwarder: &Path, rounds: usize) -> Outcome<usize> {
+    let ordered = |loss| Setup::Protected(Mode::Ordered, loss);
+    let non_blocking = |loss| Setup::Protected(Mode::NonBlocking, loss);
+    let setups = [
+        Setup::PassThrough(0.0),
+        ordered(0.0),
+        ordered(1e-3),
+        ordered(1e-2),
+        non_blocking(0.0),
+        non_blocking(1e-3),
+        non_blocking(1e-2),
+        Setup::PassThrough(1e-2),
+    ];
+    let mut results: Vec<(Setup, Vec<f64>)> = setups.into_iter().map(|setup| (setup, Vec::new())).collect();
+    let mut plain = Vec::new();
+    for round in 0..rounds {
+        eprintln!("goodput, round {} of {rounds}", round + 1);
+        plain.push(forwarded(lab, forwarder)?);
+        let ends = start(lab)?;
+        for (setup, goodputs) in &mut results {
+            bring(&ends, *setup)?;
+            goodputs.push(transfer(lab)?);
+        }
+    }
+    println!("bulk goodput (CUBIC), median of {rounds} rounds in turns:");
+    results.insert(0, (Setup::Forwarder, plain));
+    for (setup, goodputs) in &mut results {
+        let (low, high) =
+            goodputs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
+        println!(
+            "  {:32} {:.2} Gb/s ({:.2} to {:.2})",
+            setup.label(),
+            median(goodputs) / 1e9,
+            low / 1e9,
+            high / 1e9
+        );
+    }
+    let at = |wanted: Setup| {
+        results.iter().find(|(setup, _)| *setup == wanted).map_or(f64::NAN, |(_, x)| x[x.len() / 2])
+    };
+    let mut failed = 0;
+    for (name, lane) in [("ordered", ordered as fn(f64) -> Setup), ("non-blocking", non_blocking)] {
+        failed += hold(
+            &format!("{name} at 1e-3 over {name} without loss"),
+            at(lane(1e-3)) / at(lane(0.0)),
+            true,
+            0.97,
+        );
+        failed += hold(
+            &format!("{name} at 1e-2 over {name} without loss"),
+            at(lane(1e-2)) / at(lane(0.0)),
+            true,
+            0.85,
+        );
+        let share = at(lane(0.0)) / at(Setup::PassThrough(0.0));
+        failed += hold(&format!("{name} without loss over passed through"), share, true, 0.9);
+    }
+    let share = at(Setup::PassThrough(0.0)) / at(Setup::Forwarder);
+    failed += hold("passed through over the plainest forwarder", share, true, 0.9);
+    println!(
+        "  unprotected at 1e-2 over passed through: {:.3}",
+        at(Setup::PassThrough(1e-2)) / at(Setup::PassThrough(0.0))
+    );
+    Ok(failed)
+}
+
+/// Point 4: completion times of 24,387 B flows at 1e-3.
+fn flows(lab: &Lab) -> Outcome<usize> {
+    let ends = start(lab)?;
+    let setups = [
+        Setup::Dormant,
+        Setup::PassThrough(0.0),
+        Setup::PassThrough(1e-3),
+        Setup::Protected(Mode::Ordered, 1e-3),
+        Setup::Protected(Mode::NonBlocking, 1e-3),
+    ];
+    let mut samples: Vec<(Setup, Vec<u64>, u64)> =
+        setups.into_iter().map(|setup| (setup, Vec::new(), 0)).collect();
+    for round in 0..4 {
+        eprintln!("flow completion times, round {} of 4", round + 1);
+        for (setup, times, retransmitted) in &mut samples {
+            bring(&ends, *setup)?;
+            let options = FlowOptions {
+                count: 2_500,
+                congestion_control: Some("cubic".to_owned()),
+                ..FlowOptions::default()
+            };
+            let report = tcp::flows(&TrafficPath::ipv4(lab), &options, &RunControl::default())?;
+            times.extend(report.samples_ns);
+            *retransmitted += report.retransmitted_segments;
+        }
+    }
+    println!("completion times of 24,387 B flows, 10,000 each, in turns:");
+    let mut p999 = Vec::new();
+    for (setup, times, retransmitted) in &samples {
+        let summary = Summary::of(times).ok_or("no flow finished")?;
+        println!(
+            "  {:32} p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us, {retransmitted} segments retransmitted",
+            setup.label(),
+            summary.p50 as f64 / 1e3,
+            summary.p99 as f64 / 1e3,
+            summary.p99_9 as f64 / 1e3,
+            summary.max as f64 / 1e3
+        );
+        p999.push(summary.p99_9 as f64);
+    }
+    let [dormant, passed, unprotected, ordered, non_blocking] = p999[..] else {
+        return Err("five setups".into());
+    };
+    let mut failed = 0;
+    for (name, protected) in [("ordered", ordered), ("non-blocking", non_blocking)] {
+        failed += hold(&format!("p99.9 unprotected over {name}"), unprotected / protected, true, 10.0);
+        failed += hold(
+            &format!("p99.9 {name} over healthy, forwarded by the daemons"),
+            protected / passed,
+            false,
+            2.0,
+        );
+        failed += hold(&format!("p99.9 {name} over healthy, dormant"), protected / dormant, false, 2.0);
+    }
+    Ok(failed)
+}
+
+/// Point 6: what idle links cost. CPU time of this process, which runs both loops and sleeps otherwise.
+fn idle(lab: &Lab) -> Outcome<usize> {
+    let ends = start(lab)?;
+    println!("CPU time of one idle link end, in per cent of a core:");
+    let mut failed = 0;
+    for (setup, bound) in [(Setup::Dormant, 0.1), (Setup::Protected(Mode::Ordered, 0.0), 5.0)] {
+        bring(&ends, setup)?;
+        if setup != Setup::Dormant {
+            ends.corrupt(None)?;
+            ends.corrupt_reverse(None)?;
+            ends.protect_reverse(Some(ProtectionSettings::new(Mode::Ordered)))?;
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        let before = cpu_seconds()?;
+        std::thread::sleep(Duration::from_secs(10));
+        let share = (cpu_seconds()? - before) / 10.0 / 2.0 * 100.0;
+        let what = if setup == Setup::Dormant { "dormant" } else { "active, both directions" };
+        failed += hold(what, share, false, bound);
+    }
+    Ok(failed)
+}
+
+/// CPU time of this process so far, from the scheduler's own account in ns (schedstat), which has no tick in it.
+fn cpu_seconds() -> Outcome<f64> {
+    let mut total = 0.0;
+    for task in std::fs::read_dir("/proc/self/task")? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+        total += text.split_whitespace().next().ok_or("empty schedstat")?.parse::<f64>()? / 1e9;
+    }
+    Ok(total)
+}
