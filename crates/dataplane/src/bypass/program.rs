@@ -60,7 +60,11 @@ const LONGEST_HEADER: i32 = ETHERNET_BYTES + 6 + 2;
 const COMPACT_HEADER: i32 = 3;
 
 const RETRANSMITTED: i32 = 1 << 3;
+/// Marks, among escaped frames, an unprotected one with an ACK: laid out like data without a sequence number of its own.
+const ESCAPED_WITH_ACK: i32 = 1 << 5;
 const COMPACT_DUMMY: i32 = 1 << 2;
+/// Bits 7..5 of an ACK that rides on an unprotected frame.
+const COMPACT_PIGGYBACKED_ACK: i32 = 0b011;
 
 const XDP_ABORTED: i32 = 0;
 const XDP_DROP: i32 = 1;
@@ -192,12 +196,12 @@ impl Program<'_> {
         code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16);
         code.register(Operation::Move, R3, R1);
         code.immediate(Operation::ShiftRight, R3, 6);
+        code.immediate(Operation::Move, R2, 3);
         code.jump_if(R3, Condition::Equal, 3, escaped);
         code.jump_if(R3, Condition::Equal, 2, control);
         // A retransmission is dropped: the daemon may have delivered the original just before it
         // died, and a lost frame harms the hosts less than one delivered twice.
         code.jump_if(R1, Condition::AnyBit, RETRANSMITTED, drop);
-        code.immediate(Operation::Move, R2, 3);
         code.jump_if(R3, Condition::Equal, 0, data);
         code.immediate(Operation::Move, R2, 6);
         code.bind(data);
@@ -226,6 +230,7 @@ impl Program<'_> {
         code.jump(drop);
 
         code.bind(escaped);
+        code.jump_if(R1, Condition::AnyBit, ESCAPED_WITH_ACK, data);
         code.load(Width::Half, R1, R7, ETHERNET_BYTES as i16);
         code.jump_if(R1, Condition::NotEqual, loaded(0xc04c), forward);
         code.load(Width::Half, R1, R7, ETHERNET_BYTES as i16 + 2);
@@ -239,9 +244,14 @@ impl Program<'_> {
     fn compact(&mut self, decapsulate: Label, drop: Label) {
         self.load_data(ETHERNET_BYTES + COMPACT_HEADER, drop);
         let code = &mut self.code;
+        let original = code.label();
         code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16);
+        code.register(Operation::Move, R3, R1);
+        code.immediate(Operation::ShiftRight, R3, 5);
+        code.jump_if(R3, Condition::Equal, COMPACT_PIGGYBACKED_ACK, original);
         code.jump_if(R1, Condition::Greater, 0x3f, drop);
         code.jump_if(R1, Condition::AnyBit, RETRANSMITTED | COMPACT_DUMMY, drop);
+        code.bind(original);
         code.immediate(Operation::Move, R8, loaded(ETHERTYPE_IPV4));
         code.immediate(Operation::Move, R2, COMPACT_HEADER);
         code.jump(decapsulate);

@@ -86,11 +86,12 @@ fn model(frame: &[u8]) -> Option<Vec<u8>> {
     let retransmitted = byte & 8 != 0;
     match (&frame[12..14], byte >> 6) {
         ([0xab, 0xcd], 0) if byte & 0b1100 == 0 => Some(stripped(frame, 3, [8, 0])),
+        ([0xab, 0xcd], _) if byte >> 5 == 0b011 => Some(stripped(frame, 3, [8, 0])),
         ([0xab, 0xcd], _) => None,
-        ([0x88, 0xb5], kind @ (0 | 1)) => {
-            let header = if kind == 0 { 3 } else { 6 };
+        ([0x88, 0xb5], kind) if kind <= 1 || byte >> 5 == 0b111 => {
+            let header = if kind == 1 { 6 } else { 3 };
             match usize::from(byte & 7) {
-                _ if retransmitted => None,
+                _ if retransmitted && kind <= 1 => None,
                 0 => {
                     let ethertype = [frame[14 + header], frame[15 + header]];
                     Some(stripped(frame, header + 2, ethertype))

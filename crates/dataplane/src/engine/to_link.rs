@@ -4,7 +4,7 @@
 use super::Engine;
 use super::queue::Waiting;
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX};
-use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Priority, Transmit};
+use linkmend_protocol::{Admission, Control, FrameHandle, Instant, Priority, Transmit};
 
 /// Room of the link port that normal frames leave for urgent ones.
 const URGENT_ROOM: usize = 64;
@@ -96,15 +96,14 @@ impl Engine {
         self.ports.pool.release(frame);
     }
 
-    /// Compact format: an unprotected IPv4 frame carries an ACK that is owed.
+    /// An unprotected frame carries an ACK that is owed.
     fn acknowledge_on(&mut self, now: u64, frame: FrameHandle) -> Option<Encapsulation> {
-        if self.settings.format != Format::Compact
-            || !wire::can_protect(Format::Compact, self.ports.pool.head(frame))
-        {
+        let format = self.settings.format;
+        if !wire::can_protect(format, self.ports.pool.head(frame)) {
             return None;
         }
         let ack = self.end.poll_piggyback(Instant(now))?;
-        wire::encapsulate_ack(ack, self.ports.pool.head(frame))
+        wire::encapsulate_ack(format, ack, self.ports.pool.head(frame))
     }
 
     fn send_control(&mut self, now: u64, control: &Control) {

@@ -125,7 +125,8 @@ impl LinkEnd {
         Some(frame)
     }
 
-    /// Compact format: an acknowledgement to put on an unprotected IPv4 frame, if one is owed.
+    /// An acknowledgement to put on an unprotected frame, if one is owed (section 3.1: reverse traffic need not be
+    /// protected to carry ACKs).
     pub fn poll_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
         let now = self.advance(now);
         self.take_piggyback(now)

@@ -116,7 +116,9 @@ impl LinkEnd {
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
         }
-        let fits = self.senders[ack.mode].handle_ack(ack.next, &mut self.released);
+        // The authors' ACK does not name its lane.
+        let mode = if self.is_compact() { self.compact_lane } else { ack.mode };
+        let fits = self.senders[mode].handle_ack(ack.next, &mut self.released);
         if fits {
             self.transmit.heard_at = now;
         } else {

@@ -90,7 +90,7 @@ pub enum LinkFrame {
         /// How to restore it.
         decapsulation: Decapsulation,
     },
-    /// An unprotected frame with an acknowledgement on it (compact format).
+    /// An unprotected frame with an acknowledgement on it.
     Acknowledging {
         /// Everything before this has arrived.
         ack: PiggybackAck,
@@ -116,9 +116,14 @@ pub fn encapsulate(format: Format, header: &DataHeader, frame: &[u8]) -> Option<
     }
 }
 
-/// For an unprotected IPv4 frame in the compact format: the ACK header to ride on it.
-pub fn encapsulate_ack(ack: PiggybackAck, frame: &[u8]) -> Option<Encapsulation> {
-    (ethertype(frame)? == ETHERTYPE_IPV4).then(|| compact::encapsulate_ack(ack))
+/// The header for an acknowledgement that rides on an unprotected frame; `None` if the format cannot carry it (as
+/// [`encapsulate`]).
+pub fn encapsulate_ack(format: Format, ack: PiggybackAck, frame: &[u8]) -> Option<Encapsulation> {
+    let ethertype = ethertype(frame)?;
+    match format {
+        Format::Transparent => Some(transparent::encapsulate_ack(ack, ethertype)),
+        Format::Compact => (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate_ack(ack)),
+    }
 }
 
 /// Whether a frame can be protected in `format` at all.

@@ -134,10 +134,15 @@ proptest! {
     }
 
     #[test]
-    fn compact_acks_ride_on_unprotected_frames(next in sequence(), mut frame in frame()) {
-        frame[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-        let ack = PiggybackAck { mode: Mode::Ordered, next };
-        let wrapped = wrap(&frame, &encapsulate_ack(ack, &frame).expect("IPv4"));
+    fn acks_ride_on_unprotected_frames(next in sequence(), mode in mode(), mut frame in frame(), compact in any::<bool>()) {
+        let (format, ack) = if compact {
+            frame[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+            // The authors' ACK does not name its lane.
+            (Format::Compact, PiggybackAck { mode: Mode::Ordered, next })
+        } else {
+            (Format::Transparent, PiggybackAck { mode, next })
+        };
+        let wrapped = wrap(&frame, &encapsulate_ack(format, ack, &frame).expect("carries it"));
         let LinkFrame::Acknowledging { ack: parsed, decapsulation } = parse(&wrapped) else { panic!("no ACK") };
         prop_assert_eq!(parsed, ack);
         prop_assert_eq!(unwrap(&wrapped, &decapsulation), frame);

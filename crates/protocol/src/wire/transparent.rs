@@ -6,7 +6,9 @@
 //!            if p (piggyback): ordered, era, 0 0 0 0 0 0           | cumulative ACK 16
 //!            if code is 0: original EtherType 16
 //!  control   1 0    type (6 bits)                                  | "LM1" | body
-//!  escaped   1 1    0                                              | "LM1" | original frame from its EtherType
+//!  escaped   1 1    0        0     0              0 0 0          | "LM1" | original frame from its EtherType
+//!  ACK on an unprotected frame
+//!            1 1    1        ordered  era         EtherType code   | cumulative ACK 16
 //! ```
 //!
 //! The EtherType code spares the two bytes of the seven most common EtherTypes: the header then costs 3 bytes, as much
@@ -25,6 +27,9 @@ const KIND_ESCAPED: u8 = 0b11 << 6;
 const ORDERED: u8 = 1 << 5;
 const ERA: u8 = 1 << 4;
 const CODE: u8 = 0b111;
+const ESCAPED_WITH_ACK: u8 = 1 << 5;
+const UNPROTECTED_ACK_ORDERED: u8 = 1 << 4;
+const UNPROTECTED_ACK_ERA: u8 = 1 << 3;
 const ACK_ORDERED: u8 = 1 << 7;
 const ACK_ERA: u8 = 1 << 6;
 
@@ -50,6 +55,19 @@ pub(super) fn encapsulate(header: &DataHeader, ethertype: u16) -> Encapsulation 
     out
 }
 
+pub(super) fn encapsulate_ack(ack: PiggybackAck, ethertype: u16) -> Encapsulation {
+    let code = code_of(ethertype);
+    let mut out = Encapsulation::new(if code == 0 { 0 } else { 2 });
+    out.push(&ETHERTYPE_TRANSPARENT.to_be_bytes());
+    out.push(&[KIND_ESCAPED
+        | ESCAPED_WITH_ACK
+        | flag(ack.mode == Mode::Ordered, UNPROTECTED_ACK_ORDERED)
+        | flag(ack.next.era(), UNPROTECTED_ACK_ERA)
+        | code]);
+    out.push(&ack.next.number().to_be_bytes());
+    out
+}
+
 pub(super) fn escape() -> Encapsulation {
     let mut out = Encapsulation::new(0);
     out.push(&ETHERTYPE_TRANSPARENT.to_be_bytes());
@@ -64,6 +82,9 @@ pub(super) fn parse(rest: &[u8]) -> LinkFrame {
     match first & KIND {
         KIND_CONTROL if body.starts_with(&MAGIC) => control::parse(first & !KIND, &body[MAGIC.len()..])
             .map_or(LinkFrame::Malformed, LinkFrame::Control),
+        KIND_ESCAPED if first & ESCAPED_WITH_ACK != 0 => {
+            parse_acknowledging(first, body).unwrap_or(LinkFrame::Malformed)
+        }
         KIND_ESCAPED if body.starts_with(&MAGIC) => {
             LinkFrame::Escaped(Decapsulation { removes: 2 + 1 + MAGIC.len(), ethertype: None })
         }
@@ -87,15 +108,32 @@ fn parse_data(first: u8, body: &[u8]) -> Option<LinkFrame> {
     } else {
         None
     };
-    let code = usize::from(first & CODE);
-    if code == 0 {
-        // The original EtherType must be there for the result to be a frame.
-        reader.u16()?;
-    }
+    let ethertype = original_ethertype(first, &mut reader)?;
     let header =
         DataHeader { sequence, mode: mode(first & ORDERED), retransmitted: first & RETRANSMITTED != 0, ack };
-    let ethertype = (code != 0).then(|| CODED_ETHERTYPES[code]);
     Some(LinkFrame::Data { header, decapsulation: Decapsulation { removes, ethertype } })
+}
+
+fn parse_acknowledging(first: u8, body: &[u8]) -> Option<LinkFrame> {
+    let mut reader = Reader(body);
+    let next = reader.sequence(first & UNPROTECTED_ACK_ERA != 0)?;
+    let ethertype = original_ethertype(first, &mut reader)?;
+    Some(LinkFrame::Acknowledging {
+        ack: PiggybackAck { mode: mode(first & UNPROTECTED_ACK_ORDERED), next },
+        decapsulation: Decapsulation { removes: 2 + 1 + 2, ethertype },
+    })
+}
+
+/// The EtherType that a code stands for. Where it follows the header, it must be there for the result to be a frame.
+fn original_ethertype(first: u8, reader: &mut Reader) -> Option<Option<u16>> {
+    match usize::from(first & CODE) {
+        0 => reader.u16().map(|_| None),
+        code => Some(Some(CODED_ETHERTYPES[code])),
+    }
+}
+
+fn code_of(ethertype: u16) -> u8 {
+    CODED_ETHERTYPES.iter().skip(1).position(|&coded| coded == ethertype).map_or(0, |i| i as u8 + 1)
 }
 
 fn mode(ordered_bit: u8) -> Mode {
