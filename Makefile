@@ -1,28 +1,37 @@
-# `make demo` shows what Linkmend does; `make test` is what every change must pass.
+# `make demo` shows what Linkmend does; `make test` is what every change must pass; `make help` lists the rest.
 
-.PHONY: build demo test bench fuzz acceptance install clean
+.PHONY: build demo test bench fuzz acceptance clean help
 
+# The linkmend binary, at target/release/linkmend.
 build:
 	@scripts/require
 	cargo build --release --locked --bin linkmend
 
+# Kernel TCP over a corrupting link, unprotected and protected: about a minute; with AF_XDP as root, else AF_PACKET.
 demo: build
-	target/release/linkmend demo
+	"$${CARGO_TARGET_DIR:-target}/release/linkmend" demo
 
+# Every check of the project; the tests in network namespaces only as root.
 test:
 	@scripts/test
 
-# Frame-life micro-benchmark in ns (and in instructions, where valgrind is installed).
+# What the protocol costs per frame, in ns (and in instructions, where valgrind is installed).
 bench:
 	@scripts/bench
 
-# What must hold of the whole, at full length: about ten minutes, root, best on an otherwise idle machine.
+# What must hold of the whole, at full length: about ten minutes, root, best on an idle machine.
 acceptance: build
 	@scripts/acceptance
 
-# Coverage-guided fuzzing of the parsers and the pair of state machines; needs cargo-fuzz and a nightly toolchain.
+# Coverage-guided fuzzing (cargo-fuzz, nightly toolchain) of parsers and state machines, FUZZ_SECONDS=60 each.
 fuzz:
 	@scripts/fuzz
 
+# Removes what was built.
 clean:
 	cargo clean
+
+# This list: the line above each target.
+help:
+	@awk '/^# / { line = substr($$0, 3) } /^$$/ { line = "" } \
+	    /^[a-z]+:/ && line { sub(/:.*/, ""); printf "  make %-11s %s\n", $$0, line }' Makefile
