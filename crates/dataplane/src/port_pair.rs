@@ -4,6 +4,11 @@ use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, HEADER_BYTES, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
 
+/// Chunks that the two ports of a link end lend to the kernel at the most, to receive into.
+pub(crate) const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
+/// Chunks of a frame pool unless set: 4096 frames each for the Tx and the Rx buffer and the queue, beside what is lent.
+pub const POOL_CHUNKS_DEFAULT: u32 = LENT_CHUNKS_MAX + 3 * 4096;
+
 /// Which kind of socket to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PortChoice {
@@ -21,8 +26,7 @@ pub enum PortChoice {
 pub struct PortPairOptions {
     /// Kind of socket.
     pub choice: PortChoice,
-    /// Chunks of the frame pool. Beyond what the protocol buffers, an AF_XDP port lends up to
-    /// 1024 to the kernel and has up to 2048 in flight.
+    /// Chunks of the frame pool. Two AF_XDP ports lend up to [`LENT_CHUNKS_MAX`] of them to the kernel.
     pub chunks: u32,
     /// First state of the bypass.
     pub bypass: BypassOptions,
@@ -30,7 +34,11 @@ pub struct PortPairOptions {
 
 impl Default for PortPairOptions {
     fn default() -> Self {
-        PortPairOptions { choice: PortChoice::Auto, chunks: 16 * 1024, bypass: BypassOptions::default() }
+        PortPairOptions {
+            choice: PortChoice::Auto,
+            chunks: POOL_CHUNKS_DEFAULT,
+            bypass: BypassOptions::default(),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub struct LinkSettings {
     pub busy_poll: bool,
     /// Seed of session numbers and of injected corruption; `None` draws one.
     pub seed: Option<u64>,
-    /// Chunks of the frame pool; each holds a frame of up to a page.
+    /// Chunks of the frame pool: 2 KiB each up to an MTU of 1700 or so, 4 KiB above.
     pub pool_chunks: u32,
     /// Remove the in-kernel bypass on a regular stop, which cuts the link. Otherwise it stays and forwards.
     pub detach_on_stop: bool,
@@ -94,7 +94,7 @@ impl LinkSettings {
             allow_corruption: false,
             busy_poll: false,
             seed: None,
-            pool_chunks: 16 * 1024,
+            pool_chunks: crate::port_pair::POOL_CHUNKS_DEFAULT,
             detach_on_stop: false,
         }
     }

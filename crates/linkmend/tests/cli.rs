@@ -1,6 +1,7 @@
 //! The binary as people meet it: help, errors, exit codes.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -30,7 +31,9 @@ fn file(folder: &Path, text: &str) -> String {
 
 #[test]
 fn help_is_the_golden_one() {
-    for command in ["", "run", "status", "top", "protect", "unprotect", "corrupt", "detach", "generate"] {
+    for command in
+        ["", "run", "status", "top", "protect", "unprotect", "corrupt", "detach", "generate", "demo", "lab"]
+    {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let (code, out, err) = run(&arguments);
         assert_eq!((code, err.as_str()), (0, ""), "{command}");
@@ -207,7 +210,10 @@ fn a_reader_that_leaves_is_no_failure() {
 fn logs_on_a_terminal_do_not_panic() {
     let line = format!("{} run --check --inner lmt-none0 --link lmt-none1", env!("CARGO_BIN_EXE_linkmend"));
     let Ok(output) = Command::new("script").args(["-qec", &line, "/dev/null"]).output() else {
-        eprintln!("SKIPPED logs_on_a_terminal_do_not_panic: script(1) is not installed");
+        let _ = writeln!(
+            std::io::stderr(),
+            "\n######## SKIPPED: logs_on_a_terminal_do_not_panic needs script(1) (bsdutils) ########\n"
+        );
         return;
     };
     let (code, out, err) = outcome(output);

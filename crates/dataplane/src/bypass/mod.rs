@@ -57,7 +57,7 @@ impl Default for BypassOptions {
         BypassOptions {
             xdp_mode: None,
             mode: BypassMode::Dormant,
-            stall_after: Duration::from_millis(200),
+            stall_after: Duration::from_millis(250),
             peer_known: false,
         }
     }

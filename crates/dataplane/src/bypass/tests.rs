@@ -25,7 +25,9 @@ fn fixture() -> Option<Fixture> {
             let mut stderr = std::io::stderr();
             let _ = std::io::Write::write_fmt(
                 &mut stderr,
-                format_args!("SKIPPED: bypass program: {error}; run as root: sudo cargo test\n"),
+                format_args!(
+                    "\n######## SKIPPED: bypass program: {error}; run as root: sudo -E make test ########\n"
+                ),
             );
             return None;
         }

@@ -69,7 +69,7 @@ pub struct LinkConfig {
     #[arg(long, value_name = "SIZE|off", default_value_t)]
     #[serde(default)]
     pub ecn: EcnThreshold,
-    /// Chunks of the frame pool, each of a page; bounds the memory of the link end
+    /// Chunks of the frame pool, of 2 KiB each (4 KiB above an MTU of 1762); bounds the memory of the link end
     #[arg(long, value_name = "CHUNKS", default_value_t = LinkConfig::POOL_DEFAULT)]
     #[serde(default = "pool_default")]
     pub pool: u32,
@@ -268,7 +268,7 @@ impl LinkConfig {
     /// Bound of the queue, unless set.
     pub const QUEUE_DEFAULT: ByteSize = ByteSize(1 << 20);
     /// Chunks of the frame pool, unless set.
-    pub const POOL_DEFAULT: u32 = 16 * 1024;
+    pub const POOL_DEFAULT: u32 = crate::port_pair::POOL_CHUNKS_DEFAULT;
 
     /// Defaults for a link between `inner` and `link`.
     pub fn new(inner: InnerPort, link: &str) -> LinkConfig {

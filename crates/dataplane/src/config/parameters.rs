@@ -101,32 +101,7 @@ impl ParametersConfig {
         format: Format,
         fallback: FallbackConfig,
     ) -> Result<(), Impossible> {
-        let base = Config::default();
-        let time = |set: Option<Span>, default: Nanos| {
-            set.map_or(default, |span| Nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX)))
-        };
-        let bytes = |set: Option<ByteSize>, default: u64| set.map_or(default, |size| size.0);
-        // As the engine starts: a quarter of the pool for each buffer, and halves of that for the thresholds.
-        let quarter = u64::from(chunks / 4) * 2048;
-        let rx_buffer_bytes = bytes(self.rx_buffer, quarter);
-        let pause_bytes = bytes(self.pause, rx_buffer_bytes / 2);
-        let ack_interval = time(self.ack_interval, base.ack_interval);
-        let config = Config {
-            format,
-            window_frames: self.window.unwrap_or(base.window_frames),
-            window_bytes: bytes(self.tx_buffer, quarter),
-            rx_buffer_bytes,
-            pause_bytes,
-            resume_bytes: bytes(self.resume, pause_bytes / 2),
-            recovery_timeout: time(self.recovery_timeout, base.recovery_timeout),
-            ack_gap: base.ack_gap.min(ack_interval),
-            ack_interval,
-            dummy_copies: self.dummy_copies.unwrap_or(base.dummy_copies),
-            peer_timeout: time(self.peer_timeout, base.peer_timeout),
-            loss_window_frames: self.loss_window.unwrap_or(base.loss_window_frames),
-            fallback,
-            ..base
-        };
+        let config = crate::engine::derive::initial(&self.overrides(), format, fallback, chunks);
         config.validate().map_err(impossible)
     }
 }

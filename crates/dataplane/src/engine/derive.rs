@@ -2,8 +2,9 @@
 //! (appendix B.1 derives the same from the Tofino's latencies).
 
 use super::Engine;
-use crate::settings::LinkSettings;
-use linkmend_protocol::{Config, Nanos, RoundTrips};
+use crate::port_pair::LENT_CHUNKS_MAX;
+use crate::settings::Overrides;
+use linkmend_protocol::{Config, FallbackConfig, Format, Nanos, RoundTrips, WINDOW_MAX};
 
 /// Round trips to measure before parameters are derived from them.
 const SAMPLES: u32 = 8;
@@ -14,8 +15,8 @@ const RECOVERY_TIMEOUT_MIN: Nanos = Nanos::from_millis(10);
 const RECOVERY_TIMEOUT_MAX: Nanos = Nanos::from_millis(200);
 /// Rate assumed for a port that has no configured rate, bit/s.
 const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
-/// Frames outstanding: at a million frames a second, 4 ms.
-const WINDOW_FRAMES: u32 = 4096;
+/// Bytes of a frame that one chunk holds at least.
+const CHUNK_BYTES: u64 = 2048;
 
 /// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little for company: an ACK
 /// for more frames to acknowledge, a dummy for a frame that makes it needless. Neither delays a loss notification.
@@ -31,19 +32,25 @@ pub(super) struct Derived {
     pub(super) round_trips: Option<RoundTrips>,
 }
 
-/// The parameters before anything is measured.
-pub(super) fn initial(settings: &LinkSettings, chunks: u32) -> Config {
-    let overrides = &settings.overrides;
+/// The parameters before anything is measured: what fits a pool of `chunks`. Its ports may lend half of it to the kernel;
+/// of the rest a third each is for the Tx buffer, the Rx buffer, and the queue with all that is under way.
+pub(crate) fn initial(
+    overrides: &Overrides,
+    format: Format,
+    fallback: FallbackConfig,
+    chunks: u32,
+) -> Config {
     let nanos = |duration: std::time::Duration| Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
-    // A quarter of the pool for each buffer; the rest is with the kernel and in the queue.
-    let quarter = u64::from(chunks / 4) * 2048;
+    let share = (chunks - LENT_CHUNKS_MAX.min(chunks / 2)) / 3;
+    let window_frames = (1 << share.max(1).ilog2()).min(WINDOW_MAX);
+    let share_bytes = u64::from(share) * CHUNK_BYTES;
     let base = Config::default();
-    let rx_buffer_bytes = overrides.rx_buffer_bytes.unwrap_or(quarter);
+    let rx_buffer_bytes = overrides.rx_buffer_bytes.unwrap_or(share_bytes);
     let pause_bytes = overrides.pause_bytes.unwrap_or(rx_buffer_bytes / 2);
     Config {
-        format: settings.format,
-        window_frames: overrides.window_frames.unwrap_or(WINDOW_FRAMES.min(chunks / 4)),
-        window_bytes: overrides.tx_buffer_bytes.unwrap_or(quarter),
+        format,
+        window_frames: overrides.window_frames.unwrap_or(window_frames),
+        window_bytes: overrides.tx_buffer_bytes.unwrap_or(share_bytes),
         rx_buffer_bytes,
         pause_bytes,
         resume_bytes: overrides.resume_bytes.unwrap_or(pause_bytes / 2),
@@ -54,7 +61,7 @@ pub(super) fn initial(settings: &LinkSettings, chunks: u32) -> Config {
         dummy_delay: DUMMY_DELAY,
         dummy_copies: overrides.dummy_copies.unwrap_or(DUMMY_COPIES),
         loss_window_frames: overrides.loss_window_frames.unwrap_or(base.loss_window_frames),
-        fallback: settings.fallback,
+        fallback,
         ..base
     }
 }

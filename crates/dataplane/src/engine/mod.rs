@@ -4,7 +4,7 @@
 //! normal, idle) and flushes. When a round found nothing to do the loop sleeps until a port, a request or a timer wakes
 //! it. Everything happens on this one thread; nothing is locked and, after the start, nothing is allocated per frame.
 
-mod derive;
+pub(crate) mod derive;
 mod ecn;
 mod from_inner;
 mod from_link;
@@ -111,7 +111,6 @@ pub(crate) struct Engine {
     wake: Arc<EventFd>,
     counters: Counters,
     batch: Vec<FrameHandle>,
-    /// Frames received on the link that the inner port must take before anything else.
     started_ns: u64,
     beat_ns: u64,
     busy_ns: u64,
@@ -132,7 +131,8 @@ impl Engine {
             chunks: settings.pool_chunks,
             ..Default::default()
         };
-        let config = derive::initial(&settings, options.chunks);
+        let config =
+            derive::initial(&settings.overrides, settings.format, settings.fallback, settings.pool_chunks);
         config.validate().map_err(|error| StartError::Parameter { link: link(), error })?;
         let ports = PortPair::open(&settings.inner, &settings.link, &options)
             .map_err(|source| StartError::Port { link: link(), source })?;

@@ -16,6 +16,7 @@ use std::os::fd::BorrowedFd;
 pub use error::PortError;
 pub use interface::Interface;
 pub use packet::PacketPort;
+pub(crate) use xdp::FILL_TARGET;
 pub use xdp::XdpPort;
 
 pub use crate::sys::xsk::KernelStatistics;

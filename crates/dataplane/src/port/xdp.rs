@@ -14,7 +14,7 @@ pub const RING_ENTRIES: u32 = 4096;
 /// Chunks lent to the kernel to receive into: what may arrive while the loop does not run. At
 /// 10 Gb/s of full-size frames they last 5 ms, which is one turn of another process on the same
 /// processor.
-const FILL_TARGET: usize = 4096;
+pub(crate) const FILL_TARGET: usize = 4096;
 /// The fill ring is topped up in batches of this many.
 const FILL_BATCH: usize = 64;
 /// Descriptors handled at a time.

@@ -28,7 +28,7 @@ const MARK: [u8; 3] = [0x02, 0x4c, 0x4d];
 /// Past the test harness, which swallows what passing tests print.
 pub fn skipped(what: &str) {
     let _ =
-        writeln!(std::io::stderr(), "SKIPPED: {what}; run as root: sudo -E cargo test -p linkmend-dataplane");
+        writeln!(std::io::stderr(), "\n######## SKIPPED: {what}; run as root: sudo -E make test ########\n");
 }
 
 pub fn run(program: &str, arguments: &[&str]) -> bool {

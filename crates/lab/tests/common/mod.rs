@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+use std::io::Write;
+
 use linkmend_lab::topology::{Lab, LabOptions};
 
 /// Options with a prefix that no other test, in this process or another, uses.
@@ -17,8 +19,10 @@ pub fn options(name: &str) -> LabOptions {
 pub fn privileged(test: &str) -> bool {
     let root = linkmend_lab::unprivileged::has_capabilities();
     if !root {
-        eprintln!(
-            "\n######## SKIPPED: {test} needs root for network namespaces; run it with sudo ########\n"
+        // Past the test harness, which swallows what passing tests print.
+        let _ = writeln!(
+            std::io::stderr(),
+            "\n######## SKIPPED: {test} needs root for network namespaces: sudo -E make test ########\n"
         );
     }
     root
