@@ -45,6 +45,12 @@ pub enum CommandError {
         #[source]
         error: CorruptionError,
     },
+    /// The loop did not answer in time; what was asked may still be done.
+    #[error("link {link}: its loop does not answer; the request may still be carried out")]
+    NoAnswer {
+        /// Name of the link.
+        link: String,
+    },
     /// The link end has stopped.
     #[error("link {link}: its loop has ended")]
     Stopped {

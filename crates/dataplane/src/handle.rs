@@ -5,7 +5,7 @@ use crate::engine::{Engine, Request, StartError};
 use crate::settings::LinkSettings;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -66,7 +66,10 @@ impl LinkEndHandle {
         let (reply, answer) = sync_channel(1);
         self.requests.send(Request::Command { command, reply }).map_err(|_| stopped())?;
         self.wake();
-        answer.recv_timeout(REPLY_TIMEOUT).map_err(|_| stopped())?
+        answer.recv_timeout(REPLY_TIMEOUT).map_err(|error| match error {
+            RecvTimeoutError::Timeout => CommandError::NoAnswer { link: self.name.clone() },
+            RecvTimeoutError::Disconnected => stopped(),
+        })?
     }
 
     /// Whether the loop still runs.

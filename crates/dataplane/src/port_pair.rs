@@ -1,7 +1,7 @@
 //! Both ports of a link end, with the pool they share and the bypass between them.
 
 use crate::bypass::{self, Bypass, BypassOptions};
-use crate::frame_pool::{FramePool, HEADER_BYTES, PoolOptions};
+use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
 
 /// Chunks that the two ports of a link end lend to the kernel at the most, to receive into.
@@ -75,12 +75,6 @@ impl PortPair {
             },
         };
         Self::open_packet(inner, link, options, &reason)
-    }
-
-    /// Bytes the link's MTU falls short of the inner MTU plus [`HEADER_BYTES`]. Not 0: the
-    /// longest frames will not fit the link once they carry a header.
-    pub fn mtu_shortfall(&self) -> u32 {
-        (self.inner.mtu() + HEADER_BYTES).saturating_sub(self.link.mtu())
     }
 
     fn open_xdp(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {

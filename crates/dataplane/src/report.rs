@@ -171,6 +171,8 @@ pub struct CountersReport {
     pub corrupted_frames: u64,
     /// Times the daemon was found stalled, and the kernel had taken over.
     pub stalls: u64,
+    /// Control frames that could not be sent for want of a chunk in the frame pool.
+    pub pool_exhausted: u64,
 }
 
 /// A fill level in bytes.
@@ -199,4 +201,41 @@ pub struct HistogramReport {
     pub p99: u64,
     /// Buckets that are not empty: (largest value, count).
     pub buckets: Vec<(u64, u64)>,
+}
+
+impl HistogramReport {
+    /// What came after `before`, an earlier report of the same histogram. The largest value of that is known only as
+    /// the upper edge of its bucket.
+    pub fn since(&self, before: &HistogramReport) -> HistogramReport {
+        let earlier =
+            |upper| before.buckets.iter().find(|(edge, _)| *edge == upper).map_or(0, |(_, count)| *count);
+        let buckets: Vec<(u64, u64)> = self
+            .buckets
+            .iter()
+            .map(|&(upper, count)| (upper, count.saturating_sub(earlier(upper))))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let count = self.count.saturating_sub(before.count);
+        let quantile = |share: f64| {
+            let mut total = 0;
+            let rank = (share * count as f64) as u64;
+            buckets
+                .iter()
+                .find(|(_, in_bucket)| {
+                    total += in_bucket;
+                    total > rank
+                })
+                .or(buckets.last())
+                .map_or(0, |(upper, _)| *upper)
+                .min(self.max)
+        };
+        HistogramReport {
+            count,
+            sum: self.sum.saturating_sub(before.sum),
+            max: buckets.last().map_or(0, |(upper, _)| *upper).min(self.max),
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            buckets,
+        }
+    }
 }

@@ -5,6 +5,8 @@
 //! FORWARDER is the plainest AF_XDP forwarder, built from the dataplane's `forward` example. Configurations take turns
 //! and medians are compared, so that a machine whose speed drifts is fair to all.
 
+#![allow(clippy::print_stdout, reason = "its output is what it is for")]
+
 use std::error::Error;
 use std::path::Path;
 use std::process::Stdio;
@@ -14,6 +16,9 @@ use linkmend_dataplane::{CorruptionModel, PortChoice, ProtectionSettings};
 use linkmend_lab::tcp::{self, BulkOptions, FlowOptions, TrafficPath};
 use linkmend_lab::{Lab, LabOptions, LinkEnds, Role, RunControl, StopFlag, Summary};
 use linkmend_protocol::{Copies, Mode};
+
+/// A mode, as a setup for each loss rate.
+type Lane = fn(f64) -> Setup;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -163,7 +168,7 @@ fn show(setup: Setup, goodputs: &mut [f64]) {
 fn one_connection(lab: &Lab, pairs: usize) -> Outcome<usize> {
     let ordered = |loss| Setup::Protected(Mode::Ordered, loss);
     let non_blocking = |loss| Setup::Protected(Mode::NonBlocking, loss);
-    let lanes: [(&str, fn(f64) -> Setup); 2] = [("ordered", ordered), ("non-blocking", non_blocking)];
+    let lanes: [(&str, Lane); 2] = [("ordered", ordered), ("non-blocking", non_blocking)];
     let mut comparisons = Vec::new();
     for (name, lane) in lanes {
         comparisons.push((format!("{name} at 1e-3 over {name} without loss"), lane(1e-3), lane(0.0), 0.97));

@@ -8,7 +8,8 @@ use crate::marker::{MarkedNamespace, Marker, Stage};
 use crate::namespace::Namespace;
 use crate::offload::make_wire_like;
 use crate::topology::{
-    HOST_INTERFACE, INNER_INTERFACE, LINK_END_HEADROOM_BYTES, LINK_INTERFACE, LabError, LabOptions, Role,
+    HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, LabError,
+    LabOptions, Role,
 };
 
 /// Name of the bridge in a link end.
@@ -119,7 +120,7 @@ fn connect(options: &LabOptions, left: (Role, &str), right: (Role, &str)) -> Res
     // of order and past an AF_XDP socket that listens on one of them.
     let end = |(role, interface): (Role, &str)| {
         let [a, b, c, d, e, f] = role.mac(interface);
-        let mtu = mtu(options, role);
+        let mtu = mtu(options, interface);
         let name = options.namespace_name(role);
         format!(
             "name {interface} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} numtxqueues 1 \
@@ -130,11 +131,13 @@ fn connect(options: &LabOptions, left: (Role, &str), right: (Role, &str)) -> Res
     Ok(())
 }
 
-fn mtu(options: &LabOptions, role: Role) -> u32 {
-    match role {
-        Role::Host1 | Role::Host2 => options.host_mtu,
-        Role::End1 | Role::End2 => options.host_mtu + LINK_END_HEADROOM_BYTES,
-    }
+fn mtu(options: &LabOptions, interface: &str) -> u32 {
+    let headroom = match interface {
+        INNER_INTERFACE => INNER_HEADROOM_BYTES,
+        LINK_INTERFACE => LINK_HEADROOM_BYTES,
+        _ => 0,
+    };
+    options.host_mtu + headroom
 }
 
 fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {

@@ -23,8 +23,10 @@ pub const HOST_INTERFACE: &str = "eth0";
 pub const INNER_INTERFACE: &str = "inner";
 /// Name of a link end's interface that faces the corrupting link.
 pub const LINK_INTERFACE: &str = "link";
-/// What a link end may add to a frame, on top of the hosts' MTU: 8 bytes of header and two VLAN tags.
-pub const LINK_END_HEADROOM_BYTES: u32 = 16;
+/// What the inner ports' MTU has on top of the hosts': two VLAN tags, which their hosts may add.
+pub const INNER_HEADROOM_BYTES: u32 = 8;
+/// What the link ports' MTU has on top of the hosts': two VLAN tags, and the longest Linkmend header.
+pub const LINK_HEADROOM_BYTES: u32 = 16;
 /// Smallest MTU a host can have: IPv6 wants it (RFC 8200, section 5).
 pub const HOST_MTU_MIN: u32 = 1280;
 /// Largest MTU a host can have.

@@ -134,9 +134,9 @@ fn endure(name: &str, ports: PortChoice) {
 
     let host = FramePort::of(&lab, Role::Host1, "eth0");
     host.inject(&hostile_frames(1, 2_000)).expect("the host can send");
+    works_again(&lab, &ends, Duration::from_secs(1), "after frames from the inner side");
     let (_, second) = ends.report().expect("both loops live");
     assert_eq!(second.counters.control_rejected, 0, "a host's frames never reach the peer's protocol");
-    works_again(&lab, &ends, Duration::from_secs(1), "after frames from the inner side");
 
     let wire = FramePort::of(&lab, Role::End1, "link");
     wire.inject(&hostile_frames(2, 2_000)).expect("the wire takes them");

@@ -38,7 +38,7 @@ fn ports_are_wire_like_and_settings_are_made() {
     let end = lab.options().namespace_name(Role::End1);
     let addresses = run(&format!("ip -n {end} -brief address show dev link"));
     assert!(!addresses.contains("fe80") && !addresses.contains('.'), "{addresses}");
-    assert!(run(&format!("ip -n {end} link show dev inner")).contains("mtu 1516"));
+    assert!(run(&format!("ip -n {end} link show dev inner")).contains("mtu 1508"));
     let host = lab.options().namespace_name(Role::Host1);
     assert!(run(&format!("ip -n {host} route")).contains("rto_min"), "no rto_min on the route");
     assert!(run(&format!("ip -n {host} -6 route")).contains("rto_min"), "no rto_min on the IPv6 route");

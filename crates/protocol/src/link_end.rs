@@ -147,6 +147,17 @@ pub enum Control {
     },
 }
 
+impl Control {
+    /// Whether it travels with Linkmend's magic. The authors' headers have none, so that a host's frames could pass for
+    /// them.
+    pub fn has_magic(&self) -> bool {
+        !matches!(
+            self,
+            Control::CompactAck { .. } | Control::CompactNotification { .. } | Control::CompactDummy { .. }
+        )
+    }
+}
+
 /// What a link end is doing, for status displays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Status {
@@ -380,15 +391,15 @@ impl LinkEnd {
             Control::CompactNotification { next, hole } => self.handle_notification(now, next, hole),
             Control::CompactDummy { mode, next } => self.handle_compact_dummy(now, mode, next),
         };
-        if accepted {
+        self.stats.control_rejected += u64::from(!accepted);
+        // Even one of an unknown session (this end may have restarted) tells that the peer speaks Linkmend.
+        if control.has_magic() {
             if self.peer_heard_at.is_none() {
                 self.event(Event::PeerSeen);
                 // Answer at once, so that both ends know each other.
                 self.hello_at = now;
             }
             self.peer_heard_at = Some(now);
-        } else {
-            self.stats.control_rejected += 1;
         }
         accepted
     }

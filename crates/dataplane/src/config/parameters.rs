@@ -2,7 +2,7 @@
 
 use super::quantity::{ByteSize, Span};
 use crate::settings::Overrides;
-use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Nanos};
+use linkmend_protocol::{ConfigError, FallbackConfig, Format};
 use serde::{Deserialize, Serialize};
 
 /// `[link.parameters]`. What is not set is derived when protection starts.

@@ -125,7 +125,7 @@ fn report(
         let kind = match error {
             CommandError::CorruptionNotAllowed { .. } => ErrorKind::NotAllowed,
             CommandError::CompactOneMode { .. } | CommandError::Corruption { .. } => ErrorKind::Invalid,
-            CommandError::Stopped { .. } => ErrorKind::Stopped,
+            CommandError::NoAnswer { .. } | CommandError::Stopped { .. } => ErrorKind::Stopped,
         };
         ErrorReply::new(kind, error.to_string())
     })

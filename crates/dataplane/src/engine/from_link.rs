@@ -1,18 +1,25 @@
 //! Frames that arrive from the link: corruption (in tests), the protocol, delivery to the inner port.
 
-use super::{BATCH, Engine};
+use super::{BATCH, Engine, INNER_STUCK_NS};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
 use linkmend_protocol::{DataHeader, FrameHandle, Instant, ReceiveState, Reception};
 
 impl Engine {
     /// Takes a batch from the link port, and not more than the inner port can take: what it cannot take waits in the
-    /// link port's ring.
-    pub(super) fn take_from_link(&mut self, now: u64) -> usize {
-        let budget = BATCH.min(self.ports.inner.transmit_room());
+    /// link port's ring. The answer is how many, and whether there may be more.
+    pub(super) fn take_from_link(&mut self, now: u64) -> (usize, bool) {
+        let room = self.inner_frames_room();
+        if room > 0 {
+            self.inner_open_ns = now;
+        }
+        let stuck = now.saturating_sub(self.inner_open_ns) >= INNER_STUCK_NS;
+        let budget = if stuck { BATCH } else { BATCH.min(room) };
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
         self.ports.link.receive(&mut self.ports.pool, &mut batch, budget);
+        self.batch_left = batch.len();
         for &frame in &batch {
+            self.batch_left -= 1;
             let corrupted = self.corruption.as_mut().is_some_and(|corruption| corruption.corrupts());
             if corrupted {
                 self.counters.corrupted_frames += 1;
@@ -23,13 +30,20 @@ impl Engine {
         }
         let count = batch.len();
         self.batch = batch;
-        count
+        (count, count == budget && count > 0)
+    }
+
+    /// Frames of the greatest length that the inner port takes now.
+    pub(super) fn inner_frames_room(&self) -> usize {
+        let longest =
+            self.ports.inner.interface().frame_bytes().max(self.ports.link.interface().frame_bytes());
+        self.ports.inner.transmit_room() / self.ports.pool.chunks_for(longest)
     }
 
     /// Hands the inner port what waited for its turn, as far as it takes it.
     pub(super) fn deliver_buffered(&mut self) -> usize {
         let mut count = 0;
-        while self.ports.inner.transmit_room() > 0
+        while self.inner_frames_room() > self.batch_left
             && let Some(frame) = self.end.poll_deliver()
         {
             self.deliver(frame);
@@ -42,6 +56,10 @@ impl Engine {
         match wire::parse(self.ports.pool.head(frame)) {
             LinkFrame::Foreign => self.deliver_in_turn(frame),
             LinkFrame::Data { header, decapsulation } => self.handle_data(now, frame, &header, decapsulation),
+            LinkFrame::Control(control) if !control.has_magic() && !self.speaks_linkmend() => {
+                // A host's frame of the authors' EtherType.
+                self.deliver_in_turn(frame);
+            }
             LinkFrame::Control(control) => {
                 self.end.handle_control(Instant(now), &control);
                 self.ports.pool.release(frame);

@@ -43,6 +43,14 @@ const ACTIVE_WAIT_MAX_NS: u64 = 50_000_000;
 /// The same while dormant, when the kernel forwards anyway and waking costs more than it brings.
 const DORMANT_STALL_AFTER: Duration = Duration::from_secs(3);
 const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
+/// The daemon holds itself for stalled a little before the kernel does, so that the two never differ the other way.
+const STALLED_AFTER_NS: u64 = 200_000_000;
+/// Least sleep when something is due that cannot be served (a port is full, the shaper closed): no spinning.
+const UNSERVED_WAIT_NS: u64 = 200_000;
+/// Rounds in a row that may put timeouts off because frames are still waiting on the link port: its whole ring.
+const FULL_ROUNDS_MAX: u32 = 64;
+/// An inner port that takes nothing for this long loses its frames, so that control frames from the link are read.
+const INNER_STUCK_NS: u64 = 10_000_000;
 /// Sleep at most this long while the kernel still works on frames of ours, so that they are reclaimed.
 const IN_FLIGHT_WAIT_MAX_NS: u64 = 1_000_000;
 /// Silence on both ports after which a link that needs no protection is given back to the kernel: then no frame can
@@ -87,6 +95,7 @@ pub enum StartError {
 /// What the loop counts besides the protocol and the ports.
 #[derive(Debug, Default)]
 struct Counters {
+    unprotected_frames: u64,
     oversize_unprotected_frames: u64,
     oversize_dropped_frames: u64,
     malformed_frames: u64,
@@ -116,6 +125,13 @@ pub(crate) struct Engine {
     busy_ns: u64,
     dormant_wanted_ns: Option<u64>,
     kernel_mode: BypassMode,
+    /// Frames of the present batch from the link that have not been looked at: the inner port keeps room for them.
+    batch_left: usize,
+    full_rounds: u32,
+    inner_open_ns: u64,
+    corruptions: u64,
+    /// An interface is gone for good; the loop ends.
+    gone: bool,
     derived: derive::Derived,
 }
 
@@ -166,6 +182,11 @@ impl Engine {
             busy_ns: now,
             dormant_wanted_ns: None,
             kernel_mode: BypassMode::Dormant,
+            batch_left: 0,
+            full_rounds: 0,
+            inner_open_ns: now,
+            corruptions: 0,
+            gone: false,
             derived: derive::Derived::default(),
         };
         engine.set_kernel_mode(BypassMode::Dormant);
@@ -186,7 +207,7 @@ impl Engine {
                 stop_at = Some(now + STOP_DRAIN_NS);
             }
             let busy = self.round(now);
-            if stop_at.is_some_and(|at| now >= at || self.end.status().transmit == TransmitState::Dormant) {
+            if self.gone || stop_at.is_some_and(|at| now >= at || self.is_empty(now, busy)) {
                 break;
             }
             if busy {
@@ -199,12 +220,31 @@ impl Engine {
         self.finish();
     }
 
+    /// Whether a stopping loop has nothing left to pass on. From the end of the session the kernel forwards what is new.
+    fn is_empty(&mut self, now: u64, busy: bool) -> bool {
+        if self.end.status().transmit != TransmitState::Dormant {
+            return false;
+        }
+        if self.kernel_mode == BypassMode::Active {
+            self.end.handle_stall(Instant(now));
+            self.deliver_buffered();
+            self.set_kernel_mode(BypassMode::Dormant);
+            return false;
+        }
+        !busy && self.queue.is_empty() && self.ports.inner.in_flight() + self.ports.link.in_flight() == 0
+    }
+
     /// One round; `true` if there was anything to do.
     fn round(&mut self, now: u64) -> bool {
-        self.ports.inner.reclaim(&mut self.ports.pool);
+        // The link first: what it brings frees frames.
         self.ports.link.reclaim(&mut self.ports.pool);
-        let received = self.take_from_link(now) + self.take_from_inner();
-        if self.end.next_timeout().is_some_and(|at| at.0 <= now) {
+        self.ports.inner.reclaim(&mut self.ports.pool);
+        let (from_link, more) = self.take_from_link(now);
+        let received = from_link + self.take_from_inner();
+        // What has arrived goes before what is overdue: the copy that is waited for may be in the ring.
+        self.full_rounds = if more { self.full_rounds + 1 } else { 0 };
+        let all_taken = !more || self.full_rounds > FULL_ROUNDS_MAX;
+        if all_taken && self.end.next_timeout().is_some_and(|at| at.0 <= now) {
             self.end.handle_timeout(Instant(now));
         }
         let delivered = self.deliver_buffered();
@@ -221,8 +261,12 @@ impl Engine {
 
     fn flush(&mut self) {
         for port in [&mut self.ports.inner, &mut self.ports.link] {
-            if let Err(error) = port.flush(&mut self.ports.pool) {
-                // The interface is down or gone. Frames are lost meanwhile, as on any such port; it may come back.
+            let Err(error) = port.flush(&mut self.ports.pool) else { continue };
+            if matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
+                tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
+                self.gone = true;
+            } else {
+                // The interface is down. Frames are lost meanwhile, as on any such port; it may come up again.
                 tracing::debug!(link = %self.settings.name, %error, "flush failed");
             }
         }
@@ -235,7 +279,7 @@ impl Engine {
         bypass.set_peer_known(self.end.peer_known());
         let gap = now - self.beat_ns;
         self.beat_ns = now;
-        if u128::from(gap) >= ACTIVE_STALL_AFTER.as_nanos() && self.kernel_mode == BypassMode::Active {
+        if gap >= STALLED_AFTER_NS && self.kernel_mode == BypassMode::Active {
             self.counters.stalls += 1;
             tracing::warn!(
                 link = %self.settings.name,
@@ -243,6 +287,8 @@ impl Engine {
                 "this process did not run; the kernel forwarded meanwhile, protection of the receiving direction starts afresh"
             );
             self.end.handle_stall(Instant(now));
+            // Before anything that still waits in the ring.
+            self.deliver_buffered();
         }
     }
 
@@ -292,7 +338,8 @@ impl Engine {
             self.set_kernel_mode(BypassMode::Active);
             return;
         }
-        if self.kernel_mode == BypassMode::Dormant || !self.queue.is_empty() {
+        let under_way = self.ports.inner.in_flight() + self.ports.link.in_flight();
+        if self.kernel_mode == BypassMode::Dormant || !self.queue.is_empty() || under_way > 0 {
             return;
         }
         let wanted = *self.dormant_wanted_ns.get_or_insert(now);
@@ -333,20 +380,43 @@ impl Engine {
         {
             until = until.min(at);
         }
+        // Still due after this round: it could not be served.
+        let until = until.max(now + if until <= now { UNSERVED_WAIT_NS } else { 0 });
         let sleep_ns = if self.settings.busy_poll { 0 } else { until.saturating_sub(now) };
         let timeout = TimeSpec::from_duration(Duration::from_nanos(sleep_ns));
+        // Frames on the link port are no news while the inner port takes none.
+        let link_events = if self.inner_frames_room() > 0 { PollFlags::POLLIN } else { PollFlags::empty() };
         let mut fds = [
             PollFd::new(self.ports.inner.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.ports.link.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.ports.link.as_fd(), link_events),
             PollFd::new(self.wake.as_fd(), PollFlags::POLLIN),
         ];
         // A signal ends the sleep early, which does no harm.
         let woken = ppoll(&mut fds, Some(timeout), None);
         let asked = woken.is_ok_and(|count| count > 0)
             && fds[2].revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
+        let failed = fds[..2].iter().any(|fd| fd.revents().is_some_and(|e| e.contains(PollFlags::POLLERR)));
         if asked {
             let _ = self.wake.read();
         }
+        if failed {
+            self.clear_port_errors();
+        }
+    }
+
+    /// An interface that went down leaves an error on a packet socket, which wakes every poll until it is read.
+    fn clear_port_errors(&self) {
+        use nix::sys::socket::{getsockopt, sockopt::SocketError};
+        for port in [&self.ports.inner, &self.ports.link] {
+            match getsockopt(&port.as_fd(), SocketError) {
+                Ok(0) | Err(_) => {}
+                Ok(errno) => {
+                    let error = std::io::Error::from_raw_os_error(errno);
+                    tracing::warn!(link = %self.settings.name, port = port.name(), %error, "port error");
+                }
+            }
+        }
+        std::thread::sleep(Duration::from_nanos(UNSERVED_WAIT_NS));
     }
 
     /// Delivers what waits for its turn and leaves the link to the kernel.

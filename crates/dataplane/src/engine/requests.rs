@@ -78,10 +78,14 @@ impl Engine {
     }
 
     fn corrupt(&mut self, model: Option<CorruptionModel>) -> Result<(), CommandError> {
-        tracing::info!(link = %self.settings.name, ?model, seed = self.seed, "injected corruption");
+        // Every model draws its own losses, so that repeating one is another sample; the same commands after the same
+        // start still draw the same.
+        let seed = self.seed ^ self.corruptions.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.corruptions += 1;
+        tracing::info!(link = %self.settings.name, ?model, seed, "injected corruption");
         self.corruption = match model {
             Some(model) => Some(
-                Corruption::new(model, self.seed)
+                Corruption::new(model, seed)
                     .map_err(|error| CommandError::Corruption { link: self.settings.name.clone(), error })?,
             ),
             None => None,
@@ -163,7 +167,7 @@ impl Engine {
         CountersReport {
             protected_frames: stats.protected_frames,
             protected_bytes: stats.protected_bytes,
-            unprotected_frames: stats.unprotected_frames,
+            unprotected_frames: self.counters.unprotected_frames,
             oversize_unprotected_frames: self.counters.oversize_unprotected_frames,
             oversize_dropped_frames: self.counters.oversize_dropped_frames,
             retransmitted_copies: stats.retransmitted_copies,
@@ -197,6 +201,7 @@ impl Engine {
             inner_port_drops: self.counters.inner_port_drops,
             corrupted_frames: self.counters.corrupted_frames,
             stalls: self.counters.stalls,
+            pool_exhausted: self.counters.pool_exhausted,
         }
     }
 }

@@ -60,6 +60,7 @@ pub(super) const COUNTERS: &[Counter] = counters! { Counter, report:
     inner_port_drops = "Frames lost because the inner port did not take them",
     corrupted_frames = "Frames that injected corruption dropped",
     stalls = "Times the daemon was found stalled, and the kernel had taken over",
+    pool_exhausted = "Control frames not sent for want of a chunk in the frame pool",
 };
 
 pub(super) const PORT_COUNTERS: &[PortCounter] = counters! { PortCounter, report:

@@ -135,7 +135,7 @@ impl XdpPort {
                 break;
             }
         }
-        if self.with_kernel + FILL_BATCH <= FILL_TARGET {
+        if self.with_kernel + FILL_BATCH <= fill_target(pool) {
             self.refill(pool);
         }
         out.len() - before
@@ -226,16 +226,17 @@ impl XdpPort {
                 break;
             }
         }
-        if self.with_kernel + FILL_BATCH <= FILL_TARGET {
+        if self.with_kernel + FILL_BATCH <= fill_target(pool) {
             self.refill(pool);
         }
     }
 
     /// Tops the fill ring up with what the pool has.
     fn refill(&mut self, pool: &mut FramePool) {
-        while self.with_kernel < FILL_TARGET {
+        let target = fill_target(pool);
+        while self.with_kernel < target {
             self.addresses.clear();
-            let wanted = FILL_BATCH.min(FILL_TARGET - self.with_kernel);
+            let wanted = FILL_BATCH.min(target - self.with_kernel);
             self.addresses.extend(std::iter::from_fn(|| pool.lend_to_kernel()).take(wanted));
             let lent = self.socket.fill(&self.addresses);
             self.with_kernel += lent;
@@ -276,4 +277,9 @@ impl XdpPort {
     pub(crate) fn description(&self) -> &str {
         &self.description
     }
+}
+
+/// Chunks to lend to the kernel: of a small pool a quarter, so that both ports of a link end leave half of it.
+fn fill_target(pool: &FramePool) -> usize {
+    FILL_TARGET.min(pool.capacity() / 4)
 }

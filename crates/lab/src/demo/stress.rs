@@ -81,7 +81,7 @@ fn measure(demo: &Demo, condition: Condition) -> Result<StressColumn, DemoError>
         Condition::Ordered | Condition::NonBlocking => since(|report| report.counters.lost_frames),
     };
     let actual_loss = lost_at_first as f64 / sent;
-    let latency = &after.1.recovery_latency_ns;
+    let latency = after.1.recovery_latency_ns.since(&before.1.recovery_latency_ns);
     Ok(StressColumn {
         condition,
         frames_sent: traffic.sent,

@@ -181,6 +181,8 @@ impl LinkEnd {
         let fits = Mode::ALL.into_iter().all(|mode| self.announce(now, mode, next[mode]));
         if fits && stamp.wrapping_sub(self.acks.dummy_stamp) as i16 > 0 {
             self.acks.dummy_stamp = stamp;
+            // Only a complete feedback echoes it, however many ACKs ride on other frames.
+            self.acks.repeats = self.acks.repeats.max(1);
         }
         fits
     }
@@ -280,6 +282,10 @@ impl LinkEnd {
 
     fn compose_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
         for mode in Mode::ALL {
+            // The authors' ACK does not name its lane: it must be the one in use.
+            if self.is_compact() && self.acks.lane != Some(mode) {
+                continue;
+            }
             // What is missing needs a complete feedback.
             if self.acks.pending[mode] && self.receivers[mode].missing() == 0 {
                 self.acks.pending[mode] = false;

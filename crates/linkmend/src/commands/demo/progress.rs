@@ -1,7 +1,6 @@
 //! Progress of the demo on standard error: a bar on a terminal, a line a step elsewhere.
 
 use std::io::IsTerminal;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,7 +11,6 @@ use linkmend_lab::demo::Observer;
 pub struct Steps {
     bar: ProgressBar,
     on_terminal: bool,
-    shown: Mutex<usize>,
 }
 
 impl Steps {
@@ -23,7 +21,7 @@ impl Steps {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Steps { bar, on_terminal, shown: Mutex::new(0) }
+        Steps { bar, on_terminal }
     }
 
     /// Prints a line above the bar.
@@ -42,8 +40,6 @@ impl Steps {
 
 impl Observer for Steps {
     fn step(&self, title: &str, index: usize, total: usize, _control: &RunControl) {
-        let mut shown = self.shown.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        *shown = index;
         self.bar.set_length(total as u64);
         self.bar.set_position(index as u64);
         self.bar.set_message(title.to_owned());
