@@ -2,8 +2,8 @@
 
 use linkmend_lab::demo::{Condition, DemoResult, Timeline as Course, TimelineSample};
 use linkmend_report::{
-    Axis, Distribution, GroupedBars, Hue, Panel, Report, Section, Series, TailPlot, Timeline, Tone, Unit,
-    quantity,
+    Axis, Distribution, GroupedBars, Hue, Panel, Plot, Report, Section, Series, TailPlot, Timeline, Tone,
+    Unit, quantity,
 };
 
 use super::tables;
@@ -34,6 +34,15 @@ pub fn page(result: &DemoResult) -> anyhow::Result<String> {
         .plot(timeline_plot(&result.timeline));
     let raw = Section::new("Raw results").json("All of it as JSON", result)?;
     Ok([timeline, fct, goodput, stress, raw].into_iter().fold(report, Report::section).to_html())
+}
+
+/// The plots by themselves, with names for files.
+pub fn plots(result: &DemoResult) -> [(&'static str, Plot); 3] {
+    [
+        ("timeline", timeline_plot(&result.timeline).into()),
+        ("fct", fct_plot(result).into()),
+        ("goodput", goodput_plot(result).into()),
+    ]
 }
 
 fn headlines(report: Report, result: &DemoResult) -> Report {

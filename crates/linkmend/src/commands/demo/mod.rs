@@ -43,6 +43,9 @@ pub struct DemoArgs {
     /// Write no HTML report
     #[arg(long, conflicts_with = "report")]
     no_report: bool,
+    /// Write the plots as SVG and their data as CSV as well
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
     /// Seed of the injected corruption
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -87,6 +90,20 @@ pub fn execute(arguments: &DemoArgs) -> anyhow::Result<()> {
     if !arguments.no_report {
         write_report(&result, &arguments.report)?;
         progress.say(&format!("report: {}", arguments.report.display()));
+    }
+    if let Some(folder) = &arguments.plots {
+        write_plots(&result, folder)?;
+    }
+    Ok(())
+}
+
+fn write_plots(result: &DemoResult, folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for (name, plot) in html::plots(result) {
+        for (ending, content) in [("svg", plot.to_svg()), ("csv", plot.to_csv())] {
+            let path = folder.join(format!("demo-{name}.{ending}"));
+            std::fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+        }
     }
     Ok(())
 }
