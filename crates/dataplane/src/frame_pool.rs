@@ -43,7 +43,7 @@ impl PoolOptions {
 }
 
 /// Longest Linkmend header.
-pub const HEADER_BYTES: u32 = 8;
+pub const HEADER_BYTES: u32 = linkmend_protocol::wire::HEADER_GROWTH_MAX as u32;
 
 /// What a frame may have beyond the MTU: Ethernet header, two VLAN tags, our header.
 pub const FRAME_OVERHEAD_BYTES: u32 = 14 + 2 * 4 + HEADER_BYTES;

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, LinkXdp, State, XdpAttached};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, LinkXdp, XdpAttached};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
@@ -56,7 +56,7 @@ pub(crate) struct InterfaceFacts {
 }
 
 /// Sends one request and returns the first message of the answer (`None` for a bare success).
-fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Option<RouteNetlinkMessage>> {
+pub(crate) fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Option<RouteNetlinkMessage>> {
     let socket = Socket::new(NETLINK_ROUTE)?;
     socket.connect(&SocketAddr::new(0, 0))?;
     let mut header = NetlinkHeader::default();
@@ -103,7 +103,6 @@ pub(crate) fn interface(name: &str) -> io::Result<Option<InterfaceFacts>> {
             LinkAttribute::Address(address) => {
                 facts.mac = address.as_slice().try_into().unwrap_or_default();
             }
-            LinkAttribute::OperState(State::Down) => {}
             LinkAttribute::Xdp(xdp) => facts.program = attached_program(xdp),
             _ => {}
         }

@@ -5,7 +5,7 @@ use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
 
 /// Chunks that the two ports of a link end lend to the kernel at the most, to receive into.
-pub(crate) const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
+pub const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
 /// Chunks of a frame pool unless set: 4096 frames each for the Tx and the Rx buffer and the queue, beside what is lent.
 pub const POOL_CHUNKS_DEFAULT: u32 = LENT_CHUNKS_MAX + 3 * 4096;
 

@@ -7,6 +7,8 @@
 
 use std::os::fd::BorrowedFd;
 
+use linkmend_protocol::wire::{ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT};
+
 use super::assembler::Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Instruction, Label, Operation, Width};
 
@@ -47,8 +49,6 @@ pub(crate) struct Parameters<'a> {
     pub(crate) sockets: BorrowedFd<'a>,
 }
 
-const ETHERTYPE_TRANSPARENT: u16 = 0x88b5;
-const ETHERTYPE_COMPACT: u16 = 0xabcd;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 /// EtherTypes with a code of their own in the transparent header, codes 1 to 7.
 const COMMON_ETHERTYPES: [u16; 7] = [0x0800, 0x86dd, 0x8100, 0x88a8, 0x0806, 0x8847, 0x8864];
