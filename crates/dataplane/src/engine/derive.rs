@@ -20,9 +20,9 @@ const CHUNK_BYTES: u64 = 2048;
 
 /// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little for company: an ACK
 /// for more frames to acknowledge, a dummy for a frame that makes it needless. Neither delays a loss notification.
-const ACK_GAP: Nanos = Nanos::from_micros(250);
+const ACK_GAP: Nanos = Nanos::from_micros(400);
 const ACK_INTERVAL: Nanos = Nanos::from_micros(500);
-const DUMMY_DELAY: Nanos = Nanos::from_micros(100);
+const DUMMY_DELAY: Nanos = Nanos::from_micros(200);
 /// One at first: repeats with back-off follow anyway until everything is acknowledged.
 const DUMMY_COPIES: u8 = 1;
 

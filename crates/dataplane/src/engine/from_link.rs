@@ -35,9 +35,7 @@ impl Engine {
 
     /// Frames of the greatest length that the inner port takes now.
     pub(super) fn inner_frames_room(&self) -> usize {
-        let longest =
-            self.ports.inner.interface().frame_bytes().max(self.ports.link.interface().frame_bytes());
-        self.ports.inner.transmit_room() / self.ports.pool.chunks_for(longest)
+        self.ports.inner.transmit_room() / self.chunks_per_frame
     }
 
     /// Hands the inner port what waited for its turn, as far as it takes it.

@@ -125,6 +125,8 @@ pub(crate) struct Engine {
     busy_ns: u64,
     dormant_wanted_ns: Option<u64>,
     kernel_mode: BypassMode,
+    /// Chunks that the longest frame takes.
+    chunks_per_frame: usize,
     /// Frames of the present batch from the link that have not been looked at: the inner port keeps room for them.
     batch_left: usize,
     full_rounds: u32,
@@ -163,6 +165,8 @@ impl Engine {
             );
         }
         let now = clock::now_ns();
+        let longest = ports.inner.interface().frame_bytes().max(ports.link.interface().frame_bytes());
+        let chunks_per_frame = ports.pool.chunks_for(longest);
         let protection = settings.protection.clone();
         let mut engine = Engine {
             queue: NormalQueue::new(settings.queue_bytes, settings.ecn_threshold_bytes),
@@ -182,6 +186,7 @@ impl Engine {
             busy_ns: now,
             dormant_wanted_ns: None,
             kernel_mode: BypassMode::Dormant,
+            chunks_per_frame,
             batch_left: 0,
             full_rounds: 0,
             inner_open_ns: now,
