@@ -430,7 +430,9 @@ impl Engine {
         self.deliver_buffered();
         self.flush();
         let name = &self.settings.name;
-        if self.settings.detach_on_stop
+        if self.gone {
+            tracing::info!(link = %name, "ended; start again when the interface is back");
+        } else if self.settings.detach_on_stop
             && let Some(bypass) = self.ports.bypass.take()
         {
             match bypass.detach(self.ports.inner.interface(), self.ports.link.interface()) {

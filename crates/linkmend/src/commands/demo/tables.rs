@@ -42,7 +42,7 @@ pub fn stress(result: &DemoResult) -> Table {
     }));
     table.push_row(cells("speed", |c| Cell::quantity(c.speed_bps, Unit::BitPerSecond)));
     table.push_row(cells("effective link speed", |c| {
-        c.effective_speed.map_or(Cell::text("in the kernel"), |share| Cell::quantity(share, Unit::Share))
+        c.effective_speed.map_or(Cell::text("dormant"), |share| Cell::quantity(share, Unit::Share))
     }));
     table.push_row(cells("copies of a lost frame", |c| {
         if c.copies > 0 { Cell::text(c.copies.to_string()) } else { Cell::missing() }
@@ -68,7 +68,7 @@ pub fn stress(result: &DemoResult) -> Table {
     table.push_row(std::iter::once(Cell::text("Rx buffer, min - max")).chain(rx));
     table.note(
         "Effective link speed: share of the same daemons forwarding unprotected frames. The healthy link is dormant: \
-         the kernel forwards, no daemon is involved.",
+         with AF_XDP ports the kernel forwards, and no daemon is involved.",
     )
 }
 
