@@ -189,7 +189,8 @@ pub fn generate(
     let (sent, received) = std::thread::scope(|scope| {
         let receiving = scope.spawn(|| receiver::receive(&input, &template, options, &shared, &control.stop));
         let sending = scope.spawn(|| {
-            let result = sender::send(&output, &template, options, window, &shared, &control.stop);
+            let result = sender::stay_on_this_processor()
+                .and_then(|()| sender::send(&output, &template, options, window, &shared, &control.stop));
             shared.sender_done.store(true, Ordering::Release);
             result
         });

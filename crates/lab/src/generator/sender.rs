@@ -4,6 +4,9 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
+use nix::unistd::Pid;
+
 use super::wire::Template;
 use super::{GeneratorOptions, Shared};
 use crate::packet::PacketSocket;
@@ -19,6 +22,7 @@ const DEAD: Duration = Duration::from_secs(10);
 const YIELDS: u32 = 20;
 const NAP: Duration = Duration::from_micros(20);
 const LONG_NAP: Duration = Duration::from_millis(5);
+const THIS_THREAD: Pid = Pid::from_raw(0);
 
 /// What was sent.
 #[derive(Debug, Default)]
@@ -28,6 +32,14 @@ pub(super) struct Sent {
     pub(super) stalls: u64,
     /// When the first frame went.
     pub(super) first: Option<Instant>,
+}
+
+/// Keeps the calling thread on the processor it is on. A veth hands frames to a queue of the *sending* processor, so a
+/// sender that moves in mid-burst overtakes its own frames, and the report would blame the path for the reordering.
+pub(super) fn stay_on_this_processor() -> io::Result<()> {
+    let mut here = CpuSet::new();
+    here.set(sched_getcpu()?)?;
+    Ok(sched_setaffinity(THIS_THREAD, &here)?)
 }
 
 /// Sends until all is sent, time is up, or the path is dead.
