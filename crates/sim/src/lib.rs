@@ -1,0 +1,16 @@
+//! A deterministic packet-level simulator that drives the state machines of [`linkmend_protocol`].
+//!
+//! - [`time`]: integer picoseconds and rates.
+//! - [`event_queue`]: which source acts next; the total order of events is defined there.
+//! - [`random`]: one seed per run, split into a stream per component.
+//! - [`corruption`]: which frames a link corrupts.
+//! - [`stress`]: line-rate traffic over one protected link, the paper's stress test (section 4.1).
+//! - [`observe`]: pcapng files and time series of a run.
+#![forbid(unsafe_code)]
+
+pub mod corruption;
+pub mod event_queue;
+pub mod observe;
+pub mod random;
+pub mod stress;
+pub mod time;

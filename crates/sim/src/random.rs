@@ -1,0 +1,1 @@
+//! Random numbers: one seed per run, split into a stream per component.

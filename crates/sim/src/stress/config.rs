@@ -1,0 +1,158 @@
+//! Parameters of a stress run.
+
+use crate::corruption::Corruption;
+use crate::time::Rate;
+pub use linkmend_protocol::Mode;
+
+/// How buffered frames can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Buffering {
+    /// As on the Tofino: buffered frames circle through a recirculation port, and each can be acted on only when it
+    /// comes round.
+    Recirculating,
+    /// At once: software, or the credit-based queues of the Tofino2.
+    Direct,
+}
+
+/// How many copies of a lost frame are retransmitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Copies {
+    /// Always this many, 1 to 16.
+    Fixed(u8),
+    /// From Equation 2, for the loss rate of the corruption in force.
+    Target {
+        /// Effective loss rate to stay below, above 0 and below 1.
+        loss: f64,
+    },
+}
+
+/// Thresholds of Algorithm 2, bytes in the Rx buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backpressure {
+    /// `pauseThreshold`.
+    pub pause_bytes: u64,
+    /// `resumeThreshold`; below `pause_bytes`.
+    pub resume_bytes: u64,
+}
+
+/// What the link ends do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Protection {
+    /// Ordered (LinkGuardian) or non-blocking (LinkGuardianNB).
+    pub mode: Mode,
+    /// How many copies of a lost frame.
+    pub copies: Copies,
+    /// `ackNoTimeout`, ns.
+    pub recovery_timeout_ns: u64,
+    /// Algorithm 2; `None` switches it off (Figure 9b).
+    pub backpressure: Option<Backpressure>,
+    /// Whether dummies reveal lost tails (section 3.2), and in how many copies, 0 to 255; 0 switches them off.
+    pub dummy_copies: u8,
+    /// Rounds of retransmission for one loss; 1 is the paper's protocol.
+    pub max_rounds: u8,
+}
+
+/// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see ARCHITECTURE.md.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Switch {
+    /// From the queue to the wire, ns.
+    pub egress_latency_ns: u64,
+    /// From the wire to the ingress decision, ns.
+    pub ingress_latency_ns: u64,
+    /// One trip through the recirculation port without its serialisation, ns.
+    pub loop_latency_ns: u64,
+    /// Rate of the recirculation port.
+    pub recirculation_rate: Rate,
+    /// Most bytes a recirculation buffer holds (section 4: 200 KB).
+    pub recirculation_bytes: u64,
+    /// Packets per second that a pipe can process, to state the share of recirculation.
+    pub pipe_packets_per_second: u64,
+    /// Time between timer packets, ns (section 3.5: 10 Mpps).
+    pub timer_interval_ns: u64,
+}
+
+/// A stress run. [`StressConfig::paper`] has the paper's values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StressConfig {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Original frames to send.
+    pub frames: u64,
+    /// Length of each, from destination address to frame check sequence, without Linkmend's header: 64 to 9,216.
+    pub frame_bytes: u32,
+    /// Link rate.
+    pub rate: Rate,
+    /// Length of the fibre, m (5 ns each).
+    pub distance_m: u32,
+    /// What the link corrupts, in the direction of the data.
+    pub corruption: Corruption,
+    /// The same in the other direction.
+    pub reverse_corruption: Corruption,
+    /// `None` is an unprotected link.
+    pub protection: Option<Protection>,
+    /// Where frames are buffered.
+    pub buffering: Buffering,
+    /// The switches.
+    pub switch: Switch,
+    /// Simulate every event, even those of the steady state. The results are the same.
+    pub full: bool,
+}
+
+/// A parameter that cannot be used: which, its value, what is required, and what would do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{parameter} = {value}: {requirement}")]
+pub struct StressError {
+    /// Its name, as the command line and experiment files spell it.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is required of it.
+    pub requirement: String,
+}
+
+impl StressConfig {
+    /// The paper's testbed at `rate`: 1,518-byte frames, iid corruption at `loss`, target 1e-8, thresholds and timeout
+    /// of appendix B.1 (other rates than 25G and 100G: those of the nearer one).
+    pub fn paper(rate: Rate, loss: f64, mode: Mode) -> StressConfig {
+        let fast = rate.bits_per_second() > 50_000_000_000;
+        let resume_bytes = if fast { 37_000 } else { 40_000 };
+        let frame_bytes = 1518;
+        StressConfig {
+            seed: 1,
+            frames: 1_000_000,
+            frame_bytes,
+            rate,
+            distance_m: 2,
+            corruption: Corruption::iid(loss),
+            reverse_corruption: Corruption::None,
+            protection: Some(Protection {
+                mode,
+                copies: Copies::Target { loss: 1e-8 },
+                recovery_timeout_ns: if fast { 7_000 } else { 7_500 },
+                backpressure: Some(Backpressure {
+                    pause_bytes: resume_bytes + 2 * u64::from(frame_bytes),
+                    resume_bytes,
+                }),
+                dummy_copies: 1,
+                max_rounds: 1,
+            }),
+            buffering: Buffering::Recirculating,
+            switch: Switch::default(),
+            full: false,
+        }
+    }
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Switch {
+            egress_latency_ns: 400,
+            ingress_latency_ns: 500,
+            loop_latency_ns: 1_000,
+            recirculation_rate: Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps"),
+            recirculation_bytes: 200_000,
+            pipe_packets_per_second: 1_200_000_000,
+            timer_interval_ns: 100,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a stress run measured.
+
+use serde::Serialize;
+
+/// Least, quartiles and most of a buffer's fill level, weighted by time; bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Quartiles {
+    /// Least.
+    pub min: u64,
+    /// A quarter of the time it was at most this.
+    pub p25: u64,
+    /// Half of the time it was at most this.
+    pub p50: u64,
+    /// Three quarters of the time it was at most this.
+    pub p75: u64,
+    /// Most.
+    pub max: u64,
+}
+
+/// Percentiles of a delay, ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Percentiles {
+    /// How many were measured.
+    pub count: u64,
+    /// Shortest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Longest.
+    pub max: f64,
+}
+
+/// What a stress run measured. Field names are those of `linkmend sim stress --json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct StressReport {
+    /// The seed it was run with.
+    pub seed: u64,
+    /// Original frames sent.
+    pub frames_sent: u64,
+    /// Original frames corrupted on the link.
+    pub frames_lost: u64,
+    /// `frames_lost / frames_sent`.
+    pub actual_loss_rate: f64,
+    /// Frames sent that never came out at the far side.
+    pub frames_undelivered: u64,
+    /// `frames_undelivered / frames_sent`.
+    pub effective_loss_rate: f64,
+    /// Equation 1: `actual_loss_rate^(copies + 1)`.
+    pub effective_loss_rate_expected: f64,
+    /// Copies retransmitted for one lost frame (Equation 2).
+    pub copies: u8,
+    /// Delivered frames' octets, from destination address to frame check sequence as port counters count them, per
+    /// time; Gbit/s.
+    pub effective_speed_gbps: f64,
+    /// The same as a share of the link rate, in percent.
+    pub effective_speed_pct: f64,
+    /// Tx buffer, bytes.
+    pub tx_buffer_bytes: Quartiles,
+    /// Rx buffer, bytes.
+    pub rx_buffer_bytes: Quartiles,
+    /// Time at each Tx buffer level: (bytes, share of the time), ascending.
+    pub tx_buffer_levels: Vec<(u64, f64)>,
+    /// The same of the Rx buffer.
+    pub rx_buffer_levels: Vec<(u64, f64)>,
+    /// Frames the receiver gave up (`ackNoTimeout`).
+    pub recovery_timeouts: u64,
+    /// Holes found: runs of consecutive frames lost.
+    pub loss_events: u64,
+    /// How many holes had length 1, 2, ... frames; the last entry counts all longer ones.
+    pub hole_lengths: Vec<u64>,
+    /// Copies sent.
+    pub retransmitted_copies: u64,
+    /// Frames dropped because the Rx buffer was full.
+    pub rx_buffer_overflows: u64,
+    /// Times the receiver paused the sender.
+    pub pauses: u64,
+    /// Time the sender spent paused, ns.
+    pub paused_ns: f64,
+    /// From the receiver's noticing a loss to the arrival of its first copy, ns.
+    pub retransmission_delay_ns: Percentiles,
+    /// Its distribution: (delay in ns, how many), ascending, in bins of one 128th.
+    pub retransmission_delays: Vec<(f64, u64)>,
+    /// From the receiver's decision to resume to the first frame that arrives then, longest, ns.
+    pub resume_flight_max_ns: f64,
+    /// Passes over the sender's recirculation port, as a percentage of the pipe's capacity.
+    pub tx_recirculation_pct: f64,
+    /// The same at the receiver; timer packets included.
+    pub rx_recirculation_pct: f64,
+    /// Simulated time, ns.
+    pub simulated_ns: f64,
+    /// Events simulated (fast-forward needs fewer).
+    pub events: u64,
+    /// Wall-clock time, s; filled in by whoever has a clock.
+    pub wall_s: f64,
+}

@@ -1,0 +1,98 @@
+//! Simulated time and rates, in integers.
+//!
+//! The tick is a picosecond: a 64-byte frame at 800 Gbit/s lasts 0.64 ns, and one byte lasts a whole number of
+//! picoseconds at every Ethernet rate from 10G to 800G, so nothing is ever rounded. 64 bits of picoseconds last 213 days.
+
+use std::ops::{Add, AddAssign, Sub};
+
+/// A point in simulated time, or a length of it, in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The beginning, or no time at all.
+    pub const ZERO: Time = Time(0);
+    /// Later than everything.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// From nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Time {
+        Time(nanos.saturating_mul(1_000))
+    }
+
+    /// In nanoseconds, with fractions.
+    pub fn as_nanos(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// In seconds.
+    pub fn as_secs(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+}
+
+impl Add for Time {
+    type Output = Time;
+    fn add(self, other: Time) -> Time {
+        Time(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Time {
+    fn add_assign(&mut self, other: Time) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Time;
+    /// # Panics
+    /// If `other` lies ahead, in debug builds.
+    fn sub(self, other: Time) -> Time {
+        Time(self.0 - other.0)
+    }
+}
+
+/// A link rate whose byte lasts a whole number of picoseconds (10G, 25G, 40G, 50G, 100G, 200G, 400G, 800G and others).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate {
+    bits_per_second: u64,
+}
+
+/// Picoseconds in a second, times bits in a byte.
+const BYTE_PICOSECONDS: u64 = 8_000_000_000_000;
+
+impl Rate {
+    /// `None` if it is zero, above 8 Tbit/s, or a byte does not last a whole number of picoseconds.
+    pub const fn from_bits_per_second(bits_per_second: u64) -> Option<Rate> {
+        if bits_per_second == 0 || !BYTE_PICOSECONDS.is_multiple_of(bits_per_second) {
+            return None;
+        }
+        Some(Rate { bits_per_second })
+    }
+
+    /// In bit/s.
+    pub const fn bits_per_second(self) -> u64 {
+        self.bits_per_second
+    }
+
+    /// How long `bytes` last on the wire.
+    pub const fn time_of(self, bytes: u64) -> Time {
+        Time(bytes * (BYTE_PICOSECONDS / self.bits_per_second))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ethernet_rates_are_exact() {
+        for gbps in [10, 25, 40, 50, 100, 200, 400, 800] {
+            let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).expect("exact");
+            assert_eq!(rate.time_of(1).0 * gbps, 8_000);
+        }
+        assert_eq!(Rate::from_bits_per_second(0), None);
+        assert_eq!(Rate::from_bits_per_second(3_000_000_007), None);
+    }
+}
