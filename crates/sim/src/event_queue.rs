@@ -1,1 +1,261 @@
 //! Which source acts next.
+//!
+//! A simulated network has few things that happen out of order: the frames in flight on one wire arrive in the order
+//! they were sent, and so do those in one recirculation loop or one port's service. Each such sequence is a *source*
+//! that keeps its own first-in-first-out queue; only the time of its head is here. So this queue holds as many entries
+//! as there are sources, not as there are frames in flight, and none is ever inserted or removed: entries only change.
+//!
+//! # The total order of events
+//!
+//! Events happen in the order of `(time, source)`: the earlier time first and, at one time, the source with the lower
+//! index, the one added first. Events of one source happen in that source's own order. Nothing else takes part: not
+//! when an event was scheduled, nor how often its source was rescheduled. The order is therefore the same on every
+//! machine, and the same after a fast-forward, which moves all events but does not replay their scheduling.
+
+use crate::time::Time;
+
+/// The next event time of every source, earliest first.
+///
+/// The loop of a simulator is: [`next`](Self::next), advance the clock, let the source act, then
+/// [`set`](Self::set) or [`clear`](Self::clear) that source and every other source whose head it changed.
+///
+/// It is a tournament (winner) tree: a leaf per source, and in each inner node the earlier of its two children. A
+/// change replays the matches between one leaf and the root; the opponents' addresses depend only on the leaf, so
+/// nothing is searched, moved or chased through pointers.
+#[derive(Debug, Clone)]
+pub struct EventQueue {
+    /// The implicit tree: the root at 1, the children of `i` at `2i` and `2i + 1`, and the leaf of a source at
+    /// `leaves + source`. Its length is twice the number of leaves, a power of two.
+    nodes: Vec<Node>,
+    /// How many sources there are; the leaves beyond stay idle.
+    sources: usize,
+}
+
+/// A source and when it acts.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    time: u64,
+    source: usize,
+}
+
+impl EventQueue {
+    /// A queue for the sources `0..sources`, all idle.
+    pub fn new(sources: usize) -> EventQueue {
+        let leaves = sources.next_power_of_two();
+        let leftmost_leaf = |node: usize| (node << (leaves.ilog2() - node.max(1).ilog2())) - leaves;
+        let node =
+            |node| Node { time: Time::NEVER.0, source: if node == 0 { 0 } else { leftmost_leaf(node) } };
+        EventQueue { nodes: (0..2 * leaves).map(node).collect(), sources }
+    }
+
+    /// Adds an idle source and returns its index. It may rebuild everything: meant for construction time.
+    pub fn add_source(&mut self) -> usize {
+        let source = self.sources;
+        if source == self.leaves() {
+            let mut larger = EventQueue::new(source + 1);
+            (0..source).for_each(|source| larger.set(source, self.time_of(source)));
+            *self = larger;
+        } else {
+            self.sources += 1;
+        }
+        source
+    }
+
+    /// Makes `time` the time of the next event of `source`, instead of what it was, be that earlier or later.
+    ///
+    /// # Panics
+    /// If there is no such source.
+    #[inline]
+    pub fn set(&mut self, source: usize, time: Time) {
+        assert!(source < self.sources, "source {source} of {}", self.sources);
+        let mut node = self.leaves() + source;
+        let mut winner = Node { time: time.0, source };
+        self.nodes[node] = winner;
+        while node > 1 {
+            let sibling = self.nodes[node ^ 1];
+            let is_left = node & 1 == 0;
+            // At one time the left one wins, for its sources have the lower indices. Between two idle ones it does
+            // not matter who does, hence the saturation.
+            let wins = winner.time < sibling.time.saturating_add(u64::from(is_left));
+            winner = if wins { winner } else { sibling };
+            node >>= 1;
+            self.nodes[node] = winner;
+        }
+    }
+
+    /// Makes `source` idle.
+    ///
+    /// # Panics
+    /// If there is no such source.
+    #[inline]
+    pub fn clear(&mut self, source: usize) {
+        self.set(source, Time::NEVER);
+    }
+
+    /// When `source` acts next; [`Time::NEVER`] when it is idle.
+    ///
+    /// # Panics
+    /// If there is no such source.
+    #[inline]
+    pub fn time_of(&self, source: usize) -> Time {
+        assert!(source < self.sources, "source {source} of {}", self.sources);
+        Time(self.nodes[self.leaves() + source].time)
+    }
+
+    /// The earliest event in the [total order](self#the-total-order-of-events), or `None` when every source is idle.
+    /// It stays until its source is [set](Self::set) or [cleared](Self::clear).
+    #[inline]
+    pub fn next(&self) -> Option<(Time, usize)> {
+        let Node { time, source } = self.nodes[1];
+        let time = Time(time);
+        (time != Time::NEVER).then_some((time, source))
+    }
+
+    /// Makes every pending event later by `by`, which changes nothing about their order (fast-forward).
+    ///
+    /// # Panics
+    /// If an event would get past the end of time.
+    pub fn shift(&mut self, by: Time) {
+        for node in self.nodes.iter_mut().filter(|node| node.time != Time::NEVER.0) {
+            let later = node.time.checked_add(by.0).filter(|time| *time != Time::NEVER.0);
+            node.time = later.expect("events stay before the end of time");
+        }
+    }
+
+    fn leaves(&self) -> usize {
+        self.nodes.len() / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What the queue must equal: a list of times, searched from the front.
+    #[derive(Default)]
+    struct Model(Vec<Time>);
+
+    impl Model {
+        fn next(&self) -> Option<(Time, usize)> {
+            let pending = self.0.iter().copied().zip(0..).filter(|(time, _)| *time != Time::NEVER);
+            pending.min()
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Set(usize, u64),
+        Clear(usize),
+        SetNext(u64),
+        ClearNext,
+        Shift(u64),
+        Add,
+    }
+
+    /// Times are few, so that ties are many.
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => (any::<usize>(), 0..20u64).prop_map(|(source, time)| Step::Set(source, time)),
+            2 => any::<usize>().prop_map(Step::Clear),
+            6 => (0..20u64).prop_map(Step::SetNext),
+            1 => Just(Step::ClearNext),
+            1 => (0..20u64).prop_map(Step::Shift),
+            1 => Just(Step::Add),
+        ]
+    }
+
+    fn apply(step: Step, queue: &mut EventQueue, model: &mut Model) {
+        let sources = model.0.len();
+        match step {
+            Step::Set(source, time) if sources > 0 => {
+                queue.set(source % sources, Time(time));
+                model.0[source % sources] = Time(time);
+            }
+            Step::Clear(source) if sources > 0 => {
+                queue.clear(source % sources);
+                model.0[source % sources] = Time::NEVER;
+            }
+            Step::SetNext(after) => {
+                if let Some((now, source)) = queue.next() {
+                    queue.set(source, now + Time(after));
+                    model.0[source] = now + Time(after);
+                }
+            }
+            Step::ClearNext => {
+                if let Some((_, source)) = queue.next() {
+                    queue.clear(source);
+                    model.0[source] = Time::NEVER;
+                }
+            }
+            Step::Shift(by) => {
+                queue.shift(Time(by));
+                let pending = model.0.iter_mut().filter(|time| **time != Time::NEVER);
+                pending.for_each(|time| *time += Time(by));
+            }
+            Step::Add => {
+                assert_eq!(queue.add_source(), sources);
+                model.0.push(Time::NEVER);
+            }
+            Step::Set(..) | Step::Clear(_) => {}
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_equals_a_list_of_times(
+            sources in prop_oneof![0..20usize, 20..100usize],
+            steps in prop::collection::vec(step(), 0..300),
+        ) {
+            let mut queue = EventQueue::new(sources);
+            let mut model = Model(vec![Time::NEVER; sources]);
+            for step in steps {
+                apply(step, &mut queue, &mut model);
+                prop_assert_eq!(queue.next(), model.next());
+                for (source, time) in model.0.iter().enumerate() {
+                    prop_assert_eq!(queue.time_of(source), *time);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn at_one_time_the_lower_source_acts_first_whatever_the_order_of_scheduling() {
+        for sources in [1, 2, 3, 8, 9, 16, 17, 64, 100] {
+            let mut queue = EventQueue::new(sources);
+            for source in (0..sources).rev() {
+                queue.set(source, Time(3 * source as u64));
+                queue.set(source, Time(7));
+            }
+            for source in 0..sources {
+                assert_eq!(queue.next(), Some((Time(7), source)));
+                queue.clear(source);
+            }
+            assert_eq!(queue.next(), None);
+        }
+    }
+
+    #[test]
+    fn the_last_instant_before_never_is_a_time_like_any_other() {
+        let last = Time(Time::NEVER.0 - 1);
+        let mut queue = EventQueue::new(2);
+        queue.set(1, last);
+        assert_eq!(queue.next(), Some((last, 1)));
+        queue.set(0, last);
+        assert_eq!(queue.next(), Some((last, 0)));
+    }
+
+    #[test]
+    #[should_panic(expected = "end of time")]
+    fn shifting_past_the_end_of_time_is_refused() {
+        let mut queue = EventQueue::new(1);
+        queue.set(0, Time(1));
+        queue.shift(Time(u64::MAX - 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "source 3 of 3")]
+    fn a_source_that_was_not_added_is_refused() {
+        EventQueue::new(3).set(3, Time::ZERO);
+    }
+}
