@@ -1,7 +1,7 @@
 //! Limits of the automatic fallback.
 
-use super::quantity::{LossRate, Span};
 use linkmend_protocol::{FallbackConfig, Nanos};
+use linkmend_quantity::{LossRate, Span};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

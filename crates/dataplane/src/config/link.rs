@@ -3,10 +3,10 @@
 use super::fallback::FallbackLimits;
 use super::parameters::ParametersConfig;
 use super::protect::ProtectConfig;
-use super::quantity::{BitRate, ByteSize, QuantityError};
 use crate::port_pair::PortChoice;
 use crate::settings::LinkSettings;
 use linkmend_protocol::Format;
+use linkmend_quantity::{BitRate, ByteSize, QuantityError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

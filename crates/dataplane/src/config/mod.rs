@@ -16,7 +16,6 @@ mod host_port;
 mod link;
 mod parameters;
 mod protect;
-mod quantity;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -27,8 +26,8 @@ pub use error::{ConfigError, Place, Problem};
 pub use fallback::FallbackLimits;
 pub use host_port::{HostPort, HostPortError};
 pub use link::{EcnThreshold, HeaderFormat, InnerPort, LinkConfig, PortKind};
+pub use linkmend_quantity::{BitRate, ByteSize, LossRate, QuantityError, Span};
 pub use parameters::ParametersConfig;
 pub use protect::{
     ClassError, ClassField, ClassRule, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,
 };
-pub use quantity::{BitRate, ByteSize, LossRate, QuantityError, Span};

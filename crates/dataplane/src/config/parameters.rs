@@ -1,8 +1,8 @@
 //! Parameters that are derived from the link unless they are set.
 
-use super::quantity::{ByteSize, Span};
 use crate::settings::Overrides;
 use linkmend_protocol::{ConfigError, FallbackConfig, Format};
+use linkmend_quantity::{ByteSize, Span};
 use serde::{Deserialize, Serialize};
 
 /// `[link.parameters]`. What is not set is derived when protection starts.

@@ -2,10 +2,10 @@
 
 use super::error::Problem;
 use super::link::HeaderFormat;
-use super::quantity::LossRate;
 use crate::settings::ProtectionSettings;
 use linkmend_protocol::classify::Classifier;
 use linkmend_protocol::{Copies, Mode};
+use linkmend_quantity::LossRate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

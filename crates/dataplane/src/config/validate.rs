@@ -3,7 +3,7 @@
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
 use super::link::{EcnThreshold, HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX, InnerPort, LinkConfig};
-use super::quantity::{BitRate, ByteSize};
+use linkmend_quantity::{BitRate, ByteSize};
 use std::path::Path;
 
 /// Longest path of a Unix socket (`sun_path` without its terminator), less the name it is made under.

@@ -1,0 +1,23 @@
+//! Sizes, rates, times, distances, counts and loss rates as people write them: in configuration files, in experiment
+//! files and on the command line.
+//!
+//! - [`ByteSize`], [`BitRate`], [`Span`] and [`Distance`] need their unit; a bare number is refused.
+//! - [`Count`] is a number of things, and may be short: `100M`, `1e6`.
+//! - [`LossRate`] is a share of one: `1e-3`, `0.1%`.
+//!
+//! Each is read by [`FromStr`](std::str::FromStr) and through serde, and is written in the shortest spelling that reads
+//! back as itself.
+#![forbid(unsafe_code)]
+
+mod count;
+mod error;
+mod kind;
+mod loss_rate;
+#[cfg(test)]
+mod tests;
+mod with_unit;
+
+pub use count::Count;
+pub use error::QuantityError;
+pub use loss_rate::LossRate;
+pub use with_unit::{BitRate, ByteSize, Distance, Span};
