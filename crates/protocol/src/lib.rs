@@ -53,7 +53,8 @@ pub use frame::{
 };
 pub use histogram::Histogram;
 pub use link_end::{
-    Admission, Control, LinkEnd, Priority, Protection, Reception, RoundTrips, Status, Transmit,
+    Admission, Control, LinkEnd, Priority, Protection, Reception, RoundTrips, Status, SteadyState, Transmit,
+    Undisturbed,
 };
 pub use sequence::{SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
 pub use session::{ReceiveState, SessionNumber, TransmitState};

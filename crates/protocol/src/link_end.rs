@@ -1,8 +1,10 @@
 //! One side of a protected link: both lanes, both sessions, and the order in which things go out.
 
+mod fast_forward;
 mod receive;
 mod transmit;
 
+pub use fast_forward::{SteadyState, Undisturbed};
 pub use transmit::RoundTrips;
 
 use crate::config::{Config, ConfigError, Format};
@@ -360,7 +362,7 @@ impl LinkEnd {
             copies: self.copies,
             measured_loss: self.loss.estimate(),
             paused: self.senders[Mode::Ordered].paused,
-            outstanding_frames: Mode::ALL.iter().map(|&mode| self.senders[mode].outstanding()).sum(),
+            outstanding_frames: self.outstanding(),
         }
     }
 
@@ -406,26 +408,28 @@ impl LinkEnd {
 
     /// Control frames and copies to put on the link, by priority; see the crate documentation for the order.
     pub fn poll_transmit(&mut self, now: Instant, priority: Priority) -> Option<Transmit> {
-        let now = self.advance(now);
-        let control = match priority {
+        match priority {
             Priority::High => {
-                self.poll_handshake(now).or_else(|| self.poll_urgent_feedback(now)).or_else(|| {
-                    (now >= self.hello_at).then(|| {
-                        self.hello_at = now + self.config.hello_interval;
-                        Control::Hello
-                    })
-                })
+                self.poll_urgent(now).map(Transmit::Control).or_else(|| self.poll_retransmission())
             }
-            Priority::Low => self.poll_dummy(now).or_else(|| self.poll_ack(now)),
-        };
-        match control {
-            Some(control) => {
+            Priority::Low => {
+                let now = self.advance(now);
+                let control = self.poll_dummy(now).or_else(|| self.poll_ack(now))?;
                 self.hello_at = self.hello_at.max(now + self.config.hello_interval);
                 Some(Transmit::Control(control))
             }
-            None if priority == Priority::High => self.poll_retransmission(),
-            None => None,
         }
+    }
+
+    /// The control frames of [`Priority::High`] alone, for drivers that cannot retransmit at every moment.
+    pub fn poll_urgent(&mut self, now: Instant) -> Option<Control> {
+        let now = self.advance(now);
+        let control = self
+            .poll_handshake(now)
+            .or_else(|| self.poll_urgent_feedback(now))
+            .or_else(|| (now >= self.hello_at).then_some(Control::Hello))?;
+        self.hello_at = self.hello_at.max(now + self.config.hello_interval);
+        Some(control)
     }
 
     /// Takes note of the time.

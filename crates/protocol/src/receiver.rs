@@ -12,6 +12,7 @@ use crate::time::Instant;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
+use alloc::vec::Vec;
 
 /// What becomes of a frame that was handed to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,6 +212,44 @@ impl Receiver {
             }
         }
         None
+    }
+
+    /// The buffered frame that [`Receiver::poll_deliver`] would return.
+    #[inline]
+    pub(crate) fn next_delivery(&self) -> Option<FrameHandle> {
+        if let Some((frame, _)) = self.flush.front() {
+            return Some(*frame);
+        }
+        // Frames that were given up leave gaps.
+        (self.deliver..self.cumulative).find_map(|sequence| {
+            let slot = &self.slots[(sequence & self.mask) as usize];
+            (slot.state == SlotState::Buffered).then_some(slot.frame)
+        })
+    }
+
+    /// Whether the sender has been asked to pause.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Frames between the next delivery and the highest number seen, and the Rx buffer in bytes.
+    pub(crate) fn steady_state(&self) -> (u64, u64) {
+        (self.highest - self.deliver, self.buffer.now)
+    }
+
+    /// As if `frames` more had been received and as many delivered; those buffered keep their order.
+    pub(crate) fn fast_forward(&mut self, frames: u64) {
+        let mask = self.mask;
+        let index = |sequence: u64| (sequence & mask) as usize;
+        let buffered: Vec<Slot> = (self.deliver..self.highest)
+            .map(|sequence| core::mem::take(&mut self.slots[index(sequence)]))
+            .collect();
+        for (sequence, slot) in (self.deliver + frames..).zip(buffered) {
+            self.slots[index(sequence)] = slot;
+        }
+        self.deliver += frames;
+        self.cumulative += frames;
+        self.highest += frames;
     }
 
     /// Algorithm 2: compares the Rx buffer with its thresholds. `Some(state)` when the pause state changed.

@@ -217,6 +217,39 @@ impl Sender {
         }
     }
 
+    /// The frame whose copies [`Sender::poll_retransmission`] would emit next.
+    #[inline]
+    pub(crate) fn next_retransmission(&self) -> Option<FrameHandle> {
+        self.retransmit_queue.iter().find_map(|&sequence| {
+            let slot = &self.slots[self.index(sequence)];
+            (sequence >= self.first && slot.state == SlotState::Queued).then_some(slot.frame)
+        })
+    }
+
+    /// Whether any frame has been reported missing and is not yet acknowledged.
+    pub(crate) fn is_repairing(&self) -> bool {
+        !self.missing.is_empty() || !self.retransmit_queue.is_empty() || self.copies_left > 0
+    }
+
+    /// Frames outstanding, how many of those are not covered, and the Tx buffer in bytes.
+    pub(crate) fn steady_state(&self) -> (u64, u64, u64) {
+        (self.next - self.first, self.next - self.covered, self.buffer.now)
+    }
+
+    /// As if `frames` more had been sent and as many acknowledged; those outstanding keep their order.
+    pub(crate) fn fast_forward(&mut self, frames: u64) {
+        let outstanding: Vec<Slot> = (self.first..self.next)
+            .map(|sequence| core::mem::take(&mut self.slots[self.index(sequence)]))
+            .collect();
+        self.first += frames;
+        self.covered += frames;
+        self.next += frames;
+        for (sequence, slot) in (self.first..).zip(outstanding) {
+            let index = self.index(sequence);
+            self.slots[index] = slot;
+        }
+    }
+
     /// Releases everything unacknowledged without knowing its fate, and says how many frames that were.
     pub(crate) fn abandon(&mut self, released: &mut VecDeque<FrameHandle>) -> u64 {
         let mut count = 0;

@@ -3,6 +3,9 @@
 use core::ops::{Add, Mul, Sub};
 
 /// A point in time, in nanoseconds since an epoch that the driver chooses (boot, start of a simulation).
+///
+/// The state machines only compare times and add lengths of time that their configuration gives them. A driver that
+/// needs a finer tick may therefore use one throughout; the simulator counts picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(pub u64);
 

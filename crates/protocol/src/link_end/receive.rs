@@ -6,7 +6,7 @@ use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAc
 use crate::receiver::Verdict;
 use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 
 /// How often a change of the pause state is repeated, an ACK interval apart.
 const PAUSE_REPEATS: u8 = 2;
@@ -44,6 +44,20 @@ impl Acks {
         self.pending[mode] = true;
         self.news = true;
         self.lane = Some(mode);
+    }
+
+    /// Whether anything but a plain ACK is owed.
+    pub(super) fn has_more_to_say(&self) -> bool {
+        self.urgent || self.repeats > 0 || self.notify.is_some()
+    }
+
+    pub(super) fn pending(&self) -> PerMode<bool> {
+        self.pending
+    }
+
+    pub(super) fn fast_forward(&mut self, elapsed: Nanos) {
+        self.ack_at = self.ack_at + elapsed;
+        self.feedback_at = self.feedback_at + elapsed;
     }
 }
 
@@ -125,6 +139,30 @@ impl LinkEnd {
         Some(frame)
     }
 
+    /// The buffered frame that [`LinkEnd::poll_deliver`] would return. For drivers that can reach a buffered frame only
+    /// at certain times: on the Tofino, when it comes round (section 3.3).
+    #[inline]
+    pub fn next_delivery(&self) -> Option<FrameHandle> {
+        self.receivers[Mode::Ordered].next_delivery()
+    }
+
+    /// Whether something waits that [`LinkEnd::poll_urgent`] returns at once.
+    #[inline]
+    pub fn is_urgent(&self) -> bool {
+        self.acks.urgent
+    }
+
+    /// When the receiver gives up what is missing (`ackNoTimeout`).
+    pub fn next_recovery_timeout(&self) -> Option<Instant> {
+        Mode::ALL.iter().filter_map(|&mode| self.receivers[mode].next_timeout()).min()
+    }
+
+    /// Frames missing now.
+    #[inline]
+    pub fn missing(&self) -> u64 {
+        self.receivers[Mode::Ordered].missing() + self.receivers[Mode::NonBlocking].missing()
+    }
+
     /// An acknowledgement to put on an unprotected frame, if one is owed (section 3.1: reverse traffic need not be
     /// protected to carry ACKs).
     pub fn poll_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
@@ -204,12 +242,11 @@ impl LinkEnd {
     }
 
     pub(super) fn next_receive_timeout(&self) -> Option<Instant> {
-        let [ordered, non_blocking] = Mode::ALL.map(|mode| self.receivers[mode].next_timeout());
         let active = self.receive.active.is_some();
         let feedback = active.then(|| self.feedback_due_at()).flatten();
         let idle_ack = (active && self.is_pending()).then(|| self.acks.ack_at + self.config.ack_gap);
         let expiry = active.then(|| self.receive.heard_at + self.config.session_expiry);
-        [ordered, non_blocking, feedback, idle_ack, expiry].into_iter().flatten().min()
+        [self.next_recovery_timeout(), feedback, idle_ack, expiry].into_iter().flatten().min()
     }
 
     pub(super) fn end_receive_session(&mut self, reason: CloseReason) {
@@ -266,8 +303,7 @@ impl LinkEnd {
             return None;
         }
         self.stats.acks_sent += 1;
-        let all_received = Mode::ALL.iter().all(|&mode| self.receivers[mode].missing() == 0);
-        if let (true, true, Some(mode)) = (self.is_compact(), all_received, self.acks.lane) {
+        if let (true, 0, Some(mode)) = (self.is_compact(), self.missing(), self.acks.lane) {
             self.acks.pending = PerMode::default();
             self.acks.ack_at = now;
             return Some(Control::CompactAck { next: self.receivers[mode].cumulative() });
@@ -347,9 +383,8 @@ impl LinkEnd {
         if self.acks.urgent {
             return Some(self.now);
         }
-        let missing = self.receivers[Mode::Ordered].missing() + self.receivers[Mode::NonBlocking].missing();
-        let repeat =
-            (missing > 0 || self.acks.repeats > 0).then(|| self.acks.feedback_at + self.config.ack_interval);
+        let repeat = (self.missing() > 0 || self.acks.repeats > 0)
+            .then(|| self.acks.feedback_at + self.config.ack_interval);
         let overdue = self.is_pending().then(|| self.acks.ack_at + self.config.ack_interval);
         let alive = self.acks.news.then(|| self.acks.feedback_at + self.config.keepalive);
         [repeat, overdue, alive].into_iter().flatten().min()

@@ -28,6 +28,19 @@ pub(super) struct Dummies {
     stamped_at: Option<Instant>,
 }
 
+impl Dummies {
+    /// See [`super::SteadyState::dummies`].
+    pub(super) fn steady_state(&self) -> (bool, u8, bool) {
+        (self.restart, self.burst_left, self.repeating)
+    }
+
+    pub(super) fn fast_forward(&mut self, elapsed: Nanos) {
+        self.due_at = self.due_at + elapsed;
+        self.sent_at = self.sent_at + elapsed;
+        self.stamped_at = self.stamped_at.map(|at| at + elapsed);
+    }
+}
+
 /// Round trips between the link ends, from a dummy to the feedback that echoes its stamp. They include the time the
 /// other end takes to run, which is what matters for timeouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -255,7 +268,8 @@ impl LinkEnd {
         })
     }
 
-    pub(super) fn poll_retransmission(&mut self) -> Option<Transmit> {
+    /// The next copy of [`Priority::High`](super::Priority::High), for drivers that cannot retransmit at every moment.
+    pub fn poll_retransmission(&mut self) -> Option<Transmit> {
         for mode in Mode::ALL {
             let stamp = self.dummies.stamp;
             let copy = self.senders[mode].poll_retransmission(self.copies, stamp, &mut self.stats);
@@ -271,6 +285,19 @@ impl LinkEnd {
             }
         }
         None
+    }
+
+    /// The frame whose copies [`LinkEnd::poll_transmit`] would return next, once nothing more urgent waits. For drivers
+    /// that can reach a frame of the Tx buffer only at certain times: on the Tofino, when it comes round (appendix A.2).
+    #[inline]
+    pub fn next_retransmission(&self) -> Option<FrameHandle> {
+        Mode::ALL.iter().find_map(|&mode| self.senders[mode].next_retransmission())
+    }
+
+    /// Frames sent and not yet acknowledged.
+    #[inline]
+    pub fn outstanding(&self) -> u64 {
+        self.senders[Mode::Ordered].outstanding() + self.senders[Mode::NonBlocking].outstanding()
     }
 
     pub(super) fn poll_dummy(&mut self, now: Instant) -> Option<Control> {
