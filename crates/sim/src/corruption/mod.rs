@@ -1,4 +1,30 @@
 //! Which frames a link corrupts.
+//!
+//! A [`Corruption`] says how, a [`CorruptionProcess`] decides frame by frame. No model tosses a coin for each frame: each
+//! draws how far it is to the next corrupted one, so that a clean frame costs a subtraction, and a simulator can ask how
+//! many frames pass before the next decision ([`CorruptionProcess::clean_frames`]) and skip them.
+
+mod codewords;
+mod gilbert_elliott;
+mod iid;
+pub mod optics;
+mod per_bit;
+mod recorded;
+#[cfg(test)]
+mod tests;
+
+pub use optics::Transceiver;
+
+use crate::random::Random;
+use codewords::Codewords;
+use gilbert_elliott::GilbertElliott;
+use iid::Iid;
+use per_bit::PerBit;
+use recorded::Recorded;
+use std::fmt::Display;
+use std::sync::Arc;
+
+const BITS_PER_BYTE: u64 = 8;
 
 /// How a link direction corrupts frames.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,11 +36,246 @@ pub enum Corruption {
         /// 0 to 1.
         loss: f64,
     },
+    /// Each bit independently; a frame is corrupted if any of its bits is wrong.
+    PerBit {
+        /// 0 to 1.
+        bit_error_rate: f64,
+    },
+    /// In bursts: a good state without loss and a bad state in which every frame is lost, each of geometric length.
+    GilbertElliott {
+        /// Share of frames lost in the long run, 0 to below 1.
+        loss: f64,
+        /// Mean length of a burst, in frames: at least 1, and at least `loss / (1 - loss)`, because a good state lasts
+        /// at least one frame.
+        mean_burst_frames: f64,
+    },
+    /// Exactly these frames, counted from 0 over all frames of the direction, in ascending order.
+    Recorded(Arc<[u64]>),
+    /// As an attenuated optical link does, see [`optics`].
+    Attenuated {
+        /// At both ends.
+        transceiver: Transceiver,
+        /// Added to a link of the standard's greatest loss, dB: 0 or more.
+        attenuation_db: f64,
+    },
+}
+
+/// A parameter that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{parameter} = {value}: {requirement}")]
+pub struct ParameterError {
+    /// Its name.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is required of it.
+    pub requirement: String,
+}
+
+impl ParameterError {
+    fn new(parameter: &'static str, value: impl Display, requirement: impl Into<String>) -> ParameterError {
+        ParameterError { parameter, value: value.to_string(), requirement: requirement.into() }
+    }
 }
 
 impl Corruption {
     /// Each frame independently with probability `loss`; none at 0.
     pub fn iid(loss: f64) -> Corruption {
         if loss == 0.0 { Corruption::None } else { Corruption::Iid { loss } }
+    }
+
+    /// # Errors
+    /// The first parameter that is out of its range.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        match self {
+            Corruption::None => Ok(()),
+            Corruption::Iid { loss } => validate_share("loss", *loss),
+            Corruption::PerBit { bit_error_rate } => validate_share("bit_error_rate", *bit_error_rate),
+            Corruption::GilbertElliott { loss, mean_burst_frames } => {
+                validate_burst(*loss, *mean_burst_frames)
+            }
+            Corruption::Recorded(indices) => match indices.windows(2).find(|pair| pair[0] >= pair[1]) {
+                None => Ok(()),
+                Some(pair) => Err(ParameterError::new(
+                    "recorded",
+                    pair[1],
+                    format!("must be above the index before it, {}", pair[0]),
+                )),
+            },
+            Corruption::Attenuated { attenuation_db, .. } => optics::validate_attenuation(*attenuation_db),
+        }
+    }
+
+    /// Share of frames of `bytes` that are corrupted in the long run, 0 to 1. A recording says nothing about other
+    /// frames than its own, and returns 0.
+    ///
+    /// `bytes` is the frame from destination address to frame check sequence, with any header of Linkmend's. Parameters
+    /// are taken to be valid.
+    pub fn frame_loss(&self, bytes: u32) -> f64 {
+        match self {
+            Corruption::None | Corruption::Recorded(_) => 0.0,
+            Corruption::Iid { loss } | Corruption::GilbertElliott { loss, .. } => *loss,
+            Corruption::PerBit { bit_error_rate } => per_bit::frame_loss(*bit_error_rate, bytes),
+            Corruption::Attenuated { transceiver, attenuation_db } => {
+                optics::frame_loss(*transceiver, *attenuation_db, bytes)
+            }
+        }
+    }
+}
+
+fn validate_share(parameter: &'static str, value: f64) -> Result<(), ParameterError> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(ParameterError::new(parameter, value, "must be from 0 to 1"))
+}
+
+fn validate_burst(loss: f64, mean_burst_frames: f64) -> Result<(), ParameterError> {
+    if !(0.0..1.0).contains(&loss) {
+        return Err(ParameterError::new("loss", loss, "must be from 0 to below 1"));
+    }
+    let least = (loss / (1.0 - loss)).max(1.0);
+    if mean_burst_frames.is_finite() && mean_burst_frames >= least {
+        return Ok(());
+    }
+    let requirement = format!("must be at least {least} at a loss of {loss}");
+    Err(ParameterError::new("mean_burst_frames", mean_burst_frames, requirement))
+}
+
+/// Decides which frames of one link direction are corrupted.
+///
+/// Call [`CorruptionProcess::corrupts`] once for each frame in the order of transmission; any run of frames that surely
+/// pass can be replaced by one call of [`CorruptionProcess::skip`].
+#[derive(Debug, Clone)]
+pub struct CorruptionProcess {
+    /// What may still pass before the next corrupted frame, in the units of `costs`.
+    clean: u64,
+    costs: Costs,
+    model: Model,
+    random: Random,
+}
+
+/// What a clean frame takes from the counter: one for each frame where frames are alike, its bits where bits are
+/// drawn, its octets on the wire where codewords are drawn, and nothing where nothing is ever corrupted.
+#[derive(Debug, Clone, Copy)]
+struct Costs {
+    per_frame: u64,
+    per_byte: u64,
+}
+
+const FREE: Costs = Costs { per_frame: 0, per_byte: 0 };
+const FRAMES: Costs = Costs { per_frame: 1, per_byte: 0 };
+const BITS: Costs = Costs { per_frame: 0, per_byte: BITS_PER_BYTE };
+const WIRE_BYTES: Costs = Costs { per_frame: codewords::OVERHEAD_BYTES, per_byte: 1 };
+
+#[derive(Debug, Clone)]
+enum Model {
+    Never,
+    Iid(Iid),
+    PerBit(PerBit),
+    GilbertElliott(GilbertElliott),
+    Recorded(Recorded),
+    Codewords(Codewords),
+}
+
+impl CorruptionProcess {
+    /// Before the first frame.
+    ///
+    /// # Errors
+    /// As [`Corruption::validate`].
+    pub fn new(corruption: &Corruption, mut random: Random) -> Result<CorruptionProcess, ParameterError> {
+        corruption.validate()?;
+        let (costs, mut model) = Model::new(corruption);
+        let clean = match &mut model {
+            Model::Never => 0,
+            Model::Iid(iid) => iid.gap(&mut random),
+            Model::PerBit(per_bit) => per_bit.gap(&mut random),
+            Model::GilbertElliott(chain) => chain.first_gap(&mut random),
+            Model::Recorded(recorded) => recorded.first_gap(),
+            Model::Codewords(codewords) => codewords.first_gap(&mut random),
+        };
+        Ok(CorruptionProcess { clean, costs, model, random })
+    }
+
+    /// Whether the next frame, of `bytes` octets from destination address to frame check sequence with any header of
+    /// Linkmend's, is corrupted.
+    #[inline]
+    pub fn corrupts(&mut self, bytes: u32) -> bool {
+        let cost = self.cost(bytes);
+        if cost <= self.clean {
+            self.clean -= cost;
+            return false;
+        }
+        self.corrupt(bytes);
+        true
+    }
+
+    /// How many frames of `bytes` octets in a row will surely pass; the one after them is corrupted. `u64::MAX` if
+    /// nothing is ever corrupted.
+    #[inline]
+    pub fn clean_frames(&self, bytes: u32) -> u64 {
+        self.clean.checked_div(self.cost(bytes)).unwrap_or(u64::MAX)
+    }
+
+    /// The same as `frames` calls of [`CorruptionProcess::corrupts`], all of which would return false.
+    ///
+    /// # Panics
+    /// If there are not so many [`CorruptionProcess::clean_frames`].
+    #[inline]
+    pub fn skip(&mut self, frames: u64, bytes: u32) {
+        let clean_frames = self.clean_frames(bytes);
+        assert!(frames <= clean_frames, "only {clean_frames} frames surely pass, not {frames}");
+        // Fits, since the product is at most `clean`, or the cost is 0.
+        self.clean -= frames * self.cost(bytes);
+    }
+
+    #[inline]
+    fn cost(&self, bytes: u32) -> u64 {
+        self.costs.per_frame + self.costs.per_byte * u64::from(bytes)
+    }
+
+    #[cold]
+    fn corrupt(&mut self, bytes: u32) {
+        self.clean = match &mut self.model {
+            Model::Never => 0,
+            Model::Iid(iid) => iid.gap(&mut self.random),
+            Model::PerBit(per_bit) => per_bit.gap(&mut self.random),
+            Model::GilbertElliott(chain) => chain.gap(&mut self.random),
+            Model::Recorded(recorded) => recorded.gap(),
+            Model::Codewords(codewords) => codewords.gap(self.clean, bytes, &mut self.random),
+        };
+    }
+}
+
+impl Model {
+    fn new(corruption: &Corruption) -> (Costs, Model) {
+        match *corruption {
+            Corruption::None => (FREE, Model::Never),
+            Corruption::Iid { loss } | Corruption::GilbertElliott { loss, .. } if loss == 0.0 => {
+                (FREE, Model::Never)
+            }
+            Corruption::Iid { loss } => (FRAMES, Model::Iid(Iid { loss })),
+            Corruption::PerBit { bit_error_rate } => Model::per_bit(bit_error_rate),
+            Corruption::GilbertElliott { loss, mean_burst_frames } => {
+                (FRAMES, Model::GilbertElliott(GilbertElliott::new(loss, mean_burst_frames)))
+            }
+            Corruption::Recorded(ref indices) => {
+                (FRAMES, Model::Recorded(Recorded::new(Arc::clone(indices))))
+            }
+            Corruption::Attenuated { transceiver, attenuation_db } => {
+                match optics::codeword_failure(transceiver, attenuation_db) {
+                    None => Model::per_bit(optics::bit_error_rate(transceiver, attenuation_db)),
+                    Some(0.0) => (FREE, Model::Never),
+                    Some(failure) => (WIRE_BYTES, Model::Codewords(Codewords::new(failure))),
+                }
+            }
+        }
+    }
+
+    fn per_bit(bit_error_rate: f64) -> (Costs, Model) {
+        if bit_error_rate == 0.0 {
+            return (FREE, Model::Never);
+        }
+        (BITS, Model::PerBit(PerBit { bit_error_rate }))
     }
 }

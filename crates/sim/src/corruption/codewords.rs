@@ -1,0 +1,58 @@
+//! Losses behind Reed-Solomon forward error correction, where a whole codeword survives or fails.
+//!
+//! The link is taken to be busy: frames follow each other at the shortest distance that Ethernet allows, and codewords
+//! lie over them without regard to their boundaries, beginning at a random offset. A codeword fails independently of the
+//! others, and with it every frame of which it carries an octet: short frames are therefore lost in bursts. On a link
+//! with idle time fewer frames share a codeword, which shortens the bursts but does not change the loss rate.
+
+use super::optics::{CODEWORD_BYTES, PREAMBLE_BYTES};
+use crate::random::Random;
+
+/// Octets between the end of a frame and the preamble of the next (IEEE 802.3 clause 4.4.2).
+const INTERPACKET_GAP_BYTES: u64 = 12;
+/// What a frame takes on the wire beyond its own octets.
+pub(super) const OVERHEAD_BYTES: u64 = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
+
+/// Draws how many codewords are good between two failed ones.
+///
+/// Distances are counted in octets from the beginning of the next frame's preamble. The process's counter holds the
+/// distance to the next failed codeword plus an interpacket gap, so that a frame with its overhead fits into the counter
+/// exactly if its preamble and its own octets, without the gap behind it, end before the failed codeword.
+#[derive(Debug, Clone)]
+pub(super) struct Codewords {
+    /// Probability that a codeword fails, above 0, at most 1.
+    failure: f64,
+    /// How much further back than the counter can say the failed codeword began; not 0 only while the counter is 0.
+    behind: u64,
+}
+
+impl Codewords {
+    pub(super) fn new(failure: f64) -> Codewords {
+        Codewords { failure, behind: 0 }
+    }
+
+    /// The counter before the first frame.
+    pub(super) fn first_gap(&mut self, random: &mut Random) -> u64 {
+        let phase = i128::from(random.next_u64() % CODEWORD_BYTES);
+        let good = i128::from(random.geometric(self.failure));
+        self.counter(good * i128::from(CODEWORD_BYTES) - phase)
+    }
+
+    /// Takes one corrupted frame of `bytes`, which found the counter at `counter`, and returns the next counter.
+    pub(super) fn gap(&mut self, counter: u64, bytes: u32, random: &mut Random) -> u64 {
+        let begin = i128::from(counter) - i128::from(self.behind) - i128::from(INTERPACKET_GAP_BYTES);
+        let mut begin = begin - i128::from(OVERHEAD_BYTES + u64::from(bytes));
+        // Codewords that end before the next frame have done their harm. At most as many turns as the corrupted frame
+        // touched codewords.
+        while begin + i128::from(CODEWORD_BYTES) <= 0 {
+            begin += (i128::from(random.geometric(self.failure)) + 1) * i128::from(CODEWORD_BYTES);
+        }
+        self.counter(begin)
+    }
+
+    fn counter(&mut self, begin: i128) -> u64 {
+        let counter = begin + i128::from(INTERPACKET_GAP_BYTES);
+        self.behind = u64::try_from(-counter).unwrap_or(0);
+        if counter <= 0 { 0 } else { u64::try_from(counter).unwrap_or(u64::MAX) }
+    }
+}
