@@ -13,6 +13,7 @@
 //! machine, and the same after a fast-forward, which moves all events but does not replay their scheduling.
 
 use crate::time::Time;
+use std::hint::select_unpredictable;
 
 /// The next event time of every source, earliest first.
 ///
@@ -77,7 +78,8 @@ impl EventQueue {
             // At one time the left one wins, for its sources have the lower indices. Between two idle ones it does
             // not matter who does, hence the saturation.
             let wins = winner.time < sibling.time.saturating_add(u64::from(is_left));
-            winner = if wins { winner } else { sibling };
+            winner.time = select_unpredictable(wins, winner.time, sibling.time);
+            winner.source = select_unpredictable(wins, winner.source, sibling.source);
             node >>= 1;
             self.nodes[node] = winner;
         }
