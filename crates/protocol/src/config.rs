@@ -7,6 +7,7 @@ use core::fmt;
 
 /// Which headers protected frames carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Format {
     /// Any EtherType, VLAN stack and size.
     #[default]
@@ -21,6 +22,7 @@ pub const BUFFER_BYTES_MIN: u64 = 64 * 1024;
 /// Parameters of a link end. [`Config::default`] suits a software link end on a link of some Gb/s with scheduling
 /// delays of milliseconds; a driver replaces what it has measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Config {
     /// Header format of frames that are sent; both are understood when received.
     pub format: Format,

@@ -5,6 +5,7 @@ pub const COPIES_MAX: u8 = 16;
 
 /// How the number of retransmitted copies is chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Copies {
     /// Always this many, 1 to 16.
     Fixed(u8),

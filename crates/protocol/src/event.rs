@@ -5,6 +5,7 @@ use crate::session::SessionNumber;
 
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CloseReason {
     /// Protection was switched off.
     Requested,
@@ -22,6 +23,7 @@ pub enum CloseReason {
 
 /// A change of state worth a line in the log. Events are kept until polled, the latest 64 of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Event {
     /// A valid control frame of the peer was seen for the first time, or after a long silence.
     PeerSeen,

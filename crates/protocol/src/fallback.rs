@@ -13,6 +13,7 @@ const DORMANT_HOLD_FACTOR_MAX: u64 = 64;
 
 /// What the fallback leaves of the protection that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Level {
     /// As asked for.
     Full,
@@ -24,6 +25,7 @@ pub enum Level {
 
 /// Limits of the automatic fallback.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FallbackConfig {
     /// Off: the level stays [`Level::Full`] whatever happens.
     pub enabled: bool,

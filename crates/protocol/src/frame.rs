@@ -2,14 +2,17 @@
 
 use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
+use core::fmt;
 use core::ops::{Index, IndexMut};
 
 /// The driver's name for a frame buffer. The state machines store and return it, and never look behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameHandle(pub u32);
 
 /// How a frame is protected. Each mode is a lane with a sequence space of its own, so both run on one link at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Mode {
     /// LinkGuardian: the receiver delivers in the order of sending.
     Ordered,
@@ -22,8 +25,18 @@ impl Mode {
     pub const ALL: [Mode; 2] = [Mode::Ordered, Mode::NonBlocking];
 }
 
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Ordered => "ordered",
+            Mode::NonBlocking => "non-blocking",
+        })
+    }
+}
+
 /// One value for each [`Mode`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PerMode<T>(pub [T; 2]);
 
 impl<T> Index<Mode> for PerMode<T> {
@@ -41,6 +54,7 @@ impl<T> IndexMut<Mode> for PerMode<T> {
 
 /// The header of a protected frame (section 3.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DataHeader {
     /// Position in its lane.
     pub sequence: SequenceNumber,
@@ -54,6 +68,7 @@ pub struct DataHeader {
 
 /// A cumulative acknowledgement: everything before `next` was received or given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PiggybackAck {
     /// The lane that is acknowledged.
     pub mode: Mode,
@@ -63,6 +78,7 @@ pub struct PiggybackAck {
 
 /// A run of missing frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SequenceRange {
     /// First missing number.
     pub first: SequenceNumber,
@@ -75,6 +91,11 @@ pub(crate) const RANGES_MAX: usize = 32;
 
 /// What the receiver of one lane says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::trace::LaneForm", into = "crate::trace::LaneForm")
+)]
 pub struct LaneFeedback {
     /// Everything before this was received or given up.
     pub cumulative: SequenceNumber,
@@ -111,6 +132,7 @@ impl LaneFeedback {
 /// one repeats all that is still missing, so a lost one costs a delay and nothing else (section 5, bidirectional
 /// corruption).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Feedback {
     /// Which session it speaks of.
     pub session: SessionNumber,

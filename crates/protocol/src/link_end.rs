@@ -26,6 +26,7 @@ const EVENTS_MAX: usize = 64;
 
 /// What the operator asks of the sending direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Protection {
     /// How many copies of a lost frame.
     pub copies: Copies,
@@ -44,6 +45,7 @@ pub enum Admission {
 
 /// What becomes of a received frame with a data header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Reception {
     /// To the inner port now, before anything from [`LinkEnd::poll_deliver`].
     Deliver,
@@ -55,6 +57,7 @@ pub enum Reception {
 
 /// The two transmission priorities around the normal queue (section 3, Figure 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Priority {
     /// Retransmissions, loss notifications, pause and resume, handshake: before the normal queue.
     High,
@@ -68,6 +71,7 @@ pub enum Priority {
     clippy::large_enum_variant,
     reason = "returned by value and consumed at once; boxing would allocate per frame"
 )]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Transmit {
     /// A copy of a frame in the Tx buffer, with this header. Its handle stays with the link end.
     Retransmission {
@@ -83,6 +87,7 @@ pub enum Transmit {
 /// Control frames, as [`crate::wire`] encodes them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "the feedback is the common case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Control {
     /// "I speak Linkmend": sent when there is nothing else to say.
     Hello,

@@ -5,6 +5,8 @@
 //! reference. That is the paper's era correction (subtract N/2 from both when the eras differ, then compare), stated
 //! once and for both directions; the tests hold it against the paper's wording.
 
+use core::fmt;
+
 /// Number of values of the 16 bits.
 pub const SEQUENCE_SPACE: u64 = 1 << 16;
 
@@ -21,6 +23,11 @@ const _: () = assert!(WINDOW_MAX as u64 * 2 == SEQUENCE_SPACE);
 
 /// A sequence number as it travels: 16 bits and the era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(from = "u32", into = "u32")
+)]
 pub struct SequenceNumber(u32);
 
 impl SequenceNumber {
@@ -60,6 +67,28 @@ impl SequenceNumber {
         } else {
             None
         }
+    }
+}
+
+impl fmt::Display for SequenceNumber {
+    /// Number and era as one number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<u32> for SequenceNumber {
+    /// From 16 bits with the era above them, as a protocol log writes it; higher bits are ignored.
+    fn from(bits: u32) -> SequenceNumber {
+        SequenceNumber::from_absolute(bits.into())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<SequenceNumber> for u32 {
+    fn from(sequence: SequenceNumber) -> u32 {
+        sequence.0
     }
 }
 

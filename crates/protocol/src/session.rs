@@ -33,6 +33,7 @@ use crate::time::{Instant, Nanos};
 
 /// Names a session; drawn at random by its sender, so that a restarted end does not repeat one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionNumber(pub u32);
 
 impl SessionNumber {

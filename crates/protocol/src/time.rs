@@ -7,10 +7,12 @@ use core::ops::{Add, Mul, Sub};
 /// The state machines only compare times and add lengths of time that their configuration gives them. A driver that
 /// needs a finer tick may therefore use one throughout; the simulator counts picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(pub u64);
 
 /// A length of time in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Nanos(pub u64);
 
 impl Instant {

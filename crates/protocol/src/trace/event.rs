@@ -1,0 +1,325 @@
+//! What happened, in the protocol's words.
+
+use super::step::{CorruptedFrame, Step};
+use crate::event::Event;
+use crate::frame::{Feedback, FrameHandle, Mode, PerMode, SequenceRange};
+use crate::link_end::{Control, Reception, Transmit};
+use crate::sequence::SequenceNumber;
+use alloc::collections::BTreeMap;
+use core::fmt;
+
+/// Whether a control frame left this end or came to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// It left.
+    Sent,
+    /// It came.
+    Received,
+}
+
+/// One thing that happened at a link end. Lengths are in bytes, without headers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TraceEvent {
+    /// A frame from the inner port joined the normal queue.
+    Offered {
+        /// Lane its class asks for.
+        mode: Mode,
+        /// Its length.
+        bytes: u32,
+    },
+    /// A protected frame left for the first time.
+    Sent {
+        /// Its lane.
+        mode: Mode,
+        /// Its number.
+        sequence: SequenceNumber,
+        /// Its length.
+        bytes: u32,
+    },
+    /// A copy of a frame left.
+    CopySent {
+        /// Its lane.
+        mode: Mode,
+        /// Its number.
+        sequence: SequenceNumber,
+    },
+    /// A protected frame arrived.
+    Received {
+        /// Its lane.
+        mode: Mode,
+        /// Its number.
+        sequence: SequenceNumber,
+        /// Whether it is a copy.
+        copy: bool,
+    },
+    /// A protected frame did not arrive, because it was corrupted.
+    Corrupted {
+        /// Its lane.
+        mode: Mode,
+        /// Its number.
+        sequence: SequenceNumber,
+        /// Whether it is a copy.
+        copy: bool,
+    },
+    /// Another frame was corrupted.
+    OtherCorrupted {
+        /// A control frame, or an unprotected one.
+        control: bool,
+    },
+    /// A loss notification names this run of missing frames; one event for each run.
+    Notification {
+        /// Which way it goes.
+        way: Way,
+        /// The lane.
+        mode: Mode,
+        /// What is missing.
+        hole: SequenceRange,
+    },
+    /// A cumulative acknowledgement, explicit or on another frame; one event for each lane on which it says more than
+    /// the one before.
+    Ack {
+        /// Which way it goes.
+        way: Way,
+        /// The lane.
+        mode: Mode,
+        /// Everything before this has arrived or was given up.
+        next: SequenceNumber,
+    },
+    /// The receiver asks its sender to hold the lane, or no longer.
+    Pause {
+        /// Which way it goes.
+        way: Way,
+        /// The lane.
+        mode: Mode,
+        /// Hold (`true`) or go on.
+        paused: bool,
+    },
+    /// A dummy.
+    Dummy {
+        /// Which way it goes.
+        way: Way,
+    },
+    /// A frame of the handshake, or a hello.
+    Handshake {
+        /// Which way it goes.
+        way: Way,
+        /// Its name.
+        name: &'static str,
+    },
+    /// A protected frame went to the inner port.
+    Delivered {
+        /// Its lane.
+        mode: Mode,
+        /// Its number.
+        sequence: SequenceNumber,
+    },
+    /// A protected frame was dropped: it had been delivered or given up, or found no room.
+    Discarded {
+        /// Its lane.
+        mode: Mode,
+        /// Its number.
+        sequence: SequenceNumber,
+    },
+    /// Missing frames were given up (`ackNoTimeout`).
+    GivenUp {
+        /// How many.
+        frames: u64,
+    },
+    /// The sender's buffer of a frame is free.
+    Released {
+        /// Its lane.
+        mode: Mode,
+        /// Its number.
+        sequence: SequenceNumber,
+    },
+    /// What an operator reads.
+    Log(Event),
+}
+
+/// A frame's place.
+type Place = (Mode, SequenceNumber);
+
+/// Tells the steps of one link end in [`TraceEvent`]s. It remembers which frame a handle is.
+#[derive(Debug, Clone, Default)]
+pub struct Tracer {
+    in_tx_buffer: BTreeMap<FrameHandle, Place>,
+    in_rx_buffer: BTreeMap<FrameHandle, Place>,
+    sent: Told,
+    received: Told,
+    /// Lane of the latest frame, for the compact format, whose notifications name none.
+    lane_received: Option<Mode>,
+    lane_sent: Option<Mode>,
+}
+
+/// What the latest feedback of one way said, to tell only what is new.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    next: PerMode<Option<SequenceNumber>>,
+    paused: PerMode<bool>,
+}
+
+impl Tracer {
+    /// For a fresh link end.
+    pub fn new() -> Tracer {
+        Tracer::default()
+    }
+
+    /// Hands every event of a step to `tell`, in order.
+    pub fn tell(&mut self, step: &Step, tell: &mut impl FnMut(TraceEvent)) {
+        match *step {
+            Step::Offered { mode, bytes } => tell(TraceEvent::Offered { mode, bytes }),
+            Step::Send { frame, bytes, header: Some(header), .. } => {
+                let (mode, sequence) = (header.mode, header.sequence);
+                self.in_tx_buffer.insert(frame, (mode, sequence));
+                self.lane_sent = Some(mode);
+                tell(TraceEvent::Sent { mode, sequence, bytes });
+                if let Some(ack) = header.ack {
+                    self.tell_ack(Way::Sent, ack.mode, ack.next, tell);
+                }
+            }
+            Step::PollTransmit { transmit: Some(Transmit::Retransmission { header, .. }), .. } => {
+                tell(TraceEvent::CopySent { mode: header.mode, sequence: header.sequence });
+            }
+            Step::PollTransmit { transmit: Some(Transmit::Control(ref control)), .. } => {
+                self.tell_control(Way::Sent, control, tell);
+            }
+            Step::Control { ref control, accepted: true } => self.tell_control(Way::Received, control, tell),
+            Step::Ack { ack, accepted: true } => self.tell_ack(Way::Received, ack.mode, ack.next, tell),
+            Step::PollPiggyback { ack: Some(ack) } => self.tell_ack(Way::Sent, ack.mode, ack.next, tell),
+            Step::Data { .. } => self.tell_data(step, tell),
+            Step::PollDeliver { frame: Some(frame) } => {
+                if let Some((mode, sequence)) = self.in_rx_buffer.remove(&frame) {
+                    tell(TraceEvent::Delivered { mode, sequence });
+                }
+            }
+            Step::Released { frame } => {
+                if let Some((mode, sequence)) = self.in_tx_buffer.remove(&frame) {
+                    tell(TraceEvent::Released { mode, sequence });
+                }
+            }
+            Step::Timeout { given_up: frames @ 1.. } => tell(TraceEvent::GivenUp { frames }),
+            Step::Event { event } => tell(TraceEvent::Log(event)),
+            Step::Corrupted { frame } => tell(match frame {
+                CorruptedFrame::Data(header) => TraceEvent::Corrupted {
+                    mode: header.mode,
+                    sequence: header.sequence,
+                    copy: header.retransmitted,
+                },
+                CorruptedFrame::Control(_) => TraceEvent::OtherCorrupted { control: true },
+                CorruptedFrame::Unprotected => TraceEvent::OtherCorrupted { control: false },
+            }),
+            _ => {}
+        }
+    }
+
+    fn tell_data(&mut self, step: &Step, tell: &mut impl FnMut(TraceEvent)) {
+        let Step::Data { header, frame, reception, .. } = *step else { return };
+        let (mode, sequence) = (header.mode, header.sequence);
+        self.lane_received = Some(mode);
+        tell(TraceEvent::Received { mode, sequence, copy: header.retransmitted });
+        if let Some(ack) = header.ack.filter(|_| !header.retransmitted) {
+            self.tell_ack(Way::Received, ack.mode, ack.next, tell);
+        }
+        match reception {
+            Reception::Deliver => tell(TraceEvent::Delivered { mode, sequence }),
+            Reception::Buffered => {
+                self.in_rx_buffer.insert(frame, (mode, sequence));
+            }
+            Reception::Drop => tell(TraceEvent::Discarded { mode, sequence }),
+        }
+    }
+
+    fn tell_control(&mut self, way: Way, control: &Control, tell: &mut impl FnMut(TraceEvent)) {
+        let lane = match way {
+            Way::Sent => self.lane_received,
+            Way::Received => self.lane_sent,
+        };
+        // The authors' ACK speaks of the one lane in use.
+        let lane = lane.unwrap_or(Mode::Ordered);
+        let name = match *control {
+            Control::Feedback(ref feedback) => return self.tell_feedback(way, feedback, tell),
+            Control::CompactNotification { next, hole } => {
+                self.tell_ack(way, lane, next, tell);
+                return tell(TraceEvent::Notification { way, mode: lane, hole });
+            }
+            Control::CompactAck { next } => return self.tell_ack(way, lane, next, tell),
+            Control::Dummy { .. } | Control::CompactDummy { .. } => return tell(TraceEvent::Dummy { way }),
+            Control::Hello => "hello",
+            Control::Init { .. } => "init",
+            Control::InitEcho { .. } => "init echo",
+            Control::Start { .. } => "start",
+            Control::Fin { .. } => "fin",
+            Control::FinEcho { .. } => "fin echo",
+        };
+        tell(TraceEvent::Handshake { way, name });
+    }
+
+    fn tell_feedback(&mut self, way: Way, feedback: &Feedback, tell: &mut impl FnMut(TraceEvent)) {
+        for mode in Mode::ALL {
+            let lane = &feedback.lanes[mode];
+            self.tell_ack(way, mode, lane.cumulative, tell);
+            for &hole in lane.missing() {
+                tell(TraceEvent::Notification { way, mode, hole });
+            }
+            let told = self.told(way);
+            if core::mem::replace(&mut told.paused[mode], lane.paused) != lane.paused {
+                tell(TraceEvent::Pause { way, mode, paused: lane.paused });
+            }
+        }
+    }
+
+    fn tell_ack(&mut self, way: Way, mode: Mode, next: SequenceNumber, tell: &mut impl FnMut(TraceEvent)) {
+        if self.told(way).next[mode].replace(next) != Some(next) {
+            tell(TraceEvent::Ack { way, mode, next });
+        }
+    }
+
+    fn told(&mut self, way: Way) -> &mut Told {
+        match way {
+            Way::Sent => &mut self.sent,
+            Way::Received => &mut self.received,
+        }
+    }
+}
+
+impl fmt::Display for TraceEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let copy = |copy: bool| if copy { "copy of " } else { "" };
+        match *self {
+            TraceEvent::Offered { mode, bytes } => write!(f, "offered a frame of {bytes} bytes, {mode}"),
+            TraceEvent::Sent { mode, sequence, bytes } => write!(f, "sent {mode} {sequence}, {bytes} bytes"),
+            TraceEvent::CopySent { mode, sequence } => write!(f, "sent copy of {mode} {sequence}"),
+            TraceEvent::Received { mode, sequence, copy: is_copy } => {
+                write!(f, "received {}{mode} {sequence}", copy(is_copy))
+            }
+            TraceEvent::Corrupted { mode, sequence, copy: is_copy } => {
+                write!(f, "corrupted {}{mode} {sequence}", copy(is_copy))
+            }
+            TraceEvent::OtherCorrupted { control: true } => write!(f, "corrupted a control frame"),
+            TraceEvent::OtherCorrupted { control: false } => write!(f, "corrupted an unprotected frame"),
+            TraceEvent::Notification { way, mode, hole } => {
+                write!(f, "{way} notification of {mode} {} and {} behind", hole.first, hole.length - 1)
+            }
+            TraceEvent::Ack { way, mode, next } => write!(f, "{way} ACK of {mode} before {next}"),
+            TraceEvent::Pause { way, mode, paused } => {
+                write!(f, "{way} {} of {mode}", if paused { "pause" } else { "resume" })
+            }
+            TraceEvent::Dummy { way } => write!(f, "{way} dummy"),
+            TraceEvent::Handshake { way, name } => write!(f, "{way} {name}"),
+            TraceEvent::Delivered { mode, sequence } => write!(f, "delivered {mode} {sequence}"),
+            TraceEvent::Discarded { mode, sequence } => write!(f, "discarded {mode} {sequence}"),
+            TraceEvent::GivenUp { frames } => write!(f, "gave up {frames}"),
+            TraceEvent::Released { mode, sequence } => write!(f, "released {mode} {sequence}"),
+            TraceEvent::Log(event) => write!(f, "{event:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Way::Sent => "sent",
+            Way::Received => "received",
+        })
+    }
+}

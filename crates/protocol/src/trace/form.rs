@@ -1,0 +1,54 @@
+//! Forms of a protocol log that differ from the types they stand for.
+
+use crate::config::Config;
+use crate::frame::{LaneFeedback, SequenceRange};
+use crate::sequence::SequenceNumber;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// First line of a protocol log: what a fresh link end needs to repeat what follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogHeader {
+    /// Version of the format, [`LogHeader::VERSION`].
+    pub protocol_log: u32,
+    /// Name of the link end.
+    pub link: String,
+    /// Seed of its session numbers.
+    pub seed: u64,
+    /// Its parameters at the start.
+    pub config: Config,
+}
+
+impl LogHeader {
+    /// The version that this crate writes and reads.
+    pub const VERSION: u32 = 1;
+}
+
+/// A [`LaneFeedback`] with as many runs as there are.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LaneForm {
+    cumulative: SequenceNumber,
+    covered: SequenceNumber,
+    paused: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<SequenceRange>,
+}
+
+impl From<LaneFeedback> for LaneForm {
+    fn from(lane: LaneFeedback) -> LaneForm {
+        let LaneFeedback { cumulative, covered, paused, .. } = lane;
+        LaneForm { cumulative, covered, paused, missing: lane.missing().to_vec() }
+    }
+}
+
+impl TryFrom<LaneForm> for LaneFeedback {
+    type Error = &'static str;
+
+    fn try_from(form: LaneForm) -> Result<LaneFeedback, Self::Error> {
+        let mut lane = LaneFeedback::new(form.cumulative, form.covered, form.paused);
+        let fits = form.missing.into_iter().all(|range| lane.push_missing(range));
+        if fits { Ok(lane) } else { Err("more runs of missing frames than a feedback holds") }
+    }
+}
