@@ -1,0 +1,73 @@
+//! The hold model: each event schedules the next one of its source, after an exponentially distributed time.
+
+use crate::every_event::{Event, EveryEvent, Scheduler};
+use crate::heads_only::HeadsOnly;
+use crate::{Run, Seen, mixed};
+use linkmend_sim::time::Time;
+
+/// The mean time between two events of one source.
+pub const MEAN: Time = Time::from_nanos(1_000);
+
+/// The distribution's quantiles are in a small table, so that drawing one costs little.
+const QUANTILES: usize = 1 << 10;
+
+struct Increments(Vec<Time>);
+
+impl Increments {
+    fn new() -> Increments {
+        let quantile = |at: usize| -((at as f64 + 0.5) / QUANTILES as f64).ln();
+        Increments((0..QUANTILES).map(|at| Time((quantile(at) * MEAN.0 as f64) as u64)).collect())
+    }
+
+    #[inline]
+    fn after(&self, now: Time, source: usize) -> Time {
+        // The low bits make times odd, or they would soon be sums of few different numbers.
+        let bits = mixed(now.0.wrapping_add((source as u64) << 40));
+        now + self.0[(bits >> 54) as usize] + Time(bits & 0xFF)
+    }
+}
+
+pub struct Hold<Q> {
+    queue: Q,
+    increments: Increments,
+}
+
+impl<Q: EveryEvent> Hold<Scheduler<Q>> {
+    pub fn every_event(queue: Q, pending: usize) -> Self {
+        let (mut queue, increments) = (Scheduler::new(queue), Increments::new());
+        for source in 0..pending {
+            queue.schedule(increments.after(Time::ZERO, source), Event::Act { source: source as u32 });
+        }
+        Hold { queue, increments }
+    }
+}
+
+impl<Q: EveryEvent> Run for Hold<Scheduler<Q>> {
+    fn run_until(&mut self, end: Time, seen: &mut Seen) {
+        while let Some((now, event)) = self.queue.next_before(end) {
+            let (Event::Act { source } | Event::Arrive { source, .. }) = event;
+            seen.event(now, source as usize);
+            self.queue.schedule(self.increments.after(now, source as usize), event);
+        }
+    }
+}
+
+/// The queue is in a type of its own, for `Run` to tell the two kinds apart.
+pub struct Heads<Q>(Q);
+
+impl<Q: HeadsOnly> Hold<Heads<Q>> {
+    pub fn heads_only(mut queue: Q, pending: usize) -> Self {
+        let increments = Increments::new();
+        (0..pending).for_each(|source| queue.set(source, increments.after(Time::ZERO, source)));
+        Hold { queue: Heads(queue), increments }
+    }
+}
+
+impl<Q: HeadsOnly> Run for Hold<Heads<Q>> {
+    fn run_until(&mut self, end: Time, seen: &mut Seen) {
+        while let Some((now, source)) = self.queue.0.next().filter(|(now, _)| *now < end) {
+            seen.event(now, source);
+            self.queue.0.set(source, self.increments.after(now, source));
+        }
+    }
+}
