@@ -50,6 +50,8 @@ pub struct Protection {
     pub dummy_copies: u8,
     /// Rounds of retransmission for one loss; 1 is the paper's protocol.
     pub max_rounds: u8,
+    /// Most frames outstanding: a power of two, 16 to 32,768 (half the sequence space).
+    pub window_frames: u32,
 }
 
 /// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see ARCHITECTURE.md.
@@ -135,6 +137,7 @@ impl StressConfig {
                 }),
                 dummy_copies: 1,
                 max_rounds: 1,
+                window_frames: 1024,
             }),
             buffering: Buffering::Recirculating,
             switch: Switch::default(),

@@ -2,8 +2,12 @@
 
 mod config;
 mod report;
+mod run;
+mod validate;
 
-pub use config::{Backpressure, Buffering, Copies, Protection, StressConfig, StressError, Switch};
+use crate::network::{NoObserver, Observer};
+pub use config::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, StressError, Switch};
+
 pub use report::{Percentiles, Quartiles, StressReport};
 
 /// Checks `config`, simulates, and reports. `progress` is called now and then with the frames sent so far; it returns
@@ -15,6 +19,17 @@ pub fn run(
     config: &StressConfig,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<StressReport, StressError> {
-    let _ = (config, progress);
-    unimplemented!("the skeleton")
+    run::run(config, NoObserver, progress).map(|(report, _)| report)
+}
+
+/// The same, watched by `observer`; returns it as well. Fast-forward shows it nothing of what it skips.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_observed<O: Observer>(
+    config: &StressConfig,
+    observer: O,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(StressReport, O), StressError> {
+    run::run(config, observer, progress)
 }

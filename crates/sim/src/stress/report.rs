@@ -57,6 +57,8 @@ pub struct StressReport {
     pub effective_loss_rate_expected: f64,
     /// Copies retransmitted for one lost frame (Equation 2).
     pub copies: u8,
+    /// Frames delivered after one that was sent later; none in ordered mode.
+    pub frames_reordered: u64,
     /// Delivered frames' octets, from destination address to frame check sequence as port counters count them, per
     /// time; Gbit/s.
     pub effective_speed_gbps: f64,

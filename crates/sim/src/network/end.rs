@@ -1,0 +1,257 @@
+//! One side of a link: a port with its queues, the wire that leaves it, and the protocol's link end.
+
+use super::frame::{Frame, OnWire, Slots};
+use super::levels::Levels;
+use super::losses::Losses;
+use super::queue::{NormalQueue, QueueLimits};
+use super::traffic::{Source, Traffic};
+use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
+use crate::random::Random;
+use crate::time::{Rate, Time};
+use linkmend_protocol::wire::HEADER_GROWTH_MAX;
+use linkmend_protocol::{Config, ConfigError, Copies, Format, FrameHandle, LinkEnd, Mode, PerMode};
+use std::collections::VecDeque;
+
+/// Where frames go that a link end passes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// Out of the network.
+    Sink,
+    /// Into the normal queue of another link end of the same switch.
+    End(usize),
+}
+
+/// A link end and the direction of the link that leaves it.
+#[derive(Debug, Clone)]
+pub struct EndConfig {
+    /// Rate of the link.
+    pub rate: Rate,
+    /// From the moment a frame is taken from its queue to the moment the peer's ingress has decided about it, without
+    /// its serialisation: egress pipeline, propagation, ingress pipeline.
+    pub latency: Time,
+    /// What the link corrupts.
+    pub corruption: Corruption,
+    /// The link end's parameters, in picoseconds instead of nanoseconds; `None` for an unprotected link.
+    pub protocol: Option<Config>,
+    /// Whether it protects what it sends, and with how many copies.
+    pub protect: Option<Copies>,
+    /// The recirculation port that holds its buffered frames; `None` for direct buffering.
+    pub recirculation: Option<usize>,
+    /// Time between the timer packets that carry timeouts, pause and resume (section 3.5); zero for none.
+    pub timer_interval: Time,
+    /// Frames from outside.
+    pub traffic: Traffic,
+    /// Where frames go that arrive here.
+    pub destination: Destination,
+    /// Bounds of the normal queue.
+    pub queue: QueueLimits,
+    /// Step in which buffer levels are recorded, bytes.
+    pub level_unit: u64,
+}
+
+/// A frame in the Tx buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TxFrame {
+    pub(super) frame: Frame,
+    /// The protocol needs it no longer.
+    pub(super) released: bool,
+    /// It still circles.
+    pub(super) circling: bool,
+}
+
+/// What a link end has passed on, and what the protocol cannot know of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Frames.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames that came after one that was sent later.
+    pub reordered: u64,
+    /// One more than the highest number delivered.
+    pub next_id: u64,
+    /// When the last one was.
+    pub last_at: Time,
+}
+
+/// Something that waits for its turn at the port.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Urgent {
+    /// Not before this: pause and resume wait for a timer packet.
+    pub(super) ready_at: Time,
+    pub(super) on_wire: OnWire,
+}
+
+/// A link end, its port, and the wire that leaves it.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) link_end: Option<LinkEnd>,
+    pub(super) peer: usize,
+    /// Class of what the peer's own source sends.
+    pub(super) peer_mode: Mode,
+    pub(super) rate: Rate,
+    pub(super) latency: Time,
+    pub(super) corruption: CorruptionProcess,
+    pub(super) recirculation: Option<usize>,
+    pub(super) timer_interval: Time,
+    pub(super) destination: Destination,
+    pub(super) queue_limits: QueueLimits,
+    /// Bytes that a data header adds to a frame.
+    pub(super) header_bytes: u32,
+
+    pub(super) source: Source,
+    pub(super) started: bool,
+    /// When the next paced frame comes, and when the link end has something to do.
+    pub(super) traffic_at: Time,
+    pub(super) timeout_at: Time,
+    pub(super) normal: PerMode<NormalQueue>,
+    /// Lane whose turn it is.
+    pub(super) turn: usize,
+    pub(super) urgent: VecDeque<Urgent>,
+    /// The link end has something urgent to say.
+    pub(super) attention: bool,
+    /// The dummy or ACK that the self-replenishing queue goes on sending, after its last one was corrupted.
+    pub(super) replenished: Option<OnWire>,
+    /// When the port has sent what it is sending; then come idle frames, without a gap.
+    pub(super) free_at: Time,
+    pub(super) in_flight: VecDeque<(Time, OnWire)>,
+
+    pub(super) tx: Slots<TxFrame>,
+    pub(super) rx: Slots<Frame>,
+    pub(super) tx_bytes: u64,
+    pub(super) rx_bytes: u64,
+    pub(super) tx_levels: Levels,
+    pub(super) rx_levels: Levels,
+    /// Frames of any kind put on the wire.
+    pub(super) transmitted: u64,
+
+    pub(super) losses: Losses,
+    pub(super) delivered: Delivered,
+    pub(super) acks_sent: u64,
+    pub(super) dummies_sent: u64,
+    pub(super) paused: bool,
+    /// The peer decided then to let this end resume; the first frame after that is not out yet.
+    pub(super) resumed_at: Option<Time>,
+    /// From a resume to the arrival of the first frame that it let go, most.
+    pub(super) resume_flight_max: Time,
+    /// As receiver: the pause state that it told last, and when it decided on it.
+    pub(super) told_paused: bool,
+    pub(super) told_at: Time,
+}
+
+/// A link end cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EndError {
+    /// See [`ConfigError`].
+    #[error(transparent)]
+    Protocol(#[from] ConfigError),
+    /// See [`ParameterError`].
+    #[error(transparent)]
+    Corruption(#[from] ParameterError),
+}
+
+impl End {
+    pub(super) fn new(config: EndConfig, peer: usize, index: usize, seed: u64) -> Result<End, EndError> {
+        let name = |what: &str| format!("end {index} {what}");
+        let link_end = config
+            .protocol
+            .map(|protocol| LinkEnd::new(protocol, Random::new(seed, &name("session")).next_u64()))
+            .transpose()?;
+        let header_bytes = match config.protocol.map(|protocol| protocol.format) {
+            None => 0,
+            Some(Format::Compact) => COMPACT_HEADER_BYTES,
+            Some(Format::Transparent) => HEADER_GROWTH_MAX as u32,
+        };
+        Ok(End {
+            link_end,
+            peer,
+            peer_mode: Mode::Ordered,
+            rate: config.rate,
+            latency: config.latency,
+            corruption: CorruptionProcess::new(&config.corruption, Random::new(seed, &name("corruption")))?,
+            recirculation: config.recirculation,
+            timer_interval: config.timer_interval,
+            destination: config.destination,
+            queue_limits: config.queue,
+            header_bytes,
+            source: Source::new(config.traffic),
+            started: false,
+            traffic_at: Time::NEVER,
+            timeout_at: Time::NEVER,
+            normal: PerMode::default(),
+            turn: 0,
+            urgent: VecDeque::with_capacity(64),
+            attention: false,
+            replenished: None,
+            free_at: Time::ZERO,
+            in_flight: VecDeque::with_capacity(1024),
+            tx: Slots::new(),
+            rx: Slots::new(),
+            tx_bytes: 0,
+            rx_bytes: 0,
+            tx_levels: Levels::new(config.level_unit),
+            rx_levels: Levels::new(config.level_unit),
+            transmitted: 0,
+            losses: Losses::default(),
+            delivered: Delivered::default(),
+            acks_sent: 0,
+            dummies_sent: 0,
+            paused: false,
+            resumed_at: None,
+            resume_flight_max: Time::ZERO,
+            told_paused: false,
+            told_at: Time::ZERO,
+        })
+    }
+
+    /// When something that is there at `now` can begin to leave: when the port is free or, as it fills the time with
+    /// minimum-size dummies or ACKs, when the one under way has ended (Figure 5).
+    #[inline]
+    pub(super) fn next_start(&self, now: Time) -> Time {
+        if now <= self.free_at {
+            return self.free_at;
+        }
+        if self.link_end.is_none() {
+            return now;
+        }
+        let slot = self.idle_slot().0;
+        let ago = now.0 - self.free_at.0;
+        Time(self.free_at.0 + ago.div_ceil(slot) * slot)
+    }
+
+    /// How long a minimum-size frame lasts.
+    #[inline]
+    pub(super) fn idle_slot(&self) -> Time {
+        self.rate.time_of(IDLE_WIRE_BYTES)
+    }
+
+    /// Whether a normal frame waits.
+    #[inline]
+    pub(super) fn has_normal(&self) -> bool {
+        (self.started && self.source.ready().is_some())
+            || self.normal.0.iter().any(|queue| queue.front().is_some())
+    }
+
+    /// The protocol needs a frame of the Tx buffer no longer.
+    #[inline]
+    pub(super) fn release(&mut self, now: Time) {
+        let Some(link_end) = &mut self.link_end else { return };
+        while let Some(FrameHandle(slot)) = link_end.poll_release() {
+            let held = self.tx.at(slot);
+            held.released = true;
+            if !held.circling {
+                let bytes = u64::from(held.frame.bytes);
+                self.tx.free(slot);
+                if self.recirculation.is_none() {
+                    self.tx_bytes -= bytes;
+                    self.tx_levels.set(now, self.tx_bytes);
+                }
+            }
+        }
+    }
+}
+
+/// The data header of the authors' program (section 3.5).
+const COMPACT_HEADER_BYTES: u32 = 3;
+/// Preamble, a 64-byte frame, and the gap.
+const IDLE_WIRE_BYTES: u64 = super::frame::FRAME_BYTES_MIN as u64 + super::frame::WIRE_OVERHEAD_BYTES;

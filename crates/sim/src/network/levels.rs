@@ -1,0 +1,89 @@
+//! How long a buffer stood at which level.
+
+use crate::time::Time;
+
+/// Time spent at each level of a buffer, in steps of `unit` bytes, rounded up.
+#[derive(Debug, Clone)]
+pub struct Levels {
+    unit: u64,
+    now: u64,
+    since: Time,
+    recording: bool,
+    /// Picoseconds by level.
+    time_at: Vec<u64>,
+}
+
+impl Levels {
+    /// An empty buffer, not recorded yet. With frames of one length, that is the natural `unit`.
+    pub fn new(unit: u64) -> Levels {
+        Levels { unit: unit.max(1), now: 0, since: Time::ZERO, recording: false, time_at: vec![0; 64] }
+    }
+
+    /// The buffer holds `bytes` from `at` on.
+    #[inline]
+    pub fn set(&mut self, at: Time, bytes: u64) {
+        self.account(at);
+        self.now = bytes;
+    }
+
+    /// Records from `at` on.
+    pub fn start(&mut self, at: Time) {
+        self.recording = true;
+        self.since = at;
+    }
+
+    /// Records until `at` and no longer.
+    pub fn stop(&mut self, at: Time) {
+        self.account(at);
+        self.recording = false;
+    }
+
+    #[inline]
+    fn account(&mut self, at: Time) {
+        if self.recording {
+            let level = (self.now.div_ceil(self.unit)) as usize;
+            if level >= self.time_at.len() {
+                self.time_at.resize(level.next_power_of_two() * 2, 0);
+            }
+            self.time_at[level] += at.0 - self.since.0;
+            self.since = at;
+        }
+    }
+
+    /// Least level above which there was more than a share `1 - q` of the time, in bytes.
+    pub fn quantile(&self, q: f64) -> u64 {
+        let total: u64 = self.time_at.iter().sum();
+        let mut left = (q.clamp(0.0, 1.0) * total as f64) as u64;
+        let mut last = 0;
+        for (level, time) in self.time_at.iter().enumerate().filter(|(_, time)| **time > 0) {
+            last = level as u64;
+            if left <= *time {
+                break;
+            }
+            left -= time;
+        }
+        last * self.unit
+    }
+
+    /// Bytes and picoseconds at each level that was ever held, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let held = self.time_at.iter().enumerate().filter(|(_, time)| **time > 0);
+        held.map(|(level, time)| (level as u64 * self.unit, *time))
+    }
+
+    /// Mean over the recorded time, bytes; for levels that are whole units.
+    pub fn mean(&self) -> f64 {
+        let (weighted, total) = self.iter().fold((0.0, 0u64), |(sum, total), (bytes, time)| {
+            (sum + bytes as f64 * time as f64, total + time)
+        });
+        if total == 0 { 0.0 } else { weighted / total as f64 }
+    }
+
+    /// Repeats what was recorded since `before` another `times` times, which takes until `elapsed` later.
+    pub(super) fn repeat_since(&mut self, before: &Levels, times: u64, elapsed: Time) {
+        for (level, time) in self.time_at.iter_mut().enumerate() {
+            *time += (*time - before.time_at.get(level).copied().unwrap_or(0)) * times;
+        }
+        self.since += elapsed;
+    }
+}

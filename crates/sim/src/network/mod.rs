@@ -1,0 +1,264 @@
+//! Link ends, wires and recirculation ports, and the loop that runs them.
+//!
+//! A [`Network`] is made of link ends in pairs. An end takes frames from its own [`Traffic`] or from another end of its
+//! switch, sends them to its peer, and passes what it receives to its [`Destination`]. Two ends and one line-rate source
+//! are the paper's stress test; ends in a chain are a path of several links; ends that share a recirculation port are
+//! several links of one switch.
+//!
+//! # What is an event
+//!
+//! The sources of the [`EventQueue`] are, for each end, the arrival of the next frame in flight towards it, its port,
+//! and its clock (timeouts and paced traffic); then the recirculation ports. At one time they act in that order.
+//!
+//! # Self-replenishing queues
+//!
+//! On the Tofino an idle port sends dummies or ACKs without a gap (section 3). All but the first that says something new
+//! change nothing, so only that one is simulated: it leaves in the slot in which the real queue would send it, counted
+//! from the end of the last real frame, and a frame that becomes ready within a slot waits for its end. A corrupted one
+//! is followed by its like in the next slot.
+
+mod end;
+mod fast_forward;
+mod frame;
+mod levels;
+mod losses;
+mod observer;
+mod port;
+mod queue;
+mod receive;
+mod recirculation;
+mod traffic;
+
+pub use end::{Delivered, Destination, EndConfig, EndError};
+pub use fast_forward::Moment;
+pub use frame::{FRAME_BYTES_MIN, Frame, OnWire, WIRE_OVERHEAD_BYTES};
+pub use levels::Levels;
+pub use observer::{NoObserver, Observer};
+pub use queue::QueueLimits;
+pub use traffic::Traffic;
+
+use crate::event_queue::EventQueue;
+use crate::observe::Histogram;
+use crate::time::{Rate, Time};
+use end::End;
+use frame::ControlStore;
+use linkmend_protocol::{Instant, LinkEnd, Protection, Status};
+use recirculation::RecirculationPort;
+
+/// Event sources of an end: arrival, port, clock.
+const SOURCES: usize = 3;
+
+/// A network of link ends. Frames, link ends and ports are named by their index.
+#[derive(Debug)]
+pub struct Network<O = NoObserver> {
+    now: Time,
+    events: u64,
+    queue: EventQueue,
+    ends: Vec<End>,
+    ports: Vec<RecirculationPort>,
+    controls: ControlStore,
+    /// Whoever watches.
+    pub observer: O,
+}
+
+impl<O: Observer> Network<O> {
+    /// Links between consecutive ends: the first with the second, the third with the fourth, and so on; and
+    /// recirculation ports with their rates and loop latencies. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`EndError`] names the parameter that cannot be used.
+    ///
+    /// # Panics
+    /// If the number of ends is odd, or an end names a port or an end that does not exist.
+    pub fn new(
+        seed: u64,
+        ends: Vec<EndConfig>,
+        ports: &[(Rate, Time)],
+        observer: O,
+    ) -> Result<Network<O>, EndError> {
+        assert!(ends.len().is_multiple_of(2), "a link has two ends");
+        let count = ends.len();
+        for end in &ends {
+            assert!(end.recirculation.is_none_or(|port| port < ports.len()), "no such recirculation port");
+            assert!(!matches!(end.destination, Destination::End(to) if to >= count), "no such end");
+        }
+        let protect: Vec<_> = ends.iter().map(|end| end.protect).collect();
+        let ends: Result<Vec<End>, EndError> =
+            ends.into_iter().enumerate().map(|(index, end)| End::new(end, index ^ 1, index, seed)).collect();
+        let mut network = Network {
+            now: Time::ZERO,
+            events: 0,
+            queue: EventQueue::new(SOURCES * count + ports.len()),
+            ends: ends?,
+            ports: ports.iter().map(|&(rate, latency)| RecirculationPort::new(rate, latency)).collect(),
+            controls: ControlStore::default(),
+            observer,
+        };
+        for index in 0..count {
+            network.ends[index].peer_mode = network.ends[index ^ 1].source.mode();
+        }
+        for (index, copies) in protect.into_iter().enumerate() {
+            let end = &mut network.ends[index];
+            if let (Some(copies), Some(link_end)) = (copies, &mut end.link_end) {
+                link_end.protect(Instant(0), Protection { copies });
+            }
+            end.attention = end.link_end.is_some();
+            network.wake(index);
+        }
+        Ok(network)
+    }
+
+    /// Runs until the session of every end that protects is open and the wires are silent.
+    pub fn open_sessions(&mut self) {
+        while self.ends.iter().any(|end| end.is_opening()) || !self.is_silent() {
+            if !self.step() {
+                break;
+            }
+        }
+    }
+
+    /// Lets the traffic of every end begin.
+    pub fn start_traffic(&mut self) {
+        for index in 0..self.ends.len() {
+            self.ends[index].started = true;
+            if self.ends[index].source.is_paced() {
+                self.ends[index].traffic_at = self.now;
+                self.set_clock(index);
+            }
+            self.wake(index);
+        }
+    }
+
+    /// Simulates the next event. `false` if there is none.
+    #[inline]
+    pub fn step(&mut self) -> bool {
+        let Some((at, source)) = self.queue.next() else { return false };
+        debug_assert!(at >= self.now, "time goes on");
+        self.now = at;
+        self.events += 1;
+        let end = source / SOURCES;
+        if end >= self.ends.len() {
+            self.come_round(source - SOURCES * self.ends.len());
+            return true;
+        }
+        match source % SOURCES {
+            0 => self.arrive(end),
+            1 => self.serve_port(end),
+            _ => self.handle_clock(end),
+        }
+        true
+    }
+
+    /// Whether every source has produced all its frames, and none of them is under way or waiting.
+    pub fn is_drained(&self) -> bool {
+        self.is_silent() && self.ends.iter().all(|end| end.is_drained())
+    }
+
+    fn is_silent(&self) -> bool {
+        self.ends
+            .iter()
+            .all(|end| end.in_flight.is_empty() && end.urgent.is_empty() && end.replenished.is_none())
+    }
+
+    /// Simulated time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Events simulated so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The end's state machine, unless its link is unprotected.
+    pub fn link_end(&self, end: usize) -> Option<&LinkEnd> {
+        self.ends[end].link_end.as_ref()
+    }
+
+    /// What the end has passed on.
+    pub fn delivered(&self, end: usize) -> Delivered {
+        self.ends[end].delivered
+    }
+
+    /// Originals that the end's own source has produced.
+    pub fn produced(&self, end: usize) -> u64 {
+        self.ends[end].source.produced()
+    }
+
+    /// Originals of this end that the link corrupted, and the lengths of runs of them: 1, 2, ... frames.
+    pub fn losses(&self, end: usize) -> (u64, &[u64]) {
+        (self.ends[end].losses.lost, &self.ends[end].losses.runs)
+    }
+
+    /// From the peer's noticing a loss of this end's frames to the arrival of the first copy, ps.
+    pub fn retransmission_delay(&self, end: usize) -> &Histogram {
+        &self.ends[end].losses.delay
+    }
+
+    /// The longest time from the peer's decision to let this end resume to the first frame that arrived then.
+    pub fn resume_flight_max(&self, end: usize) -> Time {
+        self.ends[end].resume_flight_max
+    }
+
+    /// Tx buffer levels of the end.
+    pub fn tx_levels(&self, end: usize) -> &Levels {
+        &self.ends[end].tx_levels
+    }
+
+    /// Rx buffer levels of the end.
+    pub fn rx_levels(&self, end: usize) -> &Levels {
+        &self.ends[end].rx_levels
+    }
+
+    /// Frames that came round at a recirculation port.
+    pub fn passes(&self, port: usize) -> u64 {
+        self.ports[port].passes
+    }
+
+    /// Frames that the normal queues of the end dropped and marked, and most bytes they held.
+    pub fn normal_queue(&self, end: usize) -> (u64, u64, u64) {
+        let queues = &self.ends[end].normal.0;
+        let sum = |of: fn(&queue::NormalQueue) -> u64| queues.iter().map(of).sum();
+        (sum(|queue| queue.dropped), sum(|queue| queue.marked), sum(|queue| queue.bytes_max))
+    }
+
+    /// Records buffer levels from now on.
+    pub fn start_recording(&mut self) {
+        for end in &mut self.ends {
+            end.tx_levels.start(self.now);
+            end.rx_levels.start(self.now);
+        }
+    }
+
+    /// Ends the recording of buffer levels, and counts a run of losses that the end of the traffic cut short.
+    pub fn stop_recording(&mut self) {
+        for end in &mut self.ends {
+            end.tx_levels.stop(self.now);
+            end.rx_levels.stop(self.now);
+        }
+    }
+
+    /// Counts a run of losses that the end of the traffic cut short.
+    pub fn finish(&mut self) {
+        self.ends.iter_mut().for_each(|end| end.losses.finish());
+    }
+
+    /// State of an end for displays.
+    pub fn status(&self, end: usize) -> Option<Status> {
+        self.link_end(end).map(LinkEnd::status)
+    }
+
+    /// Lets the end's port act as soon as it can begin something.
+    #[inline]
+    fn wake(&mut self, end: usize) {
+        let at = self.ends[end].next_start(self.now);
+        if at < self.queue.time_of(SOURCES * end + 1) {
+            self.queue.set(SOURCES * end + 1, at);
+        }
+    }
+
+    fn set_clock(&mut self, end: usize) {
+        let at = self.ends[end].traffic_at.min(self.ends[end].timeout_at);
+        self.queue.set(SOURCES * end + 2, at);
+    }
+}

@@ -1,0 +1,63 @@
+//! The normal queue of a port: finite, with ECN marking.
+
+use super::frame::Frame;
+use std::collections::VecDeque;
+
+/// Bounds of a normal queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Frames that would make it longer than this are dropped.
+    pub bytes: u64,
+    /// Frames that find it longer than this are marked (section 4: 100 KB).
+    pub ecn_bytes: u64,
+}
+
+impl Default for QueueLimits {
+    /// 1 MB, marking at the paper's 100 KB.
+    fn default() -> Self {
+        QueueLimits { bytes: 1_000_000, ecn_bytes: 100_000 }
+    }
+}
+
+/// Frames waiting for the link, first in first out.
+#[derive(Debug, Default)]
+pub(super) struct NormalQueue {
+    frames: VecDeque<Frame>,
+    bytes: u64,
+    /// Frames that found no room.
+    pub(super) dropped: u64,
+    /// Frames that were marked.
+    pub(super) marked: u64,
+    /// Most bytes held.
+    pub(super) bytes_max: u64,
+}
+
+impl NormalQueue {
+    pub(super) fn push(&mut self, mut frame: Frame, limits: &QueueLimits) {
+        if self.bytes + u64::from(frame.bytes) > limits.bytes {
+            self.dropped += 1;
+            return;
+        }
+        if self.bytes > limits.ecn_bytes {
+            frame.marked = true;
+            self.marked += 1;
+        }
+        self.bytes += u64::from(frame.bytes);
+        self.bytes_max = self.bytes_max.max(self.bytes);
+        self.frames.push_back(frame);
+    }
+
+    pub(super) fn front(&self) -> Option<&Frame> {
+        self.frames.front()
+    }
+
+    pub(super) fn pop(&mut self) {
+        if let Some(frame) = self.frames.pop_front() {
+            self.bytes -= u64::from(frame.bytes);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.frames.len()
+    }
+}

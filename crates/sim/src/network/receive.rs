@@ -1,0 +1,262 @@
+//! What happens when a frame arrives, comes round, or is waited for too long.
+
+use super::end::Destination;
+use super::frame::{Frame, OnWire};
+use super::recirculation::{Buffer, Circling};
+use super::{End, Network, Observer, SOURCES};
+use crate::time::Time;
+use linkmend_protocol::{Control, FrameHandle, Instant, Mode, Reception};
+
+impl<O: Observer> Network<O> {
+    /// The next frame in flight towards `end` is there.
+    pub(super) fn arrive(&mut self, end: usize) {
+        let peer = self.ends[end].peer;
+        let in_flight = &mut self.ends[peer].in_flight;
+        let Some((_, on_wire)) = in_flight.pop_front() else { return };
+        let next = in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.queue.set(SOURCES * end, next);
+        let control = match &on_wire {
+            OnWire::Control { place } => Some(self.controls.at(*place)),
+            _ => None,
+        };
+        self.observer.received(end, self.now, &on_wire, control);
+        match on_wire {
+            OnWire::Plain { frame } => self.deliver(end, frame),
+            OnWire::Protected { header, frame } => self.handle_protected(end, &header, frame),
+            OnWire::Ack { next } => {
+                let this = &mut self.ends[end];
+                if let Some(link_end) = &mut this.link_end {
+                    link_end.handle_control(Instant(self.now.0), &Control::CompactAck { next });
+                    this.release(self.now);
+                }
+            }
+            OnWire::Control { place } => {
+                self.handle_control(end, place);
+                self.controls.free(place);
+            }
+        }
+        self.wake(end);
+    }
+
+    fn handle_protected(&mut self, end: usize, header: &linkmend_protocol::DataHeader, frame: Frame) {
+        let now = self.now;
+        let peer = self.ends[end].peer;
+        if header.retransmitted {
+            self.ends[peer].losses.copy_arrived(frame.id, now);
+        } else {
+            self.ends[peer].losses.arrived(now);
+        }
+        let this = &mut self.ends[end];
+        let Some(link_end) = &mut this.link_end else { return };
+        // A place in the Rx buffer, in case the link end keeps the frame.
+        let slot = this.rx.put(frame);
+        let reception = link_end.handle_data(Instant(now.0), header, FrameHandle(slot), frame.bytes);
+        let disturbed = link_end.missing() > 0;
+        this.attention |= link_end.is_urgent();
+        if header.ack.is_some() {
+            this.release(now);
+        }
+        match reception {
+            Reception::Deliver => {
+                this.rx.free(slot);
+                self.deliver(end, frame);
+                if self.ends[end].rx_bytes > 0 {
+                    self.deliver_directly(end);
+                }
+            }
+            Reception::Drop => {
+                this.rx.free(slot);
+            }
+            Reception::Buffered => match this.recirculation {
+                Some(port) => self.insert(port, end, Buffer::Rx, slot, frame),
+                None => {
+                    this.rx_bytes += u64::from(frame.bytes);
+                    this.rx_levels.set(now, this.rx_bytes);
+                    self.deliver_directly(end);
+                }
+            },
+        }
+        if disturbed {
+            self.arm_recovery(end);
+        }
+    }
+
+    fn handle_control(&mut self, end: usize, place: u32) {
+        let now = self.now;
+        let peer = self.ends[end].peer;
+        let control = self.controls.at(place);
+        if matches!(control, Control::Dummy { .. } | Control::CompactDummy { .. }) {
+            self.ends[peer].losses.arrived(now);
+        }
+        let told_at = self.ends[peer].told_at;
+        let this = &mut self.ends[end];
+        let Some(link_end) = &mut this.link_end else { return };
+        link_end.handle_control(Instant(now.0), control);
+        if let Control::Feedback(feedback) = control {
+            let paused = feedback.lanes[Mode::Ordered].paused;
+            if this.paused && !paused {
+                this.resumed_at = Some(told_at);
+            }
+            this.paused = paused;
+        }
+        this.attention = true;
+        this.release(now);
+        self.arm_recovery(end);
+    }
+
+    /// Does what is due at `end`: timeouts, and the next frame of paced traffic.
+    pub(super) fn handle_clock(&mut self, end: usize) {
+        let now = self.now;
+        if self.ends[end].traffic_at <= now {
+            let emitted = self.ends[end].source.emit(now);
+            let this = &mut self.ends[end];
+            this.traffic_at = emitted.and_then(|(_, next)| next).unwrap_or(Time::NEVER);
+            if let Some((frame, _)) = emitted {
+                this.normal[frame.mode].push(frame, &this.queue_limits);
+            }
+        }
+        let this = &mut self.ends[end];
+        if this.timeout_at <= now {
+            this.timeout_at = Time::NEVER;
+            if let Some(link_end) = &mut this.link_end {
+                link_end.handle_timeout(Instant(now.0));
+                let timeout = link_end.config().recovery_timeout.0;
+                this.attention = true;
+                this.release(now);
+                let peer = this.peer;
+                self.ends[peer].losses.give_up(Time(now.0.saturating_sub(timeout)));
+                self.deliver_directly(end);
+                self.arm_recovery(end);
+            }
+        }
+        self.set_clock(end);
+        self.wake(end);
+    }
+
+    /// Lets the clock act when the receiver is to give up what is missing: with the timer packet after `ackNoTimeout`.
+    fn arm_recovery(&mut self, end: usize) {
+        let this = &self.ends[end];
+        let Some(at) = this.link_end.as_ref().and_then(|link_end| link_end.next_recovery_timeout()) else {
+            return;
+        };
+        let at = Time(at.0.next_multiple_of(this.timer_interval.0.max(1)));
+        self.arm(end, at.max(self.now));
+    }
+
+    /// A frame comes round: it is let go, sent on, or sent round once more.
+    pub(super) fn come_round(&mut self, port: usize) {
+        let Some(circling) = self.ports[port].take() else { return };
+        let next = self.ports[port].next();
+        self.queue.set(SOURCES * self.ends.len() + port, next);
+        match circling.buffer {
+            Buffer::Tx => self.tx_comes_round(port, circling),
+            Buffer::Rx => self.rx_comes_round(port, circling),
+        }
+    }
+
+    /// Figure 18: dropped once acknowledged, retransmitted once requested, and buffered on otherwise.
+    fn tx_comes_round(&mut self, port: usize, circling: Circling) {
+        let end = circling.end as usize;
+        let handle = FrameHandle(circling.slot);
+        let this = &mut self.ends[end];
+        let Some(link_end) = &mut this.link_end else { return };
+        let held = *this.tx.at(circling.slot);
+        let mut leaves = held.released;
+        if !leaves && link_end.next_retransmission() == Some(handle) {
+            let single_round = link_end.config().max_rounds == 1;
+            while self.ends[end].link_end.as_ref().and_then(|end| end.next_retransmission()) == Some(handle) {
+                let this = &mut self.ends[end];
+                let Some(copy) = this.link_end.as_mut().and_then(|end| end.poll_retransmission()) else {
+                    break;
+                };
+                this.push_copy(copy, self.now);
+            }
+            // The copy is gone with its retransmission (appendix A.2), unless it may be asked for again.
+            leaves = single_round;
+            self.wake(end);
+        }
+        let this = &mut self.ends[end];
+        this.tx_bytes -= u64::from(held.frame.bytes);
+        if !leaves {
+            return self.insert(port, end, Buffer::Tx, circling.slot, held.frame);
+        }
+        this.tx_levels.set(self.now, this.tx_bytes);
+        this.tx.at(circling.slot).circling = false;
+        if held.released {
+            this.tx.free(circling.slot);
+        }
+    }
+
+    /// Algorithm 1 for a buffered frame: forwarded when its turn has come.
+    fn rx_comes_round(&mut self, port: usize, circling: Circling) {
+        let end = circling.end as usize;
+        let this = &mut self.ends[end];
+        let Some(link_end) = &mut this.link_end else { return };
+        let frame = *this.rx.at(circling.slot);
+        this.rx_bytes -= u64::from(frame.bytes);
+        if link_end.next_delivery() != Some(FrameHandle(circling.slot)) {
+            return self.insert(port, end, Buffer::Rx, circling.slot, frame);
+        }
+        link_end.poll_deliver();
+        let urgent = link_end.is_urgent();
+        this.attention |= urgent;
+        this.rx.free(circling.slot);
+        this.rx_levels.set(self.now, this.rx_bytes);
+        self.deliver(end, frame);
+        if urgent {
+            self.wake(end);
+        }
+    }
+
+    /// With direct buffering, passes on all whose turn has come.
+    fn deliver_directly(&mut self, end: usize) {
+        if self.ends[end].recirculation.is_some() {
+            return;
+        }
+        loop {
+            let this = &mut self.ends[end];
+            let Some(FrameHandle(slot)) = this.link_end.as_mut().and_then(|end| end.poll_deliver()) else {
+                break;
+            };
+            let frame = this.rx.free(slot);
+            this.rx_bytes -= u64::from(frame.bytes);
+            this.rx_levels.set(self.now, this.rx_bytes);
+            this.attention |= this.link_end.as_ref().is_some_and(|end| end.is_urgent());
+            self.deliver(end, frame);
+        }
+    }
+
+    fn deliver(&mut self, end: usize, frame: Frame) {
+        let this = &mut self.ends[end];
+        let delivered = &mut this.delivered;
+        delivered.frames += 1;
+        delivered.bytes += u64::from(frame.bytes);
+        delivered.reordered += u64::from(frame.id < delivered.next_id);
+        delivered.next_id = delivered.next_id.max(frame.id + 1);
+        delivered.last_at = self.now;
+        let destination = this.destination;
+        self.observer.delivered(end, self.now, &frame);
+        if let Destination::End(to) = destination {
+            let to_end = &mut self.ends[to];
+            to_end.normal[frame.mode].push(frame, &to_end.queue_limits);
+            self.wake(to);
+        }
+    }
+}
+
+impl End {
+    pub(super) fn is_opening(&self) -> bool {
+        self.link_end.as_ref().is_some_and(|link_end| {
+            let status = link_end.status();
+            status.protection_requested && status.transmit != linkmend_protocol::TransmitState::Active
+        })
+    }
+
+    /// Whether no frame of the traffic is to come, waits, is outstanding, or is buffered.
+    pub(super) fn is_drained(&self) -> bool {
+        self.source.left() == 0
+            && self.normal.0.iter().all(|queue| queue.len() == 0)
+            && self.rx.used() == 0
+            && self.link_end.as_ref().is_none_or(|end| end.outstanding() == 0 && end.missing() == 0)
+    }
+}

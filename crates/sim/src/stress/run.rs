@@ -1,0 +1,261 @@
+//! Runs a stress test: opens the session, sends at line rate, waits for the last frame, and measures.
+
+use super::config::{Buffering, StressConfig, StressError};
+use super::report::{Percentiles, Quartiles, StressReport};
+use crate::network::{
+    Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer, QueueLimits, Traffic,
+    WIRE_OVERHEAD_BYTES,
+};
+use crate::observe::Histogram;
+use crate::time::Time;
+use linkmend_protocol::effective_loss;
+
+/// The end that sends the traffic, and the one that receives it.
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+/// Frames between two calls of the progress function.
+const PROGRESS_FRAMES: u64 = 1 << 20;
+/// Frames before buffer levels are recorded: the time in which they rise to their steady state.
+const WARM_UP_FRAMES: u64 = 1_000;
+/// Frames between two looks at whether the link is quiet again.
+const LOOK_FRAMES: u64 = 16;
+
+/// See [`super::run`].
+pub(super) fn run<O: Observer>(
+    config: &StressConfig,
+    observer: O,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(StressReport, O), StressError> {
+    config.validate()?;
+    let mut network = build(config, observer)?;
+    network.open_sessions();
+    let began = network.now();
+    network.start_traffic();
+    let mut pace = Pace::new(config);
+    let mut ended_early = false;
+    while network.produced(SENDER) < config.frames {
+        if !network.step() {
+            break;
+        }
+        let produced = network.produced(SENDER);
+        if produced >= pace.next_at {
+            ended_early = !pace.act(&mut network, produced, progress);
+            if ended_early {
+                break;
+            }
+        }
+    }
+    network.stop_recording();
+    while !ended_early && !network.is_drained() && network.step() {}
+    network.finish();
+    let path = config.path_latency();
+    let report = measure(config, &network, began + path);
+    Ok((report, network.observer))
+}
+
+/// What is done at certain frames.
+struct Pace {
+    next_at: u64,
+    warm_up: u64,
+    progress_at: u64,
+    cycle: Option<u64>,
+    look_at: u64,
+    before: Option<(u64, Moment)>,
+}
+
+impl Pace {
+    fn new(config: &StressConfig) -> Pace {
+        let warm_up = WARM_UP_FRAMES.min(config.frames / 10);
+        let cycle = (!config.full).then(|| config.cycle_frames());
+        Pace {
+            next_at: warm_up,
+            warm_up,
+            progress_at: PROGRESS_FRAMES,
+            cycle,
+            look_at: warm_up + 1,
+            before: None,
+        }
+    }
+
+    /// `false` to end the run.
+    fn act<O: Observer>(
+        &mut self,
+        network: &mut Network<O>,
+        produced: u64,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> bool {
+        if produced == self.warm_up {
+            network.start_recording();
+        }
+        if produced >= self.progress_at {
+            self.progress_at = (produced / PROGRESS_FRAMES + 1) * PROGRESS_FRAMES;
+            if !progress(produced) {
+                return false;
+            }
+        }
+        if let Some(cycle) = self.cycle
+            && produced >= self.look_at
+        {
+            self.look(network, cycle);
+        }
+        let look_at = if self.cycle.is_some() { self.look_at } else { u64::MAX };
+        self.next_at = look_at.min(self.progress_at);
+        true
+    }
+
+    /// Compares this moment with the one a cycle ago, and skips what is bound to repeat.
+    fn look<O: Observer>(&mut self, network: &mut Network<O>, cycle: u64) {
+        let Some(now) = network.moment() else {
+            self.before = None;
+            self.look_at = network.produced(SENDER) + LOOK_FRAMES;
+            return;
+        };
+        if let Some((_, before)) = self.before.take() {
+            let times = network.repeats_since(&before, &now);
+            if times > 0 {
+                network.repeat(&before, times);
+                self.look_at = network.produced(SENDER) + LOOK_FRAMES;
+                return;
+            }
+        }
+        let produced = network.produced(SENDER);
+        self.before = Some((produced, now));
+        self.look_at = produced + cycle;
+    }
+}
+
+fn build<O: Observer>(config: &StressConfig, observer: O) -> Result<Network<O>, StressError> {
+    let protocol = config.protocol_config();
+    let recirculates = config.buffering == Buffering::Recirculating && protocol.is_some();
+    let timer = if recirculates { Time::from_nanos(config.switch.timer_interval_ns) } else { Time::ZERO };
+    let end = |port: usize| EndConfig {
+        rate: config.rate,
+        latency: config.path_latency(),
+        corruption: config.corruption.clone(),
+        protocol,
+        protect: None,
+        recirculation: recirculates.then_some(port),
+        timer_interval: timer,
+        traffic: Traffic::None,
+        destination: Destination::Sink,
+        queue: QueueLimits::default(),
+        level_unit: u64::from(config.frame_bytes),
+    };
+    let mode = config.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
+    let sender = EndConfig {
+        protect: config.copies().map(linkmend_protocol::Copies::Fixed),
+        traffic: Traffic::LineRate { frames: config.frames, bytes: config.frame_bytes, mode },
+        ..end(SENDER)
+    };
+    let receiver = EndConfig { corruption: config.reverse_corruption.clone(), ..end(RECEIVER) };
+    let switch = &config.switch;
+    let port = (switch.recirculation_rate, Time::from_nanos(switch.loop_latency_ns));
+    let ports = if recirculates { vec![port, port] } else { Vec::new() };
+    Network::new(config.seed, vec![sender, receiver], &ports, observer).map_err(StressError::from)
+}
+
+fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time) -> StressReport {
+    let sent = network.produced(SENDER);
+    let (lost, runs) = network.losses(SENDER);
+    let delivered = network.delivered(RECEIVER);
+    let elapsed = Time(delivered.last_at.0.saturating_sub(began.0));
+    let rate = |count: u64| if sent == 0 { 0.0 } else { count as f64 / sent as f64 };
+    let sender = network.link_end(SENDER).map(|end| end.stats()).unwrap_or_default();
+    let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
+    let copies = config.copies().unwrap_or(0);
+    let bits_per_ps =
+        if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
+    let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
+    let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
+    let recirculates = config.buffering == Buffering::Recirculating && config.protection.is_some();
+    let passes = |port: usize| if recirculates { network.passes(port) as f64 } else { 0.0 };
+    let timers = match config.switch.timer_interval_ns {
+        interval if recirculates && interval > 0 => elapsed.as_nanos() / interval as f64,
+        _ => 0.0,
+    };
+    StressReport {
+        seed: config.seed,
+        frames_sent: sent,
+        frames_lost: lost,
+        actual_loss_rate: rate(lost),
+        frames_undelivered: sent - delivered.frames.min(sent),
+        effective_loss_rate: rate(sent - delivered.frames.min(sent)),
+        effective_loss_rate_expected: effective_loss(rate(lost), copies),
+        copies,
+        frames_reordered: delivered.reordered,
+        effective_speed_gbps: bits_per_ps * 1e3,
+        effective_speed_pct: bits_per_ps * 1e14 / config.rate.bits_per_second() as f64,
+        tx_buffer_bytes: quartiles(network.tx_levels(SENDER)),
+        rx_buffer_bytes: quartiles(network.rx_levels(RECEIVER)),
+        tx_buffer_levels: shares(network.tx_levels(SENDER)),
+        rx_buffer_levels: shares(network.rx_levels(RECEIVER)),
+        recovery_timeouts: receiver.recovery_timeouts,
+        loss_events: runs.iter().sum(),
+        hole_lengths: runs.to_vec(),
+        retransmitted_copies: sender.retransmitted_copies,
+        rx_buffer_overflows: receiver.rx_buffer_overflows,
+        pauses: receiver.pauses_sent,
+        paused_ns: sender.paused_ns as f64 / 1e3,
+        retransmission_delay_ns: percentiles(network.retransmission_delay(SENDER)),
+        retransmission_delays: network
+            .retransmission_delay(SENDER)
+            .iter()
+            .map(|(delay, count)| (delay as f64 / 1e3, count))
+            .collect(),
+        resume_flight_max_ns: network.resume_flight_max(SENDER).as_nanos(),
+        tx_recirculation_pct: share(passes(SENDER)),
+        rx_recirculation_pct: share(passes(RECEIVER) + timers),
+        simulated_ns: elapsed.as_nanos(),
+        events: network.events(),
+        wall_s: 0.0,
+    }
+}
+
+fn quartiles(levels: &Levels) -> Quartiles {
+    let at = |q| levels.quantile(q);
+    Quartiles { min: at(0.0), p25: at(0.25), p50: at(0.5), p75: at(0.75), max: at(1.0) }
+}
+
+fn shares(levels: &Levels) -> Vec<(u64, f64)> {
+    let total: u64 = levels.iter().map(|(_, time)| time).sum();
+    levels.iter().map(|(bytes, time)| (bytes, time as f64 / total as f64)).collect()
+}
+
+fn percentiles(delays: &Histogram) -> Percentiles {
+    if delays.count() == 0 {
+        return Percentiles::default();
+    }
+    let at = |q| delays.quantile(q) as f64 / 1e3;
+    Percentiles {
+        count: delays.count(),
+        min: delays.min() as f64 / 1e3,
+        mean: delays.mean() / 1e3,
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: delays.max() as f64 / 1e3,
+    }
+}
+
+impl StressConfig {
+    /// From the queue to the peer's ingress decision, without serialisation; light takes 5 ns for a metre of fibre.
+    fn path_latency(&self) -> Time {
+        let switch = &self.switch;
+        Time::from_nanos(
+            switch.egress_latency_ns + switch.ingress_latency_ns + 5 * u64::from(self.distance_m),
+        )
+    }
+
+    /// Frames after which data and idle slots stand in the same relation again: both last whole byte times.
+    fn cycle_frames(&self) -> u64 {
+        let header = if self.protection.is_some() { 3 } else { 0 };
+        let data = u64::from(self.frame_bytes) + header + WIRE_OVERHEAD_BYTES;
+        let slot = u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES;
+        slot / greatest_common_divisor(data, slot)
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}

@@ -1,0 +1,153 @@
+//! What is required of the parameters, and what the protocol makes of them.
+
+use super::config::{Buffering, Copies, StressConfig, StressError};
+use crate::corruption::ParameterError;
+use crate::network::EndError;
+use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Nanos, copies_for};
+
+/// Frame lengths, with frame check sequence.
+const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
+/// A day: longer than any simulated run, for timers that are to stay out of the way.
+const NEVER: Nanos = Nanos(86_400_000_000_000_000);
+/// How often what is missing is said again when what is said can be lost.
+const REPEAT: Nanos = Nanos(10_000_000);
+/// Buffer of a switch that can reach its frames directly, bytes.
+const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
+
+impl StressConfig {
+    /// Checks everything; the first parameter that cannot be used is named.
+    ///
+    /// # Errors
+    /// [`StressError`].
+    pub fn validate(&self) -> Result<(), StressError> {
+        let check = |holds: bool, parameter, value: String, requirement: &str| {
+            if holds {
+                Ok(())
+            } else {
+                Err(StressError { parameter, value, requirement: requirement.to_owned() })
+            }
+        };
+        check(self.frames > 0, "frames", self.frames.to_string(), "at least one frame is sent")?;
+        check(
+            FRAME_BYTES.contains(&self.frame_bytes),
+            "frame-size",
+            self.frame_bytes.to_string(),
+            "must be 64 to 9216 bytes, with frame check sequence",
+        )?;
+        let distance = self.distance_m.to_string();
+        check(self.distance_m <= 100_000, "distance", distance, "must be at most 100 km")?;
+        for corruption in [&self.corruption, &self.reverse_corruption] {
+            corruption.validate()?;
+        }
+        if let Some(protection) = &self.protection {
+            match protection.copies {
+                Copies::Fixed(copies) => {
+                    check((1..=16).contains(&copies), "copies", copies.to_string(), "must be 1 to 16")?;
+                }
+                Copies::Target { loss } => {
+                    let holds = loss > 0.0 && loss < 1.0;
+                    check(holds, "target", loss.to_string(), "must lie above 0 and below 1")?;
+                }
+            }
+            if let Some(backpressure) = protection.backpressure {
+                check(
+                    backpressure.resume_bytes < backpressure.pause_bytes,
+                    "resume-threshold",
+                    backpressure.resume_bytes.to_string(),
+                    &format!("must be below the pause threshold, which is {}", backpressure.pause_bytes),
+                )?;
+            }
+        }
+        if self.buffering == Buffering::Recirculating {
+            let passes = self.switch.pipe_packets_per_second;
+            check(passes > 0, "pipe-capacity", passes.to_string(), "must be above 0 packets/s")?;
+        }
+        self.protocol_config().map_or(Ok(()), |config| config.validate()).map_err(StressError::from)
+    }
+
+    /// Copies of a lost frame, if the link is protected.
+    pub fn copies(&self) -> Option<u8> {
+        self.protection.map(|protection| match protection.copies {
+            Copies::Fixed(copies) => copies,
+            Copies::Target { loss } => copies_for(self.corruption.frame_loss(self.frame_bytes), loss),
+        })
+    }
+
+    /// The link ends' parameters. Their clock ticks picoseconds here.
+    pub(super) fn protocol_config(&self) -> Option<Config> {
+        let protection = self.protection?;
+        let buffer_bytes = match self.buffering {
+            Buffering::Recirculating => self.switch.recirculation_bytes,
+            Buffering::Direct => DIRECT_BUFFER_BYTES,
+        };
+        // Without backpressure the pause threshold is one that the buffer never reaches.
+        let (pause_bytes, resume_bytes) = match protection.backpressure {
+            Some(backpressure) => (backpressure.pause_bytes, backpressure.resume_bytes),
+            None => (buffer_bytes, buffer_bytes - 1),
+        };
+        let rx_buffer_bytes = match protection.backpressure {
+            None if buffer_bytes.is_multiple_of(u64::from(self.frame_bytes)) => buffer_bytes + 1,
+            _ => buffer_bytes,
+        };
+        let reverse_is_clean = self.reverse_corruption == crate::corruption::Corruption::None;
+        Some(Config {
+            format: Format::Compact,
+            window_frames: protection.window_frames,
+            window_bytes: buffer_bytes,
+            rx_buffer_bytes,
+            pause_bytes: if protection.backpressure.is_none() { rx_buffer_bytes } else { pause_bytes },
+            resume_bytes,
+            recovery_timeout: Nanos(protection.recovery_timeout_ns.saturating_mul(1_000)),
+            max_rounds: protection.max_rounds,
+            ack_gap: Nanos::ZERO,
+            ack_interval: if reverse_is_clean { NEVER } else { REPEAT },
+            dummy_delay: if protection.dummy_copies == 0 { NEVER } else { Nanos::ZERO },
+            dummy_copies: protection.dummy_copies.max(1),
+            dummy_interval_min: REPEAT,
+            dummy_interval_max: NEVER,
+            keepalive: NEVER,
+            peer_timeout: NEVER * 4,
+            session_expiry: NEVER * 4,
+            handshake_min: REPEAT * 10,
+            handshake_max: REPEAT * 100,
+            hello_interval: NEVER,
+            loss_window_frames: 100_000,
+            fallback: FallbackConfig { enabled: false, ..FallbackConfig::default() },
+        })
+    }
+
+    /// Whether frames are delivered in the order of sending.
+    pub fn is_ordered(&self) -> bool {
+        self.protection.is_some_and(|protection| protection.mode == Mode::Ordered)
+    }
+}
+
+impl From<ConfigError> for StressError {
+    fn from(error: ConfigError) -> Self {
+        let parameter = match error.field {
+            "window_frames" => "window",
+            "recovery_timeout" => "recovery-timeout",
+            "pause_bytes" => "pause-threshold",
+            "resume_bytes" => "resume-threshold",
+            "rx_buffer_bytes" | "window_bytes" => "recirculation-buffer",
+            "max_rounds" => "rounds",
+            other => other,
+        };
+        StressError { parameter, value: error.value.to_string(), requirement: error.requirement.to_owned() }
+    }
+}
+
+impl From<ParameterError> for StressError {
+    fn from(error: ParameterError) -> Self {
+        StressError { parameter: error.parameter, value: error.value, requirement: error.requirement }
+    }
+}
+
+impl From<EndError> for StressError {
+    fn from(error: EndError) -> Self {
+        match error {
+            EndError::Protocol(error) => error.into(),
+            EndError::Corruption(error) => error.into(),
+        }
+    }
+}
