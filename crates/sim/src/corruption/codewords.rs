@@ -1,9 +1,9 @@
 //! Losses behind Reed-Solomon forward error correction, where a whole codeword survives or fails.
 //!
 //! The link is taken to be busy: frames follow each other at the shortest distance that Ethernet allows, and codewords
-//! lie over them without regard to their boundaries, beginning at a random offset. A codeword fails independently of the
-//! others, and with it every frame of which it carries an octet: short frames are therefore lost in bursts. On a link
-//! with idle time fewer frames share a codeword, which shortens the bursts but does not change the loss rate.
+//! lie over them without regard to their boundaries, beginning at a random offset. A codeword fails independently of
+//! the others, and with it every frame of which it carries an octet: short frames are therefore lost in bursts. On a
+//! link with idle time fewer frames share a codeword, which shortens the bursts but does not change the loss rate.
 
 use super::optics::{CODEWORD_BYTES, PREAMBLE_BYTES};
 use crate::random::Random;
@@ -16,8 +16,8 @@ pub(super) const OVERHEAD_BYTES: u64 = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
 /// Draws how many codewords are good between two failed ones.
 ///
 /// Distances are counted in octets from the beginning of the next frame's preamble. The process's counter holds the
-/// distance to the next failed codeword plus an interpacket gap, so that a frame with its overhead fits into the counter
-/// exactly if its preamble and its own octets, without the gap behind it, end before the failed codeword.
+/// distance to the next failed codeword plus an interpacket gap, so that a frame with its overhead fits into the
+/// counter exactly if its preamble and its own octets, without the gap behind it, end before the failed codeword.
 #[derive(Debug, Clone)]
 pub(super) struct Codewords {
     /// Probability that a codeword fails, above 0, at most 1.

@@ -15,8 +15,8 @@ pub(super) struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// `loss` is the stationary share of the bad state, above 0 and below 1; a burst lasts `mean_burst_frames` on average,
-    /// at least 1 and at least `loss / (1 - loss)`.
+    /// `loss` is the stationary share of the bad state, above 0 and below 1; a burst lasts `mean_burst_frames` on
+    /// average, at least 1 and at least `loss / (1 - loss)`.
     pub(super) fn new(loss: f64, mean_burst_frames: f64) -> GilbertElliott {
         let to_good = 1.0 / mean_burst_frames;
         // In the stationary state as many frames enter the bad state as leave it. Rounding may exceed 1 at the limit.

@@ -1,8 +1,8 @@
 //! Which frames a link corrupts.
 //!
-//! A [`Corruption`] says how, a [`CorruptionProcess`] decides frame by frame. No model tosses a coin for each frame: each
-//! draws how far it is to the next corrupted one, so that a clean frame costs a subtraction, and a simulator can ask how
-//! many frames pass before the next decision ([`CorruptionProcess::clean_frames`]) and skip them.
+//! A [`Corruption`] says how, a [`CorruptionProcess`] decides frame by frame. No model tosses a coin for each frame:
+//! each draws how far it is to the next corrupted one, so that a clean frame costs a subtraction, and a simulator can
+//! ask how many frames pass before the next decision ([`CorruptionProcess::clean_frames`]) and skip them.
 
 mod codewords;
 mod gilbert_elliott;
@@ -55,7 +55,7 @@ pub enum Corruption {
     Attenuated {
         /// At both ends.
         transceiver: Transceiver,
-        /// Added to a link of the standard's greatest loss, dB: 0 or more.
+        /// Added to the weakest link that the standard allows, dB: 0 or more.
         attenuation_db: f64,
     },
 }
@@ -102,7 +102,9 @@ impl Corruption {
                     format!("must be above the index before it, {}", pair[0]),
                 )),
             },
-            Corruption::Attenuated { attenuation_db, .. } => optics::validate_attenuation(*attenuation_db),
+            Corruption::Attenuated { attenuation_db, .. } => {
+                optics::validate_decibels("attenuation_db", *attenuation_db)
+            }
         }
     }
 
@@ -135,7 +137,8 @@ fn validate_burst(loss: f64, mean_burst_frames: f64) -> Result<(), ParameterErro
         return Err(ParameterError::new("loss", loss, "must be from 0 to below 1"));
     }
     let least = (loss / (1.0 - loss)).max(1.0);
-    if mean_burst_frames.is_finite() && mean_burst_frames >= least {
+    // The quotient may be rounded up: 0.9 / (1 - 0.9) is above 9.
+    if mean_burst_frames.is_finite() && mean_burst_frames >= least * (1.0 - 1e-12) {
         return Ok(());
     }
     let requirement = format!("must be at least {least} at a loss of {loss}");
