@@ -135,11 +135,11 @@ impl Workload {
                 }
             }
         }
-        times.iter_mut().map(median).collect()
+        times.iter_mut().map(|times| median(times)).collect()
     }
 }
 
-fn median(times: &mut Vec<f64>) -> Option<f64> {
+fn median(times: &mut [f64]) -> Option<f64> {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied()
 }
