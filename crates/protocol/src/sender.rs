@@ -364,7 +364,19 @@ impl Sender {
     }
 
     /// Releases `begin..end`, none of which has been reported on: the common case, a slice or two at a time.
+    #[inline]
     fn release_outstanding(&mut self, begin: u64, end: u64, released: &mut VecDeque<FrameHandle>) {
+        if end - begin == 1 {
+            let index = self.index(begin);
+            let slot = &mut self.slots[index];
+            slot.state = SlotState::Free;
+            self.buffer.remove(u64::from(slot.bytes));
+            return released.push_back(slot.frame);
+        }
+        self.release_run(begin, end, released);
+    }
+
+    fn release_run(&mut self, begin: u64, end: u64, released: &mut VecDeque<FrameHandle>) {
         let (from, count) = (self.index(begin), (end - begin) as usize);
         let tail = count.min(self.slots.len() - from);
         let mut bytes = 0;

@@ -299,16 +299,40 @@ impl LinkEnd {
     /// An explicit ACK, for a port that would otherwise be idle.
     pub(super) fn poll_ack(&mut self, now: Instant) -> Option<Control> {
         let session = self.receive.active?;
+        if let Some(next) = self.compact_ack(now) {
+            return Some(Control::CompactAck { next });
+        }
         if !self.is_pending() || now < self.acks.ack_at + self.config.ack_gap {
             return None;
         }
         self.stats.acks_sent += 1;
-        if let (true, 0, Some(mode)) = (self.is_compact(), self.missing(), self.acks.lane) {
-            self.acks.pending = PerMode::default();
-            self.acks.ack_at = now;
-            return Some(Control::CompactAck { next: self.receivers[mode].cumulative() });
-        }
         Some(self.compose_feedback(now, session))
+    }
+
+    /// The ACK of [`Priority::Low`](super::Priority::Low) if it is one in the authors' format, which is only a number.
+    /// For drivers to whom the size of a [`Control`] matters: it is the one control frame that is as frequent as data.
+    #[inline]
+    pub fn poll_compact_ack(&mut self, now: Instant) -> Option<SequenceNumber> {
+        let now = self.advance(now);
+        if self.dummy_due_at().is_some_and(|at| now >= at) {
+            return None;
+        }
+        let next = self.compact_ack(now)?;
+        self.hello_at = self.hello_at.max(now + self.config.hello_interval);
+        Some(next)
+    }
+
+    #[inline]
+    fn compact_ack(&mut self, now: Instant) -> Option<SequenceNumber> {
+        let lane = self.acks.lane?;
+        let due = self.is_pending() && now >= self.acks.ack_at + self.config.ack_gap;
+        if !due || !self.is_compact() || self.missing() > 0 || self.receive.active.is_none() {
+            return None;
+        }
+        self.stats.acks_sent += 1;
+        self.acks.pending = PerMode::default();
+        self.acks.ack_at = now;
+        Some(self.receivers[lane].cumulative())
     }
 
     #[inline]

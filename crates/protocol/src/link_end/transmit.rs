@@ -351,7 +351,8 @@ impl LinkEnd {
     }
 
     /// Next dummy: soon while something is unacknowledged, as a keepalive otherwise.
-    fn dummy_due_at(&self) -> Option<Instant> {
+    #[inline]
+    pub(super) fn dummy_due_at(&self) -> Option<Instant> {
         match self.transmit.state {
             TransmitState::Active | TransmitState::Draining if !self.is_drained() => {
                 Some(if self.dummies.restart {

@@ -1,5 +1,6 @@
 //! One side of a link: a port with its queues, the wire that leaves it, and the protocol's link end.
 
+use super::divisor::Divisor;
 use super::frame::{Frame, OnWire, Slots};
 use super::levels::Levels;
 use super::losses::Losses;
@@ -90,6 +91,8 @@ pub(super) struct End {
     /// Class of what the peer's own source sends.
     pub(super) peer_mode: Mode,
     pub(super) rate: Rate,
+    /// How long a minimum-size frame lasts, ps.
+    pub(super) idle_slot: Divisor,
     pub(super) latency: Time,
     pub(super) corruption: CorruptionProcess,
     pub(super) recirculation: Option<usize>,
@@ -105,6 +108,8 @@ pub(super) struct End {
     pub(super) traffic_at: Time,
     pub(super) timeout_at: Time,
     pub(super) normal: PerMode<NormalQueue>,
+    /// Frames in both of these queues.
+    pub(super) waiting: usize,
     /// Lane whose turn it is.
     pub(super) turn: usize,
     pub(super) urgent: VecDeque<Urgent>,
@@ -167,6 +172,7 @@ impl End {
             peer,
             peer_mode: Mode::Ordered,
             rate: config.rate,
+            idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
             latency: config.latency,
             corruption: CorruptionProcess::new(&config.corruption, Random::new(seed, &name("corruption")))?,
             recirculation: config.recirculation,
@@ -179,6 +185,7 @@ impl End {
             traffic_at: Time::NEVER,
             timeout_at: Time::NEVER,
             normal: PerMode::default(),
+            waiting: 0,
             turn: 0,
             urgent: VecDeque::with_capacity(64),
             attention: false,
@@ -214,22 +221,19 @@ impl End {
         if self.link_end.is_none() {
             return now;
         }
-        let slot = self.idle_slot().0;
         let ago = now.0 - self.free_at.0;
-        Time(self.free_at.0 + ago.div_ceil(slot) * slot)
-    }
-
-    /// How long a minimum-size frame lasts.
-    #[inline]
-    pub(super) fn idle_slot(&self) -> Time {
-        self.rate.time_of(IDLE_WIRE_BYTES)
+        Time(self.free_at.0 + self.idle_slot.ceiling(ago) * self.idle_slot.value)
     }
 
     /// Whether a normal frame waits.
     #[inline]
     pub(super) fn has_normal(&self) -> bool {
-        (self.started && self.source.ready().is_some())
-            || self.normal.0.iter().any(|queue| queue.front().is_some())
+        self.waiting > 0 || (self.started && self.source.ready().is_some())
+    }
+
+    /// Lines up a frame.
+    pub(super) fn push_normal(&mut self, frame: Frame) {
+        self.waiting += usize::from(self.normal[frame.mode].push(frame, &self.queue_limits));
     }
 
     /// The protocol needs a frame of the Tx buffer no longer.

@@ -135,7 +135,7 @@ impl End {
             && !self.paused
             && !self.told_paused
             && self.losses.is_empty()
-            && self.normal.0.iter().all(|queue| queue.len() == 0)
+            && self.waiting == 0
             && self.destination == Destination::Sink
             && self.traffic_at == Time::NEVER;
         if !quiet {
@@ -143,7 +143,7 @@ impl End {
         }
         let timeout = if self.timeout_at == Time::NEVER { u64::MAX } else { self.timeout_at.0 - now.0 };
         // How long the port has been idle matters only for the idle slot under way.
-        let slot = self.idle_slot().0;
+        let slot = self.idle_slot.value;
         let busy = self
             .free_at
             .0

@@ -103,6 +103,12 @@ impl<T: Copy> Slots<T> {
         (self.values.len() - 1) as u32
     }
 
+    /// The number that the next value gets.
+    #[inline]
+    pub(super) fn next(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.values.len() as u32)
+    }
+
     #[inline]
     pub(super) fn free(&mut self, slot: u32) -> T {
         self.free.push(slot);

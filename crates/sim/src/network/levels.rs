@@ -1,11 +1,13 @@
 //! How long a buffer stood at which level.
 
+use super::divisor::Divisor;
 use crate::time::Time;
 
 /// Time spent at each level of a buffer, in steps of `unit` bytes, rounded up.
 #[derive(Debug, Clone)]
 pub struct Levels {
-    unit: u64,
+    unit: Divisor,
+    /// Level now, in units.
     now: u64,
     since: Time,
     recording: bool,
@@ -16,14 +18,20 @@ pub struct Levels {
 impl Levels {
     /// An empty buffer, not recorded yet. With frames of one length, that is the natural `unit`.
     pub fn new(unit: u64) -> Levels {
-        Levels { unit: unit.max(1), now: 0, since: Time::ZERO, recording: false, time_at: vec![0; 64] }
+        Levels {
+            unit: Divisor::new(unit.max(1)),
+            now: 0,
+            since: Time::ZERO,
+            recording: false,
+            time_at: vec![0; 64],
+        }
     }
 
     /// The buffer holds `bytes` from `at` on.
     #[inline]
     pub fn set(&mut self, at: Time, bytes: u64) {
         self.account(at);
-        self.now = bytes;
+        self.now = self.unit.ceiling(bytes);
     }
 
     /// Records from `at` on.
@@ -41,13 +49,19 @@ impl Levels {
     #[inline]
     fn account(&mut self, at: Time) {
         if self.recording {
-            let level = (self.now.div_ceil(self.unit)) as usize;
-            if level >= self.time_at.len() {
-                self.time_at.resize(level.next_power_of_two() * 2, 0);
-            }
-            self.time_at[level] += at.0 - self.since.0;
+            let elapsed = at.0 - self.since.0;
             self.since = at;
+            match self.time_at.get_mut(self.now as usize) {
+                Some(time) => *time += elapsed,
+                None => self.grow(elapsed),
+            }
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, elapsed: u64) {
+        self.time_at.resize((self.now as usize + 1).next_power_of_two(), 0);
+        self.time_at[self.now as usize] += elapsed;
     }
 
     /// Least level above which there was more than a share `1 - q` of the time, in bytes.
@@ -62,13 +76,13 @@ impl Levels {
             }
             left -= time;
         }
-        last * self.unit
+        last * self.unit.value
     }
 
     /// Bytes and picoseconds at each level that was ever held, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let held = self.time_at.iter().enumerate().filter(|(_, time)| **time > 0);
-        held.map(|(level, time)| (level as u64 * self.unit, *time))
+        held.map(|(level, time)| (level as u64 * self.unit.value, *time))
     }
 
     /// Mean over the recorded time, bytes; for levels that are whole units.

@@ -17,6 +17,7 @@
 //! from the end of the last real frame, and a frame that becomes ready within a slot waits for its end. A corrupted one
 //! is followed by its like in the next slot.
 
+mod divisor;
 mod end;
 mod fast_forward;
 mod frame;
@@ -127,6 +128,16 @@ impl<O: Observer> Network<O> {
             }
             self.wake(index);
         }
+    }
+
+    /// Simulates until the source of `end` has produced `frames`. `false` if nothing happens any more.
+    pub fn run_until_produced(&mut self, end: usize, frames: u64) -> bool {
+        while self.ends[end].source.produced() < frames {
+            if !self.step() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Simulates the next event. `false` if there is none.

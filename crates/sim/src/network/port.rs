@@ -74,6 +74,9 @@ impl<O: Observer> Network<O> {
     #[inline]
     fn next_urgent(&mut self, end: usize) -> Option<OnWire> {
         let urgent = &mut self.ends[end].urgent;
+        if urgent.is_empty() {
+            return None;
+        }
         // A copy need not wait behind a pause that waits for its timer packet.
         let index = urgent.iter().position(|urgent| urgent.ready_at <= self.now)?;
         urgent.remove(index).map(|urgent| urgent.on_wire)
@@ -90,12 +93,16 @@ impl<O: Observer> Network<O> {
             this.source.take();
             return Some(self.send_normal(end, frame));
         }
+        if this.waiting == 0 {
+            return None;
+        }
         for offset in 0..Mode::ALL.len() {
             let lane = (this.turn + offset) % Mode::ALL.len();
             if let Some(&frame) = this.normal.0[lane].front()
                 && this.admits(&frame)
             {
                 this.normal.0[lane].pop();
+                this.waiting -= 1;
                 this.turn = (lane + 1) % Mode::ALL.len();
                 return Some(self.send_normal(end, frame));
             }
@@ -133,6 +140,12 @@ impl<O: Observer> Network<O> {
         let now = Instant(self.now.0);
         let this = &mut self.ends[end];
         let link_end = this.link_end.as_mut()?;
+        if this.replenished.is_none()
+            && let Some(next) = link_end.poll_compact_ack(now)
+        {
+            this.acks_sent += 1;
+            return Some(OnWire::Ack { next });
+        }
         let Some(Transmit::Control(control)) = link_end.poll_transmit(now, Priority::Low) else {
             return this.replenished.take();
         };
@@ -192,8 +205,8 @@ impl<O: Observer> Network<O> {
             }
         }
         let this = &self.ends[end];
-        let more = this.attention
-            || this.has_normal()
+        let more = this.has_normal()
+            || this.attention
             || !this.urgent.is_empty()
             || this.replenished.is_some()
             || this.link_end.as_ref().is_some_and(|link_end| link_end.outstanding() > 0);

@@ -33,10 +33,11 @@ pub(super) struct NormalQueue {
 }
 
 impl NormalQueue {
-    pub(super) fn push(&mut self, mut frame: Frame, limits: &QueueLimits) {
+    /// Whether there was room for it.
+    pub(super) fn push(&mut self, mut frame: Frame, limits: &QueueLimits) -> bool {
         if self.bytes + u64::from(frame.bytes) > limits.bytes {
             self.dropped += 1;
-            return;
+            return false;
         }
         if self.bytes > limits.ecn_bytes {
             frame.marked = true;
@@ -45,6 +46,7 @@ impl NormalQueue {
         self.bytes += u64::from(frame.bytes);
         self.bytes_max = self.bytes_max.max(self.bytes);
         self.frames.push_back(frame);
+        true
     }
 
     pub(super) fn front(&self) -> Option<&Frame> {
@@ -55,9 +57,5 @@ impl NormalQueue {
         if let Some(frame) = self.frames.pop_front() {
             self.bytes -= u64::from(frame.bytes);
         }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.frames.len()
     }
 }

@@ -5,7 +5,7 @@ use super::frame::{Frame, OnWire};
 use super::recirculation::{Buffer, Circling};
 use super::{End, Network, Observer, SOURCES};
 use crate::time::Time;
-use linkmend_protocol::{Control, FrameHandle, Instant, Mode, Reception};
+use linkmend_protocol::{Control, FrameHandle, Instant, Mode, PiggybackAck, Reception};
 
 impl<O: Observer> Network<O> {
     /// The next frame in flight towards `end` is there.
@@ -26,7 +26,8 @@ impl<O: Observer> Network<O> {
             OnWire::Ack { next } => {
                 let this = &mut self.ends[end];
                 if let Some(link_end) = &mut this.link_end {
-                    link_end.handle_control(Instant(self.now.0), &Control::CompactAck { next });
+                    // Its lane is the one in use: the authors' header names none.
+                    link_end.handle_ack(Instant(self.now.0), PiggybackAck { mode: Mode::Ordered, next });
                     this.release(self.now);
                 }
             }
@@ -49,7 +50,7 @@ impl<O: Observer> Network<O> {
         let this = &mut self.ends[end];
         let Some(link_end) = &mut this.link_end else { return };
         // A place in the Rx buffer, in case the link end keeps the frame.
-        let slot = this.rx.put(frame);
+        let slot = this.rx.next();
         let reception = link_end.handle_data(Instant(now.0), header, FrameHandle(slot), frame.bytes);
         let disturbed = link_end.missing() > 0;
         this.attention |= link_end.is_urgent();
@@ -58,23 +59,23 @@ impl<O: Observer> Network<O> {
         }
         match reception {
             Reception::Deliver => {
-                this.rx.free(slot);
                 self.deliver(end, frame);
                 if self.ends[end].rx_bytes > 0 {
                     self.deliver_directly(end);
                 }
             }
-            Reception::Drop => {
-                this.rx.free(slot);
-            }
-            Reception::Buffered => match this.recirculation {
-                Some(port) => self.insert(port, end, Buffer::Rx, slot, frame),
-                None => {
-                    this.rx_bytes += u64::from(frame.bytes);
-                    this.rx_levels.set(now, this.rx_bytes);
-                    self.deliver_directly(end);
+            Reception::Drop => {}
+            Reception::Buffered => {
+                this.rx.put(frame);
+                match this.recirculation {
+                    Some(port) => self.insert(port, end, Buffer::Rx, slot, frame),
+                    None => {
+                        this.rx_bytes += u64::from(frame.bytes);
+                        this.rx_levels.set(now, this.rx_bytes);
+                        self.deliver_directly(end);
+                    }
                 }
-            },
+            }
         }
         if disturbed {
             self.arm_recovery(end);
@@ -112,7 +113,7 @@ impl<O: Observer> Network<O> {
             let this = &mut self.ends[end];
             this.traffic_at = emitted.and_then(|(_, next)| next).unwrap_or(Time::NEVER);
             if let Some((frame, _)) = emitted {
-                this.normal[frame.mode].push(frame, &this.queue_limits);
+                this.push_normal(frame);
             }
         }
         let this = &mut self.ends[end];
@@ -237,8 +238,7 @@ impl<O: Observer> Network<O> {
         let destination = this.destination;
         self.observer.delivered(end, self.now, &frame);
         if let Destination::End(to) = destination {
-            let to_end = &mut self.ends[to];
-            to_end.normal[frame.mode].push(frame, &to_end.queue_limits);
+            self.ends[to].push_normal(frame);
             self.wake(to);
         }
     }
@@ -255,7 +255,7 @@ impl End {
     /// Whether no frame of the traffic is to come, waits, is outstanding, or is buffered.
     pub(super) fn is_drained(&self) -> bool {
         self.source.left() == 0
-            && self.normal.0.iter().all(|queue| queue.len() == 0)
+            && self.waiting == 0
             && self.rx.used() == 0
             && self.link_end.as_ref().is_none_or(|end| end.outstanding() == 0 && end.missing() == 0)
     }

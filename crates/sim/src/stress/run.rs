@@ -33,17 +33,11 @@ pub(super) fn run<O: Observer>(
     network.start_traffic();
     let mut pace = Pace::new(config);
     let mut ended_early = false;
-    while network.produced(SENDER) < config.frames {
-        if !network.step() {
+    while !ended_early && network.produced(SENDER) < config.frames {
+        if !network.run_until_produced(SENDER, pace.next_at.min(config.frames)) {
             break;
         }
-        let produced = network.produced(SENDER);
-        if produced >= pace.next_at {
-            ended_early = !pace.act(&mut network, produced, progress);
-            if ended_early {
-                break;
-            }
-        }
+        ended_early = !pace.act(&mut network, progress);
     }
     network.stop_recording();
     while !ended_early && !network.is_drained() && network.step() {}
@@ -78,12 +72,8 @@ impl Pace {
     }
 
     /// `false` to end the run.
-    fn act<O: Observer>(
-        &mut self,
-        network: &mut Network<O>,
-        produced: u64,
-        progress: &mut dyn FnMut(u64) -> bool,
-    ) -> bool {
+    fn act<O: Observer>(&mut self, network: &mut Network<O>, progress: &mut dyn FnMut(u64) -> bool) -> bool {
+        let produced = network.produced(SENDER);
         if produced == self.warm_up {
             network.start_recording();
         }
