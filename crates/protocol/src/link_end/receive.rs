@@ -46,9 +46,9 @@ impl Acks {
         self.lane = Some(mode);
     }
 
-    /// Whether anything but a plain ACK is owed.
-    pub(super) fn has_more_to_say(&self) -> bool {
-        self.urgent || self.repeats > 0 || self.notify.is_some()
+    /// Whether anything but a plain ACK is owed at once, or within `interval` an ACK that repeats something.
+    pub(super) fn has_more_to_say(&self, interval: Nanos, out_of_reach: Nanos) -> bool {
+        self.urgent || self.notify.is_some() || (self.repeats > 0 && interval < out_of_reach)
     }
 
     pub(super) fn pending(&self) -> PerMode<bool> {

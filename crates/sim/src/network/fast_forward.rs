@@ -9,7 +9,7 @@
 use super::end::End;
 use super::frame::OnWire;
 use super::recirculation::Buffer;
-use super::{Destination, Levels, Network, Observer};
+use super::{Destination, Levels, Network, OUT_OF_REACH, Observer};
 use crate::time::Time;
 use linkmend_protocol::{Mode, Nanos, PerMode, Undisturbed};
 
@@ -151,7 +151,7 @@ impl End {
             .map_or_else(|| (now.0 - self.free_at.0) % slot, |left| left + slot);
         out.extend([timeout, busy, self.turn as u64, self.delivered.next_id.wrapping_sub(peer_produced)]);
         if let Some(link_end) = &self.link_end {
-            let steady = link_end.steady_state()?;
+            let steady = link_end.steady_state(OUT_OF_REACH)?;
             for mode in Mode::ALL {
                 let (outstanding, uncovered, tx_bytes) = steady.outstanding[mode];
                 let (buffered, rx_bytes) = steady.buffered[mode];

@@ -43,9 +43,11 @@ use crate::observe::Histogram;
 use crate::time::{Rate, Time};
 use end::End;
 use frame::ControlStore;
-use linkmend_protocol::{Instant, LinkEnd, Protection, Status};
+use linkmend_protocol::{Instant, LinkEnd, Nanos, Protection, Status};
 use recirculation::RecirculationPort;
 
+/// An hour, in picoseconds. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
+const OUT_OF_REACH: Nanos = Nanos(3_600_000_000_000_000);
 /// Event sources of an end: arrival, port, clock.
 const SOURCES: usize = 3;
 

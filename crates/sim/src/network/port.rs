@@ -3,12 +3,9 @@
 use super::end::{TxFrame, Urgent};
 use super::frame::{Frame, OnWire, WIRE_OVERHEAD_BYTES};
 use super::recirculation::{Buffer, Circling};
-use super::{Network, Observer, SOURCES};
+use super::{Network, OUT_OF_REACH, Observer, SOURCES};
 use crate::time::Time;
 use linkmend_protocol::{Admission, Control, FrameHandle, Instant, Mode, Priority, Transmit};
-
-/// Timeouts further away than this are those of sessions and handshakes, which a simulation does not reach.
-const FAR: Time = Time(3_600_000_000_000_000);
 
 impl<O: Observer> Network<O> {
     /// The port of `end` is free: sends the first thing that may go.
@@ -29,10 +26,9 @@ impl<O: Observer> Network<O> {
         // Nothing may go: whatever changes that wakes the port.
         let later = self.ends[end].urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
         self.queue.set(SOURCES * end + 1, later);
-        let waiting = self.ends[end]
-            .link_end
-            .as_ref()
-            .is_some_and(|link_end| link_end.outstanding() > 0 || link_end.steady_state().is_none());
+        let waiting = self.ends[end].link_end.as_ref().is_some_and(|link_end| {
+            link_end.outstanding() > 0 || link_end.steady_state(OUT_OF_REACH).is_none()
+        });
         if waiting && let Some(link_end) = &self.ends[end].link_end {
             let at = Time(link_end.next_timeout().map_or(u64::MAX, |at| at.0));
             // Something due in the past could not be sent just now; what unblocks it wakes the port.
@@ -250,7 +246,7 @@ impl<O: Observer> Network<O> {
 
     /// Lets the clock of `end` act at `at` at the latest.
     pub(super) fn arm(&mut self, end: usize, at: Time) {
-        if at < self.ends[end].timeout_at && at.0 - self.now.0 < FAR.0 {
+        if at < self.ends[end].timeout_at && at.0 - self.now.0 < OUT_OF_REACH.0 {
             self.ends[end].timeout_at = at;
             self.set_clock(end);
         }

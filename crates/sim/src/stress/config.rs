@@ -154,7 +154,7 @@ impl Default for Switch {
             loop_latency_ns: 1_000,
             recirculation_rate: Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps"),
             recirculation_bytes: 200_000,
-            pipe_packets_per_second: 1_200_000_000,
+            pipe_packets_per_second: 1_220_000_000,
             timer_interval_ns: 100,
         }
     }

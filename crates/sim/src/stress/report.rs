@@ -94,7 +94,7 @@ pub struct StressReport {
     pub resume_flight_max_ns: f64,
     /// Passes over the sender's recirculation port, as a percentage of the pipe's capacity.
     pub tx_recirculation_pct: f64,
-    /// The same at the receiver; timer packets included.
+    /// The same at the receiver.
     pub rx_recirculation_pct: f64,
     /// Simulated time, ns.
     pub simulated_ns: f64,

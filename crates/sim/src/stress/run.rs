@@ -159,10 +159,6 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
     let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
     let recirculates = config.buffering == Buffering::Recirculating && config.protection.is_some();
     let passes = |port: usize| if recirculates { network.passes(port) as f64 } else { 0.0 };
-    let timers = match config.switch.timer_interval_ns {
-        interval if recirculates && interval > 0 => elapsed.as_nanos() / interval as f64,
-        _ => 0.0,
-    };
     StressReport {
         seed: config.seed,
         frames_sent: sent,
@@ -194,7 +190,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
             .collect(),
         resume_flight_max_ns: network.resume_flight_max(SENDER).as_nanos(),
         tx_recirculation_pct: share(passes(SENDER)),
-        rx_recirculation_pct: share(passes(RECEIVER) + timers),
+        rx_recirculation_pct: share(passes(RECEIVER)),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
         wall_s: 0.0,
