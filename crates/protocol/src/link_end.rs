@@ -366,7 +366,7 @@ impl LinkEnd {
             level: self.fallback.level(),
             copies: self.copies,
             measured_loss: self.loss.estimate(),
-            paused: self.senders[Mode::Ordered].paused,
+            paused: self.is_paused(),
             outstanding_frames: self.outstanding(),
         }
     }

@@ -294,6 +294,12 @@ impl LinkEnd {
         Mode::ALL.iter().find_map(|&mode| self.senders[mode].next_retransmission())
     }
 
+    /// Whether the peer holds the ordered lane back (Algorithm 2).
+    #[inline]
+    pub fn is_paused(&self) -> bool {
+        self.senders[Mode::Ordered].paused
+    }
+
     /// Frames sent and not yet acknowledged.
     #[inline]
     pub fn outstanding(&self) -> u64 {

@@ -27,9 +27,11 @@ pub enum Destination {
 pub struct EndConfig {
     /// Rate of the link.
     pub rate: Rate,
-    /// From the moment a frame is taken from its queue to the moment the peer's ingress has decided about it, without
-    /// its serialisation: egress pipeline, propagation, ingress pipeline.
-    pub latency: Time,
+    /// From the moment a frame is taken from its queue to the moment the peer's port has it, without its serialisation:
+    /// egress pipeline, both ports, propagation. Pause and resume take effect then (section 3.5).
+    pub wire_latency: Time,
+    /// From there to the decision of the peer's ingress pipeline.
+    pub ingress_latency: Time,
     /// What the link corrupts.
     pub corruption: Corruption,
     /// The link end's parameters, in picoseconds instead of nanoseconds; `None` for an unprotected link.
@@ -80,6 +82,8 @@ pub struct Delivered {
 pub(super) struct Urgent {
     /// Not before this: pause and resume wait for a timer packet.
     pub(super) ready_at: Time,
+    /// Whether it changes the pause state, which the Tofino says in a PFC frame.
+    pub(super) pauses: bool,
     pub(super) on_wire: OnWire,
 }
 
@@ -93,7 +97,8 @@ pub(super) struct End {
     pub(super) rate: Rate,
     /// How long a minimum-size frame lasts, ps.
     pub(super) idle_slot: Divisor,
-    pub(super) latency: Time,
+    pub(super) wire_latency: Time,
+    pub(super) ingress_latency: Time,
     pub(super) corruption: CorruptionProcess,
     pub(super) recirculation: Option<usize>,
     pub(super) timer_interval: Time,
@@ -120,6 +125,8 @@ pub(super) struct End {
     /// When the port has sent what it is sending; then come idle frames, without a gap.
     pub(super) free_at: Time,
     pub(super) in_flight: VecDeque<(Time, OnWire)>,
+    /// Changes of the pause state in flight: the peer's port takes them in, ahead of what its pipeline works on.
+    pub(super) pauses_in_flight: VecDeque<(Time, OnWire)>,
 
     pub(super) tx: Slots<TxFrame>,
     pub(super) rx: Slots<Frame>,
@@ -173,7 +180,8 @@ impl End {
             peer_mode: Mode::Ordered,
             rate: config.rate,
             idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
-            latency: config.latency,
+            wire_latency: config.wire_latency,
+            ingress_latency: config.ingress_latency,
             corruption: CorruptionProcess::new(&config.corruption, Random::new(seed, &name("corruption")))?,
             recirculation: config.recirculation,
             timer_interval: config.timer_interval,
@@ -192,6 +200,7 @@ impl End {
             replenished: None,
             free_at: Time::ZERO,
             in_flight: VecDeque::with_capacity(1024),
+            pauses_in_flight: VecDeque::with_capacity(8),
             tx: Slots::new(),
             rx: Slots::new(),
             tx_bytes: 0,
@@ -223,6 +232,30 @@ impl End {
         }
         let ago = now.0 - self.free_at.0;
         Time(self.free_at.0 + self.idle_slot.ceiling(ago) * self.idle_slot.value)
+    }
+
+    /// The frame that arrives at the peer now.
+    #[inline]
+    pub(super) fn take_arrival(&mut self, now: Time) -> Option<OnWire> {
+        if self.pauses_in_flight.front().is_some_and(|(at, _)| *at <= now) {
+            return self.pauses_in_flight.pop_front().map(|(_, on_wire)| on_wire);
+        }
+        self.in_flight.pop_front().map(|(_, on_wire)| on_wire)
+    }
+
+    /// When the next frame arrives at the peer.
+    #[inline]
+    pub(super) fn next_arrival(&self) -> Time {
+        let front = |queue: &VecDeque<(Time, OnWire)>| queue.front().map_or(Time::NEVER, |(at, _)| *at);
+        front(&self.in_flight).min(front(&self.pauses_in_flight))
+    }
+
+    /// Whether nothing of this end is on the wire, or about to be.
+    pub(super) fn is_silent(&self) -> bool {
+        self.in_flight.is_empty()
+            && self.pauses_in_flight.is_empty()
+            && self.urgent.is_empty()
+            && self.replenished.is_none()
     }
 
     /// Whether a normal frame waits.

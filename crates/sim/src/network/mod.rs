@@ -168,9 +168,7 @@ impl<O: Observer> Network<O> {
     }
 
     fn is_silent(&self) -> bool {
-        self.ends
-            .iter()
-            .all(|end| end.in_flight.is_empty() && end.urgent.is_empty() && end.replenished.is_none())
+        self.ends.iter().all(End::is_silent)
     }
 
     /// Simulated time.

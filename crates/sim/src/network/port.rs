@@ -14,14 +14,14 @@ impl<O: Observer> Network<O> {
         if self.ends[end].attention {
             self.collect_urgent(end);
         }
-        if let Some(on_wire) = self.next_urgent(end) {
-            return self.transmit(end, on_wire);
+        if let Some(urgent) = self.next_urgent(end) {
+            return self.transmit(end, urgent.on_wire, urgent.pauses);
         }
         if let Some(on_wire) = self.next_normal(end) {
-            return self.transmit(end, on_wire);
+            return self.transmit(end, on_wire, false);
         }
         if let Some(on_wire) = self.next_idle(end) {
-            return self.transmit(end, on_wire);
+            return self.transmit(end, on_wire, false);
         }
         // Nothing may go: whatever changes that wakes the port.
         let later = self.ends[end].urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
@@ -45,11 +45,12 @@ impl<O: Observer> Network<O> {
         this.attention = false;
         let Some(link_end) = &mut this.link_end else { return };
         while let Some(control) = link_end.poll_urgent(now) {
-            let mut ready_at = self.now;
+            let (mut ready_at, mut pauses) = (self.now, false);
             if let Control::Feedback(feedback) = &control {
                 let paused = feedback.lanes[Mode::Ordered].paused;
                 if paused != this.told_paused {
                     (this.told_paused, this.told_at) = (paused, self.now);
+                    pauses = true;
                     // Pause and resume are made out of timer packets (section 3.5).
                     if let Some(ticks) = self.now.0.checked_next_multiple_of(this.timer_interval.0.max(1)) {
                         ready_at = Time(ticks);
@@ -57,7 +58,7 @@ impl<O: Observer> Network<O> {
                 }
             }
             let on_wire = OnWire::Control { place: self.controls.put(control) };
-            this.urgent.push_back(Urgent { ready_at, on_wire });
+            this.urgent.push_back(Urgent { ready_at, pauses, on_wire });
         }
         if this.recirculation.is_none() {
             while let Some(copy) = this.link_end.as_mut().and_then(|link_end| link_end.poll_retransmission())
@@ -68,14 +69,14 @@ impl<O: Observer> Network<O> {
     }
 
     #[inline]
-    fn next_urgent(&mut self, end: usize) -> Option<OnWire> {
+    fn next_urgent(&mut self, end: usize) -> Option<Urgent> {
         let urgent = &mut self.ends[end].urgent;
         if urgent.is_empty() {
             return None;
         }
         // A copy need not wait behind a pause that waits for its timer packet.
         let index = urgent.iter().position(|urgent| urgent.ready_at <= self.now)?;
-        urgent.remove(index).map(|urgent| urgent.on_wire)
+        urgent.remove(index)
     }
 
     /// A normal frame, if one waits and its lane may send.
@@ -162,7 +163,7 @@ impl<O: Observer> Network<O> {
 
     /// Puts a frame on the wire.
     #[inline]
-    fn transmit(&mut self, end: usize, on_wire: OnWire) {
+    fn transmit(&mut self, end: usize, on_wire: OnWire, pauses: bool) {
         let now = self.now;
         let this = &mut self.ends[end];
         let bytes = match &on_wire {
@@ -172,7 +173,8 @@ impl<O: Observer> Network<O> {
             OnWire::Control { place } => self.controls.bytes(*place),
         };
         this.free_at = now + this.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
-        let arrival = this.free_at + this.latency;
+        let at_port = this.free_at + this.wire_latency;
+        let arrival = at_port + this.ingress_latency;
         let corrupted = this.corruption.corrupts(bytes);
         this.transmitted += 1;
         let control = match &on_wire {
@@ -194,10 +196,14 @@ impl<O: Observer> Network<O> {
             self.corrupted(end, on_wire);
         } else {
             let this = &mut self.ends[end];
-            this.in_flight.push_back((arrival, on_wire));
-            if this.in_flight.len() == 1 {
-                let peer = this.peer;
-                self.queue.set(SOURCES * peer, arrival);
+            let (queue, arrival) = match pauses {
+                true => (&mut this.pauses_in_flight, at_port),
+                false => (&mut this.in_flight, arrival),
+            };
+            queue.push_back((arrival, on_wire));
+            let source = SOURCES * this.peer;
+            if queue.len() == 1 && arrival < self.queue.time_of(source) {
+                self.queue.set(source, arrival);
             }
         }
         let this = &self.ends[end];
@@ -265,7 +271,11 @@ impl super::End {
     pub(super) fn push_copy(&mut self, copy: Transmit, now: Time) {
         if let Transmit::Retransmission { frame: FrameHandle(slot), header } = copy {
             let frame = self.tx.at(slot).frame;
-            self.urgent.push_back(Urgent { ready_at: now, on_wire: OnWire::Protected { header, frame } });
+            self.urgent.push_back(Urgent {
+                ready_at: now,
+                pauses: false,
+                on_wire: OnWire::Protected { header, frame },
+            });
         }
     }
 }

@@ -11,10 +11,8 @@ impl<O: Observer> Network<O> {
     /// The next frame in flight towards `end` is there.
     pub(super) fn arrive(&mut self, end: usize) {
         let peer = self.ends[end].peer;
-        let in_flight = &mut self.ends[peer].in_flight;
-        let Some((_, on_wire)) = in_flight.pop_front() else { return };
-        let next = in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
-        self.queue.set(SOURCES * end, next);
+        let Some(on_wire) = self.ends[peer].take_arrival(self.now) else { return };
+        self.queue.set(SOURCES * end, self.ends[peer].next_arrival());
         let control = match &on_wire {
             OnWire::Control { place } => Some(self.controls.at(*place)),
             _ => None,
@@ -93,12 +91,10 @@ impl<O: Observer> Network<O> {
         let this = &mut self.ends[end];
         let Some(link_end) = &mut this.link_end else { return };
         link_end.handle_control(Instant(now.0), control);
-        if let Control::Feedback(feedback) = control {
-            let paused = feedback.lanes[Mode::Ordered].paused;
-            if this.paused && !paused {
-                this.resumed_at = Some(told_at);
-            }
+        let paused = link_end.is_paused();
+        if this.paused != paused {
             this.paused = paused;
+            this.resumed_at = (!paused).then_some(told_at);
         }
         this.attention = true;
         this.release(now);

@@ -57,9 +57,9 @@ pub struct Protection {
 /// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see ARCHITECTURE.md.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
-    /// From the queue to the wire, ns.
+    /// From the queue to the far port, without fibre and serialisation, ns: egress pipeline and both ports.
     pub egress_latency_ns: u64,
-    /// From the wire to the ingress decision, ns.
+    /// From there to the decision of the ingress pipeline, ns.
     pub ingress_latency_ns: u64,
     /// One trip through the recirculation port without its serialisation, ns.
     pub loop_latency_ns: u64,

@@ -42,8 +42,7 @@ pub(super) fn run<O: Observer>(
     network.stop_recording();
     while !ended_early && !network.is_drained() && network.step() {}
     network.finish();
-    let path = config.path_latency();
-    let report = measure(config, &network, began + path);
+    let report = measure(config, &network, began + config.wire_latency() + config.ingress_latency());
     Ok((report, network.observer))
 }
 
@@ -120,7 +119,8 @@ fn build<O: Observer>(config: &StressConfig, observer: O) -> Result<Network<O>, 
     let timer = if recirculates { Time::from_nanos(config.switch.timer_interval_ns) } else { Time::ZERO };
     let end = |port: usize| EndConfig {
         rate: config.rate,
-        latency: config.path_latency(),
+        wire_latency: config.wire_latency(),
+        ingress_latency: config.ingress_latency(),
         corruption: config.corruption.clone(),
         protocol,
         protect: None,
@@ -225,12 +225,14 @@ fn percentiles(delays: &Histogram) -> Percentiles {
 }
 
 impl StressConfig {
-    /// From the queue to the peer's ingress decision, without serialisation; light takes 5 ns for a metre of fibre.
-    fn path_latency(&self) -> Time {
-        let switch = &self.switch;
-        Time::from_nanos(
-            switch.egress_latency_ns + switch.ingress_latency_ns + 5 * u64::from(self.distance_m),
-        )
+    /// From the queue to the peer's port, without serialisation; light takes 5 ns for a metre of fibre.
+    fn wire_latency(&self) -> Time {
+        Time::from_nanos(self.switch.egress_latency_ns + 5 * u64::from(self.distance_m))
+    }
+
+    /// From there to the peer's ingress decision.
+    fn ingress_latency(&self) -> Time {
+        Time::from_nanos(self.switch.ingress_latency_ns)
     }
 
     /// Frames after which data and idle slots stand in the same relation again: both last whole byte times.
