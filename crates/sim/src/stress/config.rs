@@ -149,9 +149,9 @@ impl StressConfig {
 impl Default for Switch {
     fn default() -> Self {
         Switch {
-            egress_latency_ns: 400,
-            ingress_latency_ns: 500,
-            loop_latency_ns: 1_000,
+            egress_latency_ns: 260,
+            ingress_latency_ns: 850,
+            loop_latency_ns: 2_350,
             recirculation_rate: Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps"),
             recirculation_bytes: 200_000,
             pipe_packets_per_second: 1_220_000_000,
