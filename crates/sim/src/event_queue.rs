@@ -106,7 +106,7 @@ impl EventQueue {
     /// If there is no such source.
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
-        assert!(source < self.sources, "source {source} of {}", self.sources);
+        debug_assert!(source < self.sources, "source {source} of {}", self.sources);
         self.times[source] = time.0;
         if !self.tree.is_empty() {
             self.replay(source / BLOCK);
@@ -128,7 +128,7 @@ impl EventQueue {
     /// If there is no such source.
     #[inline]
     pub fn time_of(&self, source: usize) -> Time {
-        assert!(source < self.sources, "source {source} of {}", self.sources);
+        debug_assert!(source < self.sources, "source {source} of {}", self.sources);
         Time(self.times[source])
     }
 
@@ -164,7 +164,7 @@ impl EventQueue {
     }
 
     /// Plays again the matches between the leaf of a block and the root.
-    #[inline]
+    #[inline(never)]
     fn replay(&mut self, block: usize) {
         let (blocks, _) = self.times.as_chunks();
         let mut winner = Head::of_block(blocks[block], block * BLOCK);

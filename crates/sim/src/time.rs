@@ -57,6 +57,8 @@ impl Sub for Time {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate {
     bits_per_second: u64,
+    /// How long a byte lasts, ps. Kept, because every frame asks for it and a division is slow.
+    byte_ps: u64,
 }
 
 /// Picoseconds in a second, times bits in a byte.
@@ -68,7 +70,7 @@ impl Rate {
         if bits_per_second == 0 || !BYTE_PICOSECONDS.is_multiple_of(bits_per_second) {
             return None;
         }
-        Some(Rate { bits_per_second })
+        Some(Rate { bits_per_second, byte_ps: BYTE_PICOSECONDS / bits_per_second })
     }
 
     /// In bit/s.
@@ -78,7 +80,7 @@ impl Rate {
 
     /// How long `bytes` last on the wire.
     pub const fn time_of(self, bytes: u64) -> Time {
-        Time(bytes * (BYTE_PICOSECONDS / self.bits_per_second))
+        Time(bytes * self.byte_ps)
     }
 }
 

@@ -262,9 +262,15 @@ impl<O: Observer> Network<O> {
     /// Lets the end's port act as soon as it can begin something.
     #[inline]
     fn wake(&mut self, end: usize) {
-        let at = self.ends[end].next_start(self.now);
-        if at < self.queue.time_of(SOURCES * end + 1) {
-            self.queue.set(SOURCES * end + 1, at);
+        let port = SOURCES * end + 1;
+        let this = &self.ends[end];
+        // A busy port serves itself when it is free.
+        let planned = self.queue.time_of(port);
+        if planned > this.free_at.max(self.now) {
+            let at = this.next_start(self.now);
+            if at < planned {
+                self.queue.set(port, at);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use super::frame::{Frame, OnWire, WIRE_OVERHEAD_BYTES};
 use super::recirculation::{Buffer, Circling};
 use super::{Network, OUT_OF_REACH, Observer, SOURCES};
 use crate::time::Time;
-use linkmend_protocol::{Admission, Control, FrameHandle, Instant, Mode, Priority, Transmit};
+use linkmend_protocol::{Admission, Control, FrameHandle, Instant, Mode, Priority, SequenceNumber, Transmit};
 
 impl<O: Observer> Network<O> {
     /// The port of `end` is free: sends the first thing that may go.
@@ -19,6 +19,9 @@ impl<O: Observer> Network<O> {
         }
         if let Some(on_wire) = self.next_normal(end) {
             return self.transmit(end, on_wire, false);
+        }
+        if let Some(next) = self.ends[end].next_ack(now) {
+            return self.transmit_ack(end, next);
         }
         if let Some(on_wire) = self.next_idle(end) {
             return self.transmit(end, on_wire, false);
@@ -137,12 +140,6 @@ impl<O: Observer> Network<O> {
         let now = Instant(self.now.0);
         let this = &mut self.ends[end];
         let link_end = this.link_end.as_mut()?;
-        if this.replenished.is_none()
-            && let Some(next) = link_end.poll_compact_ack(now)
-        {
-            this.acks_sent += 1;
-            return Some(OnWire::Ack { next });
-        }
         let Some(Transmit::Control(control)) = link_end.poll_transmit(now, Priority::Low) else {
             return this.replenished.take();
         };
@@ -215,6 +212,32 @@ impl<O: Observer> Network<O> {
         self.queue.set(SOURCES * end + 1, if more { this.free_at } else { Time::NEVER });
     }
 
+    /// Puts an ACK on the wire: what [`Network::transmit`] does, for the frame that is as frequent as data.
+    #[inline]
+    fn transmit_ack(&mut self, end: usize, next: SequenceNumber) {
+        let now = self.now;
+        let this = &mut self.ends[end];
+        let on_wire = OnWire::Ack { next };
+        this.free_at = now + Time(this.idle_slot.value);
+        this.transmitted += 1;
+        let corrupted = this.corruption.corrupts(super::FRAME_BYTES_MIN);
+        self.observer.sent(end, now, &on_wire, None, corrupted);
+        if corrupted {
+            this.replenished = Some(on_wire);
+        } else {
+            let arrival = this.free_at + this.wire_latency + this.ingress_latency;
+            this.in_flight.push_back((arrival, on_wire));
+            let source = SOURCES * this.peer;
+            if this.in_flight.len() == 1 && arrival < self.queue.time_of(source) {
+                self.queue.set(source, arrival);
+            }
+        }
+        // Nothing more urgent was there, or it would have gone first.
+        let more =
+            corrupted || this.has_normal() || this.link_end.as_ref().is_some_and(|end| end.outstanding() > 0);
+        self.queue.set(SOURCES * end + 1, if more { this.free_at } else { Time::NEVER });
+    }
+
     /// What becomes of a frame that does not arrive.
     fn corrupted(&mut self, end: usize, on_wire: OnWire) {
         let idle = match on_wire {
@@ -260,6 +283,18 @@ impl<O: Observer> Network<O> {
 }
 
 impl super::End {
+    /// An ACK in the authors' format, if that is what an idle port would send.
+    #[inline]
+    fn next_ack(&mut self, now: Time) -> Option<SequenceNumber> {
+        let next = self.link_end.as_mut()?.poll_compact_ack(Instant(now.0))?;
+        self.acks_sent += 1;
+        // It says more than the one that would have been repeated, which was an ACK as well.
+        if self.replenished.is_some_and(|on_wire| matches!(on_wire, OnWire::Ack { .. })) {
+            self.replenished = None;
+        }
+        Some(next)
+    }
+
     /// Whether a normal frame may go now.
     #[inline]
     fn admits(&self, frame: &Frame) -> bool {
