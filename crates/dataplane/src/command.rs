@@ -1,6 +1,7 @@
 //! What a running link end can be asked, and what it answers.
 
 use crate::corruption::{CorruptionError, CorruptionModel};
+use crate::loss_script::LossScript;
 use crate::report::LinkReport;
 use crate::settings::ProtectionSettings;
 
@@ -13,6 +14,8 @@ pub enum Command {
     Unprotect,
     /// Corrupt frames that arrive on the link port; `None` stops it.
     Corrupt(Option<CorruptionModel>),
+    /// The same by a script, until the next of either kind.
+    CorruptByScript(LossScript),
     /// Begin a new observation of the buffers' least and most.
     ResetExtremes,
     /// Say how things stand.

@@ -3,6 +3,7 @@
 use crate::port_pair::PortChoice;
 use linkmend_protocol::classify::Classifier;
 use linkmend_protocol::{Copies, FallbackConfig, Format, Mode};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Everything one link end needs.
@@ -40,6 +41,8 @@ pub struct LinkSettings {
     pub pool_chunks: u32,
     /// Remove the in-kernel bypass on a regular stop, which cuts the link. Otherwise it stays and forwards.
     pub detach_on_stop: bool,
+    /// Write every call of the state machines to this file, as a protocol log that can be replayed.
+    pub protocol_log: Option<PathBuf>,
 }
 
 /// How the sending direction is protected.
@@ -96,6 +99,7 @@ impl LinkSettings {
             seed: None,
             pool_chunks: crate::port_pair::POOL_CHUNKS_DEFAULT,
             detach_on_stop: false,
+            protocol_log: None,
         }
     }
 }

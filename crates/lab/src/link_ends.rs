@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use linkmend_dataplane::{
-    Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings, PortChoice,
+    Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings, LossScript, PortChoice,
     ProtectionSettings, StartError,
 };
 
@@ -99,6 +99,15 @@ impl LinkEnds {
     /// [`LinkEndsError`].
     pub fn corrupt(&self, model: Option<CorruptionModel>) -> Result<(), LinkEndsError> {
         self.second.command(Command::Corrupt(model))?;
+        Ok(())
+    }
+
+    /// Corrupts the direction from h1 to h2 by a script, which counts arrivals from now on.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn corrupt_by_script(&self, script: LossScript) -> Result<(), LinkEndsError> {
+        self.second.command(Command::CorruptByScript(script))?;
         Ok(())
     }
 

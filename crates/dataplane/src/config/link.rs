@@ -9,6 +9,7 @@ use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize, QuantityError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What stands before the name of an interface that is to be made.
@@ -93,6 +94,10 @@ pub struct LinkConfig {
     #[arg(long, value_name = "NUMBER")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// Write a protocol log to this file: what the link end is told and what it does, for `linkmend sim replay`
+    #[arg(long, value_name = "FILE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_log: Option<PathBuf>,
     /// How the sending direction is protected.
     #[command(flatten)]
     #[serde(default)]
@@ -287,6 +292,7 @@ impl LinkConfig {
             allow_corruption: false,
             detach_on_stop: false,
             seed: None,
+            protocol_log: None,
             protect: ProtectConfig::default(),
             parameters: ParametersConfig::default(),
             fallback: FallbackLimits::default(),
@@ -315,6 +321,7 @@ impl LinkConfig {
             allow_corruption: self.allow_corruption,
             busy_poll: self.busy_poll,
             seed: self.seed,
+            protocol_log: self.protocol_log.clone(),
             pool_chunks: self.pool,
             // A port that is removed at the stop leaves nothing to forward to.
             detach_on_stop: self.detach_on_stop || matches!(self.inner, InnerPort::Create(_)),

@@ -165,7 +165,7 @@ fn every_bad_value_is_named_with_its_line() {
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
         ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `ports`, `format`, \
           `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `allow-corruption`, `detach-on-stop`, \
-          `seed`, `protect`, `parameters`, `fallback`".to_owned()),
+          `seed`, `protocol-log`, `protect`, `parameters`, `fallback`".to_owned()),
         (
             "protect.mode = \"on\"",
             "unknown variant `on`, expected one of `ordered`, `non-blocking`, `off`".to_owned(),

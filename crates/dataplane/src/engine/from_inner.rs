@@ -2,9 +2,11 @@
 
 use super::queue::{Arrival, Waiting};
 use super::{BATCH, Engine, ecn};
+use linkmend_protocol::Instant;
+use linkmend_protocol::trace::Step;
 
 impl Engine {
-    pub(super) fn take_from_inner(&mut self) -> usize {
+    pub(super) fn take_from_inner(&mut self, now: u64) -> usize {
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
         self.ports.inner.receive(&mut self.ports.pool, &mut batch, BATCH);
@@ -23,6 +25,7 @@ impl Engine {
                 Arrival::Queue => {}
             }
             let mode = self.protection.classifier.mode(self.ports.pool.head(frame));
+            self.end.note(Instant(now), || Step::Offered { mode, bytes });
             self.queue.push(Waiting { frame, bytes, mode });
         }
         let count = batch.len();

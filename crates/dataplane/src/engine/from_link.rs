@@ -1,6 +1,7 @@
 //! Frames that arrive from the link: corruption (in tests), the protocol, delivery to the inner port.
 
 use super::{BATCH, Engine, INNER_STUCK_NS};
+use linkmend_protocol::trace::{CorruptedFrame, Step};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
 use linkmend_protocol::{DataHeader, FrameHandle, Instant, ReceiveState, Reception};
 
@@ -20,9 +21,12 @@ impl Engine {
         self.batch_left = batch.len();
         for &frame in &batch {
             self.batch_left -= 1;
-            let corrupted = self.corruption.as_mut().is_some_and(|corruption| corruption.corrupts());
+            let parse = || wire::parse(self.ports.pool.head(frame));
+            let corrupted = self.corruption.as_mut().is_some_and(|corruption| corruption.corrupts(parse));
             if corrupted {
                 self.counters.corrupted_frames += 1;
+                let step = || Step::Corrupted { frame: CorruptedFrame::from(&parse()) };
+                self.end.note(Instant(now), step);
                 self.ports.pool.release(frame);
             } else {
                 self.handle_link_frame(now, frame);

@@ -17,12 +17,14 @@ pub(crate) use requests::Request;
 
 use crate::bypass::BypassMode;
 use crate::clock;
-use crate::corruption::Corruption;
+use crate::loss_script::LossInjector;
 use crate::port::PortError;
 use crate::port_pair::PortPair;
+use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
+use linkmend_protocol::trace::{LogHeader, TracedLinkEnd};
 use linkmend_protocol::{
-    ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
+    Config, ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
 };
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
@@ -30,6 +32,7 @@ use nix::sys::time::TimeSpec;
 use queue::NormalQueue;
 use shaper::Shaper;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -80,6 +83,16 @@ pub enum StartError {
         /// Which, and why.
         source: PortError,
     },
+    /// The protocol log cannot be written.
+    #[error("link {link}: cannot write the protocol log {}", path.display())]
+    ProtocolLog {
+        /// Name of the link.
+        link: String,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// The system refused something else.
     #[error("link {link}: {step} failed")]
     System {
@@ -110,11 +123,11 @@ struct Counters {
 pub(crate) struct Engine {
     settings: LinkSettings,
     ports: PortPair,
-    end: LinkEnd,
+    end: TracedLinkEnd<Box<ProtocolLog>>,
     protection: ProtectionSettings,
     queue: NormalQueue,
     shaper: Shaper,
-    corruption: Option<Corruption>,
+    corruption: Option<LossInjector>,
     seed: u64,
     requests: Receiver<Request>,
     wake: Arc<EventFd>,
@@ -152,11 +165,13 @@ impl Engine {
         let config =
             derive::initial(&settings.overrides, settings.format, settings.fallback, settings.pool_chunks);
         config.validate().map_err(|error| StartError::Parameter { link: link(), error })?;
+        let seed = settings.seed.unwrap_or_else(clock::random_seed);
+        let log = protocol_log(&settings, seed, config)?;
         let ports = PortPair::open(&settings.inner, &settings.link, &options)
             .map_err(|source| StartError::Port { link: link(), source })?;
-        let seed = settings.seed.unwrap_or_else(clock::random_seed);
         let end =
             LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
+        let end = TracedLinkEnd::new(end, log);
         tracing::info!(link = %settings.name, inner = ports.inner.description(), link_port = ports.link.description(), seed, "ports are open");
         if ports.bypass.is_none() {
             tracing::warn!(
@@ -245,7 +260,7 @@ impl Engine {
         self.ports.link.reclaim(&mut self.ports.pool);
         self.ports.inner.reclaim(&mut self.ports.pool);
         let (from_link, more) = self.take_from_link(now);
-        let received = from_link + self.take_from_inner();
+        let received = from_link + self.take_from_inner(now);
         // What has arrived goes before what is overdue: the copy that is waited for may be in the ring.
         self.full_rounds = if more { self.full_rounds + 1 } else { 0 };
         let all_taken = !more || self.full_rounds > FULL_ROUNDS_MAX;
@@ -443,6 +458,22 @@ impl Engine {
             tracing::info!(link = %name, "stopped; the kernel forwards between the ports, unprotected");
         } else {
             tracing::info!(link = %name, "stopped; nothing forwards");
+        }
+    }
+}
+
+/// The protocol log, if one is wanted.
+fn protocol_log(
+    settings: &LinkSettings,
+    seed: u64,
+    config: Config,
+) -> Result<Option<Box<ProtocolLog>>, StartError> {
+    let Some(path) = &settings.protocol_log else { return Ok(None) };
+    let header = LogHeader { protocol_log: LogHeader::VERSION, link: settings.name.clone(), seed, config };
+    match ProtocolLog::create(path, &header) {
+        Ok(log) => Ok(Some(Box::new(log))),
+        Err(source) => {
+            Err(StartError::ProtocolLog { link: settings.name.clone(), path: path.clone(), source })
         }
     }
 }

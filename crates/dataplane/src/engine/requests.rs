@@ -3,6 +3,7 @@
 use super::Engine;
 use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::{Corruption, CorruptionModel};
+use crate::loss_script::LossInjector;
 use crate::port::Port;
 use crate::report::{
     BufferReport, CountersReport, HistogramReport, LinkReport, ParametersReport, PortReport,
@@ -51,10 +52,14 @@ impl Engine {
                 tracing::info!(link = %self.settings.name, "protection is switched off");
                 self.end.unprotect(Instant(now));
             }
-            Command::Corrupt(_) if !self.settings.allow_corruption => {
+            Command::Corrupt(_) | Command::CorruptByScript(_) if !self.settings.allow_corruption => {
                 return Err(CommandError::CorruptionNotAllowed { link: link() });
             }
             Command::Corrupt(model) => self.corrupt(model)?,
+            Command::CorruptByScript(script) => {
+                tracing::info!(link = %self.settings.name, ?script, "injected corruption");
+                self.corruption = Some(LossInjector::scripted(script));
+            }
             Command::ResetExtremes => {
                 self.end.reset_buffer_extremes();
                 self.queue.reset_extremes();
@@ -86,6 +91,7 @@ impl Engine {
         self.corruption = match model {
             Some(model) => Some(
                 Corruption::new(model, seed)
+                    .map(LossInjector::Drawn)
                     .map_err(|error| CommandError::Corruption { link: self.settings.name.clone(), error })?,
             ),
             None => None,
@@ -128,7 +134,10 @@ impl Engine {
             measured_loss: status.measured_loss,
             peer_known: self.end.peer_known(),
             paused: status.paused,
-            corruption: self.corruption.as_ref().map(Corruption::model),
+            corruption: match &self.corruption {
+                Some(LossInjector::Drawn(corruption)) => Some(corruption.model()),
+                Some(LossInjector::Scripted(_)) | None => None,
+            },
             parameters: self.parameters(),
             counters: self.counters_report(&stats),
             // The lanes' extremes need not coincide, so their sum bounds the true extreme.

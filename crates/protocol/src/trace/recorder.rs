@@ -1,12 +1,13 @@
 //! A link end whose driver's calls are written down.
 
-use super::step::{Step, handle_timeout};
+use super::step::{Record, Step, handle_timeout};
 use crate::config::{Config, ConfigError};
 use crate::event::Event;
 use crate::frame::{DataHeader, FrameHandle, Mode, PiggybackAck};
 use crate::link_end::{Control, LinkEnd, Priority, Protection, Reception, Transmit};
 use crate::time::Instant;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ops::Deref;
 
 /// Takes steps as they happen.
@@ -15,9 +16,15 @@ pub trait StepSink {
     fn record(&mut self, at: Instant, step: &Step);
 }
 
-impl<F: FnMut(Instant, &Step)> StepSink for F {
+impl StepSink for Vec<Record> {
     fn record(&mut self, at: Instant, step: &Step) {
-        self(at, step);
+        self.push(Record { at, step: step.clone() });
+    }
+}
+
+impl<S: StepSink + ?Sized> StepSink for Box<S> {
+    fn record(&mut self, at: Instant, step: &Step) {
+        (**self).record(at, step);
     }
 }
 

@@ -11,27 +11,19 @@ use std::vec::Vec;
 /// Steps of one end, in memory.
 type Steps = Vec<Record>;
 
-struct Store(Steps);
-
-impl StepSink for Store {
-    fn record(&mut self, at: Instant, step: &Step) {
-        self.0.push(Record { at, step: step.clone() });
-    }
-}
-
 /// What travels.
 enum Item {
     Data(DataHeader, u32),
     Control(Box<Control>),
 }
 
-fn end(seed: u64) -> TracedLinkEnd<Store> {
+fn end(seed: u64) -> TracedLinkEnd<Steps> {
     let end = LinkEnd::new(Config::default(), seed).expect("valid");
-    TracedLinkEnd::new(end, Some(Store(Vec::new())))
+    TracedLinkEnd::new(end, Some(Vec::new()))
 }
 
 /// Everything that `end` has to say; frame `n` has handle `n`.
-fn speak(end: &mut TracedLinkEnd<Store>, now: Instant, offered: &mut Vec<u32>) -> Vec<Item> {
+fn speak(end: &mut TracedLinkEnd<Steps>, now: Instant, offered: &mut Vec<u32>) -> Vec<Item> {
     let mut out = Vec::new();
     end.handle_timeout(now);
     while end.poll_deliver().is_some() {}
@@ -84,7 +76,7 @@ fn lossy_run() -> [Steps; 2] {
             }
         }
     }
-    [first, second].map(|mut end| core::mem::take(&mut end.sink_mut().expect("there is one").0))
+    [first, second].map(|mut end| core::mem::take(end.sink_mut().expect("there is one")))
 }
 
 #[test]
@@ -145,7 +137,7 @@ fn a_record_is_told_in_the_protocols_words() {
 #[test]
 fn without_a_sink_nothing_is_made() {
     let end = LinkEnd::new(Config::default(), 1).expect("valid");
-    let mut end = TracedLinkEnd::<Store>::new(end, None);
+    let mut end = TracedLinkEnd::<Steps>::new(end, None);
     end.note(Instant(0), || unreachable!("made without need"));
     assert!(end.sink_mut().is_none());
 }
