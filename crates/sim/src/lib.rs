@@ -4,6 +4,7 @@
 //! - [`event_queue`]: which source acts next; the total order of events is defined there.
 //! - [`random`]: one seed per run, split into a stream per component.
 //! - [`corruption`]: which frames a link corrupts.
+//! - [`statistics`]: confidence intervals.
 //! - [`stress`]: line-rate traffic over one protected link, the paper's stress test (section 4.1).
 //! - [`observe`]: pcapng files and time series of a run.
 #![forbid(unsafe_code)]
@@ -12,5 +13,6 @@ pub mod corruption;
 pub mod event_queue;
 pub mod observe;
 pub mod random;
+pub mod statistics;
 pub mod stress;
 pub mod time;

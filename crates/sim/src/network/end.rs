@@ -34,6 +34,8 @@ pub struct EndConfig {
     pub ingress_latency: Time,
     /// What the link corrupts.
     pub corruption: Corruption,
+    /// What it corrupts of retransmitted copies, if not the same (importance sampling).
+    pub copy_corruption: Option<Corruption>,
     /// The link end's parameters, in picoseconds instead of nanoseconds; `None` for an unprotected link.
     pub protocol: Option<Config>,
     /// Whether it protects what it sends, and with how many copies.
@@ -100,6 +102,7 @@ pub(super) struct End {
     pub(super) wire_latency: Time,
     pub(super) ingress_latency: Time,
     pub(super) corruption: CorruptionProcess,
+    pub(super) copy_corruption: Option<CorruptionProcess>,
     pub(super) recirculation: Option<usize>,
     pub(super) timer_interval: Time,
     pub(super) destination: Destination,
@@ -122,6 +125,10 @@ pub(super) struct End {
     pub(super) attention: bool,
     /// The dummy or ACK that the self-replenishing queue goes on sending, after its last one was corrupted.
     pub(super) replenished: Option<OnWire>,
+    /// Whether that queue does go on: without, a corrupted dummy or ACK is gone.
+    pub(super) replenishes: bool,
+    /// How often the link end must be looked after while its port is busy: an idle port does so by itself.
+    pub(super) housekeeping: Option<Time>,
     /// When the port has sent what it is sending; then come idle frames, without a gap.
     pub(super) free_at: Time,
     pub(super) in_flight: VecDeque<(Time, OnWire)>,
@@ -182,6 +189,10 @@ impl End {
             idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
             wire_latency: config.wire_latency,
             ingress_latency: config.ingress_latency,
+            copy_corruption: config
+                .copy_corruption
+                .map(|corruption| CorruptionProcess::new(&corruption, Random::new(seed, &name("copies"))))
+                .transpose()?,
             corruption: CorruptionProcess::new(&config.corruption, Random::new(seed, &name("corruption")))?,
             recirculation: config.recirculation,
             timer_interval: config.timer_interval,
@@ -198,6 +209,8 @@ impl End {
             urgent: VecDeque::with_capacity(64),
             attention: false,
             replenished: None,
+            replenishes: true,
+            housekeeping: None,
             free_at: Time::ZERO,
             in_flight: VecDeque::with_capacity(1024),
             pauses_in_flight: VecDeque::with_capacity(8),

@@ -38,12 +38,14 @@ pub use observer::{NoObserver, Observer};
 pub use queue::QueueLimits;
 pub use traffic::Traffic;
 
+use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
 use crate::observe::Histogram;
+use crate::random::Random;
 use crate::time::{Rate, Time};
 use end::End;
 use frame::ControlStore;
-use linkmend_protocol::{Instant, LinkEnd, Nanos, Protection, Status};
+use linkmend_protocol::{Copies, Instant, LinkEnd, Nanos, Protection, Status};
 use recirculation::RecirculationPort;
 
 /// An hour, in picoseconds. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
@@ -100,7 +102,8 @@ impl<O: Observer> Network<O> {
         for index in 0..count {
             network.ends[index].peer_mode = network.ends[index ^ 1].source.mode();
         }
-        for (index, copies) in protect.into_iter().enumerate() {
+        for (index, &copies) in protect.iter().enumerate() {
+            network.ends[index].housekeeping = network.housekeeping(index, &protect);
             let end = &mut network.ends[index];
             if let (Some(copies), Some(link_end)) = (copies, &mut end.link_end) {
                 link_end.protect(Instant(0), Protection { copies });
@@ -109,6 +112,35 @@ impl<O: Observer> Network<O> {
             network.wake(index);
         }
         Ok(network)
+    }
+
+    /// A port that is never idle lets no ACK out, repeats no handshake, and tries no fallback again. An end that may
+    /// have to do so while it sends is therefore looked after as often as its ACKs are due.
+    fn housekeeping(&self, end: usize, protect: &[Option<Copies>]) -> Option<Time> {
+        let config = self.ends[end].link_end.as_ref()?.config();
+        let fallback = protect[end].is_some() && config.fallback.enabled;
+        let needed = fallback || protect[end ^ 1].is_some();
+        (needed && config.ack_interval < OUT_OF_REACH).then_some(Time(config.ack_interval.0))
+    }
+
+    /// From now on the link corrupts what `end` sends in another way, with random numbers of its own.
+    ///
+    /// # Errors
+    /// [`ParameterError`] names the parameter that cannot be used.
+    pub fn set_corruption(
+        &mut self,
+        end: usize,
+        corruption: &Corruption,
+        random: Random,
+    ) -> Result<(), ParameterError> {
+        self.ends[end].corruption = CorruptionProcess::new(corruption, random)?;
+        Ok(())
+    }
+
+    /// Whether the dummies and ACKs of `end` are sent again and again until one is not corrupted, as the Tofino's
+    /// self-replenishing queues do (section 3.2). They do unless this says otherwise.
+    pub fn set_replenishing(&mut self, end: usize, replenishes: bool) {
+        self.ends[end].replenishes = replenishes;
     }
 
     /// Runs until the session of every end that protects is open and the wires are silent.

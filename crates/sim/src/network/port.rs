@@ -114,6 +114,9 @@ impl<O: Observer> Network<O> {
     #[inline]
     fn send_normal(&mut self, end: usize, frame: Frame) -> OnWire {
         let now = self.now;
+        if let Some(interval) = self.ends[end].housekeeping {
+            self.arm(end, now + interval);
+        }
         let this = &mut self.ends[end];
         let Some(link_end) = &mut this.link_end else { return OnWire::Plain { frame } };
         let slot = this.tx.put(TxFrame { frame, released: false, circling: false });
@@ -172,7 +175,11 @@ impl<O: Observer> Network<O> {
         this.free_at = now + this.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
         let at_port = this.free_at + this.wire_latency;
         let arrival = at_port + this.ingress_latency;
-        let corrupted = this.corruption.corrupts(bytes);
+        let is_copy = matches!(&on_wire, OnWire::Protected { header, .. } if header.retransmitted);
+        let corrupted = match &mut this.copy_corruption {
+            Some(corruption) if is_copy => corruption.corrupts(bytes),
+            _ => this.corruption.corrupts(bytes),
+        };
         this.transmitted += 1;
         let control = match &on_wire {
             OnWire::Control { place } => Some(self.controls.at(*place)),
@@ -241,8 +248,12 @@ impl<O: Observer> Network<O> {
     /// What becomes of a frame that does not arrive.
     fn corrupted(&mut self, end: usize, on_wire: OnWire) {
         let idle = match on_wire {
-            OnWire::Ack { .. } => true,
-            OnWire::Control { place } if is_idle_frame(self.controls.at(place)) => true,
+            OnWire::Ack { .. } => self.ends[end].replenishes,
+            OnWire::Control { place }
+                if self.ends[end].replenishes && is_idle_frame(self.controls.at(place)) =>
+            {
+                true
+            }
             OnWire::Control { place } => {
                 self.controls.free(place);
                 false

@@ -92,6 +92,10 @@ pub struct StressConfig {
     pub reverse_corruption: Corruption,
     /// `None` is an unprotected link.
     pub protection: Option<Protection>,
+    /// Importance sampling: the link corrupts retransmitted copies with this probability instead, and the report
+    /// corrects the effective loss for it. For losses too rare to count; everything else in the report then describes a
+    /// link that loses more copies. Only with iid corruption, and above its rate.
+    pub copy_loss: Option<f64>,
     /// Where frames are buffered.
     pub buffering: Buffering,
     /// The switches.
@@ -139,6 +143,7 @@ impl StressConfig {
                 max_rounds: 1,
                 window_frames: 1024,
             }),
+            copy_loss: None,
             buffering: Buffering::Recirculating,
             switch: Switch::default(),
             full: false,

@@ -51,8 +51,10 @@ pub struct StressReport {
     pub actual_loss_rate: f64,
     /// Frames sent that never came out at the far side.
     pub frames_undelivered: u64,
-    /// `frames_undelivered / frames_sent`.
+    /// `frames_undelivered / frames_sent`, corrected if copies were corrupted more often than other frames.
     pub effective_loss_rate: f64,
+    /// Its 95 % interval, from the number of frames undelivered.
+    pub effective_loss_rate_interval: (f64, f64),
     /// Equation 1: `actual_loss_rate^(copies + 1)`.
     pub effective_loss_rate_expected: f64,
     /// Copies retransmitted for one lost frame (Equation 2).

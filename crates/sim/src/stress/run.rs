@@ -2,11 +2,13 @@
 
 use super::config::{Buffering, StressConfig, StressError};
 use super::report::{Percentiles, Quartiles, StressReport};
+use crate::corruption::Corruption;
 use crate::network::{
     Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer, QueueLimits, Traffic,
     WIRE_OVERHEAD_BYTES,
 };
 use crate::observe::Histogram;
+use crate::statistics::poisson_interval;
 use crate::time::Time;
 use linkmend_protocol::effective_loss;
 
@@ -122,6 +124,7 @@ fn build<O: Observer>(config: &StressConfig, observer: O) -> Result<Network<O>, 
         wire_latency: config.wire_latency(),
         ingress_latency: config.ingress_latency(),
         corruption: config.corruption.clone(),
+        copy_corruption: None,
         protocol,
         protect: None,
         recirculation: recirculates.then_some(port),
@@ -134,6 +137,7 @@ fn build<O: Observer>(config: &StressConfig, observer: O) -> Result<Network<O>, 
     let mode = config.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
     let sender = EndConfig {
         protect: config.copies().map(linkmend_protocol::Copies::Fixed),
+        copy_corruption: config.copy_loss.map(Corruption::iid),
         traffic: Traffic::LineRate { frames: config.frames, bytes: config.frame_bytes, mode },
         ..end(SENDER)
     };
@@ -153,6 +157,12 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
     let sender = network.link_end(SENDER).map(|end| end.stats()).unwrap_or_default();
     let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
     let copies = config.copies().unwrap_or(0);
+    let undelivered = sent - delivered.frames.min(sent);
+    let (low, high) = poisson_interval(undelivered);
+    // An undelivered frame lost all its copies, each of them so many times more often than it should.
+    let weight = config.copy_loss.map_or(1.0, |copy_loss| {
+        effective_loss(config.corruption.frame_loss(config.frame_bytes) / copy_loss, copies.saturating_sub(1))
+    });
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
     let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
@@ -164,8 +174,13 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         frames_sent: sent,
         frames_lost: lost,
         actual_loss_rate: rate(lost),
-        frames_undelivered: sent - delivered.frames.min(sent),
-        effective_loss_rate: rate(sent - delivered.frames.min(sent)),
+        frames_undelivered: undelivered,
+        effective_loss_rate: rate(undelivered) * weight,
+        effective_loss_rate_interval: if sent == 0 {
+            (0.0, 1.0)
+        } else {
+            (low * weight / sent as f64, (high * weight / sent as f64).min(1.0))
+        },
         effective_loss_rate_expected: effective_loss(rate(lost), copies),
         copies,
         frames_reordered: delivered.reordered,

@@ -1,7 +1,7 @@
 //! What is required of the parameters, and what the protocol makes of them.
 
 use super::config::{Buffering, Copies, StressConfig, StressError};
-use crate::corruption::ParameterError;
+use crate::corruption::{Corruption, ParameterError};
 use crate::network::EndError;
 use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Nanos, copies_for};
 
@@ -38,6 +38,18 @@ impl StressConfig {
         check(self.distance_m <= 100_000, "distance", distance, "must be at most 100 km")?;
         for corruption in [&self.corruption, &self.reverse_corruption] {
             corruption.validate()?;
+        }
+        if let Some(copy_loss) = self.copy_loss {
+            let least = match self.corruption {
+                Corruption::Iid { loss } => loss,
+                _ => f64::INFINITY,
+            };
+            check(
+                copy_loss >= least && copy_loss < 1.0,
+                "copy-loss",
+                copy_loss.to_string(),
+                "must lie between the loss rate of iid corruption and 1",
+            )?;
         }
         if let Some(protection) = &self.protection {
             match protection.copies {
@@ -89,7 +101,7 @@ impl StressConfig {
             None if buffer_bytes.is_multiple_of(u64::from(self.frame_bytes)) => buffer_bytes + 1,
             _ => buffer_bytes,
         };
-        let reverse_is_clean = self.reverse_corruption == crate::corruption::Corruption::None;
+        let reverse_is_clean = self.reverse_corruption == Corruption::None;
         Some(Config {
             format: Format::Compact,
             window_frames: protection.window_frames,
