@@ -1,7 +1,7 @@
 //! Sizes, rates, times, distances, counts and loss rates as people write them: in configuration files, in experiment
 //! files and on the command line.
 //!
-//! - [`ByteSize`], [`BitRate`], [`Span`] and [`Distance`] need their unit; a bare number is refused.
+//! - [`ByteSize`], [`BitRate`], [`Span`], [`Distance`] and [`Decibels`] need their unit; a bare number is refused.
 //! - [`Count`] is a number of things, and may be short: `100M`, `1e6`.
 //! - [`LossRate`] is a share of one: `1e-3`, `0.1%`.
 //!
@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod count;
+mod decibels;
 mod error;
 mod kind;
 mod loss_rate;
@@ -18,6 +19,7 @@ mod tests;
 mod with_unit;
 
 pub use count::Count;
+pub use decibels::Decibels;
 pub use error::QuantityError;
 pub use loss_rate::LossRate;
 pub use with_unit::{BitRate, ByteSize, Distance, Span};

@@ -113,6 +113,17 @@ fn distances_need_their_unit() {
 }
 
 #[test]
+fn attenuations_are_in_decibels() {
+    for (text, value) in [("0dB", 0.0), ("3.5 dB", 3.5)] {
+        assert_eq!(text.parse(), Ok(Decibels(value)), "{text}");
+    }
+    assert_eq!(Decibels(3.5).to_string(), "3.5dB");
+    for text in ["3.5", "-1dB", "3db", "", "dB"] {
+        text.parse::<Decibels>().expect_err(text);
+    }
+}
+
+#[test]
 fn files_hold_text_and_plain_numbers() {
     #[derive(Debug, PartialEq, serde::Deserialize)]
     struct File {

@@ -19,6 +19,8 @@ pub enum Tolerance {
     AtMost,
     /// The published value is a bound: the measured one must not be below it.
     AtLeast,
+    /// The published value is an expectation: the interval of a counted value must hold it.
+    Interval,
 }
 
 /// Whether a measured value is where it should be.
@@ -41,6 +43,8 @@ pub struct Comparison {
     unit: Unit,
     published: f64,
     measured: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<(f64, f64)>,
     tolerance: Tolerance,
     explanation: Option<String>,
 }
@@ -55,13 +59,22 @@ impl Comparison {
         tolerance: Tolerance,
     ) -> Self {
         let (metric, source) = (metric.into(), source.into());
-        Comparison { metric, source, unit, published, measured: None, tolerance, explanation: None }
+        let (measured, interval, explanation) = (None, None, None);
+        Comparison { metric, source, unit, published, measured, interval, tolerance, explanation }
     }
 
     /// Sets what was measured.
     #[must_use]
     pub fn measured(mut self, value: f64) -> Self {
         self.measured = Some(value);
+        self
+    }
+
+    /// Says that the measured value was counted, and where the true one lies. It is then inside the tolerance if any
+    /// value of that interval is: with few counts nothing more can be said.
+    #[must_use]
+    pub fn between(mut self, low: f64, high: f64) -> Self {
+        self.interval = Some((low, high));
         self
     }
 
@@ -80,8 +93,25 @@ impl Comparison {
         if self.published.is_nan() {
             return Verdict::NotMeasured;
         }
+        let (low, high) = self.interval.unwrap_or((measured, measured));
+        // Of an interval, the value that is nearest to the published one decides.
+        let nearest = self.published.clamp(low.min(measured), high.max(measured));
+        let decisive = match self.tolerance {
+            Tolerance::AtMost => low.min(measured),
+            Tolerance::AtLeast => high.max(measured),
+            _ => nearest,
+        };
+        if self.allows(decisive) { Verdict::Inside } else { Verdict::Outside }
+    }
+
+    /// Whether it is outside the tolerance and nothing says why.
+    pub fn is_unexplained(&self) -> bool {
+        self.verdict() == Verdict::Outside && self.explanation.is_none()
+    }
+
+    fn allows(&self, measured: f64) -> bool {
         let (published, distance) = (self.published, (measured - self.published).abs());
-        let inside = measured == published
+        measured == published
             || match self.tolerance {
                 Tolerance::Relative(fraction) => distance <= fraction.abs() * published.abs(),
                 Tolerance::Absolute(limit) => distance <= limit.abs(),
@@ -93,8 +123,8 @@ impl Comparison {
                 }
                 Tolerance::AtMost => measured <= published,
                 Tolerance::AtLeast => measured >= published,
-            };
-        if inside { Verdict::Inside } else { Verdict::Outside }
+                Tolerance::Interval => false,
+            }
     }
 
     /// Measured minus published as a fraction of published; `None` where that has no meaning.
@@ -118,12 +148,15 @@ impl Comparison {
             table.push_row(comparison.cells());
         }
         let inside = comparisons.iter().filter(|c| c.verdict() == Verdict::Inside).count();
-        table.note(format!("{inside} of {} inside the tolerance.", comparisons.len()))
+        let counted = comparisons.iter().any(|c| c.interval.is_some());
+        let how = if counted { " Counted values are, if their interval reaches it." } else { "" };
+        table.note(format!("{inside} of {} inside the tolerance.{how}", comparisons.len()))
     }
 
     fn cells(&self) -> [Cell; 8] {
         let (verdict, tone) = match self.verdict() {
             Verdict::Inside => ("✓ inside", Tone::Good),
+            Verdict::Outside if self.explanation.is_some() => ("✗ outside, explained", Tone::Neutral),
             Verdict::Outside => ("✗ outside", Tone::Bad),
             Verdict::NotMeasured => ("not measured", Tone::Neutral),
         };
@@ -131,12 +164,22 @@ impl Comparison {
             Cell::text(&self.metric),
             Cell::text(&self.source).neutral(),
             Cell::quantity(self.published, self.unit),
-            self.measured.map_or_else(Cell::missing, |value| Cell::quantity(value, self.unit)),
+            self.measured.map_or_else(Cell::missing, |value| self.measured_cell(value)),
             self.deviation().map_or_else(|| Cell::text(""), |share| Cell::text(signed_percent(share))),
             Cell::text(self.tolerance_text()).neutral(),
             Cell::text(verdict).tone(tone),
             Cell::text(self.explanation.as_deref().unwrap_or_default()),
         ]
+    }
+
+    fn measured_cell(&self, value: f64) -> Cell {
+        match self.interval {
+            None => Cell::quantity(value, self.unit),
+            Some((low, high)) => {
+                let [value, low, high] = [value, low, high].map(|bound| self.unit.format(bound));
+                Cell::text(format!("{value} ({low} to {high})"))
+            }
+        }
     }
 
     fn tolerance_text(&self) -> String {
@@ -146,6 +189,7 @@ impl Comparison {
             Tolerance::Factor(factor) => format!("×/÷ {}", Unit::Plain.format(factor)),
             Tolerance::AtMost => "at most".to_owned(),
             Tolerance::AtLeast => "at least".to_owned(),
+            Tolerance::Interval => "in its interval".to_owned(),
         }
     }
 }
@@ -185,6 +229,22 @@ mod tests {
         assert_eq!(verdict(51.0, 50.0, Tolerance::AtLeast), Outside);
         assert_eq!(verdict(1.0, f64::NAN, Tolerance::AtMost), NotMeasured);
         assert_eq!(verdict(f64::NAN, 1.0, Tolerance::AtMost), NotMeasured);
+    }
+
+    #[test]
+    fn of_counted_values_the_interval_decides() {
+        let of = |published: f64, measured: f64, low, high, tolerance| {
+            let comparison = Comparison::new("m", "s", Unit::LossRate, published, tolerance);
+            comparison.measured(measured).between(low, high).verdict()
+        };
+        assert_eq!(of(1e-9, 0.0, 0.0, 2e-9, Tolerance::Interval), Verdict::Inside);
+        assert_eq!(of(3e-9, 0.0, 0.0, 2e-9, Tolerance::Interval), Verdict::Outside);
+        assert_eq!(of(3e-9, 0.0, 0.0, 2e-9, Tolerance::Factor(2.0)), Verdict::Inside);
+        assert_eq!(of(9e-9, 0.0, 0.0, 2e-9, Tolerance::Factor(2.0)), Verdict::Outside);
+        assert_eq!(of(1e-9, 2e-9, 5e-10, 4e-9, Tolerance::AtMost), Verdict::Inside);
+        assert_eq!(of(1e-9, 2e-9, 1.5e-9, 4e-9, Tolerance::AtMost), Verdict::Outside);
+        let missed = Comparison::new("m", "s", Unit::Plain, 1.0, Tolerance::AtMost).measured(2.0);
+        assert!(missed.is_unexplained() && !missed.explain("known").is_unexplained());
     }
 
     #[test]

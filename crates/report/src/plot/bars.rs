@@ -11,6 +11,8 @@ use maud::{Markup, html};
 const HEIGHT: f64 = 260.0;
 const VALUE_TEXT: f64 = 11.0;
 const WIDEST_BAR: f64 = 64.0;
+/// Shape of published values, as in plots of points.
+const PUBLISHED_SHAPE: usize = 4;
 const LABEL_LEADING: f64 = 15.0;
 /// Longer words in the names of groups are cut.
 const LONGEST_WORD: f64 = 90.0;
@@ -20,6 +22,7 @@ struct BarSeries {
     name: String,
     values: Vec<f64>,
     hue: Option<Hue>,
+    published: Vec<f64>,
 }
 
 /// Bars in groups. A value that is missing or not a number leaves its place empty and says `n/a`.
@@ -65,7 +68,18 @@ impl GroupedBars {
     /// Adds one bar to each group, in the order of the categories.
     #[must_use]
     pub fn series(mut self, name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
-        self.series.push(BarSeries { name: name.into(), values: values.into_iter().collect(), hue: None });
+        let values = values.into_iter().collect();
+        self.series.push(BarSeries { name: name.into(), values, hue: None, published: Vec::new() });
+        self
+    }
+
+    /// Marks published values on the bars of the series added last, in the order of the categories; a value that is not a
+    /// number marks nothing.
+    #[must_use]
+    pub fn published(mut self, values: impl IntoIterator<Item = f64>) -> Self {
+        if let Some(last) = self.series.last_mut() {
+            last.published = values.into_iter().collect();
+        }
         self
     }
 
@@ -119,6 +133,8 @@ impl GroupedBars {
         let end = axis.scale.position(value).filter(|_| drawable).unwrap_or(base).clamp(0.0, 1.0);
         let (top, bottom) = (area.up(end.max(base)), area.up(end.min(base)));
         let labelled = labels::width(&short, VALUE_TEXT) <= width + 2.0;
+        let published = series.published.get(category).copied().filter(|value| value.is_finite());
+        let published = published.and_then(|value| axis.scale.position(value));
         let gap = (width * 0.08).min(2.0);
         // Below a bar down to the axis stand the names of the groups.
         let room_below = bottom + 16.0 <= area.bottom();
@@ -129,6 +145,9 @@ impl GroupedBars {
                     height=(px((bottom - top).max(1.0))) {
                     title { (self.categories[category]) ", " (series.name) ": " (text) }
                 }
+            }
+            @if let Some(value) = published {
+                (frame::marker(PUBLISHED_SHAPE, x + width / 2.0, area.up(value), "lm-hollow", Some("published")))
             }
             @if labelled {
                 text.lm-muted.lm-small.lm-middle.lm-value x=(px(x + width / 2.0)) y=(px(label_y)) { (short) }
@@ -187,12 +206,17 @@ impl Figure for GroupedBars {
     }
 
     fn draw(&self) -> Drawing {
-        let values = self.series.iter().flat_map(|series| series.values.iter().copied());
+        let published = self.series.iter().flat_map(|series| series.published.iter().copied());
+        let any_published = published.clone().any(f64::is_finite);
+        let values = self.series.iter().flat_map(|series| series.values.iter().copied()).chain(published);
         let axis = self.value.resolve(values.chain(self.reference.as_ref().map(|(value, _)| *value)), 5);
         let swatch = |(index, series): (usize, &BarSeries)| {
             (Key::Swatch(Hue::of_series(series.hue, index)), series.name.clone())
         };
-        let entries: Vec<(Key, String)> = self.series.iter().enumerate().map(swatch).collect();
+        let mut entries: Vec<(Key, String)> = self.series.iter().enumerate().map(swatch).collect();
+        if any_published {
+            entries.push((Key::Hollow(PUBLISHED_SHAPE), "published".to_owned()));
+        }
         let (header, top) = legend::header(0.0, &axis.heading, &entries);
         let left = frame::left_margin(axis.ticks.iter().map(|(_, text)| text.as_str()));
         // A label on a bar of full height stands above the area.
