@@ -230,7 +230,7 @@ impl<O: Observer> Network<O> {
         let corrupted = this.corruption.corrupts(super::FRAME_BYTES_MIN);
         self.observer.sent(end, now, &on_wire, None, corrupted);
         if corrupted {
-            this.replenished = Some(on_wire);
+            this.replenished = this.replenishes.then_some(on_wire);
         } else {
             let arrival = this.free_at + this.wire_latency + this.ingress_latency;
             this.in_flight.push_back((arrival, on_wire));
@@ -248,20 +248,14 @@ impl<O: Observer> Network<O> {
     /// What becomes of a frame that does not arrive.
     fn corrupted(&mut self, end: usize, on_wire: OnWire) {
         let idle = match on_wire {
-            OnWire::Ack { .. } => self.ends[end].replenishes,
-            OnWire::Control { place }
-                if self.ends[end].replenishes && is_idle_frame(self.controls.at(place)) =>
-            {
-                true
-            }
-            OnWire::Control { place } => {
-                self.controls.free(place);
-                false
-            }
+            OnWire::Ack { .. } => true,
+            OnWire::Control { place } => is_idle_frame(self.controls.at(place)),
             _ => false,
         };
-        if idle {
+        if idle && self.ends[end].replenishes {
             self.ends[end].replenished = Some(on_wire);
+        } else if let OnWire::Control { place } = on_wire {
+            self.controls.free(place);
         }
     }
 
