@@ -34,7 +34,9 @@ impl<O: Observer> Network<O> {
                 self.controls.free(place);
             }
         }
-        self.wake(end);
+        if self.ends[end].link_end.is_some() {
+            self.wake(end);
+        }
     }
 
     fn handle_protected(&mut self, end: usize, header: &linkmend_protocol::DataHeader, frame: Frame) {

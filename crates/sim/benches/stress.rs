@@ -1,0 +1,107 @@
+//! How many frames a second the stress test simulates, with every event and with fast-forward.
+//!
+//! `cargo bench -p linkmend-sim --bench stress`; `-- --long` adds the ten billion frames. Absolute speeds depend on the
+//! machine; the last column compares with the same link unprotected, measured in turns with it.
+#![expect(clippy::print_stdout, reason = "it prints its table")]
+
+use linkmend_sim::stress::{Buffering, Mode, StressConfig, StressReport, run};
+use linkmend_sim::time::Rate;
+use std::time::Instant;
+
+/// Frames of a case: in a benchmark, and when only its working is tested.
+const FULL_FRAMES: u64 = 3_000_000;
+const SKIPPED_FRAMES: u64 = 100_000_000;
+const LONG_FRAMES: u64 = 10_000_000_000;
+const TEST_FRAMES: u64 = 20_000;
+const ROUNDS: usize = 5;
+
+struct Case {
+    name: &'static str,
+    config: StressConfig,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    // `cargo test` runs benchmarks without this argument.
+    let rounds = if has("--bench") { ROUNDS } else { 1 };
+    let frames = |frames: u64| if has("--bench") { frames } else { TEST_FRAMES };
+    let mut cases = cases(frames(FULL_FRAMES), frames(SKIPPED_FRAMES));
+    if has("--long") {
+        cases.extend(long_cases());
+    }
+    let mut seconds = vec![Vec::new(); cases.len()];
+    let mut reports = Vec::new();
+    for _ in 0..rounds {
+        reports =
+            cases.iter().zip(&mut seconds).map(|(case, seconds)| timed(&case.config, seconds)).collect();
+    }
+    println!("100G, 1,518-byte frames, one core; median of {rounds} rounds in turns\n");
+    println!("{:48} {:>14} {:>14} {:>12} {:>10}", "", "frames", "M frames/s", "events/frame", "ratio");
+    let mut base = None;
+    for ((case, seconds), report) in cases.iter().zip(&mut seconds).zip(&reports) {
+        seconds.sort_by(f64::total_cmp);
+        let speed = report.frames_sent as f64 / seconds[seconds.len() / 2];
+        let base = *base.get_or_insert(speed);
+        let events = report.events as f64 / report.frames_sent as f64;
+        println!(
+            "{:48} {:>14} {:>14.2} {:>12.3} {:>10.2}",
+            case.name,
+            report.frames_sent,
+            speed / 1e6,
+            events,
+            speed / base
+        );
+    }
+    println!(
+        "\nFor comparison, one unprotected link elsewhere: ns-3 0.7 to 0.8, htsim 7.1 million frames/s."
+    );
+    if let Some(kib) = peak_memory_kib() {
+        println!("Peak memory of all of it: {:.1} MiB", kib as f64 / 1024.0);
+    }
+}
+
+fn timed(config: &StressConfig, seconds: &mut Vec<f64>) -> StressReport {
+    let began = Instant::now();
+    let report = run(config, &mut |_| true).expect("the parameters are good");
+    seconds.push(began.elapsed().as_secs_f64());
+    report
+}
+
+fn paper(loss: f64, mode: Mode) -> StressConfig {
+    let rate = Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps");
+    StressConfig::paper(rate, loss, mode)
+}
+
+fn cases(full: u64, skipped: u64) -> Vec<Case> {
+    let every_event = |config: StressConfig| StressConfig { frames: full, full: true, ..config };
+    let direct = |config: StressConfig| StressConfig { buffering: Buffering::Direct, ..config };
+    let skipping = |config: StressConfig, share| StressConfig { frames: skipped / share, ..config };
+    let unprotected = StressConfig { protection: None, ..paper(0.0, Mode::Ordered) };
+    let case = |name, config| Case { name, config };
+    vec![
+        case("every event, unprotected", every_event(unprotected)),
+        case("every event, direct, no loss", every_event(direct(paper(0.0, Mode::Ordered)))),
+        case("every event, direct, 1e-3, ordered", every_event(direct(paper(1e-3, Mode::Ordered)))),
+        case("every event, recirculating, 1e-3, ordered", every_event(paper(1e-3, Mode::Ordered))),
+        case("every event, recirculating, 1e-3, non-blocking", every_event(paper(1e-3, Mode::NonBlocking))),
+        case("fast-forward, recirculating, 1e-3, ordered", skipping(paper(1e-3, Mode::Ordered), 10)),
+        case("fast-forward, recirculating, 1e-4, ordered", skipping(paper(1e-4, Mode::Ordered), 2)),
+        case("fast-forward, recirculating, 1e-5, ordered", skipping(paper(1e-5, Mode::Ordered), 1)),
+    ]
+}
+
+fn long_cases() -> Vec<Case> {
+    let long = |name, loss| Case {
+        name,
+        config: StressConfig { frames: LONG_FRAMES, ..paper(loss, Mode::Ordered) },
+    };
+    vec![long("ten billion frames at 1e-5, ordered", 1e-5), long("ten billion frames at 1e-3, ordered", 1e-3)]
+}
+
+/// Linux only.
+fn peak_memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}

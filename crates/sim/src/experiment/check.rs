@@ -1,0 +1,25 @@
+//! Whether a run can be done, in the words of the command line and experiment files.
+
+use crate::stress::{StressConfig, StressError};
+
+/// What the models call their parameters, and what they are called here.
+const NAMES: [(&str, &str); 5] = [
+    ("bit_error_rate", "bit-error-rate"),
+    ("mean_burst_frames", "burst"),
+    ("attenuation_db", "attenuation"),
+    ("recorded", "losses"),
+    ("dummy_copies", "dummy-copies"),
+];
+
+/// Checks everything, before anything runs.
+///
+/// # Errors
+/// The first parameter that cannot be used.
+pub fn check(config: &StressConfig) -> Result<(), StressError> {
+    config.validate().map_err(in_our_words)
+}
+
+fn in_our_words(error: StressError) -> StressError {
+    let name = NAMES.iter().find(|(theirs, _)| *theirs == error.parameter).map(|(_, ours)| *ours);
+    StressError { parameter: name.unwrap_or(error.parameter), ..error }
+}

@@ -1,0 +1,423 @@
+//! An experiment, read from its file and checked.
+
+use super::check::check;
+use super::error::{ExperimentError, Source};
+use super::file::{File, Kind, Law, LogAxes, PlotKind, PlotTable, Reference, Settings, Tolerance};
+use super::metric::Metric;
+use super::outcome::Outcome;
+use super::parameters::StressParameters;
+use super::sweep::{Combination, Selection, combinations};
+use super::value::{Value, is_parameter, keys, label_of, value_of};
+use crate::corruption::{Transceiver, optics};
+use crate::stress::StressConfig;
+use std::path::Path;
+use toml::Spanned;
+
+/// A published or otherwise interesting experiment: what is varied, what is drawn, and what it is compared with.
+#[derive(Debug)]
+pub struct Experiment {
+    /// Its name on the command line: lower-case letters, digits and hyphens.
+    pub id: String,
+    /// A title for people.
+    pub title: String,
+    /// The figure, table or section that it reproduces, or that it goes beyond the paper.
+    pub source: String,
+    /// What it shows and how to read it.
+    pub about: String,
+    /// What each point is.
+    pub kind: Kind,
+    /// All combinations of what is varied.
+    pub points: Vec<Point>,
+    /// The parameters that are not the same at all points.
+    pub varied: Vec<&'static str>,
+    /// What is drawn.
+    pub plots: Vec<PlotSpec>,
+    /// What is compared with published values.
+    pub published: Vec<Published>,
+    /// What is compared with theory.
+    pub laws: Vec<LawRow>,
+    /// The file.
+    pub text: String,
+}
+
+/// One combination of parameters.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// All of its parameters, with those that the file leaves to the paper.
+    pub parameters: StressParameters,
+    /// What is done there.
+    pub task: Task,
+    /// How many independent runs are pooled.
+    pub runs: u64,
+}
+
+/// What is done at a point.
+#[derive(Debug, Clone)]
+pub enum Task {
+    /// A stress run.
+    Stress(StressConfig),
+    /// The loss of an attenuated link is computed.
+    Attenuation {
+        /// At both ends.
+        transceiver: Transceiver,
+        /// In dB.
+        attenuation_db: f64,
+        /// Length of frames.
+        frame_bytes: u32,
+    },
+}
+
+/// A published value.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// Of what.
+    pub metric: &'static Metric,
+    /// At which points; several are pooled.
+    pub at: Selection,
+    /// In the unit of the metric's quantity.
+    pub value: f64,
+    /// In that unit as well.
+    pub tolerance: Tolerance,
+    /// The figure or table, if it is not the experiment's.
+    pub source: String,
+    /// Why the measured value is known to differ, or need not.
+    pub explanation: Option<String>,
+}
+
+/// Points that are compared with theory, each by itself.
+#[derive(Debug, Clone)]
+pub struct LawRow {
+    /// Which theory.
+    pub law: Law,
+    /// At which points.
+    pub at: Selection,
+    /// Why the measured values are known to differ.
+    pub explanation: Option<String>,
+}
+
+/// What is drawn, and how.
+#[derive(Debug, Clone)]
+pub struct PlotSpec {
+    /// Its title.
+    pub title: String,
+    /// What it shows, in words.
+    pub caption: Option<String>,
+    /// How points are drawn.
+    pub kind: PlotKind,
+    /// Across.
+    pub x: Option<Dimension>,
+    /// Up, or the colour; boxes, delays and holes have their own.
+    pub y: Ordinate,
+    /// Rows of a heat map.
+    pub rows: Option<Dimension>,
+    /// Parameters that tell series apart.
+    pub series: Vec<&'static str>,
+    /// Which points are drawn.
+    pub at: Selection,
+    /// Parameters and values of the points whose value is subtracted.
+    pub minus: Option<Replacement>,
+    /// Which axes are logarithmic.
+    pub log: LogAxes,
+    /// The low end of the vertical axis, in the unit of the metric's quantity.
+    pub low: Option<f64>,
+    /// A line across, with its value in the unit of the metric's quantity.
+    pub reference: Option<Reference>,
+}
+
+/// What replaces a point's own parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replacement(pub Vec<(String, String)>);
+
+/// A parameter or a metric.
+#[derive(Debug, Clone, Copy)]
+pub enum Dimension {
+    /// A parameter, by its name.
+    Parameter(&'static str),
+    /// A metric.
+    Metric(&'static Metric),
+}
+
+/// What goes up.
+#[derive(Debug, Clone, Copy)]
+pub enum Ordinate {
+    /// A metric.
+    Metric(&'static Metric),
+    /// The level of the Tx buffer over time.
+    TxBuffer,
+    /// The level of the Rx buffer over time.
+    RxBuffer,
+    /// What the plot's kind says.
+    OfKind,
+}
+
+impl Experiment {
+    /// Reads an experiment; `path` names the file in errors. Files that it mentions are looked for in `folder`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn parse(path: &str, text: &str, folder: &Path) -> Result<Experiment, ExperimentError> {
+        let source = Source { path, text };
+        let file: File = toml::from_str(text).map_err(|error| source.syntax(&error))?;
+        let id = file.id.get_ref().clone();
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if id.is_empty() || id == "all" || !id.chars().all(plain) {
+            let message =
+                format!("id = `{id}`: must be lower-case letters, digits and hyphens, and not `all`");
+            return Err(source.error(Some(file.id.span().start), message));
+        }
+        let points = points(source, file.kind, &file.base, &file.sweep, folder)?;
+        let reader = Reader { source, kind: file.kind, points: &points, default_source: &file.source };
+        let plots = file.plot.into_iter().map(|plot| reader.plot(plot)).collect::<Result<_, _>>()?;
+        let published =
+            file.published.into_iter().map(|row| reader.published(row)).collect::<Result<_, _>>()?;
+        let laws = file.law.into_iter().map(|row| reader.law(row)).collect::<Result<_, _>>()?;
+        let varied = varied(&points);
+        let (title, about) = (file.title, file.about);
+        let (source, kind, text) = (file.source, file.kind, text.to_owned());
+        Ok(Experiment { id, title, source, about, kind, points, varied, plots, published, laws, text })
+    }
+
+    /// The points that are meant.
+    pub fn select<'a>(&'a self, at: &'a Selection) -> impl Iterator<Item = usize> + 'a {
+        let chosen = |(index, point): (usize, &Point)| at.matches(&point.parameters).then_some(index);
+        self.points.iter().enumerate().filter_map(chosen)
+    }
+
+    /// What tells a point from the others, like `100G, ordered, loss rate 1e-3`.
+    pub fn describe(&self, point: &Point) -> String {
+        let words = self.varied.iter().filter_map(|key| point.word(key));
+        let words: Vec<String> = words.collect();
+        if words.is_empty() { self.title.clone() } else { words.join(", ") }
+    }
+}
+
+impl Point {
+    /// The value of a parameter.
+    pub fn value(&self, key: &str) -> Option<Value> {
+        value_of(key, &self.parameters)
+    }
+
+    /// A parameter's value in words that need no heading.
+    pub fn word(&self, key: &str) -> Option<String> {
+        let value = self.value(key)?.text;
+        Some(match key {
+            "speed" | "mode" | "buffering" | "transceiver" => value,
+            "no-backpressure" => if value == "on" { "no backpressure" } else { "backpressure" }.to_owned(),
+            key => format!("{} {value}", label_of(key)),
+        })
+    }
+
+    /// A name that differs from the other points': all parameters and their values.
+    pub fn key(&self) -> String {
+        let texts = keys().filter_map(|key| Some(format!("{key}={}", self.value(key)?.text)));
+        texts.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What is computed rather than simulated.
+    pub(super) fn computed(&self) -> Option<Outcome> {
+        match self.task {
+            Task::Stress(_) => None,
+            Task::Attenuation { transceiver, attenuation_db, frame_bytes } => Some(Outcome::Attenuation {
+                frame_loss_rate: optics::frame_loss(transceiver, attenuation_db, frame_bytes),
+                bit_error_rate: optics::bit_error_rate(transceiver, attenuation_db),
+            }),
+        }
+    }
+}
+
+fn points(
+    source: Source<'_>,
+    kind: Kind,
+    base: &Settings,
+    sweeps: &[Settings],
+    folder: &Path,
+) -> Result<Vec<Point>, ExperimentError> {
+    let mut points: Vec<Point> = Vec::new();
+    let mut keys = std::collections::BTreeSet::new();
+    for combination in combinations(source, base, sweeps)? {
+        let point = point(source, kind, &combination, folder)?;
+        // Sweeps may cross each other: the point where they do is one.
+        if keys.insert(point.key()) {
+            points.push(point);
+        }
+    }
+    Ok(points)
+}
+
+fn point(
+    source: Source<'_>,
+    kind: Kind,
+    combination: &Combination,
+    folder: &Path,
+) -> Result<Point, ExperimentError> {
+    let wrong = |error: crate::stress::StressError| {
+        source.error(combination.place_of(error.parameter), error.to_string())
+    };
+    let config = combination.parameters.config(folder).map_err(wrong)?;
+    check(&config).map_err(wrong)?;
+    let parameters = combination.parameters.resolved(&config);
+    let task = match kind {
+        Kind::Stress => Task::Stress(config),
+        Kind::Attenuation => {
+            let (Some(name), Some(attenuation)) = (parameters.transceiver, parameters.attenuation) else {
+                let message = "an experiment of kind `attenuation` needs `transceiver` and `attenuation`";
+                return Err(source.error(combination.place, message));
+            };
+            let (transceiver, attenuation_db) = (name.into(), attenuation.0);
+            Task::Attenuation { transceiver, attenuation_db, frame_bytes: config.frame_bytes }
+        }
+    };
+    Ok(Point { parameters, task, runs: combination.runs })
+}
+
+/// Parameters that differ among the points, in the order of tables. How many frames are sent is a matter of patience.
+fn varied(points: &[Point]) -> Vec<&'static str> {
+    let differs = |key: &&'static str| {
+        let first = points.first().map(|point| point.value(key));
+        points.iter().any(|point| Some(point.value(key)) != first)
+    };
+    let varied: Vec<&'static str> = keys().filter(|key| *key != "frames").filter(differs).collect();
+    // The default thresholds follow the link speed and the frame size, and each other.
+    let follows = |key: &&'static str| match *key {
+        "pause-threshold" | "resume-threshold" | "window" | "recovery-timeout" | "target"
+        | "dummy-copies" | "rounds" => {
+            !varied.iter().any(|other| matches!(*other, "speed" | "frame-size" | "mode" | "no-backpressure"))
+        }
+        _ => true,
+    };
+    varied.iter().copied().filter(follows).collect()
+}
+
+/// Reads what refers to points and metrics.
+struct Reader<'a> {
+    source: Source<'a>,
+    kind: Kind,
+    points: &'a [Point],
+    default_source: &'a str,
+}
+
+impl Reader<'_> {
+    fn metric(&self, name: &Spanned<String>) -> Result<&'static Metric, ExperimentError> {
+        let of_stress = self.kind == Kind::Stress;
+        let metric = Metric::named(name.get_ref()).filter(|metric| metric.is_of_stress() == of_stress);
+        metric.ok_or_else(|| {
+            self.source.error(Some(name.span().start), format!("there is no metric `{}`", name.get_ref()))
+        })
+    }
+
+    /// A selection that matches at least one point, so that a row cannot silently compare nothing.
+    fn selection(&self, settings: &Settings, place: usize) -> Result<Selection, ExperimentError> {
+        let selection = Selection::read(self.source, settings)?;
+        if !self.points.iter().any(|point| selection.matches(&point.parameters)) {
+            return Err(self.source.error(Some(place), "no point of the sweep is `at` these parameters"));
+        }
+        Ok(selection)
+    }
+
+    fn parameter(&self, name: &Spanned<String>) -> Result<&'static str, ExperimentError> {
+        keys().find(|key| *key == name.get_ref()).ok_or_else(|| {
+            self.source.error(Some(name.span().start), format!("there is no parameter `{}`", name.get_ref()))
+        })
+    }
+
+    fn dimension(&self, name: &Spanned<String>) -> Result<Dimension, ExperimentError> {
+        if is_parameter(name.get_ref()) {
+            return self.parameter(name).map(Dimension::Parameter);
+        }
+        self.metric(name).map(Dimension::Metric)
+    }
+
+    fn published(&self, row: Spanned<super::file::PublishedTable>) -> Result<Published, ExperimentError> {
+        let place = row.span().start;
+        let row = row.into_inner();
+        let metric = self.metric(&row.metric)?;
+        let tolerance = match *row.tolerance.get_ref() {
+            Tolerance::Absolute(limit) => Tolerance::Absolute(limit * metric.scale),
+            tolerance => tolerance,
+        };
+        let sensible = match tolerance {
+            Tolerance::Relative(limit) | Tolerance::Absolute(limit) => limit >= 0.0,
+            Tolerance::Factor(factor) => factor >= 1.0,
+            Tolerance::AtMost | Tolerance::AtLeast | Tolerance::Interval => true,
+        };
+        if !sensible || !row.value.is_finite() {
+            let message = "a tolerance is 0 or more, a factor 1 or more, and a value a finite number";
+            return Err(self.source.error(Some(row.tolerance.span().start), message));
+        }
+        Ok(Published {
+            metric,
+            at: self.selection(&row.at, place)?,
+            value: row.value * metric.scale,
+            tolerance,
+            source: row.source.unwrap_or_else(|| self.default_source.to_owned()),
+            explanation: row.explanation,
+        })
+    }
+
+    fn law(&self, row: Spanned<super::file::LawTable>) -> Result<LawRow, ExperimentError> {
+        let place = row.span().start;
+        if self.kind != Kind::Stress {
+            return Err(self.source.error(Some(place), "a law is of stress runs"));
+        }
+        let row = row.into_inner();
+        let at = self.selection(&row.at, place)?;
+        Ok(LawRow { law: row.law, at, explanation: row.explanation })
+    }
+
+    fn plot(&self, plot: Spanned<PlotTable>) -> Result<PlotSpec, ExperimentError> {
+        let place = plot.span().start;
+        let plot = plot.into_inner();
+        let needs = |what: &str| Err(self.source.error(Some(place), format!("this plot needs `{what}`")));
+        let x = plot.x.as_ref().map(|name| self.dimension(name)).transpose()?;
+        let rows = plot.rows.as_ref().map(|name| self.dimension(name)).transpose()?;
+        if x.is_none() && matches!(plot.kind, PlotKind::Points | PlotKind::Bars | PlotKind::HeatMap) {
+            return needs("x");
+        }
+        if rows.is_none() && plot.kind == PlotKind::HeatMap {
+            return needs("rows");
+        }
+        let y = self.ordinate(plot.kind, plot.y.as_ref(), place)?;
+        let series = plot.series.iter().map(|name| self.parameter(name)).collect::<Result<_, _>>()?;
+        let minus = match plot.minus.is_empty() {
+            true => None,
+            false => {
+                let other = Selection::read(self.source, &plot.minus)?;
+                let only = other.keys().filter_map(|key| Some((key.to_owned(), other.only(key)?.to_owned())));
+                Some(Replacement(only.collect()))
+            }
+        };
+        let reference = plot.reference.map(|reference| match y {
+            Ordinate::Metric(metric) => Reference { value: reference.value * metric.scale, ..reference },
+            _ => reference,
+        });
+        let low = plot.low.map(|low| match y {
+            Ordinate::Metric(metric) => low * metric.scale,
+            _ => low,
+        });
+        let at = self.selection(&plot.at, place)?;
+        let (title, caption, kind, log) = (plot.title, plot.caption, plot.kind, plot.log);
+        Ok(PlotSpec { title, caption, kind, x, y, rows, series, at, minus, log, low, reference })
+    }
+
+    fn ordinate(
+        &self,
+        kind: PlotKind,
+        name: Option<&Spanned<String>>,
+        place: usize,
+    ) -> Result<Ordinate, ExperimentError> {
+        let error = |message: &str| Err(self.source.error(Some(place), message));
+        match (kind, name) {
+            (PlotKind::Delays | PlotKind::Holes, None) => Ok(Ordinate::OfKind),
+            (PlotKind::Delays | PlotKind::Holes, Some(_)) => {
+                error("this plot has a `y` of its own; remove it")
+            }
+            (PlotKind::Boxes, Some(name)) => match name.get_ref().as_str() {
+                "tx_buffer_bytes" => Ok(Ordinate::TxBuffer),
+                "rx_buffer_bytes" => Ok(Ordinate::RxBuffer),
+                _ => error("boxes show `tx_buffer_bytes` or `rx_buffer_bytes`"),
+            },
+            (_, Some(name)) => self.metric(name).map(Ordinate::Metric),
+            (_, None) => error("this plot needs `y`"),
+        }
+    }
+}

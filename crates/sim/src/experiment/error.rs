@@ -1,0 +1,73 @@
+//! What can be wrong with an experiment file, and where.
+
+use std::fmt;
+use std::io;
+
+/// Why an experiment cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {path}")]
+    Unreadable {
+        /// Which.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A folder without any experiment file.
+    #[error("{path} has no experiment file (*.toml)")]
+    NoExperiment {
+        /// Which.
+        path: String,
+    },
+    /// Two files describe experiments of the same name.
+    #[error("{path}: there is another experiment `{id}`, in {other}")]
+    Twice {
+        /// The second.
+        path: String,
+        /// The name.
+        id: String,
+        /// The first.
+        other: String,
+    },
+    /// Not TOML, an unknown key, or a value that cannot be.
+    #[error("{path}{}: {message}", LineSuffix(*line))]
+    Content {
+        /// The file.
+        path: String,
+        /// Where, counted from 1.
+        line: Option<usize>,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+struct LineSuffix(Option<usize>);
+
+impl fmt::Display for LineSuffix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// A file's name and text, to say where something is wrong.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub path: &'a str,
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// Something is wrong at this offset.
+    pub fn error(self, offset: Option<usize>, message: impl Into<String>) -> ExperimentError {
+        let line = offset.map(|offset| {
+            self.text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+        });
+        ExperimentError::Content { path: self.path.to_owned(), line, message: message.into() }
+    }
+
+    /// It is no TOML, or not of the right form.
+    pub fn syntax(self, error: &toml::de::Error) -> ExperimentError {
+        self.error(error.span().map(|span| span.start), error.message().trim_end().replace('\n', ", "))
+    }
+}

@@ -1,0 +1,203 @@
+//! Measured values by name: those of the JSON that `linkmend sim stress` prints, and a few shares made of them.
+
+use super::outcome::Outcome;
+use super::value::Quantity;
+use crate::stress::StressReport;
+
+/// Something that a run measures.
+#[derive(Debug)]
+pub struct Metric {
+    /// Its name in experiment files; its unit ends it.
+    pub name: &'static str,
+    /// Its name in tables and on axes.
+    pub label: &'static str,
+    /// What it measures.
+    pub quantity: Quantity,
+    /// A value in the unit of its name, times this, is in the unit of its quantity.
+    pub scale: f64,
+    read: Read,
+}
+
+#[derive(Debug)]
+enum Read {
+    /// A number of the report, in the unit of the name.
+    Number(fn(&StressReport) -> f64),
+    /// So many of so many: a share that was counted, and therefore has an uncertainty.
+    Counted(fn(&StressReport) -> (u64, u64)),
+    /// Of an attenuated link.
+    Optics(fn(f64, f64) -> f64),
+}
+
+/// A measured value in the unit of its quantity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measurement {
+    /// The value.
+    pub value: f64,
+    /// Where the true value lies with 99.9 % confidence, if it was counted.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Metric {
+    /// The metric of this name.
+    pub fn named(name: &str) -> Option<&'static Metric> {
+        METRICS.iter().find(|metric| metric.name == name)
+    }
+
+    /// The metrics of plain stress runs, in the order in which tables show them.
+    pub fn of_stress() -> impl Iterator<Item = &'static Metric> {
+        METRICS.iter().filter(|metric| !matches!(metric.read, Read::Optics(_)))
+    }
+
+    /// Whether runs of links under stress measure it, or else attenuated links do.
+    pub fn is_of_stress(&self) -> bool {
+        !matches!(self.read, Read::Optics(_))
+    }
+
+    /// What was measured; `None` if nothing was, as the mean of no delays.
+    pub fn of(&self, outcome: &Outcome) -> Option<Measurement> {
+        let exact = |value: f64| value.is_finite().then_some(Measurement { value, interval: None });
+        match (&self.read, outcome) {
+            (Read::Number(read), Outcome::Stress(report)) => exact(read(report) * self.scale),
+            (Read::Counted(read), Outcome::Stress(report)) => {
+                let (successes, trials) = read(report);
+                let scale = self.scale / trials as f64;
+                let (low, high) = poisson_interval(successes);
+                let interval = Some((low * scale, (high * scale).min(self.scale)));
+                (trials > 0).then_some(Measurement { value: successes as f64 * scale, interval })
+            }
+            (Read::Optics(read), Outcome::Attenuation { frame_loss_rate, bit_error_rate }) => {
+                exact(read(*frame_loss_rate, *bit_error_rate) * self.scale)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The mean of a Poisson distribution that gave `count`, with 99.9 % confidence, by the approximation of Wilson and
+/// Hilferty to the quantiles of the chi-square distribution (within 4 %, and far closer for large counts).
+fn poisson_interval(count: u64) -> (f64, f64) {
+    /// Quantile of the normal distribution that leaves 0.05 % above.
+    const Z: f64 = 3.290_527;
+    let bound = |count: f64, z: f64| {
+        let root = 1.0 - 1.0 / (9.0 * count) + z / (3.0 * count.sqrt());
+        count * root * root * root
+    };
+    let low = if count == 0 { 0.0 } else { bound(count as f64, -Z).max(0.0) };
+    (low, bound(count as f64 + 1.0, Z))
+}
+
+fn delay_or_nan(report: &StressReport, value: f64) -> f64 {
+    if report.retransmission_delay_ns.count == 0 { f64::NAN } else { value }
+}
+
+macro_rules! metrics {
+    ($($name:literal, $label:literal, $quantity:ident, $scale:expr, $read:ident($function:expr);)*) => {
+        &[$(Metric {
+            name: $name,
+            label: $label,
+            quantity: Quantity::$quantity,
+            scale: $scale,
+            read: Read::$read($function),
+        }),*]
+    };
+}
+
+const NANO: f64 = 1e-9;
+const PERCENT: f64 = 0.01;
+const GIGA: f64 = 1e9;
+
+/// All metrics.
+static METRICS: &[Metric] = metrics! {
+    "frames_sent", "frames sent", Count, 1.0, Number(|r| r.frames_sent as f64);
+    "frames_lost", "frames lost on the link", Count, 1.0, Number(|r| r.frames_lost as f64);
+    "actual_loss_rate", "actual loss rate", LossRate, 1.0, Counted(|r| (r.frames_lost, r.frames_sent));
+    "copies", "copies", Count, 1.0, Number(|r| f64::from(r.copies));
+    "frames_undelivered", "frames undelivered", Count, 1.0, Number(|r| r.frames_undelivered as f64);
+    "effective_loss_rate", "effective loss rate", LossRate, 1.0,
+        Counted(|r| (r.frames_undelivered, r.frames_sent));
+    "effective_loss_rate_expected", "expected by Equation 1", LossRate, 1.0,
+        Number(|r| r.effective_loss_rate_expected);
+    "frames_reordered", "frames reordered", Count, 1.0, Number(|r| r.frames_reordered as f64);
+    "effective_speed_gbps", "effective speed", Rate, GIGA, Number(|r| r.effective_speed_gbps);
+    "effective_speed_pct", "effective link speed", Share, PERCENT, Number(|r| r.effective_speed_pct);
+    "tx_buffer_bytes.min", "Tx buffer, least", Size, 1.0, Number(|r| r.tx_buffer_bytes.min as f64);
+    "tx_buffer_bytes.p50", "Tx buffer, median", Size, 1.0, Number(|r| r.tx_buffer_bytes.p50 as f64);
+    "tx_buffer_bytes.max", "Tx buffer, most", Size, 1.0, Number(|r| r.tx_buffer_bytes.max as f64);
+    "rx_buffer_bytes.min", "Rx buffer, least", Size, 1.0, Number(|r| r.rx_buffer_bytes.min as f64);
+    "rx_buffer_bytes.p50", "Rx buffer, median", Size, 1.0, Number(|r| r.rx_buffer_bytes.p50 as f64);
+    "rx_buffer_bytes.max", "Rx buffer, most", Size, 1.0, Number(|r| r.rx_buffer_bytes.max as f64);
+    "recovery_timeouts", "recovery timeouts", Count, 1.0, Number(|r| r.recovery_timeouts as f64);
+    "timeouts_per_loss", "timeouts per lost frame", LossRate, 1.0,
+        Counted(|r| (r.recovery_timeouts, r.frames_lost));
+    "retransmitted_copies", "copies sent", Count, 1.0, Number(|r| r.retransmitted_copies as f64);
+    "rx_buffer_overflows", "Rx buffer overflows", Count, 1.0, Number(|r| r.rx_buffer_overflows as f64);
+    "rx_buffer_overflow_rate", "frames dropped by a full Rx buffer", LossRate, 1.0,
+        Counted(|r| (r.rx_buffer_overflows, r.frames_sent));
+    "pauses", "pauses", Count, 1.0, Number(|r| r.pauses as f64);
+    "paused_pct", "time paused", Share, PERCENT, Number(|r| 100.0 * r.paused_ns / r.simulated_ns);
+    "retransmission_delay_ns.min", "retransmission delay, shortest", Time, NANO,
+        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.min));
+    "retransmission_delay_ns.p50", "retransmission delay, median", Time, NANO,
+        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.p50));
+    "retransmission_delay_ns.p99", "retransmission delay, 99 %", Time, NANO,
+        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.p99));
+    "retransmission_delay_ns.max", "retransmission delay, longest", Time, NANO,
+        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.max));
+    "resume_flight_max_ns", "flight of a resume, longest", Time, NANO,
+        Number(|r| if r.pauses == 0 { f64::NAN } else { r.resume_flight_max_ns });
+    "tx_recirculation_pct", "Tx recirculation", Share, PERCENT, Number(|r| r.tx_recirculation_pct);
+    "rx_recirculation_pct", "Rx recirculation", Share, PERCENT, Number(|r| r.rx_recirculation_pct);
+    "loss_events", "loss events", Count, 1.0, Number(|r| r.loss_events as f64);
+    "losses_within_5_pct", "loss events of at most 5 frames", Share, PERCENT,
+        Number(|r| 100.0 * r.hole_lengths.iter().take(5).sum::<u64>() as f64 / r.loss_events as f64);
+    "longest_loss_frames", "most consecutive frames lost", Count, 1.0,
+        Number(|r| r.hole_lengths.iter().rposition(|count| *count > 0).map_or(0.0, |last| last as f64 + 1.0));
+    "simulated_ns", "simulated time", Time, NANO, Number(|r| r.simulated_ns);
+    "events", "events simulated", Count, 1.0, Number(|r| r.events as f64);
+    "frame_loss_rate", "frame loss rate", LossRate, 1.0, Optics(|frame_loss, _| frame_loss);
+    "optical_bit_error_rate", "bit error rate before correction", LossRate, 1.0, Optics(|_, bits| bits);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_shares_have_an_interval() {
+        // Exact bounds from the chi-square distribution: 0 and 7.60, 0.0005 and 10.0, 70.2 and 136.8.
+        let cases = [(0, 0.0, 7.60), (1, 0.0005, 10.0), (100, 70.2, 136.8)];
+        for (count, low, high) in cases {
+            let interval = poisson_interval(count);
+            assert!((interval.0 - low).abs() < 0.04 * low + 0.01, "{count}: {interval:?}");
+            assert!((interval.1 - high).abs() < 0.04 * high, "{count}: {interval:?}");
+        }
+        let report = StressReport { frames_sent: 1_000, frames_undelivered: 2, ..StressReport::default() };
+        let outcome = Outcome::Stress(Box::new(report));
+        let metric = Metric::named("effective_loss_rate").expect("it exists");
+        let measured = metric.of(&outcome).expect("measured");
+        let (low, high) = measured.interval.expect("counted");
+        assert!(measured.value == 2e-3 && low < 2e-4 && high > 9e-3, "{measured:?}");
+    }
+
+    #[test]
+    fn nothing_measured_is_no_number() {
+        let outcome = Outcome::Stress(Box::default());
+        for name in
+            ["retransmission_delay_ns.max", "effective_loss_rate", "resume_flight_max_ns", "paused_pct"]
+        {
+            assert_eq!(Metric::named(name).expect(name).of(&outcome), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for metric in METRICS {
+            assert_eq!(
+                METRICS.iter().filter(|other| other.name == metric.name).count(),
+                1,
+                "{}",
+                metric.name
+            );
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The points of a sweep: every combination of the values that an experiment file lists.
+
+use super::error::{ExperimentError, Source};
+use super::file::Settings;
+use super::parameters::StressParameters;
+use super::value::is_parameter;
+use linkmend_quantity::Count;
+use serde::Deserialize;
+use toml::{Spanned, Table, Value};
+
+/// Most points of one experiment: a guard against a product of long lists.
+pub const POINTS_MAX: usize = 10_000;
+/// Most independent runs that are pooled at one point.
+const RUNS_MAX: u64 = 10_000_000;
+/// The key of an experiment file that is not a parameter of a run.
+const RUNS: &str = "runs";
+
+/// One combination of values.
+#[derive(Debug)]
+pub(super) struct Combination {
+    /// As they are written.
+    pub parameters: StressParameters,
+    /// How many independent runs are pooled.
+    pub runs: u64,
+    /// Where each parameter is set.
+    pub places: Vec<(String, usize)>,
+    /// Where the sweep, or else the base, begins.
+    pub place: Option<usize>,
+}
+
+impl Combination {
+    /// Where a parameter is set, or at least the sweep.
+    pub fn place_of(&self, parameter: &str) -> Option<usize> {
+        self.places.iter().find(|(name, _)| name == parameter).map(|(_, at)| *at).or(self.place)
+    }
+}
+
+/// All combinations: each sweep is the product of its lists, over what the base sets.
+pub(super) fn combinations(
+    source: Source<'_>,
+    base: &Settings,
+    sweeps: &[Settings],
+) -> Result<Vec<Combination>, ExperimentError> {
+    let empty = Settings::new();
+    let sweeps: Vec<&Settings> = if sweeps.is_empty() { vec![&empty] } else { sweeps.iter().collect() };
+    let mut all = Vec::new();
+    for sweep in sweeps {
+        // What a sweep sets replaces what the base does.
+        let mut settings: Vec<(&Spanned<String>, &Spanned<Value>)> =
+            base.iter().filter(|(key, _)| !sweep.contains_key(*key)).chain(sweep).collect();
+        settings.sort_by_key(|(key, _)| key.span().start);
+        let axes = settings
+            .iter()
+            .map(|(key, value)| Axis::new(source, key, value))
+            .collect::<Result<Vec<_>, _>>()?;
+        let size = axes.iter().try_fold(1_usize, |size, axis| size.checked_mul(axis.values.len()));
+        let place = sweep.keys().chain(base.keys()).map(|key| key.span().start).next();
+        let fits = size.and_then(|size| size.checked_add(all.len())).is_some_and(|total| total <= POINTS_MAX);
+        if !fits {
+            return Err(source.error(place, format!("the sweep has more than {POINTS_MAX} points")));
+        }
+        for index in 0..size.unwrap_or(0) {
+            all.push(combination(source, &axes, index, place)?);
+        }
+    }
+    Ok(all)
+}
+
+/// A parameter and the values it takes.
+struct Axis<'a> {
+    key: &'a str,
+    place: usize,
+    values: Vec<&'a Value>,
+}
+
+impl<'a> Axis<'a> {
+    fn new(
+        source: Source<'_>,
+        key: &'a Spanned<String>,
+        value: &'a Spanned<Value>,
+    ) -> Result<Self, ExperimentError> {
+        let name = key.get_ref().as_str();
+        let place = key.span().start;
+        let values: Vec<&Value> = match value.get_ref() {
+            Value::Array(values) => values.iter().collect(),
+            value => vec![value],
+        };
+        if values.is_empty() {
+            return Err(source.error(Some(place), format!("`{name}` has no value")));
+        }
+        for value in &values {
+            check(source, name, value, place)?;
+        }
+        Ok(Axis { key: name, place, values })
+    }
+}
+
+/// Reads one value, so that an error can say where it stands.
+fn check(source: Source<'_>, name: &str, value: &Value, place: usize) -> Result<(), ExperimentError> {
+    if name == RUNS {
+        return runs(value).map(|_| ()).map_err(|message| source.error(Some(place), message));
+    }
+    read_one(name, value).map(|_| ()).map_err(|message| source.error(Some(place), message))
+}
+
+/// A single parameter.
+fn read_one(name: &str, value: &Value) -> Result<StressParameters, String> {
+    if !is_parameter(name) {
+        let known: Vec<&str> = super::value::keys().collect();
+        return Err(format!("unknown key `{name}`, expected {RUNS} or one of {}", known.join(", ")));
+    }
+    let table: Table = [(name.to_owned(), value.clone())].into_iter().collect();
+    StressParameters::deserialize(Value::Table(table))
+        .map_err(|error| format!("{name}: {}", error.message().trim_end().replace('\n', ", ")))
+}
+
+fn runs(value: &Value) -> Result<u64, String> {
+    let count = Count::deserialize(value.clone())
+        .map_err(|error| format!("{RUNS}: {}", error.message().trim_end().replace('\n', ", ")))?;
+    if (1..=RUNS_MAX).contains(&count.0) {
+        Ok(count.0)
+    } else {
+        Err(format!("{RUNS} = {}: must be from 1 to {RUNS_MAX}", count.0))
+    }
+}
+
+/// The combination with this index; the last axis varies fastest.
+fn combination(
+    source: Source<'_>,
+    axes: &[Axis<'_>],
+    index: usize,
+    place: Option<usize>,
+) -> Result<Combination, ExperimentError> {
+    let mut left = index;
+    let mut table = Table::new();
+    let mut pooled = 1;
+    for axis in axes.iter().rev() {
+        let value = axis.values[left % axis.values.len()];
+        left /= axis.values.len();
+        if axis.key == RUNS {
+            pooled = runs(value).map_err(|message| source.error(Some(axis.place), message))?;
+        } else {
+            table.insert(axis.key.to_owned(), value.clone());
+        }
+    }
+    let parameters = StressParameters::deserialize(Value::Table(table))
+        .map_err(|error| source.error(place, error.message().trim_end().replace('\n', ", ")))?;
+    let places = axes.iter().map(|axis| (axis.key.to_owned(), axis.place)).collect();
+    Ok(Combination { parameters, runs: pooled, places, place })
+}
+
+/// Which points are meant: for each parameter, the values it may have, as text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selection {
+    wanted: Vec<(String, Vec<String>)>,
+}
+
+impl Selection {
+    pub(super) fn read(source: Source<'_>, settings: &Settings) -> Result<Selection, ExperimentError> {
+        let mut wanted = Vec::new();
+        for (key, value) in settings {
+            let name = key.get_ref().as_str();
+            let at = Some(key.span().start);
+            let values: Vec<&Value> = match value.get_ref() {
+                Value::Array(values) => values.iter().collect(),
+                value => vec![value],
+            };
+            let mut texts = Vec::new();
+            for value in values {
+                let one = read_one(name, value).map_err(|message| source.error(at, message))?;
+                texts.extend(super::value::value_of(name, &one).map(|value| value.text));
+            }
+            wanted.push((name.to_owned(), texts));
+        }
+        Ok(Selection { wanted })
+    }
+
+    /// Whether these parameters are meant. They must be resolved.
+    pub fn matches(&self, parameters: &StressParameters) -> bool {
+        self.wanted.iter().all(|(key, values)| {
+            super::value::value_of(key, parameters).is_some_and(|value| values.contains(&value.text))
+        })
+    }
+
+    /// Parameters with their values, in words: `100G, ordered`.
+    pub fn describe(&self) -> String {
+        let values = |(key, values): &(String, Vec<String>)| {
+            let plain = matches!(key.as_str(), "speed" | "mode" | "buffering");
+            let values = values.join(" or ");
+            if plain { values } else { format!("{} {values}", super::value::label_of(key)) }
+        };
+        let mut parts: Vec<&(String, Vec<String>)> = self.wanted.iter().collect();
+        parts.sort_by_key(|(key, _)| super::value::rank_of(key));
+        parts.into_iter().map(values).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The parameters that it mentions.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.wanted.iter().map(|(key, _)| key.as_str())
+    }
+
+    /// The one value that it wants of a parameter.
+    pub fn only(&self, key: &str) -> Option<&str> {
+        match self.wanted.iter().find(|(name, _)| name == key) {
+            Some((_, values)) if values.len() == 1 => values.first().map(String::as_str),
+            _ => None,
+        }
+    }
+}

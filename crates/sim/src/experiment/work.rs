@@ -1,0 +1,53 @@
+//! How much there is to do at a point: for progress bars, and to say beforehand how long an experiment takes.
+
+use super::definition::{Point, Task};
+use crate::corruption::Corruption;
+use crate::stress::StressConfig;
+
+/// Frames that are simulated one by one around each loss before the link is steady again.
+const FRAMES_PER_LOSS: f64 = 300.0;
+/// What a run costs that sends nothing, in frames.
+const FRAMES_PER_RUN: f64 = 500.0;
+/// Work of one point at which a quick run stops.
+const QUICK_WORK: f64 = 150_000.0;
+/// Frames of one point at which a quick run stops.
+const QUICK_FRAMES: f64 = 5_000_000.0;
+/// Independent runs of one point at which a quick run stops.
+const QUICK_RUNS: u64 = 50;
+
+impl Point {
+    /// The frames that have to be simulated one by one, about.
+    pub fn work(&self) -> f64 {
+        match &self.task {
+            Task::Stress(config) => self.runs as f64 * (work_of(config) + FRAMES_PER_RUN),
+            Task::Attenuation { .. } => 1.0,
+        }
+    }
+
+    /// The same point with so few frames that it takes a fraction of a second.
+    #[must_use]
+    pub fn quick(&self) -> Point {
+        let mut quick = self.clone();
+        if let Task::Stress(config) = &mut quick.task {
+            quick.runs = quick.runs.min(QUICK_RUNS);
+            let share = QUICK_WORK / (quick.runs as f64 * work_of(config));
+            let frames = config.frames as f64;
+            let fewer = (frames * share).min(QUICK_FRAMES / quick.runs as f64).min(frames).ceil().max(1.0);
+            config.frames = fewer as u64;
+            quick.parameters.frames = Some(linkmend_quantity::Count(config.frames));
+        }
+        quick
+    }
+}
+
+fn work_of(config: &StressConfig) -> f64 {
+    let frames = config.frames as f64;
+    let loss = |corruption: &Corruption| match corruption {
+        Corruption::Recorded(numbers) => numbers.len() as f64 / frames,
+        corruption => corruption.frame_loss(config.frame_bytes),
+    };
+    // ACKs that get lost disturb the steady state as data does.
+    let losses = loss(&config.corruption) + loss(&config.reverse_corruption);
+    let step_by_step = if config.full { 1.0 } else { (losses * FRAMES_PER_LOSS).min(1.0) };
+    frames * step_by_step
+}
