@@ -9,7 +9,7 @@ use crate::network::{
 };
 use crate::observe::Histogram;
 use crate::statistics::poisson_interval;
-use crate::time::Time;
+use crate::time::{Rate, Time};
 use linkmend_protocol::effective_loss;
 
 /// The end that sends the traffic, and the one that receives it.
@@ -116,35 +116,15 @@ impl Pace {
 }
 
 fn build<O: Observer>(config: &StressConfig, observer: O) -> Result<Network<O>, StressError> {
-    let protocol = config.protocol_config();
-    let recirculates = config.buffering == Buffering::Recirculating && protocol.is_some();
-    let timer = if recirculates { Time::from_nanos(config.switch.timer_interval_ns) } else { Time::ZERO };
-    let end = |port: usize| EndConfig {
-        rate: config.rate,
-        wire_latency: config.wire_latency(),
-        ingress_latency: config.ingress_latency(),
-        corruption: config.corruption.clone(),
-        copy_corruption: None,
-        protocol,
-        protect: None,
-        recirculation: recirculates.then_some(port),
-        timer_interval: timer,
-        traffic: Traffic::None,
-        destination: Destination::Sink,
-        queue: QueueLimits::default(),
-        level_unit: u64::from(config.frame_bytes),
-    };
     let mode = config.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
     let sender = EndConfig {
         protect: config.copies().map(linkmend_protocol::Copies::Fixed),
         copy_corruption: config.copy_loss.map(Corruption::iid),
         traffic: Traffic::LineRate { frames: config.frames, bytes: config.frame_bytes, mode },
-        ..end(SENDER)
+        ..config.end(SENDER)
     };
-    let receiver = EndConfig { corruption: config.reverse_corruption.clone(), ..end(RECEIVER) };
-    let switch = &config.switch;
-    let port = (switch.recirculation_rate, Time::from_nanos(switch.loop_latency_ns));
-    let ports = if recirculates { vec![port, port] } else { Vec::new() };
+    let receiver = EndConfig { corruption: config.reverse_corruption.clone(), ..config.end(RECEIVER) };
+    let ports = if config.recirculates() { vec![config.recirculation_port(); 2] } else { Vec::new() };
     Network::new(config.seed, vec![sender, receiver], &ports, observer).map_err(StressError::from)
 }
 
@@ -167,8 +147,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
     let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
     let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
-    let recirculates = config.buffering == Buffering::Recirculating && config.protection.is_some();
-    let passes = |port: usize| if recirculates { network.passes(port) as f64 } else { 0.0 };
+    let passes = |port: usize| if config.recirculates() { network.passes(port) as f64 } else { 0.0 };
     StressReport {
         seed: config.seed,
         frames_sent: sent,
@@ -212,7 +191,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
     }
 }
 
-fn quartiles(levels: &Levels) -> Quartiles {
+pub(crate) fn quartiles(levels: &Levels) -> Quartiles {
     let at = |q| levels.quantile(q);
     Quartiles { min: at(0.0), p25: at(0.25), p50: at(0.5), p75: at(0.75), max: at(1.0) }
 }
@@ -222,7 +201,7 @@ fn shares(levels: &Levels) -> Vec<(u64, f64)> {
     levels.iter().map(|(bytes, time)| (bytes, time as f64 / total as f64)).collect()
 }
 
-fn percentiles(delays: &Histogram) -> Percentiles {
+pub(crate) fn percentiles(delays: &Histogram) -> Percentiles {
     if delays.count() == 0 {
         return Percentiles::default();
     }
@@ -240,13 +219,44 @@ fn percentiles(delays: &Histogram) -> Percentiles {
 }
 
 impl StressConfig {
+    /// An end of this link without traffic, whose frames are corrupted as the data are. Its buffered frames circle
+    /// through `port`, if they circle.
+    pub(crate) fn end(&self, port: usize) -> EndConfig {
+        let timer = if self.recirculates() { self.switch.timer_interval_ns } else { 0 };
+        EndConfig {
+            rate: self.rate,
+            wire_latency: self.wire_latency(),
+            ingress_latency: self.ingress_latency(),
+            corruption: self.corruption.clone(),
+            copy_corruption: None,
+            protocol: self.protocol_config(),
+            protect: None,
+            recirculation: self.recirculates().then_some(port),
+            timer_interval: Time::from_nanos(timer),
+            traffic: Traffic::None,
+            destination: Destination::Sink,
+            queue: QueueLimits::default(),
+            level_unit: u64::from(self.frame_bytes),
+        }
+    }
+
+    /// Rate and loop latency of a recirculation port.
+    pub(crate) fn recirculation_port(&self) -> (Rate, Time) {
+        (self.switch.recirculation_rate, Time::from_nanos(self.switch.loop_latency_ns))
+    }
+
+    /// Whether buffered frames circle.
+    pub(crate) fn recirculates(&self) -> bool {
+        self.buffering == Buffering::Recirculating && self.protection.is_some()
+    }
+
     /// From the queue to the peer's port, without serialisation; light takes 5 ns for a metre of fibre.
-    fn wire_latency(&self) -> Time {
+    pub(crate) fn wire_latency(&self) -> Time {
         Time::from_nanos(self.switch.egress_latency_ns + 5 * u64::from(self.distance_m))
     }
 
     /// From there to the peer's ingress decision.
-    fn ingress_latency(&self) -> Time {
+    pub(crate) fn ingress_latency(&self) -> Time {
         Time::from_nanos(self.switch.ingress_latency_ns)
     }
 

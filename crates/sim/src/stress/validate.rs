@@ -10,7 +10,7 @@ const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
 /// A day: longer than any simulated run, for timers that are to stay out of the way.
 const NEVER: Nanos = Nanos(86_400_000_000_000_000);
 /// How often what is missing is said again when what is said can be lost.
-const REPEAT: Nanos = Nanos(10_000_000);
+pub(crate) const REPEAT: Nanos = Nanos(10_000_000);
 /// Buffer of a switch that can reach its frames directly, bytes.
 const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
 
@@ -86,7 +86,7 @@ impl StressConfig {
     }
 
     /// The link ends' parameters. Their clock ticks picoseconds here.
-    pub(super) fn protocol_config(&self) -> Option<Config> {
+    pub(crate) fn protocol_config(&self) -> Option<Config> {
         let protection = self.protection?;
         let buffer_bytes = match self.buffering {
             Buffering::Recirculating => self.switch.recirculation_bytes,
