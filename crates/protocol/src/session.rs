@@ -28,7 +28,7 @@
 
 use crate::config::Config;
 use crate::frame::Mode;
-use crate::sequence::{FIRST_ABSOLUTE, SEQUENCE_SPACE};
+use crate::sequence::{FIRST_ABSOLUTE, SEQUENCE_SPACE, SequenceNumber};
 use crate::time::{Instant, Nanos};
 
 /// Names a session; drawn at random by its sender, so that a restarted end does not repeat one.
@@ -37,6 +37,11 @@ use crate::time::{Instant, Nanos};
 pub struct SessionNumber(pub u32);
 
 impl SessionNumber {
+    /// Number of the first frame of a lane, which follows from the session's.
+    pub fn first(self, mode: Mode) -> SequenceNumber {
+        SequenceNumber::from_absolute(self.first_sequence(mode))
+    }
+
     /// Absolute number of the first frame of a lane.
     pub(crate) fn first_sequence(self, mode: Mode) -> u64 {
         let bits = match mode {

@@ -4,15 +4,19 @@
 //! - [`event_queue`]: which source acts next; the total order of events is defined there.
 //! - [`random`]: one seed per run, split into a stream per component.
 //! - [`corruption`]: which frames a link corrupts.
+//! - [`network`]: link ends, wires, recirculation ports, and the loop that runs them.
 //! - [`statistics`]: confidence intervals.
 //! - [`stress`]: line-rate traffic over one protected link, the paper's stress test (section 4.1).
 //! - [`observe`]: pcapng files and time series of a run.
+//! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
 #![forbid(unsafe_code)]
 
 pub mod corruption;
 pub mod event_queue;
+pub mod network;
 pub mod observe;
 pub mod random;
+pub mod replay;
 pub mod statistics;
 pub mod stress;
 pub mod time;

@@ -1,0 +1,120 @@
+//! Two ends' logs against two simulated ends.
+
+use super::story::{self, Told, Word};
+use super::{ProtocolLog, ReplayError, pair, script};
+use linkmend_protocol::Instant;
+use serde::Serialize;
+use std::fmt;
+
+/// What a real and a simulated run did alike, both ends together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Agreement {
+    /// Steps compared, those below included.
+    pub steps: u64,
+    /// Frames sent for the first time.
+    pub frames_sent: u64,
+    /// Frames and copies lost.
+    pub losses: u64,
+    /// Frames named for the first time by a notification, where it was sent.
+    pub notified: u64,
+    /// Copies sent.
+    pub copies_sent: u64,
+    /// Protected frames delivered.
+    pub delivered: u64,
+    /// Frames given up.
+    pub given_up: u64,
+    /// The link's delay that was simulated: the median of the real one, ns.
+    pub link_delay_ns: u64,
+    /// The longest real one, ns. Where it comes near the pauses of the traffic, the order was a matter of luck.
+    pub longest_transit_ns: u64,
+}
+
+/// Runs two simulated link ends with what the logs say came from outside, and compares the order of what they do.
+///
+/// # Errors
+/// [`ReplayError::Order`] tells the first difference; the others what prevents the comparison.
+pub fn agree(first: &ProtocolLog, second: &ProtocolLog) -> Result<Agreement, ReplayError> {
+    let logs = [first, second];
+    let script = script::of_logs(logs)?;
+    let simulated = pair::run(&script, [first.fresh_end()?, second.fresh_end()?]);
+    let mut agreement = Agreement {
+        link_delay_ns: script.delay.0 / 1_000,
+        longest_transit_ns: script.longest_transit_ns,
+        ..Agreement::default()
+    };
+    for (log, simulated) in logs.into_iter().zip(&simulated) {
+        let (real, simulated) = (story::tell(&log.records), story::tell(simulated));
+        compare(log, &real, &simulated, script.begin)?;
+        real.iter().for_each(|told| agreement.count(told.word));
+    }
+    Ok(agreement)
+}
+
+/// The longest time from the sending of a frame to its arrival, ns; `None` if the logs cannot be compared at all. A real
+/// run in which it comes near the pauses of the traffic says nothing about the order.
+pub fn longest_transit_ns(first: &ProtocolLog, second: &ProtocolLog) -> Option<u64> {
+    script::of_logs([first, second]).ok().map(|script| script.longest_transit_ns)
+}
+
+fn compare(log: &ProtocolLog, real: &[Told], simulated: &[Told], begin: Instant) -> Result<(), ReplayError> {
+    let longest = real.len().max(simulated.len());
+    let differs = |&index: &usize| {
+        let word = |story: &[Told]| story.get(index).map(|told| told.word);
+        word(real) != word(simulated)
+    };
+    let Some(index) = (0..longest).find(differs) else { return Ok(()) };
+    let told = |story: &[Told], line: bool| match story.get(index) {
+        None => "nothing more".to_owned(),
+        Some(told) => {
+            let ms = told.at.since(begin).0 as f64 / 1e6;
+            let line = if line { format!(", line {}", log.line(told.record)) } else { String::new() };
+            format!("{} (at {ms:.3} ms{line})", told.word)
+        }
+    };
+    Err(ReplayError::Order {
+        log: log.name.clone(),
+        link: log.header.link.clone(),
+        index: index + 1,
+        real: told(real, true),
+        simulated: told(simulated, false),
+    })
+}
+
+impl Agreement {
+    fn count(&mut self, word: Word) {
+        use linkmend_protocol::trace::Way;
+        self.steps += 1;
+        match word {
+            Word::Sent(_) => self.frames_sent += 1,
+            Word::Lost(_) | Word::CopyLost(_) => self.losses += 1,
+            Word::Notified(Way::Sent, _) => self.notified += 1,
+            Word::CopySent(_) => self.copies_sent += 1,
+            Word::Delivered(_) => self.delivered += 1,
+            Word::GivenUp(frames) => self.given_up += frames,
+            Word::Received(_)
+            | Word::CopyReceived(_)
+            | Word::Notified(Way::Received, _)
+            | Word::Discarded(_)
+            | Word::Pause(..) => {}
+        }
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "real and simulated run agree on the order of {} steps: {} frames sent, {} losses, {} frames notified, \
+             {} copies sent, {} frames delivered, {} given up; link delay {} us, longest {} us",
+            self.steps,
+            self.frames_sent,
+            self.losses,
+            self.notified,
+            self.copies_sent,
+            self.delivered,
+            self.given_up,
+            self.link_delay_ns / 1_000,
+            self.longest_transit_ns / 1_000
+        )
+    }
+}

@@ -1,0 +1,165 @@
+//! Replaying protocol logs of real link ends (`linkmend run --protocol-log`): does the simulator do what the link did?
+//!
+//! - [`repeat`]: one end's log. Every call is made again, at the same time, on a fresh link end, and must be answered the
+//!   same, to the last bit. This is exact.
+//! - [`agree`]: both ends' logs. Only what came from outside is taken from them: configuration, seeds, frames offered,
+//!   losses, requests, and the link's delay. Two link ends then run against each other in simulated time.
+//!
+//! # What two runs must agree on
+//!
+//! The times differ: a real loop is woken late, a simulated one never. So the times are not compared, nor what depends on
+//! nothing else: dummies, explicit ACKs, repeats of a notification, when a buffer is released. Compared is, for each end
+//! by itself, the whole order of: frames sent, copies sent, frames and copies received and lost, notifications sent and
+//! received (where they first name a frame), frames delivered, discarded and given up, pause and resume. Frames are named
+//! by lane and place since the session began. The order *between* the two ends is implied: what is received was sent.
+//!
+//! That order is the protocol's own as long as things that happen apart in the real run do not happen nearly at once.
+//! Frames that are offered while a loss is being recovered may get in before or after its notification, on the real link
+//! as in the simulator; logs to be compared come from traffic with pauses longer than a recovery.
+
+mod agreement;
+mod log;
+mod numbering;
+mod pair;
+mod repeat;
+mod script;
+mod story;
+
+pub use agreement::{Agreement, agree, longest_transit_ns};
+pub use log::ProtocolLog;
+pub use repeat::{Repetition, repeat};
+
+use linkmend_protocol::ConfigError;
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+
+/// Why logs could not be replayed, or how they differ. Lines count from 1.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// A file that cannot be read.
+    #[error("cannot read {log}")]
+    Unreadable {
+        /// The file.
+        log: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A line that is not one of a protocol log.
+    #[error("{log}, line {line}: not a line of a protocol log")]
+    Line {
+        /// The log.
+        log: String,
+        /// The line.
+        line: usize,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// A log of another time.
+    #[error("{log}: version {version} of the protocol log is not understood, only 1")]
+    Version {
+        /// The log.
+        log: String,
+        /// Its version.
+        version: u32,
+    },
+    /// Parameters that no link end can have had.
+    #[error("{log}, line 1: parameter {source}")]
+    Parameter {
+        /// The log.
+        log: String,
+        /// Which, and why.
+        source: ConfigError,
+    },
+    /// The state machines answer otherwise than they did then.
+    #[error("{log}, line {line}: the answer differs\n  logged: {logged}\n  now:    {now}")]
+    Answer {
+        /// The log.
+        log: String,
+        /// The first line that differs.
+        line: usize,
+        /// The step as logged.
+        logged: String,
+        /// The step as repeated.
+        now: String,
+    },
+    /// A log of nothing.
+    #[error("{log}: nothing happened")]
+    Empty {
+        /// The log.
+        log: String,
+    },
+    /// No protected frame of one log arrived in the other.
+    #[error("the two logs have no protected frame in common; are they the two ends of one run?")]
+    NothingInCommon,
+    /// Clocks that differ by more than a link can delay a frame.
+    #[error("the two logs are of two clocks: frames arrived {delay_ns} ns after they left")]
+    TwoClocks {
+        /// Median, ns.
+        delay_ns: i64,
+    },
+    /// A loss that cannot be repeated at another time.
+    #[error(
+        "{log}, line {line}: {what} was lost, and which one that is in a run of other timing cannot be told; \
+         replay this log alone, or script the losses"
+    )]
+    Loss {
+        /// The log.
+        log: String,
+        /// The line.
+        line: usize,
+        /// What was lost.
+        what: &'static str,
+    },
+    /// The simulated ends do something else, or in another order.
+    #[error(
+        "{log}: link end {link} differs in its step {index}\n  real:      {real}\n  simulated: {simulated}"
+    )]
+    Order {
+        /// The log.
+        log: String,
+        /// Name of the end.
+        link: String,
+        /// Which one of those that are compared, from 1.
+        index: usize,
+        /// What it did, and the line.
+        real: String,
+        /// What it does in the simulator, and when.
+        simulated: String,
+    },
+}
+
+/// What was replayed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplayReport {
+    /// Each log, repeated with the same answers.
+    pub repeated: Vec<Repetition>,
+    /// With two logs: what the real and the simulated run agree on.
+    pub agreement: Option<Agreement>,
+}
+
+/// Replays one log, or two of one run in either order; the entry of `linkmend sim replay`.
+///
+/// # Errors
+/// [`ReplayError`]: what cannot be read, or the first difference.
+pub fn replay(first: &Path, second: Option<&Path>) -> Result<ReplayReport, ReplayError> {
+    let first = ProtocolLog::read(first)?;
+    let mut repeated = vec![repeat(&first)?];
+    let Some(second) = second else { return Ok(ReplayReport { repeated, agreement: None }) };
+    let second = ProtocolLog::read(second)?;
+    repeated.push(repeat(&second)?);
+    Ok(ReplayReport { repeated, agreement: Some(agree(&first, &second)?) })
+}
+
+impl fmt::Display for ReplayReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Repetition { link, steps, longest_lateness_ns } in &self.repeated {
+            let late_us = longest_lateness_ns / 1_000;
+            writeln!(
+                f,
+                "{link}: {steps} steps repeated, every answer is the same; woken {late_us} us late at most"
+            )?;
+        }
+        self.agreement.iter().try_for_each(|agreement| writeln!(f, "{agreement}"))
+    }
+}
