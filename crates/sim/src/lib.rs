@@ -9,10 +9,12 @@
 //! - [`stress`]: line-rate traffic over one protected link, the paper's stress test (section 4.1).
 //! - [`observe`]: pcapng files and time series of a run.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
+//! - [`experiment`]: sweeps of runs, described in files, and published values beside measured ones.
 #![forbid(unsafe_code)]
 
 pub mod corruption;
 pub mod event_queue;
+pub mod experiment;
 pub mod network;
 pub mod observe;
 pub mod random;

@@ -55,7 +55,7 @@ pub struct Point {
 #[derive(Debug, Clone)]
 pub enum Task {
     /// A stress run.
-    Stress(StressConfig),
+    Stress(Box<StressConfig>),
     /// The loss of an attenuated link is computed.
     Attenuation {
         /// At both ends.
@@ -257,7 +257,7 @@ fn point(
     check(&config).map_err(wrong)?;
     let parameters = combination.parameters.resolved(&config);
     let task = match kind {
-        Kind::Stress => Task::Stress(config),
+        Kind::Stress => Task::Stress(Box::new(config)),
         Kind::Attenuation => {
             let (Some(name), Some(attenuation)) = (parameters.transceiver, parameters.attenuation) else {
                 let message = "an experiment of kind `attenuation` needs `transceiver` and `attenuation`";

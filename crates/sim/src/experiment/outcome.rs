@@ -1,5 +1,6 @@
 //! What came out at one point of a sweep, and several outcomes as one.
 
+use crate::statistics::poisson_interval;
 use crate::stress::{Percentiles, Quartiles, StressReport};
 
 /// What came out at one point of a sweep.
@@ -51,6 +52,9 @@ pub struct Pool {
     delays_ns: f64,
     /// Sum over all frames sent of what Equation 1 expects.
     expected_losses: f64,
+    /// Sum over all frames sent of the effective loss rate, and of the weight of an undelivered frame.
+    weighted_losses: f64,
+    weights: f64,
     reports: u64,
 }
 
@@ -70,8 +74,15 @@ impl Pool {
             seed: first.seed,
             ..StressReport::default()
         };
-        let mut pool =
-            Pool { sum, over_time: OverTime::default(), delays_ns: 0.0, expected_losses: 0.0, reports: 0 };
+        let mut pool = Pool {
+            sum,
+            over_time: OverTime::default(),
+            delays_ns: 0.0,
+            expected_losses: 0.0,
+            weighted_losses: 0.0,
+            weights: 0.0,
+            reports: 0,
+        };
         pool.add(first);
         pool
     }
@@ -112,6 +123,8 @@ impl Pool {
         }
         sum.retransmission_delays = added(&sum.retransmission_delays, &report.retransmission_delays);
         self.expected_losses += report.effective_loss_rate_expected * report.frames_sent as f64;
+        self.weighted_losses += report.effective_loss_rate * report.frames_sent as f64;
+        self.weights += weight(report) * report.frames_sent as f64;
         self.over_time.speed_gbps += report.effective_speed_gbps * now;
         self.over_time.speed_pct += report.effective_speed_pct * now;
         self.over_time.tx_recirculation_pct += report.tx_recirculation_pct * now;
@@ -124,7 +137,10 @@ impl Pool {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let (sent, time) = (sum.frames_sent as f64, sum.simulated_ns);
         sum.actual_loss_rate = share(sum.frames_lost as f64, sent);
-        sum.effective_loss_rate = share(sum.frames_undelivered as f64, sent);
+        sum.effective_loss_rate = share(self.weighted_losses, sent);
+        let (low, high) = poisson_interval(sum.frames_undelivered);
+        let weight = share(share(self.weights, sent), sent);
+        sum.effective_loss_rate_interval = (low * weight, high * weight);
         sum.effective_loss_rate_expected = share(self.expected_losses, sent);
         sum.effective_speed_gbps = share(self.over_time.speed_gbps, time);
         sum.effective_speed_pct = share(self.over_time.speed_pct, time);
@@ -144,6 +160,14 @@ impl Pool {
         }
         sum
     }
+}
+
+/// What one undelivered frame counts: 1, unless copies were corrupted more often than they should have been.
+pub(super) fn weight(report: &StressReport) -> f64 {
+    let (_, high) = poisson_interval(report.frames_undelivered);
+    let weight = report.effective_loss_rate_interval.1 * report.frames_sent as f64 / high;
+    // An interval that ends at 1 has lost what it was computed from.
+    if weight.is_finite() && report.effective_loss_rate_interval.1 < 1.0 { weight } else { 1.0 }
 }
 
 /// Least and most of both; quartiles come from the levels.

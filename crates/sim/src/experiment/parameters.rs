@@ -79,6 +79,11 @@ pub struct StressParameters {
     #[arg(long, value_name = "FILE", help_heading = "Corruption")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub losses: Option<PathBuf>,
+    /// Corrupt retransmitted copies with this probability instead, and correct the effective loss for it (importance
+    /// sampling, for losses too rare to count); everything else then describes a link that loses more copies
+    #[arg(long, value_name = "RATE", help_heading = "Corruption")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_loss: Option<LossRate>,
     /// Share of frames corrupted in the other direction, where ACKs and loss notifications go [default: 0]
     #[arg(long, value_name = "RATE", help_heading = "Corruption")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -42,6 +42,7 @@ impl StressParameters {
         }
         config.corruption = self.corruption(folder)?;
         config.reverse_corruption = Corruption::iid(self.reverse_loss.map_or(0.0, |loss| loss.0));
+        config.copy_loss = self.copy_loss.map(|loss| loss.0);
         config.buffering = self.buffering.unwrap_or_default().into();
         self.set_switch(&mut config.switch)?;
         let frame_bytes = u64::from(config.frame_bytes);

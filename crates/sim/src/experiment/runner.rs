@@ -134,7 +134,7 @@ fn run(job: &Job<'_>, base_seed: u64, stop: &AtomicBool, news: &Sender<News>) ->
     let mut pool: Option<Pool> = None;
     for run in job.runs.clone() {
         let seed = seed_of(base_seed, job.id, job.definition, run);
-        let config = StressConfig { seed, ..config.clone() };
+        let config = StressConfig { seed, ..(**config).clone() };
         let mut told = 0.0;
         let mut progress = |frames: u64| {
             let done = share * (frames as f64 / config.frames as f64).min(1.0);

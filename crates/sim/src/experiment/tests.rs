@@ -1,7 +1,9 @@
-//! Experiment files: all that are built in, and what is refused.
+//! Experiment files: all that are built in, and what is refused; and that threads change nothing.
 
 use super::*;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const HEAD: &str = "id = \"x\"\ntitle = \"t\"\nsource = \"s\"\n";
 
@@ -9,11 +11,164 @@ fn parse(rest: &str) -> Result<Experiment, ExperimentError> {
     Experiment::parse("x.toml", &format!("{HEAD}{rest}"), Path::new(""))
 }
 
+fn refused(rest: &str) -> String {
+    parse(rest).expect_err(rest).to_string()
+}
+
 #[test]
 fn what_is_built_in_can_be_used() {
     let experiments = built_in().unwrap_or_else(|error| panic!("{error}"));
-    assert!(experiments.len() >= 18);
+    let ids: BTreeSet<&str> = experiments.iter().map(|experiment| experiment.id.as_str()).collect();
+    assert_eq!(ids.len(), experiments.len(), "two experiments of one name");
     for experiment in &experiments {
         assert!(!experiment.points.is_empty() && !experiment.plots.is_empty(), "{}", experiment.id);
+        assert!(!experiment.about.is_empty(), "{}", experiment.id);
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let files = read_folder(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let in_folder: BTreeSet<&str> = files.iter().map(|experiment| experiment.id.as_str()).collect();
+    assert_eq!(in_folder, ids, "every file of the folder is built in");
+}
+
+#[test]
+fn a_sweep_is_the_product_of_its_lists() {
+    let experiment = parse(
+        "[base]\nframes = 100\nloss = 0\n[[sweep]]\nspeed = [\"25G\", \"100G\"]\nmode = [\"ordered\", \"off\"]\n\
+         [[sweep]]\nspeed = \"25G\"\nmode = \"ordered\"\n[[sweep]]\ndistance = \"2km\"\nruns = 3\n",
+    )
+    .expect("a sweep");
+    let words: Vec<String> = experiment.points.iter().map(|point| experiment.describe(point)).collect();
+    let expected = [
+        "25G, ordered, distance 2m",
+        "25G, off, distance 2m",
+        "100G, ordered, distance 2m",
+        "100G, off, distance 2m",
+        "100G, ordered, distance 2km",
+    ];
+    assert_eq!(words, expected, "the point where two sweeps cross is one");
+    assert_eq!(experiment.points[4].runs, 3);
+    assert_eq!(experiment.varied, ["speed", "mode", "distance"]);
+}
+
+#[test]
+fn errors_name_file_line_and_key() {
+    let cases = [
+        ("speeed = 1\n", "x.toml:4: unknown field `speeed`"),
+        ("[base]\nspeeed = \"25G\"\n", "x.toml:5: unknown key `speeed`, expected runs or one of speed,"),
+        ("[base]\nspeed = 25\n", "x.toml:5: speed: `25` has no unit; a rate is written like `25G`"),
+        ("[base]\nspeed = \"0G\"\n", "x.toml:5: speed = 0bit/s: must be above 0"),
+        ("[[sweep]]\nloss = [1e-3, 2]\n", "x.toml:5: loss: `2` is not a loss rate"),
+        ("[[sweep]]\nloss = []\n", "x.toml:5: `loss` has no value"),
+        (
+            "[base]\npause-threshold = \"30kB\"\nresume-threshold = \"40kB\"\n",
+            "x.toml:6: resume-threshold = 40000: must be below the pause threshold, which is 30000",
+        ),
+        ("[base]\nwindow = 65536\n", "x.toml:5: window = 65536: "),
+        ("[base]\nframes = 0\n", "x.toml:5: frames = 0: "),
+        ("[base]\ncopies = 17\n", "x.toml:5: copies = 17: must be 1 to 16"),
+        ("[base]\nframe-size = \"63B\"\n", "x.toml:5: frame-size = 63: "),
+        ("[base]\nburst = 0.5\n", "x.toml:5: burst = 0.5: "),
+        (
+            "[base]\nloss = 0.1\nbit-error-rate = 0.1\n",
+            "x.toml:5: loss = 0.1: has no meaning beside `bit-error-rate`",
+        ),
+        ("[base]\nattenuation = \"3dB\"\n", "x.toml:5: attenuation = 3dB: needs `transceiver` as well"),
+        (
+            "[base]\nlosses = \"/nonexistent\"\n",
+            "x.toml:5: losses = /nonexistent: cannot be read: No such file",
+        ),
+        ("[base]\nruns = 0\n", "x.toml:5: runs = 0: must be from 1"),
+        ("kind = \"attenuation\"\n", "x.toml: an experiment of kind `attenuation` needs"),
+        (
+            "[[published]]\nmetric = \"speed\"\nvalue = 1\ntolerance = \"at-most\"\n",
+            "x.toml:5: there is no metric `speed`",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = { factor = 0.5 }\n",
+            "x.toml:7: a tolerance is 0 or more, a factor 1 or more",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nat = { speed = \"25G\" }\nvalue = 1\ntolerance = \"at-most\"\n",
+            "x.toml:4: no point of the sweep is `at` these parameters",
+        ),
+        ("[[plot]]\ntitle = \"p\"\nkind = \"points\"\ny = \"pauses\"\n", "x.toml:4: this plot needs `x`"),
+        (
+            "[[plot]]\ntitle = \"p\"\nkind = \"boxes\"\ny = \"pauses\"\n",
+            "x.toml:4: boxes show `tx_buffer_bytes`",
+        ),
+    ];
+    for (text, message) in cases {
+        let error = refused(text);
+        assert!(error.starts_with(message), "{text}: {error}");
+    }
+    let error = Experiment::parse("x.toml", "id = \"A b\"\ntitle = \"t\"\nsource = \"s\"\n", Path::new(""));
+    assert!(error.expect_err("a bad name").to_string().starts_with("x.toml:1: id = `A b`"));
+}
+
+#[test]
+fn every_parameter_has_a_name_for_tables() {
+    let full = StressParameters { full: true, no_backpressure: true, ..StressParameters::default() };
+    let config = full.config(Path::new("")).expect("the paper's");
+    let table = toml::Table::try_from(full.resolved(&config)).expect("a table");
+    for key in table.keys() {
+        assert!(is_parameter(key), "{key} is missing in PARAMETERS");
+    }
+    // What a resolved run says reads back as the same run.
+    let text = toml::to_string(&full.resolved(&config)).expect("TOML");
+    let again: StressParameters = toml::from_str(&text).expect("it reads back");
+    assert_eq!(again.config(Path::new("")).expect("the same"), config);
+}
+
+const SMALL: &str = "[base]\nframes = 2000\nloss = \"1%\"\n[[sweep]]\nmode = [\"ordered\", \"non-blocking\"]\n\
+                     runs = 7\n[[sweep]]\nspeed = \"25G\"\n[[law]]\nlaw = \"equation-1\"\n\
+                     [[published]]\nmetric = \"frames_sent\"\nvalue = 30000\ntolerance = { absolute = 0 }\n";
+
+fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {
+    let experiments = [parse(SMALL).expect("small")];
+    let mut outcomes = vec![None; experiments[0].points.len()];
+    let mut done = 0.0;
+    run_all(&experiments, seed, threads, &AtomicBool::new(false), |news| match news {
+        News::Progress(part) => done += part,
+        News::Point { point, outcome, .. } => outcomes[point] = Some(outcome),
+    });
+    let work: f64 = experiments[0].points.iter().map(Point::work).sum();
+    assert!((done - work).abs() < 1.0, "progress comes to its end: {done} of {work}");
+    outcomes
+}
+
+#[test]
+fn threads_change_nothing_and_seeds_do() {
+    let one = outcomes(1, 5);
+    assert_eq!(one, outcomes(3, 5));
+    assert_ne!(one, outcomes(3, 6));
+    let rows = compare(&parse(SMALL).expect("small"), &one);
+    assert_eq!(rows.len(), 4, "one published, and Equation 1 at three points");
+    let sent = rows[0].measured.expect("measured").value;
+    assert_eq!(sent, 30_000.0, "7 + 7 + 1 runs are pooled");
+    assert!(rows[1].measured.expect("measured").interval.is_some());
+}
+
+#[test]
+fn what_is_stopped_leaves_nothing_half_done() {
+    let experiments = [parse(SMALL).expect("small")];
+    let stop = AtomicBool::new(false);
+    let mut points = 0;
+    run_all(&experiments, 1, 1, &stop, |news| {
+        if let News::Point { outcome, .. } = news {
+            points += 1;
+            let frames = outcome.report().map(|report| report.frames_sent);
+            assert!(matches!(frames, Some(2_000 | 14_000)), "{frames:?}");
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    assert!(points >= 1);
+}
+
+#[test]
+fn quick_runs_are_quick() {
+    for experiment in built_in().expect("they parse") {
+        for point in &experiment.points {
+            assert!(point.quick().work() < 200_000.0, "{}: {}", experiment.id, point.key());
+        }
     }
 }

@@ -97,6 +97,7 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "attenuation", "attenuation", Attenuation, attenuation, |v| Value::number(v, v.0);
     "losses", "losses", Word, losses, |v| Value::word(v.display());
     "reverse-loss", "loss rate in reverse", LossRate, reverse_loss, |v| Value::number(v, v.0);
+    "copy-loss", "loss rate of copies", LossRate, copy_loss, |v| Value::number(v, v.0);
     "frame-size", "frame size", Size, frame_size, |v| Value::number(v, v.0 as f64);
     "distance", "distance", Distance, distance, |v| Value::number(v, v.0 as f64);
     "copies", "copies", Count, copies, |v| Value::number(v, f64::from(*v));
