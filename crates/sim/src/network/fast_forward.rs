@@ -58,7 +58,7 @@ impl<O: Observer> Network<O> {
             };
             port.snapshot(self.now, slot, &mut state);
         }
-        let ends = self.ends.iter().map(Counted::new).collect();
+        let ends = self.ends.iter().map(|end| Counted::new(end, self.now)).collect();
         let passes = self.ports.iter().map(|port| port.passes).collect();
         Some(Moment { state, now: self.now, ends, passes })
     }
@@ -100,7 +100,10 @@ impl<O: Observer> Network<O> {
             .collect();
         for (index, was) in before.ends.iter().enumerate() {
             let peer = self.ends[index].peer;
-            self.ends[index].repeat(was, times, elapsed, produced[index], produced[peer]);
+            let end = &mut self.ends[index];
+            end.tx_levels.account(self.now);
+            end.rx_levels.account(self.now);
+            end.repeat(was, times, elapsed, produced[index], produced[peer]);
         }
         for (port, was) in self.ports.iter_mut().zip(&before.passes) {
             port.fast_forward(elapsed, (port.passes - was) * times);
@@ -111,15 +114,20 @@ impl<O: Observer> Network<O> {
 }
 
 impl Counted {
-    fn new(end: &End) -> Counted {
+    fn new(end: &End, now: Time) -> Counted {
+        let accounted = |levels: &Levels| {
+            let mut levels = levels.clone();
+            levels.account(now);
+            levels
+        };
         Counted {
             produced: end.source.produced(),
             transmitted: end.transmitted,
             acks_sent: end.acks_sent,
             delivered: end.delivered.frames,
             delivered_bytes: end.delivered.bytes,
-            tx_levels: end.tx_levels.clone(),
-            rx_levels: end.rx_levels.clone(),
+            tx_levels: accounted(&end.tx_levels),
+            rx_levels: accounted(&end.rx_levels),
         }
     }
 }

@@ -46,8 +46,9 @@ impl Levels {
         self.recording = false;
     }
 
+    /// Adds the time since the last change to that of the present level.
     #[inline]
-    fn account(&mut self, at: Time) {
+    pub(super) fn account(&mut self, at: Time) {
         if self.recording {
             let elapsed = at.0 - self.since.0;
             self.since = at;
@@ -93,7 +94,8 @@ impl Levels {
         if total == 0 { 0.0 } else { weighted / total as f64 }
     }
 
-    /// Repeats what was recorded since `before` another `times` times, which takes until `elapsed` later.
+    /// Repeats what was recorded since `before` another `times` times, which takes until `elapsed` later. Both are
+    /// accounted until their own moment: a level that does not change is in neither record otherwise.
     pub(super) fn repeat_since(&mut self, before: &Levels, times: u64, elapsed: Time) {
         for (level, time) in self.time_at.iter_mut().enumerate() {
             *time += (*time - before.time_at.get(level).copied().unwrap_or(0)) * times;
