@@ -1,5 +1,5 @@
-//! The protocol log: every call of a link end's state machines with its answer, one JSON object per line, so that the run
-//! can be replayed exactly (`linkmend sim replay`). Off unless asked for; meant for minutes, not for months.
+//! The protocol log: every call of a link end's state machines with its answer, one JSON object per line, so that the
+//! run can be replayed exactly (`linkmend sim replay`). Off unless asked for; meant for minutes, not for months.
 
 use linkmend_protocol::Instant;
 use linkmend_protocol::trace::{LogHeader, Record, Step, StepSink};
@@ -56,7 +56,8 @@ impl ProtocolLog {
         if self.written_bytes > self.limit_bytes {
             file.flush()?;
             self.file = None;
-            tracing::warn!(path = %self.path.display(), bytes = self.limit_bytes, "the protocol log is full and ends here");
+            let path = self.path.display();
+            tracing::warn!(%path, bytes = self.limit_bytes, "the protocol log is full and ends here");
             return Ok(());
         }
         file.write_all(&self.line)

@@ -21,7 +21,8 @@ use linkmend_sim::replay::{
 
 /// Pause between bursts: much longer than a recovery, so that the order is the protocol's and not the scheduler's.
 const PAUSE: Duration = Duration::from_millis(10);
-/// A run in which a frame took longer across the link than this, or a loop was woken later, is disturbed and says nothing.
+/// A run in which a frame took longer across the link than this, or a loop was woken later, is disturbed and says
+/// nothing.
 const LATE_MAX_NS: u64 = 2_000_000;
 /// The same of a burst whose frames were offered with such a gap: shorter ones do not bring out a dummy (200 us after a
 /// frame), longer ones surely do, and let it finish its work.
@@ -108,8 +109,8 @@ fn send(path: &FramePath, bursts: &[Burst]) {
     }
 }
 
-/// Keeps the hosts from sending frames of their own, which would take places in the script: router solicitations, reports
-/// of group memberships.
+/// Keeps the hosts from sending frames of their own, which would take places in the script: router solicitations,
+/// reports of group memberships.
 fn be_silent(lab: &Lab) {
     for host in [Role::Host1, Role::Host2] {
         let off = || std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");

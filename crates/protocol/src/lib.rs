@@ -19,8 +19,9 @@
 //! 6. [`LinkEnd::poll_release`] until `None`: frames whose buffers are free again;
 //! 7. [`LinkEnd::poll_event`] until `None`: what an operator should read in the log.
 //!
-//! The modules [`wire`] (headers) and [`classify`] (which frame gets which mode) know bytes; nothing else does. The module
-//! [`trace`] writes down what a driver does with a link end, for replaying it and for telling it in protocol words.
+//! The modules [`wire`] (headers) and [`classify`] (which frame gets which mode) know bytes; nothing else does. The
+//! module [`trace`] writes down what a driver does with a link end, for replaying it and for telling it in protocol
+//! words.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -6,8 +6,8 @@
 //!
 //! - [`Step::repeat`] makes the call again, on a fresh link end of the same configuration and seed, and says what is
 //!   answered now: any difference is a difference of the state machines.
-//! - [`Tracer`] tells it in the protocol's words, as [`TraceEvent`]s: frames, copies, notifications, deliveries. These can
-//!   be compared between a real link and a simulated one, whose times differ.
+//! - [`Tracer`] tells it in the protocol's words, as [`TraceEvent`]s: frames, copies, notifications, deliveries. These
+//!   can be compared between a real link and a simulated one, whose times differ.
 //!
 //! With the feature `serde`, steps can be written to a file (the daemon's protocol log) and read back.
 

@@ -19,10 +19,9 @@ pub struct Record {
     pub step: Step,
 }
 
-/// One call of a [`LinkEnd`]'s method with its answer, or something that its driver noted beside it
-/// ([`Step::Offered`], [`Step::Corrupted`]). All calls that change a link end are here, but for those that end in `None`
-/// without looking at anything ([`LinkEnd::poll_release`], [`LinkEnd::poll_event`]) and those that only change its
-/// statistics.
+/// One call of a [`LinkEnd`]'s method with its answer, or something that its driver noted beside it ([`Step::Offered`],
+/// [`Step::Corrupted`]). All calls that change a link end are here, but for those that end in `None` without looking at
+/// anything ([`LinkEnd::poll_release`], [`LinkEnd::poll_event`]) and those that only change its statistics.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(
     feature = "serde",

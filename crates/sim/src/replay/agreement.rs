@@ -50,8 +50,8 @@ pub fn agree(first: &ProtocolLog, second: &ProtocolLog) -> Result<Agreement, Rep
     Ok(agreement)
 }
 
-/// The longest time from the sending of a frame to its arrival, ns; `None` if the logs cannot be compared at all. A real
-/// run in which it comes near the pauses of the traffic says nothing about the order.
+/// The longest time from the sending of a frame to its arrival, ns; `None` if the logs cannot be compared at all. A
+/// real run in which it comes near the pauses of the traffic says nothing about the order.
 pub fn longest_transit_ns(first: &ProtocolLog, second: &ProtocolLog) -> Option<u64> {
     script::of_logs([first, second]).ok().map(|script| script.longest_transit_ns)
 }

@@ -30,9 +30,8 @@ impl ProtocolLog {
 
     /// Reads a text. A last line without its end, which a crash leaves behind, is ignored.
     ///
-    /// # Errors
-    /// [`ReplayError::Line`] names the first line that is not of a protocol log, [`ReplayError::Version`] one that is of
-    /// another version.
+    /// # Errors [`ReplayError::Line`] names the first line that is not of a protocol log, [`ReplayError::Version`] one
+    /// that is of another version.
     pub fn parse(name: &str, text: &str) -> Result<ProtocolLog, ReplayError> {
         let wrong = |line: usize, source| ReplayError::Line { log: name.to_owned(), line, source };
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);

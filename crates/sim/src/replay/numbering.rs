@@ -1,5 +1,5 @@
-//! Which frame a sequence number is: its lane and its place there since the session began. Two runs draw different session
-//! numbers if their handshakes took different turns, but their frames have the same places.
+//! Which frame a sequence number is: its lane and its place there since the session began. Two runs draw different
+//! session numbers if their handshakes took different turns, but their frames have the same places.
 
 use linkmend_protocol::trace::Step;
 use linkmend_protocol::{Control, Mode, PerMode, SequenceNumber, SessionNumber, Transmit};

@@ -1,5 +1,5 @@
-//! Two link ends against each other in simulated time: no loops, no scheduler, a link that only takes its delay and loses
-//! what the script says. An end acts at once when something happens to it.
+//! Two link ends against each other in simulated time: no loops, no scheduler, a link that only takes its delay and
+//! loses what the script says. An end acts at once when something happens to it.
 
 use super::numbering::Numberings;
 use super::script::{Arrivals, EndScript, Script, Transmission};

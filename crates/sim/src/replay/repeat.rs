@@ -17,9 +17,8 @@ pub struct Repetition {
 
 /// Makes every call of the log on a fresh link end and compares the answers.
 ///
-/// # Errors
-/// [`ReplayError::Answer`] at the first answer that differs: the log is not of this version of the state machines, or it
-/// was changed, or something in them does not depend on their inputs alone.
+/// # Errors [`ReplayError::Answer`] at the first answer that differs: the log is not of this version of the state
+/// machines, or it was changed, or something in them does not depend on their inputs alone.
 pub fn repeat(log: &ProtocolLog) -> Result<Repetition, ReplayError> {
     let mut end = log.fresh_end()?;
     let mut longest_lateness_ns = 0;

@@ -1,5 +1,5 @@
-//! What two logs say about everything but the protocol: who was told what, what was offered, what was lost, and how long
-//! the link takes.
+//! What two logs say about everything but the protocol: who was told what, what was offered, what was lost, and how
+//! long the link takes.
 
 use super::numbering::{Numberings, Place};
 use super::{ProtocolLog, ReplayError};
@@ -8,8 +8,8 @@ use linkmend_protocol::Instant;
 use linkmend_protocol::trace::{CorruptedFrame, Record, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Least delay of a simulated link. Two loops look at the clock at the beginning of a round, so a frame can seem to have
-/// arrived before it left.
+/// Least delay of a simulated link. Two loops look at the clock at the beginning of a round, so a frame can seem to
+/// have arrived before it left.
 const DELAY_MIN_NS: u64 = 1_000;
 /// A longer delay is no link's: the logs are of two clocks.
 const DELAY_MAX_NS: u64 = 1_000_000_000;
@@ -20,8 +20,8 @@ pub(super) type Transmission = (Place, u32);
 /// What happens to one end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct EndScript {
-    /// What it is told: frames that join its normal queue ([`Step::Offered`]), and the calls by which its operator or its
-    /// loop steers it.
+    /// What it is told: frames that join its normal queue ([`Step::Offered`]), and the calls by which its operator or
+    /// its loop steers it.
     pub(super) inputs: Vec<Record>,
     /// Transmissions that do not arrive at it.
     pub(super) losses: BTreeSet<Transmission>,
