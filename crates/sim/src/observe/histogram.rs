@@ -107,8 +107,8 @@ impl Histogram {
             .map_or(self.max, |(value, _)| value)
     }
 
-    /// The buckets that hold something, ascending: the largest value each can hold (never above [`Histogram::max`]), and
-    /// how many values it holds.
+    /// The buckets that hold something, ascending: the largest value each can hold (never above [`Histogram::max`]),
+    /// and how many values it holds.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let held = self.counts.iter().enumerate().filter(|&(_, &n)| n > 0);
         held.map(|(bucket, &n)| (upper_edge(bucket).min(self.max), n))

@@ -1,0 +1,130 @@
+//! Captures a run as packet analysers see links.
+
+use super::pcapng::{Direction, Packet, PcapngWriter, PortId};
+use super::sketch::Sketch;
+use crate::network::{Frame, Observer, OnWire};
+use crate::time::{Rate, Time};
+use linkmend_protocol::{Control, Format};
+use std::io::{self, Write};
+
+/// What to capture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CaptureOptions {
+    /// Most bytes of each frame. Headers and whole control frames fit 320.
+    pub snap_bytes: u32,
+    /// Most packets; the run goes on without being captured.
+    pub packets_max: u64,
+    /// Header format of the link ends.
+    pub format: Format,
+    /// Rate of the ports.
+    pub rate: Rate,
+}
+
+impl CaptureOptions {
+    /// 96 bytes of each frame, a million packets.
+    pub fn new(rate: Rate, format: Format) -> CaptureOptions {
+        CaptureOptions { snap_bytes: 96, packets_max: 1_000_000, format, rate }
+    }
+}
+
+/// The two ports of a link end.
+#[derive(Debug, Clone, Copy)]
+struct Ports {
+    link: PortId,
+    inner: PortId,
+}
+
+/// An [`Observer`] that writes a pcapng file with two ports for each link end: `end N link`, where frames are seen when
+/// their first bit leaves and when their last has arrived, and `end N inner`, where they are passed on. A frame that
+/// the link corrupts is marked where it leaves, and does not arrive. Simulated frames have no bytes: headers and
+/// control frames are what a real link end would send; a frame is an IPv4 packet of an experimental protocol that holds
+/// its number and zeros. Headers of the transparent format are as long as they are on a real link, 3 to 8 bytes; the
+/// simulator counts 8.
+///
+/// Fast-forward shows an observer nothing of what it skips; capture a full run.
+#[derive(Debug)]
+pub struct Capture<W> {
+    writer: PcapngWriter<W>,
+    ports: Vec<Ports>,
+    sketch: Sketch,
+    packets_left: u64,
+    /// The first error, which [`Capture::finish`] tells.
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins a capture of a link between two ends, 0 and 1.
+    ///
+    /// # Errors
+    /// As of `output`.
+    pub fn new(output: W, options: &CaptureOptions) -> io::Result<Capture<W>> {
+        let mut writer = PcapngWriter::new(output, options.snap_bytes)?;
+        let mut port = |name: String| writer.add_port(&name, options.rate);
+        let ports = (0..2)
+            .map(|end| {
+                Ok(Ports { link: port(format!("end {end} link"))?, inner: port(format!("end {end} inner"))? })
+            })
+            .collect::<io::Result<_>>()?;
+        let (sketch, packets_left) = (Sketch::new(options.format), options.packets_max);
+        Ok(Capture { writer, ports, sketch, packets_left, error: None })
+    }
+
+    /// Ends the file and returns its output.
+    ///
+    /// # Errors
+    /// The first that occurred while capturing; what was captured before it is in the file.
+    pub fn finish(self) -> io::Result<W> {
+        match self.error {
+            Some(error) => Err(error),
+            None => self.writer.finish(),
+        }
+    }
+
+    /// Whether anything is written any more.
+    fn is_open(&self) -> bool {
+        self.packets_left > 0 && self.error.is_none()
+    }
+}
+
+/// Writes a packet unless the capture is closed. Not a method: its parts are borrowed from the capture.
+fn write<W: Write>(
+    writer: &mut PcapngWriter<W>,
+    left: &mut u64,
+    error: &mut Option<io::Error>,
+    packet: &Packet,
+) {
+    *left -= 1;
+    *error = writer.write(packet).err();
+}
+
+impl<W: Write> Observer for Capture<W> {
+    fn sent(&mut self, end: usize, at: Time, frame: &OnWire, control: Option<&Control>, corrupted: bool) {
+        if !self.is_open() {
+            return;
+        }
+        let Some(&Ports { link: port, .. }) = self.ports.get(end) else { return };
+        let (head, bytes) = self.sketch.on_wire(end, 1 - end, frame, control);
+        let packet = Packet { port, at, direction: Direction::Outbound, head, bytes, corrupted };
+        write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
+    }
+
+    fn received(&mut self, end: usize, at: Time, frame: &OnWire, control: Option<&Control>) {
+        if !self.is_open() {
+            return;
+        }
+        let Some(&Ports { link: port, .. }) = self.ports.get(end) else { return };
+        let (head, bytes) = self.sketch.on_wire(1 - end, end, frame, control);
+        let packet = Packet { port, at, direction: Direction::Inbound, head, bytes, corrupted: false };
+        write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
+    }
+
+    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
+        if !self.is_open() {
+            return;
+        }
+        let Some(&Ports { inner: port, .. }) = self.ports.get(end) else { return };
+        let (head, bytes) = self.sketch.frame(1 - end, end, frame);
+        let packet = Packet { port, at, direction: Direction::Outbound, head, bytes, corrupted: false };
+        write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
+    }
+}
