@@ -29,9 +29,10 @@ impl<O: Observer> Network<O> {
         // Nothing may go: whatever changes that wakes the port.
         let later = self.ends[end].urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
         self.queue.set(SOURCES * end + 1, later);
-        let waiting = self.ends[end].link_end.as_ref().is_some_and(|link_end| {
-            link_end.outstanding() > 0 || link_end.steady_state(OUT_OF_REACH).is_none()
-        });
+        let waiting = self.ends[end].is_opening()
+            || self.ends[end].link_end.as_ref().is_some_and(|link_end| {
+                link_end.outstanding() > 0 || link_end.steady_state(OUT_OF_REACH).is_none()
+            });
         if waiting && let Some(link_end) = &self.ends[end].link_end {
             let at = Time(link_end.next_timeout().map_or(u64::MAX, |at| at.0));
             // Something due in the past could not be sent just now; what unblocks it wakes the port.
@@ -186,6 +187,7 @@ impl<O: Observer> Network<O> {
             _ => None,
         };
         self.observer.sent(end, now, &on_wire, control, corrupted);
+        let control_sent = control.is_some();
         match on_wire {
             OnWire::Protected { header, frame } if !header.retransmitted => {
                 this.losses.sent(frame.id, arrival, corrupted);
@@ -211,7 +213,9 @@ impl<O: Observer> Network<O> {
             }
         }
         let this = &self.ends[end];
+        // What a control frame asks for may have to be repeated: the idle port sees to it.
         let more = this.has_normal()
+            || control_sent
             || this.attention
             || !this.urgent.is_empty()
             || this.replenished.is_some()
@@ -239,9 +243,11 @@ impl<O: Observer> Network<O> {
                 self.queue.set(source, arrival);
             }
         }
-        // Nothing more urgent was there, or it would have gone first.
-        let more =
-            corrupted || this.has_normal() || this.link_end.as_ref().is_some_and(|end| end.outstanding() > 0);
+        // What is urgent may wait for its timer packet.
+        let more = corrupted
+            || !this.urgent.is_empty()
+            || this.has_normal()
+            || this.link_end.as_ref().is_some_and(|end| end.outstanding() > 0);
         self.queue.set(SOURCES * end + 1, if more { this.free_at } else { Time::NEVER });
     }
 
