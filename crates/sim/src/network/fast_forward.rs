@@ -76,15 +76,11 @@ impl<O: Observer> Network<O> {
             if end.transmitted - was.transmitted != produced + acks || (produced > 0 && acks > 0) {
                 return 0;
             }
-            if produced > 0 {
-                let bytes = end.source.frame_bytes() + end.header_bytes;
-                (end.corruption.clean_frames(bytes) / produced)
-                    .min(end.source.left().saturating_sub(1) / produced)
-            } else if acks > 0 {
-                end.corruption.clean_frames(super::FRAME_BYTES_MIN) / acks
-            } else {
-                u64::MAX
-            }
+            let data_bytes = end.source.frame_bytes() + end.header_bytes;
+            let clean_data = end.corruption.clean_frames(data_bytes).min(end.source.left().saturating_sub(1));
+            let clean_acks = end.corruption.clean_frames(super::FRAME_BYTES_MIN);
+            // An end that sends neither sets no bound, and none sends both.
+            clean_data.checked_div(produced).or(clean_acks.checked_div(acks)).unwrap_or(u64::MAX)
         };
         self.ends.iter().enumerate().map(bound).min().unwrap_or(0)
     }

@@ -45,7 +45,7 @@ pub enum OnWire {
     },
     /// Any other control frame.
     Control {
-        /// Its place in the [`ControlStore`].
+        /// Its place among the control frames under way.
         place: u32,
     },
 }
