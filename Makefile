@@ -15,7 +15,7 @@ demo: build
 test:
 	@scripts/test
 
-# What the protocol costs per frame, in ns (and in instructions, where valgrind is installed).
+# What a frame costs: the protocol in ns (and in instructions, where valgrind is installed), the simulator in frames/s.
 bench:
 	@scripts/bench
 
