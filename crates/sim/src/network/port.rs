@@ -244,7 +244,7 @@ impl<O: Observer> Network<O> {
             }
         }
         // What is urgent may wait for its timer packet.
-        let more = corrupted
+        let more = this.replenished.is_some()
             || !this.urgent.is_empty()
             || this.has_normal()
             || this.link_end.as_ref().is_some_and(|end| end.outstanding() > 0);
