@@ -138,6 +138,8 @@ pub(super) struct End {
     pub(super) tx: Slots<TxFrame>,
     pub(super) rx: Slots<Frame>,
     pub(super) tx_bytes: u64,
+    /// Most of them, if they circle: a frame takes its place until it comes round, even if it was acknowledged before.
+    pub(super) tx_bytes_max: u64,
     pub(super) rx_bytes: u64,
     pub(super) tx_levels: Levels,
     pub(super) rx_levels: Levels,
@@ -217,6 +219,10 @@ impl End {
             tx: Slots::new(),
             rx: Slots::new(),
             tx_bytes: 0,
+            tx_bytes_max: match (config.recirculation, config.protocol) {
+                (Some(_), Some(protocol)) => protocol.window_bytes,
+                _ => u64::MAX,
+            },
             rx_bytes: 0,
             tx_levels: Levels::new(config.level_unit),
             rx_levels: Levels::new(config.level_unit),

@@ -310,7 +310,8 @@ impl super::End {
     #[inline]
     fn admits(&self, frame: &Frame) -> bool {
         let Some(link_end) = &self.link_end else { return true };
-        link_end.admission(frame.mode, frame.bytes) != Admission::Held
+        let has_room = self.tx_bytes + u64::from(frame.bytes) <= self.tx_bytes_max;
+        has_room && link_end.admission(frame.mode, frame.bytes) != Admission::Held
     }
 
     /// Lines up a copy of a frame in the Tx buffer.

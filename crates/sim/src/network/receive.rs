@@ -7,6 +7,9 @@ use super::{End, Network, Observer, SOURCES};
 use crate::time::Time;
 use linkmend_protocol::{Control, FrameHandle, Instant, Mode, PiggybackAck, Reception};
 
+/// A Tx buffer in which less is left may have kept a frame waiting: more than two of the longest frames.
+const NEARLY_FULL_BYTES: u64 = 20_000;
+
 impl<O: Observer> Network<O> {
     /// The next frame in flight towards `end` is there.
     pub(super) fn arrive(&mut self, end: usize) {
@@ -183,6 +186,10 @@ impl<O: Observer> Network<O> {
         this.tx.at(circling.slot).circling = false;
         if held.released {
             this.tx.free(circling.slot);
+        }
+        if this.tx_bytes + NEARLY_FULL_BYTES > this.tx_bytes_max {
+            // A normal frame may have waited for room.
+            self.wake(end);
         }
     }
 
