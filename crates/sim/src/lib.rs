@@ -7,6 +7,7 @@
 //! - [`network`]: link ends, wires, recirculation ports, and the loop that runs them.
 //! - [`statistics`]: confidence intervals.
 //! - [`stress`]: line-rate traffic over one protected link, the paper's stress test (section 4.1).
+//! - [`scenario`]: several links, both directions, both classes, changing loss (section 5).
 //! - [`observe`]: pcapng files and time series of a run.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
 //! - [`experiment`]: sweeps of runs, described in files, and published values beside measured ones.
@@ -19,6 +20,7 @@ pub mod network;
 pub mod observe;
 pub mod random;
 pub mod replay;
+pub mod scenario;
 pub mod statistics;
 pub mod stress;
 pub mod time;

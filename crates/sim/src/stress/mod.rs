@@ -9,6 +9,8 @@ use crate::network::{NoObserver, Observer};
 pub use config::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, StressError, Switch};
 
 pub use report::{Percentiles, Quartiles, StressReport};
+pub(crate) use run::{percentiles, quartiles};
+pub(crate) use validate::REPEAT;
 
 /// Checks `config`, simulates, and reports. `progress` is called now and then with the frames sent so far; it returns
 /// `false` to end the run early (the report then says how many frames were sent).

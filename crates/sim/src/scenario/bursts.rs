@@ -1,0 +1,217 @@
+//! Tails lost together with the dummies that would reveal them (section 5, "Handling bursty losses").
+//!
+//! Every frame here is a tail: the next one comes only after a silence. The share of lost tails whose dummies are lost
+//! with them falls with the number of dummies, and a queue that replenishes itself goes on until one passes.
+
+use super::link::ends;
+use super::{Progress, ScenarioError, check};
+use crate::corruption::Corruption;
+use crate::network::{Frame, Network, Observer, OnWire, Traffic};
+use crate::observe::Histogram;
+use crate::stress::{Percentiles, Protection, StressConfig, percentiles};
+use crate::time::Time;
+use linkmend_protocol::Control;
+use serde::Serialize;
+
+/// The end that sends the tails, and the one that receives them.
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+/// Tails between two calls of the progress function.
+const PROGRESS_TAILS: u64 = 1 << 14;
+/// Waited for the last tail: 10 ms.
+const DRAIN_MAX: Time = Time(10_000_000_000);
+
+/// Tails over a link that loses in bursts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BurstsConfig {
+    /// The link; `frames` is the number of tails, and the dummy copies of its protection give way to those below.
+    pub link: StressConfig,
+    /// Numbers of dummies sent each time the queue runs empty, one run for each; not empty. 0 is none.
+    pub dummy_copies: Vec<u8>,
+    /// Whether dummies go on until one passes, as on the Tofino, or end with their number, as in software.
+    pub self_replenishing: bool,
+    /// From one tail to the next, ns: at least twice the recovery timeout and a frame.
+    pub silence_ns: u64,
+}
+
+/// What one number of dummies achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BurstsRow {
+    /// Dummies sent each time the queue ran empty.
+    pub dummy_copies: u8,
+    /// Tails sent.
+    pub tails: u64,
+    /// Tails that the link corrupted.
+    pub tails_lost: u64,
+    /// Of those, the ones delivered within `ackNoTimeout` of when they would have come.
+    pub recovered_in_time: u64,
+    /// Delivered later: a later frame or a later dummy revealed the loss.
+    pub recovered_late: u64,
+    /// Never delivered.
+    pub never: u64,
+    /// `recovered_in_time / tails_lost`.
+    pub in_time_share: f64,
+    /// `1 - (1 - 1 / mean burst)^copies`: the share of lost tails of which at least one dummy passes, if the burst
+    /// goes on with the probability of a geometric one and queues do not replenish themselves.
+    pub revealed_share_expected: Option<f64>,
+    /// How much later than without loss the recovered tails came, ns.
+    pub extra_delay_ns: Percentiles,
+    /// Dummies sent.
+    pub dummies_sent: u64,
+}
+
+/// What the runs measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BurstsReport {
+    /// The seed they were run with.
+    pub seed: u64,
+    /// One row for each number of dummies.
+    pub rows: Vec<BurstsRow>,
+}
+
+impl BurstsConfig {
+    /// 0 to 8 dummies that do not replenish themselves, with silences of 100 us.
+    pub fn of(link: StressConfig) -> BurstsConfig {
+        let dummy_copies = vec![0, 1, 2, 3, 4, 6, 8];
+        BurstsConfig { link, dummy_copies, self_replenishing: false, silence_ns: 100_000 }
+    }
+
+    /// # Errors
+    /// The first parameter that cannot be used.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        self.link.validate()?;
+        let Some(protection) = self.link.protection else {
+            return check(false, "protection", "none", "there are no dummies without it");
+        };
+        check(!self.dummy_copies.is_empty(), "dummy-copies", "none", "at least one number is needed")?;
+        let least = protection.recovery_timeout_ns.saturating_mul(2).saturating_add(2_000);
+        let requirement = format!("must be at least {least}, or a silence is none");
+        check(self.silence_ns >= least, "silence", self.silence_ns, &requirement)
+    }
+
+    fn with(&self, dummy_copies: u8) -> StressConfig {
+        let protection = self.link.protection.map(|protection| Protection { dummy_copies, ..protection });
+        StressConfig { protection, ..self.link.clone() }
+    }
+}
+
+/// Checks, simulates, and reports.
+///
+/// # Errors
+/// [`ScenarioError`] names the parameter that cannot be used.
+pub fn run(config: &BurstsConfig, progress: &mut Progress<'_>) -> Result<BurstsReport, ScenarioError> {
+    config.validate()?;
+    let mut rows = Vec::with_capacity(config.dummy_copies.len());
+    for &dummy_copies in &config.dummy_copies {
+        match run_one(config, dummy_copies, progress)? {
+            Some(row) => rows.push(row),
+            None => break,
+        }
+    }
+    Ok(BurstsReport { seed: config.link.seed, rows })
+}
+
+/// `None` if it was ended early.
+fn run_one(
+    config: &BurstsConfig,
+    dummy_copies: u8,
+    progress: &mut Progress<'_>,
+) -> Result<Option<BurstsRow>, ScenarioError> {
+    let link = config.with(dummy_copies);
+    let [mut sender, receiver] = ends(&link, [0, 1]);
+    let (frames, bytes) = (link.frames, link.frame_bytes);
+    let modes = link.protection.map(|protection| protection.mode).into_iter().collect();
+    let interval = Time::from_nanos(config.silence_ns);
+    sender.traffic = Traffic::Paced { frames, bytes, modes, interval };
+    let ports = [link.recirculation_port(); 2];
+    let mut network = Network::new(link.seed, vec![sender, receiver], &ports, Tails::default())?;
+    network.set_replenishing(SENDER, config.self_replenishing);
+    network.open_sessions();
+    network.start_traffic();
+    while network.produced(SENDER) < frames {
+        let next = (network.produced(SENDER) / PROGRESS_TAILS + 1) * PROGRESS_TAILS;
+        if !network.run_until_produced(SENDER, next.min(frames)) {
+            break;
+        }
+        if !progress(network.produced(SENDER)) {
+            return Ok(None);
+        }
+    }
+    let produced_at = network.now();
+    while !network.is_drained() && network.now() < produced_at + DRAIN_MAX && network.step() {}
+    network.finish();
+    Ok(Some(measure(config, dummy_copies, &network)))
+}
+
+fn measure(config: &BurstsConfig, dummy_copies: u8, network: &Network<Tails>) -> BurstsRow {
+    let tails = &network.observer;
+    let timeout = config.link.protection.map_or(0, |protection| protection.recovery_timeout_ns) * 1_000;
+    let extra = |delay: &u64| delay.saturating_sub(tails.usual);
+    let in_time = tails.recovered.iter().filter(|delay| extra(delay) <= timeout).count() as u64;
+    let recovered = tails.recovered.len() as u64;
+    let mut histogram = Histogram::new();
+    tails.recovered.iter().for_each(|delay| histogram.record(extra(delay)));
+    let mean_burst = match config.link.corruption {
+        Corruption::GilbertElliott { mean_burst_frames, .. } if !config.self_replenishing => {
+            Some(mean_burst_frames)
+        }
+        _ => None,
+    };
+    BurstsRow {
+        dummy_copies,
+        tails: network.produced(SENDER),
+        tails_lost: tails.lost,
+        recovered_in_time: in_time,
+        recovered_late: recovered - in_time,
+        never: tails.lost - recovered,
+        in_time_share: if tails.lost == 0 { 0.0 } else { in_time as f64 / tails.lost as f64 },
+        revealed_share_expected: mean_burst
+            .map(|burst| 1.0 - libm::pow(1.0 - 1.0 / burst, f64::from(dummy_copies))),
+        extra_delay_ns: percentiles(&histogram),
+        dummies_sent: network.link_end(SENDER).map(|end| end.stats().dummies_sent).unwrap_or_default(),
+    }
+}
+
+/// Follows lost tails.
+#[derive(Debug, Default)]
+struct Tails {
+    /// Corrupted and not yet delivered: number and time of sending.
+    pending: Vec<(u64, Time)>,
+    lost: u64,
+    /// From sending to delivery, of tails that were lost, ps.
+    recovered: Vec<u64>,
+    /// The latest tail that was not lost, and how long such a one takes at the least, ps.
+    passed: Option<(u64, Time)>,
+    usual: u64,
+}
+
+impl Observer for Tails {
+    fn sent(&mut self, end: usize, at: Time, frame: &OnWire, _: Option<&Control>, corrupted: bool) {
+        match frame {
+            OnWire::Protected { header, frame } if end == SENDER && !header.retransmitted => {
+                if corrupted {
+                    self.lost += 1;
+                    self.pending.push((frame.id, at));
+                } else {
+                    self.passed = Some((frame.id, at));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
+        if end != RECEIVER {
+            return;
+        }
+        if let Some(index) = self.pending.iter().position(|(id, _)| *id == frame.id) {
+            let (_, sent_at) = self.pending.swap_remove(index);
+            self.recovered.push((at - sent_at).0);
+        } else if let Some((id, sent_at)) = self.passed
+            && id == frame.id
+        {
+            let took = (at - sent_at).0;
+            self.usual = if self.usual == 0 { took } else { self.usual.min(took) };
+        }
+    }
+}

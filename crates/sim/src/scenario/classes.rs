@@ -1,0 +1,117 @@
+//! Ordered and non-blocking traffic on one link at once (section 5, "LinkGuardian vs. LinkGuardianNB").
+//!
+//! The two classes take turns at the port. A lost ordered frame holds its class back, and may pause it; the other goes
+//! on.
+
+use super::delivery::Watch;
+use super::drive::drive;
+use super::link::{LinkReport, ends, frame_time};
+use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
+use crate::network::{Network, Traffic};
+use crate::stress::StressConfig;
+use crate::time::Time;
+use linkmend_protocol::{Format, Mode};
+use serde::Serialize;
+
+/// Frames after which the order of the classes repeats.
+const PATTERN_FRAMES: u64 = 1_000;
+
+/// A link with traffic of both classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassesConfig {
+    /// The link; `frames` counts both classes, and the mode of its protection is that of neither.
+    pub link: StressConfig,
+    /// Share of the link that ordered traffic takes, above 0; with the other, at most 1.
+    pub ordered_load: f64,
+    /// The same of non-blocking traffic.
+    pub non_blocking_load: f64,
+}
+
+/// What a run measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClassesReport {
+    /// The seed it was run with.
+    pub seed: u64,
+    /// Ordered traffic.
+    pub ordered: Delivery,
+    /// Non-blocking traffic.
+    pub non_blocking: Delivery,
+    /// What the link did.
+    pub link: LinkReport,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+impl ClassesConfig {
+    /// # Errors
+    /// The first parameter that cannot be used.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        self.link.validate()?;
+        check(self.link.protection.is_some(), "protection", "none", "the classes are those of protection")?;
+        check_load("ordered-load", self.ordered_load)?;
+        check_load("non-blocking-load", self.non_blocking_load)?;
+        let load = self.load();
+        check(
+            load <= 1.0,
+            "non-blocking-load",
+            self.non_blocking_load,
+            "both loads must be at most 1 together",
+        )
+    }
+
+    fn load(&self) -> f64 {
+        self.ordered_load + self.non_blocking_load
+    }
+
+    /// How many of the first `count` frames are ordered.
+    fn ordered_of(&self, count: u64) -> u64 {
+        (count as f64 * self.ordered_load / self.load()).round() as u64
+    }
+
+    /// The classes of successive frames, as evenly mixed as whole frames can be.
+    fn pattern(&self) -> Vec<Mode> {
+        let mode = |index: u64| {
+            if self.ordered_of(index + 1) > self.ordered_of(index) {
+                Mode::Ordered
+            } else {
+                Mode::NonBlocking
+            }
+        };
+        (0..PATTERN_FRAMES).map(mode).collect()
+    }
+}
+
+/// Checks, simulates, and reports.
+///
+/// # Errors
+/// [`ScenarioError`] names the parameter that cannot be used.
+pub fn run(config: &ClassesConfig, progress: &mut Progress<'_>) -> Result<ClassesReport, ScenarioError> {
+    config.validate()?;
+    let link = &config.link;
+    let modes = config.pattern();
+    let interval = Time((frame_time(link).0 as f64 / config.load()).ceil() as u64);
+    let [mut sender, mut receiver] = ends(link, [0, 1]);
+    sender.traffic =
+        Traffic::Paced { frames: link.frames, bytes: link.frame_bytes, modes: modes.clone(), interval };
+    for end in [&mut sender, &mut receiver] {
+        if let Some(protocol) = &mut end.protocol {
+            // The authors' headers know one class at a time.
+            protocol.format = Format::Transparent;
+        }
+    }
+    let watch = Watch::new([(0, 1, Some(interval))]);
+    let ports = [link.recirculation_port(); 2];
+    let mut network = Network::new(link.seed, vec![sender, receiver], &ports, watch)?;
+    let expected = Time(link.frames.saturating_mul(interval.0));
+    let ending = drive(&mut network, &[0], link.frames, expected, progress);
+    let produced = network.produced(0);
+    let ordered = (0..produced).filter(|id| modes[(id % PATTERN_FRAMES) as usize] == Mode::Ordered).count();
+    let ordered = ordered as u64;
+    Ok(ClassesReport {
+        seed: link.seed,
+        ordered: network.observer.delivery(0, Some(Mode::Ordered), ordered),
+        non_blocking: network.observer.delivery(0, Some(Mode::NonBlocking), produced - ordered),
+        link: LinkReport::of(&network, 0),
+        ending,
+    })
+}

@@ -1,0 +1,144 @@
+//! Several protected links between two switches that share each switch's recirculation ports (section 5, "Handling
+//! multiple corrupting links on the same switch").
+//!
+//! A frame passes the sender's port at least once, and as often again as its acknowledgement takes longer than a loop.
+//! Links that together send more than the ports carry fill their Tx buffers, which then hold the senders back; and a
+//! copy that queues for the port longer than `ackNoTimeout` comes too late.
+
+use super::delivery::Watch;
+use super::drive::drive;
+use super::link::{LinkReport, ends, expected, interval, traffic};
+use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
+use crate::network::{EndConfig, Network, WIRE_OVERHEAD_BYTES};
+use crate::stress::StressConfig;
+use serde::Serialize;
+
+/// Most links of the two switches.
+const LINKS_MAX: usize = 8;
+/// The compact data header (section 3.5), which circling frames have.
+const HEADER_BYTES: u32 = 3;
+
+/// Links between two switches, all alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedPortConfig {
+    /// Each link; it is protected, and buffers by recirculation.
+    pub link: StressConfig,
+    /// How many links: 1 to 8.
+    pub links: usize,
+    /// Recirculation ports of each switch, which the links take in turns: 1 to `links`.
+    pub ports: usize,
+    /// Share of each link that its traffic takes, above 0 to 1; 1 is as much as it takes.
+    pub load: f64,
+}
+
+/// One of the links.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SharedLink {
+    /// What became of its frames.
+    pub delivery: Delivery,
+    /// What the link did.
+    pub link: LinkReport,
+}
+
+/// A recirculation port.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PortReport {
+    /// Frames that came round.
+    pub passes: u64,
+    /// Passes for each frame that was delivered over the links of this port.
+    pub passes_per_frame: f64,
+    /// Share of the port's own rate, percent.
+    pub busy_pct: f64,
+    /// Share of the pipe's capacity in packets, percent.
+    pub pipe_pct: f64,
+}
+
+/// What a run measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SharedPortReport {
+    /// The seed it was run with.
+    pub seed: u64,
+    /// The links.
+    pub links: Vec<SharedLink>,
+    /// Sum of their speeds, Gbit/s.
+    pub total_speed_gbps: f64,
+    /// Ports of the sending switch.
+    pub sender_ports: Vec<PortReport>,
+    /// Ports of the receiving switch.
+    pub receiver_ports: Vec<PortReport>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+impl SharedPortConfig {
+    /// # Errors
+    /// The first parameter that cannot be used.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        self.link.validate()?;
+        check((1..=LINKS_MAX).contains(&self.links), "links", self.links, "must be 1 to 8")?;
+        let requirement = format!("must be 1 to the number of links, which is {}", self.links);
+        check((1..=self.links).contains(&self.ports), "ports", self.ports, &requirement)?;
+        let requirement = "must be recirculating, on a protected link: direct buffers share no port";
+        check(self.link.recirculates(), "buffering", format!("{:?}", self.link.buffering), requirement)?;
+        check_load("load", self.load)
+    }
+}
+
+/// Checks, simulates, and reports.
+///
+/// # Errors
+/// [`ScenarioError`] names the parameter that cannot be used.
+pub fn run(
+    config: &SharedPortConfig,
+    progress: &mut Progress<'_>,
+) -> Result<SharedPortReport, ScenarioError> {
+    config.validate()?;
+    let (link, count) = (&config.link, config.ports);
+    let interval = interval(link, config.load);
+    let pair = |index: usize| {
+        let [sender, receiver] = ends(link, [index % count, count + index % count]);
+        [EndConfig { traffic: traffic(link, interval), ..sender }, receiver]
+    };
+    let all: Vec<EndConfig> = (0..config.links).flat_map(pair).collect();
+    let watch = Watch::new((0..config.links).map(|index| (2 * index, 2 * index + 1, interval)));
+    let ports = vec![link.recirculation_port(); 2 * count];
+    let mut network = Network::new(link.seed, all, &ports, watch)?;
+    let sources: Vec<usize> = (0..config.links).map(|index| 2 * index).collect();
+    let ending = drive(&mut network, &sources, link.frames, expected(link, interval), progress);
+    Ok(measure(config, &network, ending))
+}
+
+fn measure(config: &SharedPortConfig, network: &Network<Watch>, ending: Ending) -> SharedPortReport {
+    let links: Vec<SharedLink> = (0..config.links)
+        .map(|index| SharedLink {
+            delivery: network.observer.delivery(index, None, network.produced(2 * index)),
+            link: LinkReport::of(network, 2 * index),
+        })
+        .collect();
+    let (link, count) = (&config.link, config.ports);
+    // As frames circle, with the compact header.
+    let wire_bytes = u64::from(link.frame_bytes + HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+    let seconds = ending.simulated_ns / 1e9;
+    let port = |port: usize| {
+        let passes = network.passes(port);
+        let of_port = links.iter().skip(port % count).step_by(count);
+        let frames: u64 = of_port.map(|link| link.delivery.frames_delivered).sum();
+        let busy = link.switch.recirculation_rate.time_of(wire_bytes).as_secs() * passes as f64;
+        PortReport {
+            passes,
+            passes_per_frame: passes as f64 / frames.max(1) as f64,
+            busy_pct: 100.0 * busy / seconds,
+            pipe_pct: 100.0 * passes as f64 / (link.switch.pipe_packets_per_second as f64 * seconds),
+        }
+    };
+    let (sender_ports, receiver_ports) =
+        ((0..count).map(port).collect(), (count..2 * count).map(port).collect());
+    SharedPortReport {
+        seed: link.seed,
+        total_speed_gbps: links.iter().map(|link| link.delivery.speed_gbps).sum(),
+        links,
+        sender_ports,
+        receiver_ports,
+        ending,
+    }
+}

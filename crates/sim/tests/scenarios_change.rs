@@ -1,0 +1,183 @@
+//! The situations of the paper's section 5 that could bring a link to a standstill: corruption in both directions, and a
+//! loss rate that rises suddenly.
+
+use linkmend_protocol::Format;
+use linkmend_sim::corruption::Corruption;
+use linkmend_sim::scenario::both_directions::{self, BothDirectionsConfig, BothDirectionsReport};
+use linkmend_sim::scenario::fallback::{self, FallbackReport, FallbackRunConfig};
+use linkmend_sim::stress::{Buffering, Mode, StressConfig};
+use linkmend_sim::time::Rate;
+
+fn link(loss: f64, mode: Mode, frames: u64) -> StressConfig {
+    let rate = Rate::from_bits_per_second(100_000_000_000).expect("an Ethernet rate");
+    StressConfig {
+        frames,
+        reverse_corruption: Corruption::iid(loss),
+        ..StressConfig::paper(rate, loss, mode)
+    }
+}
+
+fn both_directions(config: &BothDirectionsConfig) -> BothDirectionsReport {
+    both_directions::run(config, &mut |_| true).expect("valid")
+}
+
+/// Every combination of format, rounds, buffering and mode at some loss rates.
+fn combinations() -> Vec<BothDirectionsConfig> {
+    let mut all = Vec::new();
+    for (index, loss) in [1e-3, 1e-2, 0.05, 0.2].into_iter().enumerate() {
+        for format in [Format::Compact, Format::Transparent] {
+            for rounds in [1, 3, 255] {
+                for buffering in [Buffering::Direct, Buffering::Recirculating] {
+                    for mode in [Mode::Ordered, Mode::NonBlocking] {
+                        for load in [1.0, 0.3] {
+                            let mut link = link(loss, mode, 500);
+                            link.seed = all.len() as u64 + index as u64;
+                            link.buffering = buffering;
+                            if let Some(protection) = &mut link.protection {
+                                protection.max_rounds = rounds;
+                            }
+                            all.push(BothDirectionsConfig { link, format, load, reverse_load: load });
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn nothing_stalls_when_both_directions_corrupt() {
+    for config in combinations() {
+        let report = both_directions(&config);
+        assert!(report.ending.drained, "{:?} of {config:?}", report.ending);
+        // A keepalive of 100 us heals what is said in vain, and handshakes take their time before.
+        assert!(report.ending.drained_after_ns < 5e6, "{:?} of {config:?}", report.ending);
+        for direction in [&report.forward, &report.reverse] {
+            let lost = direction.link.recovery_timeouts + direction.link.queue_drops;
+            assert_eq!(direction.delivery.frames_undelivered, lost, "{direction:?} of {config:?}");
+            if config.link.is_ordered() {
+                assert_eq!(direction.delivery.frames_reordered, 0, "{direction:?} of {config:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_transparent_format_lets_acknowledgements_ride_on_data() {
+    let config = |format| BothDirectionsConfig {
+        link: StressConfig { buffering: Buffering::Direct, ..link(1e-3, Mode::NonBlocking, 20_000) },
+        format,
+        load: 1.0,
+        reverse_load: 1.0,
+    };
+    let compact = both_directions(&config(Format::Compact));
+    let transparent = both_directions(&config(Format::Transparent));
+    assert_eq!(compact.forward.piggybacked_acks, 0);
+    // There is no idle slot for others.
+    assert!(transparent.forward.piggybacked_acks > 10 * transparent.forward.explicit_acks, "{transparent:?}");
+    // Either way the data of the other direction costs next to nothing but headers.
+    for report in [compact, transparent] {
+        for direction in [&report.forward, &report.reverse] {
+            assert!(direction.delivery.speed_gbps > 95.0, "{direction:?}");
+            assert!(direction.delivery.loss_rate < 1e-3, "{direction:?}");
+        }
+    }
+}
+
+#[test]
+fn copies_and_buffered_frames_share_the_port_of_a_switch_in_both_directions() {
+    // An end's copies pass its switch's port once each, and so does what it receives while it waits for a loss. As the
+    // port carries 100G, the buffer never empties again, and both directions get half.
+    let config = BothDirectionsConfig {
+        link: link(1e-3, Mode::Ordered, 20_000),
+        format: Format::Compact,
+        load: 1.0,
+        reverse_load: 1.0,
+    };
+    let report = both_directions(&config);
+    for direction in [&report.forward, &report.reverse] {
+        assert!((40.0..60.0).contains(&direction.delivery.speed_gbps), "{direction:?}");
+    }
+}
+
+fn sudden() -> FallbackRunConfig {
+    let mut link = link(0.0, Mode::Ordered, 1);
+    link.buffering = Buffering::Direct;
+    FallbackRunConfig::sudden(link)
+}
+
+fn run(config: &FallbackRunConfig) -> FallbackReport {
+    fallback::run(config, &mut |_| true).expect("valid")
+}
+
+#[test]
+fn the_level_follows_the_loss_rate_down_and_up() {
+    let report = run(&sudden());
+    assert!(report.ending.drained, "{:?}", report.ending);
+    let changes: Vec<(&str, f64)> = report.changes.iter().map(|change| (change.level, change.loss)).collect();
+    assert_eq!(changes[..2], [("non-blocking", 0.08), ("dormant", 0.4)], "{changes:?}");
+    assert_eq!(changes[changes.len() - 2..], [("non-blocking", 1e-4), ("full", 1e-4)], "{changes:?}");
+    // In between, a dormant link is tried again now and then.
+    for pair in changes[1..].windows(2) {
+        assert_ne!(pair[0].0, pair[1].0, "{changes:?}");
+    }
+}
+
+#[test]
+fn each_level_does_what_it_promises() {
+    let config = sudden();
+    let report = run(&config);
+    let samples = || report.samples.iter();
+    assert_eq!(report.samples.len() as u64, 50_000 / config.sample_us);
+    let mean = |of: &dyn Fn(&fallback::Sample) -> f64, from: u64, until: u64| {
+        let within: Vec<f64> = samples().filter(|at| at.at_us > from && at.at_us <= until).map(of).collect();
+        within.iter().sum::<f64>() / within.len() as f64
+    };
+    // 8% of the frames are lost, and hardly any of them for good, once the copies follow.
+    let (actual, effective) =
+        (mean(&|at| at.actual_loss, 7_000, 9_500), mean(&|at| at.effective_loss, 7_000, 9_500));
+    assert!((actual - 0.08).abs() < 0.02 && effective < 1e-3, "{actual} {effective}");
+    // A dormant link loses what the link loses, and passes the rest at once.
+    let dormant = samples().filter(|at| at.level == "dormant" && at.at_us > 18_000 && at.at_us <= 20_000);
+    for sample in dormant {
+        assert!((sample.effective_loss - sample.actual_loss).abs() < 1e-9, "{sample:?}");
+    }
+    // In the end everything is as in the beginning: 40% of the link.
+    let speed = mean(&|at| at.speed_gbps, 40_000, 50_000);
+    assert!((speed - 40.0 * 1518.0 / 1538.0).abs() < 0.1, "{speed}");
+    assert!(mean(&|at| at.effective_loss, 40_000, 50_000) < 1e-9);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_report() {
+    let json = |seed: u64| {
+        let mut config = sudden();
+        config.link.seed = seed;
+        let both = BothDirectionsConfig {
+            link: StressConfig { seed, ..link(1e-2, Mode::Ordered, 1_000) },
+            format: Format::Transparent,
+            load: 1.0,
+            reverse_load: 0.5,
+        };
+        serde_json::to_string(&(run(&config), both_directions(&both))).expect("serialises")
+    };
+    assert_eq!(json(1), json(1));
+    assert_ne!(json(1), json(2));
+}
+
+#[test]
+fn impossible_parameters_are_named() {
+    let name = |config: FallbackRunConfig| config.validate().map_err(|error| error.parameter);
+    assert_eq!(name(FallbackRunConfig { phases: Vec::new(), ..sudden() }), Err("phases"));
+    assert_eq!(name(FallbackRunConfig { sample_us: 0, ..sudden() }), Err("sample"));
+    let limit = FallbackRunConfig { non_blocking_loss_max: 0.01, ..sudden() };
+    assert_eq!(name(limit), Err("fallback.non_blocking_loss_max"));
+    let both = BothDirectionsConfig {
+        link: StressConfig { protection: None, ..link(1e-2, Mode::Ordered, 1_000) },
+        format: Format::Compact,
+        load: 1.0,
+        reverse_load: 1.0,
+    };
+    assert_eq!(both.validate().map_err(|error| error.parameter), Err("protection"));
+}
