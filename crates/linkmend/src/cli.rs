@@ -25,6 +25,8 @@ Examples:
   linkmend run --inner eth1 --link eth2    one end of a link; the same at the other end
   linkmend status                          how it stands
   linkmend top                             the same, live
+  linkmend sim stress --speed 400G         a link nobody has at hand, simulated
+  linkmend reproduce all                   the paper's figures and tables, and how well they agree
 
 Sizes, rates and times need a unit: 200KiB, 25G, 7us. Loss rates are shares or percentages: 1e-3, 0.1%.
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
@@ -48,6 +50,10 @@ pub enum Command {
     Demo(crate::commands::demo::DemoArgs),
     /// A laboratory of network namespaces that stays up, for experiments of one's own
     Lab(crate::commands::lab::LabArgs),
+    /// Simulate a protected link at any speed, packet by packet, with the protocol code that `run` uses
+    Sim(Box<crate::commands::sim::SimArgs>),
+    /// Repeat the published evaluations in the simulator, and compare
+    Reproduce(crate::commands::reproduce::ReproduceArgs),
     /// Remove an in-kernel bypass that a stopped daemon left, which cuts the link
     Detach(DetachArgs),
     /// Write manual pages or shell completions

@@ -3,6 +3,7 @@
 use linkmend_dataplane::PortError;
 use linkmend_dataplane::config::{ConfigError, DeviceError, HostPortError};
 use linkmend_dataplane::control::{ClientError, SocketError};
+use linkmend_sim::experiment::ExperimentError;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -50,7 +51,10 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     let of_usage = error.downcast_ref::<UsageError>().is_some()
         || error
             .downcast_ref::<ConfigError>()
-            .is_some_and(|error| !matches!(error, ConfigError::Unreadable { .. }));
+            .is_some_and(|error| !matches!(error, ConfigError::Unreadable { .. }))
+        || error
+            .downcast_ref::<ExperimentError>()
+            .is_some_and(|error| !matches!(error, ExperimentError::Unreadable { .. }));
     if of_usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
 }
 

@@ -31,13 +31,27 @@ fn file(folder: &Path, text: &str) -> String {
 
 #[test]
 fn help_is_the_golden_one() {
-    for command in
-        ["", "run", "status", "top", "protect", "unprotect", "corrupt", "detach", "generate", "demo", "lab"]
-    {
-        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+    for command in [
+        "",
+        "run",
+        "status",
+        "top",
+        "protect",
+        "unprotect",
+        "corrupt",
+        "detach",
+        "generate",
+        "demo",
+        "lab",
+        "sim",
+        "sim stress",
+        "sim experiment",
+        "reproduce",
+    ] {
+        let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let (code, out, err) = run(&arguments);
         assert_eq!((code, err.as_str()), (0, ""), "{command}");
-        let name = if command.is_empty() { "linkmend" } else { command };
+        let name = if command.is_empty() { "linkmend".to_owned() } else { command.replace(' ', "-") };
         let golden = format!("{}/tests/golden/help-{name}.txt", env!("CARGO_MANIFEST_DIR"));
         expect_test::expect_file![golden].assert_eq(&out);
     }

@@ -45,9 +45,8 @@ fn commands_in_the_documents_exist() {
             };
             let Some(&subcommand) = rest.first() else { continue };
             let mut path = vec![subcommand];
-            if matches!(subcommand, "lab" | "generate")
+            if matches!(subcommand, "lab" | "sim")
                 && let Some(next) = rest.get(1).filter(|word| !word.starts_with('-'))
-                && subcommand == "lab"
             {
                 path.push(next);
             }

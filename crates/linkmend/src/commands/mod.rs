@@ -5,8 +5,11 @@ mod control;
 pub mod demo;
 mod detach;
 mod generate;
+mod interrupt;
 pub mod lab;
+pub mod reproduce;
 mod run;
+pub mod sim;
 mod status;
 mod top;
 
@@ -24,6 +27,8 @@ pub fn execute(command: Command, matches: &ArgMatches) -> anyhow::Result<()> {
         Command::Corrupt(arguments) => control::corrupt(&arguments),
         Command::Lab(arguments) => lab::execute(&arguments),
         Command::Demo(arguments) => demo::execute(&arguments),
+        Command::Sim(arguments) => sim::execute(&arguments),
+        Command::Reproduce(arguments) => reproduce::execute(&arguments),
         Command::Detach(arguments) => detach::execute(&arguments),
         Command::Generate(arguments) => generate::execute(&arguments),
     }

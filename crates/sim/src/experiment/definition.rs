@@ -45,6 +45,8 @@ pub struct Experiment {
 pub struct Point {
     /// All of its parameters, with those that the file leaves to the paper.
     pub parameters: StressParameters,
+    /// Those that the file sets.
+    pub written: StressParameters,
     /// What is done there.
     pub task: Task,
     /// How many independent runs are pooled.
@@ -201,7 +203,7 @@ impl Point {
     pub fn word(&self, key: &str) -> Option<String> {
         let value = self.value(key)?.text;
         Some(match key {
-            "speed" | "mode" | "buffering" | "transceiver" => value,
+            "variant" | "speed" | "mode" | "buffering" | "transceiver" => value,
             "no-backpressure" => if value == "on" { "no backpressure" } else { "backpressure" }.to_owned(),
             key => format!("{} {value}", label_of(key)),
         })
@@ -267,25 +269,18 @@ fn point(
             Task::Attenuation { transceiver, attenuation_db, frame_bytes: config.frame_bytes }
         }
     };
-    Ok(Point { parameters, task, runs: combination.runs })
+    Ok(Point { parameters, written: combination.parameters.clone(), task, runs: combination.runs })
 }
 
-/// Parameters that differ among the points, in the order of tables. How many frames are sent is a matter of patience.
+/// Parameters that are not written alike for all points, in the order of tables. How many frames are sent is a matter of
+/// patience, and what follows from other parameters is not varied.
 fn varied(points: &[Point]) -> Vec<&'static str> {
     let differs = |key: &&'static str| {
-        let first = points.first().map(|point| point.value(key));
-        points.iter().any(|point| Some(point.value(key)) != first)
+        let written = |point: &Point| value_of(key, &point.written);
+        let first = points.first().map(written);
+        points.iter().any(|point| Some(written(point)) != first)
     };
-    let varied: Vec<&'static str> = keys().filter(|key| *key != "frames").filter(differs).collect();
-    // The default thresholds follow the link speed and the frame size, and each other.
-    let follows = |key: &&'static str| match *key {
-        "pause-threshold" | "resume-threshold" | "window" | "recovery-timeout" | "target"
-        | "dummy-copies" | "rounds" => {
-            !varied.iter().any(|other| matches!(*other, "speed" | "frame-size" | "mode" | "no-backpressure"))
-        }
-        _ => true,
-    };
-    varied.iter().copied().filter(follows).collect()
+    keys().filter(|key| *key != "frames").filter(differs).collect()
 }
 
 /// Reads what refers to points and metrics.

@@ -41,5 +41,5 @@ pub use parameters::StressParameters;
 pub use runner::{News, run_all, seed_of};
 pub use sweep::{POINTS_MAX, Selection};
 pub use value::{
-    PARAMETERS, Parameter, Quantity, SWITCHES, Switch, Value, is_parameter, keys, label_of, value_of,
+    PARAMETERS, Parameter, Quantity, SWITCHES, Switch, VARIANT, Value, is_parameter, keys, label_of, value_of,
 };

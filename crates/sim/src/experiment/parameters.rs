@@ -9,6 +9,10 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StressParameters {
+    /// What several parameters together are called, in experiment files; it decides nothing.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// Rate of the link, like 25G; a byte must last a whole number of picoseconds [default: 100G]
     #[arg(long, value_name = "RATE", help_heading = "Link and traffic")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,15 +138,15 @@ pub struct StressParameters {
     #[arg(long, value_enum, help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffering: Option<BufferingName>,
-    /// Time from the queue to the wire
+    /// Time from the queue to the wire [default: calibrated]
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress_latency: Option<Span>,
-    /// Time from the wire to the decision what becomes of a frame
+    /// Time from the wire to the decision what becomes of a frame [default: calibrated]
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress_latency: Option<Span>,
-    /// One trip through the recirculation port, without the frame's own length
+    /// One trip through the recirculation port, without the frame's own length [default: calibrated]
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_latency: Option<Span>,

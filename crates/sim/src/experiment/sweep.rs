@@ -185,7 +185,7 @@ impl Selection {
     /// Parameters with their values, in words: `100G, ordered`.
     pub fn describe(&self) -> String {
         let values = |(key, values): &(String, Vec<String>)| {
-            let plain = matches!(key.as_str(), "speed" | "mode" | "buffering");
+            let plain = matches!(key.as_str(), "variant" | "speed" | "mode" | "buffering" | "transceiver");
             let values = values.join(" or ");
             if plain { values } else { format!("{} {values}", super::value::label_of(key)) }
         };

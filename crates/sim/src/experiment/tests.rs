@@ -54,7 +54,10 @@ fn a_sweep_is_the_product_of_its_lists() {
 fn errors_name_file_line_and_key() {
     let cases = [
         ("speeed = 1\n", "x.toml:4: unknown field `speeed`"),
-        ("[base]\nspeeed = \"25G\"\n", "x.toml:5: unknown key `speeed`, expected runs or one of speed,"),
+        (
+            "[base]\nspeeed = \"25G\"\n",
+            "x.toml:5: unknown key `speeed`, expected runs or one of variant, speed,",
+        ),
         ("[base]\nspeed = 25\n", "x.toml:5: speed: `25` has no unit; a rate is written like `25G`"),
         ("[base]\nspeed = \"0G\"\n", "x.toml:5: speed = 0bit/s: must be above 0"),
         ("[[sweep]]\nloss = [1e-3, 2]\n", "x.toml:5: loss: `2` is not a loss rate"),

@@ -75,7 +75,7 @@ fn word_of(name: &impl clap::ValueEnum) -> Value {
 }
 
 macro_rules! parameters {
-    ($($key:literal, $label:literal, $quantity:ident, $field:ident, $value:expr;)*) => {
+    ($($key:expr, $label:literal, $quantity:ident, $field:ident, $value:expr;)*) => {
         &[$(Parameter {
             key: $key,
             label: $label,
@@ -85,8 +85,12 @@ macro_rules! parameters {
     };
 }
 
+/// The key that only names what other parameters make.
+pub const VARIANT: &str = "variant";
+
 /// All parameters, in the order in which tables show them.
 pub static PARAMETERS: &[Parameter] = parameters! {
+    VARIANT, "variant", Word, variant, Value::word;
     "speed", "link speed", Rate, speed, |v| Value::number(v, v.0 as f64);
     "mode", "mode", Word, mode, word_of;
     "buffering", "buffering", Word, buffering, word_of;

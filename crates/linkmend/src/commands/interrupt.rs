@@ -1,0 +1,21 @@
+//! Ctrl-C in commands that compute: the first ends them in good order, the second at once.
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Exit code of an end by force.
+const FORCED: i32 = 1;
+
+/// A flag that becomes true when the command is asked to end.
+pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    // The order matters: the first signal finds the flag unset and sets it, the second finds it set.
+    flag::register_conditional_shutdown(SIGINT, FORCED, Arc::clone(&stop)).context("cannot catch signals")?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register(signal, Arc::clone(&stop)).context("cannot catch signals")?;
+    }
+    Ok(stop)
+}

@@ -1,0 +1,134 @@
+//! What is left on disk: the report, the summary, and a folder for each experiment.
+
+use super::finished::{Finished, Tally};
+use super::{Options, page, plots, tables};
+use anyhow::Context;
+use linkmend_report::{Comparison, Verdict};
+use linkmend_sim::experiment::{Outcome, seed_of};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A comparison with its verdict.
+#[derive(Serialize)]
+struct Judged<'a> {
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    verdict: Verdict,
+}
+
+/// Writes the folder of an experiment that has just finished.
+pub fn write_experiment(finished: &Finished<'_>, options: &Options) -> anyhow::Result<()> {
+    let folder = options.out.join(&finished.experiment.id);
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for plot in plots::all(finished) {
+        let name = slug(plot.title());
+        write(&folder.join(format!("{name}.svg")), &plot.to_svg())?;
+        write(&folder.join(format!("{name}.csv")), &plot.to_csv())?;
+    }
+    write(&folder.join("points.csv"), &tables::everything(finished).to_csv())?;
+    if !finished.comparisons.is_empty() {
+        write(&folder.join("comparisons.csv"), &tables::comparisons(finished).to_csv())?;
+    }
+    write(&folder.join("results.json"), &pretty(&results(finished, options)?)?)
+}
+
+/// Writes the report and the summary of all that is finished; `of` is how many there will be.
+pub fn write_report(finished: &[&Finished<'_>], options: &Options, of: usize) -> anyhow::Result<()> {
+    let folder = &options.out;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    write(&folder.join("report.html"), &page::render(finished, options, of))?;
+    write(&folder.join("summary.json"), &pretty(&summary(finished, options))?)
+}
+
+/// Comparisons of all that is finished. Nothing in it depends on how long anything took.
+pub fn summary(finished: &[&Finished<'_>], options: &Options) -> Value {
+    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
+    let experiments: Vec<Value> = finished
+        .iter()
+        .map(|finished| {
+            let experiment = finished.experiment;
+            json!({
+                "id": experiment.id,
+                "title": experiment.title,
+                "source": experiment.source,
+                "points": experiment.points.len(),
+                "verdicts": finished.tally(),
+                "comparisons": judged(finished),
+            })
+        })
+        .collect();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "seed": options.seed,
+        "quick": options.quick,
+        "verdicts": tally,
+        "experiments": experiments,
+    })
+}
+
+fn judged<'a>(finished: &'a Finished<'_>) -> Vec<Judged<'a>> {
+    let judged = |comparison: &'a Comparison| Judged { comparison, verdict: comparison.verdict() };
+    finished.comparisons.iter().map(judged).collect()
+}
+
+fn results(finished: &Finished<'_>, options: &Options) -> anyhow::Result<Value> {
+    let experiment = finished.experiment;
+    let mut points = Vec::new();
+    for (point, outcome) in experiment.points.iter().zip(&finished.outcomes) {
+        let mut result = match outcome {
+            Outcome::Stress(report) => serde_json::to_value(report).context("a report is no JSON")?,
+            Outcome::Attenuation { frame_loss_rate, bit_error_rate } => {
+                json!({ "frame_loss_rate": frame_loss_rate, "bit_error_rate": bit_error_rate })
+            }
+        };
+        if let Some(fields) = result.as_object_mut() {
+            // How long it took is not a result, and the seed of the first of several runs is below.
+            fields.remove("wall_s");
+            fields.remove("seed");
+        }
+        points.push(json!({
+            "parameters": point.parameters,
+            "runs": point.runs,
+            "first_seed": seed_of(options.seed, &experiment.id, point, 0),
+            "command": tables::command(&experiment.id, point, options.seed),
+            "result": result,
+        }));
+    }
+    Ok(json!({
+        "id": experiment.id,
+        "title": experiment.title,
+        "source": experiment.source,
+        "seed": options.seed,
+        "quick": options.quick,
+        "comparisons": judged(finished),
+        "points": points,
+    }))
+}
+
+fn pretty(value: &Value) -> anyhow::Result<String> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Writes beside the file first, so that one that is there is always whole.
+fn write(path: &Path, content: &str) -> anyhow::Result<()> {
+    let beside = path.with_extension("part");
+    std::fs::write(&beside, content)
+        .and_then(|()| std::fs::rename(&beside, path))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A file name: lower-case letters and digits with hyphens between.
+fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for character in title.chars() {
+        if character.is_ascii_alphanumeric() {
+            slug.push(character.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}

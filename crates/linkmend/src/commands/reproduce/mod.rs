@@ -1,0 +1,154 @@
+//! `linkmend reproduce`: the experiments that are built in, and `linkmend sim experiment`: those in files.
+//!
+//! - [`run`] runs them and writes what is finished;
+//! - [`finished`] is one that is: its outcomes, judged;
+//! - [`files`], [`page`], [`plots`] and [`tables`] are what it looks like.
+
+mod files;
+mod finished;
+mod list;
+mod page;
+mod plots;
+mod run;
+mod tables;
+
+use crate::failure::UsageError;
+use anyhow::Context;
+use clap::Args;
+use linkmend_sim::experiment::{self, Experiment};
+use std::path::PathBuf;
+
+/// Arguments of `linkmend reproduce`.
+///
+/// Every experiment repeats a figure, a table or a section of the paper, or goes beyond it, in the simulator. Published
+/// values stand beside the measured ones, each with a tolerance, and with an explanation where it is known to miss.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend reproduce --list                  what there is, and how long each takes
+  linkmend reproduce fig8                    one figure, about as long as its line says
+  linkmend reproduce all --out results       everything
+  linkmend reproduce fig19 fig20 --json      two of them, as JSON
+  linkmend reproduce all --quick             a look at everything; verdicts mean little
+
+DIR/report.html is the report; DIR/summary.json has the comparisons, and DIR/ID the plots (SVG, CSV), all points (CSV) \
+and all results (JSON) of each experiment. Files are written as experiments finish, so Ctrl-C leaves what is finished.
+Exit codes: 0 all values are within their tolerance or explained, 1 some are not, 2 wrong usage.")]
+pub struct ReproduceArgs {
+    /// Experiments to run, or `all`
+    #[arg(value_name = "ID|all", required_unless_present = "list")]
+    what: Vec<String>,
+    /// Say what there is and how long each takes, and run nothing
+    #[arg(long)]
+    list: bool,
+    /// Take the experiments from the files (*.toml) of this folder instead of those built in
+    #[arg(long, value_name = "DIR")]
+    experiments: Option<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Arguments of `linkmend sim experiment`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  linkmend sim experiment mine.toml --out mine
+
+A file sweeps the parameters of `linkmend sim stress`, by the same names: every list is varied, every combination is run.
+
+  id = \"mine\"
+  title = \"Longer links, with a longer timeout\"
+  source = \"our own\"
+
+  [base]
+  speed = \"400G\"
+  frames = \"5M\"
+  recovery-timeout = \"30us\"
+
+  [[sweep]]
+  mode = [\"ordered\", \"non-blocking\"]
+  distance = [\"2m\", \"200m\", \"2km\"]
+
+  [[plot]]
+  title = \"Effective link speed\"
+  kind = \"points\"
+  x = \"distance\"
+  y = \"effective_speed_pct\"
+  series = [\"mode\"]
+  log = \"x\"
+
+Names that a plot can show are those of `linkmend sim stress --json`.")]
+pub struct ExperimentArgs {
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// How experiments are run.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// So few frames that each experiment takes about a second; verdicts then mean little, and decide nothing
+    #[arg(long)]
+    quick: bool,
+    /// Folder for the report, plots and data; it is made if need be
+    #[arg(long, value_name = "DIR", default_value = "linkmend-reproduce")]
+    out: PathBuf,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Threads to run on; the results do not depend on it [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Seed from which every run's own seed follows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+impl Options {
+    fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or_else(cores, usize::from)
+    }
+
+    fn shortened(&self, mut experiments: Vec<Experiment>) -> Vec<Experiment> {
+        if self.quick {
+            for experiment in &mut experiments {
+                experiment.points = experiment.points.iter().map(experiment::Point::quick).collect();
+            }
+        }
+        experiments
+    }
+}
+
+/// Does what was asked.
+pub fn execute(arguments: &ReproduceArgs) -> anyhow::Result<()> {
+    let known = match &arguments.experiments {
+        Some(folder) => experiment::read_folder(folder)?,
+        None => experiment::built_in().context("an experiment that is built in is broken")?,
+    };
+    let chosen = arguments.options.shortened(choose(known, &arguments.what)?);
+    if arguments.list {
+        return list::print(&chosen, &arguments.options);
+    }
+    run::run(&chosen, &arguments.options)
+}
+
+/// Runs the experiment of a file.
+pub fn run_file(arguments: &ExperimentArgs) -> anyhow::Result<()> {
+    let experiment = experiment::read(&arguments.file)?;
+    run::run(&arguments.options.shortened(vec![experiment]), &arguments.options)
+}
+
+/// The experiments of these names, in the order in which they are known; all of them for `all` or no name.
+fn choose(known: Vec<Experiment>, what: &[String]) -> anyhow::Result<Vec<Experiment>> {
+    let unknown = |name: &&String| *name != "all" && !known.iter().any(|experiment| experiment.id == **name);
+    if let Some(name) = what.iter().find(unknown) {
+        let ids: Vec<&str> = known.iter().map(|experiment| experiment.id.as_str()).collect();
+        let message = format!("there is no experiment `{name}`\nhint: `all`, or some of {}", ids.join(", "));
+        return Err(UsageError(message).into());
+    }
+    let all = what.is_empty() || what.iter().any(|name| name == "all");
+    Ok(known.into_iter().filter(|experiment| all || what.contains(&experiment.id)).collect())
+}

@@ -1,0 +1,56 @@
+//! The report: one HTML page with all experiments that are finished.
+
+use super::finished::{Finished, Tally};
+use super::{Options, plots, tables};
+use linkmend_report::{Report, Section, Tone};
+
+/// A table with more rows is left to the files.
+const ROWS_SHOWN: usize = 60;
+
+/// The page.
+pub fn render(finished: &[&Finished<'_>], options: &Options, of: usize) -> String {
+    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
+    let mut report = Report::new("linkmend reproduce")
+        .subtitle(
+            "Published evaluations of link-local retransmission, repeated packet by packet in the simulator",
+        )
+        .fact("Version", env!("CARGO_PKG_VERSION"))
+        .fact("Seed", options.seed.to_string())
+        .fact("Experiments", format!("{} of {of}", finished.len()));
+    if options.quick {
+        report = report.fact("Length", "quick: few frames, so that verdicts mean little");
+    }
+    let tone = |bad: usize| if bad == 0 { Tone::Good } else { Tone::Bad };
+    report = report
+        .headline(
+            "Values within their tolerance",
+            format!("{} of {}", tally.inside, tally.total()),
+            "published or expected values",
+            tone(tally.unexplained),
+        )
+        .headline("Outside, explained", tally.explained.to_string(), "the tables below say why", Tone::Plain)
+        .headline(
+            "Outside, unexplained",
+            tally.unexplained.to_string(),
+            if tally.unexplained == 0 { "as it should be" } else { "to be looked into" },
+            tone(tally.unexplained),
+        );
+    finished.iter().map(|finished| section(finished)).fold(report, Report::section).to_html()
+}
+
+fn section(finished: &Finished<'_>) -> Section {
+    let experiment = finished.experiment;
+    let mut section = Section::new(format!("{}: {}", experiment.id, experiment.title))
+        .prose(format!("Reproduces: {}.", experiment.source))
+        .prose(&experiment.about);
+    for plot in plots::all(finished) {
+        section = section.plot(plot);
+    }
+    if !finished.comparisons.is_empty() {
+        section = section.table(tables::comparisons(finished));
+    }
+    if finished.outcomes.len() <= ROWS_SHOWN {
+        section = section.table(tables::points(finished));
+    }
+    section.raw("The experiment's file", experiment.text.as_str())
+}

@@ -1,0 +1,324 @@
+//! The plots that an experiment file describes, from its outcomes.
+
+use super::finished::Finished;
+use super::tables::unit;
+use linkmend_report::{
+    Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
+};
+use linkmend_sim::experiment::{
+    Dimension, LogAxes, Metric, Ordinate, Outcome, PlotKind, PlotSpec, Point, Quantity, label_of, value_of,
+};
+use linkmend_sim::stress::Quartiles;
+
+/// All plots of an experiment.
+pub fn all(finished: &Finished<'_>) -> Vec<Plot> {
+    finished.experiment.plots.iter().map(|spec| Drawing { finished, spec }.draw()).collect()
+}
+
+struct Drawing<'a> {
+    finished: &'a Finished<'a>,
+    spec: &'a PlotSpec,
+}
+
+impl<'a> Drawing<'a> {
+    fn draw(&self) -> Plot {
+        match self.spec.kind {
+            PlotKind::Points => self.scatter().into(),
+            PlotKind::Bars => self.bars().into(),
+            PlotKind::Boxes => self.boxes().into(),
+            PlotKind::HeatMap => self.heat_map().into(),
+            PlotKind::Delays => self.delays().into(),
+            PlotKind::Holes => self.holes().into(),
+        }
+    }
+
+    /// The points that are drawn, with their outcomes.
+    fn points(&self) -> Vec<(&'a Point, &'a Outcome)> {
+        let experiment = self.finished.experiment;
+        let chosen = experiment.select(&self.spec.at);
+        chosen.map(|index| (&experiment.points[index], &self.finished.outcomes[index])).collect()
+    }
+
+    /// The name of the series that a point belongs to.
+    fn series_of(&self, point: &Point) -> String {
+        let words: Vec<String> = self.spec.series.iter().filter_map(|key| point.word(key)).collect();
+        match (words.is_empty(), self.spec.y) {
+            (false, _) => words.join(", "),
+            (true, Ordinate::Metric(metric)) => metric.label.to_owned(),
+            (true, _) => self.finished.experiment.describe(point),
+        }
+    }
+
+    /// Series in the order of their first points.
+    fn grouped(&self) -> Vec<(String, Vec<(&'a Point, &'a Outcome)>)> {
+        let mut groups: Vec<(String, Vec<(&Point, &Outcome)>)> = Vec::new();
+        for (point, outcome) in self.points() {
+            let name = self.series_of(point);
+            match groups.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, members)) => members.push((point, outcome)),
+                None => groups.push((name, vec![(point, outcome)])),
+            }
+        }
+        groups
+    }
+
+    /// The value that goes up, less that of the point which differs in what the plot says.
+    fn value(&self, point: &Point, outcome: &Outcome) -> f64 {
+        let Ordinate::Metric(metric) = self.spec.y else { return f64::NAN };
+        let of = |outcome: &Outcome| metric.of(outcome).map_or(f64::NAN, |measured| measured.value);
+        let Some(replacement) = &self.spec.minus else { return of(outcome) };
+        let experiment = self.finished.experiment;
+        let wanted = |other: &Point| {
+            experiment.varied.iter().all(|key| {
+                let text = value_of(key, &other.parameters).map(|value| value.text);
+                match replacement.0.iter().find(|(name, _)| name == key) {
+                    Some((_, value)) => text.as_deref() == Some(value.as_str()),
+                    None => text == value_of(key, &point.parameters).map(|value| value.text),
+                }
+            })
+        };
+        let other = experiment.points.iter().position(wanted);
+        other.map_or(f64::NAN, |other| of(outcome) - of(&self.finished.outcomes[other]))
+    }
+
+    fn vertical(&self) -> Axis {
+        let axis = match self.spec.y {
+            Ordinate::Metric(metric) if self.spec.minus.is_some() => {
+                Axis::new(format!("difference in {}", metric.label), unit(metric.quantity))
+            }
+            Ordinate::Metric(metric) => Axis::new(metric.label, unit(metric.quantity)),
+            Ordinate::TxBuffer => Axis::new("Tx buffer", Unit::Byte).with_zero(),
+            Ordinate::RxBuffer => Axis::new("Rx buffer", Unit::Byte).with_zero(),
+            Ordinate::OfKind if self.spec.kind == PlotKind::Holes => {
+                Axis::new("frames in a row", Unit::Count)
+            }
+            Ordinate::OfKind => Axis::new("retransmission delay", Unit::Second),
+        };
+        let logarithmic = matches!(self.spec.log, LogAxes::Y | LogAxes::Both);
+        let axis = if logarithmic { axis.log() } else { axis };
+        match self.spec.low {
+            Some(low) => axis.from(low),
+            None => axis,
+        }
+    }
+
+    fn horizontal(&self) -> Axis {
+        let axis = match self.spec.x {
+            Some(Dimension::Metric(metric)) => Axis::new(metric.label, unit(metric.quantity)),
+            Some(Dimension::Parameter(key)) => Axis::new(
+                label_of(key),
+                unit(
+                    linkmend_sim::experiment::Parameter::named(key)
+                        .map_or(Quantity::Word, |parameter| parameter.quantity),
+                ),
+            ),
+            None => Axis::new("", Unit::Plain),
+        };
+        if matches!(self.spec.log, LogAxes::X | LogAxes::Both) { axis.log() } else { axis }
+    }
+
+    fn abscissa(&self, point: &Point, outcome: &Outcome) -> f64 {
+        match self.spec.x {
+            Some(Dimension::Parameter(key)) => {
+                value_of(key, &point.parameters).and_then(|value| value.number).unwrap_or(f64::NAN)
+            }
+            Some(Dimension::Metric(metric)) => metric.of(outcome).map_or(f64::NAN, |measured| measured.value),
+            None => f64::NAN,
+        }
+    }
+
+    fn scatter(&self) -> Scatter {
+        let mut plot = Scatter::new(&self.spec.title, self.horizontal(), self.vertical());
+        for (name, members) in self.grouped() {
+            let mut places: Vec<(f64, f64)> = members
+                .iter()
+                .map(|(point, outcome)| (self.abscissa(point, outcome), self.value(point, outcome)))
+                .collect();
+            places.sort_by(|a, b| a.0.total_cmp(&b.0));
+            plot = plot.series(Series::joined(name, places));
+        }
+        let published = self.published_places();
+        if !published.is_empty() {
+            plot = plot.series(Series::published("published", published));
+        }
+        match &self.spec.caption {
+            Some(caption) => plot.describe(caption),
+            None => plot,
+        }
+    }
+
+    /// Published values of this metric that are of a single place on the horizontal axis.
+    fn published_places(&self) -> Vec<(f64, f64)> {
+        let (Ordinate::Metric(metric), None) = (self.spec.y, &self.spec.minus) else { return Vec::new() };
+        let drawn = self.points();
+        let rows = self.finished.experiment.published.iter().filter(|row| same(row.metric, metric));
+        rows.filter_map(|row| {
+            let mut at = drawn
+                .iter()
+                .filter(|(point, _)| row.at.matches(&point.parameters))
+                .map(|(point, outcome)| self.abscissa(point, outcome));
+            let x = at.next()?;
+            at.all(|other| other == x).then_some((x, row.value))
+        })
+        .collect()
+    }
+
+    /// Texts of a dimension in the order of their first points.
+    fn texts(&self, dimension: Option<Dimension>) -> Vec<String> {
+        let mut texts: Vec<String> = Vec::new();
+        for (point, _) in self.points() {
+            let text = text_of(dimension, point);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    }
+
+    fn bars(&self) -> GroupedBars {
+        let categories = self.texts(self.spec.x);
+        let heading = match self.spec.x {
+            Some(Dimension::Parameter(key)) => label_of(key),
+            Some(Dimension::Metric(metric)) => metric.label,
+            None => "",
+        };
+        let mut plot = GroupedBars::new(&self.spec.title, heading, self.vertical()).categories(&categories);
+        for (name, members) in self.grouped() {
+            let member = |category: &String| {
+                members.iter().find(|(point, _)| text_of(self.spec.x, point) == *category)
+            };
+            let values = categories.iter().map(|category| {
+                member(category).map_or(f64::NAN, |(point, outcome)| self.value(point, outcome))
+            });
+            let published = categories.iter().map(|category| {
+                member(category).and_then(|(point, _)| self.published_at(point)).unwrap_or(f64::NAN)
+            });
+            plot = plot.series(name, values).published(published);
+        }
+        if let Some(reference) = &self.spec.reference {
+            plot = plot.reference(reference.value, &reference.label);
+        }
+        match &self.spec.caption {
+            Some(caption) => plot.describe(caption),
+            None => plot,
+        }
+    }
+
+    /// The published value of the metric that goes up, at a point.
+    fn published_at(&self, point: &Point) -> Option<f64> {
+        let wanted = |metric: &Metric| match self.spec.y {
+            Ordinate::Metric(up) => same(metric, up),
+            Ordinate::TxBuffer => metric.name == "tx_buffer_bytes.max",
+            Ordinate::RxBuffer => metric.name == "rx_buffer_bytes.max",
+            Ordinate::OfKind => false,
+        };
+        let rows = &self.finished.experiment.published;
+        rows.iter().find(|row| wanted(row.metric) && row.at.matches(&point.parameters)).map(|row| row.value)
+    }
+
+    fn boxes(&self) -> BoxPlot {
+        let mut plot = BoxPlot::new(&self.spec.title, self.vertical());
+        for (point, outcome) in self.points() {
+            let levels = outcome.report().map(|report| match self.spec.y {
+                Ordinate::RxBuffer => report.rx_buffer_bytes,
+                _ => report.tx_buffer_bytes,
+            });
+            plot = plot.item(self.series_of(point), levels.map(summary));
+            if let Some(value) = self.published_at(point) {
+                plot = plot.published(value);
+            }
+        }
+        match &self.spec.caption {
+            Some(caption) => plot.describe(caption),
+            None => plot,
+        }
+    }
+
+    fn heat_map(&self) -> HeatMap {
+        let (columns, rows) = (self.texts(self.spec.x), self.texts(self.spec.rows));
+        let heading = |dimension: Option<Dimension>| match dimension {
+            Some(Dimension::Parameter(key)) => label_of(key),
+            Some(Dimension::Metric(metric)) => metric.label,
+            None => "",
+        };
+        let mut plot =
+            HeatMap::new(&self.spec.title, heading(self.spec.rows), heading(self.spec.x), self.vertical())
+                .columns(&columns);
+        let points = self.points();
+        for row in rows {
+            let value = |column: &String| {
+                let here = |(point, _): &&(&Point, &Outcome)| {
+                    text_of(self.spec.rows, point) == row && text_of(self.spec.x, point) == *column
+                };
+                points.iter().find(here).map_or(f64::NAN, |(point, outcome)| self.value(point, outcome))
+            };
+            let values: Vec<f64> = columns.iter().map(value).collect();
+            plot = plot.row(row, values);
+        }
+        match &self.spec.caption {
+            Some(caption) => plot.describe(caption),
+            None => plot,
+        }
+    }
+
+    fn delays(&self) -> TailPlot {
+        self.distributions(|outcome| {
+            let report = outcome.report();
+            report.map_or_else(Vec::new, |report| {
+                report.retransmission_delays.iter().map(|(ns, count)| (ns * 1e-9, *count)).collect()
+            })
+        })
+    }
+
+    fn holes(&self) -> TailPlot {
+        self.distributions(|outcome| {
+            let lengths = outcome.report().map(|report| report.hole_lengths.as_slice()).unwrap_or_default();
+            lengths.iter().enumerate().map(|(index, count)| (index as f64 + 1.0, *count)).collect()
+        })
+    }
+
+    fn distributions(&self, counts: impl Fn(&Outcome) -> Vec<(f64, u64)>) -> TailPlot {
+        let mut plot = TailPlot::new(&self.spec.title, self.vertical());
+        for (point, outcome) in self.points() {
+            plot = plot.series(cumulative(self.series_of(point), &counts(outcome)));
+        }
+        match &self.spec.caption {
+            Some(caption) => plot.describe(caption),
+            None => plot,
+        }
+    }
+}
+
+/// Each value with the percentage of all that are not above it.
+fn cumulative(name: String, counts: &[(f64, u64)]) -> Distribution {
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    let mut below = 0;
+    let percentiles = counts.iter().filter(|(_, count)| *count > 0).map(|(value, count)| {
+        below += count;
+        (100.0 * below as f64 / total as f64, *value)
+    });
+    Distribution::from_percentiles(name, percentiles)
+}
+
+fn same(a: &Metric, b: &Metric) -> bool {
+    a.name == b.name
+}
+
+fn text_of(dimension: Option<Dimension>, point: &Point) -> String {
+    match dimension {
+        Some(Dimension::Parameter(key)) => {
+            value_of(key, &point.parameters).map_or_else(String::new, |v| v.text)
+        }
+        _ => String::new(),
+    }
+}
+
+fn summary(levels: Quartiles) -> Summary {
+    Summary {
+        min: levels.min as f64,
+        lower_quartile: levels.p25 as f64,
+        median: levels.p50 as f64,
+        upper_quartile: levels.p75 as f64,
+        max: levels.max as f64,
+    }
+}

@@ -1,0 +1,134 @@
+//! Results as tables.
+
+use super::finished::Finished;
+use linkmend_report::{Cell, Column, Comparison, Table, Unit};
+use linkmend_sim::experiment::{Kind, Metric, Point, Quantity, Task, VARIANT, keys, seed_of, value_of};
+
+/// What a reader wants to see of a stress run; the files have everything.
+const SHOWN: [&str; 11] = [
+    "frames_sent",
+    "actual_loss_rate",
+    "effective_loss_rate",
+    "effective_speed_pct",
+    "recovery_timeouts",
+    "rx_buffer_overflows",
+    "pauses",
+    "tx_buffer_bytes.max",
+    "rx_buffer_bytes.max",
+    "retransmission_delay_ns.max",
+    "frames_reordered",
+];
+
+/// The report's unit of a quantity.
+pub fn unit(quantity: Quantity) -> Unit {
+    match quantity {
+        Quantity::Rate => Unit::BitPerSecond,
+        Quantity::Size => Unit::Byte,
+        Quantity::Time => Unit::Second,
+        Quantity::Distance => Unit::Other("m"),
+        Quantity::Attenuation => Unit::Other("dB"),
+        Quantity::Count => Unit::Count,
+        Quantity::LossRate => Unit::LossRate,
+        Quantity::Share => Unit::Share,
+        Quantity::Plain | Quantity::Word => Unit::Plain,
+    }
+}
+
+/// Published and measured values.
+pub fn comparisons(finished: &Finished<'_>) -> Table {
+    let title = format!("{}: published and measured", finished.experiment.title);
+    Comparison::table(title, &finished.comparisons)
+}
+
+/// What fits beside the parameters on a terminal.
+const BRIEFLY: [&str; 5] = [
+    "actual_loss_rate",
+    "effective_loss_rate",
+    "effective_speed_pct",
+    "tx_buffer_bytes.max",
+    "rx_buffer_bytes.max",
+];
+
+/// The points of the sweep, by what is varied, with what matters most.
+pub fn points(finished: &Finished<'_>) -> Table {
+    shown(finished, &SHOWN)
+}
+
+/// The same for a terminal.
+pub fn points_briefly(finished: &Finished<'_>) -> Table {
+    shown(finished, &BRIEFLY)
+}
+
+fn shown(finished: &Finished<'_>, of_stress: &[&str]) -> Table {
+    let experiment = finished.experiment;
+    let shown: Vec<&'static Metric> = match experiment.kind {
+        Kind::Stress => of_stress.iter().filter_map(|name| Metric::named(name)).collect(),
+        Kind::Attenuation => ["frame_loss_rate", "optical_bit_error_rate"]
+            .iter()
+            .filter_map(|name| Metric::named(name))
+            .collect(),
+    };
+    table(finished, &experiment.varied, &shown, false)
+}
+
+/// All parameters and all measured values of every point, for files.
+pub fn everything(finished: &Finished<'_>) -> Table {
+    let set = |key: &&'static str| finished.experiment.points.iter().any(|point| point.value(key).is_some());
+    let keys: Vec<&'static str> = keys().filter(|key| *key != "seed").filter(set).collect();
+    let metrics: Vec<&'static Metric> = match finished.experiment.kind {
+        Kind::Stress => Metric::of_stress().collect(),
+        Kind::Attenuation => ["frame_loss_rate", "optical_bit_error_rate"]
+            .iter()
+            .filter_map(|name| Metric::named(name))
+            .collect(),
+    };
+    table(finished, &keys, &metrics, true)
+}
+
+fn table(finished: &Finished<'_>, keys: &[&'static str], metrics: &[&'static Metric], raw: bool) -> Table {
+    let experiment = finished.experiment;
+    let mut table = Table::new(format!("{}: all points", experiment.title));
+    for key in keys {
+        let name = if raw { (*key).to_owned() } else { linkmend_sim::experiment::label_of(key).to_owned() };
+        table = table.column(Column::text(name));
+    }
+    for metric in metrics {
+        let name = if raw { base_name(metric) } else { metric.label.to_owned() };
+        table = table.column(Column::number(name, unit(metric.quantity)));
+    }
+    for (point, outcome) in experiment.points.iter().zip(&finished.outcomes) {
+        let parameters = keys.iter().map(|key| match value_of(key, &point.parameters) {
+            Some(value) => Cell::text(value.text),
+            None => Cell::text(""),
+        });
+        let measured = metrics.iter().map(|metric| {
+            metric.of(outcome).map_or_else(Cell::missing, |measured| Cell::number(measured.value))
+        });
+        table.push_row(parameters.chain(measured));
+    }
+    table
+}
+
+/// A metric's name without its unit, which the heading of a CSV column gives.
+fn base_name(metric: &Metric) -> String {
+    let (name, part) = metric.name.split_once('.').unwrap_or((metric.name, ""));
+    let name =
+        ["_bytes", "_ns", "_gbps", "_pct"].iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
+    if part.is_empty() { name.to_owned() } else { format!("{name}.{part}") }
+}
+
+/// The command that repeats the first run of a point, if it is a stress run.
+pub fn command(id: &str, point: &Point, base_seed: u64) -> Option<String> {
+    let Task::Stress(_) = point.task else { return None };
+    let mut words = vec!["linkmend sim stress".to_owned()];
+    for key in keys().filter(|key| !["seed", VARIANT].contains(key)) {
+        let Some(value) = value_of(key, &point.parameters) else { continue };
+        match value.text.as_str() {
+            "on" => words.push(format!("--{key}")),
+            "off" if key != "mode" => {}
+            text => words.push(format!("--{key} {text}")),
+        }
+    }
+    words.push(format!("--seed {}", seed_of(base_seed, id, point, 0)));
+    Some(words.join(" "))
+}

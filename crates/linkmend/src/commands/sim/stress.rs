@@ -1,0 +1,162 @@
+//! `linkmend sim stress`: one run.
+
+use crate::commands::interrupt;
+use crate::failure::{Hinted, UsageError};
+use crate::output;
+use anyhow::Context;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_report::{Cell, Column, Table, Unit, quantity};
+use linkmend_sim::experiment::{StressParameters, check};
+use linkmend_sim::stress::{self, Percentiles, Quartiles, StressConfig, StressError, StressReport};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Width of the table when standard output is no terminal.
+const TABLE_WIDTH: usize = 100;
+const NANO: f64 = 1e-9;
+
+/// Arguments of `linkmend sim stress`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend sim stress --speed 100G --loss 1e-3 --mode ordered --frames 100M --seed 1
+      The stress test of the paper's artifact: effective speed 92 Gbit/s, and hardly a frame lost.
+
+  linkmend sim stress --speed 800G --mode non-blocking --buffering direct --json
+      Beyond the paper, as one JSON object: times in ns, sizes in bytes, rates as shares.
+
+  linkmend sim stress --speed 25G --loss 1e-3 --no-backpressure
+      What Figure 9b shows: the Rx buffer overflows.
+
+  linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 4dB --speed 50G
+      Losses as an attenuated fibre makes them.
+
+  linkmend sim stress --losses lost.txt --frames 1M --mode off
+      Exactly these losses, unprotected.
+
+Everything is checked before anything runs. Without losses nothing has to be simulated: the steady state between them \
+is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
+pub struct StressArgs {
+    #[command(flatten)]
+    parameters: StressParameters,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it. After Ctrl-C, what was measured so far is shown, and the exit code is 1.
+pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
+    let config = arguments.parameters.config(Path::new("")).map_err(usage)?;
+    check(&config).map_err(usage)?;
+    let stop = interrupt::flag()?;
+    let bar = bar(config.frames);
+    let began = Instant::now();
+    let report = run(&config, &stop, &bar).map_err(usage);
+    bar.finish_and_clear();
+    let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report? };
+    if arguments.json {
+        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+    } else {
+        let (width, colour) = output::terminal(TABLE_WIDTH);
+        output::print(&table(&config, &report).to_text(width, colour))?;
+    }
+    if stop.load(Ordering::Relaxed) && report.frames_sent < config.frames {
+        return Err(Hinted {
+            message: format!("interrupted after {} of {} frames", report.frames_sent, config.frames),
+            hint: "fewer --frames take less time".to_owned(),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+fn usage(error: StressError) -> anyhow::Error {
+    let StressError { parameter, value, requirement } = error;
+    UsageError(format!("--{parameter}: {value}: {requirement}")).into()
+}
+
+/// Drawn on standard error, and only on a terminal.
+fn bar(frames: u64) -> ProgressBar {
+    let bar = ProgressBar::new(frames);
+    let template = "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{eta} left]";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn run(config: &StressConfig, stop: &AtomicBool, bar: &ProgressBar) -> Result<StressReport, StressError> {
+    stress::run(config, &mut |frames| {
+        bar.set_position(frames);
+        !stop.load(Ordering::Relaxed)
+    })
+}
+
+fn table(config: &StressConfig, report: &StressReport) -> Table {
+    let title = format!(
+        "{} frames of {} B at {}, seed {}",
+        quantity::count(report.frames_sent as f64),
+        config.frame_bytes,
+        quantity::rate(config.rate.bits_per_second() as f64),
+        report.seed
+    );
+    let mut table = Table::new(title)
+        .column(Column::text(""))
+        .column(Column::text("").align(linkmend_report::Alignment::Right));
+    let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    row("actual loss rate", Cell::quantity(report.actual_loss_rate, Unit::LossRate));
+    row("frames lost on the link", count(report.frames_lost));
+    row("frames undelivered", judged(count(report.frames_undelivered), report.frames_undelivered == 0));
+    row("effective loss rate", Cell::quantity(report.effective_loss_rate, Unit::LossRate));
+    row("expected by Equation 1", Cell::quantity(report.effective_loss_rate_expected, Unit::LossRate));
+    row("effective speed", Cell::quantity(report.effective_speed_gbps * 1e9, Unit::BitPerSecond));
+    row("effective link speed", Cell::quantity(report.effective_speed_pct / 100.0, Unit::Share));
+    if config.protection.is_some() {
+        row("copies of a lost frame", count(u64::from(report.copies)));
+        row("copies sent", count(report.retransmitted_copies));
+        row("frames reordered", count(report.frames_reordered));
+        row("recovery timeouts", count(report.recovery_timeouts));
+        row("Tx buffer", buffer(report.tx_buffer_bytes));
+        row("Rx buffer", buffer(report.rx_buffer_bytes));
+        row(
+            "Rx buffer overflows",
+            judged(count(report.rx_buffer_overflows), report.rx_buffer_overflows == 0),
+        );
+        row("pauses", count(report.pauses));
+        row("retransmission delay", delay(report.retransmission_delay_ns));
+        row("recirculation, Tx and Rx", Cell::text(recirculation(report)));
+    }
+    row("simulated time", Cell::quantity(report.simulated_ns * NANO, Unit::Second));
+    row("events simulated", count(report.events));
+    row("took", Cell::quantity(report.wall_s, Unit::Second));
+    table.note("Buffers: least, quartiles, most. Delay: shortest, median, 99.9 %, longest.")
+}
+
+fn judged(cell: Cell, good: bool) -> Cell {
+    if good { cell } else { cell.bad() }
+}
+
+fn buffer(levels: Quartiles) -> Cell {
+    let Quartiles { min, p25, p50, p75, max } = levels;
+    let texts = [min, p25, p50, p75, max].map(|level| quantity::bytes(level as f64));
+    Cell::text(texts.join(" / "))
+}
+
+fn delay(delays: Percentiles) -> Cell {
+    if delays.count == 0 {
+        return Cell::missing();
+    }
+    let texts = [delays.min, delays.p50, delays.p999, delays.max].map(|ns| quantity::duration(ns * NANO));
+    Cell::text(texts.join(" / "))
+}
+
+fn recirculation(report: &StressReport) -> String {
+    format!(
+        "{} / {}",
+        quantity::percent(report.tx_recirculation_pct / 100.0),
+        quantity::percent(report.rx_recirculation_pct / 100.0)
+    )
+}

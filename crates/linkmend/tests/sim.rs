@@ -1,0 +1,266 @@
+//! `linkmend sim` and `linkmend reproduce` as people meet them: results, refusals, files.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn linkmend(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
+    command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
+    command
+}
+
+/// Exit code, standard output and standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = linkmend(arguments).output().expect("it starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// All files below a folder with their contents.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(
+                files(&path).into_iter().map(|(below, content)| (format!("{name}/{below}"), content)),
+            );
+        } else {
+            found.insert(name, fs::read(&path).expect("a file"));
+        }
+    }
+    found
+}
+
+#[test]
+fn impossible_parameters_are_refused_by_name_before_anything_runs() {
+    let cases: [(&[&str], &str); 22] = [
+        (&["--speed", "100"], "invalid value '100' for '--speed <RATE>': `100` has no unit"),
+        (&["--speed", "0G"], "error: --speed: 0bit/s: must be above 0"),
+        (&["--speed", "3G"], "error: --speed: 3G: must be above 0, at most 8T, and one byte must last"),
+        (&["--frames", "0"], "error: --frames: 0: at least one frame is sent"),
+        (&["--frame-size", "63B"], "error: --frame-size: 63: must be 64 to 9216 bytes"),
+        (&["--frame-size", "1518"], "`1518` has no unit; a size is written like `1518B`"),
+        (&["--distance", "1000km"], "error: --distance: 1000000: must be at most 100 km"),
+        (&["--distance", "2"], "`2` has no unit; a distance is written like `2m`"),
+        (&["--loss", "2"], "a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`"),
+        (&["--loss", "1e-3", "--bit-error-rate", "1e-9"], "cannot be used with"),
+        (&["--burst", "0.5"], "error: --burst: 0.5: "),
+        (&["--attenuation", "3dB"], "--transceiver <NAME>"),
+        (&["--losses", "/nonexistent"], "error: --losses: /nonexistent: cannot be read: No such file"),
+        (&["--copies", "17"], "error: --copies: 17: must be 1 to 16"),
+        (&["--target", "0"], "error: --target: 0: must lie above 0 and below 1"),
+        (
+            &["--pause-threshold", "30kB", "--resume-threshold", "40kB"],
+            "error: --resume-threshold: 40000: must be below",
+        ),
+        (&["--resume-threshold", "40kB", "--no-backpressure"], "cannot be used with"),
+        (&["--recovery-timeout", "7"], "`7` has no unit; a time is written like `7us`"),
+        (&["--window", "65536"], "error: --window: 65536: "),
+        (&["--rounds", "0"], "error: --rounds: 0: "),
+        (&["--copy-loss", "1e-6"], "error: --copy-loss: 0.000001: must lie between the loss rate"),
+        (&["--mode", "fast"], "[possible values: ordered, non-blocking, off]"),
+    ];
+    for (arguments, message) in cases {
+        // So many frames would take hours.
+        let all: Vec<&str> = ["sim", "stress", "--full"].iter().chain(arguments).copied().collect();
+        let all = if arguments.contains(&"--frames") { all } else { [all, vec!["--frames", "1T"]].concat() };
+        let (code, out, err) = run(&all);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn a_stress_run_is_one_object_with_the_promised_fields() {
+    let arguments = [
+        "sim", "stress", "--speed", "100G", "--loss", "1e-3", "--mode", "ordered", "--frames", "100k",
+        "--json",
+    ];
+    let (code, out, err) = run(&arguments);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    for field in [
+        "seed",
+        "frames_sent",
+        "frames_lost",
+        "actual_loss_rate",
+        "frames_undelivered",
+        "effective_loss_rate",
+        "effective_loss_rate_expected",
+        "effective_speed_gbps",
+        "effective_speed_pct",
+        "recovery_timeouts",
+        "retransmitted_copies",
+        "pauses",
+        "simulated_ns",
+        "wall_s",
+        "events",
+    ] {
+        assert!(report[field].is_number(), "{field}");
+    }
+    for buffer in ["tx_buffer_bytes", "rx_buffer_bytes"] {
+        for part in ["min", "p25", "p50", "p75", "max"] {
+            assert!(report[buffer][part].is_u64(), "{buffer}.{part}");
+        }
+    }
+    assert!(report["retransmission_delay_ns"]["p99"].is_number());
+    assert_eq!((report["seed"].as_u64(), report["frames_sent"].as_u64()), (Some(1), Some(100_000)));
+
+    let without_time = |out: &str| {
+        let mut report: Value = serde_json::from_str(out).expect("JSON");
+        report.as_object_mut().expect("an object").remove("wall_s");
+        report
+    };
+    assert_eq!(without_time(&run(&arguments).1), without_time(&out), "the same seed gives the same results");
+    let other = [&arguments[..], &["--seed", "2"]].concat();
+    assert_ne!(without_time(&run(&other).1), without_time(&out));
+}
+
+#[test]
+fn recorded_losses_are_those_of_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lost.txt");
+    fs::write(&path, "# the first, and two in a row\n0\n500\n501 # the second of them\n").expect("a file");
+    let path = path.to_str().expect("UTF-8");
+    let (code, out, err) =
+        run(&["sim", "stress", "--losses", path, "--frames", "1k", "--mode", "off", "--json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(report["frames_undelivered"], 3);
+    fs::write(path, "5\n5\n").expect("a file");
+    let (code, _, err) = run(&["sim", "stress", "--losses", path]);
+    assert_eq!(code, 2);
+    assert!(err.contains("line 2: 5 must be above the number before it"), "{err}");
+}
+
+#[test]
+fn the_list_says_what_there_is_and_how_long_it_takes() {
+    let (code, out, err) = run(&["reproduce", "--list"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for word in ["fig8", "Table 4", "frontier", "About", "All of them: about"] {
+        assert!(out.contains(word), "{word}: {out}");
+    }
+    let (_, out, _) = run(&["reproduce", "--list", "--json"]);
+    let list: Value = serde_json::from_str(&out).expect("JSON");
+    let list = list.as_array().expect("a list");
+    assert!(list.len() >= 18);
+    let seconds: f64 = list.iter().filter_map(|entry| entry["about_s"].as_f64()).sum();
+    assert!(seconds > 60.0);
+}
+
+#[test]
+fn wrong_names_and_files_are_code_2() {
+    let (code, out, err) = run(&["reproduce", "fig88"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(
+        err.starts_with("error: there is no experiment `fig88`\nhint: `all`, or some of fig1, fig8,"),
+        "{err}"
+    );
+    assert_eq!(run(&["reproduce"]).0, 2);
+    assert_eq!(run(&["reproduce", "all", "--jobs", "0"]).0, 2);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    fs::write(&path, "id = \"mine\"\ntitle = \"t\"\nsource = \"s\"\n[base]\nspeeed = \"25G\"\n")
+        .expect("a file");
+    let name = path.to_str().expect("UTF-8");
+    let (code, _, err) = run(&["sim", "experiment", name]);
+    assert_eq!(code, 2);
+    assert!(err.starts_with(&format!("error: {name}:5: unknown key `speeed`, expected runs or")), "{err}");
+    let (code, _, err) = run(&["reproduce", "all", "--experiments", folder.path().to_str().expect("UTF-8")]);
+    assert_eq!(code, 2, "{err}");
+    let (code, _, err) = run(&["sim", "experiment", "/nonexistent.toml"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("cannot read /nonexistent.toml\n  caused by: No such file"), "{err}");
+}
+
+#[test]
+fn what_is_reproduced_does_not_depend_on_the_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = ["1", "2"].map(|jobs| {
+        let out = folder.path().join(jobs);
+        let arguments = ["reproduce", "fig20", "fig1", "--quick", "--jobs", jobs, "--out"];
+        let output = linkmend(&arguments).arg(&out).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stderr.is_empty(), "no progress where there is no terminal");
+        files(&out)
+    });
+    let names: Vec<&str> = results[0].keys().map(String::as_str).collect();
+    for name in [
+        "report.html",
+        "summary.json",
+        "fig20/points.csv",
+        "fig20/comparisons.csv",
+        "fig20/results.json",
+        "fig20/consecutive-frames-lost.svg",
+        "fig1/frame-loss-by-attenuation.csv",
+    ] {
+        assert!(names.contains(&name), "{name} is missing in {names:?}");
+    }
+    assert!(results[0] == results[1], "files differ");
+    let page = String::from_utf8_lossy(&results[0]["report.html"]).into_owned();
+    assert!(page.contains("Consecutive losses") && page.contains("<svg") && !page.contains("src=\"http"));
+    let summary: Value = serde_json::from_slice(&results[0]["summary.json"]).expect("JSON");
+    assert_eq!(summary["experiments"][0]["id"], "fig1", "in the order of the list");
+    assert_eq!(summary["experiments"][1]["comparisons"][0]["verdict"], "inside");
+    // What a result says of how to repeat it is true.
+    let result: Value = serde_json::from_slice(&results[0]["fig20/results.json"]).expect("JSON");
+    let command = result["points"][0]["command"].as_str().expect("a command");
+    let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--json"]).collect();
+    let (code, out, err) = run(&words);
+    assert_eq!(code, 0, "{command}: {err}");
+    let again: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(again["seed"], result["points"][0]["first_seed"]);
+}
+
+#[test]
+fn an_experiment_of_ones_own_can_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    let text = "id = \"mine\"\ntitle = \"Mine\"\nsource = \"me\"\n[base]\nframes = 1000\n[[published]]\n\
+                metric = \"frames_sent\"\nvalue = 5\ntolerance = { relative = 0.1 }\n";
+    fs::write(&path, text).expect("a file");
+    let out = folder.path().join("out");
+    let arguments =
+        ["sim", "experiment", path.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")];
+    let (code, table, err) = run(&arguments);
+    assert_eq!(code, 1);
+    assert!(table.contains("outside"), "{table}");
+    assert!(
+        err.starts_with("error: 1 values are outside their tolerance, and nothing explains why\nhint: "),
+        "{err}"
+    );
+    fs::write(&path, format!("{text}explanation = \"It was not meant.\"\n")).expect("a file");
+    let (code, table, err) = run(&arguments);
+    assert_eq!(code, 0, "{err}");
+    assert!(table.contains("outside, explained") && table.contains("It was not meant."), "{table}");
+}
+
+#[test]
+fn an_interrupt_leaves_what_is_finished() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let mut child = linkmend(&["reproduce", "fig1", "fig8", "--jobs", "1", "--out"])
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let began = Instant::now();
+    while !out.join("fig1/results.json").exists() && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    let code = child.wait().expect("it ends").code();
+    assert_eq!(code, Some(1));
+    let page = fs::read_to_string(out.join("report.html")).expect("a report");
+    assert!(page.contains("1 of 2"), "one experiment is finished");
+    assert!(!out.join("fig8").exists());
+}
