@@ -226,6 +226,20 @@ impl Sender {
         })
     }
 
+    /// Lets the copies of `frame` go next, if it waits for retransmission.
+    pub(crate) fn prefer_retransmission(&mut self, frame: FrameHandle) -> bool {
+        let waits = |&sequence: &u64| {
+            let slot = &self.slots[(sequence & self.mask) as usize];
+            sequence >= self.first && slot.state == SlotState::Queued && slot.frame == frame
+        };
+        let Some(place) = self.retransmit_queue.iter().position(waits) else { return false };
+        debug_assert!(place == 0 || self.copies_left == 0, "copies of another frame are going out");
+        if let Some(sequence) = self.retransmit_queue.remove(place) {
+            self.retransmit_queue.push_front(sequence);
+        }
+        true
+    }
+
     /// Whether any frame has been reported missing and is not yet acknowledged.
     pub(crate) fn is_repairing(&self) -> bool {
         !self.missing.is_empty() || !self.retransmit_queue.is_empty() || self.copies_left > 0
@@ -266,8 +280,9 @@ impl Sender {
     }
 
     /// Whether any copy waits to be retransmitted.
+    #[inline]
     pub(crate) fn has_retransmissions(&self) -> bool {
-        !self.retransmit_queue.is_empty()
+        !self.retransmit_queue.is_empty() && self.next_retransmission().is_some()
     }
 
     /// Whether everything sent has been acknowledged.

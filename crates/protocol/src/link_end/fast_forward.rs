@@ -41,7 +41,8 @@ pub struct Undisturbed {
 
 impl LinkEnd {
     /// The state that returns when nothing disturbs the traffic; `None` while anything is missing, paused, or to be
-    /// repeated, and always in the transparent format, whose ACKs count themselves.
+    /// repeated, and always in the transparent format, whose ACKs count themselves, and with keepalives, which come with
+    /// time and not with traffic.
     ///
     /// Timeouts from `out_of_reach` on are ignored: the driver says that it will not wait so long.
     pub fn steady_state(&self, out_of_reach: Nanos) -> Option<SteadyState> {
@@ -49,7 +50,9 @@ impl LinkEnd {
             let (sender, receiver) = (&self.senders[mode], &self.receivers[mode]);
             sender.paused || sender.is_repairing() || receiver.missing() > 0 || receiver.is_paused()
         };
-        if !self.is_compact()
+        let keeps_alive = self.config.keepalive < out_of_reach;
+        if keeps_alive
+            || !self.is_compact()
             || self.acks.has_more_to_say(self.config.ack_interval, out_of_reach)
             || Mode::ALL.into_iter().any(disturbed)
         {

@@ -270,28 +270,33 @@ impl LinkEnd {
 
     /// The next copy of [`Priority::High`](super::Priority::High), for drivers that cannot retransmit at every moment.
     pub fn poll_retransmission(&mut self) -> Option<Transmit> {
-        for mode in Mode::ALL {
-            let stamp = self.dummies.stamp;
-            let copy = self.senders[mode].poll_retransmission(self.copies, stamp, &mut self.stats);
-            if let Some((frame, sequence)) = copy {
-                self.restart_dummies();
-                // The copies may be the last frames for a while: let a dummy follow, to reveal their loss.
-                self.dummies.due_at = self.now + self.config.dummy_delay;
-                self.dummies.interval = self.config.dummy_interval_min;
-                self.dummies.burst_left = self.dummies.burst_left.max(1);
-                self.dummies.repeating = false;
-                let header = DataHeader { sequence, mode, retransmitted: true, ack: None };
-                return Some(Transmit::Retransmission { frame, header });
-            }
-        }
-        None
+        Mode::ALL.into_iter().find_map(|mode| self.poll_copy(mode))
     }
 
-    /// The frame whose copies [`LinkEnd::poll_transmit`] would return next, once nothing more urgent waits. For drivers
-    /// that can reach a frame of the Tx buffer only at certain times: on the Tofino, when it comes round (appendix A.2).
+    /// The next copy of `frame`, if it waits for retransmission. For drivers that can reach a frame of the Tx buffer only
+    /// at certain times: on the Tofino, when it comes round (appendix A.2).
     #[inline]
-    pub fn next_retransmission(&self) -> Option<FrameHandle> {
-        Mode::ALL.iter().find_map(|&mode| self.senders[mode].next_retransmission())
+    pub fn poll_retransmission_of(&mut self, frame: FrameHandle) -> Option<Transmit> {
+        let waits_in = |mode: &Mode| {
+            let sender = &mut self.senders[*mode];
+            sender.has_retransmissions() && sender.prefer_retransmission(frame)
+        };
+        let mode = Mode::ALL.into_iter().find(waits_in)?;
+        self.poll_copy(mode)
+    }
+
+    fn poll_copy(&mut self, mode: Mode) -> Option<Transmit> {
+        let stamp = self.dummies.stamp;
+        let copy = self.senders[mode].poll_retransmission(self.copies, stamp, &mut self.stats);
+        let (frame, sequence) = copy?;
+        self.restart_dummies();
+        // The copies may be the last frames for a while: let a dummy follow, to reveal their loss.
+        self.dummies.due_at = self.now + self.config.dummy_delay;
+        self.dummies.interval = self.config.dummy_interval_min;
+        self.dummies.burst_left = self.dummies.burst_left.max(1);
+        self.dummies.repeating = false;
+        let header = DataHeader { sequence, mode, retransmitted: true, ack: None };
+        Some(Transmit::Retransmission { frame, header })
     }
 
     /// Whether the peer holds the ordered lane back (Algorithm 2).

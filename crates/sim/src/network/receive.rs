@@ -164,17 +164,15 @@ impl<O: Observer> Network<O> {
         let Some(link_end) = &mut this.link_end else { return };
         let held = *this.tx.at(circling.slot);
         let mut leaves = held.released;
-        if !leaves && link_end.next_retransmission() == Some(handle) {
-            let single_round = link_end.config().max_rounds == 1;
-            while self.ends[end].link_end.as_ref().and_then(|end| end.next_retransmission()) == Some(handle) {
-                let this = &mut self.ends[end];
-                let Some(copy) = this.link_end.as_mut().and_then(|end| end.poll_retransmission()) else {
-                    break;
-                };
-                this.push_copy(copy, self.now);
-            }
+        if !leaves && let Some(copy) = link_end.poll_retransmission_of(handle) {
             // The copy is gone with its retransmission (appendix A.2), unless it may be asked for again.
-            leaves = single_round;
+            leaves = link_end.config().max_rounds == 1;
+            let mut copy = Some(copy);
+            while let Some(next) = copy {
+                let this = &mut self.ends[end];
+                this.push_copy(next, self.now);
+                copy = this.link_end.as_mut().and_then(|end| end.poll_retransmission_of(handle));
+            }
             self.wake(end);
         }
         let this = &mut self.ends[end];

@@ -117,7 +117,7 @@ impl StressConfig {
             dummy_copies: protection.dummy_copies.max(1),
             dummy_interval_min: REPEAT,
             dummy_interval_max: NEVER,
-            keepalive: NEVER,
+            keepalive: if reverse_is_clean { NEVER } else { REPEAT * 10 },
             peer_timeout: NEVER * 4,
             session_expiry: NEVER * 4,
             handshake_min: REPEAT * 10,
