@@ -182,10 +182,7 @@ impl<O: Observer> Network<O> {
             _ => this.corruption.corrupts(bytes),
         };
         this.transmitted += 1;
-        let control = match &on_wire {
-            OnWire::Control { place } => Some(self.controls.at(*place)),
-            _ => None,
-        };
+        let control = self.controls.content(&on_wire);
         self.observer.sent(end, now, &on_wire, control, corrupted);
         let control_sent = control.is_some();
         match on_wire {

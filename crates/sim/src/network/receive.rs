@@ -16,10 +16,7 @@ impl<O: Observer> Network<O> {
         let peer = self.ends[end].peer;
         let Some(on_wire) = self.ends[peer].take_arrival(self.now) else { return };
         self.queue.set(SOURCES * end, self.ends[peer].next_arrival());
-        let control = match &on_wire {
-            OnWire::Control { place } => Some(self.controls.at(*place)),
-            _ => None,
-        };
+        let control = self.controls.content(&on_wire);
         self.observer.received(end, self.now, &on_wire, control);
         match on_wire {
             OnWire::Plain { frame } => self.deliver(end, frame),
