@@ -392,8 +392,9 @@ impl LinkEnd {
                 true
             }
             Control::FinEcho { session } => self.handle_fin_echo(now, session),
+            // Counted there, and without magic: nothing more is to be done for it.
             Control::CompactAck { next } => {
-                self.acknowledged(now, PiggybackAck { mode: self.compact_lane, next })
+                return self.acknowledged(now, PiggybackAck { mode: self.compact_lane, next });
             }
             Control::CompactNotification { next, hole } => self.handle_notification(now, next, hole),
             Control::CompactDummy { mode, next } => self.handle_compact_dummy(now, mode, next),
