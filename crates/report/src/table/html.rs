@@ -3,7 +3,7 @@
 use super::{Alignment, Cell, Table};
 use maud::{Markup, html};
 
-/// Text up to this long is not broken: "Figure 8" in two lines reads worse than a wider column.
+/// Text up to this long is not broken: "Figure 8" or "1e-3" in two lines reads worse than a wider column.
 const SHORT: usize = 14;
 
 pub(super) fn render(table: &Table) -> Markup {
@@ -46,7 +46,7 @@ fn class_of(alignment: Alignment, classes: [&str; 2]) -> Option<String> {
 }
 
 fn short_class(text: &str) -> &'static str {
-    if text.contains(' ') && text.chars().count() <= SHORT { "lm-short" } else { "" }
+    if text.contains([' ', '-']) && text.chars().count() <= SHORT { "lm-short" } else { "" }
 }
 
 #[cfg(test)]
