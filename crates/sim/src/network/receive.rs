@@ -204,14 +204,16 @@ impl<O: Observer> Network<O> {
         this.rx.free(circling.slot);
         this.rx_levels.set(self.now, this.rx_bytes);
         self.deliver(end, frame);
+        self.deliver_directly(end);
         if urgent {
             self.wake(end);
         }
     }
 
-    /// With direct buffering, passes on all whose turn has come.
+    /// With direct buffering, passes on all whose turn has come. Where frames circle, only what was given up behind the
+    /// last of them is passed over, which otherwise would close the window for good.
     fn deliver_directly(&mut self, end: usize) {
-        if self.ends[end].recirculation.is_some() {
+        if self.ends[end].recirculation.is_some() && self.ends[end].rx.used() > 0 {
             return;
         }
         loop {
