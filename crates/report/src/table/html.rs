@@ -26,7 +26,7 @@ pub(super) fn render(table: &Table) -> Markup {
                                 @for (index, column) in table.columns.iter().enumerate() {
                                     @let cell = row.get(index).unwrap_or(&empty);
                                     @let text = cell.display(column.unit);
-                                    @let classes = [cell.tone_of().class(), short_class(&text)];
+                                    @let classes = [cell.tone_of().class(), short_class(column.alignment, &text)];
                                     td class=[class_of(column.alignment, classes)] { (text) }
                                 }
                             }
@@ -45,8 +45,10 @@ fn class_of(alignment: Alignment, classes: [&str; 2]) -> Option<String> {
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
-fn short_class(text: &str) -> &'static str {
-    if text.contains([' ', '-']) && text.chars().count() <= SHORT { "lm-short" } else { "" }
+/// Numbers are never broken anyway.
+fn short_class(alignment: Alignment, text: &str) -> &'static str {
+    let breakable = alignment != Alignment::Right && text.contains([' ', '-']);
+    if breakable && text.chars().count() <= SHORT { "lm-short" } else { "" }
 }
 
 #[cfg(test)]
