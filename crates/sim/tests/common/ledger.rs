@@ -1,0 +1,92 @@
+//! An observer that keeps account of every frame.
+
+use linkmend_protocol::Control;
+use linkmend_sim::network::{Frame, Observer, OnWire};
+use linkmend_sim::time::Time;
+
+/// The link end that sends the traffic, and the one that receives it.
+pub const SENDER: usize = 0;
+pub const RECEIVER: usize = 1;
+
+/// What became of one frame.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fate {
+    /// How often its original was sent, and whether that was corrupted.
+    pub originals: u32,
+    pub original_corrupted: bool,
+    pub sent_at: Time,
+    pub copies: u32,
+    pub copies_corrupted: u32,
+    /// When it first arrived in any form.
+    pub arrived_at: Option<Time>,
+    pub deliveries: u32,
+    pub delivered_at: Time,
+}
+
+/// Every frame of a run, by its number.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    pub fates: Vec<Fate>,
+    /// Frames delivered after one that was sent later.
+    pub reordered: u64,
+    next_delivery: u64,
+    /// When the sender learned what from ACKs without anything missing: `(at, everything before this has arrived)`.
+    pub acks: Vec<(Time, u16)>,
+}
+
+impl Ledger {
+    pub fn count(&self, of: impl Fn(&Fate) -> bool) -> u64 {
+        self.fates.iter().filter(|fate| of(fate)).count() as u64
+    }
+
+    fn fate(&mut self, frame: &Frame) -> &mut Fate {
+        let index = frame.id as usize;
+        if index >= self.fates.len() {
+            self.fates.resize(index + 1, Fate::default());
+        }
+        &mut self.fates[index]
+    }
+}
+
+impl Observer for Ledger {
+    fn sent(&mut self, end: usize, at: Time, on_wire: &OnWire, _: Option<&Control>, corrupted: bool) {
+        let (frame, copy) = match on_wire {
+            OnWire::Protected { header, frame } => (frame, header.retransmitted),
+            OnWire::Plain { frame } => (frame, false),
+            OnWire::Ack { .. } | OnWire::Control { .. } => return,
+        };
+        assert_eq!(end, SENDER, "only the sender has traffic");
+        let fate = self.fate(frame);
+        if copy {
+            fate.copies += 1;
+            fate.copies_corrupted += u32::from(corrupted);
+        } else {
+            fate.originals += 1;
+            fate.original_corrupted = corrupted;
+            fate.sent_at = at;
+        }
+    }
+
+    fn received(&mut self, end: usize, at: Time, on_wire: &OnWire, _: Option<&Control>) {
+        match on_wire {
+            OnWire::Protected { frame, .. } | OnWire::Plain { frame } => {
+                assert_eq!(end, RECEIVER, "only the sender has traffic");
+                let fate = self.fate(frame);
+                fate.arrived_at = fate.arrived_at.or(Some(at));
+            }
+            OnWire::Ack { next } => self.acks.push((at, next.number())),
+            OnWire::Control { .. } => {}
+        }
+    }
+
+    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
+        assert_eq!(end, RECEIVER, "only the sender has traffic");
+        self.reordered += u64::from(frame.id < self.next_delivery);
+        self.next_delivery = self.next_delivery.max(frame.id + 1);
+        let fate = self.fate(frame);
+        fate.deliveries += 1;
+        fate.delivered_at = at;
+        assert_eq!(fate.deliveries, 1, "frame {} is delivered twice", frame.id);
+        assert!(fate.arrived_at.is_some(), "frame {} is delivered before it arrives", frame.id);
+    }
+}
