@@ -50,6 +50,13 @@ pub enum OnWire {
     },
 }
 
+impl OnWire {
+    /// Whether it carries a frame of the traffic.
+    pub(super) fn is_traffic(&self) -> bool {
+        matches!(self, OnWire::Protected { .. } | OnWire::Plain { .. })
+    }
+}
+
 /// Control frames on their way; they are too large to be copied from queue to queue.
 #[derive(Debug, Default)]
 pub(super) struct ControlStore {

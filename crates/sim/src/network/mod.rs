@@ -50,6 +50,14 @@ use recirculation::RecirculationPort;
 
 /// An hour, in picoseconds. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
 const OUT_OF_REACH: Nanos = Nanos(3_600_000_000_000_000);
+/// Sessions that are not open after a second will not be: that is a thousand handshakes.
+const OPENING_MAX: Time = Time(1_000_000_000_000);
+/// Longest wait for the last handshake frame, 1 ms: light travels 200 km in it.
+const SETTLING_MAX: Time = Time(1_000_000_000);
+/// Longest wait for the last frames: a second, which is beyond all recovery timeouts.
+const DRAINING_MAX: Time = Time(1_000_000_000_000);
+/// Events between two looks at whether the run is still wanted.
+const EVENTS_AT_ONCE: u64 = 1 << 22;
 /// Event sources of an end: arrival, port, clock.
 const SOURCES: usize = 3;
 
@@ -143,13 +151,15 @@ impl<O: Observer> Network<O> {
         self.ends[end].replenishes = replenishes;
     }
 
-    /// Runs until the session of every end that protects is open and the wires are silent.
-    pub fn open_sessions(&mut self) {
-        while self.ends.iter().any(|end| end.is_opening()) || !self.is_silent() {
-            if !self.step() {
-                break;
-            }
-        }
+    /// Runs until the session of every end that protects is open and the wires are silent, or for a second. Whether all
+    /// are open.
+    pub fn open_sessions(&mut self) -> bool {
+        let is_opening = |network: &Self| network.ends.iter().any(|end| end.is_opening());
+        while is_opening(self) && self.now < OPENING_MAX && self.step() {}
+        // On long links a keepalive is always under way.
+        let settled = self.now + SETTLING_MAX;
+        while !self.is_silent() && self.now < settled && self.step() {}
+        !is_opening(self)
     }
 
     /// Lets the traffic of every end begin.
@@ -164,14 +174,22 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Simulates until the source of `end` has produced `frames`. `false` if nothing happens any more.
+    /// Simulates until the source of `end` has produced `frames`, or for some millions of events. `false` if nothing
+    /// happens any more.
     pub fn run_until_produced(&mut self, end: usize, frames: u64) -> bool {
-        while self.ends[end].source.produced() < frames {
+        let last = self.events + EVENTS_AT_ONCE;
+        while self.ends[end].source.produced() < frames && self.events < last {
             if !self.step() {
                 return false;
             }
         }
         true
+    }
+
+    /// Simulates until nothing of the traffic is left to deliver or to give up, or for a second.
+    pub fn drain(&mut self) {
+        let last = self.now + DRAINING_MAX;
+        while !self.is_drained() && self.now < last && self.step() {}
     }
 
     /// Simulates the next event. `false` if there is none.
@@ -183,6 +201,9 @@ impl<O: Observer> Network<O> {
         self.events += 1;
         let end = source / SOURCES;
         if end >= self.ends.len() {
+            if self.is_stuck() {
+                return false;
+            }
             self.come_round(source - SOURCES * self.ends.len());
             return true;
         }
@@ -196,7 +217,26 @@ impl<O: Observer> Network<O> {
 
     /// Whether every source has produced all its frames, and none of them is under way or waiting.
     pub fn is_drained(&self) -> bool {
-        self.is_silent() && self.ends.iter().all(|end| end.is_drained())
+        self.ends.iter().all(|end| end.is_drained())
+    }
+
+    /// Whether nothing will ever happen but frames going round: what was lost behind them was never noticed.
+    fn is_stuck(&self) -> bool {
+        (0..SOURCES * self.ends.len()).all(|source| self.queue.time_of(source) == Time::NEVER)
+            && self.ports.iter().all(|port| port.iter().all(|circling| self.circles_on(circling)))
+    }
+
+    /// Whether a frame will be sent round once more when it comes round.
+    fn circles_on(&self, circling: &recirculation::Circling) -> bool {
+        let end = &self.ends[circling.end as usize];
+        let handle = Some(linkmend_protocol::FrameHandle(circling.slot));
+        match circling.buffer {
+            recirculation::Buffer::Tx => {
+                let due = end.link_end.as_ref().and_then(LinkEnd::next_timeout);
+                !end.tx.get(circling.slot).released && due.is_none_or(|at| at.0 > self.now.0)
+            }
+            recirculation::Buffer::Rx => end.link_end.as_ref().and_then(LinkEnd::next_delivery) != handle,
+        }
     }
 
     fn is_silent(&self) -> bool {

@@ -258,7 +258,9 @@ impl End {
     pub(super) fn is_drained(&self) -> bool {
         self.source.left() == 0
             && self.waiting == 0
+            && self.urgent.is_empty()
             && self.rx.used() == 0
             && self.link_end.as_ref().is_none_or(|end| end.outstanding() == 0 && end.missing() == 0)
+            && !self.in_flight.iter().any(|(_, on_wire)| on_wire.is_traffic())
     }
 }

@@ -69,6 +69,11 @@ impl RecirculationPort {
         self.circling.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
+    /// The frames in the loop.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Circling> {
+        self.circling.iter().map(|(_, frame)| frame)
+    }
+
     /// What distinguishes this moment from another, apart from the clock.
     pub(super) fn snapshot(&self, now: Time, mut slot: impl FnMut(&Circling) -> u64, out: &mut Vec<u64>) {
         out.extend([self.free_at.0.saturating_sub(now.0), self.circling.len() as u64]);

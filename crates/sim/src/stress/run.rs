@@ -30,7 +30,13 @@ pub(super) fn run<O: Observer>(
 ) -> Result<(StressReport, O), StressError> {
     config.validate()?;
     let mut network = build(config, observer)?;
-    network.open_sessions();
+    if !network.open_sessions() {
+        return Err(StressError {
+            parameter: "loss",
+            value: config.corruption.frame_loss(FRAME_BYTES_MIN).to_string(),
+            requirement: "no session could be opened over this link".to_owned(),
+        });
+    }
     let began = network.now();
     network.start_traffic();
     let mut pace = Pace::new(config);
@@ -42,7 +48,9 @@ pub(super) fn run<O: Observer>(
         ended_early = !pace.act(&mut network, progress);
     }
     network.stop_recording();
-    while !ended_early && !network.is_drained() && network.step() {}
+    if !ended_early {
+        network.drain();
+    }
     network.finish();
     let report = measure(config, &network, began + config.wire_latency() + config.ingress_latency());
     Ok((report, network.observer))
@@ -78,7 +86,7 @@ impl Pace {
         if produced == self.warm_up {
             network.start_recording();
         }
-        if produced >= self.progress_at {
+        if produced >= self.progress_at || produced < self.next_at {
             self.progress_at = (produced / PROGRESS_FRAMES + 1) * PROGRESS_FRAMES;
             if !progress(produced) {
                 return false;
