@@ -239,11 +239,14 @@ fn impossible_parameters_are_named() {
     assert_eq!(name(SharedPortConfig { links: 9, ..shared.clone() }), Err("links"));
     assert_eq!(name(SharedPortConfig { ports: 3, ..shared.clone() }), Err("ports"));
     assert_eq!(name(SharedPortConfig { load: 0.0, ..shared.clone() }), Err("load"));
+    assert_eq!(name(SharedPortConfig { load: 1e-12, ..shared.clone() }), Err("load"));
     let direct = StressConfig { buffering: Buffering::Direct, ..link.clone() };
     assert_eq!(name(SharedPortConfig { link: direct, ..shared }), Err("buffering"));
     assert_eq!(PathConfig::uniform(link.clone(), 0).validate().map_err(|error| error.parameter), Err("hops"));
     let classes = ClassesConfig { link: link.clone(), ordered_load: 0.7, non_blocking_load: 0.4 };
     assert_eq!(classes.validate().map_err(|error| error.parameter), Err("non-blocking-load"));
-    let bursts = BurstsConfig { silence_ns: 5_000, ..BurstsConfig::of(link) };
-    assert_eq!(bursts.validate().map_err(|error| error.parameter), Err("silence"));
+    for silence_ns in [5_000, u64::MAX] {
+        let bursts = BurstsConfig { silence_ns, ..BurstsConfig::of(link.clone()) };
+        assert_eq!(bursts.validate().map_err(|error| error.parameter), Err("silence"));
+    }
 }

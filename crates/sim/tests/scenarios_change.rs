@@ -170,6 +170,8 @@ fn the_same_seed_gives_the_same_report() {
 fn impossible_parameters_are_named() {
     let name = |config: FallbackRunConfig| config.validate().map_err(|error| error.parameter);
     assert_eq!(name(FallbackRunConfig { phases: Vec::new(), ..sudden() }), Err("phases"));
+    let phases = vec![fallback::Phase { duration_us: u64::MAX, loss: 0.0 }];
+    assert_eq!(name(FallbackRunConfig { phases, ..sudden() }), Err("phases"));
     assert_eq!(name(FallbackRunConfig { sample_us: 0, ..sudden() }), Err("sample"));
     let limit = FallbackRunConfig { non_blocking_loss_max: 0.01, ..sudden() };
     assert_eq!(name(limit), Err("fallback.non_blocking_loss_max"));

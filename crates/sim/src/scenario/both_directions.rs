@@ -60,8 +60,8 @@ impl BothDirectionsConfig {
         self.link.validate()?;
         self.reversed().validate()?;
         check(self.link.protection.is_some(), "protection", "none", "both directions are protected")?;
-        check_load("load", self.load)?;
-        check_load("reverse-load", self.reverse_load)
+        check_load("load", self.load, &self.link, self.link.frames)?;
+        check_load("reverse-load", self.reverse_load, &self.link, self.link.frames)
     }
 
     /// The link as the other direction sees it.

@@ -4,7 +4,7 @@
 //! with them falls with the number of dummies, and a queue that replenishes itself goes on until one passes.
 
 use super::link::ends;
-use super::{Progress, ScenarioError, check};
+use super::{Progress, ScenarioError, check, check_lasts};
 use crate::corruption::Corruption;
 use crate::network::{Frame, Network, Observer, OnWire, Traffic};
 use crate::observe::Histogram;
@@ -86,7 +86,8 @@ impl BurstsConfig {
         check(!self.dummy_copies.is_empty(), "dummy-copies", "none", "at least one number is needed")?;
         let least = protection.recovery_timeout_ns.saturating_mul(2).saturating_add(2_000);
         let requirement = format!("must be at least {least}, or a silence is none");
-        check(self.silence_ns >= least, "silence", self.silence_ns, &requirement)
+        check(self.silence_ns >= least, "silence", self.silence_ns, &requirement)?;
+        check_lasts("silence", self.silence_ns, self.link.frames, self.silence_ns as f64 * 1e3)
     }
 
     fn with(&self, dummy_copies: u8) -> StressConfig {

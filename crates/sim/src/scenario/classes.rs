@@ -48,8 +48,8 @@ impl ClassesConfig {
     pub fn validate(&self) -> Result<(), ScenarioError> {
         self.link.validate()?;
         check(self.link.protection.is_some(), "protection", "none", "the classes are those of protection")?;
-        check_load("ordered-load", self.ordered_load)?;
-        check_load("non-blocking-load", self.non_blocking_load)?;
+        check_load("ordered-load", self.ordered_load, &self.link, self.link.frames)?;
+        check_load("non-blocking-load", self.non_blocking_load, &self.link, self.link.frames)?;
         let load = self.load();
         check(
             load <= 1.0,

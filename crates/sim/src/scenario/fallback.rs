@@ -2,7 +2,7 @@
 
 use super::drive::Ending;
 use super::link::{ends, frame_time};
-use super::{Progress, ScenarioError, check, check_load};
+use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, check, check_load};
 use crate::corruption::Corruption;
 use crate::network::{Frame, Network, Observer, OnWire, Traffic};
 use crate::random::Random;
@@ -128,9 +128,15 @@ impl FallbackRunConfig {
             check(phase.duration_us > 0, "duration", phase.duration_us, "a phase lasts at least 1 us")?;
             Corruption::iid(phase.loss).validate()?;
         }
-        check_load("load", self.load)?;
-        check(self.sample_us > 0, "sample", self.sample_us, "must be above 0")?;
-        let samples = self.duration().0 / PS_PER_US / self.sample_us;
+        check_load("load", self.load, &self.link, 1)?;
+        let seconds = self.duration().as_secs();
+        let requirement =
+            format!("all together last {seconds:.0} s, and {TRAFFIC_SECONDS_MAX} s can be simulated");
+        check(seconds <= TRAFFIC_SECONDS_MAX, "phases", self.phases.len(), &requirement)?;
+        let duration_us = self.duration().0 / PS_PER_US;
+        let holds = (1..=duration_us).contains(&self.sample_us);
+        check(holds, "sample", self.sample_us, "must be above 0 and no longer than all phases")?;
+        let samples = duration_us / self.sample_us;
         check(samples <= SAMPLES_MAX, "sample", self.sample_us, "there may be at most a million samples")?;
         self.protocol().map_or(Ok(()), |config| config.validate()).map_err(ScenarioError::from)
     }

@@ -22,10 +22,14 @@ mod link;
 pub mod path;
 pub mod shared_port;
 
+use crate::stress::StressConfig;
 pub use crate::stress::StressError as ScenarioError;
 pub use delivery::Delivery;
 pub use drive::Ending;
 pub use link::LinkReport;
+
+/// An hour. The clock holds 213 days, of which a run that stalls may take a hundred times as long as its traffic.
+const TRAFFIC_SECONDS_MAX: f64 = 3_600.0;
 
 /// Called now and then with the frames that the first source has sent; returns `false` to end the run early.
 pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;
@@ -43,7 +47,26 @@ fn check(
     Err(ScenarioError { parameter, value: value.to_string(), requirement: requirement.to_owned() })
 }
 
-/// A share of the link that traffic may take.
-fn check_load(parameter: &'static str, load: f64) -> Result<(), ScenarioError> {
-    check(load > 0.0 && load <= 1.0, parameter, load, "must be above 0 and at most 1")
+/// A share of the link that traffic of so many frames may take.
+fn check_load(
+    parameter: &'static str,
+    load: f64,
+    link: &StressConfig,
+    frames: u64,
+) -> Result<(), ScenarioError> {
+    check(load > 0.0 && load <= 1.0, parameter, load, "must be above 0 and at most 1")?;
+    check_lasts(parameter, load, frames, link::frame_time(link).0 as f64 / load)
+}
+
+/// Whether `frames`, one each `interval_ps`, fit the simulator's clock.
+fn check_lasts(
+    parameter: &'static str,
+    value: impl ToString,
+    frames: u64,
+    interval_ps: f64,
+) -> Result<(), ScenarioError> {
+    let seconds = frames as f64 * interval_ps / 1e12;
+    let requirement =
+        format!("{frames} frames would take {seconds:.0} s, and {TRAFFIC_SECONDS_MAX} s can be simulated");
+    check(seconds <= TRAFFIC_SECONDS_MAX, parameter, value, &requirement)
 }

@@ -80,7 +80,7 @@ impl PathConfig {
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         check((1..=HOPS_MAX).contains(&self.hops.len()), "hops", self.hops.len(), "must be 1 to 16")?;
-        check_load("load", self.load)?;
+        check_load("load", self.load, &self.link_of(0), self.link.frames)?;
         let least = u64::from(self.link.frame_bytes);
         check(self.queue.bytes >= least, "queue", self.queue.bytes, "must have room for a frame")?;
         (0..self.hops.len()).try_for_each(|hop| self.link_of(hop).validate())

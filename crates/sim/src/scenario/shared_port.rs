@@ -80,7 +80,7 @@ impl SharedPortConfig {
         check((1..=self.links).contains(&self.ports), "ports", self.ports, &requirement)?;
         let requirement = "must be recirculating, on a protected link: direct buffers share no port";
         check(self.link.recirculates(), "buffering", format!("{:?}", self.link.buffering), requirement)?;
-        check_load("load", self.load)
+        check_load("load", self.load, &self.link, self.link.frames)
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::config::{Buffering, Copies, StressConfig, StressError};
 use crate::corruption::{Corruption, ParameterError};
-use crate::network::EndError;
+use crate::network::{EndError, FRAME_BYTES_MIN};
 use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Nanos, copies_for};
 
 /// Frame lengths, with frame check sequence.
 const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
+/// Share of the smallest frames that may be lost on a protected link: handshakes are repeated until one passes.
+const HANDSHAKE_LOSS_MAX: f64 = 0.999;
 /// A day: longer than any simulated run, for timers that are to stay out of the way.
 const NEVER: Nanos = Nanos(86_400_000_000_000_000);
 /// How often what is missing is said again when what is said can be lost.
@@ -52,6 +54,7 @@ impl StressConfig {
             )?;
         }
         if let Some(protection) = &self.protection {
+            self.validate_handshake()?;
             match protection.copies {
                 Copies::Fixed(copies) => {
                     check((1..=16).contains(&copies), "copies", copies.to_string(), "must be 1 to 16")?;
@@ -75,6 +78,28 @@ impl StressConfig {
             check(passes > 0, "pipe-capacity", passes.to_string(), "must be above 0 packets/s")?;
         }
         self.protocol_config().map_or(Ok(()), |config| config.validate()).map_err(StressError::from)
+    }
+
+    /// Whether a session can open.
+    fn validate_handshake(&self) -> Result<(), StressError> {
+        let forward = match self.corruption {
+            Corruption::PerBit { .. } => "bit-error-rate",
+            Corruption::Attenuated { .. } => "attenuation",
+            _ => "loss",
+        };
+        for (parameter, corruption) in
+            [(forward, &self.corruption), ("reverse-loss", &self.reverse_corruption)]
+        {
+            let loss = corruption.frame_loss(FRAME_BYTES_MIN);
+            if loss > HANDSHAKE_LOSS_MAX {
+                let requirement = format!(
+                    "is the share of 64-byte frames lost, and must be at most {HANDSHAKE_LOSS_MAX} on a protected \
+                     link, or its session hardly ever opens"
+                );
+                return Err(StressError { parameter, value: loss.to_string(), requirement });
+            }
+        }
+        Ok(())
     }
 
     /// Copies of a lost frame, if the link is protected.
