@@ -46,6 +46,14 @@ fn help_is_the_golden_one() {
         "sim",
         "sim stress",
         "sim experiment",
+        "sim replay",
+        "sim scenario",
+        "sim scenario shared-port",
+        "sim scenario path",
+        "sim scenario both-directions",
+        "sim scenario classes",
+        "sim scenario fallback",
+        "sim scenario bursts",
         "reproduce",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();

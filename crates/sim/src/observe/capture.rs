@@ -80,6 +80,11 @@ impl<W: Write> Capture<W> {
         }
     }
 
+    /// Whether as many packets are captured as may be; later ones may be missing.
+    pub fn is_full(&self) -> bool {
+        self.packets_left == 0
+    }
+
     /// Whether anything is written any more.
     fn is_open(&self) -> bool {
         self.packets_left > 0 && self.error.is_none()

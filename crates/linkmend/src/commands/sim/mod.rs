@@ -1,5 +1,8 @@
 //! `linkmend sim`: simulated links.
 
+mod capture;
+mod replay;
+mod scenario;
 mod stress;
 
 use super::reproduce::ExperimentArgs;
@@ -12,6 +15,8 @@ Examples:
   linkmend sim stress --speed 100G --loss 1e-3                  the paper's stress test
   linkmend sim stress --speed 400G --mode non-blocking --json   four times as fast, as JSON
   linkmend sim experiment mine.toml --out mine                  a sweep of one's own, with plots
+  linkmend sim scenario path --hops 4 --loss 1e-3               four corrupting links in a row
+  linkmend sim replay a.jsonl b.jsonl                           what two real link ends did, again
 
 The simulator drives the same state machines as `linkmend run`, with simulated frames and picoseconds. The same seed \
 gives the same results on every machine. `linkmend reproduce` runs the experiments that are built in.")]
@@ -26,6 +31,14 @@ enum SimCommand {
     Stress(Box<stress::StressArgs>),
     /// Run an experiment file: a sweep with plots, and comparisons if it has published values
     Experiment(ExperimentArgs),
+    /// Situations beyond one link in one direction: what the paper's section 5 discusses
+    Scenario(scenario::ScenarioArgs),
+    /// Repeat the protocol logs of real link ends, and compare
+    ///
+    /// One log is repeated exactly: every call is made again at the same time on a fresh link end, and must be answered
+    /// the same. With the logs of both ends of a run, two simulated ends also run against each other with the same
+    /// traffic and losses, and must do the same in the same order.
+    Replay(replay::ReplayArgs),
 }
 
 /// Does what was asked.
@@ -33,5 +46,7 @@ pub fn execute(arguments: &SimArgs) -> anyhow::Result<()> {
     match &arguments.command {
         SimCommand::Stress(arguments) => stress::execute(arguments),
         SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),
+        SimCommand::Scenario(arguments) => scenario::execute(arguments),
+        SimCommand::Replay(arguments) => replay::execute(arguments),
     }
 }

@@ -1,5 +1,6 @@
 //! `linkmend sim stress`: one run.
 
+use super::capture::{CaptureArgs, Capturing};
 use crate::commands::interrupt;
 use crate::failure::{Hinted, UsageError};
 use crate::output;
@@ -36,11 +37,16 @@ Examples:
   linkmend sim stress --losses lost.txt --frames 1M --mode off
       Exactly these losses, unprotected.
 
+  linkmend sim stress --losses lost.txt --frames 1k --capture run.pcapng
+      The same protected, to look at in Wireshark: both ends of the link, and what they pass on.
+
 Everything is checked before anything runs. Without losses nothing has to be simulated: the steady state between them \
 is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
 pub struct StressArgs {
     #[command(flatten)]
     parameters: StressParameters,
+    #[command(flatten)]
+    capture: CaptureArgs,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -48,20 +54,23 @@ pub struct StressArgs {
 
 /// Runs it. After Ctrl-C, what was measured so far is shown, and the exit code is 1.
 pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
-    let config = arguments.parameters.config(Path::new("")).map_err(usage)?;
+    let mut config = arguments.parameters.config(Path::new("")).map_err(usage)?;
     check(&config).map_err(usage)?;
+    let capturing = arguments.capture.begin(&mut config)?;
     let stop = interrupt::flag()?;
     let bar = bar(config.frames);
     let began = Instant::now();
-    let report = run(&config, &stop, &bar).map_err(usage);
+    let outcome = run(&config, capturing, &stop, &bar).map_err(usage);
     bar.finish_and_clear();
-    let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report? };
+    let (report, capturing) = outcome?;
+    let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
     if arguments.json {
         output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
     } else {
         let (width, colour) = output::terminal(TABLE_WIDTH);
         output::print(&table(&config, &report).to_text(width, colour))?;
     }
+    capturing.map_or(Ok(()), Capturing::finish)?;
     if stop.load(Ordering::Relaxed) && report.frames_sent < config.frames {
         return Err(Hinted {
             message: format!("interrupted after {} of {} frames", report.frames_sent, config.frames),
@@ -72,13 +81,13 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn usage(error: StressError) -> anyhow::Error {
+pub(super) fn usage(error: StressError) -> anyhow::Error {
     let StressError { parameter, value, requirement } = error;
     UsageError(format!("--{parameter}: {value}: {requirement}")).into()
 }
 
 /// Drawn on standard error, and only on a terminal.
-fn bar(frames: u64) -> ProgressBar {
+pub(super) fn bar(frames: u64) -> ProgressBar {
     let bar = ProgressBar::new(frames);
     let template = "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{eta} left]";
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -87,11 +96,21 @@ fn bar(frames: u64) -> ProgressBar {
     bar
 }
 
-fn run(config: &StressConfig, stop: &AtomicBool, bar: &ProgressBar) -> Result<StressReport, StressError> {
-    stress::run(config, &mut |frames| {
+fn run(
+    config: &StressConfig,
+    capturing: Option<Capturing>,
+    stop: &AtomicBool,
+    bar: &ProgressBar,
+) -> Result<(StressReport, Option<Capturing>), StressError> {
+    let mut progress = |frames| {
         bar.set_position(frames);
         !stop.load(Ordering::Relaxed)
-    })
+    };
+    let Some(Capturing { path, capture }) = capturing else {
+        return stress::run(config, &mut progress).map(|report| (report, None));
+    };
+    let (report, capture) = stress::run_observed(config, capture, &mut progress)?;
+    Ok((report, Some(Capturing { path, capture })))
 }
 
 fn table(config: &StressConfig, report: &StressReport) -> Table {

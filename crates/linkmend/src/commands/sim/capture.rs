@@ -1,0 +1,83 @@
+//! `linkmend sim stress --capture`: a run as packet analysers see it.
+
+use crate::failure::UsageError;
+use anyhow::Context;
+use clap::Args;
+use linkmend_dataplane::config::HeaderFormat;
+use linkmend_quantity::Count;
+use linkmend_sim::observe::{Capture, CaptureOptions};
+use linkmend_sim::stress::StressConfig;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+/// What to capture, and where to.
+#[derive(Debug, Args)]
+pub struct CaptureArgs {
+    /// Write what both ends of the link send, receive and pass on to this file (pcapng, for Wireshark and tshark);
+    /// implies --full, as a skipped frame cannot be captured
+    #[arg(long, value_name = "FILE", help_heading = "Capture")]
+    capture: Option<PathBuf>,
+    /// Packets after which the capture ends; the run goes on without it
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "capture",
+        default_value_t = Count(1_000_000),
+        help_heading = "Capture"
+    )]
+    capture_packets: Count,
+}
+
+/// A capture under way.
+pub struct Capturing {
+    /// The file.
+    pub path: PathBuf,
+    /// Watches the run.
+    pub capture: Capture<BufWriter<File>>,
+}
+
+impl CaptureArgs {
+    /// Begins the file, if there is to be one, and has every event of the run simulated. `config` has been checked, so
+    /// that nothing is overwritten in vain.
+    ///
+    /// # Errors
+    /// [`UsageError`] if the file cannot be written.
+    pub fn begin(&self, config: &mut StressConfig) -> anyhow::Result<Option<Capturing>> {
+        let Some(path) = &self.capture else { return Ok(None) };
+        let wrong = |error: std::io::Error| {
+            UsageError(format!("--capture: {}: cannot be written: {error}", path.display()))
+        };
+        if self.capture_packets.0 == 0 {
+            return Err(UsageError("--capture-packets: 0: must be at least 1".to_owned()).into());
+        }
+        // The stress test's link ends have the headers of the paper's program.
+        let options = CaptureOptions {
+            packets_max: self.capture_packets.0,
+            ..CaptureOptions::new(config.rate, HeaderFormat::Compact.into())
+        };
+        let file = File::create(path).map_err(wrong)?;
+        let capture = Capture::new(BufWriter::new(file), &options).map_err(wrong)?;
+        if !config.full {
+            tracing::info!("every event is simulated (--full), as skipped frames cannot be captured");
+            config.full = true;
+        }
+        Ok(Some(Capturing { path: path.clone(), capture }))
+    }
+}
+
+impl Capturing {
+    /// Ends the file, and says so if the run was longer.
+    ///
+    /// # Errors
+    /// The first error of writing; what was captured before it is in the file.
+    pub fn finish(self) -> anyhow::Result<()> {
+        let full = self.capture.is_full();
+        let path = self.path.display();
+        self.capture.finish().with_context(|| format!("cannot write the capture {path}"))?;
+        if full {
+            tracing::warn!("{path} ends before the run does; --capture-packets allows for more packets");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! `linkmend sim replay`: protocol logs, repeated.
+
+use crate::failure::UsageError;
+use crate::output;
+use anyhow::Context;
+use clap::Args;
+use indicatif::ProgressBar;
+use linkmend_sim::replay::{self, ReplayError};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time between two pictures of the spinner.
+const SPINNER_TICK: Duration = Duration::from_millis(100);
+
+/// Arguments of `linkmend sim replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend run --inner eth1 --link eth2 --protocol-log a.jsonl    makes a log; so does the key `protocol-log` of a file
+  linkmend sim replay a.jsonl              does this version answer as the daemon did?
+  linkmend sim replay a.jsonl b.jsonl      and does the simulator do what both ends did?
+
+Logs to be compared with a simulated run come from traffic with pauses longer than a recovery, and from two ends on \
+one machine, or on one clock.
+Exit codes, as those of `diff`: 0 the same, 1 different (the first difference is shown), 2 a log cannot be read or \
+cannot be compared.")]
+pub struct ReplayArgs {
+    /// Protocol log of a link end
+    #[arg(value_name = "FIRST")]
+    first: PathBuf,
+    /// Protocol log of the other end in the same run
+    #[arg(value_name = "SECOND")]
+    second: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Repeats the logs.
+pub fn execute(arguments: &ReplayArgs) -> anyhow::Result<()> {
+    // How long a log is shows only when it is read, so there is no bar to draw.
+    let spinner = ProgressBar::new_spinner().with_message("repeating");
+    spinner.enable_steady_tick(SPINNER_TICK);
+    let report = replay::replay(&arguments.first, arguments.second.as_deref());
+    spinner.finish_and_clear();
+    let report = report.map_err(explain)?;
+    if arguments.json {
+        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+    } else {
+        output::print(&report.to_string())?;
+    }
+    Ok(())
+}
+
+/// A difference is a result; everything else is a wrong log.
+fn explain(error: ReplayError) -> anyhow::Error {
+    match &error {
+        ReplayError::Answer { .. } | ReplayError::Order { .. } => error.into(),
+        _ => {
+            let cause = std::error::Error::source(&error);
+            // A parameter's reason already stands in its message.
+            let cause = cause.map(ToString::to_string).filter(|cause| !error.to_string().ends_with(cause));
+            let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+            UsageError(format!("{error}{cause}")).into()
+        }
+    }
+}

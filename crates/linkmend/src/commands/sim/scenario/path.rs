@@ -1,0 +1,175 @@
+//! `linkmend sim scenario path`.
+
+use super::link::{Load, describe, link};
+use super::play::{Scenario, play};
+use super::tables;
+use crate::failure::UsageError;
+use clap::Args;
+use linkmend_quantity::{BitRate, ByteSize, LossRate};
+use linkmend_report::{Cell, Column, Table, Unit, quantity};
+use linkmend_sim::experiment::{ProtectionName, StressParameters, check};
+use linkmend_sim::network::QueueLimits;
+use linkmend_sim::scenario::path::{self, Hop, PathConfig, PathReport};
+use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::stress::StressConfig;
+use std::path::Path;
+use std::str::FromStr;
+
+const WITHOUT: [&str; 0] = [];
+/// Hops of a path of which nothing else is said.
+const HOPS_DEFAULT: usize = 3;
+
+/// Arguments of `linkmend sim scenario path`.
+#[derive(Debug, Args)]
+#[command(
+    mut_args(|argument| describe(argument, &WITHOUT)),
+    after_help = "\
+Examples:
+  linkmend sim scenario path --hops 4 --loss 1e-2
+      Four links alike, each protected.
+
+  linkmend sim scenario path --hops 4 --loss 1e-2 --mode off --load 50%
+      The same unprotected: losses add up.
+
+  linkmend sim scenario path --hop 100G,1e-3 --hop 100G,0,off --hop 25G,1e-3 --load 20%
+      Three different links, the second of which is healthy and unprotected."
+)]
+pub struct PathArgs {
+    /// Links in a row, all as the other flags say, 1 to 16 [default: 3]
+    #[arg(long, value_name = "N", conflicts_with = "hop", help_heading = "Scenario")]
+    hops: Option<usize>,
+    /// One link of the path: its rate, then its loss rate if it is not that of the other flags, then `off` if it is
+    /// unprotected; repeat in the direction of the data
+    #[arg(long, value_name = "RATE[,LOSS][,off]", help_heading = "Scenario")]
+    hop: Vec<HopText>,
+    /// Share of the first link that the traffic takes, like 40%
+    #[arg(long, value_name = "SHARE", default_value_t = Load(1.0), help_heading = "Scenario")]
+    load: Load,
+    /// Most bytes in the queue before each link; what finds no room is dropped
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value_t = ByteSize(QueueLimits::default().bytes),
+        help_heading = "Scenario"
+    )]
+    queue: ByteSize,
+    /// Bytes in a queue above which it marks frames (ECN)
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value_t = ByteSize(QueueLimits::default().ecn_bytes),
+        help_heading = "Scenario"
+    )]
+    ecn: ByteSize,
+    #[command(flatten)]
+    parameters: StressParameters,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// A hop as it is written.
+#[derive(Debug, Clone, PartialEq)]
+struct HopText {
+    written: String,
+    rate: BitRate,
+    loss: Option<LossRate>,
+    off: bool,
+}
+
+impl FromStr for HopText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HopText, String> {
+        let mut parts: Vec<&str> = text.split(',').map(str::trim).collect();
+        let off = parts.len() > 1 && parts.last() == Some(&"off");
+        if off {
+            parts.pop();
+        }
+        let (rate, loss) = match parts[..] {
+            [rate] => (rate, None),
+            [rate, loss] => (rate, Some(loss)),
+            _ => return Err(format!("`{text}` is not RATE[,LOSS][,off]; write it like 25G,1e-3 or 25G,off")),
+        };
+        let rate = rate.parse().map_err(|error| format!("{error}"))?;
+        let loss = loss.map(str::parse).transpose().map_err(|error| format!("{error}"))?;
+        Ok(HopText { written: text.to_owned(), rate, loss, off })
+    }
+}
+
+impl HopText {
+    /// The hop, on a path of links that are otherwise like `link`.
+    fn hop(&self, link: &StressConfig) -> anyhow::Result<Hop> {
+        let mode = self.off.then_some(ProtectionName::Off);
+        let alone = StressParameters { speed: Some(self.rate), loss: self.loss, mode, ..Default::default() };
+        let alone = alone.config(Path::new("")).and_then(|alone| check(&alone).map(|()| alone));
+        let alone = alone.map_err(|error| {
+            UsageError(format!("--hop: {}: {} {}", self.written, error.value, error.requirement))
+        })?;
+        let corruption = if self.loss.is_some() { alone.corruption } else { link.corruption.clone() };
+        Ok(Hop { rate: alone.rate, corruption, protected: link.protection.is_some() && !self.off })
+    }
+}
+
+impl PathArgs {
+    /// Runs it.
+    pub fn execute(&self) -> anyhow::Result<()> {
+        let link = link(&self.parameters, &WITHOUT)?;
+        let hops = self.hop.iter().map(|hop| hop.hop(&link)).collect::<anyhow::Result<Vec<Hop>>>()?;
+        let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT));
+        let hops = if hops.is_empty() { uniform.hops } else { hops };
+        let queue = QueueLimits { bytes: self.queue.0, ecn_bytes: self.ecn.0 };
+        play(&PathConfig { hops, load: self.load.0, queue, ..uniform }, self.json)
+    }
+}
+
+impl Scenario for PathConfig {
+    type Report = PathReport;
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        PathConfig::validate(self)
+    }
+
+    fn run(&self, progress: &mut Progress<'_>) -> Result<PathReport, ScenarioError> {
+        path::run(self, progress)
+    }
+
+    fn frames(&self) -> u64 {
+        self.link.frames
+    }
+
+    fn is_complete(&self, report: &PathReport) -> bool {
+        report.ending.drained
+    }
+
+    fn tables(&self, report: &PathReport) -> Vec<Table> {
+        let title = format!("A path of {} links", self.hops.len());
+        let end_to_end = tables::deliveries(title, [("end to end".to_owned(), &report.end_to_end)]);
+        let name = |index: usize| format!("hop {}", index + 1);
+        let links = report.hops.iter().enumerate().map(|(index, hop)| (name(index), &hop.link));
+        let mut hops = Table::new("")
+            .column(Column::text("link"))
+            .column(Column::text("rate"))
+            .column(Column::text("protected"))
+            .column(Column::number("sent", Unit::Count))
+            .column(Column::number("passed on", Unit::Count))
+            .column(Column::number("actual loss rate", Unit::LossRate))
+            .column(Column::number("effective", Unit::LossRate));
+        for (index, (hop, measured)) in self.hops.iter().zip(&report.hops).enumerate() {
+            hops.push_row([
+                Cell::text(name(index)),
+                Cell::text(quantity::rate(hop.rate.bits_per_second() as f64)),
+                Cell::text(if hop.protected { "yes" } else { "no" }),
+                Cell::number(measured.frames_sent as f64),
+                Cell::number(measured.frames_delivered as f64),
+                Cell::number(measured.actual_loss_rate),
+                Cell::number(measured.effective_loss_rate),
+            ]);
+        }
+        vec![end_to_end, hops, tables::links(links)]
+    }
+
+    fn closing(&self, report: &PathReport) -> String {
+        tables::ending(&report.ending, report.seed)
+    }
+}

@@ -1,0 +1,89 @@
+//! Runs a scenario and shows what it measured.
+
+use crate::commands::interrupt;
+use crate::commands::sim::stress::bar;
+use crate::failure::{Hinted, UsageError};
+use crate::output;
+use anyhow::Context;
+use linkmend_report::Table;
+use linkmend_sim::scenario::{Progress, ScenarioError};
+use serde::Serialize;
+use std::sync::atomic::Ordering;
+
+/// Width of tables when standard output is no terminal.
+const TABLE_WIDTH: usize = 110;
+
+/// A scenario that can be run.
+pub trait Scenario {
+    /// What it measures.
+    type Report: Serialize;
+
+    /// Checks everything, before anything runs.
+    fn validate(&self) -> Result<(), ScenarioError>;
+
+    /// Runs it.
+    fn run(&self, progress: &mut Progress<'_>) -> Result<Self::Report, ScenarioError>;
+
+    /// Frames that the progress function will hear of.
+    fn frames(&self) -> u64;
+
+    /// Whether everything was sent, and delivered or given up.
+    fn is_complete(&self, report: &Self::Report) -> bool;
+
+    /// The report for people.
+    fn tables(&self, report: &Self::Report) -> Vec<Table>;
+
+    /// A last line below them: the seed, and how it ended.
+    fn closing(&self, report: &Self::Report) -> String;
+}
+
+/// Checks, runs, prints. After Ctrl-C, what was measured so far is printed, and the exit code is 1.
+pub fn play<S: Scenario>(scenario: &S, json: bool) -> anyhow::Result<()> {
+    scenario.validate().map_err(usage)?;
+    let stop = interrupt::flag()?;
+    let bar = bar(scenario.frames());
+    let (mut before, mut latest) = (0, 0);
+    let report = scenario.run(&mut |frames| {
+        // A scenario of several runs counts each from the beginning.
+        if frames < latest {
+            before += latest;
+        }
+        latest = frames;
+        bar.set_position(before + frames);
+        !stop.load(Ordering::Relaxed)
+    });
+    bar.finish_and_clear();
+    let report = report.map_err(usage)?;
+    if json {
+        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+    } else {
+        let (width, colour) = output::terminal(TABLE_WIDTH);
+        let mut texts: Vec<String> =
+            scenario.tables(&report).iter().map(|table| table.to_text(width, colour)).collect();
+        texts.push(scenario.closing(&report));
+        output::print(&texts.join("\n"))?;
+    }
+    let (message, hint) = match (scenario.is_complete(&report), stop.load(Ordering::Relaxed)) {
+        (true, _) => return Ok(()),
+        (false, true) => ("interrupted; the report is of the time before", "a shorter run takes less time"),
+        (false, false) => (
+            "the run stalled: some frames were neither delivered nor given up",
+            "the seed in the report repeats it; `linkmend sim scenario <NAME> --help` has what may be changed",
+        ),
+    };
+    Err(Hinted { message: message.to_owned(), hint: hint.to_owned() }.into())
+}
+
+/// The flag that a parameter of a scenario is set with.
+fn usage(error: ScenarioError) -> anyhow::Error {
+    let ScenarioError { parameter, value, requirement } = error;
+    let flag = match parameter {
+        "protection" => "mode".to_owned(),
+        "phases" | "duration" => "phase".to_owned(),
+        "dummy-copies" => "dummies".to_owned(),
+        "loss_window_frames" => "loss-window".to_owned(),
+        // The protocol's own names are those of its fields.
+        other => other.replace(['.', '_'], "-"),
+    };
+    UsageError(format!("--{flag}: {value}: {requirement}")).into()
+}

@@ -1,0 +1,212 @@
+//! `linkmend sim scenario`, `linkmend sim replay` and captures, as people meet them.
+
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// Exit code, standard output and standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
+    command.arg("sim").args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1");
+    let output = command.output().expect("it starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let (code, out, err) = run(&[arguments, &["--json"]].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{arguments:?}");
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {out}"))
+}
+
+/// A log of a real link end.
+fn log(name: &str) -> String {
+    format!("{}/../sim/tests/replay/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Each scenario, small, and a word of its tables.
+const SCENARIOS: [(&[&str], &str); 6] = [
+    (&["scenario", "shared-port", "--frames", "3k", "--links", "3", "--ports", "2"], "receiver's 2"),
+    (&["scenario", "path", "--hop", "100G,1e-2", "--hop", "25G,off", "--frames", "3k"], "hop 2"),
+    (&["scenario", "both-directions", "--frames", "3k", "--reverse-load", "30%"], "ACKs on data"),
+    (&["scenario", "classes", "--frames", "3k", "--loss", "1%"], "non-blocking"),
+    (&["scenario", "fallback", "--phase", "1ms,1e-3", "--phase", "2ms,0.2"], "level from then on"),
+    (&["scenario", "bursts", "--frames", "500", "--dummies", "0,2"], "recovered"),
+];
+
+#[test]
+fn every_scenario_has_tables_for_people_and_the_same_report_for_scripts() {
+    for (arguments, word) in SCENARIOS {
+        let (code, out, err) = run(arguments);
+        assert_eq!((code, err.as_str()), (0, ""), "{arguments:?}");
+        assert!(out.contains(word) && out.contains("\nSeed 1."), "{arguments:?}: {out}");
+        let report = json(arguments);
+        assert_eq!(report["seed"], 1, "{arguments:?}");
+        assert_eq!(report, json(arguments), "the same seed gives the same report");
+        assert_ne!(report, json(&[arguments, &["--seed", "2"]].concat()), "{arguments:?}");
+    }
+}
+
+#[test]
+fn flags_of_a_scenario_decide_what_is_simulated() {
+    let path = json(SCENARIOS[1].0);
+    let hops = path["hops"].as_array().expect("a list");
+    assert_eq!(hops.len(), 2);
+    assert!(hops[0]["link"]["retransmitted_copies"].as_u64() > Some(0), "{}", hops[0]);
+    assert_eq!(hops[1]["link"]["retransmitted_copies"], 0, "the second is unprotected");
+    let both = json(SCENARIOS[2].0);
+    let speed = |direction: &str| both[direction]["delivery"]["speed_gbps"].as_f64().expect("a number");
+    assert!(speed("reverse") < 31.0, "30% of 100G: {}", speed("reverse"));
+    let both = json(&["scenario", "both-directions", "--frames", "3k", "--loss", "5%", "--load", "10%"]);
+    assert!(both["reverse"]["link"]["frames_lost"].as_u64() > Some(0), "it loses as much as the other");
+    let fallback = json(SCENARIOS[4].0);
+    assert_eq!(fallback["changes"][0]["level"], "non-blocking");
+    assert_eq!(fallback["samples"].as_array().map(Vec::len), Some(3));
+    let bursts = json(SCENARIOS[5].0);
+    assert_eq!(
+        (&bursts["rows"][0]["recovered_in_time"], &bursts["rows"][1]["dummy_copies"]),
+        (&0.into(), &2.into())
+    );
+}
+
+#[test]
+fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
+    let cases: [(&[&str], &str); 22] = [
+        (&["shared-port", "--links", "9"], "error: --links: 9: must be 1 to 8"),
+        (&["shared-port", "--ports", "3"], "error: --ports: 3: must be 1 to the number of links, which is 2"),
+        (&["shared-port", "--load", "0"], "`0` is not a load: above 0 and at most 1, like `0.4` or `40%`"),
+        (&["shared-port", "--load", "1e-12"], "error: --load: 0.000000000001: 100000 frames would take"),
+        (&["shared-port", "--buffering", "direct"], "error: --buffering: has no meaning in this scenario"),
+        (&["shared-port", "--mode", "off"], "error: --mode: off: this scenario is of protected links"),
+        (&["shared-port", "--full"], "error: --full: has no meaning in this scenario; remove it"),
+        (
+            &["shared-port", "--loss", "1"],
+            "error: --loss: 1: is the share of 64-byte frames lost, and must be",
+        ),
+        (&["path", "--hops", "17"], "error: --hops: 17: must be 1 to 16"),
+        (&["path", "--hops", "2", "--hop", "25G"], "cannot be used with"),
+        (&["path", "--hop", "3G"], "error: --hop: 3G: 3G must be above 0, at most 8T"),
+        (&["path", "--hop", "25G,1"], "error: --hop: 25G,1: 1 is the share of 64-byte frames lost"),
+        (&["path", "--hop", "25G,0.1,on"], "write it like 25G,1e-3 or 25G,off"),
+        (&["path", "--queue", "100B"], "error: --queue: 100: must have room for a frame"),
+        (&["both-directions", "--window", "17"], "error: --window: 17: must be a power of two"),
+        (&["classes", "--mode", "ordered"], "error: --mode: has no meaning in this scenario"),
+        (
+            &["classes", "--ordered-load", "80%"],
+            "error: --non-blocking-load: 0.3: both loads must be at most 1",
+        ),
+        (&["fallback", "--phase", "5,1e-3"], "`5` has no unit; a time is written like `5us`"),
+        (&["fallback", "--phase", "100000s,0"], "error: --phase: 1: all together last 100000 s"),
+        (
+            &["fallback", "--fallback-non-blocking-loss-max", "1%"],
+            "--fallback-non-blocking-loss-max: 0.01: must",
+        ),
+        (&["bursts", "--silence", "5us"], "error: --silence: 5000: must be at least"),
+        (&["bursts", "--dummy-copies", "1"], "error: --dummy-copies: has no meaning in this scenario"),
+    ];
+    for (arguments, message) in cases {
+        let (code, out, err) = run(&[&["scenario"], arguments].concat());
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn logs_of_both_ends_repeat_and_agree() {
+    let (first, second) = (log("g1.jsonl"), log("g2.jsonl"));
+    let (code, out, err) = run(&["replay", &first, &second]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("every answer is the same") && out.contains("agree on the order of"), "{out}");
+    let report = json(&["replay", &first]);
+    assert_eq!(report["repeated"][0]["link"], "g1");
+    assert_eq!(report["agreement"], Value::Null);
+}
+
+#[test]
+fn a_difference_is_code_1_and_a_log_that_cannot_be_read_code_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("changed.jsonl");
+    let name = path.to_str().expect("UTF-8");
+    // Without one step in the middle, what follows is answered otherwise.
+    let text = fs::read_to_string(log("g1.jsonl")).expect("a log");
+    let protect = text.lines().position(|line| line.contains("\"protect\"")).expect("it was protected");
+    let changed: String = text
+        .lines()
+        .enumerate()
+        .filter(|(index, _)| *index != protect)
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    fs::write(&path, changed).expect("a file");
+    let (code, out, err) = run(&["replay", name, "--json"]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("the answer differs\n  logged: ") && err.contains("\n  now:    "), "{err}");
+
+    fs::write(&path, "nonsense\n").expect("a file");
+    let second = log("g2.jsonl");
+    let cases: [(&[&str], &str); 4] = [
+        (&["/nonexistent"], "error: cannot read /nonexistent: No such file or directory"),
+        (&[name], "line 1: not a line of a protocol log: "),
+        (&[&second, &second], "the two logs have no protected frame in common"),
+        (&[], "<FIRST>"),
+    ];
+    for (arguments, message) in cases {
+        let (code, out, err) = run(&[&["replay"], arguments].concat());
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn a_capture_has_every_packet_up_to_its_bound() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.pcapng");
+    let name = path.to_str().expect("UTF-8");
+    let stress = ["stress", "--frames", "500", "--loss", "1%", "--json"];
+    let (code, out, err) = run(&[&stress[..], &["--capture", name]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(err.matches("(--full)").count(), 1, "{err}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    let plain = json(&[&stress[..5], &["--full"]].concat());
+    for field in ["frames_lost", "retransmitted_copies", "simulated_ns", "events"] {
+        assert_eq!(report[field], plain[field], "a capture changes nothing: {field}");
+    }
+    let whole = fs::read(&path).expect("a capture");
+    assert_eq!(whole[..4], [0x0a, 0x0d, 0x0d, 0x0a], "a section of pcapng");
+    // Each frame is sent, received and passed on, with 96 bytes of it.
+    assert!(whole.len() > 500 * 3 * 96, "{}", whole.len());
+
+    let (code, _, err) = run(&[&stress[..], &["--capture", name, "--capture-packets", "10"]].concat());
+    assert_eq!(code, 0);
+    assert!(err.contains("ends before the run does; --capture-packets allows"), "{err}");
+    let part = fs::read(&path).expect("a capture");
+    assert!(whole.starts_with(&part) && part.len() < 4_000, "{}", part.len());
+}
+
+#[test]
+fn a_capture_that_cannot_be_written_is_told_and_wrong_parameters_leave_the_file_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.pcapng");
+    let name = path.to_str().expect("UTF-8");
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["--capture", "/nonexistent/x"],
+            "error: --capture: /nonexistent/x: cannot be written: No such file",
+        ),
+        (&["--capture", name, "--capture-packets", "0"], "error: --capture-packets: 0: must be at least 1"),
+        (&["--capture", name, "--frames", "0"], "error: --frames: 0: at least one frame is sent"),
+        (&["--capture-packets", "5"], "--capture <FILE>"),
+    ];
+    for (arguments, message) in cases {
+        let (code, out, err) = run(&[&["stress"], arguments].concat());
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+        assert!(!path.exists(), "{arguments:?}");
+    }
+    let (code, out, err) = run(&["stress", "--frames", "1k", "--capture", "/dev/full", "--json"]);
+    assert_eq!(code, 1);
+    assert!(out.starts_with('{'), "what was measured is shown: {out}");
+    assert!(
+        err.contains("cannot write the capture /dev/full\n  caused by: No space left on device"),
+        "{err}"
+    );
+}
