@@ -12,6 +12,7 @@ struct Lost {
     due_at: Time,
     /// When the receiver noticed that it had not.
     noticed_at: Option<Time>,
+    copies_lost: u8,
 }
 
 /// Follows corrupted originals of one direction until their first copy arrives or the receiver gives them up.
@@ -25,22 +26,40 @@ pub(super) struct Losses {
     pub(super) runs: Vec<u64>,
     run: usize,
     pub(super) lost: u64,
+    /// Frames of which every copy was corrupted as well.
+    pub(super) all_copies_lost: u64,
 }
 
 /// Runs of this many frames and more are counted together.
 pub(super) const RUNS: usize = 64;
 
 impl Losses {
-    /// An original was sent.
+    /// A protected original was sent.
     #[inline]
     pub(super) fn sent(&mut self, id: u64, due_at: Time, corrupted: bool) {
+        self.sent_unprotected(corrupted);
+        if corrupted {
+            self.unnoticed += 1;
+            self.pending.push_back(Lost { id, due_at, noticed_at: None, copies_lost: 0 });
+        }
+    }
+
+    /// A frame was sent of which there will be no copy.
+    #[inline]
+    pub(super) fn sent_unprotected(&mut self, corrupted: bool) {
         if corrupted {
             self.lost += 1;
             self.run += 1;
-            self.unnoticed += 1;
-            self.pending.push_back(Lost { id, due_at, noticed_at: None });
         } else if self.run > 0 {
             self.count_run();
+        }
+    }
+
+    /// One of `copies` copies was corrupted.
+    pub(super) fn copy_lost(&mut self, id: u64, copies: u8) {
+        if let Some(lost) = self.pending.iter_mut().find(|lost| lost.id == id) {
+            lost.copies_lost += 1;
+            self.all_copies_lost += u64::from(lost.copies_lost == copies);
         }
     }
 
@@ -83,7 +102,7 @@ impl Losses {
 
     /// The last run of losses may have ended the traffic.
     pub(super) fn finish(&mut self) {
-        self.sent(u64::MAX, Time::ZERO, false);
+        self.sent_unprotected(false);
     }
 
     /// Whether nothing is on its way through recovery, and no run is under way.

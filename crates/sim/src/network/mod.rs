@@ -273,6 +273,11 @@ impl<O: Observer> Network<O> {
         (self.ends[end].losses.lost, &self.ends[end].losses.runs)
     }
 
+    /// Originals of this end of which the link corrupted every copy, too.
+    pub fn all_copies_lost(&self, end: usize) -> u64 {
+        self.ends[end].losses.all_copies_lost
+    }
+
     /// From the peer's noticing a loss of this end's frames to the arrival of the first copy, ps.
     pub fn retransmission_delay(&self, end: usize) -> &Histogram {
         &self.ends[end].losses.delay

@@ -192,7 +192,11 @@ impl<O: Observer> Network<O> {
                     this.resume_flight_max = this.resume_flight_max.max(arrival - resumed_at);
                 }
             }
-            OnWire::Plain { frame } => this.losses.sent(frame.id, arrival, corrupted),
+            OnWire::Protected { frame, .. } if corrupted => {
+                let copies = this.link_end.as_ref().map_or(0, |end| end.status().copies);
+                this.losses.copy_lost(frame.id, copies);
+            }
+            OnWire::Plain { .. } => this.losses.sent_unprotected(corrupted),
             _ => {}
         }
         if corrupted {

@@ -146,11 +146,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
     let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
     let copies = config.copies().unwrap_or(0);
     let undelivered = sent - delivered.frames.min(sent);
-    let (low, high) = poisson_interval(undelivered);
-    // An undelivered frame lost all its copies, each of them so many times more often than it should.
-    let weight = config.copy_loss.map_or(1.0, |copy_loss| {
-        effective_loss(config.corruption.frame_loss(config.frame_bytes) / copy_loss, copies.saturating_sub(1))
-    });
+    let (effective_rate, interval) = effective(config, network, undelivered, sent, copies);
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
     let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
@@ -162,12 +158,8 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         frames_lost: lost,
         actual_loss_rate: rate(lost),
         frames_undelivered: undelivered,
-        effective_loss_rate: rate(undelivered) * weight,
-        effective_loss_rate_interval: if sent == 0 {
-            (0.0, 1.0)
-        } else {
-            (low * weight / sent as f64, (high * weight / sent as f64).min(1.0))
-        },
+        effective_loss_rate: effective_rate,
+        effective_loss_rate_interval: interval,
         effective_loss_rate_expected: effective_loss(rate(lost), copies),
         copies,
         frames_reordered: delivered.reordered,
@@ -197,6 +189,43 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         events: network.events(),
         wall_s: 0.0,
     }
+}
+
+/// The effective loss rate and its interval. With importance sampling, a frame that lost all its copies counts as often as
+/// that would have happened with copies that fare like other frames; one that was lost otherwise counts once.
+fn effective<O: Observer>(
+    config: &StressConfig,
+    network: &Network<O>,
+    undelivered: u64,
+    sent: u64,
+    copies: u8,
+) -> (f64, (f64, f64)) {
+    if sent == 0 {
+        return (0.0, (0.0, 1.0));
+    }
+    let (sampled, weight) = match config.copy_loss {
+        None => (0, 1.0),
+        Some(copy_loss) => {
+            let ratio = config.corruption.frame_loss(config.frame_bytes) / copy_loss;
+            (
+                network.all_copies_lost(SENDER).min(undelivered),
+                effective_loss(ratio, copies.saturating_sub(1)),
+            )
+        }
+    };
+    let counted = undelivered - sampled;
+    let rate = |sampled: f64, counted: f64| ((sampled * weight + counted) / sent as f64).min(1.0);
+    let (counted_low, counted_high) = poisson_interval(counted);
+    let interval = match config.copy_loss {
+        None => (rate(0.0, counted_low), rate(0.0, counted_high)),
+        // What is counted apart from the samples would not be rare: without any, there is no more to it.
+        Some(_) => {
+            let (low, high) = poisson_interval(sampled);
+            let counted_high = if counted == 0 { 0.0 } else { counted_high };
+            (rate(low, counted_low), rate(high, counted_high))
+        }
+    };
+    (rate(sampled as f64, counted as f64), interval)
 }
 
 pub(crate) fn quartiles(levels: &Levels) -> Quartiles {

@@ -2,13 +2,17 @@
 
 use super::config::{Buffering, Copies, StressConfig, StressError};
 use crate::corruption::{Corruption, ParameterError};
-use crate::network::{EndError, FRAME_BYTES_MIN};
+use crate::network::{EndError, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Nanos, copies_for};
 
 /// Frame lengths, with frame check sequence.
 const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
 /// Share of the smallest frames that may be lost on a protected link: handshakes are repeated until one passes.
 const HANDSHAKE_LOSS_MAX: f64 = 0.999;
+/// Longest time of anything in a switch: half a second.
+const TIME_NANOS_MAX: u64 = 500_000_000;
+/// Longest traffic at line rate: half a day.
+const RUN_PICOSECONDS_MAX: u64 = 43_200_000_000_000_000;
 /// A day: longer than any simulated run, for timers that are to stay out of the way.
 const NEVER: Nanos = Nanos(86_400_000_000_000_000);
 /// How often what is missing is said again when what is said can be lost.
@@ -41,11 +45,19 @@ impl StressConfig {
         for corruption in [&self.corruption, &self.reverse_corruption] {
             corruption.validate()?;
         }
+        self.validate_times()?;
         if let Some(copy_loss) = self.copy_loss {
             let least = match self.corruption {
                 Corruption::Iid { loss } => loss,
                 _ => f64::INFINITY,
             };
+            let single_round = self.protection.is_some_and(|protection| protection.max_rounds == 1);
+            check(
+                single_round,
+                "copy-loss",
+                copy_loss.to_string(),
+                "needs a protected link with one round of retransmission",
+            )?;
             check(
                 copy_loss >= least && copy_loss < 1.0,
                 "copy-loss",
@@ -98,6 +110,37 @@ impl StressConfig {
                 );
                 return Err(StressError { parameter, value: loss.to_string(), requirement });
             }
+        }
+        Ok(())
+    }
+
+    /// Times that fit the clock: nothing in a switch takes a second, and no run half the day after which idle sessions
+    /// would say hello.
+    fn validate_times(&self) -> Result<(), StressError> {
+        let switch = &self.switch;
+        let times = [
+            ("egress-latency", switch.egress_latency_ns),
+            ("ingress-latency", switch.ingress_latency_ns),
+            ("loop-latency", switch.loop_latency_ns),
+            ("timer-interval", switch.timer_interval_ns),
+            ("recovery-timeout", self.protection.map_or(0, |protection| protection.recovery_timeout_ns)),
+        ];
+        let refuse = |parameter, value: String, requirement: String| {
+            Err(StressError { parameter, value, requirement })
+        };
+        for (parameter, nanos) in times {
+            if nanos > TIME_NANOS_MAX {
+                return refuse(parameter, format!("{nanos} ns"), "must be at most 0.5 s".to_owned());
+            }
+        }
+        let frame_ps = self.rate.time_of(u64::from(self.frame_bytes) + WIRE_OVERHEAD_BYTES).0;
+        let frames_max = RUN_PICOSECONDS_MAX / frame_ps;
+        if self.frames > frames_max {
+            let requirement = format!("at most {frames_max} of them fit into half a day of simulated time");
+            return refuse("frames", self.frames.to_string(), requirement);
+        }
+        if self.switch.recirculation_bytes == 0 {
+            return refuse("recirculation-buffer", "0".to_owned(), "must hold at least 64 KiB".to_owned());
         }
         Ok(())
     }

@@ -1,0 +1,55 @@
+//! Importance sampling finds what plain counting finds, from far fewer frames.
+
+use linkmend_sim::stress::{Copies, Mode, StressConfig, run};
+use linkmend_sim::time::Rate;
+
+fn config(mode: Mode, copies: u8) -> StressConfig {
+    let rate = Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps");
+    let mut config = StressConfig::paper(rate, 1e-2, mode);
+    config.protection.as_mut().expect("protected").copies = Copies::Fixed(copies);
+    config
+}
+
+#[test]
+fn it_agrees_with_plain_counting_and_with_equation_1() {
+    for mode in [Mode::Ordered, Mode::NonBlocking] {
+        let plain =
+            run(&StressConfig { frames: 2_000_000, ..config(mode, 1) }, &mut |_| true).expect("it runs");
+        for copies in [1, 2, 3] {
+            let sampled = StressConfig { frames: 200_000, copy_loss: Some(0.3), ..config(mode, copies) };
+            let sampled = run(&sampled, &mut |_| true).expect("it runs");
+            let (low, high) = sampled.effective_loss_rate_interval;
+            let expected = sampled.effective_loss_rate_expected;
+            assert!(
+                low < expected && expected < high,
+                "{mode:?}, {copies} copies: {expected} in {low}..{high}"
+            );
+            if copies == 1 {
+                let (plain_low, plain_high) = plain.effective_loss_rate_interval;
+                assert!(
+                    low < plain_high && plain_low < high,
+                    "{mode:?}: {low}..{high}, {plain_low}..{plain_high}"
+                );
+            }
+        }
+    }
+}
+
+/// Frames that are given up although a copy was on its way are no samples of anything rare.
+#[test]
+fn what_is_lost_otherwise_counts_once() {
+    let mut hasty = StressConfig { frames: 100_000, copy_loss: Some(0.3), ..config(Mode::Ordered, 1) };
+    hasty.protection.as_mut().expect("protected").recovery_timeout_ns = 1_000;
+    let report = run(&hasty, &mut |_| true).expect("it runs");
+    assert!(report.effective_loss_rate > 0.5 * report.actual_loss_rate, "{}", report.effective_loss_rate);
+}
+
+#[test]
+fn it_needs_copies_to_corrupt() {
+    for refused in [
+        StressConfig { protection: None, copy_loss: Some(0.5), ..config(Mode::Ordered, 1) },
+        StressConfig { copy_loss: Some(1e-3), ..config(Mode::Ordered, 1) },
+    ] {
+        assert_eq!(refused.validate().expect_err("refused").parameter, "copy-loss");
+    }
+}
