@@ -79,7 +79,8 @@ pub struct StressParameters {
     #[arg(long, value_name = "DECIBELS", help_heading = "Corruption", requires = "transceiver")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attenuation: Option<Decibels>,
-    /// Corrupt exactly the frames whose numbers, counted from 0, this file lists in ascending order, one a line
+    /// Corrupt exactly the frames whose numbers this file lists in ascending order, one a line; counted from 0 over all
+    /// frames sent in that direction, on a protected link from the handshake on, copies and dummies included
     #[arg(long, value_name = "FILE", help_heading = "Corruption")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub losses: Option<PathBuf>,

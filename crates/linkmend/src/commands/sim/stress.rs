@@ -38,7 +38,7 @@ Examples:
       Exactly these losses, unprotected.
 
   linkmend sim stress --losses lost.txt --frames 1k --capture run.pcapng
-      The same protected, to look at in Wireshark: both ends of the link, and what they pass on.
+      A capture of both ends of the link and of what they pass on, to look at in Wireshark.
 
 Everything is checked before anything runs. Without losses nothing has to be simulated: the steady state between them \
 is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
