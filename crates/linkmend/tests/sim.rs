@@ -69,7 +69,8 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
     for (arguments, message) in cases {
         // So many frames would take hours.
         let all: Vec<&str> = ["sim", "stress", "--full"].iter().chain(arguments).copied().collect();
-        let all = if arguments.contains(&"--frames") { all } else { [all, vec!["--frames", "100G"]].concat() };
+        let all =
+            if arguments.contains(&"--frames") { all } else { [all, vec!["--frames", "100G"]].concat() };
         let (code, out, err) = run(&all);
         assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
         assert!(err.contains(message), "{arguments:?}: {err}");
