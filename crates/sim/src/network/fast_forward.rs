@@ -26,6 +26,7 @@ pub struct Moment {
 struct Counted {
     produced: u64,
     transmitted: u64,
+    lost: u64,
     acks_sent: u64,
     delivered: u64,
     delivered_bytes: u64,
@@ -73,6 +74,10 @@ impl<O: Observer> Network<O> {
             let was = &before.ends[index];
             let produced = end.source.produced() - was.produced;
             let acks = end.acks_sent - was.acks_sent;
+            // The loss of an unprotected frame leaves no other trace.
+            if end.losses.lost != was.lost {
+                return 0;
+            }
             if end.transmitted - was.transmitted != produced + acks || (produced > 0 && acks > 0) {
                 return 0;
             }
@@ -119,6 +124,7 @@ impl Counted {
         Counted {
             produced: end.source.produced(),
             transmitted: end.transmitted,
+            lost: end.losses.lost,
             acks_sent: end.acks_sent,
             delivered: end.delivered.frames,
             delivered_bytes: end.delivered.bytes,
