@@ -155,6 +155,13 @@ fn two_ends_hide_the_loss_and_leave_nothing_behind() {
     assert!(ip(&format!("-n {left} addr add 10.99.0.1/24 dev host")));
     assert!(ip(&format!("-n {right} addr add 10.99.0.2/24 dev host")));
     for name in ["left", "right"] {
+        // Frames that the link corrupts before it is protected are lost.
+        let waited = std::time::Instant::now();
+        while !lab.read_log(name).contains("protection is active") && waited.elapsed().as_secs() < 5 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+    for name in ["left", "right"] {
         let (code, out, err) =
             lab.ask(&format!("corrupt {name} 5% --control {}", lab.socket(name).display()));
         assert_eq!((code, err.as_str()), (0, ""), "{out}");
