@@ -2,14 +2,25 @@
 //!
 //! Between losses a link end that sends or receives without pause does the same thing over and over: only its numbers
 //! and its clock move. [`LinkEnd::steady_state`] says all that could tell one moment of that from another; when it comes
-//! round to the same value, everything between was one cycle, and [`LinkEnd::fast_forward`] adds further cycles at once.
+//! round to the same value, [`LinkEnd::fast_forward`] adds further cycles at once.
+//!
+//! One link end cannot see a cycle alone: that takes a driver that compares all it holds, at both ends. Two moments are
+//! a cycle apart if these are equal, clocks and numbers taken relative to the moment:
+//!
+//! * the steady states of both ends;
+//! * what is on the wires, and how far each receiver is behind its sender: a frame that was lost and is not missed yet
+//!   is on no wire and in no steady state;
+//! * the driver's own queues and timers;
+//!
+//! and if nothing but frames of [`LinkEnd::send`] and [`Control::CompactAck`](super::Control::CompactAck) was sent
+//! between them, and nothing was lost.
 
 use super::LinkEnd;
 use crate::frame::{Mode, PerMode};
-use crate::time::Nanos;
+use crate::time::{Instant, Nanos};
 
 /// What determines the behaviour of an undisturbed link end, apart from its clock: distances between its sequence
-/// numbers, and what it owes its peer.
+/// numbers, what it owes its peer, and how soon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SteadyState {
     /// Sender: frames outstanding, and how many of those no feedback has covered; Tx buffer, bytes.
@@ -20,6 +31,10 @@ pub struct SteadyState {
     pub pending: PerMode<bool>,
     /// The dummies to send when the normal queue runs empty: whether they start anew, how many, whether they repeat.
     pub dummies: (bool, u8, bool),
+    /// How long an ACK that is or will be owed waits for an idle port, and how long for any; zero when it need not wait.
+    pub ack_wait: (Nanos, Nanos),
+    /// How long the next dummy waits while frames are outstanding; zero when it is due.
+    pub dummy_wait: Nanos,
 }
 
 /// What happened at one link end in the time that is added.
@@ -45,7 +60,8 @@ impl LinkEnd {
     /// time and not with traffic.
     ///
     /// Timeouts from `out_of_reach` on are ignored: the driver says that it will not wait so long.
-    pub fn steady_state(&self, out_of_reach: Nanos) -> Option<SteadyState> {
+    pub fn steady_state(&self, now: Instant, out_of_reach: Nanos) -> Option<SteadyState> {
+        let now = now + self.clock_lead;
         let disturbed = |mode: Mode| {
             let (sender, receiver) = (&self.senders[mode], &self.receivers[mode]);
             sender.paused || sender.is_repairing() || receiver.missing() > 0 || receiver.is_paused()
@@ -63,31 +79,44 @@ impl LinkEnd {
             buffered: PerMode(Mode::ALL.map(|mode| self.receivers[mode].steady_state())),
             pending: self.acks.pending(),
             dummies: self.dummies.steady_state(),
+            ack_wait: self.acks.waits(now, &self.config, out_of_reach),
+            dummy_wait: self.dummy_wait(now, out_of_reach),
         })
     }
 
-    /// Adds undisturbed traffic of a whole number of cycles: numbers and clocks move on, distances stay. Only between two
-    /// moments with the same [`LinkEnd::steady_state`], and not beyond a timeout that is not renewed by the traffic
-    /// itself (hello, handshake, fallback): the driver sets those out of reach.
+    /// With nothing outstanding the next dummy is a keepalive, which is out of reach.
+    fn dummy_wait(&self, now: Instant, out_of_reach: Nanos) -> Nanos {
+        let due_at = if self.outstanding() > 0 { self.dummy_due_at() } else { None };
+        due_at.map_or(Nanos::ZERO, |at| at.since(now).min(out_of_reach))
+    }
+
+    /// Adds undisturbed traffic of a whole number of cycles: numbers move on, and so do the clocks that this traffic
+    /// renews; distances stay. Only between two moments a cycle apart (see the module), and not beyond a timeout that
+    /// the traffic does not renew (hello, handshake, fallback, keepalive): the driver sets those out of reach.
     pub fn fast_forward(&mut self, ahead: &Undisturbed) {
+        let (sent, received): (u64, u64) = (ahead.sent.0.iter().sum(), ahead.received.0.iter().sum());
         for mode in Mode::ALL {
             self.senders[mode].fast_forward(ahead.sent[mode]);
             self.receivers[mode].fast_forward(ahead.received[mode]);
         }
-        self.stats.protected_frames += ahead.sent.0.iter().sum::<u64>();
+        self.stats.protected_frames += sent;
         self.stats.protected_bytes += ahead.sent_bytes;
-        let received: u64 = ahead.received.0.iter().sum();
         self.stats.received_frames += received;
         self.stats.delivered_frames += received;
         self.stats.delivered_bytes += ahead.received_bytes;
         self.stats.acks_sent += ahead.acks_sent;
         self.now = self.now + ahead.elapsed;
-        self.dummies.fast_forward(ahead.elapsed);
-        self.acks.fast_forward(ahead.elapsed);
-        self.transmit.heard_at = self.transmit.heard_at + ahead.elapsed;
-        self.receive.heard_at = self.receive.heard_at + ahead.elapsed;
-        if let Some(at) = &mut self.peer_heard_at {
-            *at = *at + ahead.elapsed;
+        if sent > 0 {
+            self.dummies.fast_forward(ahead.elapsed);
+            // As many frames were acknowledged.
+            self.transmit.heard_at = self.transmit.heard_at + ahead.elapsed;
+        }
+        if received > 0 {
+            self.receive.heard_at = self.receive.heard_at + ahead.elapsed;
+        }
+        if ahead.acks_sent > 0 {
+            self.acks.fast_forward(ahead.elapsed);
+            self.hello_at = self.hello_at + ahead.elapsed;
         }
     }
 }

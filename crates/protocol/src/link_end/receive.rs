@@ -1,6 +1,7 @@
 //! The receiving direction of a link end: data, announcements, and the feedback it owes.
 
 use super::{Control, LinkEnd, Reception};
+use crate::config::Config;
 use crate::event::{CloseReason, Event};
 use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAck};
 use crate::receiver::Verdict;
@@ -55,9 +56,15 @@ impl Acks {
         self.pending
     }
 
+    /// See [`super::SteadyState::ack_wait`].
+    pub(super) fn waits(&self, now: Instant, config: &Config, out_of_reach: Nanos) -> (Nanos, Nanos) {
+        let wait = |span: Nanos| if span < out_of_reach { (self.ack_at + span).since(now) } else { span };
+        (wait(config.ack_gap), wait(config.ack_interval))
+    }
+
+    /// ACKs went on being sent; complete feedbacks did not, and are as old as they were.
     pub(super) fn fast_forward(&mut self, elapsed: Nanos) {
         self.ack_at = self.ack_at + elapsed;
-        self.feedback_at = self.feedback_at + elapsed;
     }
 }
 

@@ -11,7 +11,7 @@ use super::frame::OnWire;
 use super::recirculation::Buffer;
 use super::{Destination, Levels, Network, OUT_OF_REACH, Observer};
 use crate::time::Time;
-use linkmend_protocol::{Mode, Nanos, PerMode, Undisturbed};
+use linkmend_protocol::{Instant, Mode, Nanos, PerMode, Undisturbed};
 
 /// A moment of a run: what determines the future, and what has been counted.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ impl End {
             .map_or_else(|| (now.0 - self.free_at.0) % slot, |left| left + slot);
         out.extend([timeout, busy, self.turn as u64, self.delivered.next_id.wrapping_sub(peer_produced)]);
         if let Some(link_end) = &self.link_end {
-            let steady = link_end.steady_state(OUT_OF_REACH)?;
+            let steady = link_end.steady_state(Instant(now.0), OUT_OF_REACH)?;
             for mode in Mode::ALL {
                 let (outstanding, uncovered, tx_bytes) = steady.outstanding[mode];
                 let (buffered, rx_bytes) = steady.buffered[mode];
@@ -171,6 +171,7 @@ impl End {
             }
             let (restart, burst, repeating) = steady.dummies;
             out.extend([u64::from(restart), u64::from(burst), u64::from(repeating)]);
+            out.extend([steady.ack_wait.0.0, steady.ack_wait.1.0, steady.dummy_wait.0]);
         }
         out.push(self.in_flight.len() as u64);
         for (at, on_wire) in &self.in_flight {

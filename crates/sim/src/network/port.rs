@@ -31,7 +31,7 @@ impl<O: Observer> Network<O> {
         self.queue.set(SOURCES * end + 1, later);
         let waiting = self.ends[end].is_opening()
             || self.ends[end].link_end.as_ref().is_some_and(|link_end| {
-                link_end.outstanding() > 0 || link_end.steady_state(OUT_OF_REACH).is_none()
+                link_end.outstanding() > 0 || link_end.steady_state(Instant(now.0), OUT_OF_REACH).is_none()
             });
         if waiting && let Some(link_end) = &self.ends[end].link_end {
             let at = Time(link_end.next_timeout().map_or(u64::MAX, |at| at.0));
