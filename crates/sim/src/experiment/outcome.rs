@@ -1,6 +1,6 @@
 //! What came out at one point of a sweep, and several outcomes as one.
 
-use crate::statistics::poisson_interval;
+use crate::statistics::{CONFIDENCE, poisson_interval};
 use crate::stress::{Percentiles, Quartiles, StressReport};
 
 /// What came out at one point of a sweep.
@@ -138,7 +138,7 @@ impl Pool {
         let (sent, time) = (sum.frames_sent as f64, sum.simulated_ns);
         sum.actual_loss_rate = share(sum.frames_lost as f64, sent);
         sum.effective_loss_rate = share(self.weighted_losses, sent);
-        let (low, high) = poisson_interval(sum.frames_undelivered);
+        let (low, high) = poisson_interval(sum.frames_undelivered, CONFIDENCE);
         let weight = share(share(self.weights, sent), sent);
         sum.effective_loss_rate_interval = (low * weight, high * weight);
         sum.effective_loss_rate_expected = share(self.expected_losses, sent);
@@ -164,7 +164,7 @@ impl Pool {
 
 /// What one undelivered frame counts: 1, unless copies were corrupted more often than they should have been.
 pub(super) fn weight(report: &StressReport) -> f64 {
-    let (_, high) = poisson_interval(report.frames_undelivered);
+    let (_, high) = poisson_interval(report.frames_undelivered, CONFIDENCE);
     let weight = report.effective_loss_rate_interval.1 * report.frames_sent as f64 / high;
     // An interval that ends at 1 has lost what it was computed from.
     if weight.is_finite() && report.effective_loss_rate_interval.1 < 1.0 { weight } else { 1.0 }

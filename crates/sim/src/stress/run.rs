@@ -8,7 +8,7 @@ use crate::network::{
     WIRE_OVERHEAD_BYTES,
 };
 use crate::observe::Histogram;
-use crate::statistics::poisson_interval;
+use crate::statistics::{CONFIDENCE, poisson_interval};
 use crate::time::{Rate, Time};
 use linkmend_protocol::effective_loss;
 
@@ -215,12 +215,12 @@ fn effective<O: Observer>(
     };
     let counted = undelivered - sampled;
     let rate = |sampled: f64, counted: f64| ((sampled * weight + counted) / sent as f64).min(1.0);
-    let (counted_low, counted_high) = poisson_interval(counted);
+    let (counted_low, counted_high) = poisson_interval(counted, CONFIDENCE);
     let interval = match config.copy_loss {
         None => (rate(0.0, counted_low), rate(0.0, counted_high)),
         // What is counted apart from the samples would not be rare: without any, there is no more to it.
         Some(_) => {
-            let (low, high) = poisson_interval(sampled);
+            let (low, high) = poisson_interval(sampled, CONFIDENCE);
             let counted_high = if counted == 0 { 0.0 } else { counted_high };
             (rate(low, counted_low), rate(high, counted_high))
         }
