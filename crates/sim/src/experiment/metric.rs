@@ -1,6 +1,6 @@
 //! Measured values by name: those of the JSON that `linkmend sim stress` prints, and a few shares made of them.
 
-use super::outcome::{Outcome, weight};
+use super::outcome::Outcome;
 use super::value::Quantity;
 use crate::statistics::poisson_interval;
 use crate::stress::StressReport;
@@ -55,8 +55,8 @@ impl Metric {
         METRICS.iter().filter(|metric| !matches!(metric.read, Read::Optics(_)))
     }
 
-    fn counted(&self, (successes, trials): (u64, u64), weight: f64) -> Option<Measurement> {
-        let scale = weight * self.scale / trials as f64;
+    fn counted(&self, (successes, trials): (u64, u64)) -> Option<Measurement> {
+        let scale = self.scale / trials as f64;
         let (low, high) = poisson_interval(successes, CONFIDENCE);
         let interval = Some((low * scale, (high * scale).min(self.scale)));
         (trials > 0).then_some(Measurement { value: successes as f64 * scale, interval })
@@ -72,9 +72,10 @@ impl Metric {
         let exact = |value: f64| value.is_finite().then_some(Measurement { value, interval: None });
         match (&self.read, outcome) {
             (Read::Number(read), Outcome::Stress(report)) => exact(read(report) * self.scale),
-            (Read::Counted(read), Outcome::Stress(report)) => self.counted(read(report), 1.0),
+            (Read::Counted(read), Outcome::Stress(report)) => self.counted(read(report)),
             (Read::EffectiveLoss, Outcome::Stress(report)) => {
-                self.counted((report.frames_undelivered, report.frames_sent), weight(report))
+                let interval = Some(report.effective_loss_interval(CONFIDENCE));
+                (report.frames_sent > 0).then_some(Measurement { value: report.effective_loss(), interval })
             }
             (Read::Optics(read), Outcome::Attenuation { frame_loss_rate, bit_error_rate }) => {
                 exact(read(*frame_loss_rate, *bit_error_rate) * self.scale)
@@ -164,14 +165,20 @@ mod tests {
         let report = StressReport {
             frames_sent: 1_000,
             frames_undelivered: 2,
-            effective_loss_rate_interval: (0.24e-3, 7.22e-3),
+            weight: 1.0,
             ..StressReport::default()
         };
-        let outcome = Outcome::Stress(Box::new(report));
+        let report = Box::new(report);
+        let outcome = Outcome::Stress(report.clone());
         let metric = Metric::named("effective_loss_rate").expect("it exists");
         let measured = metric.of(&outcome).expect("measured");
         let (low, high) = measured.interval.expect("counted");
         assert!((measured.value - 2e-3).abs() < 1e-5 && low < 2e-4 && high > 9e-3, "{measured:?}");
+        let rare = StressReport { frames_weighted: 2, weight: 1e-4, ..*report };
+        let rare = metric.of(&Outcome::Stress(Box::new(rare))).expect("measured");
+        assert!((rare.value - 2e-7).abs() < 1e-9, "{rare:?}");
+        let (rare_low, rare_high) = rare.interval.expect("counted");
+        assert!((rare_low / low - 1e-4).abs() < 1e-9 && (rare_high / high - 1e-4).abs() < 1e-9, "{rare:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What came out at one point of a sweep, and several outcomes as one.
 
-use crate::statistics::{CONFIDENCE, poisson_interval};
+use crate::statistics::CONFIDENCE;
 use crate::stress::{Percentiles, Quartiles, StressReport};
 
 /// What came out at one point of a sweep.
@@ -52,9 +52,9 @@ pub struct Pool {
     delays_ns: f64,
     /// Sum over all frames sent of what Equation 1 expects.
     expected_losses: f64,
-    /// Sum over all frames sent of the effective loss rate, and of the weight of an undelivered frame.
-    weighted_losses: f64,
-    weights: f64,
+    /// Sums of the reports' weights over all frames that count with them, and over all frames sent.
+    weights_counted: f64,
+    weights_sent: f64,
     reports: u64,
 }
 
@@ -79,8 +79,8 @@ impl Pool {
             over_time: OverTime::default(),
             delays_ns: 0.0,
             expected_losses: 0.0,
-            weighted_losses: 0.0,
-            weights: 0.0,
+            weights_counted: 0.0,
+            weights_sent: 0.0,
             reports: 0,
         };
         pool.add(first);
@@ -123,8 +123,9 @@ impl Pool {
         }
         sum.retransmission_delays = added(&sum.retransmission_delays, &report.retransmission_delays);
         self.expected_losses += report.effective_loss_rate_expected * report.frames_sent as f64;
-        self.weighted_losses += report.effective_loss_rate * report.frames_sent as f64;
-        self.weights += weight(report) * report.frames_sent as f64;
+        sum.frames_weighted += report.frames_weighted;
+        self.weights_counted += report.weight * report.frames_weighted as f64;
+        self.weights_sent += report.weight * report.frames_sent as f64;
         self.over_time.speed_gbps += report.effective_speed_gbps * now;
         self.over_time.speed_pct += report.effective_speed_pct * now;
         self.over_time.tx_recirculation_pct += report.tx_recirculation_pct * now;
@@ -137,10 +138,12 @@ impl Pool {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let (sent, time) = (sum.frames_sent as f64, sum.simulated_ns);
         sum.actual_loss_rate = share(sum.frames_lost as f64, sent);
-        sum.effective_loss_rate = share(self.weighted_losses, sent);
-        let (low, high) = poisson_interval(sum.frames_undelivered, CONFIDENCE);
-        let weight = share(share(self.weights, sent), sent);
-        sum.effective_loss_rate_interval = (low * weight, high * weight);
+        sum.weight = match sum.frames_weighted {
+            0 => share(self.weights_sent, sent),
+            weighted => self.weights_counted / weighted as f64,
+        };
+        sum.effective_loss_rate = sum.effective_loss();
+        sum.effective_loss_rate_interval = sum.effective_loss_interval(CONFIDENCE);
         sum.effective_loss_rate_expected = share(self.expected_losses, sent);
         sum.effective_speed_gbps = share(self.over_time.speed_gbps, time);
         sum.effective_speed_pct = share(self.over_time.speed_pct, time);
@@ -160,14 +163,6 @@ impl Pool {
         }
         sum
     }
-}
-
-/// What one undelivered frame counts: 1, unless copies were corrupted more often than they should have been.
-pub(super) fn weight(report: &StressReport) -> f64 {
-    let (_, high) = poisson_interval(report.frames_undelivered, CONFIDENCE);
-    let weight = report.effective_loss_rate_interval.1 * report.frames_sent as f64 / high;
-    // An interval that ends at 1 has lost what it was computed from.
-    if weight.is_finite() && report.effective_loss_rate_interval.1 < 1.0 { weight } else { 1.0 }
 }
 
 /// Least and most of both; quartiles come from the levels.
@@ -277,6 +272,7 @@ mod tests {
                 ..Default::default()
             },
             retransmission_delays: vec![(2.0, lost)],
+            weight: 1.0,
             ..StressReport::default()
         }
     }
@@ -286,6 +282,24 @@ mod tests {
         let one = Outcome::Stress(Box::new(report(1_000, 10, 90.0, 5_000)));
         assert_eq!(Outcome::pooled([&one]), Some(one));
         assert_eq!(Outcome::pooled([]), None);
+    }
+
+    #[test]
+    fn frames_keep_their_weights() {
+        let rare = StressReport {
+            frames_undelivered: 4,
+            frames_weighted: 3,
+            weight: 1e-3,
+            ..report(1_000, 10, 90.0, 1)
+        };
+        let rarer = StressReport { frames_undelivered: 5, frames_weighted: 5, weight: 1e-4, ..rare.clone() };
+        let outcomes = [rare, rarer].map(|report| Outcome::Stress(Box::new(report)));
+        let pooled = Outcome::pooled(&outcomes).expect("two");
+        let pooled = pooled.report().expect("of stress");
+        assert_eq!((pooled.frames_undelivered, pooled.frames_weighted), (9, 8));
+        assert!((pooled.effective_loss_rate - (1.0 + 3e-3 + 5e-4) / 2_000.0).abs() < 1e-12);
+        let (low, high) = pooled.effective_loss_rate_interval;
+        assert!(low < pooled.effective_loss_rate && pooled.effective_loss_rate < high);
     }
 
     #[test]

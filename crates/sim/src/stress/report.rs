@@ -1,5 +1,6 @@
 //! What a stress run measured.
 
+use crate::statistics::poisson_interval;
 use serde::Serialize;
 
 /// Least, quartiles and most of a buffer's fill level, weighted by time; bytes.
@@ -51,7 +52,13 @@ pub struct StressReport {
     pub actual_loss_rate: f64,
     /// Frames sent that never came out at the far side.
     pub frames_undelivered: u64,
-    /// `frames_undelivered / frames_sent`, corrected if copies were corrupted more often than other frames.
+    /// Those of `frames_undelivered` that count with `weight`: the link corrupted them with all of their copies, and
+    /// corrupted copies more often than other frames (`--copy-loss`). The others count once.
+    pub frames_weighted: u64,
+    /// How much likelier it was to lose all copies of a lost frame on the link that is meant than on the one that was
+    /// simulated: 1 without `--copy-loss`, and below 1 with it.
+    pub weight: f64,
+    /// `frames_undelivered / frames_sent`, where those of `frames_weighted` count with `weight`.
     pub effective_loss_rate: f64,
     /// Its 95 % interval, from the number of frames undelivered.
     pub effective_loss_rate_interval: (f64, f64),
@@ -104,4 +111,42 @@ pub struct StressReport {
     pub events: u64,
     /// Wall-clock time, s; filled in by whoever has a clock.
     pub wall_s: f64,
+}
+
+impl StressReport {
+    /// The effective loss rate; 0 if nothing was sent.
+    pub fn effective_loss(&self) -> f64 {
+        self.effective_loss_of(self.frames_weighted as f64, self.frames_counted() as f64)
+    }
+
+    /// Where the true effective loss rate lies with this confidence; anywhere if nothing was sent.
+    ///
+    /// # Panics
+    /// If `confidence` does not lie above 0 and below 1.
+    pub fn effective_loss_interval(&self, confidence: f64) -> (f64, f64) {
+        if self.frames_sent == 0 {
+            return (0.0, 1.0);
+        }
+        let counted = self.frames_counted();
+        let (low, high) = poisson_interval(counted, confidence);
+        if self.weight == 1.0 {
+            return (self.effective_loss_of(0.0, low), self.effective_loss_of(0.0, high));
+        }
+        // What is counted apart from the samples would not be rare: without any, there is no more to it.
+        let high = if counted == 0 { 0.0 } else { high };
+        let (weighted_low, weighted_high) = poisson_interval(self.frames_weighted, confidence);
+        (self.effective_loss_of(weighted_low, low), self.effective_loss_of(weighted_high, high))
+    }
+
+    /// Frames undelivered that count once.
+    fn frames_counted(&self) -> u64 {
+        self.frames_undelivered.saturating_sub(self.frames_weighted)
+    }
+
+    fn effective_loss_of(&self, weighted: f64, counted: f64) -> f64 {
+        if self.frames_sent == 0 {
+            return 0.0;
+        }
+        ((weighted * self.weight + counted) / self.frames_sent as f64).min(1.0)
+    }
 }

@@ -8,7 +8,7 @@ use crate::network::{
     WIRE_OVERHEAD_BYTES,
 };
 use crate::observe::Histogram;
-use crate::statistics::{CONFIDENCE, poisson_interval};
+use crate::statistics::CONFIDENCE;
 use crate::time::{Rate, Time};
 use linkmend_protocol::effective_loss;
 
@@ -146,20 +146,20 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
     let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
     let copies = config.copies().unwrap_or(0);
     let undelivered = sent - delivered.frames.min(sent);
-    let (effective_rate, interval) = effective(config, network, undelivered, sent, copies);
+    let (frames_weighted, weight) = weighted(config, network, undelivered, copies);
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
     let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
     let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
     let passes = |port: usize| if config.recirculates() { network.passes(port) as f64 } else { 0.0 };
-    StressReport {
+    let report = StressReport {
         seed: config.seed,
         frames_sent: sent,
         frames_lost: lost,
         actual_loss_rate: rate(lost),
         frames_undelivered: undelivered,
-        effective_loss_rate: effective_rate,
-        effective_loss_rate_interval: interval,
+        frames_weighted,
+        weight,
         effective_loss_rate_expected: effective_loss(rate(lost), copies),
         copies,
         frames_reordered: delivered.reordered,
@@ -187,45 +187,27 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         rx_recirculation_pct: share(passes(RECEIVER)),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
-        wall_s: 0.0,
+        ..StressReport::default()
+    };
+    StressReport {
+        effective_loss_rate: report.effective_loss(),
+        effective_loss_rate_interval: report.effective_loss_interval(CONFIDENCE),
+        ..report
     }
 }
 
-/// The effective loss rate and its interval. With importance sampling, a frame that lost all its copies counts as often as
-/// that would have happened with copies that fare like other frames; one that was lost otherwise counts once.
-fn effective<O: Observer>(
+/// With importance sampling, a frame that lost all its copies counts as often as that would have happened with copies that
+/// fare like other frames; one that was lost otherwise counts once. How many are such, and what each counts.
+fn weighted<O: Observer>(
     config: &StressConfig,
     network: &Network<O>,
     undelivered: u64,
-    sent: u64,
     copies: u8,
-) -> (f64, (f64, f64)) {
-    if sent == 0 {
-        return (0.0, (0.0, 1.0));
-    }
-    let (sampled, weight) = match config.copy_loss {
-        None => (0, 1.0),
-        Some(copy_loss) => {
-            let ratio = config.corruption.frame_loss(config.frame_bytes) / copy_loss;
-            (
-                network.all_copies_lost(SENDER).min(undelivered),
-                effective_loss(ratio, copies.saturating_sub(1)),
-            )
-        }
-    };
-    let counted = undelivered - sampled;
-    let rate = |sampled: f64, counted: f64| ((sampled * weight + counted) / sent as f64).min(1.0);
-    let (counted_low, counted_high) = poisson_interval(counted, CONFIDENCE);
-    let interval = match config.copy_loss {
-        None => (rate(0.0, counted_low), rate(0.0, counted_high)),
-        // What is counted apart from the samples would not be rare: without any, there is no more to it.
-        Some(_) => {
-            let (low, high) = poisson_interval(sampled, CONFIDENCE);
-            let counted_high = if counted == 0 { 0.0 } else { counted_high };
-            (rate(low, counted_low), rate(high, counted_high))
-        }
-    };
-    (rate(sampled as f64, counted as f64), interval)
+) -> (u64, f64) {
+    let Some(copy_loss) = config.copy_loss else { return (0, 1.0) };
+    let ratio = config.corruption.frame_loss(config.frame_bytes) / copy_loss;
+    let weight = effective_loss(ratio, copies.saturating_sub(1));
+    if weight == 1.0 { (0, 1.0) } else { (network.all_copies_lost(SENDER).min(undelivered), weight) }
 }
 
 pub(crate) fn quartiles(levels: &Levels) -> Quartiles {
