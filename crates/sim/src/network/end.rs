@@ -1,7 +1,7 @@
 //! One side of a link: a port with its queues, the wire that leaves it, and the protocol's link end.
 
 use super::divisor::Divisor;
-use super::frame::{Frame, OnWire, Slots};
+use super::frame::{COMPACT_HEADER_BYTES, Frame, OnWire, Slots};
 use super::levels::Levels;
 use super::losses::Losses;
 use super::queue::{NormalQueue, QueueLimits};
@@ -307,7 +307,5 @@ impl End {
     }
 }
 
-/// The data header of the authors' program (section 3.5).
-const COMPACT_HEADER_BYTES: u32 = 3;
 /// Preamble, a 64-byte frame, and the gap.
 const IDLE_WIRE_BYTES: u64 = super::frame::FRAME_BYTES_MIN as u64 + super::frame::WIRE_OVERHEAD_BYTES;

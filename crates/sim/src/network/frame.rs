@@ -7,6 +7,8 @@ use linkmend_protocol::{Control, DataHeader, Mode, SequenceNumber};
 pub const WIRE_OVERHEAD_BYTES: u64 = 20;
 /// Shortest Ethernet frame, with its frame check sequence.
 pub const FRAME_BYTES_MIN: u32 = 64;
+/// By how many bytes the data header of the authors' program (section 3.5) makes a frame longer.
+pub const COMPACT_HEADER_BYTES: u32 = 3;
 /// Frame check sequence.
 const FCS_BYTES: u32 = 4;
 
@@ -147,5 +149,21 @@ impl<T: Copy> Slots<T> {
     /// All values, those of freed numbers included.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linkmend_protocol::{Format, wire};
+
+    #[test]
+    fn the_compact_header_is_as_long_as_on_the_wire() {
+        let sequence = SequenceNumber::new(0, false);
+        let header = DataHeader { mode: Mode::Ordered, sequence, retransmitted: false, ack: None };
+        let mut ipv4 = [0; FRAME_BYTES_MIN as usize];
+        ipv4[wire::ADDRESSES_BYTES] = 0x08;
+        let inserted = wire::encapsulate(Format::Compact, &header, &ipv4).expect("IPv4 can be protected");
+        assert_eq!(inserted.growth(), COMPACT_HEADER_BYTES as usize);
     }
 }

@@ -32,7 +32,7 @@ mod traffic;
 
 pub use end::{Delivered, Destination, EndConfig, EndError};
 pub use fast_forward::Moment;
-pub use frame::{FRAME_BYTES_MIN, Frame, OnWire, WIRE_OVERHEAD_BYTES};
+pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, Frame, OnWire, WIRE_OVERHEAD_BYTES};
 pub use levels::Levels;
 pub use observer::{NoObserver, Observer};
 pub use queue::QueueLimits;

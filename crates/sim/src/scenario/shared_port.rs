@@ -9,14 +9,12 @@ use super::delivery::Watch;
 use super::drive::drive;
 use super::link::{LinkReport, ends, expected, interval, traffic};
 use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
-use crate::network::{EndConfig, Network, WIRE_OVERHEAD_BYTES};
+use crate::network::{COMPACT_HEADER_BYTES, EndConfig, Network, WIRE_OVERHEAD_BYTES};
 use crate::stress::StressConfig;
 use serde::Serialize;
 
 /// Most links of the two switches.
 const LINKS_MAX: usize = 8;
-/// The compact data header (section 3.5), which circling frames have.
-const HEADER_BYTES: u32 = 3;
 
 /// Links between two switches, all alike.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +115,7 @@ fn measure(config: &SharedPortConfig, network: &Network<Watch>, ending: Ending) 
         .collect();
     let (link, count) = (&config.link, config.ports);
     // As frames circle, with the compact header.
-    let wire_bytes = u64::from(link.frame_bytes + HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+    let wire_bytes = u64::from(link.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
     let seconds = ending.simulated_ns / 1e9;
     let port = |port: usize| {
         let passes = network.passes(port);

@@ -4,8 +4,8 @@ use super::config::{Buffering, StressConfig, StressError};
 use super::report::{Percentiles, Quartiles, StressReport};
 use crate::corruption::Corruption;
 use crate::network::{
-    Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer, QueueLimits, Traffic,
-    WIRE_OVERHEAD_BYTES,
+    COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer,
+    QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
 };
 use crate::observe::Histogram;
 use crate::statistics::CONFIDENCE;
@@ -281,8 +281,8 @@ impl StressConfig {
 
     /// Frames after which data and idle slots stand in the same relation again: both last whole byte times.
     fn cycle_frames(&self) -> u64 {
-        let header = if self.protection.is_some() { 3 } else { 0 };
-        let data = u64::from(self.frame_bytes) + header + WIRE_OVERHEAD_BYTES;
+        let header = if self.protection.is_some() { COMPACT_HEADER_BYTES } else { 0 };
+        let data = u64::from(self.frame_bytes + header) + WIRE_OVERHEAD_BYTES;
         let slot = u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES;
         slot / greatest_common_divisor(data, slot)
     }
