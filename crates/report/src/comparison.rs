@@ -27,10 +27,12 @@ pub enum Tolerance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Inside the tolerance.
+    /// Inside the tolerance; of a counted value, its whole interval.
     Inside,
-    /// Outside the tolerance.
+    /// Outside the tolerance; of a counted value, its whole interval.
     Outside,
+    /// The interval of a counted value lies partly inside and partly outside the tolerance.
+    TooFewToTell,
     /// One of the two values is missing or not a number.
     NotMeasured,
 }
@@ -70,8 +72,8 @@ impl Comparison {
         self
     }
 
-    /// Says that the measured value was counted, and where the true one lies. It is then inside the tolerance if any
-    /// value of that interval is: with few counts nothing more can be said.
+    /// Says that the measured value was counted, and where the true one lies. It is then inside the tolerance if the
+    /// whole interval is, and outside if none of it is; otherwise too few were counted to tell.
     #[must_use]
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.interval = Some((low, high));
@@ -94,14 +96,18 @@ impl Comparison {
             return Verdict::NotMeasured;
         }
         let (low, high) = self.interval.unwrap_or((measured, measured));
-        // Of an interval, the value that is nearest to the published one decides.
-        let nearest = self.published.clamp(low.min(measured), high.max(measured));
-        let decisive = match self.tolerance {
-            Tolerance::AtMost => low.min(measured),
-            Tolerance::AtLeast => high.max(measured),
-            _ => nearest,
-        };
-        if self.allows(decisive) { Verdict::Inside } else { Verdict::Outside }
+        let (low, high) = (low.min(measured), high.max(measured));
+        if self.tolerance == Tolerance::Interval {
+            let holds = (low..=high).contains(&self.published);
+            return if holds { Verdict::Inside } else { Verdict::Outside };
+        }
+        // What is allowed is one interval around the published value, or all on one side of it.
+        let nearest = self.published.clamp(low, high);
+        match (self.allows(low) && self.allows(high), self.allows(nearest)) {
+            (true, _) => Verdict::Inside,
+            (false, true) => Verdict::TooFewToTell,
+            (false, false) => Verdict::Outside,
+        }
     }
 
     /// Whether it is outside the tolerance and nothing says why.
@@ -123,6 +129,7 @@ impl Comparison {
                 }
                 Tolerance::AtMost => measured <= published,
                 Tolerance::AtLeast => measured >= published,
+                // It is judged by the interval alone.
                 Tolerance::Interval => false,
             }
     }
@@ -149,7 +156,7 @@ impl Comparison {
         }
         let inside = comparisons.iter().filter(|c| c.verdict() == Verdict::Inside).count();
         let counted = comparisons.iter().any(|c| c.interval.is_some());
-        let how = if counted { " Counted values are, if their interval reaches it." } else { "" };
+        let how = if counted { " Of counted values the whole interval decides." } else { "" };
         table.note(format!("{inside} of {} inside the tolerance.{how}", comparisons.len()))
     }
 
@@ -158,6 +165,7 @@ impl Comparison {
             Verdict::Inside => ("✓ inside", Tone::Good),
             Verdict::Outside if self.explanation.is_some() => ("✗ outside, explained", Tone::Neutral),
             Verdict::Outside => ("✗ outside", Tone::Bad),
+            Verdict::TooFewToTell => ("? too few to tell", Tone::Neutral),
             Verdict::NotMeasured => ("not measured", Tone::Neutral),
         };
         [
@@ -239,10 +247,29 @@ mod tests {
         };
         assert_eq!(of(1e-9, 0.0, 0.0, 2e-9, Tolerance::Interval), Verdict::Inside);
         assert_eq!(of(3e-9, 0.0, 0.0, 2e-9, Tolerance::Interval), Verdict::Outside);
-        assert_eq!(of(3e-9, 0.0, 0.0, 2e-9, Tolerance::Factor(2.0)), Verdict::Inside);
-        assert_eq!(of(9e-9, 0.0, 0.0, 2e-9, Tolerance::Factor(2.0)), Verdict::Outside);
-        assert_eq!(of(1e-9, 2e-9, 5e-10, 4e-9, Tolerance::AtMost), Verdict::Inside);
-        assert_eq!(of(1e-9, 2e-9, 1.5e-9, 4e-9, Tolerance::AtMost), Verdict::Outside);
+        for (measured, low, high, verdict) in [
+            (1e-9, 6e-10, 1.9e-9, Verdict::Inside),
+            (1e-9, 5e-10, 2e-9, Verdict::Inside),
+            (1e-9, 4e-10, 1.9e-9, Verdict::TooFewToTell),
+            (1e-9, 1e-10, 9e-9, Verdict::TooFewToTell),
+            (0.0, 0.0, 6e-10, Verdict::TooFewToTell),
+            (0.0, 0.0, 4e-10, Verdict::Outside),
+            (4e-9, 2.1e-9, 8e-9, Verdict::Outside),
+        ] {
+            assert_eq!(of(1e-9, measured, low, high, Tolerance::Factor(2.0)), verdict, "{low} to {high}");
+        }
+        for (low, high, most, least) in [
+            (5e-10, 9e-10, Verdict::Inside, Verdict::Outside),
+            (5e-10, 4e-9, Verdict::TooFewToTell, Verdict::TooFewToTell),
+            (1.5e-9, 4e-9, Verdict::Outside, Verdict::Inside),
+        ] {
+            let middle = 0.5 * (low + high);
+            assert_eq!(of(1e-9, middle, low, high, Tolerance::AtMost), most, "{low} to {high}");
+            assert_eq!(of(1e-9, middle, low, high, Tolerance::AtLeast), least, "{low} to {high}");
+        }
+        let few = Comparison::new("m", "s", Unit::Plain, 0.0, Tolerance::Absolute(0.0));
+        let few = few.measured(0.0).between(0.0, 3.0);
+        assert!(few.verdict() == Verdict::TooFewToTell && !few.is_unexplained());
         let missed = Comparison::new("m", "s", Unit::Plain, 1.0, Tolerance::AtMost).measured(2.0);
         assert!(missed.is_unexplained() && !missed.explain("known").is_unexplained());
     }

@@ -22,6 +22,8 @@ pub struct Tally {
     pub inside: usize,
     /// Outside of it, for a reason that is known.
     pub explained: usize,
+    /// Counted, but so seldom that it may be inside or outside.
+    pub too_few_to_tell: usize,
     /// Outside of it.
     pub unexplained: usize,
     /// Nothing was there to be measured.
@@ -48,6 +50,7 @@ impl Tally {
         for comparison in comparisons {
             let counter = match comparison.verdict() {
                 Verdict::Inside => &mut tally.inside,
+                Verdict::TooFewToTell => &mut tally.too_few_to_tell,
                 Verdict::Outside if comparison.is_unexplained() => &mut tally.unexplained,
                 Verdict::Outside => &mut tally.explained,
                 Verdict::NotMeasured => &mut tally.not_measured,
@@ -62,6 +65,7 @@ impl Tally {
         tallies.into_iter().fold(Tally::default(), |sum, tally| Tally {
             inside: sum.inside + tally.inside,
             explained: sum.explained + tally.explained,
+            too_few_to_tell: sum.too_few_to_tell + tally.too_few_to_tell,
             unexplained: sum.unexplained + tally.unexplained,
             not_measured: sum.not_measured + tally.not_measured,
         })
@@ -69,7 +73,7 @@ impl Tally {
 
     /// All comparisons.
     pub fn total(self) -> usize {
-        self.inside + self.explained + self.unexplained + self.not_measured
+        self.inside + self.explained + self.too_few_to_tell + self.unexplained + self.not_measured
     }
 }
 

@@ -30,6 +30,12 @@ pub fn render(finished: &[&Finished<'_>], options: &Options, of: usize) -> Strin
         )
         .headline("Outside, explained", tally.explained.to_string(), "the tables below say why", Tone::Plain)
         .headline(
+            "Too few to tell",
+            tally.too_few_to_tell.to_string(),
+            "counted so seldom that they may be either",
+            Tone::Plain,
+        )
+        .headline(
             "Outside, unexplained",
             tally.unexplained.to_string(),
             if tally.unexplained == 0 { "as it should be" } else { "to be looked into" },

@@ -88,17 +88,17 @@ impl<'a> Collected<'a> {
 }
 
 fn in_words(tally: Tally) -> String {
-    let mut words = format!("{} of {} values inside", tally.inside, tally.total());
-    for (count, what) in [
-        (tally.explained, "outside and explained"),
-        (tally.unexplained, "outside"),
-        (tally.not_measured, "not measured"),
-    ] {
-        if count > 0 {
-            words.push_str(&format!(", {count} {what}"));
-        }
+    if tally.total() == 0 {
+        return "nothing published to compare with".to_owned();
     }
-    if tally.total() == 0 { "nothing published to compare with".to_owned() } else { words }
+    let mut words = format!(
+        "{} inside, {} explained, {} too few to tell, {} outside",
+        tally.inside, tally.explained, tally.too_few_to_tell, tally.unexplained
+    );
+    if tally.not_measured > 0 {
+        words.push_str(&format!(", {} not measured", tally.not_measured));
+    }
+    words
 }
 
 fn show(finished: &[&Finished<'_>], options: &Options) -> anyhow::Result<()> {
@@ -135,11 +135,23 @@ fn conclude(finished: &[&Finished<'_>], of: usize, options: &Options) -> anyhow:
         let hint = format!("they are in {}; run the others by their names", options.out.display());
         return Err(Hinted { message, hint }.into());
     }
-    let unexplained = Tally::sum(finished.iter().map(|finished| finished.tally())).unexplained;
-    if unexplained == 0 || options.quick {
+    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
+    if options.quick {
         return Ok(());
     }
-    let message = format!("{unexplained} values are outside their tolerance, and nothing explains why");
-    let hint = format!("look for `outside` in {}", options.out.join("report.html").display());
-    Err(Hinted { message, hint }.into())
+    let report = options.out.join("report.html");
+    if tally.unexplained > 0 {
+        let message =
+            format!("{} values are outside their tolerance, and nothing explains why", tally.unexplained);
+        return Err(Hinted { message, hint: format!("look for `outside` in {}", report.display()) }.into());
+    }
+    if tally.too_few_to_tell > 0 {
+        let message = format!(
+            "{} values were counted too seldom to tell whether they are within their tolerance",
+            tally.too_few_to_tell
+        );
+        let hint = format!("look for `too few` in {}; more `frames` or `runs` decide it", report.display());
+        return Err(Hinted { message, hint }.into());
+    }
+    Ok(())
 }
