@@ -51,7 +51,7 @@ use recirculation::RecirculationPort;
 /// An hour, in picoseconds. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
 const OUT_OF_REACH: Nanos = Nanos(3_600_000_000_000_000);
 /// Sessions that are not open after a second will not be: that is a thousand handshakes.
-const OPENING_MAX: Time = Time(1_000_000_000_000);
+pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
 /// Longest wait for the last handshake frame, 1 ms: light travels 200 km in it.
 const SETTLING_MAX: Time = Time(1_000_000_000);
 /// Longest wait for the last frames: a second, which is beyond all recovery timeouts.
@@ -60,6 +60,20 @@ const DRAINING_MAX: Time = Time(1_000_000_000_000);
 const EVENTS_AT_ONCE: u64 = 1 << 22;
 /// Event sources of an end: arrival, port, clock.
 const SOURCES: usize = 3;
+
+/// How the opening of the sessions ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// All are open.
+    Open,
+    /// That of link end `end` is not, and others may not be either.
+    Failed {
+        /// Its index.
+        end: usize,
+    },
+    /// It was ended early.
+    Unwanted,
+}
 
 /// A network of link ends. Frames, link ends and ports are named by their index.
 #[derive(Debug)]
@@ -151,15 +165,38 @@ impl<O: Observer> Network<O> {
         self.ends[end].replenishes = replenishes;
     }
 
-    /// Runs until the session of every end that protects is open and the wires are silent, or for a second. Whether all
-    /// are open.
-    pub fn open_sessions(&mut self) -> bool {
-        let is_opening = |network: &Self| network.ends.iter().any(|end| end.is_opening());
-        while is_opening(self) && self.now < OPENING_MAX && self.step() {}
+    /// Runs until the session of every end that protects is open and the wires are silent, or for a second. `wanted` is
+    /// asked now and then whether to go on.
+    pub fn open_sessions(&mut self, wanted: &mut dyn FnMut() -> bool) -> Opening {
+        let opening = |network: &Self| network.ends.iter().position(|end| end.is_opening());
         // On long links a keepalive is always under way.
-        let settled = self.now + SETTLING_MAX;
-        while !self.is_silent() && self.now < settled && self.step() {}
-        !is_opening(self)
+        let goes_on = self.run_while(OPENING_MAX, |network| opening(network).is_some(), wanted)
+            && self.run_while(self.now + SETTLING_MAX, |network| !network.is_silent(), wanted);
+        match opening(self) {
+            _ if !goes_on => Opening::Unwanted,
+            None => Opening::Open,
+            Some(end) => Opening::Failed { end },
+        }
+    }
+
+    /// Simulates as long as `goes_on`, and at most until `last`. `false` as soon as `wanted`, which is asked after some
+    /// millions of events, says that the run is not.
+    pub(crate) fn run_while(
+        &mut self,
+        last: Time,
+        goes_on: impl Fn(&Self) -> bool,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let mut asked_at = self.events;
+        while goes_on(self) && self.now < last && self.step() {
+            if self.events - asked_at >= EVENTS_AT_ONCE {
+                asked_at = self.events;
+                if !wanted() {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Lets the traffic of every end begin.
@@ -186,10 +223,10 @@ impl<O: Observer> Network<O> {
         true
     }
 
-    /// Simulates until nothing of the traffic is left to deliver or to give up, or for a second.
-    pub fn drain(&mut self) {
-        let last = self.now + DRAINING_MAX;
-        while !self.is_drained() && self.now < last && self.step() {}
+    /// Simulates until nothing of the traffic is left to deliver or to give up, or for a second. `false` if `wanted`,
+    /// which is asked now and then, ended it.
+    pub fn drain(&mut self, wanted: &mut dyn FnMut() -> bool) -> bool {
+        self.run_while(self.now + DRAINING_MAX, |network| !network.is_drained(), wanted)
     }
 
     /// Simulates the next event. `false` if there is none.

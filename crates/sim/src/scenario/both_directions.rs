@@ -4,7 +4,7 @@
 //! rides on data in the transparent format, and becomes urgent after a while in the compact one. Nothing may stall.
 
 use super::delivery::Watch;
-use super::drive::drive;
+use super::drive::Drive;
 use super::link::{LinkReport, ends, expected, interval, traffic};
 use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
 use crate::network::{EndConfig, Network};
@@ -103,7 +103,9 @@ pub fn run(
     let watch = Watch::new([(0, 1, intervals[0]), (1, 0, intervals[1])]);
     let mut network = Network::new(link.seed, all, &[link.recirculation_port(); 2], watch)?;
     let longest = expected(link, intervals[0]).max(expected(link, intervals[1]));
-    let ending = drive(&mut network, &[0, 1], link.frames, longest, progress);
+    let link_of = |end| if end == 0 { link.clone() } else { config.reversed() };
+    let drive = Drive { sources: &[0, 1], frames: link.frames, expected: longest, link_of: &link_of };
+    let ending = drive.run(&mut network, progress)?;
     Ok(BothDirectionsReport {
         seed: link.seed,
         forward: measure(&network, 0),

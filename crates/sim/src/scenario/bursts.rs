@@ -3,6 +3,7 @@
 //! Every frame here is a tail: the next one comes only after a silence. The share of lost tails whose dummies are lost
 //! with them falls with the number of dummies, and a queue that replenishes itself goes on until one passes.
 
+use super::drive::open;
 use super::link::ends;
 use super::{Progress, ScenarioError, check, check_lasts};
 use crate::corruption::Corruption;
@@ -127,7 +128,9 @@ fn run_one(
     let ports = [link.recirculation_port(); 2];
     let mut network = Network::new(link.seed, vec![sender, receiver], &ports, Tails::default())?;
     network.set_replenishing(SENDER, config.self_replenishing);
-    network.open_sessions();
+    if !open(&mut network, &|_| link.clone(), progress)? {
+        return Ok(None);
+    }
     network.start_traffic();
     while network.produced(SENDER) < frames {
         let next = (network.produced(SENDER) / PROGRESS_TAILS + 1) * PROGRESS_TAILS;
@@ -139,7 +142,10 @@ fn run_one(
         }
     }
     let produced_at = network.now();
-    while !network.is_drained() && network.now() < produced_at + DRAIN_MAX && network.step() {}
+    let wanted = &mut || progress(frames);
+    if !network.run_while(produced_at + DRAIN_MAX, |network| !network.is_drained(), wanted) {
+        return Ok(None);
+    }
     network.finish();
     Ok(Some(measure(config, dummy_copies, &network)))
 }

@@ -4,7 +4,7 @@
 //! on.
 
 use super::delivery::Watch;
-use super::drive::drive;
+use super::drive::Drive;
 use super::link::{LinkReport, ends, frame_time};
 use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
 use crate::network::{Network, Traffic};
@@ -103,7 +103,8 @@ pub fn run(config: &ClassesConfig, progress: &mut Progress<'_>) -> Result<Classe
     let ports = [link.recirculation_port(); 2];
     let mut network = Network::new(link.seed, vec![sender, receiver], &ports, watch)?;
     let expected = Time(link.frames.saturating_mul(interval.0));
-    let ending = drive(&mut network, &[0], link.frames, expected, progress);
+    let drive = Drive { sources: &[0], frames: link.frames, expected, link_of: &|_| link.clone() };
+    let ending = drive.run(&mut network, progress)?;
     let produced = network.produced(0);
     let ordered = (0..produced).filter(|id| modes[(id % PATTERN_FRAMES) as usize] == Mode::Ordered).count();
     let ordered = ordered as u64;

@@ -1,8 +1,9 @@
 //! Runs a network from the first handshake to the last delivery, and knows when to stop waiting.
 
-use super::Progress;
 use super::delivery::Watch;
-use crate::network::Network;
+use super::{Progress, ScenarioError};
+use crate::network::{Network, Observer, Opening};
+use crate::stress::StressConfig;
 use crate::time::Time;
 use serde::Serialize;
 
@@ -28,50 +29,85 @@ pub struct Ending {
     pub events: u64,
 }
 
-/// Opens the sessions, lets the sources produce `frames` each, which takes `expected` at full speed, and waits until all
-/// are delivered or given up.
-pub(super) fn drive(
-    network: &mut Network<Watch>,
-    sources: &[usize],
-    frames: u64,
-    expected: Time,
+/// Opens the sessions; `link_of` is the link that leaves an end. `false` if that was ended early.
+///
+/// # Errors
+/// Which parameter of a link kept its session from opening.
+pub(super) fn open<O: Observer>(
+    network: &mut Network<O>,
+    link_of: &dyn Fn(usize) -> StressConfig,
     progress: &mut Progress<'_>,
-) -> Ending {
-    network.open_sessions();
-    let began = network.now();
-    let deadline = Time(began.0 + expected.0.saturating_mul(PATIENCE)) + PATIENCE_LEAST;
-    network.observer.begin(began);
-    network.start_traffic();
-    let first = sources[0];
-    let mut wanted = true;
-    produce(network, first, WARM_UP_FRAMES.min(frames / 10), deadline);
-    network.start_recording();
-    while wanted && network.produced(first) < frames {
-        let next = (network.produced(first) / PROGRESS_FRAMES + 1) * PROGRESS_FRAMES;
-        if !produce(network, first, next.min(frames), deadline) {
-            break;
-        }
-        wanted = progress(network.produced(first));
-    }
-    network.stop_recording();
-    let produced = wanted && sources.iter().all(|&source| produce(network, source, frames, deadline));
-    let produced_at = network.now();
-    while produced && !network.is_drained() && network.now() < deadline && network.step() {}
-    network.finish();
-    Ending {
-        drained: produced && network.is_drained(),
-        drained_after_ns: (network.now() - produced_at).as_nanos(),
-        simulated_ns: (network.now() - began).as_nanos(),
-        events: network.events(),
+) -> Result<bool, ScenarioError> {
+    match network.open_sessions(&mut || progress(0)) {
+        Opening::Open => Ok(true),
+        Opening::Unwanted => Ok(false),
+        Opening::Failed { end } => Err(link_of(end).not_opened()),
     }
 }
 
-/// Simulates until `source` has produced `frames`. `false` if it does not happen in time.
-fn produce(network: &mut Network<Watch>, source: usize, frames: u64, deadline: Time) -> bool {
-    while network.produced(source) < frames {
-        if network.now() >= deadline || !network.step() {
-            return false;
+/// What is to be driven.
+pub(super) struct Drive<'a> {
+    /// The ends that have traffic.
+    pub sources: &'a [usize],
+    /// What each of them produces.
+    pub frames: u64,
+    /// How long that takes at full speed.
+    pub expected: Time,
+    /// The link that leaves an end, for errors.
+    pub link_of: &'a dyn Fn(usize) -> StressConfig,
+}
+
+impl Drive<'_> {
+    /// Opens the sessions, lets the sources produce their frames, and waits until all are delivered or given up.
+    ///
+    /// # Errors
+    /// See [`open`].
+    pub(super) fn run(
+        &self,
+        network: &mut Network<Watch>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Ending, ScenarioError> {
+        let mut wanted = open(network, self.link_of, progress)?;
+        let began = network.now();
+        let deadline = Time(began.0 + self.expected.0.saturating_mul(PATIENCE)) + PATIENCE_LEAST;
+        network.observer.begin(began);
+        network.start_traffic();
+        let (first, frames) = (self.sources[0], self.frames);
+        wanted = wanted && produce(network, first, WARM_UP_FRAMES.min(frames / 10), deadline, progress);
+        network.start_recording();
+        while wanted && network.produced(first) < frames {
+            let next = (network.produced(first) / PROGRESS_FRAMES + 1) * PROGRESS_FRAMES;
+            if !produce(network, first, next.min(frames), deadline, progress) {
+                break;
+            }
+            wanted = progress(network.produced(first));
         }
+        network.stop_recording();
+        let produced =
+            wanted && self.sources.iter().all(|&source| produce(network, source, frames, deadline, progress));
+        let produced_at = network.now();
+        if produced {
+            network.run_while(deadline, |network| !network.is_drained(), &mut || progress(frames));
+        }
+        network.finish();
+        Ok(Ending {
+            drained: produced && network.is_drained(),
+            drained_after_ns: (network.now() - produced_at).as_nanos(),
+            simulated_ns: (network.now() - began).as_nanos(),
+            events: network.events(),
+        })
     }
-    true
+}
+
+/// Simulates until `source` has produced `frames`. `false` if it does not happen in time, or is not wanted any more.
+fn produce(
+    network: &mut Network<Watch>,
+    source: usize,
+    frames: u64,
+    deadline: Time,
+    progress: &mut Progress<'_>,
+) -> bool {
+    let so_far = network.produced(source);
+    network.run_while(deadline, |network| network.produced(source) < frames, &mut || progress(so_far))
+        && network.produced(source) >= frames
 }

@@ -1,6 +1,6 @@
 //! A loss rate that changes suddenly, and the automatic fallback that follows it (section 5, "Automatic fallback").
 
-use super::drive::Ending;
+use super::drive::{Ending, open};
 use super::link::{ends, frame_time};
 use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, check, check_load};
 use crate::corruption::Corruption;
@@ -207,7 +207,9 @@ impl FallbackRunConfig {
 pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<FallbackReport, ScenarioError> {
     config.validate()?;
     let mut network = config.build()?;
-    network.open_sessions();
+    // The phases, which corrupt the data, have not begun.
+    let opening = StressConfig { corruption: Corruption::None, ..config.link.clone() };
+    let mut wanted = open(&mut network, &|_| opening.clone(), progress)?;
     let began = network.now();
     network.observer.began = began;
     network.start_traffic();
@@ -215,7 +217,6 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
     let mut phase_end = began;
     let sample = Time(config.sample_us * PS_PER_US);
     let mut sample_end = began + sample;
-    let mut wanted = true;
     for (index, phase) in config.phases.iter().enumerate() {
         let random = Random::new(config.link.seed, &format!("phase {index} corruption"));
         network.set_corruption(SENDER, &Corruption::iid(phase.loss), random)?;
@@ -230,7 +231,11 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
         }
     }
     let produced_at = network.now();
-    while wanted && !network.is_drained() && network.now() < produced_at + DRAIN_MAX && network.step() {}
+    if wanted {
+        let produced = network.produced(SENDER);
+        let last = produced_at + DRAIN_MAX;
+        network.run_while(last, |network| !network.is_drained(), &mut || progress(produced));
+    }
     network.finish();
     let ending = Ending {
         drained: network.is_drained(),

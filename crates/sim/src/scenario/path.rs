@@ -4,7 +4,7 @@
 //! and a link that passes less than the one before it lets its normal queue grow, mark, and drop.
 
 use super::delivery::Watch;
-use super::drive::drive;
+use super::drive::Drive;
 use super::link::{LinkReport, ends, expected, interval, traffic};
 use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
 use crate::corruption::Corruption;
@@ -120,8 +120,13 @@ pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathRepor
     let ports = vec![config.link.recirculation_port(); all.len()];
     let watch = Watch::new([(0, all.len() - 1, interval)]);
     let mut network = Network::new(config.link.seed, all, &ports, watch)?;
-    let expected = expected(&first_link, interval);
-    let ending = drive(&mut network, &[0], config.link.frames, expected, progress);
+    let drive = Drive {
+        sources: &[0],
+        frames: config.link.frames,
+        expected: expected(&first_link, interval),
+        link_of: &|end| config.link_of(end / 2),
+    };
+    let ending = drive.run(&mut network, progress)?;
     let hops = (0..=last).map(|hop| measure(&network, hop)).collect();
     let end_to_end = network.observer.delivery(0, None, network.produced(0));
     Ok(PathReport { seed: config.link.seed, end_to_end, hops, ending })

@@ -6,7 +6,7 @@
 //! copy that queues for the port longer than `ackNoTimeout` comes too late.
 
 use super::delivery::Watch;
-use super::drive::drive;
+use super::drive::Drive;
 use super::link::{LinkReport, ends, expected, interval, traffic};
 use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
 use crate::network::{COMPACT_HEADER_BYTES, EndConfig, Network, WIRE_OVERHEAD_BYTES};
@@ -102,7 +102,13 @@ pub fn run(
     let ports = vec![link.recirculation_port(); 2 * count];
     let mut network = Network::new(link.seed, all, &ports, watch)?;
     let sources: Vec<usize> = (0..config.links).map(|index| 2 * index).collect();
-    let ending = drive(&mut network, &sources, link.frames, expected(link, interval), progress);
+    let drive = Drive {
+        sources: &sources,
+        frames: link.frames,
+        expected: expected(link, interval),
+        link_of: &|_| link.clone(),
+    };
+    let ending = drive.run(&mut network, progress)?;
     Ok(measure(config, &network, ending))
 }
 

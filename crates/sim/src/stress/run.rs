@@ -5,7 +5,7 @@ use super::report::{Percentiles, Quartiles, StressReport};
 use crate::corruption::Corruption;
 use crate::network::{
     COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer,
-    QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
+    Opening, QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
 };
 use crate::observe::Histogram;
 use crate::statistics::CONFIDENCE;
@@ -30,17 +30,14 @@ pub(super) fn run<O: Observer>(
 ) -> Result<(StressReport, O), StressError> {
     config.validate()?;
     let mut network = build(config, observer)?;
-    if !network.open_sessions() {
-        return Err(StressError {
-            parameter: "loss",
-            value: config.corruption.frame_loss(FRAME_BYTES_MIN).to_string(),
-            requirement: "no session could be opened over this link".to_owned(),
-        });
-    }
+    let mut ended_early = match network.open_sessions(&mut || progress(0)) {
+        Opening::Open => false,
+        Opening::Unwanted => true,
+        Opening::Failed { .. } => return Err(config.not_opened()),
+    };
     let began = network.now();
     network.start_traffic();
     let mut pace = Pace::new(config);
-    let mut ended_early = false;
     while !ended_early && network.produced(SENDER) < config.frames {
         if !network.run_until_produced(SENDER, pace.next_at.min(config.frames)) {
             break;
@@ -49,7 +46,7 @@ pub(super) fn run<O: Observer>(
     }
     network.stop_recording();
     if !ended_early {
-        network.drain();
+        network.drain(&mut || progress(config.frames));
     }
     network.finish();
     let report = measure(config, &network, began + config.wire_latency() + config.ingress_latency());

@@ -2,13 +2,16 @@
 
 use super::config::{Buffering, Copies, StressConfig, StressError};
 use crate::corruption::{Corruption, ParameterError};
-use crate::network::{EndError, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
+use crate::network::{EndError, FRAME_BYTES_MIN, OPENING_MAX, WIRE_OVERHEAD_BYTES};
+use crate::time::Time;
 use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Nanos, copies_for};
 
 /// Frame lengths, with frame check sequence.
 const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
 /// Share of the smallest frames that may be lost on a protected link: handshakes are repeated until one passes.
 const HANDSHAKE_LOSS_MAX: f64 = 0.999;
+/// With fewer handshakes than these in the time that opening may take, latency is to blame rather than loss.
+const HANDSHAKES_LEAST: u64 = 10;
 /// Longest time of anything in a switch: half a second.
 const TIME_NANOS_MAX: u64 = 500_000_000;
 /// Longest traffic at line rate: half a day.
@@ -94,13 +97,8 @@ impl StressConfig {
 
     /// Whether a session can open.
     fn validate_handshake(&self) -> Result<(), StressError> {
-        let forward = match self.corruption {
-            Corruption::PerBit { .. } => "bit-error-rate",
-            Corruption::Attenuated { .. } => "attenuation",
-            _ => "loss",
-        };
         for (parameter, corruption) in
-            [(forward, &self.corruption), ("reverse-loss", &self.reverse_corruption)]
+            [(self.loss_parameter(), &self.corruption), ("reverse-loss", &self.reverse_corruption)]
         {
             let loss = corruption.frame_loss(FRAME_BYTES_MIN);
             if loss > HANDSHAKE_LOSS_MAX {
@@ -112,6 +110,49 @@ impl StressConfig {
             }
         }
         Ok(())
+    }
+
+    /// What the loss in the direction of the data follows from.
+    fn loss_parameter(&self) -> &'static str {
+        match self.corruption {
+            Corruption::PerBit { .. } => "bit-error-rate",
+            Corruption::Attenuated { .. } => "attenuation",
+            Corruption::Recorded(_) => "losses",
+            _ => "loss",
+        }
+    }
+
+    /// Why no session could be opened: the parameter that is the most to blame, and how the others stand.
+    pub(crate) fn not_opened(&self) -> StressError {
+        let switch = &self.switch;
+        let there_and_back = Time(2 * (self.wire_latency().0 + self.ingress_latency().0));
+        let [forth, back] = [&self.corruption, &self.reverse_corruption]
+            .map(|corruption| corruption.frame_loss(FRAME_BYTES_MIN));
+        let times = [
+            ("egress-latency", switch.egress_latency_ns),
+            ("ingress-latency", switch.ingress_latency_ns),
+            ("distance", 5 * u64::from(self.distance_m)),
+        ];
+        let longest = times.into_iter().max_by_key(|(_, nanos)| *nanos);
+        let (parameter, value) = match longest {
+            Some((parameter, nanos)) if there_and_back.0 > OPENING_MAX.0 / HANDSHAKES_LEAST => {
+                let value =
+                    if parameter == "distance" { self.distance_m.to_string() } else { format!("{nanos} ns") };
+                (parameter, value)
+            }
+            _ if back > forth => ("reverse-loss", back.to_string()),
+            _ => match &self.corruption {
+                Corruption::Recorded(numbers) => ("losses", format!("{} frames", numbers.len())),
+                _ => (self.loss_parameter(), forth.to_string()),
+            },
+        };
+        let requirement = format!(
+            "no session opened in {} s of simulated time; a handshake takes {} us there and back, and of 64-byte frames \
+             the link loses a share of {forth} forth and {back} back; lower what is highest",
+            OPENING_MAX.as_secs(),
+            there_and_back.as_nanos() / 1e3,
+        );
+        StressError { parameter, value, requirement }
     }
 
     /// Times that fit the clock: nothing in a switch takes a second, and no run half the day after which idle sessions

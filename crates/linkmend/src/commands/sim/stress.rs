@@ -11,7 +11,7 @@ use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::{StressParameters, check};
 use linkmend_sim::stress::{self, Percentiles, Quartiles, StressConfig, StressError, StressReport};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Width of the table when standard output is no terminal.
@@ -60,7 +60,13 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
     let stop = interrupt::flag()?;
     let bar = bar(config.frames);
     let began = Instant::now();
-    let outcome = run(&config, capturing, &stop, &bar).map_err(usage);
+    let mut interrupted = false;
+    let mut progress = |frames| {
+        bar.set_position(frames);
+        interrupted |= stop.load(Ordering::Relaxed);
+        !interrupted
+    };
+    let outcome = run(&config, capturing, &mut progress).map_err(usage);
     bar.finish_and_clear();
     let (report, capturing) = outcome?;
     let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
@@ -71,7 +77,7 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
         output::print(&table(&config, &report).to_text(width, colour))?;
     }
     capturing.map_or(Ok(()), Capturing::finish)?;
-    if stop.load(Ordering::Relaxed) && report.frames_sent < config.frames {
+    if interrupted {
         return Err(Hinted {
             message: format!("interrupted after {} of {} frames", report.frames_sent, config.frames),
             hint: "fewer --frames take less time".to_owned(),
@@ -99,17 +105,12 @@ pub(super) fn bar(frames: u64) -> ProgressBar {
 fn run(
     config: &StressConfig,
     capturing: Option<Capturing>,
-    stop: &AtomicBool,
-    bar: &ProgressBar,
+    progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, Option<Capturing>), StressError> {
-    let mut progress = |frames| {
-        bar.set_position(frames);
-        !stop.load(Ordering::Relaxed)
-    };
     let Some(Capturing { path, capture }) = capturing else {
-        return stress::run(config, &mut progress).map(|report| (report, None));
+        return stress::run(config, progress).map(|report| (report, None));
     };
-    let (report, capture) = stress::run_observed(config, capture, &mut progress)?;
+    let (report, capture) = stress::run_observed(config, capture, progress)?;
     Ok((report, Some(Capturing { path, capture })))
 }
 
