@@ -3,7 +3,7 @@
 use super::definition::{Experiment, Point, Task};
 use super::outcome::{Outcome, Pool};
 use crate::random::Random;
-use crate::stress::{self, StressConfig};
+use crate::stress::{self, StressConfig, StressError};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,6 +23,17 @@ pub enum News {
         point: usize,
         /// What came out.
         outcome: Outcome,
+    },
+    /// A run could not be done, as when no session opened: its point will not come. Other points go on.
+    Failed {
+        /// Index of the experiment.
+        experiment: usize,
+        /// Index of the point.
+        point: usize,
+        /// Seed of the run.
+        seed: u64,
+        /// Why.
+        error: StressError,
     },
 }
 
@@ -61,10 +72,17 @@ pub fn run_all(
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    let Some(outcome) = run(job, base_seed, stop, &sender) else { return };
-                    if let Some(outcome) = parts[job.experiment][job.point].add(job.runs.start, outcome) {
-                        let (experiment, point) = (job.experiment, job.point);
-                        let _ = sender.send(News::Point { experiment, point, outcome });
+                    let (experiment, point) = (job.experiment, job.point);
+                    match run(job, base_seed, stop, &sender) {
+                        Ok(None) => return,
+                        Ok(Some(outcome)) => {
+                            if let Some(outcome) = parts[experiment][point].add(job.runs.start, outcome) {
+                                let _ = sender.send(News::Point { experiment, point, outcome });
+                            }
+                        }
+                        Err((seed, error)) => {
+                            let _ = sender.send(News::Failed { experiment, point, seed, error });
+                        }
                     }
                 }
             });
@@ -125,11 +143,19 @@ fn parts(experiments: &[Experiment]) -> Vec<Vec<Parts>> {
 }
 
 /// `None` if it was stopped.
-fn run(job: &Job<'_>, base_seed: u64, stop: &AtomicBool, news: &Sender<News>) -> Option<Outcome> {
+///
+/// # Errors
+/// Why a run could not be done, and its seed.
+fn run(
+    job: &Job<'_>,
+    base_seed: u64,
+    stop: &AtomicBool,
+    news: &Sender<News>,
+) -> Result<Option<Outcome>, (u64, StressError)> {
     let share = job.definition.work() / job.definition.runs as f64;
     let Task::Stress(config) = &job.definition.task else {
         let _ = news.send(News::Progress(share));
-        return job.definition.computed();
+        return Ok(job.definition.computed());
     };
     let mut pool: Option<Pool> = None;
     for run in job.runs.clone() {
@@ -142,10 +168,10 @@ fn run(job: &Job<'_>, base_seed: u64, stop: &AtomicBool, news: &Sender<News>) ->
             told = done;
             !stop.load(Ordering::Relaxed)
         };
-        // It was checked when the experiment was read.
-        let report = stress::run(&config, &mut progress).ok()?;
+        // Its parameters were checked when the experiment was read, but not whether a session will open.
+        let report = stress::run(&config, &mut progress).map_err(|error| (seed, error))?;
         if stop.load(Ordering::Relaxed) {
-            return None;
+            return Ok(None);
         }
         let _ = news.send(News::Progress(share - told));
         match &mut pool {
@@ -153,8 +179,8 @@ fn run(job: &Job<'_>, base_seed: u64, stop: &AtomicBool, news: &Sender<News>) ->
             None => pool = Some(Pool::new(&report)),
         }
         if job.runs.end - job.runs.start == 1 {
-            return Some(Outcome::Stress(Box::new(report)));
+            return Ok(Some(Outcome::Stress(Box::new(report))));
         }
     }
-    pool.map(|pool| Outcome::Stress(Box::new(pool.finish())))
+    Ok(pool.map(|pool| Outcome::Stress(Box::new(pool.finish()))))
 }

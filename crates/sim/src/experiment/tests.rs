@@ -133,6 +133,7 @@ fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {
     run_all(&experiments, seed, threads, &AtomicBool::new(false), |news| match news {
         News::Progress(part) => done += part,
         News::Point { point, outcome, .. } => outcomes[point] = Some(outcome),
+        News::Failed { error, .. } => panic!("{error}"),
     });
     let work: f64 = experiments[0].points.iter().map(Point::work).sum();
     assert!((done - work).abs() < 1.0, "progress comes to its end: {done} of {work}");
@@ -165,6 +166,24 @@ fn what_is_stopped_leaves_nothing_half_done() {
         }
     });
     assert!(points >= 1);
+}
+
+#[test]
+fn a_run_that_fails_says_so_and_the_others_go_on() {
+    let mut experiments = [parse(SMALL).expect("small")];
+    if let Task::Stress(config) = &mut experiments[0].points[1].task {
+        // Not one handshake passes.
+        config.corruption = crate::corruption::Corruption::Recorded((0..1_000_000).collect());
+    }
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    run_all(&experiments, 1, 1, &AtomicBool::new(false), |news| match news {
+        News::Progress(_) => {}
+        News::Point { point, .. } => done.push(point),
+        News::Failed { point, error, .. } => failed.push((point, error.parameter)),
+    });
+    done.sort_unstable();
+    assert_eq!(done, [0, 2]);
+    assert_eq!(failed, [(1, "losses"); 7]);
 }
 
 #[test]

@@ -71,6 +71,13 @@ impl<'a> Collected<'a> {
                 return Ok(());
             }
             News::Point { experiment, point, outcome } => (experiment, point, outcome),
+            News::Failed { experiment, point, seed, error } => {
+                let experiment = &self.experiments[experiment];
+                let place = experiment.describe(&experiment.points[point]);
+                let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
+                let hint = "`linkmend sim stress` with these parameters and this seed repeats it".to_owned();
+                return Err(Hinted { message, hint }.into());
+            }
         };
         self.outcomes[experiment][point] = Some(outcome);
         if self.outcomes[experiment].iter().any(Option::is_none) {
