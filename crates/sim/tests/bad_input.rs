@@ -4,6 +4,7 @@ mod common;
 
 use common::gigabits;
 use linkmend_sim::corruption::{Corruption, Transceiver};
+use linkmend_sim::scenario::path::{self, PathConfig};
 use linkmend_sim::stress::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, run};
 use linkmend_sim::time::Rate;
 
@@ -90,6 +91,55 @@ fn nothing_runs_before_all_is_checked() {
 }
 
 #[test]
+fn a_session_that_does_not_open_names_what_is_to_blame() {
+    let cases = [
+        (corrupted(Corruption::Recorded((0..100_000).collect())), "losses", "100000 frames"),
+        (with(|config| config.switch.egress_latency_ns = 500_000_000), "egress-latency", "500000000 ns"),
+        (with(|config| config.switch.ingress_latency_ns = 500_000_000), "ingress-latency", "500000000 ns"),
+    ];
+    for (config, parameter, value) in cases {
+        let error = run(&config, &mut |_| true).expect_err(parameter);
+        assert_eq!((error.parameter, error.value.as_str()), (parameter, value), "{error}");
+        assert!(error.requirement.starts_with("no session opened in 1 s of simulated time"), "{error}");
+    }
+    // With one handshake in a thousand it is a matter of luck.
+    let unlucky = |seed| {
+        with(|config| {
+            config.seed = seed;
+            config.reverse_corruption = Corruption::iid(0.999);
+        })
+    };
+    let errors: Vec<_> = (0..10).filter_map(|seed| run(&unlucky(seed), &mut |_| true).err()).collect();
+    assert!(!errors.is_empty(), "some are unlucky");
+    assert!(
+        errors.iter().all(|error| error.parameter == "reverse-loss" && error.value == "0.999"),
+        "{errors:?}"
+    );
+
+    let path = PathConfig::uniform(corrupted(Corruption::None), 3);
+    let mut path = PathConfig { load: 0.5, ..path };
+    path.hops[1].corruption = Corruption::Recorded((0..100_000).collect());
+    assert_eq!(path::run(&path, &mut |_| true).expect_err("the second hop").parameter, "losses");
+}
+
+/// A frame that lost all its copies keeps those behind it circling until it is given up: half a second here.
+#[test]
+fn a_run_can_be_ended_while_it_waits_for_the_last_frame() {
+    let mut config = corrupted(Corruption::Recorded((60..101).chain(102..110).collect()));
+    config.protection.as_mut().expect("protected").recovery_timeout_ns = 500_000_000;
+    let patient = run(&config, &mut |_| true).expect("it runs");
+    let mut calls = 0;
+    let ended = run(&config, &mut |frames| {
+        calls += 1;
+        assert_eq!(frames, config.frames);
+        false
+    });
+    let ended = ended.expect("it runs");
+    assert_eq!((calls, ended.frames_sent), (1, patient.frames_sent));
+    assert!(ended.events < patient.events, "{} of {} events", ended.events, patient.events);
+}
+
+#[test]
 fn what_lies_just_inside_the_bounds_is_used() {
     let inside = [
         with(|config| config.frames = 1),
@@ -114,6 +164,8 @@ fn what_lies_just_inside_the_bounds_is_used() {
     ];
     for config in inside {
         assert_eq!(config.validate(), Ok(()), "{config:?}");
+        let report = run(&config, &mut |_| true).unwrap_or_else(|error| panic!("{error} in {config:?}"));
+        assert_eq!(report.frames_sent, config.frames, "{config:?}");
     }
 }
 
