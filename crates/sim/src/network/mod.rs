@@ -355,7 +355,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Ends the recording of buffer levels, and counts a run of losses that the end of the traffic cut short.
+    /// Ends the recording of buffer levels: they are those of the time since [`Network::start_recording`].
     pub fn stop_recording(&mut self) {
         for end in &mut self.ends {
             end.tx_levels.stop(self.now);

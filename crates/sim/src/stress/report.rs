@@ -83,9 +83,10 @@ pub struct StressReport {
     pub rx_buffer_levels: Vec<(u64, f64)>,
     /// Frames the receiver gave up (`ackNoTimeout`).
     pub recovery_timeouts: u64,
-    /// Holes found: runs of consecutive frames lost.
+    /// Runs of consecutive original frames that the link corrupted, in the order in which the sender numbered them,
+    /// whether or not the receiver noticed. Copies, dummies and control frames in between do not count.
     pub loss_events: u64,
-    /// How many holes had length 1, 2, ... frames; the last entry counts all longer ones.
+    /// How many of them had length 1, 2, ... frames; the last entry counts all longer ones.
     pub hole_lengths: Vec<u64>,
     /// Copies sent.
     pub retransmitted_copies: u64,
