@@ -116,3 +116,41 @@ fn a_window_that_is_given_up_as_a_whole_opens_again() {
     assert!(report.recovery_timeouts >= 16, "a window was given up: {}", report.recovery_timeouts);
     assert_eq!(report.frames_undelivered, report.recovery_timeouts, "all others are delivered");
 }
+
+/// Where light takes longer there and back than it takes until feedback is repeated, what was lost on its way back is
+/// said several times before the first of them can be answered.
+#[test]
+fn distances_beyond_the_interval_of_repeats_change_no_promise() {
+    for distance_m in [20_000, 50_000, 100_000] {
+        for buffering in [Buffering::Direct, Buffering::Recirculating] {
+            for mode in Mode::ALL {
+                let mut config = StressConfig::paper(gigabits(100), 1e-2, mode);
+                config.frames = 5_000;
+                config.distance_m = distance_m;
+                config.buffering = buffering;
+                config.reverse_corruption = Corruption::iid(0.1);
+                config.switch.recirculation_bytes = 16_000_000;
+                let protection = config.protection.as_mut().expect("protected");
+                protection.backpressure =
+                    Some(Backpressure { pause_bytes: 15_000_000, resume_bytes: 10_000_000 });
+                protection.recovery_timeout_ns = 10_000_000;
+                protection.window_frames = 32_768;
+                let (report, ledger) = watch(&config);
+                check_books(&config, &report, &ledger);
+                let case = format!("{distance_m} m, {buffering:?}, {mode:?}");
+                assert_eq!((report.frames_sent, report.rx_buffer_overflows), (5_000, 0), "{case}");
+                assert!(report.frames_lost > 20, "{case}: {} frames lost", report.frames_lost);
+                assert_eq!(report.recovery_timeouts, report.frames_undelivered, "{case}");
+                for (id, fate) in ledger.fates.iter().enumerate() {
+                    let arrived = fate.arrived_at.is_some();
+                    assert_eq!(fate.deliveries == 1, arrived, "{case}: frame {id}: {fate:?}");
+                    let due = if fate.original_corrupted { u32::from(report.copies) } else { 0 };
+                    assert_eq!(
+                        fate.copies, due,
+                        "{case}: frame {id} is copied if it was lost, once: {fate:?}"
+                    );
+                }
+            }
+        }
+    }
+}
