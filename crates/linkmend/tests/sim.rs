@@ -39,7 +39,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn impossible_parameters_are_refused_by_name_before_anything_runs() {
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 24] = [
         (&["--speed", "100"], "invalid value '100' for '--speed <RATE>': `100` has no unit"),
         (&["--speed", "0G"], "error: --speed: 0bit/s: must be above 0"),
         (&["--speed", "3G"], "error: --speed: 3G: must be above 0, at most 8T, and one byte must last"),
@@ -58,6 +58,14 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (
             &["--pause-threshold", "30kB", "--resume-threshold", "40kB"],
             "error: --resume-threshold: 40000: must be below",
+        ),
+        (
+            &["--pause-threshold", "300kB"],
+            "error: --pause-threshold: 300000: must be at most `recirculation-buffer`, which is 200000",
+        ),
+        (
+            &["--pause-threshold", "300MB", "--buffering", "direct"],
+            "must be at most the Rx buffer of direct buffering, which is 16777216",
         ),
         (&["--resume-threshold", "40kB", "--no-backpressure"], "cannot be used with"),
         (&["--recovery-timeout", "7"], "`7` has no unit; a time is written like `7us`"),

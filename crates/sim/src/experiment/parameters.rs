@@ -110,7 +110,8 @@ pub struct StressParameters {
     #[arg(long, value_name = "TIME", help_heading = "Protection")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery_timeout: Option<Span>,
-    /// Bytes in the Rx buffer at which the sender is paused [default: --resume-threshold and 2 frames]
+    /// Bytes in the Rx buffer at which the sender is paused; at most --recirculation-buffer, or 16MiB with --buffering
+    /// direct [default: --resume-threshold and 2 frames]
     #[arg(long, value_name = "SIZE", help_heading = "Protection", conflicts_with = "no_backpressure")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_threshold: Option<ByteSize>,
@@ -139,15 +140,16 @@ pub struct StressParameters {
     #[arg(long, value_enum, help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffering: Option<BufferingName>,
-    /// Time from the queue to the wire [default: calibrated]
+    /// Time from the queue to the wire, with either buffering [default: 260ns, calibrated]
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress_latency: Option<Span>,
-    /// Time from the wire to the decision what becomes of a frame [default: calibrated]
+    /// Time from the wire to the decision what becomes of a frame, with either buffering [default: 850ns, calibrated]
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress_latency: Option<Span>,
-    /// One trip through the recirculation port, without the frame's own length [default: calibrated]
+    /// One trip through the recirculation port, without the frame's own length; as all that follows, it means nothing
+    /// with --buffering direct [default: 2.35us, calibrated]
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_latency: Option<Span>,
@@ -159,11 +161,12 @@ pub struct StressParameters {
     #[arg(long, value_name = "SIZE", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recirculation_buffer: Option<ByteSize>,
-    /// Packets per second that a pipe can process, of which recirculation takes a share
+    /// Packets per second that a pipe can process, of which recirculation takes a share [default: 1220M]
     #[arg(long, value_name = "COUNT", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipe_capacity: Option<Count>,
-    /// Time between the packets that keep time in the receiver's pipe [default: 100ns]
+    /// Time between the packets that keep time in the receiver's pipe, for which timeouts, pauses and resumes wait; 0ns
+    /// for no wait [default: 100ns]
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_interval: Option<Span>,

@@ -69,7 +69,7 @@ pub struct Switch {
     pub recirculation_bytes: u64,
     /// Packets per second that a pipe can process, to state the share of recirculation.
     pub pipe_packets_per_second: u64,
-    /// Time between timer packets, ns (section 3.5: 10 Mpps).
+    /// Time between timer packets, ns (section 3.5: 10 Mpps); 0 if nothing waits for one.
     pub timer_interval_ns: u64,
 }
 

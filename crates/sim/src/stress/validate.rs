@@ -80,6 +80,16 @@ impl StressConfig {
                 }
             }
             if let Some(backpressure) = protection.backpressure {
+                let (room, whose) = match self.buffering {
+                    Buffering::Recirculating => (self.switch.recirculation_bytes, "`recirculation-buffer`"),
+                    Buffering::Direct => (DIRECT_BUFFER_BYTES, "the Rx buffer of direct buffering"),
+                };
+                check(
+                    backpressure.pause_bytes <= room,
+                    "pause-threshold",
+                    backpressure.pause_bytes.to_string(),
+                    &format!("must be at most {whose}, which is {room}"),
+                )?;
                 check(
                     backpressure.resume_bytes < backpressure.pause_bytes,
                     "resume-threshold",
