@@ -16,6 +16,7 @@ macro_rules! built_in {
 static BUILT_IN: &[(&str, &str)] = built_in![
     "fig1",
     "fig8",
+    "fig8-rare",
     "artifact-stress",
     "timeouts",
     "fig9b",

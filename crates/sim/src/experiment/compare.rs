@@ -1,7 +1,7 @@
 //! Published and measured values beside each other.
 
 use super::definition::Experiment;
-use super::file::{Law, Tolerance};
+use super::file::{Law, Of, Tolerance};
 use super::metric::{Measurement, Metric};
 use super::outcome::Outcome;
 use super::value::Quantity;
@@ -30,8 +30,15 @@ pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row
     let published = experiment.published.iter().map(|row| {
         let chosen: Option<Vec<&Outcome>> =
             experiment.select(&row.at).map(|point| outcomes.get(point)?.as_ref()).collect();
-        let pooled = chosen.and_then(Outcome::pooled);
-        let place = row.at.describe();
+        let measured = chosen.and_then(|chosen| match row.of {
+            Of::Pooled => Outcome::pooled(chosen).and_then(|outcome| row.metric.of(&outcome)),
+            Of::Greatest => greatest(row.metric, &chosen),
+        });
+        let place = match (row.of, row.at.describe()) {
+            (Of::Pooled, place) => place,
+            (Of::Greatest, place) if place.is_empty() => "most of all points".to_owned(),
+            (Of::Greatest, place) => format!("most of {place}"),
+        };
         Row {
             metric: if place.is_empty() {
                 row.metric.label.to_owned()
@@ -42,7 +49,7 @@ pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row
             quantity: row.metric.quantity,
             published: row.value,
             tolerance: row.tolerance,
-            measured: pooled.and_then(|outcome| row.metric.of(&outcome)),
+            measured,
             explanation: row.explanation.clone(),
         }
     });
@@ -56,6 +63,12 @@ pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row
         })
     });
     published.chain(laws).collect()
+}
+
+/// `None` if it was not measured at one of them.
+fn greatest(metric: &Metric, outcomes: &[&Outcome]) -> Option<Measurement> {
+    let measured: Option<Vec<Measurement>> = outcomes.iter().map(|outcome| metric.of(outcome)).collect();
+    measured?.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
 /// The effective loss rate that follows from the actual one and the copies; the measured interval has to hold it.

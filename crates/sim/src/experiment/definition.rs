@@ -2,7 +2,7 @@
 
 use super::check::check;
 use super::error::{ExperimentError, Source};
-use super::file::{File, Kind, Law, LogAxes, PlotKind, PlotTable, Reference, Settings, Tolerance};
+use super::file::{File, Kind, Law, LogAxes, Of, PlotKind, PlotTable, Reference, Settings, Tolerance};
 use super::metric::Metric;
 use super::outcome::Outcome;
 use super::parameters::StressParameters;
@@ -74,8 +74,10 @@ pub enum Task {
 pub struct Published {
     /// Of what.
     pub metric: &'static Metric,
-    /// At which points; several are pooled.
+    /// At which points.
     pub at: Selection,
+    /// What is compared of several.
+    pub of: Of,
     /// In the unit of the metric's quantity.
     pub value: f64,
     /// In that unit as well.
@@ -342,6 +344,7 @@ impl Reader<'_> {
         Ok(Published {
             metric,
             at: self.selection(&row.at, place)?,
+            of: row.of,
             value: row.value * metric.scale,
             tolerance,
             source: row.source.unwrap_or_else(|| self.default_source.to_owned()),

@@ -47,9 +47,22 @@ pub(super) struct PublishedTable {
     #[serde(default)]
     pub at: Settings,
     pub value: f64,
+    #[serde(default)]
+    pub of: Of,
     pub tolerance: Spanned<Tolerance>,
     pub source: Option<String>,
     pub explanation: Option<String>,
+}
+
+/// What is compared of several points.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// All of them as if they had been one run.
+    #[default]
+    Pooled,
+    /// The greatest of their values.
+    Greatest,
 }
 
 /// How far a measured value may be from the published one.

@@ -145,6 +145,8 @@ static METRICS: &[Metric] = metrics! {
         Number(|r| if r.pauses == 0 { f64::NAN } else { r.resume_flight_max_ns });
     "tx_recirculation_pct", "Tx recirculation", Share, PERCENT, Number(|r| r.tx_recirculation_pct);
     "rx_recirculation_pct", "Rx recirculation", Share, PERCENT, Number(|r| r.rx_recirculation_pct);
+    "recirculation_pct", "recirculation, the busier switch", Share, PERCENT,
+        Number(|r| r.tx_recirculation_pct.max(r.rx_recirculation_pct));
     "loss_events", "loss events", Count, 1.0, Number(|r| r.loss_events as f64);
     "losses_within_5_pct", "loss events of at most 5 frames", Share, PERCENT,
         Number(|r| 100.0 * r.hole_lengths.iter().take(5).sum::<u64>() as f64 / r.loss_events as f64);

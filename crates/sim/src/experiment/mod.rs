@@ -33,7 +33,7 @@ pub use definition::{
     Dimension, Experiment, LawRow, Ordinate, PlotSpec, Point, Published, Replacement, Task,
 };
 pub use error::ExperimentError;
-pub use file::{Kind, Law, LogAxes, PlotKind, Reference, Tolerance};
+pub use file::{Kind, Law, LogAxes, Of, PlotKind, Reference, Tolerance};
 pub use metric::{Measurement, Metric};
 pub use names::{BufferingName, ProtectionName, TransceiverName};
 pub use outcome::{Outcome, Pool};

@@ -141,6 +141,20 @@ fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {
 }
 
 #[test]
+fn of_several_points_the_greatest_can_be_compared() {
+    let row = |of: &str| {
+        format!("{SMALL}[[published]]\nmetric = \"frames_sent\"\nvalue = 1\n{of}tolerance = \"at-least\"\n")
+    };
+    let measured = |of: &str| {
+        let experiment = parse(&row(of)).expect("small");
+        let outcomes = outcomes(2, 1);
+        compare(&experiment, &outcomes)[1].measured.expect("measured").value
+    };
+    assert_eq!((measured(""), measured("of = \"greatest\"\n")), (30_000.0, 14_000.0));
+    assert!(refused(&row("of = \"least\"\n")).contains("unknown variant `least`"));
+}
+
+#[test]
 fn threads_change_nothing_and_seeds_do() {
     let one = outcomes(1, 5);
     assert_eq!(one, outcomes(3, 5));

@@ -5,9 +5,10 @@ use linkmend_report::{Cell, Column, Comparison, Table, Unit};
 use linkmend_sim::experiment::{Kind, Metric, Point, Quantity, Task, VARIANT, keys, seed_of, value_of};
 
 /// What a reader wants to see of a stress run; the files have everything.
-const SHOWN: [&str; 11] = [
+const SHOWN: [&str; 12] = [
     "frames_sent",
     "actual_loss_rate",
+    "copies",
     "effective_loss_rate",
     "effective_speed_pct",
     "recovery_timeouts",
