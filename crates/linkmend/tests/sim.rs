@@ -149,6 +149,54 @@ fn recorded_losses_are_those_of_the_file() {
 }
 
 #[test]
+fn a_series_shows_what_the_report_sums_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("levels.csv");
+    let path = path.to_str().expect("UTF-8");
+    let arguments = ["sim", "stress", "--frames", "20k", "--loss", "1e-3", "--json"];
+    let plain: Value = serde_json::from_str(&run(&arguments).1).expect("JSON");
+    let watched = [&arguments[..], &["--series", path, "--series-step", "2us"]].concat();
+    let (code, out, err) = run(&watched);
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(report["effective_speed_gbps"], plain["effective_speed_gbps"], "watching changes nothing");
+    let text = fs::read_to_string(path).expect("a file");
+    let mut lines = text.lines();
+    let header = lines.next().expect("a header");
+    assert_eq!(
+        header,
+        "at_ns,length_ns,tx_buffer_min_bytes,tx_buffer_mean_bytes,tx_buffer_max_bytes,rx_buffer_min_bytes,\
+         rx_buffer_mean_bytes,rx_buffer_max_bytes"
+    );
+    let rows: Vec<Vec<f64>> =
+        lines.map(|line| line.split(',').map(|cell| cell.parse().expect("a number")).collect()).collect();
+    // 20,000 frames take 2.47 ms without pauses.
+    assert!(rows.len() > 1_200, "{} rows", rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        assert_eq!((row.len(), row[0]), (8, 2_000.0 * index as f64));
+        assert!(row[1] == 2_000.0 || index == rows.len() - 1, "{row:?}");
+        assert!(row[2] <= row[3] && row[3] <= row[4] && row[5] <= row[6] && row[6] <= row[7], "{row:?}");
+    }
+    let most = |column: usize| rows.iter().map(|row| row[column] as u64).max();
+    // The report leaves the beginning and the end out, where levels are no higher.
+    assert_eq!(most(4), report["tx_buffer_bytes"]["max"].as_u64());
+    assert_eq!(most(7), report["rx_buffer_bytes"]["max"].as_u64());
+
+    let cases: [(&[&str], &str); 3] = [
+        (&["--series", path, "--series-step", "0ns"], "error: --series-step: 0ns: must be above 0"),
+        (
+            &["--series", "/nonexistent/x.csv"],
+            "error: --series: /nonexistent/x.csv: cannot be written: No such",
+        ),
+        (&["--series-step", "1us"], "--series <FILE>"),
+    ];
+    for (arguments, message) in cases {
+        let (code, _, err) = run(&[&["sim", "stress"][..], arguments].concat());
+        assert!(code == 2 && err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
 fn the_list_says_what_there_is_and_how_long_it_takes() {
     let (code, out, err) = run(&["reproduce", "--list"]);
     assert_eq!((code, err.as_str()), (0, ""));

@@ -1,6 +1,7 @@
 //! How long a buffer stood at which level.
 
 use super::divisor::Divisor;
+use crate::observe::TimeSeries;
 use crate::time::Time;
 
 /// Time spent at each level of a buffer, in steps of `unit` bytes, rounded up.
@@ -13,6 +14,8 @@ pub struct Levels {
     recording: bool,
     /// Picoseconds by level.
     time_at: Vec<u64>,
+    /// The level over time, if somebody wants to know.
+    series: Option<Box<TimeSeries>>,
 }
 
 impl Levels {
@@ -24,6 +27,7 @@ impl Levels {
             since: Time::ZERO,
             recording: false,
             time_at: vec![0; 64],
+            series: None,
         }
     }
 
@@ -32,6 +36,21 @@ impl Levels {
     pub fn set(&mut self, at: Time, bytes: u64) {
         self.account(at);
         self.now = self.unit.ceiling(bytes);
+        if let Some(series) = &mut self.series {
+            series.record(at, bytes);
+        }
+    }
+
+    /// Keeps the level over time as well. Fast-forward shows it nothing of what it skips.
+    pub(super) fn watch(&mut self, series: TimeSeries) {
+        self.series = Some(Box::new(series));
+    }
+
+    /// The level over time until `at`, if it was watched.
+    pub(super) fn series(&mut self, at: Time) -> Option<TimeSeries> {
+        let mut series = self.series.take()?;
+        series.advance(at);
+        Some(*series)
     }
 
     /// Records from `at` on.

@@ -40,7 +40,7 @@ pub use traffic::Traffic;
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
-use crate::observe::Histogram;
+use crate::observe::{Histogram, TimeSeries};
 use crate::random::Random;
 use crate::time::{Rate, Time};
 use end::End;
@@ -361,6 +361,21 @@ impl<O: Observer> Network<O> {
             end.tx_levels.stop(self.now);
             end.rx_levels.stop(self.now);
         }
+    }
+
+    /// Keeps the levels of `sender`'s Tx buffer and its peer's Rx buffer over time, from now on: so long a step at first,
+    /// and at most so many. Fast-forward shows nothing of what it skips.
+    pub fn watch_levels(&mut self, sender: usize, step: Time, samples_max: usize) {
+        let series = || TimeSeries::new(self.now, step, samples_max);
+        let (tx, rx) = (series(), series());
+        self.ends[sender].tx_levels.watch(tx);
+        self.ends[sender ^ 1].rx_levels.watch(rx);
+    }
+
+    /// What [`Network::watch_levels`] kept until now: Tx and Rx buffer.
+    pub fn watched_levels(&mut self, sender: usize) -> Option<(TimeSeries, TimeSeries)> {
+        let tx = self.ends[sender].tx_levels.series(self.now);
+        tx.zip(self.ends[sender ^ 1].rx_levels.series(self.now))
     }
 
     /// Counts a run of losses that the end of the traffic cut short.

@@ -6,9 +6,10 @@ mod run;
 mod validate;
 
 use crate::network::{NoObserver, Observer};
+use crate::time::Time;
 pub use config::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, StressError, Switch};
 
-pub use report::{Percentiles, Quartiles, StressReport};
+pub use report::{BufferSeries, Percentiles, Quartiles, StressReport};
 pub(crate) use run::{percentiles, quartiles};
 pub(crate) use validate::REPEAT;
 
@@ -21,7 +22,7 @@ pub fn run(
     config: &StressConfig,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<StressReport, StressError> {
-    run::run(config, NoObserver, progress).map(|(report, _)| report)
+    run::run(config, NoObserver, None, progress).map(|(report, ..)| report)
 }
 
 /// The same, watched by `observer`; returns it as well. Fast-forward shows it nothing of what it skips.
@@ -33,5 +34,20 @@ pub fn run_observed<O: Observer>(
     observer: O,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O), StressError> {
-    run::run(config, observer, progress)
+    run::run(config, observer, None, progress).map(|(report, observer, _)| (report, observer))
+}
+
+/// The same with the levels of both buffers over time, in steps of `step` at first: they double as often as is needed to
+/// keep to a hundred thousand. Every event is simulated, whatever `config` says.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_with_series<O: Observer>(
+    config: &StressConfig,
+    observer: O,
+    step: Time,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(StressReport, O, Option<BufferSeries>), StressError> {
+    let config = StressConfig { full: true, ..config.clone() };
+    run::run(&config, observer, Some(step), progress)
 }

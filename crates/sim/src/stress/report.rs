@@ -1,6 +1,8 @@
 //! What a stress run measured.
 
+use crate::observe::TimeSeries;
 use crate::statistics::poisson_interval;
+use crate::time::Time;
 use serde::Serialize;
 
 /// Least, quartiles and most of a buffer's fill level, weighted by time; bytes.
@@ -112,6 +114,17 @@ pub struct StressReport {
     pub events: u64,
     /// Wall-clock time, s; filled in by whoever has a clock.
     pub wall_s: f64,
+}
+
+/// Buffer levels over time, in bytes. Both series have the same steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BufferSeries {
+    /// When the traffic began, and the series with it.
+    pub began: Time,
+    /// The sender's Tx buffer.
+    pub tx: TimeSeries,
+    /// The receiver's Rx buffer.
+    pub rx: TimeSeries,
 }
 
 impl StressReport {

@@ -1,7 +1,7 @@
 //! Runs a stress test: opens the session, sends at line rate, waits for the last frame, and measures.
 
 use super::config::{Buffering, StressConfig, StressError};
-use super::report::{Percentiles, Quartiles, StressReport};
+use super::report::{BufferSeries, Percentiles, Quartiles, StressReport};
 use crate::corruption::Corruption;
 use crate::network::{
     COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer,
@@ -19,15 +19,18 @@ const RECEIVER: usize = 1;
 const PROGRESS_FRAMES: u64 = 1 << 20;
 /// Frames before buffer levels are recorded: the time in which they rise to their steady state.
 const WARM_UP_FRAMES: u64 = 1_000;
+/// Most samples of a series; beyond that time, steps double.
+const SERIES_SAMPLES_MAX: usize = 100_000;
 /// Frames between two looks at whether the link is quiet again.
 const LOOK_FRAMES: u64 = 16;
 
-/// See [`super::run`].
+/// See [`super::run`]; with a `series_step`, buffer levels are kept over time.
 pub(super) fn run<O: Observer>(
     config: &StressConfig,
     observer: O,
+    series_step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, O), StressError> {
+) -> Result<(StressReport, O, Option<BufferSeries>), StressError> {
     config.validate()?;
     let mut network = build(config, observer)?;
     let mut ended_early = match network.open_sessions(&mut || progress(0)) {
@@ -36,6 +39,9 @@ pub(super) fn run<O: Observer>(
         Opening::Failed { .. } => return Err(config.not_opened()),
     };
     let began = network.now();
+    if let Some(step) = series_step {
+        network.watch_levels(SENDER, step, SERIES_SAMPLES_MAX);
+    }
     network.start_traffic();
     let mut pace = Pace::new(config);
     while !ended_early && network.produced(SENDER) < config.frames {
@@ -50,7 +56,8 @@ pub(super) fn run<O: Observer>(
     }
     network.finish();
     let report = measure(config, &network, began + config.wire_latency() + config.ingress_latency());
-    Ok((report, network.observer))
+    let series = network.watched_levels(SENDER).map(|(tx, rx)| BufferSeries { began, tx, rx });
+    Ok((report, network.observer, series))
 }
 
 /// What is done at certain frames.

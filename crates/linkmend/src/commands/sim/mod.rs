@@ -3,6 +3,7 @@
 mod capture;
 mod replay;
 mod scenario;
+mod series;
 mod stress;
 
 use super::reproduce::ExperimentArgs;

@@ -1,6 +1,7 @@
 //! `linkmend sim stress`: one run.
 
 use super::capture::{CaptureArgs, Capturing};
+use super::series::{SeriesArgs, SeriesFile};
 use crate::commands::interrupt;
 use crate::failure::{Hinted, UsageError};
 use crate::output;
@@ -9,7 +10,11 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::{StressParameters, check};
-use linkmend_sim::stress::{self, Percentiles, Quartiles, StressConfig, StressError, StressReport};
+use linkmend_sim::network::{NoObserver, Observer};
+use linkmend_sim::stress::{
+    self, BufferSeries, Percentiles, Quartiles, StressConfig, StressError, StressReport,
+};
+use linkmend_sim::time::Time;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -40,6 +45,9 @@ Examples:
   linkmend sim stress --losses lost.txt --frames 1k --capture run.pcapng
       A capture of both ends of the link and of what they pass on, to look at in Wireshark.
 
+  linkmend sim stress --frames 100k --series levels.csv --series-step 500ns
+      What either buffer holds over time.
+
 Everything is checked before anything runs. Without losses nothing has to be simulated: the steady state between them \
 is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
 pub struct StressArgs {
@@ -47,6 +55,8 @@ pub struct StressArgs {
     parameters: StressParameters,
     #[command(flatten)]
     capture: CaptureArgs,
+    #[command(flatten)]
+    series: SeriesArgs,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -57,6 +67,7 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
     let mut config = arguments.parameters.config(Path::new("")).map_err(usage)?;
     check(&config).map_err(usage)?;
     let capturing = arguments.capture.begin(&mut config)?;
+    let series = arguments.series.begin(&mut config)?;
     let stop = interrupt::flag()?;
     let bar = bar(config.frames);
     let began = Instant::now();
@@ -66,9 +77,10 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
         interrupted |= stop.load(Ordering::Relaxed);
         !interrupted
     };
-    let outcome = run(&config, capturing, &mut progress).map_err(usage);
+    let step = series.as_ref().map(|file| file.step);
+    let outcome = run(&config, capturing, step, &mut progress).map_err(usage);
     bar.finish_and_clear();
-    let (report, capturing) = outcome?;
+    let Measured { report, capturing, levels } = outcome?;
     let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
     if arguments.json {
         output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
@@ -77,6 +89,7 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
         output::print(&table(&config, &report).to_text(width, colour))?;
     }
     capturing.map_or(Ok(()), Capturing::finish)?;
+    series.zip(levels).map_or(Ok(()), |(file, levels)| SeriesFile::finish(file, &levels))?;
     if interrupted {
         return Err(Hinted {
             message: format!("interrupted after {} of {} frames", report.frames_sent, config.frames),
@@ -102,16 +115,45 @@ pub(super) fn bar(frames: u64) -> ProgressBar {
     bar
 }
 
+/// What a run leaves.
+struct Measured {
+    report: StressReport,
+    capturing: Option<Capturing>,
+    levels: Option<BufferSeries>,
+}
+
 fn run(
     config: &StressConfig,
     capturing: Option<Capturing>,
+    step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, Option<Capturing>), StressError> {
-    let Some(Capturing { path, capture }) = capturing else {
-        return stress::run(config, progress).map(|report| (report, None));
-    };
-    let (report, capture) = stress::run_observed(config, capture, progress)?;
-    Ok((report, Some(Capturing { path, capture })))
+) -> Result<Measured, StressError> {
+    match capturing {
+        None => observed(config, NoObserver, step, progress).map(|(report, _, levels)| Measured {
+            report,
+            capturing: None,
+            levels,
+        }),
+        Some(Capturing { path, capture }) => {
+            observed(config, capture, step, progress).map(|(report, capture, levels)| {
+                let capturing = Some(Capturing { path, capture });
+                Measured { report, capturing, levels }
+            })
+        }
+    }
+}
+
+fn observed<O: Observer>(
+    config: &StressConfig,
+    observer: O,
+    step: Option<Time>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(StressReport, O, Option<BufferSeries>), StressError> {
+    match step {
+        Some(step) => stress::run_with_series(config, observer, step, progress),
+        None => stress::run_observed(config, observer, progress)
+            .map(|(report, observer)| (report, observer, None)),
+    }
 }
 
 fn table(config: &StressConfig, report: &StressReport) -> Table {

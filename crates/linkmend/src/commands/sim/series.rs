@@ -1,0 +1,88 @@
+//! `linkmend sim stress --series`: buffer levels over time.
+
+use crate::failure::UsageError;
+use anyhow::Context;
+use clap::Args;
+use linkmend_quantity::Span;
+use linkmend_sim::stress::{BufferSeries, StressConfig};
+use linkmend_sim::time::Time;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The step of which nothing else is said.
+const STEP_DEFAULT: Span = Span(Duration::from_micros(1));
+/// Longest step: no run lasts longer than half a day.
+const STEP_MAX: Duration = Duration::from_secs(43_200);
+
+/// Which series, and where to.
+#[derive(Debug, Args)]
+pub struct SeriesArgs {
+    /// Write the levels of both buffers over time to this file (CSV: least, mean and most of each step); implies --full,
+    /// as nothing is seen of what is skipped
+    #[arg(long, value_name = "FILE", help_heading = "Series")]
+    series: Option<PathBuf>,
+    /// Length of a step; it doubles as often as it has to, so that there are at most 100,000
+    #[arg(long, value_name = "TIME", requires = "series", default_value_t = STEP_DEFAULT, help_heading = "Series")]
+    series_step: Span,
+}
+
+/// A file that waits for its series.
+pub struct SeriesFile {
+    path: PathBuf,
+    file: File,
+    /// Length of a step.
+    pub step: Time,
+}
+
+impl SeriesArgs {
+    /// Makes the file, if there is to be one, and has every event of the run simulated. `config` has been checked, so
+    /// that nothing is overwritten in vain.
+    ///
+    /// # Errors
+    /// [`UsageError`] if the step cannot be used or the file not be written.
+    pub fn begin(&self, config: &mut StressConfig) -> anyhow::Result<Option<SeriesFile>> {
+        let Some(path) = &self.series else { return Ok(None) };
+        let step = self.series_step.0;
+        if step.is_zero() || step > STEP_MAX {
+            let text = format!("--series-step: {}: must be above 0 and at most half a day", self.series_step);
+            return Err(UsageError(text).into());
+        }
+        let file = File::create(path).map_err(|error| {
+            UsageError(format!("--series: {}: cannot be written: {error}", path.display()))
+        })?;
+        if !config.full {
+            tracing::info!("every event is simulated (--full), as nothing is seen of what is skipped");
+            config.full = true;
+        }
+        let step = Time::from_nanos(step.as_nanos() as u64);
+        Ok(Some(SeriesFile { path: path.clone(), file, step }))
+    }
+}
+
+impl SeriesFile {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(self, series: &BufferSeries) -> anyhow::Result<()> {
+        write(BufWriter::new(self.file), series)
+            .with_context(|| format!("cannot write the series {}", self.path.display()))
+    }
+}
+
+fn write(mut out: impl Write, series: &BufferSeries) -> std::io::Result<()> {
+    let levels =
+        |buffer: &str| ["min", "mean", "max"].map(|of| format!("{buffer}_buffer_{of}_bytes")).join(",");
+    writeln!(out, "at_ns,length_ns,{},{}", levels("tx"), levels("rx"))?;
+    for (tx, rx) in series.tx.samples().zip(series.rx.samples()) {
+        let (at, length) = ((tx.at - series.began).as_nanos(), tx.length.as_nanos());
+        write!(out, "{at},{length}")?;
+        for level in [tx, rx] {
+            write!(out, ",{},{:.1},{}", level.min, level.mean, level.max)?;
+        }
+        writeln!(out)?;
+    }
+    out.flush()
+}
