@@ -313,8 +313,8 @@ impl Sender {
         if cumulative <= self.first {
             return;
         }
-        for sequence in self.first..cumulative.min(self.covered) {
-            self.release(sequence, released);
+        if self.first < self.covered {
+            self.release_covered(cumulative, released);
         }
         let begin = self.first.max(self.covered);
         self.first = cumulative;
@@ -322,9 +322,15 @@ impl Sender {
             self.release_outstanding(begin, cumulative, released);
             self.covered = cumulative;
         }
-        if !self.missing.is_empty() {
-            self.missing.retain(|&sequence| sequence >= cumulative);
+    }
+
+    /// Releases what a feedback has reported on and left in place.
+    #[inline(never)]
+    fn release_covered(&mut self, cumulative: u64, released: &mut VecDeque<FrameHandle>) {
+        for sequence in self.first..cumulative.min(self.covered) {
+            self.release(sequence, released);
         }
+        self.missing.retain(|&sequence| sequence >= cumulative);
     }
 
     /// Releases what the feedback does not list below `covered`, and queues what it lists and may be retransmitted.

@@ -95,11 +95,23 @@ impl LinkEnd {
     /// treated as unprotected here, which loses its place.
     #[inline]
     pub fn send(&mut self, now: Instant, mode: Mode, frame: FrameHandle, bytes: u32) -> Option<DataHeader> {
-        let now = self.advance(now);
         if self.admission(mode, bytes) != Admission::Protected {
+            self.advance(now);
             self.stats.unprotected_frames += 1;
             return None;
         }
+        Some(self.send_admitted(now, mode, frame, bytes))
+    }
+
+    /// The same for a frame that [`LinkEnd::admission`] has just found [`Admission::Protected`], and without asking it
+    /// again.
+    ///
+    /// # Panics
+    /// In debug builds, if it is not.
+    #[inline]
+    pub fn send_admitted(&mut self, now: Instant, mode: Mode, frame: FrameHandle, bytes: u32) -> DataHeader {
+        debug_assert_eq!(self.admission(mode, bytes), Admission::Protected, "ask for admission first");
+        let now = self.advance(now);
         let mode = self.effective_mode(mode);
         let sequence = self.senders[mode].send(frame, bytes);
         self.compact_lane = mode;
@@ -108,7 +120,7 @@ impl LinkEnd {
         self.dummies.restart = true;
         self.dummies.sent_at = now;
         let ack = if self.is_compact() { None } else { self.take_piggyback(now) };
-        Some(DataHeader { sequence, mode, retransmitted: false, ack })
+        DataHeader { sequence, mode, retransmitted: false, ack }
     }
 
     /// Round trips measured in this session.
