@@ -1,7 +1,7 @@
 //! One side of a link: a port with its queues, the wire that leaves it, and the protocol's link end.
 
 use super::divisor::Divisor;
-use super::frame::{COMPACT_HEADER_BYTES, Frame, OnWire, Slots};
+use super::frame::{COMPACT_HEADER_BYTES, Frame, OnWire, Slots, WIRE_OVERHEAD_BYTES};
 use super::levels::Levels;
 use super::losses::Losses;
 use super::queue::{NormalQueue, QueueLimits};
@@ -131,9 +131,9 @@ pub(super) struct End {
     pub(super) housekeeping: Option<Time>,
     /// When the port has sent what it is sending; then come idle frames, without a gap.
     pub(super) free_at: Time,
+    /// What is on its way, in the order of arrival. Only changes of the pause state overtake: the peer's port takes them
+    /// in, ahead of what its pipeline works on.
     pub(super) in_flight: VecDeque<(Time, OnWire)>,
-    /// Changes of the pause state in flight: the peer's port takes them in, ahead of what its pipeline works on.
-    pub(super) pauses_in_flight: VecDeque<(Time, OnWire)>,
 
     pub(super) tx: Slots<TxFrame>,
     pub(super) rx: Slots<Frame>,
@@ -215,7 +215,6 @@ impl End {
             housekeeping: None,
             free_at: Time::ZERO,
             in_flight: VecDeque::with_capacity(1024),
-            pauses_in_flight: VecDeque::with_capacity(8),
             tx: Slots::new(),
             rx: Slots::new(),
             tx_bytes: 0,
@@ -253,28 +252,38 @@ impl End {
         Time(self.free_at.0 + self.idle_slot.ceiling(ago) * self.idle_slot.value)
     }
 
-    /// The frame that arrives at the peer now.
+    /// Begins to send a frame of `bytes`: when the peer's pipeline will have decided on it, and whether the link corrupts
+    /// it on the way.
     #[inline]
-    pub(super) fn take_arrival(&mut self, now: Time) -> Option<OnWire> {
-        if self.pauses_in_flight.front().is_some_and(|(at, _)| *at <= now) {
-            return self.pauses_in_flight.pop_front().map(|(_, on_wire)| on_wire);
-        }
-        self.in_flight.pop_front().map(|(_, on_wire)| on_wire)
+    pub(super) fn begin(&mut self, now: Time, bytes: u32, is_copy: bool) -> (Time, bool) {
+        self.free_at = now + self.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
+        self.transmitted += 1;
+        let corruption = match &mut self.copy_corruption {
+            Some(corruption) if is_copy => corruption,
+            _ => &mut self.corruption,
+        };
+        (self.free_at + self.wire_latency + self.ingress_latency, corruption.corrupts(bytes))
+    }
+
+    /// Whether its port has more to do when it has sent what it is sending. What a control frame asks for may have to
+    /// be repeated, which the idle port sees to.
+    #[inline]
+    pub(super) fn has_more(&self) -> bool {
+        self.has_normal()
+            || !self.urgent.is_empty()
+            || self.replenished.is_some()
+            || self.link_end.as_ref().is_some_and(|link_end| link_end.outstanding() > 0)
     }
 
     /// When the next frame arrives at the peer.
     #[inline]
     pub(super) fn next_arrival(&self) -> Time {
-        let front = |queue: &VecDeque<(Time, OnWire)>| queue.front().map_or(Time::NEVER, |(at, _)| *at);
-        front(&self.in_flight).min(front(&self.pauses_in_flight))
+        self.in_flight.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
     /// Whether nothing of this end is on the wire, or about to be.
     pub(super) fn is_silent(&self) -> bool {
-        self.in_flight.is_empty()
-            && self.pauses_in_flight.is_empty()
-            && self.urgent.is_empty()
-            && self.replenished.is_none()
+        self.in_flight.is_empty() && self.urgent.is_empty() && self.replenished.is_none()
     }
 
     /// Whether a normal frame waits.
@@ -308,4 +317,4 @@ impl End {
 }
 
 /// Preamble, a 64-byte frame, and the gap.
-const IDLE_WIRE_BYTES: u64 = super::frame::FRAME_BYTES_MIN as u64 + super::frame::WIRE_OVERHEAD_BYTES;
+const IDLE_WIRE_BYTES: u64 = super::frame::FRAME_BYTES_MIN as u64 + WIRE_OVERHEAD_BYTES;

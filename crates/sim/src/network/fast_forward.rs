@@ -139,7 +139,6 @@ impl End {
     fn snapshot(&self, now: Time, peer_produced: u64, out: &mut Vec<u64>) -> Option<()> {
         let produced = self.source.produced();
         let quiet = self.urgent.is_empty()
-            && self.pauses_in_flight.is_empty()
             && !self.attention
             && self.replenished.is_none()
             && self.resumed_at.is_none()

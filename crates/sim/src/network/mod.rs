@@ -230,7 +230,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Simulates the next event. `false` if there is none.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> bool {
         let Some((at, source)) = self.queue.next() else { return false };
         debug_assert!(at >= self.now, "time goes on");
@@ -238,11 +238,7 @@ impl<O: Observer> Network<O> {
         self.events += 1;
         let end = source / SOURCES;
         if end >= self.ends.len() {
-            if self.is_stuck() {
-                return false;
-            }
-            self.come_round(source - SOURCES * self.ends.len());
-            return true;
+            return self.come_round(source - SOURCES * self.ends.len());
         }
         match source % SOURCES {
             0 => self.arrive(end),
@@ -258,6 +254,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Whether nothing will ever happen but frames going round: what was lost behind them was never noticed.
+    #[inline]
     fn is_stuck(&self) -> bool {
         (0..SOURCES * self.ends.len()).all(|source| self.queue.time_of(source) == Time::NEVER)
             && self.ports.iter().all(|port| port.iter().all(|circling| self.circles_on(circling)))
@@ -389,7 +386,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Lets the end's port act as soon as it can begin something.
-    #[inline]
+    #[inline(always)]
     fn wake(&mut self, end: usize) {
         let port = SOURCES * end + 1;
         let this = &self.ends[end];

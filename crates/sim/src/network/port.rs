@@ -9,20 +9,68 @@ use linkmend_protocol::{Admission, Control, FrameHandle, Instant, Mode, Priority
 
 impl<O: Observer> Network<O> {
     /// The port of `end` is free: sends the first thing that may go.
+    #[inline(never)]
     pub(super) fn serve_port(&mut self, end: usize) {
-        let now = self.now;
         if self.ends[end].attention {
             self.collect_urgent(end);
         }
-        if let Some(urgent) = self.next_urgent(end) {
+        let this = &mut self.ends[end];
+        if !this.urgent.is_empty()
+            && let Some(urgent) = this.next_urgent(self.now)
+        {
             return self.transmit(end, urgent.on_wire, urgent.pauses);
         }
-        if let Some(on_wire) = self.next_normal(end) {
-            return self.transmit(end, on_wire, false);
+        if this.started
+            && let Some(frame) = this.source.ready()
+        {
+            match this.admission(&frame) {
+                Admission::Protected => {
+                    this.source.take();
+                    return self.send_protected(end, frame);
+                }
+                Admission::Unprotected => {
+                    this.source.take();
+                    return self.send_plain(end, frame);
+                }
+                Admission::Held => {}
+            }
         }
-        if let Some(next) = self.ends[end].next_ack(now) {
-            return self.transmit_ack(end, next);
+        if this.waiting > 0 && self.send_waiting(end) {
+            return;
         }
+        match self.ends[end].next_ack(self.now) {
+            Some(next) => self.transmit_ack(end, next),
+            None => self.serve_idle(end),
+        }
+    }
+
+    /// Sends a frame that has lined up, if one may go; the lanes take turns.
+    #[inline(never)]
+    fn send_waiting(&mut self, end: usize) -> bool {
+        for offset in 0..Mode::ALL.len() {
+            let this = &mut self.ends[end];
+            let lane = (this.turn + offset) % Mode::ALL.len();
+            let Some(&frame) = this.normal.0[lane].front() else { continue };
+            let admission = this.admission(&frame);
+            if admission == Admission::Held {
+                continue;
+            }
+            this.normal.0[lane].pop();
+            this.waiting -= 1;
+            this.turn = (lane + 1) % Mode::ALL.len();
+            match admission {
+                Admission::Protected => self.send_protected(end, frame),
+                _ => self.send_plain(end, frame),
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Nothing of the traffic may go, and no plain ACK is owed: sends a dummy or an ACK, if one says something new.
+    #[inline(never)]
+    fn serve_idle(&mut self, end: usize) {
+        let now = self.now;
         if let Some(on_wire) = self.next_idle(end) {
             return self.transmit(end, on_wire, false);
         }
@@ -43,6 +91,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Asks the link end what is urgent, and lines it up.
+    #[inline(never)]
     fn collect_urgent(&mut self, end: usize) {
         let now = Instant(self.now.0);
         let this = &mut self.ends[end];
@@ -72,71 +121,63 @@ impl<O: Observer> Network<O> {
         }
     }
 
+    /// Numbers a frame, keeps a copy of it, and sends it.
     #[inline]
-    fn next_urgent(&mut self, end: usize) -> Option<Urgent> {
-        let urgent = &mut self.ends[end].urgent;
-        if urgent.is_empty() {
-            return None;
-        }
-        // A copy need not wait behind a pause that waits for its timer packet.
-        let index = urgent.iter().position(|urgent| urgent.ready_at <= self.now)?;
-        urgent.remove(index)
-    }
-
-    /// A normal frame, if one waits and its lane may send.
-    #[inline]
-    fn next_normal(&mut self, end: usize) -> Option<OnWire> {
-        let this = &mut self.ends[end];
-        if this.started
-            && let Some(frame) = this.source.ready()
-            && this.admits(&frame)
-        {
-            this.source.take();
-            return Some(self.send_normal(end, frame));
-        }
-        if this.waiting == 0 {
-            return None;
-        }
-        for offset in 0..Mode::ALL.len() {
-            let lane = (this.turn + offset) % Mode::ALL.len();
-            if let Some(&frame) = this.normal.0[lane].front()
-                && this.admits(&frame)
-            {
-                this.normal.0[lane].pop();
-                this.waiting -= 1;
-                this.turn = (lane + 1) % Mode::ALL.len();
-                return Some(self.send_normal(end, frame));
-            }
-        }
-        None
-    }
-
-    /// Numbers a frame and keeps a copy of it.
-    #[inline]
-    fn send_normal(&mut self, end: usize, frame: Frame) -> OnWire {
+    fn send_protected(&mut self, end: usize, frame: Frame) {
         let now = self.now;
-        if let Some(interval) = self.ends[end].housekeeping {
-            self.arm(end, now + interval);
-        }
+        self.keep_house(end);
         let this = &mut self.ends[end];
-        let Some(link_end) = &mut this.link_end else { return OnWire::Plain { frame } };
-        let slot = this.tx.put(TxFrame { frame, released: false, circling: false });
-        let handle = FrameHandle(slot);
-        let Some(header) = link_end.send(Instant(now.0), frame.mode, handle, frame.bytes) else {
-            this.tx.free(slot);
-            return OnWire::Plain { frame };
-        };
+        let Some(link_end) = &mut this.link_end else { return };
+        let circling = this.recirculation.is_some();
+        let slot = this.tx.put(TxFrame { frame, released: false, circling });
+        let header = link_end.send_admitted(Instant(now.0), frame.mode, FrameHandle(slot), frame.bytes);
         match this.recirculation {
             None => {
                 this.tx_bytes += u64::from(frame.bytes);
                 this.tx_levels.set(now, this.tx_bytes);
             }
-            Some(port) => {
-                this.tx.at(slot).circling = true;
-                self.insert(port, end, Buffer::Tx, slot, frame);
-            }
+            Some(port) => self.insert(port, end, Buffer::Tx, slot, frame),
         }
-        OnWire::Protected { header, frame }
+        let on_wire = OnWire::Protected { header, frame };
+        let this = &mut self.ends[end];
+        let (arrival, corrupted) = this.begin(now, frame.bytes + this.header_bytes, false);
+        self.observer.sent(end, now, &on_wire, None, corrupted);
+        this.losses.sent(frame.id, arrival, corrupted);
+        if let Some(resumed_at) = this.resumed_at.take() {
+            this.resume_flight_max = this.resume_flight_max.max(arrival - resumed_at);
+        }
+        // It is outstanding, so the port has more to do.
+        self.queue.set(SOURCES * end + 1, this.free_at);
+        if !corrupted {
+            self.fly(end, arrival, on_wire);
+        }
+    }
+
+    /// Sends a frame as it is.
+    fn send_plain(&mut self, end: usize, frame: Frame) {
+        let now = self.now;
+        self.keep_house(end);
+        let this = &mut self.ends[end];
+        if let Some(link_end) = &mut this.link_end {
+            // Only counts it.
+            link_end.send(Instant(now.0), frame.mode, FrameHandle::default(), frame.bytes);
+        }
+        let on_wire = OnWire::Plain { frame };
+        let (arrival, corrupted) = this.begin(now, frame.bytes, false);
+        self.observer.sent(end, now, &on_wire, None, corrupted);
+        this.losses.sent_unprotected(corrupted);
+        self.queue.set(SOURCES * end + 1, if this.has_more() { this.free_at } else { Time::NEVER });
+        if !corrupted {
+            self.fly(end, arrival, on_wire);
+        }
+    }
+
+    /// Sees to it that an end that sends without pause is looked after, if that may be needed.
+    #[inline]
+    fn keep_house(&mut self, end: usize) {
+        if let Some(interval) = self.ends[end].housekeeping {
+            self.arm(end, self.now + interval);
+        }
     }
 
     /// A dummy or an ACK for a port that would otherwise be idle.
@@ -162,94 +203,72 @@ impl<O: Observer> Network<O> {
         })
     }
 
-    /// Puts a frame on the wire.
-    #[inline]
+    /// Sends a copy or a control frame.
     fn transmit(&mut self, end: usize, on_wire: OnWire, pauses: bool) {
         let now = self.now;
         let this = &mut self.ends[end];
-        let bytes = match &on_wire {
-            OnWire::Protected { frame, .. } => frame.bytes + this.header_bytes,
-            OnWire::Plain { frame } => frame.bytes,
-            OnWire::Ack { .. } => super::FRAME_BYTES_MIN,
-            OnWire::Control { place } => self.controls.bytes(*place),
+        let (bytes, is_copy) = match &on_wire {
+            OnWire::Protected { frame, .. } => (frame.bytes + this.header_bytes, true),
+            OnWire::Plain { frame } => (frame.bytes, false),
+            OnWire::Ack { .. } => (super::FRAME_BYTES_MIN, false),
+            OnWire::Control { place } => (self.controls.bytes(*place), false),
         };
-        this.free_at = now + this.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
-        let at_port = this.free_at + this.wire_latency;
-        let arrival = at_port + this.ingress_latency;
-        let is_copy = matches!(&on_wire, OnWire::Protected { header, .. } if header.retransmitted);
-        let corrupted = match &mut this.copy_corruption {
-            Some(corruption) if is_copy => corruption.corrupts(bytes),
-            _ => this.corruption.corrupts(bytes),
-        };
-        this.transmitted += 1;
+        let (arrival, corrupted) = this.begin(now, bytes, is_copy);
         let control = self.controls.content(&on_wire);
         self.observer.sent(end, now, &on_wire, control, corrupted);
-        let control_sent = control.is_some();
-        match on_wire {
-            OnWire::Protected { header, frame } if !header.retransmitted => {
-                this.losses.sent(frame.id, arrival, corrupted);
-                if let Some(resumed_at) = this.resumed_at.take() {
-                    this.resume_flight_max = this.resume_flight_max.max(arrival - resumed_at);
-                }
-            }
-            OnWire::Protected { frame, .. } if corrupted => {
-                let copies = this.link_end.as_ref().map_or(0, |end| end.status().copies);
-                this.losses.copy_lost(frame.id, copies);
-            }
-            OnWire::Plain { .. } => this.losses.sent_unprotected(corrupted),
-            _ => {}
+        if let OnWire::Protected { frame, .. } = &on_wire
+            && corrupted
+        {
+            let copies = this.link_end.as_ref().map_or(0, |end| end.status().copies);
+            this.losses.copy_lost(frame.id, copies);
         }
+        let control_sent = control.is_some();
         if corrupted {
             self.corrupted(end, on_wire);
+        } else if pauses {
+            self.overtake(end, on_wire);
         } else {
-            let this = &mut self.ends[end];
-            let (queue, arrival) = match pauses {
-                true => (&mut this.pauses_in_flight, at_port),
-                false => (&mut this.in_flight, arrival),
-            };
-            queue.push_back((arrival, on_wire));
-            let source = SOURCES * this.peer;
-            if queue.len() == 1 && arrival < self.queue.time_of(source) {
-                self.queue.set(source, arrival);
-            }
+            self.fly(end, arrival, on_wire);
         }
         let this = &self.ends[end];
-        // What a control frame asks for may have to be repeated: the idle port sees to it.
-        let more = this.has_normal()
-            || control_sent
-            || this.attention
-            || !this.urgent.is_empty()
-            || this.replenished.is_some()
-            || this.link_end.as_ref().is_some_and(|link_end| link_end.outstanding() > 0);
+        let more = control_sent || this.has_more();
         self.queue.set(SOURCES * end + 1, if more { this.free_at } else { Time::NEVER });
     }
 
-    /// Puts an ACK on the wire: what [`Network::transmit`] does, for the frame that is as frequent as data.
+    /// Sends an ACK: what [`Network::transmit`] does, for the frame that is as frequent as data.
     #[inline]
     fn transmit_ack(&mut self, end: usize, next: SequenceNumber) {
         let now = self.now;
-        let this = &mut self.ends[end];
         let on_wire = OnWire::Ack { next };
-        this.free_at = now + Time(this.idle_slot.value);
-        this.transmitted += 1;
-        let corrupted = this.corruption.corrupts(super::FRAME_BYTES_MIN);
+        let this = &mut self.ends[end];
+        let (arrival, corrupted) = this.begin(now, super::FRAME_BYTES_MIN, false);
         self.observer.sent(end, now, &on_wire, None, corrupted);
         if corrupted {
             this.replenished = this.replenishes.then_some(on_wire);
-        } else {
-            let arrival = this.free_at + this.wire_latency + this.ingress_latency;
-            this.in_flight.push_back((arrival, on_wire));
-            let source = SOURCES * this.peer;
-            if this.in_flight.len() == 1 && arrival < self.queue.time_of(source) {
-                self.queue.set(source, arrival);
-            }
         }
-        // What is urgent may wait for its timer packet.
-        let more = this.replenished.is_some()
-            || !this.urgent.is_empty()
-            || this.has_normal()
-            || this.link_end.as_ref().is_some_and(|end| end.outstanding() > 0);
-        self.queue.set(SOURCES * end + 1, if more { this.free_at } else { Time::NEVER });
+        self.queue.set(SOURCES * end + 1, if this.has_more() { this.free_at } else { Time::NEVER });
+        if !corrupted {
+            self.fly(end, arrival, on_wire);
+        }
+    }
+
+    /// Lets a frame arrive at the peer, behind all that are under way.
+    #[inline]
+    fn fly(&mut self, end: usize, arrival: Time, on_wire: OnWire) {
+        let this = &mut self.ends[end];
+        if this.in_flight.is_empty() {
+            self.queue.set(SOURCES * this.peer, arrival);
+        }
+        this.in_flight.push_back((arrival, on_wire));
+    }
+
+    /// Lets a change of the pause state, which is sent now, arrive ahead of what the peer's pipeline works on then.
+    fn overtake(&mut self, end: usize, on_wire: OnWire) {
+        let this = &mut self.ends[end];
+        let arrival = this.free_at + this.wire_latency;
+        let place = this.in_flight.partition_point(|(at, _)| *at < arrival);
+        this.in_flight.insert(place, (arrival, on_wire));
+        self.queue.set(SOURCES * this.peer, this.next_arrival());
     }
 
     /// What becomes of a frame that does not arrive.
@@ -270,7 +289,7 @@ impl<O: Observer> Network<O> {
     pub(super) fn insert(&mut self, port: usize, end: usize, buffer: Buffer, slot: u32, frame: Frame) {
         let wire_bytes = frame.bytes + self.ends[end].header_bytes + WIRE_OVERHEAD_BYTES as u32;
         let circling = Circling { end: end as u32, buffer, slot, wire_bytes };
-        let next = self.ports[port].insert(self.now, circling);
+        self.ports[port].insert(self.now, circling);
         let this = &mut self.ends[end];
         match buffer {
             Buffer::Tx => {
@@ -282,7 +301,7 @@ impl<O: Observer> Network<O> {
                 this.rx_levels.set(self.now, this.rx_bytes);
             }
         }
-        self.queue.set(SOURCES * self.ends.len() + port, next);
+        self.queue.set(SOURCES * self.ends.len() + port, self.ports[port].next());
     }
 
     /// Lets the clock of `end` act at `at` at the latest.
@@ -307,12 +326,20 @@ impl super::End {
         Some(next)
     }
 
+    fn next_urgent(&mut self, now: Time) -> Option<Urgent> {
+        // A copy need not wait behind a pause that waits for its timer packet.
+        let index = self.urgent.iter().position(|urgent| urgent.ready_at <= now)?;
+        self.urgent.remove(index)
+    }
+
     /// Whether a normal frame may go now.
     #[inline]
-    fn admits(&self, frame: &Frame) -> bool {
-        let Some(link_end) = &self.link_end else { return true };
-        let has_room = self.tx_bytes + u64::from(frame.bytes) <= self.tx_bytes_max;
-        has_room && link_end.admission(frame.mode, frame.bytes) != Admission::Held
+    fn admission(&self, frame: &Frame) -> Admission {
+        let Some(link_end) = &self.link_end else { return Admission::Unprotected };
+        if self.tx_bytes + u64::from(frame.bytes) > self.tx_bytes_max {
+            return Admission::Held;
+        }
+        link_end.admission(frame.mode, frame.bytes)
     }
 
     /// Lines up a copy of a frame in the Tx buffer.

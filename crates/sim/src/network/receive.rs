@@ -12,10 +12,11 @@ const NEARLY_FULL_BYTES: u64 = 20_000;
 
 impl<O: Observer> Network<O> {
     /// The next frame in flight towards `end` is there.
+    #[inline(never)]
     pub(super) fn arrive(&mut self, end: usize) {
-        let peer = self.ends[end].peer;
-        let Some(on_wire) = self.ends[peer].take_arrival(self.now) else { return };
-        self.queue.set(SOURCES * end, self.ends[peer].next_arrival());
+        let from = &mut self.ends[end ^ 1];
+        let Some((_, on_wire)) = from.in_flight.pop_front() else { return };
+        self.queue.set(SOURCES * end, from.next_arrival());
         let control = self.controls.content(&on_wire);
         self.observer.received(end, self.now, &on_wire, control);
         match on_wire {
@@ -82,6 +83,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
+    #[inline(never)]
     fn handle_control(&mut self, end: usize, place: u32) {
         let now = self.now;
         let peer = self.ends[end].peer;
@@ -104,6 +106,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Does what is due at `end`: timeouts, and the next frame of paced traffic.
+    #[inline(never)]
     pub(super) fn handle_clock(&mut self, end: usize) {
         let now = self.now;
         if self.ends[end].traffic_at <= now {
@@ -142,23 +145,31 @@ impl<O: Observer> Network<O> {
         self.arm(end, at.max(self.now));
     }
 
-    /// A frame comes round: it is let go, sent on, or sent round once more.
-    pub(super) fn come_round(&mut self, port: usize) {
-        let Some(circling) = self.ports[port].take() else { return };
-        let next = self.ports[port].next();
-        self.queue.set(SOURCES * self.ends.len() + port, next);
-        match circling.buffer {
-            Buffer::Tx => self.tx_comes_round(port, circling),
-            Buffer::Rx => self.rx_comes_round(port, circling),
+    /// A frame comes round: it is let go, sent on, or sent round once more. `false` if nothing else will ever happen.
+    #[inline(never)]
+    pub(super) fn come_round(&mut self, port: usize) -> bool {
+        if self.is_stuck() {
+            return false;
         }
+        let Some(circling) = self.ports[port].take() else { return true };
+        let stays = match circling.buffer {
+            Buffer::Tx => self.tx_stays(&circling),
+            Buffer::Rx => self.rx_stays(&circling),
+        };
+        if stays {
+            self.ports[port].insert(self.now, circling);
+        }
+        self.queue.set(SOURCES * self.ends.len() + port, self.ports[port].next());
+        true
     }
 
     /// Figure 18: dropped once acknowledged, retransmitted once requested, and buffered on otherwise.
-    fn tx_comes_round(&mut self, port: usize, circling: Circling) {
+    #[inline]
+    fn tx_stays(&mut self, circling: &Circling) -> bool {
         let end = circling.end as usize;
         let handle = FrameHandle(circling.slot);
         let this = &mut self.ends[end];
-        let Some(link_end) = &mut this.link_end else { return };
+        let Some(link_end) = &mut this.link_end else { return false };
         let held = *this.tx.at(circling.slot);
         let mut leaves = held.released;
         if !leaves && let Some(copy) = link_end.poll_retransmission_of(handle) {
@@ -172,11 +183,11 @@ impl<O: Observer> Network<O> {
             }
             self.wake(end);
         }
+        if !leaves {
+            return true;
+        }
         let this = &mut self.ends[end];
         this.tx_bytes -= u64::from(held.frame.bytes);
-        if !leaves {
-            return self.insert(port, end, Buffer::Tx, circling.slot, held.frame);
-        }
         this.tx_levels.set(self.now, this.tx_bytes);
         this.tx.at(circling.slot).circling = false;
         if held.released {
@@ -186,28 +197,30 @@ impl<O: Observer> Network<O> {
             // A normal frame may have waited for room.
             self.wake(end);
         }
+        false
     }
 
     /// Algorithm 1 for a buffered frame: forwarded when its turn has come.
-    fn rx_comes_round(&mut self, port: usize, circling: Circling) {
+    #[inline]
+    fn rx_stays(&mut self, circling: &Circling) -> bool {
         let end = circling.end as usize;
         let this = &mut self.ends[end];
-        let Some(link_end) = &mut this.link_end else { return };
-        let frame = *this.rx.at(circling.slot);
-        this.rx_bytes -= u64::from(frame.bytes);
+        let Some(link_end) = &mut this.link_end else { return false };
         if link_end.next_delivery() != Some(FrameHandle(circling.slot)) {
-            return self.insert(port, end, Buffer::Rx, circling.slot, frame);
+            return true;
         }
         link_end.poll_deliver();
         let urgent = link_end.is_urgent();
         this.attention |= urgent;
-        this.rx.free(circling.slot);
+        let frame = this.rx.free(circling.slot);
+        this.rx_bytes -= u64::from(frame.bytes);
         this.rx_levels.set(self.now, this.rx_bytes);
         self.deliver(end, frame);
         self.deliver_directly(end);
         if urgent {
             self.wake(end);
         }
+        false
     }
 
     /// With direct buffering, passes on all whose turn has come. Where frames circle, only what was given up behind the
@@ -229,6 +242,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, end: usize, frame: Frame) {
         let this = &mut self.ends[end];
         let delivered = &mut this.delivered;

@@ -48,12 +48,11 @@ impl RecirculationPort {
         }
     }
 
-    /// Sends a frame round; returns when the earliest one comes round.
+    /// Sends a frame round.
     #[inline]
-    pub(super) fn insert(&mut self, now: Time, frame: Circling) -> Time {
+    pub(super) fn insert(&mut self, now: Time, frame: Circling) {
         self.free_at = self.free_at.max(now) + self.rate.time_of(u64::from(frame.wire_bytes));
         self.circling.push_back((self.free_at + self.latency, frame));
-        self.next()
     }
 
     /// The frame that comes round now.
