@@ -11,6 +11,7 @@ use crate::observe::Histogram;
 use crate::statistics::CONFIDENCE;
 use crate::time::{Rate, Time};
 use linkmend_protocol::effective_loss;
+use std::collections::VecDeque;
 
 /// The end that sends the traffic, and the one that receives it.
 const SENDER: usize = 0;
@@ -22,7 +23,7 @@ const WARM_UP_FRAMES: u64 = 1_000;
 /// Most samples of a series; beyond that time, steps double.
 const SERIES_SAMPLES_MAX: usize = 100_000;
 /// Frames between two looks at whether the link is quiet again.
-const LOOK_FRAMES: u64 = 16;
+const LOOK_FRAMES: u64 = 8;
 
 /// See [`super::run`]; with a `series_step`, buffer levels are kept over time.
 pub(super) fn run<O: Observer>(
@@ -67,7 +68,8 @@ struct Pace {
     progress_at: u64,
     cycle: Option<u64>,
     look_at: u64,
-    before: Option<(u64, Moment)>,
+    /// The moments of the last cycle.
+    before: VecDeque<(u64, Moment)>,
 }
 
 impl Pace {
@@ -80,7 +82,7 @@ impl Pace {
             progress_at: PROGRESS_FRAMES,
             cycle,
             look_at: warm_up + 1,
-            before: None,
+            before: VecDeque::new(),
         }
     }
 
@@ -106,24 +108,27 @@ impl Pace {
         true
     }
 
-    /// Compares this moment with the one a cycle ago, and skips what is bound to repeat.
+    /// Compares this moment with the one a cycle ago, and skips what is bound to repeat. There are two looks in a cycle,
+    /// where it can be halved: the sooner a steady state is noticed, the less is simulated of it.
     fn look<O: Observer>(&mut self, network: &mut Network<O>, cycle: u64) {
+        let produced = network.produced(SENDER);
         let Some(now) = network.moment() else {
-            self.before = None;
-            self.look_at = network.produced(SENDER) + LOOK_FRAMES;
+            self.before.clear();
+            self.look_at = produced + LOOK_FRAMES;
             return;
         };
-        if let Some((_, before)) = self.before.take() {
+        if let Some((_, before)) = self.before.pop_front_if(|(at, _)| *at + cycle == produced) {
             let times = network.repeats_since(&before, &now);
             if times > 0 {
                 network.repeat(&before, times);
-                self.look_at = network.produced(SENDER) + LOOK_FRAMES;
+                self.before.clear();
+                // A frame will be corrupted before another cycle is over.
+                self.look_at = network.produced(SENDER) + cycle;
                 return;
             }
         }
-        let produced = network.produced(SENDER);
-        self.before = Some((produced, now));
-        self.look_at = produced + cycle;
+        self.before.push_back((produced, now));
+        self.look_at = produced + if cycle.is_multiple_of(2) { cycle / 2 } else { cycle };
     }
 }
 
