@@ -18,9 +18,10 @@ pub mod event_queue;
 pub mod experiment;
 pub mod network;
 pub mod observe;
-pub mod random;
 pub mod replay;
 pub mod scenario;
 pub mod statistics;
 pub mod stress;
 pub mod time;
+
+pub use linkmend_random as random;

@@ -1,0 +1,24 @@
+//! Which links of a fleet to disable, protect and repair.
+//!
+//! - [`topology`]: layered networks and their zones; the Facebook fabric of the paper, fat trees, leaf-spine.
+//! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date.
+//! - [`trace`]: which link starts to corrupt when; drawn at random, or imported from the authors' files.
+//! - [`repair`], [`protection`]: how long disabled links are away, and what protection leaves of loss and capacity.
+//! - [`network`]: a network in operation and its metrics.
+//! - [`optimizer`]: which corrupting links to disable.
+//! - [`strategy`], [`simulate`]: a network over time.
+//!
+//! Section numbers refer to the `LinkGuardian` paper (SIGCOMM 2023).
+#![forbid(unsafe_code)]
+
+mod exact_sum;
+pub mod network;
+pub mod optimizer;
+pub mod paths;
+pub mod protection;
+pub mod repair;
+pub mod simulate;
+pub mod strategy;
+mod timeline;
+pub mod topology;
+pub mod trace;

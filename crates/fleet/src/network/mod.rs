@@ -1,0 +1,318 @@
+//! A network in operation: which links corrupt, which are protected, which are disabled, and what that costs.
+//!
+//! Every change updates every metric, at a cost that does not depend on the size of the network: a link's change reaches
+//! the ToRs below it and its own zone, switches and pipes, and nothing else.
+
+mod capacity;
+mod extremes;
+mod pipes;
+
+use crate::exact_sum::ExactSum;
+use crate::paths::Paths;
+use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use capacity::ZoneCapacity;
+use extremes::{CountTable, OrderedCounts};
+use pipes::ProtectedPerPipe;
+
+/// Loss rate of a link that does not corrupt, as the authors' simulator has it. It keeps ratios of penalties defined.
+pub const CLEAN_LOSS_RATE: f64 = 1e-18;
+
+/// What the paper calls the penalty, paths and capacity of a network, at one moment (section 4.8).
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Metrics {
+    /// Sum of the loss rates of all active links.
+    pub total_penalty: f64,
+    /// The same after protection.
+    pub total_effective_penalty: f64,
+    /// Mean number of paths of a ToR to the top layer.
+    pub avg_paths_per_tor: f64,
+    /// Paths of the ToR that has fewest.
+    pub min_paths_per_tor: u64,
+    /// Mean capacity of a pod in Gb/s: a pod has as much as the narrower of its layers of links.
+    pub avg_pod_capacity_gbps: f64,
+    /// Capacity of the pod that has least, in Gb/s.
+    pub min_pod_capacity_gbps: f64,
+    /// Highest loss rate of an active link, before protection.
+    pub max_loss_rate: f64,
+    /// Links that are disabled.
+    pub disabled_links: u64,
+    /// Active links that corrupt, protected or not.
+    pub corrupting_links: u64,
+    /// Protected links of the pipe that has most.
+    pub max_protected_links_per_pipe: u64,
+}
+
+/// A link that corrupts and is active.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Corrupting {
+    /// Which.
+    pub link: LinkId,
+    /// Loss rate on the wire.
+    pub loss_rate: f64,
+    /// Loss rate after protection; that of the wire without it.
+    pub effective_loss_rate: f64,
+    /// Bits per second after protection.
+    pub capacity: u64,
+    /// Whether it is protected.
+    pub protected: bool,
+    /// Its place in its zone's list.
+    place: u32,
+}
+
+/// What a link is, packed: one of the two below, or the index of its [`Corrupting`].
+type LinkState = u32;
+const CLEAN: LinkState = u32::MAX;
+const DISABLED: LinkState = u32::MAX - 1;
+
+/// A network in operation.
+#[derive(Debug, Clone)]
+pub struct Network<'a> {
+    topology: &'a Topology,
+    paths: Paths,
+    /// Fewest paths each switch may keep; 0 above the ToRs.
+    required: Vec<u64>,
+    state: Vec<LinkState>,
+    corrupting: Vec<Corrupting>,
+    free: Vec<u32>,
+    /// Corrupting links of each zone, in no particular order.
+    in_zone: Vec<Vec<LinkId>>,
+    disabled: u64,
+    penalty: ExactSum,
+    effective_penalty: ExactSum,
+    clean_loss_rate: f64,
+    loss_rates: OrderedCounts<u64>,
+    tor_paths: CountTable,
+    capacity: ZoneCapacity,
+    protected: ProtectedPerPipe,
+}
+
+impl<'a> Network<'a> {
+    /// All links active and clean. Each ToR must keep `constraint`, from 0 to 1, of the paths that it has now, rounded
+    /// up.
+    pub fn new(topology: &'a Topology, constraint: f64, clean_loss_rate: f64) -> Network<'a> {
+        let paths = Paths::new(topology);
+        let mut required = vec![0; topology.switch_count()];
+        let mut tor_paths = CountTable::default();
+        for &tor in topology.tors() {
+            required[tor.index()] = (paths.of(tor) as f64 * constraint).ceil() as u64;
+            tor_paths.insert(paths.of(tor));
+        }
+        let mut penalty = ExactSum::default();
+        penalty.add_times(clean_loss_rate, topology.link_count() as u64);
+        Network {
+            topology,
+            paths,
+            required,
+            state: vec![CLEAN; topology.link_count()],
+            corrupting: Vec::new(),
+            free: Vec::new(),
+            in_zone: vec![Vec::new(); topology.zone_count()],
+            disabled: 0,
+            penalty,
+            effective_penalty: penalty,
+            clean_loss_rate,
+            loss_rates: OrderedCounts::default(),
+            tor_paths,
+            capacity: ZoneCapacity::new(topology),
+            protected: ProtectedPerPipe::new(topology),
+        }
+    }
+
+    /// The network's plan.
+    pub fn topology(&self) -> &'a Topology {
+        self.topology
+    }
+
+    /// Path counts under the links that are active now.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// Fewest paths that a ToR must keep.
+    pub fn required(&self, tor: SwitchId) -> u64 {
+        self.required[tor.index()]
+    }
+
+    /// Whether a link is disabled.
+    pub fn is_disabled(&self, link: LinkId) -> bool {
+        self.state[link.index()] == DISABLED
+    }
+
+    /// What a link that corrupts and is active is like.
+    pub fn corrupting(&self, link: LinkId) -> Option<&Corrupting> {
+        match self.state[link.index()] {
+            CLEAN | DISABLED => None,
+            slot => Some(&self.corrupting[slot as usize]),
+        }
+    }
+
+    /// The corrupting links of a zone that are active, in no particular order.
+    pub fn corrupting_in(&self, zone: ZoneId) -> &[LinkId] {
+        &self.in_zone[zone.index()]
+    }
+
+    /// Capacity of a zone, in bits per second.
+    pub fn zone_capacity(&self, zone: ZoneId) -> u64 {
+        self.capacity.of(zone)
+    }
+
+    /// Protected links on the busier of the pipes that a link uses, itself included if it is protected.
+    pub fn protected_on_its_pipes(&self, link: LinkId) -> u32 {
+        self.protected.on_pipes_of(self.topology, link)
+    }
+
+    /// Protected links on the busier of a link's two switches, itself included if it is protected.
+    pub fn protected_on_its_switches(&self, link: LinkId) -> u32 {
+        self.protected.on_switches_of(self.topology, link)
+    }
+
+    /// An active link corrupts, from now on at `loss_rate`. A protected link's effective rate stays what protection
+    /// makes of the old rate, until [`Network::protect`] is called again.
+    pub fn corrupt(&mut self, link: LinkId, loss_rate: f64) {
+        debug_assert!(!self.is_disabled(link));
+        let slot = self.slot(link);
+        let entry = &mut self.corrupting[slot];
+        let before = std::mem::replace(&mut entry.loss_rate, loss_rate);
+        self.penalty.remove(before);
+        self.penalty.add(loss_rate);
+        self.loss_rates.remove(before.to_bits());
+        self.loss_rates.insert(loss_rate.to_bits());
+        if !entry.protected {
+            let before = std::mem::replace(&mut entry.effective_loss_rate, loss_rate);
+            self.effective_penalty.remove(before);
+            self.effective_penalty.add(loss_rate);
+        }
+    }
+
+    /// Protection on a corrupting link leaves `effective_loss_rate` and `capacity` bits per second.
+    ///
+    /// # Panics
+    /// If the link does not corrupt.
+    pub fn protect(&mut self, link: LinkId, effective_loss_rate: f64, capacity: u64) {
+        assert!(self.corrupting(link).is_some(), "link {} does not corrupt", link.0);
+        let entry = &mut self.corrupting[self.state[link.index()] as usize];
+        let loss_before = std::mem::replace(&mut entry.effective_loss_rate, effective_loss_rate);
+        let capacity_before = std::mem::replace(&mut entry.capacity, capacity);
+        if !std::mem::replace(&mut entry.protected, true) {
+            self.protected.add(self.topology, link);
+        }
+        self.effective_penalty.remove(loss_before);
+        self.effective_penalty.add(effective_loss_rate);
+        self.capacity.change(self.topology, link, capacity_before, capacity);
+    }
+
+    /// Whether every ToR would keep the paths it must have if an active link were disabled: CorrOpt's fast checker.
+    pub fn may_disable(&mut self, link: LinkId) -> bool {
+        let mut allowed = true;
+        self.take_away(link, &mut |required, _, after| allowed &= after >= required);
+        self.bring_back(link, &mut |_, _, _| {});
+        allowed
+    }
+
+    /// Tries what happens to paths without a link. Metrics do not follow; [`Network::bring_back`] ends the trial. For
+    /// each ToR that loses paths, `changed` gets what it requires and its paths before and after.
+    pub(crate) fn take_away(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
+        let Network { topology, paths, required, .. } = self;
+        paths.remove(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
+    }
+
+    /// Ends the trial of [`Network::take_away`].
+    pub(crate) fn bring_back(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
+        let Network { topology, paths, required, .. } = self;
+        paths.add(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
+    }
+
+    /// Disables a corrupting link, whatever it does to paths.
+    ///
+    /// # Panics
+    /// If the link does not corrupt.
+    pub fn disable(&mut self, link: LinkId) {
+        let entry = self.remove_slot(link);
+        self.penalty.remove(entry.loss_rate);
+        self.effective_penalty.remove(entry.effective_loss_rate);
+        self.loss_rates.remove(entry.loss_rate.to_bits());
+        self.capacity.change(self.topology, link, entry.capacity, 0);
+        if entry.protected {
+            self.protected.remove(self.topology, link);
+        }
+        self.state[link.index()] = DISABLED;
+        self.disabled += 1;
+        let Network { topology, paths, tor_paths, .. } = self;
+        paths.remove(topology, link, &mut |_, before, after| tor_paths.change(before, after));
+    }
+
+    /// Brings a disabled link back, clean and unprotected.
+    ///
+    /// # Panics
+    /// If the link is not disabled.
+    pub fn enable(&mut self, link: LinkId) {
+        assert!(self.is_disabled(link), "link {} is not disabled", link.0);
+        self.state[link.index()] = CLEAN;
+        self.disabled -= 1;
+        self.penalty.add(self.clean_loss_rate);
+        self.effective_penalty.add(self.clean_loss_rate);
+        self.capacity.change(self.topology, link, 0, self.topology.capacity(link));
+        let Network { topology, paths, tor_paths, .. } = self;
+        paths.add(topology, link, &mut |_, before, after| tor_paths.change(before, after));
+    }
+
+    /// All metrics as they are now.
+    pub fn metrics(&self) -> Metrics {
+        Metrics {
+            total_penalty: self.penalty.value(),
+            total_effective_penalty: self.effective_penalty.value(),
+            avg_paths_per_tor: self.tor_paths.mean(),
+            min_paths_per_tor: self.tor_paths.min(),
+            avg_pod_capacity_gbps: self.capacity.mean_gbps(),
+            min_pod_capacity_gbps: self.capacity.min_gbps(),
+            max_loss_rate: self.loss_rates.max().map_or(self.clean_loss_rate, f64::from_bits),
+            disabled_links: self.disabled,
+            corrupting_links: (self.corrupting.len() - self.free.len()) as u64,
+            max_protected_links_per_pipe: self.protected.max(),
+        }
+    }
+
+    /// The entry of a corrupting link; a new one, at the clean rate, for a clean link.
+    fn slot(&mut self, link: LinkId) -> usize {
+        if self.state[link.index()] != CLEAN {
+            return self.state[link.index()] as usize;
+        }
+        let list = &mut self.in_zone[self.topology.zone_of(link).index()];
+        let entry = Corrupting {
+            link,
+            loss_rate: self.clean_loss_rate,
+            effective_loss_rate: self.clean_loss_rate,
+            capacity: self.topology.capacity(link),
+            protected: false,
+            place: list.len() as u32,
+        };
+        list.push(link);
+        self.loss_rates.insert(self.clean_loss_rate.to_bits());
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.corrupting[slot as usize] = entry;
+                slot as usize
+            }
+            None => {
+                self.corrupting.push(entry);
+                self.corrupting.len() - 1
+            }
+        };
+        self.state[link.index()] = slot as LinkState;
+        slot
+    }
+
+    fn remove_slot(&mut self, link: LinkId) -> Corrupting {
+        assert!(self.corrupting(link).is_some(), "link {} does not corrupt", link.0);
+        let slot = self.state[link.index()];
+        let entry = self.corrupting[slot as usize];
+        self.free.push(slot);
+        let list = &mut self.in_zone[self.topology.zone_of(link).index()];
+        list.swap_remove(entry.place as usize);
+        if let Some(&moved) = list.get(entry.place as usize) {
+            let moved = self.state[moved.index()] as usize;
+            self.corrupting[moved].place = entry.place;
+        }
+        entry
+    }
+}

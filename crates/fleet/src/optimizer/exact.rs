@@ -1,0 +1,198 @@
+//! The exact optimizer: branch and bound over the links above the ToRs; each ToR then settles its own links alone.
+//!
+//! Once it is fixed which candidates above the ToRs are disabled, ToRs no longer affect each other: each takes the
+//! heaviest set of its own links that its remaining paths allow. The more is disabled above, the fewer sets a ToR may
+//! take, so what ToRs can gain now bounds what they can gain further down the tree. Candidates of one switch that lead to
+//! the top layer cost every ToR the same, so of them the worst go first, and only their number is branched on: in a pod
+//! with n candidates on each of its four fabric switches there are at most (n+1)^4 nodes, of which the bound leaves few.
+
+use super::subset::{Item, Subset, heaviest};
+use super::{Candidate, Decision, Objective, candidates, greedy, lower_switch};
+use crate::network::Network;
+use crate::topology::{LinkId, SwitchId, ZoneId};
+
+/// Nodes after which the search stops with the best it has.
+const MAX_NODES: u64 = 20_000_000;
+
+/// Links to disable in one zone so that the least badness remains. The network is left as it was.
+pub fn exact(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {
+    let candidates = candidates(network, zone, objective);
+    if candidates.len() <= 1 {
+        return Decision {
+            disable: candidates.iter().map(|candidate| candidate.link).collect(),
+            proven: true,
+        };
+    }
+    let start = greedy(network, zone, objective);
+    if start.disable.len() == candidates.len() {
+        return Decision { proven: true, ..start };
+    }
+    let mut search = Search::new(network, &candidates, start.disable);
+    search.branch(0, 0);
+    let proven = search.nodes < MAX_NODES;
+    let mut disable = search.best;
+    disable.sort_unstable();
+    Decision { disable, proven }
+}
+
+/// Candidates that cost every ToR the same, the worst first.
+struct Class {
+    members: Vec<Candidate>,
+    weight: i128,
+}
+
+/// A ToR with its own candidates.
+struct Tor {
+    switch: SwitchId,
+    candidates: Vec<Candidate>,
+}
+
+struct Search<'n, 't> {
+    network: &'n mut Network<'t>,
+    classes: Vec<Class>,
+    tors: Vec<Tor>,
+    /// Weight of the classes from each index on.
+    remaining: Vec<i128>,
+    chosen: Vec<LinkId>,
+    /// ToRs below their constraint under what is chosen.
+    violated: u32,
+    best_weight: i128,
+    best: Vec<LinkId>,
+    nodes: u64,
+}
+
+impl<'n, 't> Search<'n, 't> {
+    fn new(network: &'n mut Network<'t>, candidates: &[Candidate], start: Vec<LinkId>) -> Search<'n, 't> {
+        let (lower, upper): (Vec<Candidate>, Vec<Candidate>) =
+            candidates.iter().partition(|candidate| network.topology().layer_of(candidate.link) == 0);
+        let classes = classes(network, &upper);
+        let mut remaining = vec![0; classes.len() + 1];
+        for (index, class) in classes.iter().enumerate().rev() {
+            remaining[index] = remaining[index + 1] + class.weight;
+        }
+        let weight_of = |link: &LinkId| {
+            candidates
+                .iter()
+                .find(|candidate| candidate.link == *link)
+                .map_or(0, |candidate| candidate.weight)
+        };
+        Search {
+            tors: tors(network, &lower),
+            network,
+            classes,
+            remaining,
+            chosen: Vec::new(),
+            violated: 0,
+            best_weight: start.iter().map(weight_of).sum(),
+            best: start,
+            nodes: 0,
+        }
+    }
+
+    /// Decides how many members of class `index` and of those after it to disable, `weight` being chosen before.
+    fn branch(&mut self, index: usize, weight: i128) {
+        self.nodes += 1;
+        if self.violated > 0 || self.nodes >= MAX_NODES {
+            return;
+        }
+        let gain: i128 = self.tors.iter().map(|tor| self.tor_gain(tor).weight).sum();
+        if weight + gain + self.remaining[index] <= self.best_weight {
+            return;
+        }
+        if index == self.classes.len() {
+            self.best_weight = weight + gain;
+            self.best = self.chosen.clone();
+            for tor in &self.tors {
+                let taken = self.tor_gain(tor).members;
+                self.best.extend(taken.into_iter().map(|place| tor.candidates[place].link));
+            }
+            return;
+        }
+        self.branch_on_class(index, weight);
+    }
+
+    /// Tries none, one, two ... members of a class. What violates a constraint once does so with more as well.
+    fn branch_on_class(&mut self, index: usize, mut weight: i128) {
+        self.branch(index + 1, weight);
+        let mut taken = 0;
+        for place in 0..self.classes[index].members.len() {
+            let Candidate { link, weight: more } = self.classes[index].members[place];
+            self.take_away(link);
+            taken += 1;
+            weight += more;
+            if self.violated > 0 {
+                break;
+            }
+            self.branch(index + 1, weight);
+        }
+        for _ in 0..taken {
+            self.bring_back();
+        }
+    }
+
+    fn take_away(&mut self, link: LinkId) {
+        self.chosen.push(link);
+        let Search { network, violated, .. } = self;
+        let mut now = 0;
+        let mut below = |required: u64, before: u64, after: u64| {
+            now += u32::from(before >= required && after < required);
+        };
+        network.take_away(link, &mut below);
+        *violated += now;
+    }
+
+    fn bring_back(&mut self) {
+        let Some(link) = self.chosen.pop() else { return };
+        let Search { network, violated, .. } = self;
+        let mut now = 0;
+        let mut above = |required: u64, before: u64, after: u64| {
+            now += u32::from(before < required && after >= required);
+        };
+        network.bring_back(link, &mut above);
+        *violated -= now;
+    }
+
+    /// What a ToR can gain from its own links under what is chosen, and which of them.
+    fn tor_gain(&self, tor: &Tor) -> Subset {
+        let (topology, paths) = (self.network.topology(), self.network.paths());
+        let slack = paths.of(tor.switch) - self.network.required(tor.switch);
+        let item = |candidate: &Candidate| Item {
+            weight: candidate.weight,
+            paths: paths.of(topology.link(candidate.link).upper),
+        };
+        let items: Vec<Item> = tor.candidates.iter().map(item).collect();
+        heaviest(&items, slack)
+    }
+}
+
+/// Groups candidates above the ToRs. Those into the top layer from one switch cost the same; any other stands alone.
+fn classes(network: &Network, upper: &[Candidate]) -> Vec<Class> {
+    let topology = network.topology();
+    let top = topology.layer_count() as u8 - 1;
+    let mut classes: Vec<(Option<SwitchId>, Class)> = Vec::new();
+    for &candidate in upper {
+        let into_top = topology.switch(topology.link(candidate.link).upper).layer == top;
+        let switch = into_top.then(|| lower_switch(network, candidate.link));
+        match classes.iter_mut().find(|(of, _)| of.is_some() && *of == switch) {
+            Some((_, class)) => {
+                class.weight += candidate.weight;
+                class.members.push(candidate);
+            }
+            None => classes.push((switch, Class { weight: candidate.weight, members: vec![candidate] })),
+        }
+    }
+    classes.into_iter().map(|(_, class)| class).collect()
+}
+
+/// Groups candidates of ToRs, each group in falling weight.
+fn tors(network: &Network, lower: &[Candidate]) -> Vec<Tor> {
+    let mut tors: Vec<Tor> = Vec::new();
+    for &candidate in lower {
+        let switch = lower_switch(network, candidate.link);
+        match tors.iter_mut().find(|tor| tor.switch == switch) {
+            Some(tor) => tor.candidates.push(candidate),
+            None => tors.push(Tor { switch, candidates: vec![candidate] }),
+        }
+    }
+    tors
+}

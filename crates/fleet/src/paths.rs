@@ -1,0 +1,120 @@
+//! Valley-free paths from every switch to the top layer, counted by dynamic programming and kept up to date.
+//!
+//! A switch of the top layer has one path, every other switch the sum over its active links up. When a link goes down or
+//! comes up, only switches below it change, each by what its active links up change: the cost depends on what hangs below
+//! the link, not on the size of the network.
+
+use crate::topology::{LinkId, SwitchId, Topology, TopologyError};
+
+/// Most paths a ToR may have: a table of this many counters is kept.
+pub const MAX_PATHS: u64 = 1 << 24;
+
+/// Path counts under the links that are active now.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    of: Vec<u64>,
+    active: Vec<bool>,
+}
+
+impl Topology {
+    /// Refuses ToRs without a path and ToRs with too many.
+    pub(crate) fn check_paths(&self) -> Result<(), TopologyError> {
+        let paths = Paths::new(self);
+        for &tor in self.tors() {
+            let tor_paths = paths.of(tor);
+            if tor_paths == 0 {
+                return Err(TopologyError::NoPath { tor: self.names.switch(tor), top: self.layers - 1 });
+            }
+            if tor_paths > MAX_PATHS {
+                return Err(TopologyError::TooManyPaths { tor: self.names.switch(tor), limit: MAX_PATHS });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Paths {
+    /// Counts with all links active.
+    pub fn new(topology: &Topology) -> Paths {
+        Paths::with_active(topology, vec![true; topology.link_count()])
+    }
+
+    /// Counts afresh with the given links active, one entry per link. Counts beyond 2^64 are held there.
+    pub fn with_active(topology: &Topology, active: Vec<bool>) -> Paths {
+        let mut of = vec![0_u64; topology.switch_count()];
+        let top = topology.layers - 1;
+        let mut by_layer: Vec<Vec<u32>> = vec![Vec::new(); topology.layer_count()];
+        for (number, switch) in topology.switches.iter().enumerate() {
+            by_layer[usize::from(switch.layer)].push(number as u32);
+        }
+        for &switch in &by_layer[usize::from(top)] {
+            of[switch as usize] = 1;
+        }
+        for layer in by_layer[..usize::from(top)].iter().rev() {
+            for &switch in layer {
+                let up = topology.up(SwitchId(switch)).iter().filter(|link| active[link.index()]);
+                of[switch as usize] =
+                    up.fold(0_u64, |sum, link| sum.saturating_add(of[topology.link(*link).upper.index()]));
+            }
+        }
+        Paths { of, active }
+    }
+
+    /// Paths from a switch to the top layer.
+    pub fn of(&self, switch: SwitchId) -> u64 {
+        self.of[switch.index()]
+    }
+
+    /// Whether a link is active.
+    pub fn is_active(&self, link: LinkId) -> bool {
+        self.active[link.index()]
+    }
+
+    /// Takes an active link away. Every ToR whose count changed is reported with its count before and after.
+    pub fn remove(
+        &mut self,
+        topology: &Topology,
+        link: LinkId,
+        changed: &mut impl FnMut(SwitchId, u64, u64),
+    ) {
+        debug_assert!(self.active[link.index()], "link {} is not active", link.0);
+        self.active[link.index()] = false;
+        let ends = topology.link(link);
+        let lost = self.of[ends.upper.index()];
+        self.change(topology, ends.lower, lost.wrapping_neg(), changed);
+    }
+
+    /// Brings an inactive link back. Every ToR whose count changed is reported with its count before and after.
+    pub fn add(&mut self, topology: &Topology, link: LinkId, changed: &mut impl FnMut(SwitchId, u64, u64)) {
+        debug_assert!(!self.active[link.index()], "link {} is active", link.0);
+        self.active[link.index()] = true;
+        let ends = topology.link(link);
+        let won = self.of[ends.upper.index()];
+        self.change(topology, ends.lower, won, changed);
+    }
+
+    /// Adds `by`, modulo 2^64, to a switch's paths, and to those of everything below it. A switch that is reached on
+    /// several ways changes, and is reported, several times.
+    fn change(
+        &mut self,
+        topology: &Topology,
+        switch: SwitchId,
+        by: u64,
+        changed: &mut impl FnMut(SwitchId, u64, u64),
+    ) {
+        if by == 0 {
+            return;
+        }
+        let before = self.of[switch.index()];
+        self.of[switch.index()] = before.wrapping_add(by);
+        if topology.switch(switch).layer == 0 {
+            changed(switch, before, before.wrapping_add(by));
+            return;
+        }
+        for &link in topology.down(switch) {
+            if self.active[link.index()] {
+                self.change(topology, topology.link(link).lower, by, changed);
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What protection makes of a corrupting link.
+
+use crate::topology::{LinkId, SwitchId, Topology};
+use linkmend_random::Random;
+
+/// A measured point: what protection makes of one loss rate.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProtectionRow {
+    /// Loss rate on the wire.
+    pub loss_rate: f64,
+    /// Loss rate that is left.
+    pub effective_loss_rate: f64,
+    /// Effective capacity, as a share of the link's.
+    pub capacity: f64,
+}
+
+/// How the row for a loss rate is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nearest {
+    /// The least difference, as the authors' simulator does.
+    Linear,
+    /// The least factor.
+    Logarithmic,
+}
+
+/// A table from loss rate to what protection leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProtectionTable {
+    rows: Vec<ProtectionRow>,
+    nearest: Nearest,
+}
+
+/// Why a protection table was refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ProtectionError {
+    /// It has no row.
+    #[error("a protection table needs at least one row")]
+    Empty,
+    /// A value is out of its range.
+    #[error("row {row}: {name} is {value}; it must be from 0 to 1")]
+    Range {
+        /// The row, from 1.
+        row: usize,
+        /// The value's name.
+        name: &'static str,
+        /// The value.
+        value: f64,
+    },
+}
+
+impl ProtectionTable {
+    /// What the authors measured at 100G in ordered mode; the last row is their estimate (published with their artifact).
+    pub fn authors() -> ProtectionTable {
+        let row = |loss_rate, effective_loss_rate, percent: f64| ProtectionRow {
+            loss_rate,
+            effective_loss_rate,
+            capacity: percent / 100.0,
+        };
+        let rows = vec![
+            row(1.43e-5, 5.97e-10, 98.76),
+            row(9.16e-5, 7.56e-9, 98.74),
+            row(1.16e-3, 1.29e-9, 90.88),
+            row(1e-2, 1e-8, 60.0),
+        ];
+        ProtectionTable { rows, nearest: Nearest::Linear }
+    }
+
+    /// A table of measured rows.
+    ///
+    /// # Errors
+    /// If there is no row, or a value is outside 0 to 1.
+    pub fn new(rows: Vec<ProtectionRow>, nearest: Nearest) -> Result<ProtectionTable, ProtectionError> {
+        if rows.is_empty() {
+            return Err(ProtectionError::Empty);
+        }
+        for (index, row) in rows.iter().enumerate() {
+            let values = [
+                ("loss_rate", row.loss_rate),
+                ("effective_loss_rate", row.effective_loss_rate),
+                ("capacity", row.capacity),
+            ];
+            for (name, value) in values {
+                if !(0.0..=1.0).contains(&value) {
+                    return Err(ProtectionError::Range { row: index + 1, name, value });
+                }
+            }
+        }
+        Ok(ProtectionTable { rows, nearest })
+    }
+
+    /// The row that is nearest to a loss rate; of two equally near, the earlier.
+    pub fn row(&self, loss_rate: f64) -> &ProtectionRow {
+        let distance = |row: &ProtectionRow| match self.nearest {
+            Nearest::Linear => (row.loss_rate - loss_rate).abs(),
+            Nearest::Logarithmic => (libm::log(row.loss_rate) - libm::log(loss_rate)).abs(),
+        };
+        let mut nearest = &self.rows[0];
+        for row in &self.rows[1..] {
+            if distance(row) < distance(nearest) {
+                nearest = row;
+            }
+        }
+        nearest
+    }
+}
+
+/// Which links can be protected.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Deployment {
+    /// All.
+    #[default]
+    Everywhere,
+    /// Links within these zones: both ends must be upgraded, and switches of the top layer are not.
+    Zones(Vec<bool>),
+}
+
+impl Deployment {
+    /// A share of the zones, from 0 to 1, rounded up, chosen by seed.
+    pub fn share(topology: &Topology, share: f64, seed: u64) -> Deployment {
+        let zones = topology.zone_count();
+        if share >= 1.0 {
+            return Deployment::Everywhere;
+        }
+        let mut random = Random::new(seed, "fleet/deployment");
+        let mut order: Vec<usize> = (0..zones).collect();
+        for place in (1..zones).rev() {
+            let other = (random.uniform() * (place + 1) as f64) as usize;
+            order.swap(place, other);
+        }
+        let mut upgraded = vec![false; zones];
+        let count = (zones as f64 * share).ceil() as usize;
+        order[..count.min(zones)].iter().for_each(|&zone| upgraded[zone] = true);
+        Deployment::Zones(upgraded)
+    }
+
+    /// Whether a link can be protected.
+    pub fn covers(&self, topology: &Topology, link: LinkId) -> bool {
+        match self {
+            Deployment::Everywhere => true,
+            Deployment::Zones(upgraded) => {
+                let ends = topology.link(link);
+                let is_upgraded = |switch: SwitchId| {
+                    topology.switch(switch).zone.is_some_and(|zone| upgraded[zone.index()])
+                };
+                is_upgraded(ends.lower) && is_upgraded(ends.upper)
+            }
+        }
+    }
+}
+
+/// Most protected links at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProtectionLimits {
+    /// Of one pipe.
+    pub per_pipe: Option<u32>,
+    /// Of one switch.
+    pub per_switch: Option<u32>,
+}

@@ -1,0 +1,181 @@
+//! What a run comes to: counts, and each metric's mean and percentiles over time.
+
+use crate::network::Metrics;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a run comes to.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Summary {
+    /// Loss events of the trace.
+    pub loss_events: u64,
+    /// Of them, those on disabled links, which were skipped.
+    pub skipped_events: u64,
+    /// Links that came back.
+    pub repairs: u64,
+    /// Loss events on links that could not be disabled.
+    pub fast_checker_rejections: u64,
+    /// Optimizer runs that ended before they had proven that nothing better exists.
+    pub unproven_decisions: u64,
+    /// Second of the first event, from which on metrics count.
+    pub first_event_s: u64,
+    /// Second of the last event, until which they count.
+    pub last_event_s: u64,
+    /// Each metric, weighted with time.
+    pub metrics: BTreeMap<&'static str, MetricSummary>,
+}
+
+/// A metric over time.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct MetricSummary {
+    /// Mean.
+    pub mean: f64,
+    /// Lowest.
+    pub min: f64,
+    /// Percentiles: the value that it did not exceed for this share of the time, to 0.1 %.
+    pub p1: f64,
+    /// 10th.
+    pub p10: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th.
+    pub p90: f64,
+    /// 99th.
+    pub p99: f64,
+    /// Highest.
+    pub max: f64,
+}
+
+const NAMES: [&str; 10] = [
+    "total_penalty",
+    "total_effective_penalty",
+    "avg_paths_per_tor",
+    "min_paths_per_tor",
+    "avg_pod_capacity_gbps",
+    "min_pod_capacity_gbps",
+    "max_loss_rate",
+    "disabled_links",
+    "corrupting_links",
+    "max_protected_links_per_pipe",
+];
+
+impl Metrics {
+    /// All metrics in the order of their columns.
+    pub fn values(&self) -> [f64; 10] {
+        [
+            self.total_penalty,
+            self.total_effective_penalty,
+            self.avg_paths_per_tor,
+            self.min_paths_per_tor as f64,
+            self.avg_pod_capacity_gbps,
+            self.min_pod_capacity_gbps,
+            self.max_loss_rate,
+            self.disabled_links as f64,
+            self.corrupting_links as f64,
+            self.max_protected_links_per_pipe as f64,
+        ]
+    }
+
+    /// The names of [`Metrics::values`].
+    pub fn names() -> [&'static str; 10] {
+        NAMES
+    }
+}
+
+/// Sums every metric over time.
+#[derive(Debug, Default)]
+pub(super) struct Accumulator {
+    times_s: Option<(u64, u64)>,
+    series: [Series; 10],
+}
+
+/// One metric: how long it was how high.
+#[derive(Debug, Default)]
+struct Series {
+    value: f64,
+    since_s: u64,
+    sum: f64,
+    /// Seconds by value. Values are kept to 10 binary digits (0.1 %), of which integers up to 2,048 lose nothing.
+    seconds: BTreeMap<u64, u64>,
+    least: f64,
+    most: f64,
+}
+
+/// Bits of a floating-point number that are dropped.
+const DROPPED_BITS: u32 = 52 - 10;
+
+impl Accumulator {
+    pub(super) fn record(&mut self, time_s: u64, metrics: &Metrics) {
+        let begins = self.times_s.is_none();
+        self.times_s = Some((self.times_s.map_or(time_s, |(first_s, _)| first_s), time_s));
+        for (series, value) in self.series.iter_mut().zip(metrics.values()) {
+            if begins {
+                *series = Series { value, since_s: time_s, least: value, most: value, ..Series::default() };
+            } else if value != series.value {
+                series.close(time_s);
+                series.value = value;
+                series.least = series.least.min(value);
+                series.most = series.most.max(value);
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self, summary: &mut Summary) {
+        let Some((first_s, last_s)) = self.times_s else { return };
+        summary.first_event_s = first_s;
+        summary.last_event_s = last_s;
+        for (series, name) in self.series.iter_mut().zip(NAMES) {
+            series.close(last_s);
+            summary.metrics.insert(name, series.summary(last_s - first_s));
+        }
+    }
+}
+
+impl Series {
+    /// What was measured held until now.
+    fn close(&mut self, time_s: u64) {
+        let seconds = time_s - self.since_s;
+        if seconds > 0 {
+            self.sum += self.value * seconds as f64;
+            *self.seconds.entry(self.value.to_bits() >> DROPPED_BITS).or_insert(0) += seconds;
+        }
+        self.since_s = time_s;
+    }
+
+    fn summary(&self, length_s: u64) -> MetricSummary {
+        if length_s == 0 {
+            let value = self.value;
+            return MetricSummary {
+                mean: value,
+                min: value,
+                p1: value,
+                p10: value,
+                p50: value,
+                p90: value,
+                p99: value,
+                max: value,
+            };
+        }
+        let percentile = |share: f64| {
+            let wanted = share * length_s as f64;
+            let mut passed = 0;
+            for (&key, &seconds) in &self.seconds {
+                passed += seconds;
+                if passed as f64 >= wanted {
+                    return f64::from_bits(key << DROPPED_BITS).clamp(self.least, self.most);
+                }
+            }
+            self.most
+        };
+        MetricSummary {
+            mean: self.sum / length_s as f64,
+            min: self.least,
+            p1: percentile(0.01),
+            p10: percentile(0.1),
+            p50: percentile(0.5),
+            p90: percentile(0.9),
+            p99: percentile(0.99),
+            max: self.most,
+        }
+    }
+}

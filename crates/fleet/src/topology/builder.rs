@@ -1,0 +1,186 @@
+//! From lists of switches and links to a checked topology.
+
+use super::{Adjacency, Link, LinkId, Names, Switch, SwitchId, Topology, ZoneId};
+
+/// Ports of one forwarding pipe, as the authors' simulator assumes for switches it has no number for.
+const PORTS_PER_PIPE: u32 = 16;
+
+/// Why a list of switches and links is no layered network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyError {
+    /// There is no switch, or only one layer.
+    #[error("a network needs at least two layers, but the highest layer is {highest}")]
+    OneLayer {
+        /// The highest layer found.
+        highest: u8,
+    },
+    /// A link's ends are on one layer: with it, paths could turn back down.
+    #[error("link {link} joins {one} and {other}, both of layer {layer}; a link must climb")]
+    Level {
+        /// The link.
+        link: String,
+        /// One end.
+        one: String,
+        /// The other.
+        other: String,
+        /// Layer of both.
+        layer: u8,
+    },
+    /// A ToR from which no path climbs to the top layer.
+    #[error("{tor} has no path to the top layer (layer {top})")]
+    NoPath {
+        /// The ToR.
+        tor: String,
+        /// The top layer.
+        top: u8,
+    },
+    /// More paths than fit the counters.
+    #[error("{tor} has more than {limit} paths to the top layer")]
+    TooManyPaths {
+        /// The ToR.
+        tor: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// A parameter of a generated network that is out of its range.
+    #[error("{name} is {value}; it must be {range}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+        /// What is allowed.
+        range: &'static str,
+    },
+}
+
+/// Collects switches and links.
+#[derive(Debug, Default)]
+pub struct TopologyBuilder {
+    layers: Vec<u8>,
+    pipes: Vec<Option<u32>>,
+    ends: Vec<(SwitchId, SwitchId)>,
+    capacity: Vec<u64>,
+}
+
+impl TopologyBuilder {
+    /// An empty network with room for so many links.
+    pub fn with_capacity(links: usize) -> TopologyBuilder {
+        TopologyBuilder {
+            ends: Vec::with_capacity(links),
+            capacity: Vec::with_capacity(links),
+            ..TopologyBuilder::default()
+        }
+    }
+
+    /// Adds a switch. Without a number of `pipes` it has one for every 16 ports.
+    pub fn switch(&mut self, layer: u8, pipes: Option<u32>) -> SwitchId {
+        self.layers.push(layer);
+        self.pipes.push(pipes);
+        SwitchId(self.layers.len() as u32 - 1)
+    }
+
+    /// Adds a link between two switches that were added before, in either order.
+    pub fn link(&mut self, one: SwitchId, other: SwitchId, bits_per_second: u64) -> LinkId {
+        self.ends.push((one, other));
+        self.capacity.push(bits_per_second);
+        LinkId(self.ends.len() as u32 - 1)
+    }
+
+    /// Checks the network and orders it.
+    ///
+    /// # Errors
+    /// If it has fewer than two layers, a link that does not climb, a ToR without a path, or too many paths.
+    pub fn build(self, names: Names) -> Result<Topology, TopologyError> {
+        let highest = self.layers.iter().copied().max().unwrap_or(0);
+        if highest == 0 {
+            return Err(TopologyError::OneLayer { highest });
+        }
+        let called = |switch: SwitchId| names.switch(switch);
+        let mut links = Vec::with_capacity(self.ends.len());
+        let mut ports = vec![0_u32; self.layers.len()];
+        for (number, &(one, other)) in self.ends.iter().enumerate() {
+            let (low, high) = (self.layers[one.index()], self.layers[other.index()]);
+            if low == high {
+                let link = names.link(LinkId(number as u32));
+                return Err(TopologyError::Level {
+                    link,
+                    one: called(one),
+                    other: called(other),
+                    layer: low,
+                });
+            }
+            let (lower, upper) = if low < high { (one, other) } else { (other, one) };
+            let mut port = |switch: SwitchId| {
+                let next = &mut ports[switch.index()];
+                *next += 1;
+                *next - 1
+            };
+            links.push(Link { lower, upper, lower_port: port(lower), upper_port: port(upper) });
+        }
+        let zones = zones(&self.layers, highest, &links);
+        let switches: Vec<Switch> = (0..self.layers.len())
+            .map(|index| Switch {
+                layer: self.layers[index],
+                zone: zones.of[index],
+                pipes: self.pipes[index].unwrap_or(ports[index].div_ceil(PORTS_PER_PIPE)).max(1),
+            })
+            .collect();
+        let tors = (0..switches.len() as u32).map(SwitchId).filter(|tor| switches[tor.index()].layer == 0);
+        let topology = Topology {
+            tors: tors.collect(),
+            up: Adjacency::new(switches.len(), &links, |link| link.lower),
+            down: Adjacency::new(switches.len(), &links, |link| link.upper),
+            switches,
+            links,
+            capacity: self.capacity,
+            layers: highest + 1,
+            zones: zones.count,
+            names,
+        };
+        topology.check_paths()?;
+        Ok(topology)
+    }
+}
+
+struct Zones {
+    of: Vec<Option<ZoneId>>,
+    count: u32,
+}
+
+/// The connected parts of the network without its top layer, numbered by their first switch.
+fn zones(layers: &[u8], top: u8, links: &[Link]) -> Zones {
+    let mut parent: Vec<u32> = (0..layers.len() as u32).collect();
+    for link in links {
+        if layers[link.upper.index()] < top {
+            let one = root(&mut parent, link.lower.0);
+            let other = root(&mut parent, link.upper.0);
+            // The smaller number stays the root, so that zones are numbered by their first switch.
+            parent[one.max(other) as usize] = one.min(other);
+        }
+    }
+    let mut number = vec![None; layers.len()];
+    let mut count = 0;
+    let mut of = Vec::with_capacity(layers.len());
+    for (switch, &layer) in layers.iter().enumerate() {
+        if layer == top {
+            of.push(None);
+            continue;
+        }
+        let root = root(&mut parent, switch as u32) as usize;
+        let zone = *number[root].get_or_insert_with(|| {
+            count += 1;
+            ZoneId(count - 1)
+        });
+        of.push(Some(zone));
+    }
+    Zones { of, count }
+}
+
+fn root(parent: &mut [u32], mut switch: u32) -> u32 {
+    while parent[switch as usize] != switch {
+        parent[switch as usize] = parent[parent[switch as usize] as usize];
+        switch = parent[switch as usize];
+    }
+    switch
+}

@@ -1,0 +1,144 @@
+//! Networks that a few numbers describe.
+
+use super::{Names, Topology, TopologyBuilder, TopologyError};
+
+/// The Facebook fabric of section 4.8 and its relatives: pods of ToRs and four fabric switches, each fabric switch with
+/// links to all spine switches of its plane.
+///
+/// Links are numbered as in the authors' trace files: first pod by pod, ToR by ToR, fabric switch by fabric switch; then
+/// plane by plane, spine by spine, pod by pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FabricParameters {
+    /// Pods; 1 to 65,536.
+    pub pods: u32,
+    /// ToRs of a pod; 1 to 4,096.
+    pub tors_per_pod: u32,
+    /// Fabric switches of a pod, and spine planes; 1 to 64.
+    pub fabric_switches_per_pod: u32,
+    /// Spine switches of a plane; 1 to 4,096.
+    pub spines_per_plane: u32,
+    /// Bits per second of every link.
+    pub bits_per_second: u64,
+}
+
+/// Pipes of a ToR and of a fabric switch in the authors' model of this fabric.
+const TOR_PIPES: u32 = 2;
+const FABRIC_SWITCH_PIPES: u32 = 6;
+
+impl FabricParameters {
+    /// 261 pods of 48 ToRs and 4 fabric switches, 4 planes of 48 spines, 100G: 100,224 links (section 4.8).
+    pub const PAPER: FabricParameters = FabricParameters {
+        pods: 261,
+        tors_per_pod: 48,
+        fabric_switches_per_pod: 4,
+        spines_per_plane: 48,
+        bits_per_second: 100_000_000_000,
+    };
+
+    /// Links between ToRs and fabric switches of one pod.
+    pub fn lower_links_per_pod(&self) -> u32 {
+        self.tors_per_pod * self.fabric_switches_per_pod
+    }
+
+    /// All links.
+    pub fn links(&self) -> u64 {
+        let uplinks = u64::from(self.fabric_switches_per_pod) * u64::from(self.spines_per_plane);
+        u64::from(self.pods) * (u64::from(self.lower_links_per_pod()) + uplinks)
+    }
+
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// If a parameter is out of its range, or there would be more than 2^31 links.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        in_range("pods", self.pods, 65_536, "1 to 65,536")?;
+        in_range("tors_per_pod", self.tors_per_pod, 4096, "1 to 4,096")?;
+        in_range("fabric_switches_per_pod", self.fabric_switches_per_pod, 64, "1 to 64")?;
+        in_range("spines_per_plane", self.spines_per_plane, 4096, "1 to 4,096")?;
+        if self.links() > 1 << 31 {
+            return Err(TopologyError::Parameter {
+                name: "links",
+                value: self.links(),
+                range: "at most 2,147,483,648",
+            });
+        }
+        let mut builder = TopologyBuilder::with_capacity(self.links() as usize);
+        let mut fabric_switches = Vec::new();
+        for _ in 0..self.pods {
+            let tors: Vec<_> = (0..self.tors_per_pod).map(|_| builder.switch(0, Some(TOR_PIPES))).collect();
+            let switches: Vec<_> = (0..self.fabric_switches_per_pod)
+                .map(|_| builder.switch(1, Some(FABRIC_SWITCH_PIPES)))
+                .collect();
+            for &tor in &tors {
+                for &fabric_switch in &switches {
+                    builder.link(tor, fabric_switch, self.bits_per_second);
+                }
+            }
+            fabric_switches.push(switches);
+        }
+        for plane in 0..self.fabric_switches_per_pod as usize {
+            for _ in 0..self.spines_per_plane {
+                let spine = builder.switch(2, None);
+                for pod in &fabric_switches {
+                    builder.link(pod[plane], spine, self.bits_per_second);
+                }
+            }
+        }
+        builder.build(Names::Fabric(*self))
+    }
+}
+
+/// A fat tree of `k`-port switches: `k` pods of `k`/2 ToRs and `k`/2 aggregation switches, `k`²/4 core switches.
+///
+/// # Errors
+/// If `k` is odd or not from 2 to 256.
+pub fn fat_tree(k: u32, bits_per_second: u64) -> Result<Topology, TopologyError> {
+    if k < 2 || k > 256 || k % 2 != 0 {
+        return Err(TopologyError::Parameter { name: "k", value: k.into(), range: "even, 2 to 256" });
+    }
+    let half = k / 2;
+    let mut builder = TopologyBuilder::default();
+    let mut aggregation = Vec::new();
+    for _ in 0..k {
+        let tors: Vec<_> = (0..half).map(|_| builder.switch(0, None)).collect();
+        let switches: Vec<_> = (0..half).map(|_| builder.switch(1, None)).collect();
+        for &tor in &tors {
+            for &switch in &switches {
+                builder.link(tor, switch, bits_per_second);
+            }
+        }
+        aggregation.push(switches);
+    }
+    for core in 0..half * half {
+        let switch = builder.switch(2, None);
+        for pod in &aggregation {
+            builder.link(pod[(core / half) as usize], switch, bits_per_second);
+        }
+    }
+    builder.build(Names::Numbers)
+}
+
+/// Every leaf with a link to every spine.
+///
+/// # Errors
+/// If there are no leaves or spines, or more than 65,536 of either.
+pub fn leaf_spine(leaves: u32, spines: u32, bits_per_second: u64) -> Result<Topology, TopologyError> {
+    in_range("leaves", leaves, 65_536, "1 to 65,536")?;
+    in_range("spines", spines, 65_536, "1 to 65,536")?;
+    let mut builder = TopologyBuilder::default();
+    let lower: Vec<_> = (0..leaves).map(|_| builder.switch(0, None)).collect();
+    let upper: Vec<_> = (0..spines).map(|_| builder.switch(1, None)).collect();
+    for &leaf in &lower {
+        for &spine in &upper {
+            builder.link(leaf, spine, bits_per_second);
+        }
+    }
+    builder.build(Names::Numbers)
+}
+
+fn in_range(name: &'static str, value: u32, most: u32, range: &'static str) -> Result<(), TopologyError> {
+    if value == 0 || value > most {
+        return Err(TopologyError::Parameter { name, value: value.into(), range });
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Layered networks: switches in layers, links that each go up at least one layer.
+//!
+//! A path of a ToR is valley-free: it climbs from the ToR to any switch of the top layer and never goes down on the way.
+//! What lies below the top layer falls into *zones*, which no path of a ToR ever leaves before its last link; the pods of
+//! a fabric are its zones. Every link belongs to the zone of its lower switch, so capacity constraints of different zones
+//! have nothing to do with each other.
+
+mod builder;
+mod generated;
+mod names;
+
+pub use builder::{TopologyBuilder, TopologyError};
+pub use generated::{FabricParameters, fat_tree, leaf_spine};
+pub use names::Names;
+
+/// A switch, by its index in its topology.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SwitchId(pub u32);
+
+/// A link, by its index in its topology.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+/// A zone, by its index in its topology.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ZoneId(pub u32);
+
+impl SwitchId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl LinkId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ZoneId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The two ends of a link, and the port it has on each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The end nearer to the ToRs.
+    pub lower: SwitchId,
+    /// The end nearer to the top layer.
+    pub upper: SwitchId,
+    /// Port on the lower switch: the link's rank among that switch's links, in ascending link number.
+    pub lower_port: u32,
+    /// Port on the upper switch, likewise.
+    pub upper_port: u32,
+}
+
+/// A switch's place in the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switch {
+    /// 0 for a ToR.
+    pub layer: u8,
+    /// Its zone; none in the top layer.
+    pub zone: Option<ZoneId>,
+    /// Forwarding pipes: port `p` belongs to pipe `p` modulo this number.
+    pub pipes: u32,
+}
+
+/// A layered network, unchanging: what is disabled or corrupts is kept by [`crate::network::Network`].
+#[derive(Debug, Clone)]
+pub struct Topology {
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) links: Vec<Link>,
+    /// Bits per second of each link.
+    pub(crate) capacity: Vec<u64>,
+    pub(crate) layers: u8,
+    pub(crate) zones: u32,
+    pub(crate) up: Adjacency,
+    pub(crate) down: Adjacency,
+    pub(crate) tors: Vec<SwitchId>,
+    pub(crate) names: Names,
+}
+
+/// Links of each switch in one direction, in ascending link number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Adjacency {
+    first: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+impl Adjacency {
+    /// Counts, then fills, the links of each of `switches` switches.
+    fn new(switches: usize, links: &[Link], end: impl Fn(&Link) -> SwitchId) -> Adjacency {
+        let mut first = vec![0_u32; switches + 1];
+        for link in links {
+            first[end(link).index() + 1] += 1;
+        }
+        for switch in 0..switches {
+            first[switch + 1] += first[switch];
+        }
+        let mut next = first.clone();
+        let mut filled = vec![LinkId(0); links.len()];
+        for (number, link) in links.iter().enumerate() {
+            let place = &mut next[end(link).index()];
+            filled[*place as usize] = LinkId(number as u32);
+            *place += 1;
+        }
+        Adjacency { first, links: filled }
+    }
+
+    pub(crate) fn of(&self, switch: SwitchId) -> &[LinkId] {
+        &self.links[self.first[switch.index()] as usize..self.first[switch.index() + 1] as usize]
+    }
+}
+
+impl Topology {
+    /// How many switches there are.
+    pub fn switch_count(&self) -> usize {
+        self.switches.len()
+    }
+
+    /// How many links there are.
+    pub fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// How many zones (pods, in a fabric) there are.
+    pub fn zone_count(&self) -> usize {
+        self.zones as usize
+    }
+
+    /// How many layers there are, ToRs and top layer included.
+    pub fn layer_count(&self) -> usize {
+        usize::from(self.layers)
+    }
+
+    /// All switches of layer 0.
+    pub fn tors(&self) -> &[SwitchId] {
+        &self.tors
+    }
+
+    /// A switch's place.
+    pub fn switch(&self, switch: SwitchId) -> &Switch {
+        &self.switches[switch.index()]
+    }
+
+    /// A link's ends.
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link.index()]
+    }
+
+    /// Bits per second of a link.
+    pub fn capacity(&self, link: LinkId) -> u64 {
+        self.capacity[link.index()]
+    }
+
+    /// The zone that a link belongs to: that of its lower switch.
+    pub fn zone_of(&self, link: LinkId) -> ZoneId {
+        self.switch(self.link(link).lower)
+            .zone
+            .expect("only the top layer is in no zone, and has no links up")
+    }
+
+    /// The layer of a link's lower switch.
+    pub fn layer_of(&self, link: LinkId) -> u8 {
+        self.switch(self.link(link).lower).layer
+    }
+
+    /// The links that go up from a switch.
+    pub fn up(&self, switch: SwitchId) -> &[LinkId] {
+        self.up.of(switch)
+    }
+
+    /// The links that go down from a switch.
+    pub fn down(&self, switch: SwitchId) -> &[LinkId] {
+        self.down.of(switch)
+    }
+
+    /// The pipe of each of a link's two switches, lower first, that its port belongs to.
+    pub fn pipes_of(&self, link: LinkId) -> [(SwitchId, u32); 2] {
+        let Link { lower, upper, lower_port, upper_port } = *self.link(link);
+        [(lower, lower_port % self.switch(lower).pipes), (upper, upper_port % self.switch(upper).pipes)]
+    }
+}

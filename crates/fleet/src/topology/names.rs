@@ -1,0 +1,64 @@
+//! What switches, links and zones are called.
+
+use super::{FabricParameters, LinkId, SwitchId, ZoneId};
+
+/// How switches, links and zones are called in tables and files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Names {
+    /// The pods of a fabric, by its parameters.
+    Fabric(FabricParameters),
+    /// As the operator calls them.
+    Given {
+        /// One name per switch.
+        switches: Vec<String>,
+        /// One name per link.
+        links: Vec<String>,
+        /// One name per zone; a zone beyond the list goes by its number.
+        zones: Vec<String>,
+    },
+    /// By number.
+    Numbers,
+}
+
+impl Names {
+    /// What a switch is called.
+    pub fn switch(&self, switch: SwitchId) -> String {
+        match self {
+            Names::Fabric(fabric) => fabric_switch(fabric, switch.0),
+            Names::Given { switches, .. } => switches[switch.index()].clone(),
+            Names::Numbers => format!("switch{}", switch.0),
+        }
+    }
+
+    /// What a link is called.
+    pub fn link(&self, link: LinkId) -> String {
+        match self {
+            Names::Given { links, .. } => links[link.index()].clone(),
+            Names::Fabric(_) | Names::Numbers => link.0.to_string(),
+        }
+    }
+
+    /// What a zone is called.
+    pub fn zone(&self, zone: ZoneId) -> String {
+        match self {
+            Names::Given { zones, .. } => {
+                zones.get(zone.index()).cloned().unwrap_or_else(|| format!("pod{}", zone.0))
+            }
+            Names::Fabric(_) | Names::Numbers => format!("pod{}", zone.0),
+        }
+    }
+}
+
+fn fabric_switch(fabric: &FabricParameters, switch: u32) -> String {
+    let per_pod = fabric.tors_per_pod + fabric.fabric_switches_per_pod;
+    let (pod, place) = (switch / per_pod, switch % per_pod);
+    if pod >= fabric.pods {
+        let spine = switch - fabric.pods * per_pod;
+        return format!("spine{}-{}", spine / fabric.spines_per_plane, spine % fabric.spines_per_plane);
+    }
+    if place < fabric.tors_per_pod {
+        format!("pod{pod}-tor{place}")
+    } else {
+        format!("pod{pod}-fabric{}", place - fabric.tors_per_pod)
+    }
+}

@@ -1,0 +1,114 @@
+//! Trace files of the authors' simulator: JSON with `topo_type`, `topo_params` and `failure_events_list`.
+
+use super::{LossEvent, Trace, TraceError, fault};
+use crate::topology::{FabricParameters, LinkId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::path::Path;
+
+/// The authors' number for the Facebook fabric; 1 and 2 are the fat tree and leaf-spine, for which they have no traces.
+const FABRIC: u64 = 3;
+
+/// A trace with the fabric it was made for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuthorsTrace {
+    /// The fabric.
+    pub fabric: FabricParameters,
+    /// Its trace.
+    pub trace: Trace,
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    topo_type: u64,
+    topo_params: Parameters,
+    #[serde(borrow)]
+    failure_events_list: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    num_pods: u32,
+    oversubscription: f64,
+    /// Gb/s.
+    link_capacity: f64,
+    tors_per_pod: u32,
+}
+
+/// Reads a trace file of the authors' simulator.
+///
+/// # Errors
+/// If the file cannot be read, is not of that form, is for another kind of network, or has an event that cannot be; with
+/// the line.
+pub fn read_authors(path: &Path) -> Result<AuthorsTrace, TraceError> {
+    let file = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|source| TraceError::Io { file: file.clone(), source })?;
+    let form = |line, reason| TraceError::Form { file: file.clone(), line, reason };
+    let head: Head = serde_json::from_str(&text).map_err(|error| form(error.line(), error.to_string()))?;
+    let fabric = fabric(&head).map_err(|(key, reason)| form(line_of_key(&text, key), reason))?;
+    let mut events: Vec<LossEvent> = Vec::with_capacity(head.failure_events_list.len());
+    let mut previous_s = 0;
+    for raw in &head.failure_events_list {
+        let at = |reason| form(line_of(&text, raw.get()), reason);
+        let event = event(raw).map_err(at)?;
+        if let Some(reason) = fault(&event, fabric.links() as usize, previous_s) {
+            return Err(at(reason));
+        }
+        previous_s = event.time_s;
+        events.push(event);
+    }
+    Ok(AuthorsTrace { fabric, trace: Trace::new(events) })
+}
+
+fn fabric(head: &Head) -> Result<FabricParameters, (&'static str, String)> {
+    if head.topo_type != FABRIC {
+        let reason = format!("topo_type {} is not 3, the Facebook fabric", head.topo_type);
+        return Err(("topo_type", reason));
+    }
+    let Parameters { num_pods, oversubscription, link_capacity, tors_per_pod } = head.topo_params;
+    if !(oversubscription >= 1.0 && oversubscription <= f64::from(tors_per_pod)) {
+        let reason =
+            format!("oversubscription {oversubscription} is not from 1 to tors_per_pod ({tors_per_pod})");
+        return Err(("oversubscription", reason));
+    }
+    if !(link_capacity > 0.0 && link_capacity <= 10_000.0) {
+        return Err((
+            "link_capacity",
+            format!("link_capacity {link_capacity} is not above 0 and at most 10000 Gb/s"),
+        ));
+    }
+    if num_pods == 0 || num_pods > 65_536 {
+        return Err(("num_pods", format!("num_pods {num_pods} is not from 1 to 65536")));
+    }
+    if tors_per_pod == 0 || tors_per_pod > 4096 {
+        return Err(("tors_per_pod", format!("tors_per_pod {tors_per_pod} is not from 1 to 4096")));
+    }
+    Ok(FabricParameters {
+        pods: num_pods,
+        tors_per_pod,
+        spines_per_plane: (f64::from(tors_per_pod) / oversubscription) as u32,
+        bits_per_second: (link_capacity * 1e9).round() as u64,
+        ..FabricParameters::PAPER
+    })
+}
+
+fn event(raw: &RawValue) -> Result<LossEvent, String> {
+    let (time_s, link, loss_rate): (f64, u64, f64) = serde_json::from_str(raw.get())
+        .map_err(|error| format!("not [time_s, link_id, loss_rate]: {error}"))?;
+    if time_s < 0.0 || time_s.fract() != 0.0 || time_s > 2_f64.powi(53) {
+        return Err(format!("time_s {time_s} is not a whole number of seconds from 0 on"));
+    }
+    let link = u32::try_from(link).map_err(|_| format!("link {link} does not exist"))?;
+    Ok(LossEvent { time_s: time_s as u64, link: LinkId(link), loss_rate })
+}
+
+/// The line of a part of a text, from 1.
+fn line_of(text: &str, part: &str) -> usize {
+    let offset = part.as_ptr() as usize - text.as_ptr() as usize;
+    text[..offset].matches('\n').count() + 1
+}
+
+fn line_of_key(text: &str, key: &str) -> usize {
+    text.find(&format!("\"{key}\"")).map_or(1, |offset| line_of(text, &text[offset..]))
+}

@@ -1,0 +1,70 @@
+//! How much corrupting links lose: Table 1 of the paper, from Microsoft's data centres (CorrOpt, SIGCOMM 2017).
+
+use linkmend_random::Random;
+
+/// A range of loss rates and the share of corrupting links in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LossBucket {
+    /// Lowest loss rate.
+    pub from: f64,
+    /// Highest.
+    pub to: f64,
+    /// Relative frequency.
+    pub weight: f64,
+}
+
+/// How loss rates spread inside a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WithinBucket {
+    /// Every factor alike.
+    #[default]
+    LogUniform,
+    /// Every difference alike, so that most lie in the bucket's upper decade.
+    Uniform,
+}
+
+/// Where loss rates are drawn from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LossDistribution {
+    /// The buckets.
+    pub buckets: Vec<LossBucket>,
+    /// How rates spread inside one.
+    pub within: WithinBucket,
+}
+
+impl LossDistribution {
+    /// Table 1. Its last bucket is open; as in the authors' artifact it ends at 10^-2.
+    pub fn table_1(within: WithinBucket) -> LossDistribution {
+        let bucket = |from, to, weight| LossBucket { from, to, weight };
+        LossDistribution {
+            buckets: vec![
+                bucket(1e-8, 1e-5, 47.23),
+                bucket(1e-5, 1e-4, 18.43),
+                bucket(1e-4, 1e-3, 21.66),
+                bucket(1e-3, 1e-2, 12.67),
+            ],
+            within,
+        }
+    }
+
+    /// Draws a loss rate.
+    pub fn draw(&self, random: &mut Random) -> f64 {
+        let total: f64 = self.buckets.iter().map(|bucket| bucket.weight).sum();
+        let mut left = random.uniform() * total;
+        let mut chosen = self.buckets.last().copied();
+        for bucket in &self.buckets {
+            if left < bucket.weight {
+                chosen = Some(*bucket);
+                break;
+            }
+            left -= bucket.weight;
+        }
+        let LossBucket { from, to, .. } = chosen.expect("a distribution has a bucket");
+        let share = random.uniform();
+        match self.within {
+            WithinBucket::LogUniform => from * libm::pow(to / from, share),
+            WithinBucket::Uniform => from + (to - from) * share,
+        }
+    }
+}
