@@ -93,7 +93,7 @@ impl FabricParameters {
 /// # Errors
 /// If `k` is odd or not from 2 to 256.
 pub fn fat_tree(k: u32, bits_per_second: u64) -> Result<Topology, TopologyError> {
-    if k < 2 || k > 256 || k % 2 != 0 {
+    if !(2..=256).contains(&k) || !k.is_multiple_of(2) {
         return Err(TopologyError::Parameter { name: "k", value: k.into(), range: "even, 2 to 256" });
     }
     let half = k / 2;
