@@ -52,9 +52,8 @@ impl Paths {
         }
         for layer in by_layer[..usize::from(top)].iter().rev() {
             for &switch in layer {
-                let up = topology.up(SwitchId(switch)).iter().filter(|link| active[link.index()]);
-                of[switch as usize] =
-                    up.fold(0_u64, |sum, link| sum.saturating_add(of[topology.link(*link).upper.index()]));
+                let up = topology.up(SwitchId(switch)).iter().filter(|hop| active[hop.link.index()]);
+                of[switch as usize] = up.fold(0_u64, |sum, hop| sum.saturating_add(of[hop.switch.index()]));
             }
         }
         Paths { of, active }
@@ -68,6 +67,27 @@ impl Paths {
     /// Whether a link is active.
     pub fn is_active(&self, link: LinkId) -> bool {
         self.active[link.index()]
+    }
+
+    /// Whether `keeps` holds for every ToR that would lose paths without an active link, given what it would have left.
+    /// None where ToRs lose paths on several ways at once, which only trying it can tell.
+    pub fn all_below(
+        &self,
+        topology: &Topology,
+        link: LinkId,
+        keeps: impl Fn(SwitchId, u64) -> bool,
+    ) -> Option<bool> {
+        let ends = topology.link(link);
+        let lost = self.of[ends.upper.index()];
+        let switch = topology.switch(ends.lower);
+        if switch.layer == 0 {
+            return Some(keeps(ends.lower, self.of[ends.lower.index()] - lost));
+        }
+        if !switch.above_tors {
+            return None;
+        }
+        let mut below = topology.down(ends.lower).iter().filter(|hop| self.active[hop.link.index()]);
+        Some(below.all(|hop| keeps(hop.switch, self.of[hop.switch.index()] - lost)))
     }
 
     /// Takes an active link away. Every ToR whose count changed is reported with its count before and after.
@@ -111,9 +131,17 @@ impl Paths {
             changed(switch, before, before.wrapping_add(by));
             return;
         }
-        for &link in topology.down(switch) {
-            if self.active[link.index()] {
-                self.change(topology, topology.link(link).lower, by, changed);
+        let above_tors = topology.switch(switch).above_tors;
+        for hop in topology.down(switch) {
+            if !self.active[hop.link.index()] {
+                continue;
+            }
+            if above_tors {
+                let before = self.of[hop.switch.index()];
+                self.of[hop.switch.index()] = before.wrapping_add(by);
+                changed(hop.switch, before, before.wrapping_add(by));
+            } else {
+                self.change(topology, hop.switch, by, changed);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! From lists of switches and links to a checked topology.
 
-use super::{Adjacency, Link, LinkId, Names, Switch, SwitchId, Topology, ZoneId};
+use super::{Adjacency, Hop, Link, LinkId, Names, Switch, SwitchId, Topology, ZoneId};
 
 /// Ports of one forwarding pipe, as the authors' simulator assumes for switches it has no number for.
 const PORTS_PER_PIPE: u32 = 16;
@@ -119,18 +119,20 @@ impl TopologyBuilder {
             links.push(Link { lower, upper, lower_port: port(lower), upper_port: port(upper) });
         }
         let zones = zones(&self.layers, highest, &links);
+        let down = Adjacency::new(self.layers.len(), &links, |link| (link.upper, link.lower));
         let switches: Vec<Switch> = (0..self.layers.len())
             .map(|index| Switch {
                 layer: self.layers[index],
                 zone: zones.of[index],
                 pipes: self.pipes[index].unwrap_or(ports[index].div_ceil(PORTS_PER_PIPE)).max(1),
+                above_tors: above_tors(&self.layers, down.of(SwitchId(index as u32))),
             })
             .collect();
         let tors = (0..switches.len() as u32).map(SwitchId).filter(|tor| switches[tor.index()].layer == 0);
         let topology = Topology {
             tors: tors.collect(),
-            up: Adjacency::new(switches.len(), &links, |link| link.lower),
-            down: Adjacency::new(switches.len(), &links, |link| link.upper),
+            up: Adjacency::new(switches.len(), &links, |link| (link.lower, link.upper)),
+            down,
             switches,
             links,
             capacity: self.capacity,
@@ -141,6 +143,12 @@ impl TopologyBuilder {
         topology.check_paths()?;
         Ok(topology)
     }
+}
+
+fn above_tors(layers: &[u8], down: &[Hop]) -> bool {
+    let mut below: Vec<SwitchId> = down.iter().map(|hop| hop.switch).collect();
+    below.sort_unstable();
+    below.iter().all(|switch| layers[switch.index()] == 0) && below.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 struct Zones {

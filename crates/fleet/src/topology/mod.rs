@@ -68,6 +68,8 @@ pub struct Switch {
     pub zone: Option<ZoneId>,
     /// Forwarding pipes: port `p` belongs to pipe `p` modulo this number.
     pub pipes: u32,
+    /// Whether all links down lead to ToRs, no two to the same: then a change reaches each of them once.
+    pub above_tors: bool,
 }
 
 /// A layered network, unchanging: what is disabled or corrupts is kept by [`crate::network::Network`].
@@ -85,35 +87,46 @@ pub struct Topology {
     pub(crate) names: Names,
 }
 
+/// A link as one of its ends sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// The link.
+    pub link: LinkId,
+    /// The switch at its other end.
+    pub switch: SwitchId,
+}
+
 /// Links of each switch in one direction, in ascending link number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Adjacency {
     first: Vec<u32>,
-    links: Vec<LinkId>,
+    hops: Vec<Hop>,
 }
 
 impl Adjacency {
-    /// Counts, then fills, the links of each of `switches` switches.
-    fn new(switches: usize, links: &[Link], end: impl Fn(&Link) -> SwitchId) -> Adjacency {
+    /// Counts, then fills, the links of each of `switches` switches; `ends` says from which switch a link is seen, and
+    /// which it leads to.
+    fn new(switches: usize, links: &[Link], ends: impl Fn(&Link) -> (SwitchId, SwitchId)) -> Adjacency {
         let mut first = vec![0_u32; switches + 1];
         for link in links {
-            first[end(link).index() + 1] += 1;
+            first[ends(link).0.index() + 1] += 1;
         }
         for switch in 0..switches {
             first[switch + 1] += first[switch];
         }
         let mut next = first.clone();
-        let mut filled = vec![LinkId(0); links.len()];
+        let mut hops = vec![Hop { link: LinkId(0), switch: SwitchId(0) }; links.len()];
         for (number, link) in links.iter().enumerate() {
-            let place = &mut next[end(link).index()];
-            filled[*place as usize] = LinkId(number as u32);
+            let (from, switch) = ends(link);
+            let place = &mut next[from.index()];
+            hops[*place as usize] = Hop { link: LinkId(number as u32), switch };
             *place += 1;
         }
-        Adjacency { first, links: filled }
+        Adjacency { first, hops }
     }
 
-    pub(crate) fn of(&self, switch: SwitchId) -> &[LinkId] {
-        &self.links[self.first[switch.index()] as usize..self.first[switch.index() + 1] as usize]
+    pub(crate) fn of(&self, switch: SwitchId) -> &[Hop] {
+        &self.hops[self.first[switch.index()] as usize..self.first[switch.index() + 1] as usize]
     }
 }
 
@@ -171,12 +184,12 @@ impl Topology {
     }
 
     /// The links that go up from a switch.
-    pub fn up(&self, switch: SwitchId) -> &[LinkId] {
+    pub fn up(&self, switch: SwitchId) -> &[Hop] {
         self.up.of(switch)
     }
 
     /// The links that go down from a switch.
-    pub fn down(&self, switch: SwitchId) -> &[LinkId] {
+    pub fn down(&self, switch: SwitchId) -> &[Hop] {
         self.down.of(switch)
     }
 

@@ -96,7 +96,8 @@ impl TraceParameters {
         }
         let ends = topology.link(event.link);
         let switch = if random.uniform() < 0.5 { ends.lower } else { ends.upper };
-        let all: Vec<LinkId> = topology.down(switch).iter().chain(topology.up(switch)).copied().collect();
+        let hops = topology.down(switch).iter().chain(topology.up(switch));
+        let all: Vec<LinkId> = hops.map(|hop| hop.link).collect();
         let place = all.iter().position(|link| *link == event.link).unwrap_or(0);
         // Neighbouring ports share components.
         for step in 1..(links as usize).min(all.len()) {
