@@ -52,6 +52,8 @@ pub enum Command {
     Lab(crate::commands::lab::LabArgs),
     /// Simulate a protected link at any speed, packet by packet, with the protocol code that `run` uses
     Sim(Box<crate::commands::sim::SimArgs>),
+    /// Which of many links to disable, protect and repair
+    Fleet(crate::commands::fleet::FleetArgs),
     /// Repeat the published evaluations in the simulator, and compare
     Reproduce(crate::commands::reproduce::ReproduceArgs),
     /// Remove an in-kernel bypass that a stopped daemon left, which cuts the link

@@ -1,7 +1,9 @@
 //! A network over time: loss events, what the strategy does about them, repairs.
 
+mod series;
 mod summary;
 
+pub use series::SeriesWriter;
 pub use summary::{MetricSummary, Summary};
 
 use crate::network::{Metrics, Network};

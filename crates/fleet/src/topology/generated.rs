@@ -1,6 +1,8 @@
 //! Networks that a few numbers describe.
 
 use super::{Names, Topology, TopologyBuilder, TopologyError};
+use linkmend_quantity::BitRate;
+use std::fmt;
 
 /// The Facebook fabric of section 4.8 and its relatives: pods of ToRs and four fabric switches, each fabric switch with
 /// links to all spine switches of its plane.
@@ -115,7 +117,7 @@ pub fn fat_tree(k: u32, bits_per_second: u64) -> Result<Topology, TopologyError>
             builder.link(pod[(core / half) as usize], switch, bits_per_second);
         }
     }
-    builder.build(Names::Numbers)
+    builder.build(Names::Numbers(format!("fat-tree:k={k},speed={}", BitRate(bits_per_second))))
 }
 
 /// Every leaf with a link to every spine.
@@ -133,7 +135,17 @@ pub fn leaf_spine(leaves: u32, spines: u32, bits_per_second: u64) -> Result<Topo
             builder.link(leaf, spine, bits_per_second);
         }
     }
-    builder.build(Names::Numbers)
+    let speed = BitRate(bits_per_second);
+    builder.build(Names::Numbers(format!("leaf-spine:leaves={leaves},spines={spines},speed={speed}")))
+}
+
+impl fmt::Display for FabricParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FabricParameters { pods, tors_per_pod, fabric_switches_per_pod, spines_per_plane, .. } = self;
+        let speed = BitRate(self.bits_per_second);
+        write!(f, "facebook-fabric:pods={pods},tors={tors_per_pod},")?;
+        write!(f, "fabric-switches={fabric_switches_per_pod},spines={spines_per_plane},speed={speed}")
+    }
 }
 
 fn in_range(name: &'static str, value: u32, most: u32, range: &'static str) -> Result<(), TopologyError> {

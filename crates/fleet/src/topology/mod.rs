@@ -5,6 +5,8 @@
 //! a fabric are its zones. Every link belongs to the zone of its lower switch, so capacity constraints of different zones
 //! have nothing to do with each other.
 
+use std::fmt;
+
 mod builder;
 mod generated;
 mod names;
@@ -131,6 +133,19 @@ impl Adjacency {
 }
 
 impl Topology {
+    /// The parameters of a generated fabric.
+    pub fn fabric(&self) -> Option<FabricParameters> {
+        match &self.names {
+            Names::Fabric(fabric) => Some(*fabric),
+            Names::Given { .. } | Names::Numbers(_) => None,
+        }
+    }
+
+    /// What switches, links and zones are called.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// How many switches there are.
     pub fn switch_count(&self) -> usize {
         self.switches.len()
@@ -197,5 +212,25 @@ impl Topology {
     pub fn pipes_of(&self, link: LinkId) -> [(SwitchId, u32); 2] {
         let Link { lower, upper, lower_port, upper_port } = *self.link(link);
         [(lower, lower_port % self.switch(lower).pipes), (upper, upper_port % self.switch(upper).pipes)]
+    }
+}
+
+/// Says which network it is: two that are written the same are the same, up to names.
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.names {
+            Names::Fabric(fabric) => write!(f, "{fabric}"),
+            Names::Numbers(description) => f.write_str(description),
+            Names::Given { .. } => {
+                // FNV-1a over the ends and capacities.
+                let parts = self.links.iter().zip(&self.capacity);
+                let hash = parts.fold(0xcbf2_9ce4_8422_2325_u64, |hash, (link, &capacity)| {
+                    [u64::from(link.lower.0), u64::from(link.upper.0), capacity]
+                        .iter()
+                        .fold(hash, |hash, part| (hash ^ part).wrapping_mul(0x0000_0100_0000_01b3))
+                });
+                write!(f, "{} switches, {} links ({hash:016x})", self.switches.len(), self.links.len())
+            }
+        }
     }
 }

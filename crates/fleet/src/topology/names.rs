@@ -16,8 +16,8 @@ pub enum Names {
         /// One name per zone; a zone beyond the list goes by its number.
         zones: Vec<String>,
     },
-    /// By number.
-    Numbers,
+    /// By number, in a generated network of this description.
+    Numbers(String),
 }
 
 impl Names {
@@ -26,7 +26,7 @@ impl Names {
         match self {
             Names::Fabric(fabric) => fabric_switch(fabric, switch.0),
             Names::Given { switches, .. } => switches[switch.index()].clone(),
-            Names::Numbers => format!("switch{}", switch.0),
+            Names::Numbers(_) => format!("switch{}", switch.0),
         }
     }
 
@@ -34,7 +34,7 @@ impl Names {
     pub fn link(&self, link: LinkId) -> String {
         match self {
             Names::Given { links, .. } => links[link.index()].clone(),
-            Names::Fabric(_) | Names::Numbers => link.0.to_string(),
+            Names::Fabric(_) | Names::Numbers(_) => link.0.to_string(),
         }
     }
 
@@ -44,7 +44,7 @@ impl Names {
             Names::Given { zones, .. } => {
                 zones.get(zone.index()).cloned().unwrap_or_else(|| format!("pod{}", zone.0))
             }
-            Names::Fabric(_) | Names::Numbers => format!("pod{}", zone.0),
+            Names::Fabric(_) | Names::Numbers(_) => format!("pod{}", zone.0),
         }
     }
 }

@@ -1,39 +1,58 @@
 //! Traces as CSV: `time_s,link,loss_rate`, one event a line.
 
 use super::{LossEvent, Trace, TraceError, fault};
-use crate::topology::LinkId;
+use crate::topology::{LinkId, Topology};
 use std::io::{BufRead, Write};
 
 const HEADER: &str = "time_s,link,loss_rate";
+/// Begins the comment that says which network the trace was made for.
+const NETWORK: &str = "network:";
 
-/// Reads a trace for a network with so many links; `file` is what messages call it.
+/// Reads a trace for a network; `file` is what messages call it. If it says which network it was made for, that must be
+/// this one.
 ///
 /// # Errors
 /// If a line is not of that form or an event cannot be; with the line.
-pub fn read_csv(reader: impl BufRead, file: &str, links: usize) -> Result<Trace, TraceError> {
+pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result<Trace, TraceError> {
     let mut events: Vec<LossEvent> = Vec::new();
     let mut previous_s = 0;
+    let mut headed = false;
     for (index, line) in reader.lines().enumerate() {
         let form = |reason| TraceError::Form { file: file.to_owned(), line: index + 1, reason };
         let line = line.map_err(|source| TraceError::Io { file: file.to_owned(), source })?;
         let line = line.trim();
-        if index == 0 {
+        if let Some(comment) = line.strip_prefix('#') {
+            check_network(comment, topology).map_err(form)?;
+            continue;
+        }
+        if !headed {
             if line != HEADER {
                 return Err(form(format!("the first line is not {HEADER}")));
             }
+            headed = true;
             continue;
         }
         if line.is_empty() {
             continue;
         }
         let event = parse(line).map_err(form)?;
-        if let Some(reason) = fault(&event, links, previous_s) {
+        if let Some(reason) = fault(&event, topology.link_count(), previous_s) {
             return Err(form(reason));
         }
         previous_s = event.time_s;
         events.push(event);
     }
     Ok(Trace::new(events))
+}
+
+/// Refuses a trace that names another network.
+fn check_network(comment: &str, topology: &Topology) -> Result<(), String> {
+    match comment.trim().strip_prefix(NETWORK) {
+        Some(network) if network.trim() != topology.to_string() => {
+            Err(format!("the trace was made for another network: {}, not {topology}", network.trim()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn parse(line: &str) -> Result<LossEvent, String> {
@@ -52,7 +71,8 @@ fn parse(line: &str) -> Result<LossEvent, String> {
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_csv(trace: &Trace, writer: &mut impl Write) -> std::io::Result<()> {
+pub fn write_csv(trace: &Trace, topology: &Topology, writer: &mut impl Write) -> std::io::Result<()> {
+    writeln!(writer, "# {NETWORK} {topology}")?;
     writeln!(writer, "{HEADER}")?;
     for LossEvent { time_s, link, loss_rate } in trace.events() {
         writeln!(writer, "{time_s},{},{loss_rate:e}", link.0)?;

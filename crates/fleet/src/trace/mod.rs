@@ -4,7 +4,9 @@ mod authors;
 mod csv;
 mod generate;
 mod loss_buckets;
+mod parquet;
 
+pub use self::parquet::{read_parquet, write_parquet};
 pub use authors::{AuthorsTrace, read_authors};
 pub use csv::{read_csv, write_csv};
 pub use generate::{SharedFailures, TraceParameters};

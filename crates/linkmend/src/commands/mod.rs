@@ -4,6 +4,7 @@ mod connect;
 mod control;
 pub mod demo;
 mod detach;
+pub mod fleet;
 mod generate;
 mod interrupt;
 pub mod lab;
@@ -28,6 +29,7 @@ pub fn execute(command: Command, matches: &ArgMatches) -> anyhow::Result<()> {
         Command::Lab(arguments) => lab::execute(&arguments),
         Command::Demo(arguments) => demo::execute(&arguments),
         Command::Sim(arguments) => sim::execute(&arguments),
+        Command::Fleet(arguments) => fleet::execute(&arguments),
         Command::Reproduce(arguments) => reproduce::execute(&arguments),
         Command::Detach(arguments) => detach::execute(&arguments),
         Command::Generate(arguments) => generate::execute(&arguments),

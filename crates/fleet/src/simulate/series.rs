@@ -1,0 +1,50 @@
+//! The time series of a run, as CSV.
+
+use super::Step;
+use crate::network::Metrics;
+use std::io::{self, Write};
+
+/// Writes a row with the metrics before, and one with those after every event.
+#[derive(Debug)]
+pub struct SeriesWriter<W> {
+    writer: W,
+}
+
+impl<W: Write> SeriesWriter<W> {
+    /// Begins with the columns' names.
+    ///
+    /// # Errors
+    /// If the writer fails, here and below.
+    pub fn new(mut writer: W) -> io::Result<SeriesWriter<W>> {
+        writeln!(writer, "time_s,{}", Metrics::names().join(","))?;
+        Ok(SeriesWriter { writer })
+    }
+
+    /// The rows of an event.
+    pub fn write(&mut self, step: &Step) -> io::Result<()> {
+        row(&mut self.writer, step.time_s, &step.before)?;
+        row(&mut self.writer, step.time_s, &step.after)
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+fn row(writer: &mut impl Write, time_s: u64, metrics: &Metrics) -> io::Result<()> {
+    writeln!(
+        writer,
+        "{time_s},{:e},{:e},{},{},{},{},{:e},{},{},{}",
+        metrics.total_penalty,
+        metrics.total_effective_penalty,
+        metrics.avg_paths_per_tor,
+        metrics.min_paths_per_tor,
+        metrics.avg_pod_capacity_gbps,
+        metrics.min_pod_capacity_gbps,
+        metrics.max_loss_rate,
+        metrics.disabled_links,
+        metrics.corrupting_links,
+        metrics.max_protected_links_per_pipe
+    )
+}

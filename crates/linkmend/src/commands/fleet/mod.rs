@@ -1,0 +1,55 @@
+//! `linkmend fleet`: which of many links to disable, protect and repair.
+//!
+//! - [`network`] is the topology that all of them take;
+//! - [`source`] is where loss events come from: drawn or read.
+
+mod network;
+mod simulate;
+mod source;
+mod trace;
+
+use clap::{Args, Subcommand};
+
+/// Arguments of `linkmend fleet`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend fleet simulate --strategy corropt                       a year of the paper's fabric, 100,224 links
+  linkmend fleet simulate --strategy protect+corropt --json        the same with protection, as JSON
+  linkmend fleet trace --days 30 --out month.csv                   when which link begins to corrupt
+  linkmend fleet simulate --trace month.csv --series month-series.csv
+
+The paper's section 4.8 and appendix D; `linkmend reproduce fig15 fig16` compares with its figures. The same seed gives \
+the same results on every machine.")]
+pub struct FleetArgs {
+    #[command(subcommand)]
+    command: FleetCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum FleetCommand {
+    /// Run a network through a trace of corrupting links, and see what a strategy makes of it
+    Simulate(Box<simulate::SimulateArgs>),
+    /// Write a trace: which link begins to corrupt when, and how much (appendix D)
+    Trace(trace::TraceArgs),
+}
+
+/// Does what was asked.
+pub fn execute(arguments: &FleetArgs) -> anyhow::Result<()> {
+    match &arguments.command {
+        FleetCommand::Simulate(arguments) => simulate::execute(arguments),
+        FleetCommand::Trace(arguments) => trace::execute(arguments),
+    }
+}
+
+/// A share as people write it: `75%` or `0.75`.
+pub fn share(text: &str) -> Result<f64, String> {
+    let (number, divisor) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim(), 100.0),
+        None => (text.trim(), 1.0),
+    };
+    let share = number.parse::<f64>().ok().map(|share| share / divisor);
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "not a share from 0% to 100%; it is written like 75% or 0.75".to_owned())
+}

@@ -1,0 +1,116 @@
+//! The network: a generated one by name and parameters, or the operator's own from a file.
+
+use crate::failure::UsageError;
+use anyhow::Context;
+use clap::Args;
+use linkmend_fleet::topology::{FabricParameters, Topology, fat_tree, leaf_spine};
+use linkmend_quantity::BitRate;
+
+/// Which network.
+#[derive(Debug, Args)]
+pub struct NetworkArgs {
+    /// Network: a kind of fabric with parameters
+    ///
+    /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G] (the paper's, 100,224 links);
+    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G].
+    #[arg(long, value_name = "KIND[:NAME=VALUE,...]", verbatim_doc_comment)]
+    topology: Option<String>,
+}
+
+impl NetworkArgs {
+    /// Builds the network that was asked for; `otherwise` if none was.
+    pub fn build(&self, otherwise: FabricParameters) -> anyhow::Result<Topology> {
+        match &self.topology {
+            Some(written) => generated(written),
+            None => Ok(otherwise.build()?),
+        }
+    }
+}
+
+fn generated(written: &str) -> anyhow::Result<Topology> {
+    let (kind, parameters) = written.split_once(':').unwrap_or((written, ""));
+    let mut values = Parameters::parse(written, parameters)?;
+    let paper = FabricParameters::PAPER;
+    let built = match kind {
+        "facebook-fabric" => {
+            let fabric = FabricParameters {
+                pods: values.number("pods", paper.pods)?,
+                tors_per_pod: values.number("tors", paper.tors_per_pod)?,
+                fabric_switches_per_pod: values.number("fabric-switches", paper.fabric_switches_per_pod)?,
+                spines_per_plane: values.number("spines", paper.spines_per_plane)?,
+                bits_per_second: values.speed()?,
+            };
+            values.finish()?;
+            fabric.build()
+        }
+        "fat-tree" => {
+            let (k, speed) = (values.number("k", 48)?, values.speed()?);
+            values.finish()?;
+            fat_tree(k, speed)
+        }
+        "leaf-spine" => {
+            let (leaves, spines) = (values.number("leaves", 64)?, values.number("spines", 16)?);
+            let speed = values.speed()?;
+            values.finish()?;
+            leaf_spine(leaves, spines, speed)
+        }
+        _ => {
+            let message =
+                format!("there is no topology `{kind}`\nhint: facebook-fabric, fat-tree or leaf-spine");
+            return Err(UsageError(message).into());
+        }
+    };
+    Ok(built.map_err(|error| UsageError(format!("topology {written}: {error}")))?)
+}
+
+/// `name=value` pairs of a topology, taken one by one; what is left over is unknown.
+struct Parameters<'a> {
+    written: &'a str,
+    pairs: Vec<(&'a str, &'a str)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Parameters<'a> {
+    fn parse(written: &'a str, parameters: &'a str) -> anyhow::Result<Parameters<'a>> {
+        let mut pairs = Vec::new();
+        for pair in parameters.split(',').filter(|pair| !pair.is_empty()) {
+            let pair = pair.split_once('=').ok_or_else(|| {
+                UsageError(format!("topology {written}: `{pair}` is not written NAME=VALUE"))
+            })?;
+            pairs.push(pair);
+        }
+        Ok(Parameters { written, pairs, known: Vec::new() })
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<&'a str> {
+        self.known.push(name);
+        let place = self.pairs.iter().position(|(other, _)| *other == name)?;
+        Some(self.pairs.remove(place).1)
+    }
+
+    fn number(&mut self, name: &'static str, otherwise: u32) -> anyhow::Result<u32> {
+        let Some(value) = self.take(name) else { return Ok(otherwise) };
+        let error = || UsageError(format!("topology {}: {name}={value} is not a number", self.written));
+        Ok(value.parse().map_err(|_| error())?)
+    }
+
+    fn speed(&mut self) -> anyhow::Result<u64> {
+        let Some(value) = self.take("speed") else { return Ok(FabricParameters::PAPER.bits_per_second) };
+        let rate: BitRate = value
+            .parse()
+            .map_err(|error| UsageError(format!("topology {}: speed={value}: {error}", self.written)))?;
+        Ok(rate.0)
+    }
+
+    fn finish(&self) -> anyhow::Result<()> {
+        match self.pairs.first() {
+            None => Ok(()),
+            Some((name, _)) => {
+                let known = self.known.join(", ");
+                let message =
+                    format!("topology {}: there is no parameter `{name}`\nhint: {known}", self.written);
+                Err(UsageError(message)).context("wrong topology")
+            }
+        }
+    }
+}

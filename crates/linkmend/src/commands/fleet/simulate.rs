@@ -1,0 +1,283 @@
+//! `linkmend fleet simulate`: a network through a trace.
+
+use super::network::NetworkArgs;
+use super::share;
+use super::source::{DrawArgs, network_and_trace};
+use crate::failure::UsageError;
+use crate::output;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_fleet::network::CLEAN_LOSS_RATE;
+use linkmend_fleet::optimizer::Objective;
+use linkmend_fleet::protection::{Deployment, Nearest, ProtectionLimits, ProtectionRow, ProtectionTable};
+use linkmend_fleet::repair::RepairDelays;
+use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate};
+use linkmend_fleet::strategy::Strategy;
+use linkmend_fleet::topology::Topology;
+use linkmend_report::{Cell, Column, Table, Unit};
+use serde::Deserialize;
+use serde_json::json;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Width of the table when standard output is no terminal.
+const TABLE_WIDTH: usize = 120;
+
+/// Arguments of `linkmend fleet simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend fleet simulate --strategy corropt --constraint 50%
+  linkmend fleet simulate --strategy protect+corropt --series week.csv --days 7
+  linkmend fleet simulate --trace authors-trace.json --repair 2d:1 --json
+  linkmend fleet simulate --topology fat-tree:k=16 --mttf 1000 --deploy 30%
+
+The total penalty is the sum of the loss rates of all active links, the effective one that after protection (section 4.8). \
+A link that does not corrupt counts with 1e-18, as in the authors' simulator, which keeps ratios defined. Every ToR keeps \
+at least the given share of its paths to the top layer. The series has a row before and one after every event.")]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    draw: DrawArgs,
+    /// What is done about corrupting links
+    #[arg(long, value_enum, default_value_t = StrategyName::ProtectCorropt)]
+    strategy: StrategyName,
+    /// Share of its paths to the top layer that every ToR must keep
+    #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
+    constraint: f64,
+    /// Times that repairs take, each with its share of repairs
+    #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
+    repair: RepairDelays,
+    /// What protection makes of a loss rate: `authors` (published, 100G ordered), or a JSON file with rows
+    #[arg(long, value_name = "authors|FILE", default_value = "authors")]
+    protection: String,
+    /// Share of the pods whose switches can protect links; those between pods and spines then cannot be protected
+    #[arg(long, value_name = "SHARE", default_value = "100%", value_parser = share)]
+    deploy: f64,
+    /// Most protected links on a forwarding pipe [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_pipe: Option<u32>,
+    /// Most protected links on a switch [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_switch: Option<u32>,
+    /// What the optimizer makes least: the penalty, or what protection leaves of loss and takes of capacity
+    #[arg(long, value_enum, default_value_t = ObjectiveName::Penalty)]
+    objective: ObjectiveName,
+    /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
+    #[arg(long, value_name = "LOSS", default_value_t = 1e-3, value_parser = clap::value_parser!(f64))]
+    capacity_weight: f64,
+    /// Exact, or greedy: the worst link first
+    #[arg(long, value_enum, default_value_t = OptimizerName::Exact)]
+    optimizer: OptimizerName,
+    /// Loss rate of a link that does not corrupt
+    #[arg(long, value_name = "LOSS", default_value_t = CLEAN_LOSS_RATE)]
+    clean_loss_rate: f64,
+    /// Write all metrics before and after every event to this file (CSV)
+    #[arg(long, value_name = "FILE")]
+    series: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum StrategyName {
+    DoNothing,
+    DisableIfPossible,
+    Corropt,
+    Protect,
+    #[value(name = "protect+corropt")]
+    ProtectCorropt,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ObjectiveName {
+    Penalty,
+    Effective,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OptimizerName {
+    Exact,
+    Greedy,
+}
+
+impl From<StrategyName> for Strategy {
+    fn from(name: StrategyName) -> Strategy {
+        match name {
+            StrategyName::DoNothing => Strategy::DoNothing,
+            StrategyName::DisableIfPossible => Strategy::DisableIfPossible,
+            StrategyName::Corropt => Strategy::CorrOpt,
+            StrategyName::Protect => Strategy::Protect,
+            StrategyName::ProtectCorropt => Strategy::ProtectCorrOpt,
+        }
+    }
+}
+
+/// A file of measured protection.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProtectionFile {
+    #[serde(default = "logarithmic")]
+    nearest: Nearest,
+    rows: Vec<ProtectionRow>,
+}
+
+fn logarithmic() -> Nearest {
+    Nearest::Logarithmic
+}
+
+/// Does what was asked.
+pub fn execute(arguments: &SimulateArgs) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let protection = arguments.protection()?;
+    let (topology, trace) =
+        network_and_trace(&arguments.network, &arguments.draw, arguments.trace.as_deref())?;
+    let settings = arguments.settings(&topology, protection)?;
+    let mut series = match &arguments.series {
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Some(SeriesWriter::new(BufWriter::new(file))?)
+        }
+        None => None,
+    };
+    let mut trouble = Ok(());
+    let bar = progress(trace.events().last().map_or(0, |event| event.time_s));
+    let mut steps = 0_u64;
+    let summary = simulate(&topology, &trace, &settings, &mut |step| {
+        if let Some(series) = &mut series
+            && trouble.is_ok()
+        {
+            trouble = series.write(step);
+        }
+        steps += 1;
+        if steps.is_multiple_of(1 << 16) {
+            bar.set_position(step.time_s);
+        }
+    });
+    bar.finish_and_clear();
+    trouble.and_then(|()| series.map_or(Ok(()), SeriesWriter::finish)).context("cannot write the series")?;
+    let wall_s = began.elapsed().as_secs_f64();
+    if arguments.json {
+        return arguments.print_json(&topology, &summary, wall_s);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    Ok(output::print(&arguments.table(&topology, &summary, wall_s).to_text(width, colour))?)
+}
+
+/// Drawn on standard error, and only on a terminal, when a run takes long.
+fn progress(end_s: u64) -> ProgressBar {
+    let bar = ProgressBar::new(end_s);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+impl SimulateArgs {
+    fn protection(&self) -> anyhow::Result<ProtectionTable> {
+        if self.protection == "authors" {
+            return Ok(ProtectionTable::authors());
+        }
+        let path = Path::new(&self.protection);
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the protection table {}", path.display()))?;
+        let wrong = |reason: String| UsageError(format!("{}: {reason}", path.display()));
+        let file: ProtectionFile = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        Ok(ProtectionTable::new(file.rows, file.nearest).map_err(|error| wrong(error.to_string()))?)
+    }
+
+    fn settings(&self, topology: &Topology, protection: ProtectionTable) -> anyhow::Result<Settings> {
+        for (name, value) in
+            [("--capacity-weight", self.capacity_weight), ("--clean-loss-rate", self.clean_loss_rate)]
+        {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(UsageError(format!("{name} {value} is not from 0 to 1")).into());
+            }
+        }
+        Ok(Settings {
+            strategy: self.strategy.into(),
+            constraint: self.constraint,
+            repair: self.repair.clone(),
+            seed: self.draw.seed,
+            protection,
+            deployment: Deployment::share(topology, self.deploy, self.draw.seed),
+            limits: ProtectionLimits {
+                per_pipe: self.max_protected_per_pipe,
+                per_switch: self.max_protected_per_switch,
+            },
+            objective: match self.objective {
+                ObjectiveName::Penalty => Objective::Penalty,
+                ObjectiveName::Effective => Objective::Effective { capacity_weight: self.capacity_weight },
+            },
+            optimizer: match self.optimizer {
+                OptimizerName::Exact => Optimizer::Exact,
+                OptimizerName::Greedy => Optimizer::Greedy,
+            },
+            clean_loss_rate: self.clean_loss_rate,
+        })
+    }
+
+    fn print_json(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> anyhow::Result<()> {
+        let mut object = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "seed": self.draw.seed,
+            "topology": topology.to_string(),
+            "links": topology.link_count(),
+            "strategy": Strategy::from(self.strategy).name(),
+            "constraint": self.constraint,
+            "repair": self.repair.to_string(),
+            "wall_s": wall_s,
+        });
+        let summary = serde_json::to_value(summary).context("a summary is no JSON")?;
+        if let (Some(object), Some(summary)) = (object.as_object_mut(), summary.as_object()) {
+            object.extend(summary.clone());
+        }
+        Ok(output::print(&serde_json::to_string_pretty(&object)?)?)
+    }
+
+    fn table(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Table {
+        let strategy = Strategy::from(self.strategy).name();
+        let title = format!(
+            "{strategy} on {topology}, {} % of paths kept, seed {}",
+            self.constraint * 100.0,
+            self.draw.seed
+        );
+        let mut table = Table::new(title).column(Column::text("Over time"));
+        for heading in ["Mean", "Least", "10 %", "Median", "90 %", "99 %", "Most"] {
+            table = table.column(Column::number(heading, Unit::Plain));
+        }
+        for (name, label) in LABELS {
+            let Some(metric) = summary.metrics.get(name) else { continue };
+            let values =
+                [metric.mean, metric.min, metric.p10, metric.p50, metric.p90, metric.p99, metric.max];
+            table.push_row([Cell::text(label)].into_iter().chain(values.map(Cell::number)));
+        }
+        let Summary { loss_events, skipped_events, repairs, fast_checker_rejections, .. } = summary;
+        table.note(format!(
+            "{loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs; \
+             {fast_checker_rejections} links could not be disabled at once. {wall_s:.2} s."
+        ))
+    }
+}
+
+/// What the metrics are called in the table.
+const LABELS: [(&str, &str); 10] = [
+    ("total_penalty", "total penalty"),
+    ("total_effective_penalty", "total effective penalty"),
+    ("avg_paths_per_tor", "paths per ToR, mean"),
+    ("min_paths_per_tor", "paths per ToR, least"),
+    ("avg_pod_capacity_gbps", "pod capacity, mean (Gb/s)"),
+    ("min_pod_capacity_gbps", "pod capacity, least (Gb/s)"),
+    ("max_loss_rate", "highest loss rate"),
+    ("disabled_links", "disabled links"),
+    ("corrupting_links", "corrupting links in use"),
+    ("max_protected_links_per_pipe", "protected links per pipe, most"),
+];

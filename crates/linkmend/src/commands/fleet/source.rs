@@ -1,0 +1,111 @@
+//! Where loss events come from: drawn at random, or read from a file.
+
+use super::network::NetworkArgs;
+use super::share;
+use crate::failure::UsageError;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use linkmend_fleet::topology::{FabricParameters, Topology};
+use linkmend_fleet::trace::{
+    LossDistribution, SharedFailures, Trace, TraceParameters, WithinBucket, read_authors, read_csv,
+    read_parquet,
+};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+/// How a trace is drawn.
+#[derive(Debug, Args)]
+pub struct DrawArgs {
+    /// Length of the trace in days
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_600))]
+    days: u32,
+    /// Mean time to failure of a link in hours
+    #[arg(long, value_name = "HOURS", default_value_t = 10_000.0, value_parser = positive)]
+    mttf: f64,
+    /// Shape of the Weibull distribution of times to failure: 1 has no memory, above 1 links wear out
+    #[arg(long, value_name = "SHAPE", default_value_t = 1.0, value_parser = shape)]
+    weibull_shape: f64,
+    /// How loss rates spread inside the buckets of the paper's Table 1
+    #[arg(long, value_enum, default_value_t = Within::LogUniform)]
+    within_bucket: Within,
+    /// Share of failures that take several links of a switch at once (10 to 26 % were measured)
+    #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = share)]
+    shared: f64,
+    /// Links that a shared failure takes
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    shared_links: u32,
+    /// Seed of everything that is drawn
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Within {
+    LogUniform,
+    Uniform,
+}
+
+impl DrawArgs {
+    /// What a trace is drawn from.
+    pub fn parameters(&self) -> TraceParameters {
+        let within = match self.within_bucket {
+            Within::LogUniform => WithinBucket::LogUniform,
+            Within::Uniform => WithinBucket::Uniform,
+        };
+        let shared = SharedFailures { share: self.shared, links: self.shared_links };
+        TraceParameters {
+            length_s: u64::from(self.days) * 86_400,
+            mttf_hours: self.mttf,
+            weibull_shape: self.weibull_shape,
+            loss: LossDistribution::table_1(within),
+            shared: (self.shared > 0.0).then_some(shared),
+            seed: self.seed,
+        }
+    }
+}
+
+/// The network and its trace: the trace is drawn without a `file`; a file of the authors' simulator brings its network.
+pub fn network_and_trace(
+    network: &NetworkArgs,
+    draw: &DrawArgs,
+    file: Option<&Path>,
+) -> anyhow::Result<(Topology, Trace)> {
+    let Some(path) = file else {
+        let topology = network.build(FabricParameters::PAPER)?;
+        let trace = draw.parameters().generate(&topology);
+        return Ok((topology, trace));
+    };
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let read = read_authors(path).map_err(|error| UsageError(error.to_string()))?;
+        let topology = network.build(read.fabric)?;
+        if topology.fabric() != Some(read.fabric) {
+            let message = format!(
+                "{} was made for another network: {}\nhint: leave --topology out to take the trace's own",
+                path.display(),
+                read.fabric
+            );
+            return Err(UsageError(message).into());
+        }
+        return Ok((topology, read.trace));
+    }
+    let topology = network.build(FabricParameters::PAPER)?;
+    if path.extension().is_some_and(|extension| extension == "parquet") {
+        let trace = read_parquet(path, &topology).map_err(|error| UsageError(error.to_string()))?;
+        return Ok((topology, trace));
+    }
+    let name = path.display().to_string();
+    let reader = BufReader::new(File::open(path).with_context(|| format!("cannot read {name}"))?);
+    let trace = read_csv(reader, &name, &topology).map_err(|error| UsageError(error.to_string()))?;
+    Ok((topology, trace))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if number > 0.0 && number.is_finite() { Ok(number) } else { Err("must be above 0".to_owned()) }
+}
+
+fn shape(text: &str) -> Result<f64, String> {
+    let shape = positive(text)?;
+    if (0.1..=100.0).contains(&shape) { Ok(shape) } else { Err("must be from 0.1 to 100".to_owned()) }
+}

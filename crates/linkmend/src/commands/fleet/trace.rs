@@ -1,0 +1,53 @@
+//! `linkmend fleet trace`: writes a trace.
+
+use super::network::NetworkArgs;
+use super::source::DrawArgs;
+use crate::output;
+use anyhow::Context;
+use clap::Args;
+use linkmend_fleet::topology::FabricParameters;
+use linkmend_fleet::trace::{write_csv, write_parquet};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+/// Arguments of `linkmend fleet trace`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend fleet trace --out year.csv                       a year of the paper's fabric
+  linkmend fleet trace --days 30 --shared 18% --out m.parquet
+  linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  on standard output
+
+Each line is a link that begins to corrupt, or that changes its loss rate: seconds since the beginning, link number, share \
+of frames lost. As in the authors' simulator every event has a second of its own.")]
+pub struct TraceArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    draw: DrawArgs,
+    /// File to write: Parquet if it ends in .parquet, otherwise CSV [default: CSV on standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Does what was asked.
+pub fn execute(arguments: &TraceArgs) -> anyhow::Result<()> {
+    let topology = arguments.network.build(FabricParameters::PAPER)?;
+    let trace = arguments.draw.parameters().generate(&topology);
+    let Some(path) = &arguments.out else {
+        let mut text = Vec::new();
+        write_csv(&trace, &topology, &mut text)?;
+        return Ok(output::print(&String::from_utf8_lossy(&text))?);
+    };
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    if path.extension().is_some_and(|extension| extension == "parquet") {
+        write_parquet(&trace, &topology, file).with_context(|| format!("cannot write {}", path.display()))?;
+    } else {
+        let mut writer = BufWriter::new(file);
+        write_csv(&trace, &topology, &mut writer)?;
+        writer.flush()?;
+    }
+    let events = trace.events().len();
+    Ok(output::print(&format!("{events} events in {}", path.display()))?)
+}
