@@ -7,11 +7,13 @@
 //! - [`network`]: a network in operation and its metrics.
 //! - [`optimizer`]: which corrupting links to disable.
 //! - [`strategy`], [`simulate`]: a network over time.
+//! - [`experiment`]: published evaluations, over many traces.
 //!
 //! Section numbers refer to the `LinkGuardian` paper (SIGCOMM 2023).
 #![forbid(unsafe_code)]
 
 mod exact_sum;
+pub mod experiment;
 pub mod network;
 pub mod optimizer;
 pub mod paths;

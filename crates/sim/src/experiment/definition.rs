@@ -14,7 +14,7 @@ use std::path::Path;
 use toml::Spanned;
 
 /// A published or otherwise interesting experiment: what is varied, what is drawn, and what it is compared with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Experiment {
     /// Its name on the command line: lower-case letters, digits and hyphens.
     pub id: String,

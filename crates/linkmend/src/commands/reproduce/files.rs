@@ -1,10 +1,9 @@
 //! What is left on disk: the report, the summary, and a folder for each experiment.
 
 use super::finished::{Finished, Tally};
-use super::{Options, page, plots, tables};
+use super::{Options, page};
 use anyhow::Context;
 use linkmend_report::{Comparison, Verdict};
-use linkmend_sim::experiment::{Outcome, seed_of};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -18,23 +17,23 @@ struct Judged<'a> {
 }
 
 /// Writes the folder of an experiment that has just finished.
-pub fn write_experiment(finished: &Finished<'_>, options: &Options) -> anyhow::Result<()> {
-    let folder = options.out.join(&finished.experiment.id);
+pub fn write_experiment(finished: &Finished, options: &Options) -> anyhow::Result<()> {
+    let folder = options.out.join(&finished.id);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for plot in plots::all(finished) {
+    for plot in &finished.plots {
         let name = slug(plot.title());
         write(&folder.join(format!("{name}.svg")), &plot.to_svg())?;
         write(&folder.join(format!("{name}.csv")), &plot.to_csv())?;
     }
-    write(&folder.join("points.csv"), &tables::everything(finished).to_csv())?;
+    write(&folder.join("points.csv"), &finished.points.to_csv())?;
     if !finished.comparisons.is_empty() {
-        write(&folder.join("comparisons.csv"), &tables::comparisons(finished).to_csv())?;
+        write(&folder.join("comparisons.csv"), &finished.comparison_table().to_csv())?;
     }
-    write(&folder.join("results.json"), &pretty(&results(finished, options)?)?)
+    write(&folder.join("results.json"), &pretty(&results(finished, options))?)
 }
 
 /// Writes the report and the summary of all that is finished; `of` is how many there will be.
-pub fn write_report(finished: &[&Finished<'_>], options: &Options, of: usize) -> anyhow::Result<()> {
+pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> anyhow::Result<()> {
     let folder = &options.out;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     write(&folder.join("report.html"), &page::render(finished, options, of))?;
@@ -42,17 +41,16 @@ pub fn write_report(finished: &[&Finished<'_>], options: &Options, of: usize) ->
 }
 
 /// Comparisons of all that is finished. Nothing in it depends on how long anything took.
-pub fn summary(finished: &[&Finished<'_>], options: &Options) -> Value {
+pub fn summary(finished: &[&Finished], options: &Options) -> Value {
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let experiments: Vec<Value> = finished
         .iter()
         .map(|finished| {
-            let experiment = finished.experiment;
             json!({
-                "id": experiment.id,
-                "title": experiment.title,
-                "source": experiment.source,
-                "points": experiment.points.len(),
+                "id": finished.id,
+                "title": finished.title,
+                "source": finished.source,
+                "points": finished.point_count,
                 "verdicts": finished.tally(),
                 "comparisons": judged(finished),
             })
@@ -67,43 +65,21 @@ pub fn summary(finished: &[&Finished<'_>], options: &Options) -> Value {
     })
 }
 
-fn judged<'a>(finished: &'a Finished<'_>) -> Vec<Judged<'a>> {
+fn judged<'a>(finished: &'a Finished) -> Vec<Judged<'a>> {
     let judged = |comparison: &'a Comparison| Judged { comparison, verdict: comparison.verdict() };
     finished.comparisons.iter().map(judged).collect()
 }
 
-fn results(finished: &Finished<'_>, options: &Options) -> anyhow::Result<Value> {
-    let experiment = finished.experiment;
-    let mut points = Vec::new();
-    for (point, outcome) in experiment.points.iter().zip(&finished.outcomes) {
-        let mut result = match outcome {
-            Outcome::Stress(report) => serde_json::to_value(report).context("a report is no JSON")?,
-            Outcome::Attenuation { frame_loss_rate, bit_error_rate } => {
-                json!({ "frame_loss_rate": frame_loss_rate, "bit_error_rate": bit_error_rate })
-            }
-        };
-        if let Some(fields) = result.as_object_mut() {
-            // How long it took is not a result, and the seed of the first of several runs is below.
-            fields.remove("wall_s");
-            fields.remove("seed");
-        }
-        points.push(json!({
-            "parameters": point.parameters,
-            "runs": point.runs,
-            "first_seed": seed_of(options.seed, &experiment.id, point, 0),
-            "command": tables::command(&experiment.id, point, options.seed),
-            "result": result,
-        }));
-    }
-    Ok(json!({
-        "id": experiment.id,
-        "title": experiment.title,
-        "source": experiment.source,
+fn results(finished: &Finished, options: &Options) -> Value {
+    json!({
+        "id": finished.id,
+        "title": finished.title,
+        "source": finished.source,
         "seed": options.seed,
         "quick": options.quick,
         "comparisons": judged(finished),
-        "points": points,
-    }))
+        "points": finished.results,
+    })
 }
 
 fn pretty(value: &Value) -> anyhow::Result<String> {

@@ -1,18 +1,35 @@
 //! An experiment that is finished: what came out, and how it compares.
 
-use super::tables::unit;
-use linkmend_report::{Comparison, Tolerance, Verdict};
-use linkmend_sim::experiment::{self, Experiment, Outcome, Row};
+use linkmend_report::{Comparison, Plot, Table, Verdict};
 use serde::Serialize;
+use serde_json::Value;
 
-/// An experiment, the outcome of each of its points, and published beside measured values.
-pub struct Finished<'a> {
-    /// What was run.
-    pub experiment: &'a Experiment,
-    /// One for each point.
-    pub outcomes: Vec<Outcome>,
+/// An experiment that is finished, of whatever kind, ready to be shown and written.
+pub struct Finished {
+    /// Its name.
+    pub id: String,
+    /// What it is about, in a few words.
+    pub title: String,
+    /// What it reproduces.
+    pub source: String,
+    /// What it is about, in sentences.
+    pub about: String,
+    /// The file that describes it.
+    pub text: String,
     /// Published and measured values.
     pub comparisons: Vec<Comparison>,
+    /// Its plots.
+    pub plots: Vec<Plot>,
+    /// All points, for files.
+    pub points: Table,
+    /// The points with what matters most, if a page has room for them.
+    pub shown: Option<Table>,
+    /// The same for a terminal.
+    pub briefly: Option<Table>,
+    /// How many points there are.
+    pub point_count: usize,
+    /// What came out at each point, for files.
+    pub results: Value,
 }
 
 /// How many comparisons came out which way.
@@ -30,17 +47,15 @@ pub struct Tally {
     pub not_measured: usize,
 }
 
-impl<'a> Finished<'a> {
-    /// Compares.
-    pub fn new(experiment: &'a Experiment, outcomes: Vec<Outcome>) -> Finished<'a> {
-        let of_points: Vec<Option<Outcome>> = outcomes.iter().cloned().map(Some).collect();
-        let rows = experiment::compare(experiment, &of_points);
-        Finished { experiment, outcomes, comparisons: rows.into_iter().map(comparison).collect() }
-    }
-
+impl Finished {
     /// How its comparisons came out.
     pub fn tally(&self) -> Tally {
         Tally::of(&self.comparisons)
+    }
+
+    /// Published and measured values.
+    pub fn comparison_table(&self) -> Table {
+        Comparison::table(format!("{}: published and measured", self.title), &self.comparisons)
     }
 }
 
@@ -74,28 +89,5 @@ impl Tally {
     /// All comparisons.
     pub fn total(self) -> usize {
         self.inside + self.explained + self.too_few_to_tell + self.unexplained + self.not_measured
-    }
-}
-
-fn comparison(row: Row) -> Comparison {
-    let tolerance = match row.tolerance {
-        experiment::Tolerance::Relative(fraction) => Tolerance::Relative(fraction),
-        experiment::Tolerance::Absolute(limit) => Tolerance::Absolute(limit),
-        experiment::Tolerance::Factor(factor) => Tolerance::Factor(factor),
-        experiment::Tolerance::AtMost => Tolerance::AtMost,
-        experiment::Tolerance::AtLeast => Tolerance::AtLeast,
-        experiment::Tolerance::Interval => Tolerance::Interval,
-    };
-    let mut comparison =
-        Comparison::new(row.metric, row.source, unit(row.quantity), row.published, tolerance);
-    if let Some(measured) = row.measured {
-        comparison = comparison.measured(measured.value);
-        if let Some((low, high)) = measured.interval {
-            comparison = comparison.between(low, high);
-        }
-    }
-    match row.explanation {
-        Some(explanation) => comparison.explain(explanation),
-        None => comparison,
     }
 }

@@ -1,34 +1,28 @@
 //! What there is and how long each takes.
 
 use super::Options;
+use super::planned::Planned;
 use crate::output;
 use linkmend_report::{Cell, Column, Table, Unit};
-use linkmend_sim::experiment::{Experiment, Point};
 use serde_json::json;
 
-/// Frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 5 million).
-const FRAMES_PER_SECOND: f64 = 3.5e6;
 /// Width of the table when standard output is no terminal.
 const TABLE_WIDTH: usize = 110;
 
-/// Frames that have to be simulated one by one.
-pub fn work(experiment: &Experiment) -> f64 {
-    experiment.points.iter().map(Point::work).sum()
-}
-
-pub fn print(experiments: &[Experiment], options: &Options) -> anyhow::Result<()> {
-    let seconds = |experiment: &Experiment| {
-        let threads = options.threads().min(experiment.points.len().max(1));
-        work(experiment) / FRAMES_PER_SECOND / threads as f64
+/// Prints it.
+pub fn print(experiments: &[Planned], options: &Options) -> anyhow::Result<()> {
+    let seconds = |experiment: &Planned| {
+        let threads = options.threads().min(experiment.points().max(1));
+        experiment.core_seconds() / threads as f64
     };
     if options.json {
         let list = experiments.iter().map(|experiment| {
             json!({
-                "id": experiment.id,
-                "title": experiment.title,
-                "source": experiment.source,
-                "points": experiment.points.len(),
-                "published": experiment.published.len(),
+                "id": experiment.id(),
+                "title": experiment.title(),
+                "source": experiment.source(),
+                "points": experiment.points(),
+                "published": experiment.published(),
                 "about_s": seconds(experiment).ceil(),
             })
         });
@@ -43,11 +37,11 @@ pub fn print(experiments: &[Experiment], options: &Options) -> anyhow::Result<()
         .column(Column::text("About").align(linkmend_report::Alignment::Right));
     for experiment in experiments {
         table.push_row([
-            Cell::text(&experiment.id),
-            Cell::text(&experiment.title),
-            Cell::text(&experiment.source).neutral(),
-            Cell::number(experiment.points.len() as f64),
-            Cell::number(experiment.published.len() as f64),
+            Cell::text(experiment.id()),
+            Cell::text(experiment.title()),
+            Cell::text(experiment.source()).neutral(),
+            Cell::number(experiment.points() as f64),
+            Cell::number(experiment.published() as f64),
             Cell::text(about(seconds(experiment))),
         ]);
     }

@@ -1,13 +1,17 @@
 //! `linkmend reproduce`: the experiments that are built in, and `linkmend sim experiment`: those in files.
 //!
 //! - [`run`] runs them and writes what is finished;
-//! - [`finished`] is one that is: its outcomes, judged;
+//! - [`planned`] is one before it runs, [`finished`] after;
+//! - [`link`] and [`fleet`] make the one of the other;
 //! - [`files`], [`page`], [`plots`] and [`tables`] are what it looks like.
 
 mod files;
 mod finished;
+mod fleet;
+mod link;
 mod list;
 mod page;
+mod planned;
 mod plots;
 mod run;
 mod tables;
@@ -15,7 +19,8 @@ mod tables;
 use crate::failure::UsageError;
 use anyhow::Context;
 use clap::Args;
-use linkmend_sim::experiment::{self, Experiment};
+use linkmend_sim::experiment;
+use planned::Planned;
 use std::path::PathBuf;
 
 /// Arguments of `linkmend reproduce`.
@@ -114,21 +119,16 @@ impl Options {
         self.jobs.map_or_else(cores, usize::from)
     }
 
-    fn shortened(&self, mut experiments: Vec<Experiment>) -> Vec<Experiment> {
-        if self.quick {
-            for experiment in &mut experiments {
-                experiment.points = experiment.points.iter().map(experiment::Point::quick).collect();
-            }
-        }
-        experiments
+    fn shortened(&self, planned: Vec<Planned>) -> Vec<Planned> {
+        if self.quick { planned.into_iter().map(Planned::quick).collect() } else { planned }
     }
 }
 
 /// Does what was asked.
 pub fn execute(arguments: &ReproduceArgs) -> anyhow::Result<()> {
     let known = match &arguments.experiments {
-        Some(folder) => experiment::read_folder(folder)?,
-        None => experiment::built_in().context("an experiment that is built in is broken")?,
+        Some(folder) => experiment::read_folder(folder)?.into_iter().map(Planned::Link).collect(),
+        None => Planned::built_in().context("an experiment that is built in is broken")?,
     };
     let chosen = arguments.options.shortened(choose(known, &arguments.what)?);
     if arguments.list {
@@ -140,17 +140,20 @@ pub fn execute(arguments: &ReproduceArgs) -> anyhow::Result<()> {
 /// Runs the experiment of a file.
 pub fn run_file(arguments: &ExperimentArgs) -> anyhow::Result<()> {
     let experiment = experiment::read(&arguments.file)?;
-    run::run(&arguments.options.shortened(vec![experiment]), &arguments.options)
+    run::run(&arguments.options.shortened(vec![Planned::Link(experiment)]), &arguments.options)
 }
 
 /// The experiments of these names, in the order in which they are known; all of them for `all` or no name.
-fn choose(known: Vec<Experiment>, what: &[String]) -> anyhow::Result<Vec<Experiment>> {
-    let unknown = |name: &&String| *name != "all" && !known.iter().any(|experiment| experiment.id == **name);
+fn choose(known: Vec<Planned>, what: &[String]) -> anyhow::Result<Vec<Planned>> {
+    let unknown = |name: &&String| *name != "all" && !known.iter().any(|planned| planned.id() == *name);
     if let Some(name) = what.iter().find(unknown) {
-        let ids: Vec<&str> = known.iter().map(|experiment| experiment.id.as_str()).collect();
+        let ids: Vec<&str> = known.iter().map(Planned::id).collect();
         let message = format!("there is no experiment `{name}`\nhint: `all`, or some of {}", ids.join(", "));
         return Err(UsageError(message).into());
     }
     let all = what.is_empty() || what.iter().any(|name| name == "all");
-    Ok(known.into_iter().filter(|experiment| all || what.contains(&experiment.id)).collect())
+    Ok(known
+        .into_iter()
+        .filter(|experiment| all || what.iter().any(|name| name == experiment.id()))
+        .collect())
 }

@@ -1,14 +1,11 @@
 //! The report: one HTML page with all experiments that are finished.
 
+use super::Options;
 use super::finished::{Finished, Tally};
-use super::{Options, plots, tables};
 use linkmend_report::{Report, Section, Tone};
 
-/// A table with more rows is left to the files.
-const ROWS_SHOWN: usize = 60;
-
 /// The page.
-pub fn render(finished: &[&Finished<'_>], options: &Options, of: usize) -> String {
+pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let mut report = Report::new("linkmend reproduce")
         .subtitle(
@@ -44,19 +41,18 @@ pub fn render(finished: &[&Finished<'_>], options: &Options, of: usize) -> Strin
     finished.iter().map(|finished| section(finished)).fold(report, Report::section).to_html()
 }
 
-fn section(finished: &Finished<'_>) -> Section {
-    let experiment = finished.experiment;
-    let mut section = Section::new(format!("{}: {}", experiment.id, experiment.title))
-        .prose(format!("Reproduces: {}.", experiment.source))
-        .prose(&experiment.about);
-    for plot in plots::all(finished) {
-        section = section.plot(plot);
+fn section(finished: &Finished) -> Section {
+    let mut section = Section::new(format!("{}: {}", finished.id, finished.title))
+        .prose(format!("Reproduces: {}.", finished.source))
+        .prose(&finished.about);
+    for plot in &finished.plots {
+        section = section.plot(plot.clone());
     }
     if !finished.comparisons.is_empty() {
-        section = section.table(tables::comparisons(finished));
+        section = section.table(finished.comparison_table());
     }
-    if finished.outcomes.len() <= ROWS_SHOWN {
-        section = section.table(tables::points(finished));
+    if let Some(points) = &finished.shown {
+        section = section.table(points.clone());
     }
-    section.raw("The experiment's file", experiment.text.as_str())
+    section.raw("The experiment's file", finished.text.as_str())
 }

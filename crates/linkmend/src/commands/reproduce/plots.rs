@@ -1,6 +1,6 @@
 //! The plots that an experiment file describes, from its outcomes.
 
-use super::finished::Finished;
+use super::link::Sweep;
 use super::tables::unit;
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
@@ -11,12 +11,12 @@ use linkmend_sim::experiment::{
 use linkmend_sim::stress::Quartiles;
 
 /// All plots of an experiment.
-pub fn all(finished: &Finished<'_>) -> Vec<Plot> {
-    finished.experiment.plots.iter().map(|spec| Drawing { finished, spec }.draw()).collect()
+pub fn all(sweep: &Sweep<'_>) -> Vec<Plot> {
+    sweep.experiment.plots.iter().map(|spec| Drawing { sweep, spec }.draw()).collect()
 }
 
 struct Drawing<'a> {
-    finished: &'a Finished<'a>,
+    sweep: &'a Sweep<'a>,
     spec: &'a PlotSpec,
 }
 
@@ -34,9 +34,9 @@ impl<'a> Drawing<'a> {
 
     /// The points that are drawn, with their outcomes.
     fn points(&self) -> Vec<(&'a Point, &'a Outcome)> {
-        let experiment = self.finished.experiment;
+        let experiment = self.sweep.experiment;
         let chosen = experiment.select(&self.spec.at);
-        chosen.map(|index| (&experiment.points[index], &self.finished.outcomes[index])).collect()
+        chosen.map(|index| (&experiment.points[index], &self.sweep.outcomes[index])).collect()
     }
 
     /// The name of the series that a point belongs to.
@@ -45,7 +45,7 @@ impl<'a> Drawing<'a> {
         match (words.is_empty(), self.spec.y) {
             (false, _) => words.join(", "),
             (true, Ordinate::Metric(metric)) => metric.label.to_owned(),
-            (true, _) => self.finished.experiment.describe(point),
+            (true, _) => self.sweep.experiment.describe(point),
         }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Drawing<'a> {
         let Ordinate::Metric(metric) = self.spec.y else { return f64::NAN };
         let of = |outcome: &Outcome| metric.of(outcome).map_or(f64::NAN, |measured| measured.value);
         let Some(replacement) = &self.spec.minus else { return of(outcome) };
-        let experiment = self.finished.experiment;
+        let experiment = self.sweep.experiment;
         let wanted = |other: &Point| {
             experiment.varied.iter().all(|key| {
                 let text = value_of(key, &other.parameters).map(|value| value.text);
@@ -78,7 +78,7 @@ impl<'a> Drawing<'a> {
             })
         };
         let other = experiment.points.iter().position(wanted);
-        other.map_or(f64::NAN, |other| of(outcome) - of(&self.finished.outcomes[other]))
+        other.map_or(f64::NAN, |other| of(outcome) - of(&self.sweep.outcomes[other]))
     }
 
     fn vertical(&self) -> Axis {
@@ -151,7 +151,7 @@ impl<'a> Drawing<'a> {
     fn published_places(&self) -> Vec<(f64, f64)> {
         let (Ordinate::Metric(metric), None) = (self.spec.y, &self.spec.minus) else { return Vec::new() };
         let drawn = self.points();
-        let rows = self.finished.experiment.published.iter().filter(|row| same(row.metric, metric));
+        let rows = self.sweep.experiment.published.iter().filter(|row| same(row.metric, metric));
         rows.filter_map(|row| {
             let mut at = drawn
                 .iter()
@@ -212,7 +212,7 @@ impl<'a> Drawing<'a> {
             Ordinate::RxBuffer => metric.name == "rx_buffer_bytes.max",
             Ordinate::OfKind => false,
         };
-        let rows = &self.finished.experiment.published;
+        let rows = &self.sweep.experiment.published;
         rows.iter().find(|row| wanted(row.metric) && row.at.matches(&point.parameters)).map(|row| row.value)
     }
 

@@ -1,73 +1,133 @@
 //! Runs experiments, shows progress, and writes what is finished.
 
 use super::finished::{Finished, Tally};
-use super::{Options, files, list, tables};
+use super::planned::Planned;
+use super::{Options, files, fleet, link};
 use crate::commands::interrupt;
 use crate::failure::Hinted;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_sim::experiment::{Experiment, News, Outcome, run_all};
-use std::sync::atomic::Ordering;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Width of the tables when standard output is no terminal.
 const TABLE_WIDTH: usize = 150;
-/// More points than these are left to the files where there is nothing to compare.
-const POINTS_PRINTED: usize = 40;
+
+/// Steps of the progress bar in a second of one core.
+const STEPS_PER_SECOND: f64 = 100.0;
 
 /// Runs them, and prints what came out in their order.
-pub fn run(experiments: &[Experiment], options: &Options) -> anyhow::Result<()> {
+pub fn run(planned: &[Planned], options: &Options) -> anyhow::Result<()> {
     // Found out now rather than after the first experiment.
-    files::write_report(&[], options, experiments.len())?;
+    files::write_report(&[], options, planned.len())?;
     let stop = interrupt::flag()?;
-    let mut collected = Collected::new(experiments, options);
+    let mut collected = Collected::new(planned, options);
+    run_links(planned, &mut collected, &stop)?;
+    run_fleets(planned, &mut collected, &stop)?;
+    collected.bar.finish_and_clear();
+    let finished: Vec<&Finished> = collected.finished.iter().flatten().collect();
+    show(&finished, options)?;
+    conclude(&finished, planned.len(), options)
+}
+
+/// All simulated links together, so that threads are never idle between two experiments.
+fn run_links(planned: &[Planned], collected: &mut Collected<'_>, stop: &AtomicBool) -> anyhow::Result<()> {
+    let (places, links): (Vec<usize>, Vec<Experiment>) = planned
+        .iter()
+        .enumerate()
+        .filter_map(|(place, planned)| Some((place, planned.link()?.clone())))
+        .unzip();
+    let mut sweeps = Sweeps::new(&links, places);
     let mut trouble = Ok(());
-    run_all(experiments, options.seed, options.threads(), &stop, |news| {
+    run_all(&links, collected.options.seed, collected.options.threads(), stop, |news| {
         if trouble.is_ok() {
-            trouble = collected.take(news);
+            trouble = sweeps.take(news, collected);
         }
         if trouble.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
     });
-    collected.bar.finish_and_clear();
-    trouble?;
-    let finished: Vec<&Finished<'_>> = collected.finished.iter().flatten().collect();
-    show(&finished, options)?;
-    conclude(&finished, experiments.len(), options)
+    trouble
+}
+
+/// Fleets one after the other: each uses all threads itself.
+fn run_fleets(planned: &[Planned], collected: &mut Collected<'_>, stop: &AtomicBool) -> anyhow::Result<()> {
+    for (place, planned) in planned.iter().enumerate() {
+        let Planned::Fleet(experiment) = planned else { continue };
+        let options = collected.options;
+        let topology = experiment.topology()?;
+        let progress = Mutex::new(&mut *collected);
+        let pair_done = || {
+            if let Ok(mut collected) = progress.lock() {
+                collected.advance(fleet::SECONDS_PER_PAIR);
+            }
+        };
+        let pairs = experiment.study(options.seed).run(&topology, options.threads(), stop, &pair_done);
+        let Some(pairs) = pairs else { return Ok(()) };
+        collected.put(place, fleet::finish(experiment, &pairs))?;
+    }
+    Ok(())
 }
 
 /// What has come out so far.
 struct Collected<'a> {
-    experiments: &'a [Experiment],
     options: &'a Options,
-    outcomes: Vec<Vec<Option<Outcome>>>,
-    finished: Vec<Option<Finished<'a>>>,
+    finished: Vec<Option<Finished>>,
     bar: ProgressBar,
-    done: f64,
+    done_s: f64,
 }
 
 impl<'a> Collected<'a> {
-    fn new(experiments: &'a [Experiment], options: &'a Options) -> Collected<'a> {
-        let work: f64 = experiments.iter().map(list::work).sum();
+    fn new(planned: &[Planned], options: &'a Options) -> Collected<'a> {
+        let seconds: f64 = planned.iter().map(Planned::core_seconds).sum();
         // Drawn on standard error, and only on a terminal.
-        let bar = ProgressBar::new(work.ceil() as u64);
+        let bar = ProgressBar::new((seconds * STEPS_PER_SECOND).ceil() as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  [{eta} left]") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
-        bar.set_message(format!("0 of {} experiments", experiments.len()));
-        let outcomes = experiments.iter().map(|experiment| vec![None; experiment.points.len()]).collect();
-        let finished = experiments.iter().map(|_| None).collect();
-        Collected { experiments, options, outcomes, finished, bar, done: 0.0 }
+        bar.set_message(format!("0 of {} experiments", planned.len()));
+        let finished = planned.iter().map(|_| None).collect();
+        Collected { options, finished, bar, done_s: 0.0 }
     }
 
-    /// When an experiment's last point is in, its files are written, and the report with it.
-    fn take(&mut self, news: News) -> anyhow::Result<()> {
+    fn advance(&mut self, core_seconds: f64) {
+        self.done_s += core_seconds;
+        self.bar.set_position((self.done_s * STEPS_PER_SECOND) as u64);
+    }
+
+    /// Writes the files of an experiment that is finished, and the report with it.
+    fn put(&mut self, place: usize, finished: Finished) -> anyhow::Result<()> {
+        files::write_experiment(&finished, self.options)?;
+        self.bar.println(format!("{}: {}", finished.id, in_words(finished.tally())));
+        self.finished[place] = Some(finished);
+        let all: Vec<&Finished> = self.finished.iter().flatten().collect();
+        self.bar.set_message(format!("{} of {} experiments", all.len(), self.finished.len()));
+        files::write_report(&all, self.options, self.finished.len())
+    }
+}
+
+/// Simulated links of which some points are in.
+struct Sweeps<'a> {
+    experiments: &'a [Experiment],
+    /// Their places among all that is planned.
+    places: Vec<usize>,
+    outcomes: Vec<Vec<Option<Outcome>>>,
+}
+
+impl<'a> Sweeps<'a> {
+    fn new(experiments: &'a [Experiment], places: Vec<usize>) -> Sweeps<'a> {
+        let outcomes = experiments.iter().map(|experiment| vec![None; experiment.points.len()]).collect();
+        Sweeps { experiments, places, outcomes }
+    }
+
+    /// When an experiment's last point is in, it is finished.
+    fn take(&mut self, news: News, collected: &mut Collected<'_>) -> anyhow::Result<()> {
         let (experiment, point, outcome) = match news {
             News::Progress(part) => {
-                self.done += part;
-                self.bar.set_position(self.done as u64);
+                collected.advance(part / Planned::FRAMES_PER_SECOND);
                 return Ok(());
             }
             News::Point { experiment, point, outcome } => (experiment, point, outcome),
@@ -84,13 +144,8 @@ impl<'a> Collected<'a> {
             return Ok(());
         }
         let outcomes = self.outcomes[experiment].drain(..).flatten().collect();
-        let finished = Finished::new(&self.experiments[experiment], outcomes);
-        files::write_experiment(&finished, self.options)?;
-        self.bar.println(format!("{}: {}", finished.experiment.id, in_words(finished.tally())));
-        self.finished[experiment] = Some(finished);
-        let all: Vec<&Finished<'_>> = self.finished.iter().flatten().collect();
-        self.bar.set_message(format!("{} of {} experiments", all.len(), self.experiments.len()));
-        files::write_report(&all, self.options, self.experiments.len())
+        let finished = link::finish(&self.experiments[experiment], outcomes, collected.options)?;
+        collected.put(self.places[experiment], finished)
     }
 }
 
@@ -108,7 +163,7 @@ fn in_words(tally: Tally) -> String {
     words
 }
 
-fn show(finished: &[&Finished<'_>], options: &Options) -> anyhow::Result<()> {
+fn show(finished: &[&Finished], options: &Options) -> anyhow::Result<()> {
     if options.json {
         let summary = files::summary(finished, options);
         return Ok(output::print(&serde_json::to_string_pretty(&summary)?)?);
@@ -116,17 +171,13 @@ fn show(finished: &[&Finished<'_>], options: &Options) -> anyhow::Result<()> {
     let (width, colour) = output::terminal(TABLE_WIDTH);
     for finished in finished {
         if !finished.comparisons.is_empty() {
-            output::print(&tables::comparisons(finished).to_text(width, colour))?;
-        } else if finished.outcomes.len() <= POINTS_PRINTED {
-            output::print(&tables::points_briefly(finished).to_text(width, colour))?;
+            output::print(&finished.comparison_table().to_text(width, colour))?;
+        } else if let Some(points) = &finished.briefly {
+            output::print(&points.to_text(width, colour))?;
         } else {
-            let (title, id) = (&finished.experiment.title, &finished.experiment.id);
+            let Finished { title, id, point_count, .. } = finished;
             let points = options.out.join(id).join("points.csv");
-            output::print(&format!(
-                "  {title}: {} points, in {}\n",
-                finished.outcomes.len(),
-                points.display()
-            ))?;
+            output::print(&format!("  {title}: {point_count} points, in {}\n", points.display()))?;
         }
         output::print("\n")?;
     }
@@ -136,7 +187,7 @@ fn show(finished: &[&Finished<'_>], options: &Options) -> anyhow::Result<()> {
 }
 
 /// Whether all is well.
-fn conclude(finished: &[&Finished<'_>], of: usize, options: &Options) -> anyhow::Result<()> {
+fn conclude(finished: &[&Finished], of: usize, options: &Options) -> anyhow::Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
         let hint = format!("they are in {}; run the others by their names", options.out.display());

@@ -1,7 +1,7 @@
 //! Results as tables.
 
-use super::finished::Finished;
-use linkmend_report::{Cell, Column, Comparison, Table, Unit};
+use super::link::Sweep;
+use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::{Kind, Metric, Point, Quantity, Task, VARIANT, keys, seed_of, value_of};
 
 /// What a reader wants to see of a stress run; the files have everything.
@@ -35,12 +35,6 @@ pub fn unit(quantity: Quantity) -> Unit {
     }
 }
 
-/// Published and measured values.
-pub fn comparisons(finished: &Finished<'_>) -> Table {
-    let title = format!("{}: published and measured", finished.experiment.title);
-    Comparison::table(title, &finished.comparisons)
-}
-
 /// What fits beside the parameters on a terminal.
 const BRIEFLY: [&str; 5] = [
     "actual_loss_rate",
@@ -51,17 +45,17 @@ const BRIEFLY: [&str; 5] = [
 ];
 
 /// The points of the sweep, by what is varied, with what matters most.
-pub fn points(finished: &Finished<'_>) -> Table {
-    shown(finished, &SHOWN)
+pub fn points(sweep: &Sweep<'_>) -> Table {
+    shown(sweep, &SHOWN)
 }
 
 /// The same for a terminal.
-pub fn points_briefly(finished: &Finished<'_>) -> Table {
-    shown(finished, &BRIEFLY)
+pub fn points_briefly(sweep: &Sweep<'_>) -> Table {
+    shown(sweep, &BRIEFLY)
 }
 
-fn shown(finished: &Finished<'_>, of_stress: &[&str]) -> Table {
-    let experiment = finished.experiment;
+fn shown(sweep: &Sweep<'_>, of_stress: &[&str]) -> Table {
+    let experiment = sweep.experiment;
     let shown: Vec<&'static Metric> = match experiment.kind {
         Kind::Stress => of_stress.iter().filter_map(|name| Metric::named(name)).collect(),
         Kind::Attenuation => ["frame_loss_rate", "optical_bit_error_rate"]
@@ -69,25 +63,25 @@ fn shown(finished: &Finished<'_>, of_stress: &[&str]) -> Table {
             .filter_map(|name| Metric::named(name))
             .collect(),
     };
-    table(finished, &experiment.varied, &shown, false)
+    table(sweep, &experiment.varied, &shown, false)
 }
 
 /// All parameters and all measured values of every point, for files.
-pub fn everything(finished: &Finished<'_>) -> Table {
-    let set = |key: &&'static str| finished.experiment.points.iter().any(|point| point.value(key).is_some());
+pub fn everything(sweep: &Sweep<'_>) -> Table {
+    let set = |key: &&'static str| sweep.experiment.points.iter().any(|point| point.value(key).is_some());
     let keys: Vec<&'static str> = keys().filter(|key| *key != "seed").filter(set).collect();
-    let metrics: Vec<&'static Metric> = match finished.experiment.kind {
+    let metrics: Vec<&'static Metric> = match sweep.experiment.kind {
         Kind::Stress => Metric::of_stress().collect(),
         Kind::Attenuation => ["frame_loss_rate", "optical_bit_error_rate"]
             .iter()
             .filter_map(|name| Metric::named(name))
             .collect(),
     };
-    table(finished, &keys, &metrics, true)
+    table(sweep, &keys, &metrics, true)
 }
 
-fn table(finished: &Finished<'_>, keys: &[&'static str], metrics: &[&'static Metric], raw: bool) -> Table {
-    let experiment = finished.experiment;
+fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], raw: bool) -> Table {
+    let experiment = sweep.experiment;
     let mut table = Table::new(format!("{}: all points", experiment.title));
     for key in keys {
         let name = if raw { (*key).to_owned() } else { linkmend_sim::experiment::label_of(key).to_owned() };
@@ -97,7 +91,7 @@ fn table(finished: &Finished<'_>, keys: &[&'static str], metrics: &[&'static Met
         let name = if raw { base_name(metric) } else { metric.label.to_owned() };
         table = table.column(Column::number(name, unit(metric.quantity)));
     }
-    for (point, outcome) in experiment.points.iter().zip(&finished.outcomes) {
+    for (point, outcome) in experiment.points.iter().zip(&sweep.outcomes) {
         let parameters = keys.iter().map(|key| match value_of(key, &point.parameters) {
             Some(value) => Cell::text(value.text),
             None => Cell::text(""),

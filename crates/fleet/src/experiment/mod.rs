@@ -1,0 +1,132 @@
+//! Published evaluations of whole fleets, described in files, and run over many traces.
+
+mod metric;
+mod study;
+
+pub use metric::{Estimate, PairMetric};
+pub use study::{Moment, Pair, Study, merged};
+
+use crate::topology::{FabricParameters, Topology, TopologyError};
+use serde::Deserialize;
+
+/// A published evaluation and what to compare.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FleetExperiment {
+    /// Its name.
+    pub id: String,
+    /// What it is about, in a few words.
+    pub title: String,
+    /// What it reproduces.
+    pub source: String,
+    /// What it is about, in sentences.
+    pub about: String,
+    /// Pods of the paper's fabric.
+    #[serde(default = "pods")]
+    pub pods: u32,
+    /// Shares of their paths that ToRs must keep, in percent.
+    pub constraints_pct: Vec<f64>,
+    /// Traces for each constraint.
+    pub seeds: u64,
+    /// Length of a trace in days.
+    pub days: u64,
+    /// What is drawn.
+    pub figure: Figure,
+    /// First day of the week that is drawn.
+    #[serde(default)]
+    pub week_from_day: u64,
+    /// Published values.
+    #[serde(default)]
+    pub published: Vec<Published>,
+    /// The file itself.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// A week of penalties, paths and capacity (Figure 15).
+    Week,
+    /// How penalty and capacity differ, over all the time (Figure 16).
+    Differences,
+}
+
+/// A published value.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Of what.
+    pub metric: PairMetric,
+    /// At which constraint, in percent.
+    pub constraint_pct: f64,
+    /// The value; shares as shares of one.
+    pub value: f64,
+    /// How far the measured one may be off.
+    pub tolerance: Tolerance,
+    /// Why it is off, if that is known.
+    pub explanation: Option<String>,
+    /// Where it was published, if not where the experiment's source says.
+    pub source: Option<String>,
+}
+
+/// How far a measured value may be off.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tolerance {
+    /// By so much.
+    Absolute(f64),
+    /// Not above the published one.
+    AtMost,
+}
+
+fn pods() -> u32 {
+    FabricParameters::PAPER.pods
+}
+
+/// The files that are built in.
+const BUILT_IN: [(&str, &str); 2] = [
+    ("experiments/fleet/fig15.toml", include_str!("../../../../experiments/fleet/fig15.toml")),
+    ("experiments/fleet/fig16.toml", include_str!("../../../../experiments/fleet/fig16.toml")),
+];
+
+/// The experiments that are built in.
+///
+/// # Errors
+/// None, unless a file was broken before the program was built; a test sees to that.
+pub fn built_in() -> Result<Vec<FleetExperiment>, toml::de::Error> {
+    BUILT_IN
+        .iter()
+        .map(|(_, text)| {
+            let experiment: FleetExperiment = toml::from_str(text)?;
+            Ok(FleetExperiment { text: (*text).to_owned(), ..experiment })
+        })
+        .collect()
+}
+
+impl FleetExperiment {
+    /// The network.
+    ///
+    /// # Errors
+    /// If the number of pods is out of its range.
+    pub fn topology(&self) -> Result<Topology, TopologyError> {
+        FabricParameters { pods: self.pods, ..FabricParameters::PAPER }.build()
+    }
+
+    /// What is run, with the first seed.
+    pub fn study(&self, first_seed: u64) -> Study {
+        Study {
+            constraints: self.constraints_pct.iter().map(|percent| percent / 100.0).collect(),
+            seeds: self.seeds,
+            first_seed,
+            days: self.days,
+            snapshot_days: self.week_from_day..self.week_from_day + 7,
+        }
+    }
+
+    /// The same with one trace of a few weeks.
+    pub fn quick(&self) -> FleetExperiment {
+        FleetExperiment { seeds: 2, days: 40, week_from_day: 20, ..self.clone() }
+    }
+}

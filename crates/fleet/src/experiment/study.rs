@@ -1,0 +1,172 @@
+//! `CorrOpt` with and without protection, over many traces (section 4.8).
+
+use crate::network::Metrics;
+use crate::simulate::{Settings, Step, Summary, simulate};
+use crate::strategy::Strategy;
+use crate::topology::Topology;
+use crate::trace::{Trace, TraceParameters};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Steps of a decade in which gains are counted, and of a percent in which decreases are.
+const STEPS: f64 = 1000.0;
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
+
+/// The two strategies on one trace.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Pair {
+    /// Seed of the trace and of the repairs.
+    pub seed: u64,
+    /// `CorrOpt` alone.
+    pub corropt: Summary,
+    /// Protection, then `CorrOpt`.
+    pub protected: Summary,
+    /// How long the total penalty was lower with protection by how much: seconds by thousandths of a decade.
+    pub gains: BTreeMap<i64, u64>,
+    /// How long the capacity of the least pod was lower by how much: seconds by thousandths of a percent.
+    pub decreases: BTreeMap<i64, u64>,
+    /// What happened in the days that were asked for.
+    pub snapshot: Vec<Moment>,
+}
+
+/// The metrics of both from one moment on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moment {
+    /// When, in seconds since the trace began.
+    pub time_s: u64,
+    /// `CorrOpt` alone.
+    pub corropt: Metrics,
+    /// Protection, then `CorrOpt`.
+    pub protected: Metrics,
+}
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// Shares of their paths that ToRs must keep, 0 to 1.
+    pub constraints: Vec<f64>,
+    /// Traces for each of them.
+    pub seeds: u64,
+    /// First of their seeds.
+    pub first_seed: u64,
+    /// Length of a trace in days.
+    pub days: u64,
+    /// Days of the first trace of which every moment is kept.
+    pub snapshot_days: Range<u64>,
+}
+
+impl Study {
+    /// How many pairs of runs there are.
+    pub fn pairs(&self) -> u64 {
+        self.constraints.len() as u64 * self.seeds
+    }
+
+    /// Runs all pairs on `threads` threads: for each constraint, the pairs by seed. What comes out does not depend on the
+    /// number of threads. `done` is told of each pair; when `stop` becomes true, nothing comes out.
+    pub fn run(
+        &self,
+        topology: &Topology,
+        threads: usize,
+        stop: &AtomicBool,
+        done: &(impl Fn() + Sync),
+    ) -> Option<Vec<Vec<Pair>>> {
+        let results: Vec<OnceLock<Pair>> = (0..self.pairs()).map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(result) = results.get(index) else { return };
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (constraint, seed) = (index as u64 / self.seeds, index as u64 % self.seeds);
+                let pair = self.pair(topology, self.constraints[constraint as usize], self.first_seed + seed);
+                result.get_or_init(|| pair);
+                done();
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, results.len().max(1)) {
+                scope.spawn(work);
+            }
+        });
+        let pairs: Option<Vec<Pair>> = results.into_iter().map(OnceLock::into_inner).collect();
+        Some(pairs?.chunks(self.seeds.max(1) as usize).map(<[Pair]>::to_vec).collect())
+    }
+
+    fn pair(&self, topology: &Topology, constraint: f64, seed: u64) -> Pair {
+        let length_s = self.days * DAY_S;
+        let trace = TraceParameters { length_s, ..TraceParameters::paper(seed) }.generate(topology);
+        let (corropt, corropt_steps) = run(topology, &trace, Strategy::CorrOpt, constraint, seed);
+        let (protected, protected_steps) = run(topology, &trace, Strategy::ProtectCorrOpt, constraint, seed);
+        let mut pair = Pair { seed, corropt, protected, ..Pair::default() };
+        let kept = if seed == self.first_seed { self.snapshot_days.clone() } else { 0..0 };
+        let kept_s = kept.start * DAY_S..kept.end * DAY_S;
+        side_by_side(&corropt_steps, &protected_steps, |moment, seconds| {
+            pair.count(&moment, seconds);
+            if kept_s.contains(&moment.time_s) {
+                pair.snapshot.push(moment);
+            }
+        });
+        pair
+    }
+}
+
+impl Pair {
+    fn count(&mut self, moment: &Moment, seconds: u64) {
+        let gain = moment.corropt.total_penalty / moment.protected.total_effective_penalty;
+        *self.gains.entry((libm::log10(gain) * STEPS).round() as i64).or_insert(0) += seconds;
+        let (without, with) = (moment.corropt.min_pod_capacity_gbps, moment.protected.min_pod_capacity_gbps);
+        let decrease = (without - with) / without * 100.0;
+        *self.decreases.entry((decrease * STEPS).round() as i64).or_insert(0) += seconds;
+    }
+}
+
+fn run(
+    topology: &Topology,
+    trace: &Trace,
+    strategy: Strategy,
+    constraint: f64,
+    seed: u64,
+) -> (Summary, Vec<Step>) {
+    let mut steps = Vec::with_capacity(2 * trace.events().len());
+    let settings = Settings::paper(strategy, constraint, seed);
+    let summary = simulate(topology, trace, &settings, &mut |step| steps.push(*step));
+    (summary, steps)
+}
+
+/// Walks through two runs at once. Every moment at which either changes is told, with how long it then stays so.
+fn side_by_side(corropt: &[Step], protected: &[Step], mut tell: impl FnMut(Moment, u64)) {
+    let (Some(first), Some(other)) = (corropt.first(), protected.first()) else { return };
+    let mut moment =
+        Moment { time_s: first.time_s.min(other.time_s), corropt: first.before, protected: other.before };
+    let (mut left, mut right) = (corropt.iter().peekable(), protected.iter().peekable());
+    loop {
+        let next_s = [left.peek(), right.peek()].iter().flatten().map(|step| step.time_s).min();
+        let Some(next_s) = next_s else { return };
+        if next_s > moment.time_s {
+            tell(moment, next_s - moment.time_s);
+        }
+        moment.time_s = next_s;
+        if let Some(step) = left.next_if(|step| step.time_s == next_s) {
+            moment.corropt = step.after;
+        }
+        if let Some(step) = right.next_if(|step| step.time_s == next_s) {
+            moment.protected = step.after;
+        }
+    }
+}
+
+/// A share of time as a distribution over values: how long which.
+pub fn merged<'a>(counts: impl Iterator<Item = &'a BTreeMap<i64, u64>>) -> Vec<(f64, u64)> {
+    let mut sum: BTreeMap<i64, u64> = BTreeMap::new();
+    for count in counts {
+        for (&value, &seconds) in count {
+            *sum.entry(value).or_insert(0) += seconds;
+        }
+    }
+    sum.into_iter().map(|(value, seconds)| (value as f64 / STEPS, seconds)).collect()
+}

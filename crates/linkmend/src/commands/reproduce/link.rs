@@ -1,0 +1,96 @@
+//! Experiments with simulated links: from outcomes to what is shown.
+
+use super::finished::Finished;
+use super::{Options, plots, tables};
+use anyhow::Context;
+use linkmend_report::{Comparison, Tolerance};
+use linkmend_sim::experiment::{self, Experiment, Outcome, Row, seed_of};
+use serde_json::{Value, json};
+
+/// A page leaves tables with more rows to the files.
+const ROWS_SHOWN: usize = 60;
+/// And a terminal, where there is nothing to compare.
+const ROWS_PRINTED: usize = 40;
+
+/// An experiment and the outcome of each of its points.
+pub struct Sweep<'a> {
+    /// What was run.
+    pub experiment: &'a Experiment,
+    /// One for each point.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Compares, draws and tabulates.
+pub fn finish(
+    experiment: &Experiment,
+    outcomes: Vec<Outcome>,
+    options: &Options,
+) -> anyhow::Result<Finished> {
+    let of_points: Vec<Option<Outcome>> = outcomes.iter().cloned().map(Some).collect();
+    let rows = experiment::compare(experiment, &of_points);
+    let sweep = Sweep { experiment, outcomes };
+    let count = sweep.outcomes.len();
+    Ok(Finished {
+        id: experiment.id.clone(),
+        title: experiment.title.clone(),
+        source: experiment.source.clone(),
+        about: experiment.about.clone(),
+        text: experiment.text.clone(),
+        comparisons: rows.into_iter().map(comparison).collect(),
+        plots: plots::all(&sweep),
+        points: tables::everything(&sweep),
+        shown: (count <= ROWS_SHOWN).then(|| tables::points(&sweep)),
+        briefly: (count <= ROWS_PRINTED).then(|| tables::points_briefly(&sweep)),
+        point_count: count,
+        results: results(&sweep, options)?,
+    })
+}
+
+fn results(sweep: &Sweep<'_>, options: &Options) -> anyhow::Result<Value> {
+    let experiment = sweep.experiment;
+    let mut points = Vec::new();
+    for (point, outcome) in experiment.points.iter().zip(&sweep.outcomes) {
+        let mut result = match outcome {
+            Outcome::Stress(report) => serde_json::to_value(report).context("a report is no JSON")?,
+            Outcome::Attenuation { frame_loss_rate, bit_error_rate } => {
+                json!({ "frame_loss_rate": frame_loss_rate, "bit_error_rate": bit_error_rate })
+            }
+        };
+        if let Some(fields) = result.as_object_mut() {
+            // How long it took is not a result, and the seed of the first of several runs is below.
+            fields.remove("wall_s");
+            fields.remove("seed");
+        }
+        points.push(json!({
+            "parameters": point.parameters,
+            "runs": point.runs,
+            "first_seed": seed_of(options.seed, &experiment.id, point, 0),
+            "command": tables::command(&experiment.id, point, options.seed),
+            "result": result,
+        }));
+    }
+    Ok(Value::Array(points))
+}
+
+fn comparison(row: Row) -> Comparison {
+    let tolerance = match row.tolerance {
+        experiment::Tolerance::Relative(fraction) => Tolerance::Relative(fraction),
+        experiment::Tolerance::Absolute(limit) => Tolerance::Absolute(limit),
+        experiment::Tolerance::Factor(factor) => Tolerance::Factor(factor),
+        experiment::Tolerance::AtMost => Tolerance::AtMost,
+        experiment::Tolerance::AtLeast => Tolerance::AtLeast,
+        experiment::Tolerance::Interval => Tolerance::Interval,
+    };
+    let mut comparison =
+        Comparison::new(row.metric, row.source, tables::unit(row.quantity), row.published, tolerance);
+    if let Some(measured) = row.measured {
+        comparison = comparison.measured(measured.value);
+        if let Some((low, high)) = measured.interval {
+            comparison = comparison.between(low, high);
+        }
+    }
+    match row.explanation {
+        Some(explanation) => comparison.explain(explanation),
+        None => comparison,
+    }
+}

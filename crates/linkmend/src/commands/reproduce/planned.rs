@@ -1,0 +1,96 @@
+//! An experiment of whatever kind, before it runs.
+
+use linkmend_fleet::experiment::FleetExperiment;
+use linkmend_sim::experiment::{self, Experiment, Point};
+
+/// An experiment of whatever kind, before it runs.
+pub enum Planned {
+    /// A simulated link.
+    Link(Experiment),
+    /// A simulated fleet.
+    Fleet(FleetExperiment),
+}
+
+impl Planned {
+    /// Frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 6 million).
+    pub const FRAMES_PER_SECOND: f64 = 4e6;
+
+    /// All that are built in: links first, then fleets.
+    ///
+    /// # Errors
+    /// None, unless a file was broken before the program was built; a test sees to that.
+    pub fn built_in() -> anyhow::Result<Vec<Planned>> {
+        let links = experiment::built_in()?.into_iter().map(Planned::Link);
+        let fleets = linkmend_fleet::experiment::built_in()?.into_iter().map(Planned::Fleet);
+        Ok(links.chain(fleets).collect())
+    }
+
+    /// The experiment with a link, if it is one.
+    pub fn link(&self) -> Option<&Experiment> {
+        match self {
+            Planned::Link(experiment) => Some(experiment),
+            Planned::Fleet(_) => None,
+        }
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &str {
+        match self {
+            Planned::Link(experiment) => &experiment.id,
+            Planned::Fleet(experiment) => &experiment.id,
+        }
+    }
+
+    /// What it is about.
+    pub fn title(&self) -> &str {
+        match self {
+            Planned::Link(experiment) => &experiment.title,
+            Planned::Fleet(experiment) => &experiment.title,
+        }
+    }
+
+    /// What it reproduces.
+    pub fn source(&self) -> &str {
+        match self {
+            Planned::Link(experiment) => &experiment.source,
+            Planned::Fleet(experiment) => &experiment.source,
+        }
+    }
+
+    /// How many runs it is divided into.
+    pub fn points(&self) -> usize {
+        match self {
+            Planned::Link(experiment) => experiment.points.len(),
+            Planned::Fleet(experiment) => experiment.study(0).pairs() as usize,
+        }
+    }
+
+    /// How many published values it is compared with.
+    pub fn published(&self) -> usize {
+        match self {
+            Planned::Link(experiment) => experiment.published.len(),
+            Planned::Fleet(experiment) => experiment.published.len(),
+        }
+    }
+
+    /// About how long one core takes.
+    pub fn core_seconds(&self) -> f64 {
+        match self {
+            Planned::Link(experiment) => {
+                experiment.points.iter().map(Point::work).sum::<f64>() / Self::FRAMES_PER_SECOND
+            }
+            Planned::Fleet(experiment) => experiment.study(0).pairs() as f64 * super::fleet::SECONDS_PER_PAIR,
+        }
+    }
+
+    /// The same with so little to do that it takes about a second.
+    pub fn quick(self) -> Planned {
+        match self {
+            Planned::Link(mut experiment) => {
+                experiment.points = experiment.points.iter().map(Point::quick).collect();
+                Planned::Link(experiment)
+            }
+            Planned::Fleet(experiment) => Planned::Fleet(experiment.quick()),
+        }
+    }
+}
