@@ -1,6 +1,7 @@
 //! Which links of a fleet to disable, protect and repair.
 //!
-//! - [`topology`]: layered networks and their zones; the Facebook fabric of the paper, fat trees, leaf-spine.
+//! - [`topology`]: layered networks and their zones; the Facebook fabric of the paper, fat trees, leaf-spine, and
+//!   networks from files.
 //! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date.
 //! - [`trace`]: which link starts to corrupt when; drawn at random, or imported from the authors' files.
 //! - [`repair`], [`protection`]: how long disabled links are away, and what protection leaves of loss and capacity.

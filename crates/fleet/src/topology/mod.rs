@@ -8,6 +8,7 @@
 use std::fmt;
 
 mod builder;
+pub mod file;
 mod generated;
 mod names;
 

@@ -1,0 +1,287 @@
+//! What all formats have in common: named switches and links with the lines they come from, checked and built.
+
+use super::{
+    MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, Place, TopologyFault, TopologyFileError,
+};
+use crate::topology::{Names, SwitchId, Topology, TopologyBuilder, TopologyError};
+use linkmend_quantity::BitRate;
+use std::collections::{BTreeSet, HashMap};
+
+/// Pod labels that one zone's name spells out; more are counted.
+const LABELS_IN_A_NAME: usize = 4;
+
+/// A line of one of a draft's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub file: u32,
+    pub line: u32,
+}
+
+/// A switch as a file describes it.
+#[derive(Debug)]
+pub(super) struct DraftSwitch {
+    pub name: String,
+    pub layer: u64,
+    pub pod: Option<String>,
+    pub pipes: Option<u64>,
+    pub spot: Spot,
+}
+
+#[derive(Debug)]
+struct DraftLink {
+    ends: [SwitchId; 2],
+    speed: u64,
+    spot: Spot,
+}
+
+/// A network that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    files: Vec<String>,
+    layers: Vec<u8>,
+    pipes: Vec<Option<u32>>,
+    pods: Vec<Option<String>>,
+    switch_spots: Vec<Spot>,
+    switch_names: Vec<String>,
+    by_name: HashMap<String, SwitchId>,
+    links: Vec<DraftLink>,
+    link_names: Vec<String>,
+    /// Links that were named after their two ends so far.
+    parallel: HashMap<[SwitchId; 2], u32>,
+}
+
+impl Draft {
+    /// A file that spots will name by the number this returns.
+    pub fn file(&mut self, file: String) -> u32 {
+        self.files.push(file);
+        self.files.len() as u32 - 1
+    }
+
+    fn place(&self, spot: Spot) -> Place {
+        Place { file: self.files[spot.file as usize].clone(), line: (spot.line > 0).then_some(spot.line) }
+    }
+
+    pub fn refuse(&self, spot: Spot, fault: impl Into<TopologyFault>) -> TopologyFileError {
+        TopologyFileError::Refused { place: self.place(spot), fault: Box::new(fault.into()) }
+    }
+
+    /// The switch of a name.
+    pub fn find(&self, name: &str) -> Option<SwitchId> {
+        self.by_name.get(name).copied()
+    }
+
+    fn layer(&self, switch: SwitchId) -> u8 {
+        self.layers[switch.index()]
+    }
+
+    /// Adds a switch.
+    pub fn switch(&mut self, switch: DraftSwitch) -> Result<SwitchId, TopologyFileError> {
+        let DraftSwitch { name, layer, pod, pipes, spot } = switch;
+        if self.layers.len() as u64 == MAX_SWITCHES {
+            let too_many = TopologyFault::TooMany { what: "switches", most: MAX_SWITCHES };
+            return Err(self.refuse(spot, too_many));
+        }
+        if name.is_empty() {
+            return Err(self.refuse(spot, TopologyFault::EmptyName { what: "switch" }));
+        }
+        if let Some(first) = self.by_name.get(&name) {
+            let first = self.place(self.switch_spots[first.index()]);
+            return Err(self.refuse(spot, TopologyFault::DuplicateSwitch { name, first }));
+        }
+        if layer > u64::from(MAX_LAYER) {
+            return Err(self.refuse(spot, out_of_range("layer", name, layer, "from 0, the ToRs, to 31")));
+        }
+        if let Some(pipes) = pipes.filter(|&pipes| pipes == 0 || pipes > u64::from(MAX_PIPES)) {
+            return Err(self.refuse(spot, out_of_range("pipes", name, pipes, "from 1 to 256")));
+        }
+        let id = SwitchId(self.layers.len() as u32);
+        self.by_name.insert(name.clone(), id);
+        self.switch_names.push(name);
+        self.layers.push(layer as u8);
+        self.pods.push(pod.filter(|pod| !pod.is_empty()));
+        self.pipes.push(pipes.map(|pipes| pipes as u32));
+        self.switch_spots.push(spot);
+        Ok(id)
+    }
+
+    /// Adds a link. Without a name it is called after its ends, `a--b`, and `a--b#2` if that has been used.
+    pub fn link(
+        &mut self,
+        ends: [SwitchId; 2],
+        name: Option<String>,
+        speed: BitRate,
+        spot: Spot,
+    ) -> Result<(), TopologyFileError> {
+        let name = name.unwrap_or_else(|| self.default_name(ends));
+        if self.links.len() as u64 == MAX_LINKS {
+            return Err(self.refuse(spot, TopologyFault::TooMany { what: "links", most: MAX_LINKS }));
+        }
+        if name.is_empty() {
+            return Err(self.refuse(spot, TopologyFault::EmptyName { what: "link" }));
+        }
+        if ends[0] == ends[1] {
+            let switch = self.switch_names[ends[0].index()].clone();
+            return Err(self.refuse(spot, TopologyFault::SelfLink { link: name, switch }));
+        }
+        if speed.0 == 0 || speed.0 > MAX_SPEED.0 {
+            return Err(self.refuse(spot, out_of_range("speed", name, speed, "above 0 and at most 1600G")));
+        }
+        self.link_names.push(name);
+        self.links.push(DraftLink { ends, speed: speed.0, spot });
+        Ok(())
+    }
+
+    fn default_name(&mut self, ends: [SwitchId; 2]) -> String {
+        let number = self.parallel.entry(ends).or_insert(0);
+        *number += 1;
+        let [from, to] = ends.map(|end| &self.switch_names[end.index()]);
+        if *number == 1 { format!("{from}--{to}") } else { format!("{from}--{to}#{number}") }
+    }
+
+    /// Checks and builds the network. What is odd but allowed is added to `warnings`.
+    pub fn finish(mut self, warnings: &mut Vec<String>) -> Result<Topology, TopologyFileError> {
+        let whole = Spot { file: 0, line: 0 };
+        if self.layers.is_empty() {
+            return Err(self.refuse(whole, TopologyFault::Empty));
+        }
+        if !self.layers.contains(&0) {
+            return Err(self.refuse(whole, TopologyFault::NoTors));
+        }
+        self.check_link_names()?;
+        self.check_levels()?;
+        let mut builder = TopologyBuilder::with_capacity(self.links.len());
+        for (&layer, &pipes) in self.layers.iter().zip(&self.pipes) {
+            builder.switch(layer, pipes);
+        }
+        for link in &self.links {
+            builder.link(link.ends[0], link.ends[1], link.speed);
+        }
+        let names = Names::Given {
+            switches: std::mem::take(&mut self.switch_names),
+            links: std::mem::take(&mut self.link_names),
+            zones: Vec::new(),
+        };
+        let mut topology = builder.build(names).map_err(|error| self.refuse(self.spot_of(&error), error))?;
+        let named = self.zone_names(&topology);
+        if let Names::Given { zones, .. } = &mut topology.names {
+            *zones = named;
+        }
+        warn_of_dead_ends(&topology, warnings);
+        Ok(topology)
+    }
+
+    /// Links are found by their names, in tables and in lists of corrupting links.
+    fn check_link_names(&self) -> Result<(), TopologyFileError> {
+        let mut first_of: HashMap<&str, usize> = HashMap::with_capacity(self.links.len());
+        for (number, name) in self.link_names.iter().enumerate() {
+            if let Some(first) = first_of.insert(name, number) {
+                let fault = TopologyFault::DuplicateLink {
+                    name: name.clone(),
+                    first: self.place(self.links[first].spot),
+                };
+                return Err(self.refuse(self.links[number].spot, fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// The builder checks this as well, but knows no lines.
+    fn check_levels(&self) -> Result<(), TopologyFileError> {
+        for (number, DraftLink { ends: [one, other], spot, .. }) in self.links.iter().enumerate() {
+            let layer = self.layer(*one);
+            if layer == self.layer(*other) {
+                let fault = TopologyError::Level {
+                    link: self.link_names[number].clone(),
+                    one: self.switch_names[one.index()].clone(),
+                    other: self.switch_names[other.index()].clone(),
+                    layer,
+                };
+                return Err(self.refuse(*spot, fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// The line that an error of the builder is about.
+    fn spot_of(&self, error: &TopologyError) -> Spot {
+        let switch = match error {
+            TopologyError::NoPath { tor, .. } | TopologyError::TooManyPaths { tor, .. } => self.find(tor),
+            _ => None,
+        };
+        switch.map_or(Spot { file: 0, line: 0 }, |switch| self.switch_spots[switch.index()])
+    }
+
+    /// Every zone is called after the pod labels of its switches, joined by `+` where there are several. A name that is
+    /// taken gets a number, as parallel links do; a zone without labels goes by its own number.
+    fn zone_names(&self, topology: &Topology) -> Vec<String> {
+        let mut labels: Vec<Vec<&str>> = vec![Vec::new(); topology.zone_count()];
+        let mut more = vec![0_u32; topology.zone_count()];
+        let mut seen = BTreeSet::new();
+        for (number, pod) in self.pods.iter().enumerate() {
+            let zone = topology.switch(SwitchId(number as u32)).zone;
+            let (Some(zone), Some(pod)) = (zone, pod.as_deref()) else { continue };
+            if !seen.insert((zone, pod)) {
+                continue;
+            }
+            if labels[zone.index()].len() < LABELS_IN_A_NAME {
+                labels[zone.index()].push(pod);
+            } else {
+                more[zone.index()] += 1;
+            }
+        }
+        let wanted = labels.iter().zip(more).enumerate().map(|(zone, (labels, more))| match more {
+            0 if labels.is_empty() => format!("pod{zone}"),
+            0 => labels.join("+"),
+            more => format!("{}+{more} more", labels.join("+")),
+        });
+        let mut used: HashMap<String, u32> = HashMap::new();
+        let mut names = Vec::with_capacity(topology.zone_count());
+        for wanted in wanted {
+            let mut name = wanted.clone();
+            while used.contains_key(&name) {
+                let number = used.entry(wanted.clone()).or_insert(1);
+                *number += 1;
+                name = format!("{wanted}#{number}");
+            }
+            used.insert(name.clone(), 1);
+            names.push(name);
+        }
+        names
+    }
+}
+
+fn out_of_range(name: &'static str, of: String, value: impl ToString, range: &'static str) -> TopologyFault {
+    TopologyFault::OutOfRange { name, of, value: value.to_string(), range }
+}
+
+/// A ToR without a path is refused. A switch above it without a link up carries nothing, which is odd but harms nobody.
+fn warn_of_dead_ends(topology: &Topology, warnings: &mut Vec<String>) {
+    let top = topology.layer_count() - 1;
+    let dead: Vec<String> = (0..topology.switch_count() as u32)
+        .map(SwitchId)
+        .filter(|&switch| usize::from(topology.switch(switch).layer) < top && topology.up(switch).is_empty())
+        .map(|switch| topology.names.switch(switch))
+        .collect();
+    if !dead.is_empty() {
+        warnings.push(format!(
+            "{} below the top layer without a link up: {}",
+            counted(dead.len(), "switch", "switches"),
+            some_of(&dead)
+        ));
+    }
+}
+
+/// `1 host`, `2 hosts`.
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// The first few of a list that may be long.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,143 @@
+//! Why a topology file was refused, and where.
+
+use crate::topology::TopologyError;
+use std::fmt;
+
+/// A line of a file, or the file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, from 1; none where the fault is in no line of its own.
+    pub line: Option<u32>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.file),
+            None => f.write_str(&self.file),
+        }
+    }
+}
+
+/// Why a topology file was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum TopologyFileError {
+    /// A file could not be read.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file says something that cannot be.
+    #[error("{place}: {fault}")]
+    Refused {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        fault: Box<TopologyFault>,
+    },
+}
+
+/// What is wrong with a topology file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyFault {
+    /// Not of the expected form: bad YAML or JSON, an unknown or missing key, a value of another kind.
+    #[error("{reason}")]
+    Form {
+        /// What is wrong.
+        reason: String,
+    },
+    /// More than this reader takes.
+    #[error("there are more than {most} {what}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        most: u64,
+    },
+    /// A network without switches.
+    #[error("the network has no switches")]
+    Empty,
+    /// A network without ToRs.
+    #[error("no switch has layer 0, the layer of the ToRs")]
+    NoTors,
+    /// A name that is empty.
+    #[error("a {what} has an empty name")]
+    EmptyName {
+        /// Of what.
+        what: &'static str,
+    },
+    /// Two switches of one name.
+    #[error("switch {name} is already defined at {first}")]
+    DuplicateSwitch {
+        /// The name.
+        name: String,
+        /// Where it was defined first.
+        first: Place,
+    },
+    /// Two links of one name.
+    #[error("link {name} is already defined at {first}")]
+    DuplicateLink {
+        /// The name.
+        name: String,
+        /// Where it was defined first.
+        first: Place,
+    },
+    /// A link with an end that is no switch of the file.
+    #[error("link {link} ends at {switch}, which is not defined")]
+    UnknownSwitch {
+        /// The link.
+        link: String,
+        /// The unknown switch.
+        switch: String,
+    },
+    /// A link with both ends on one switch.
+    #[error("link {link} joins {switch} with itself")]
+    SelfLink {
+        /// The link.
+        link: String,
+        /// The switch.
+        switch: String,
+    },
+    /// A number that is too small or too large.
+    #[error("{name} of {of} is {value}; it must be {range}")]
+    OutOfRange {
+        /// What it is.
+        name: &'static str,
+        /// Which switch or link has it.
+        of: String,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        range: &'static str,
+    },
+    /// A link whose speed nobody says.
+    #[error("link {link} has no speed; give it {how}, or give a default speed")]
+    NoSpeed {
+        /// The link.
+        link: String,
+        /// How a link of this format is given a speed.
+        how: &'static str,
+    },
+    /// Switches and links that are no layered network.
+    #[error(transparent)]
+    Network(#[from] TopologyError),
+}
+
+impl TopologyFault {
+    pub(super) fn form(reason: impl Into<String>) -> TopologyFault {
+        TopologyFault::Form { reason: reason.into() }
+    }
+
+    /// In a file, at a line where there is one.
+    pub(super) fn at(self, file: &str, line: impl Into<Option<u32>>) -> TopologyFileError {
+        TopologyFileError::Refused {
+            place: Place { file: file.to_owned(), line: line.into() },
+            fault: Box::new(self),
+        }
+    }
+}

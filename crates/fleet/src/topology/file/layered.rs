@@ -1,0 +1,87 @@
+//! The format of our own: lists of switches and links.
+
+use super::draft::{Draft, DraftSwitch, Spot};
+use super::yaml::{self, At, Whole};
+use super::{Loaded, MAX_LINKS, MAX_SWITCHES, TopologyFault, TopologyFileError, TopologyFileOptions};
+use linkmend_quantity::BitRate;
+use serde::{Deserialize, Deserializer};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    default_speed: Option<BitRate>,
+    #[serde(deserialize_with = "switches")]
+    switches: Vec<At<SwitchEntry>>,
+    #[serde(default, deserialize_with = "links")]
+    links: Vec<At<LinkEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SwitchEntry {
+    name: String,
+    layer: Whole,
+    pod: Option<String>,
+    pipes: Option<Whole>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkEntry {
+    from: At<String>,
+    to: At<String>,
+    name: Option<String>,
+    speed: Option<BitRate>,
+}
+
+fn switches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<At<SwitchEntry>>, D::Error> {
+    yaml::at_most(deserializer, MAX_SWITCHES, "switches")
+}
+
+fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<At<LinkEntry>>, D::Error> {
+    yaml::at_most(deserializer, MAX_LINKS, "links")
+}
+
+pub(super) fn read(
+    text: String,
+    file: String,
+    options: &TopologyFileOptions,
+) -> Result<Loaded, TopologyFileError> {
+    let parsed: File = yaml::parse(&text, &file)?;
+    // The text of ten million links is most of a gigabyte, and everything has been copied out of it.
+    drop(text);
+    let default_speed = parsed.default_speed.or(options.default_speed);
+    let mut draft = Draft::default();
+    let file = draft.file(file);
+    for At { value: SwitchEntry { name, layer, pod, pipes }, line } in parsed.switches {
+        let pipes = pipes.map(|pipes| pipes.0);
+        draft.switch(DraftSwitch { name, layer: layer.0, pod, pipes, spot: Spot { file, line } })?;
+    }
+    for At { value: link, line } in parsed.links {
+        add_link(&mut draft, link, Spot { file, line }, default_speed)?;
+    }
+    let mut warnings = Vec::new();
+    let topology = draft.finish(&mut warnings)?;
+    Ok(Loaded { topology, warnings })
+}
+
+fn add_link(
+    draft: &mut Draft,
+    link: LinkEntry,
+    spot: Spot,
+    default_speed: Option<BitRate>,
+) -> Result<(), TopologyFileError> {
+    let LinkEntry { from, to, name, speed } = link;
+    let called = || name.clone().unwrap_or_else(|| format!("{}--{}", from.value, to.value));
+    let end = |end: &At<String>| {
+        draft.find(&end.value).ok_or_else(|| {
+            let fault = TopologyFault::UnknownSwitch { link: called(), switch: end.value.clone() };
+            draft.refuse(Spot { line: end.line, ..spot }, fault)
+        })
+    };
+    let ends = [end(&from)?, end(&to)?];
+    let speed = speed.or(default_speed).ok_or_else(|| {
+        draft.refuse(spot, TopologyFault::NoSpeed { link: called(), how: "a `speed`, like `100G`" })
+    })?;
+    draft.link(ends, name, speed, spot)
+}

@@ -1,0 +1,90 @@
+//! An operator's own network, read from files.
+//!
+//! Whatever is wrong is refused with file, line and reason; what is odd is said in [`Loaded::warnings`].
+//!
+//! # Layered networks
+//! YAML or JSON. Layer 0 are the ToRs; a link joins two different layers, in either order. `pod` and `pipes` of a switch
+//! and `name` and `speed` of a link may be left out: pipes are then counted from ports, a link is called after its ends
+//! (`from--to`, a second one `from--to#2`), and its speed is the default. Unknown keys are refused.
+//!
+//! ```
+//! # use linkmend_fleet::topology::file::{TopologyFileOptions, read_topology};
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("net.yaml");
+//! # std::fs::write(&path, r#"
+//! default_speed: 100G
+//! switches:
+//!   - {name: tor1, layer: 0, pod: east}
+//!   - {name: tor2, layer: 0, pod: west, pipes: 2}
+//!   - {name: spine1, layer: 1}
+//! links:
+//!   - {from: tor1, to: spine1}
+//!   - {from: tor1, to: spine1, speed: 400G}
+//!   - {from: tor2, to: spine1, name: the-long-one}
+//! # "#)?;
+//! # let loaded = read_topology(&path, &TopologyFileOptions::default())?;
+//! # assert_eq!((loaded.topology.switch_count(), loaded.topology.link_count()), (3, 3));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Pods and zones
+//! What has to do with what follows from the links, not from labels: see [`super`]. Pod labels name zones. A zone with
+//! several labels is called after all of them (`east+west`), and where one pod falls into several zones, as it does when
+//! its switches share nothing below the top layer, they are `east`, `east#2` and so on, in order of their first switch.
+
+mod draft;
+mod error;
+mod layered;
+mod write;
+mod yaml;
+
+pub use error::{Place, TopologyFault, TopologyFileError};
+pub use write::write_layered;
+
+use super::Topology;
+use linkmend_quantity::BitRate;
+use std::path::Path;
+
+/// Most switches of a network that is read from files.
+pub const MAX_SWITCHES: u64 = 2_000_000;
+
+/// Most links of a network that is read from files.
+pub const MAX_LINKS: u64 = 10_000_000;
+
+/// Highest layer. Real networks have three to five; the bound keeps tables by layer small.
+pub const MAX_LAYER: u8 = 31;
+
+/// Most pipes of a switch, of which tables are kept.
+pub const MAX_PIPES: u32 = 256;
+
+/// Highest speed of a link: the fastest Ethernet there is.
+pub const MAX_SPEED: BitRate = BitRate(1_600_000_000_000);
+
+// Capacities are added up in 64 bits.
+const _: () = assert!(MAX_LINKS as u128 * MAX_SPEED.0 as u128 <= u64::MAX as u128);
+
+/// What a file may leave open.
+#[derive(Debug, Clone, Default)]
+pub struct TopologyFileOptions {
+    /// Speed of links for which the file has none.
+    pub default_speed: Option<BitRate>,
+}
+
+/// A network, and what was noticed while reading it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The network, with the operator's names.
+    pub topology: Topology,
+    /// What was left out, and what is odd; for people to read.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a network from a file.
+///
+/// # Errors
+/// If a file cannot be read, or describes something that is no layered network in which every ToR has a path to the top;
+/// with file and line.
+pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loaded, TopologyFileError> {
+    let text = yaml::read(path)?;
+    layered::read(text, path.display().to_string(), options)
+}

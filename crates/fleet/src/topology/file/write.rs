@@ -1,0 +1,36 @@
+//! Networks as files of the layered format.
+
+use crate::topology::{LinkId, SwitchId, Topology};
+use linkmend_quantity::BitRate;
+use std::io::{self, Write};
+
+/// Writes a network as a file that [`super::read_topology`] reads back as the same network: a generated one, to change
+/// it by hand, or one that was put together from LLDP dumps. Zones are written as the pods of their switches.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_layered(topology: &Topology, writer: &mut impl Write) -> io::Result<()> {
+    writeln!(writer, "switches:")?;
+    for id in (0..topology.switch_count() as u32).map(SwitchId) {
+        let switch = topology.switch(id);
+        write!(writer, "  - {{name: {}, layer: {}", quoted(topology.names().switch(id))?, switch.layer)?;
+        if let Some(zone) = switch.zone {
+            write!(writer, ", pod: {}", quoted(topology.names().zone(zone))?)?;
+        }
+        writeln!(writer, ", pipes: {}}}", switch.pipes)?;
+    }
+    writeln!(writer, "links:")?;
+    for id in (0..topology.link_count() as u32).map(LinkId) {
+        let link = topology.link(id);
+        let [from, to] = [link.lower, link.upper].map(|end| quoted(topology.names().switch(end)));
+        let speed = BitRate(topology.capacity(id));
+        let name = quoted(topology.names().link(id))?;
+        writeln!(writer, "  - {{from: {}, to: {}, name: {name}, speed: {speed}}}", from?, to?)?;
+    }
+    Ok(())
+}
+
+/// A JSON string is a YAML string, whatever is in it.
+fn quoted(text: String) -> io::Result<String> {
+    Ok(serde_json::to_string(&text)?)
+}

@@ -1,0 +1,46 @@
+//! Networks from files: what is read, and what is refused where.
+#![allow(clippy::unwrap_used, reason = "a test that cannot write its files has nothing to say")]
+
+mod hostile;
+mod layered;
+
+use linkmend_fleet::topology::file::{Loaded, TopologyFileError, TopologyFileOptions, read_topology};
+use linkmend_fleet::topology::{LinkId, SwitchId, Topology};
+use linkmend_quantity::BitRate;
+use std::path::Path;
+
+const NO_OPTIONS: TopologyFileOptions = TopologyFileOptions { default_speed: None };
+const AT_100G: TopologyFileOptions = TopologyFileOptions { default_speed: Some(BitRate(100_000_000_000)) };
+
+fn read_text(name: &str, text: &[u8], options: &TopologyFileOptions) -> Result<Loaded, TopologyFileError> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    read_topology(&path, options)
+}
+
+/// The message, without the directory.
+fn refused(name: &str, text: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let message = read_topology(&path, &AT_100G).expect_err(text).to_string();
+    message.replace(&format!("{}/", directory.path().display()), "")
+}
+
+/// Links as `name speed`, in order.
+fn links(topology: &Topology) -> Vec<String> {
+    let link = |link| format!("{} {}", topology.names().link(link), BitRate(topology.capacity(link)));
+    (0..topology.link_count() as u32).map(LinkId).map(link).collect()
+}
+
+fn switches(topology: &Topology) -> Vec<String> {
+    let described = |switch| {
+        let zone = topology.switch(switch).zone.map(|zone| topology.names().zone(zone));
+        let (name, layer) = (topology.names().switch(switch), topology.switch(switch).layer);
+        format!("{name} {layer} {}", zone.as_deref().unwrap_or("-"))
+    };
+    (0..topology.switch_count() as u32).map(SwitchId).map(described).collect()
+}
+
+const TWO: &str = "switches:\n- {name: t, layer: 0}\n- {name: s, layer: 1}\n";
