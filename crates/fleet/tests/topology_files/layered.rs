@@ -50,6 +50,14 @@ fn what_is_wrong_with_a_layered_network_is_said_with_its_line() {
     let with = |rest: &str| format!("{TWO}{rest}");
     let link = |link: &str| format!("{TWO}links:\n- {{from: t, to: s}}\n- {link}\n");
     let cases = [
+        (
+            String::new(),
+            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`)",
+        ),
+        (
+            "a: 1".into(),
+            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`)",
+        ),
         ("switches: []\n".into(), "n.yaml: the network has no switches"),
         ("switches: [\n".into(), "n.yaml:1: unclosed bracket '['"),
         ("switches:\n- {name: s, layer: 1}\n".into(), "n.yaml: no switch has layer 0, the layer of the ToRs"),
@@ -177,7 +185,8 @@ fn written(topology: &Topology) -> String {
 #[test]
 fn a_network_that_is_written_reads_back_as_itself() {
     let small = FabricParameters { pods: 3, tors_per_pod: 4, spines_per_plane: 2, ..FabricParameters::PAPER };
-    for topology in [small.build().unwrap(), fat_tree(4, 25_000_000_000).unwrap()] {
+    let from_lab = read_topology(&data("clos.clab.yml"), &NO_OPTIONS).unwrap().topology;
+    for topology in [small.build().unwrap(), fat_tree(4, 25_000_000_000).unwrap(), from_lab] {
         let text = written(&topology);
         let read = read_text("n.yaml", text.as_bytes(), &NO_OPTIONS).unwrap();
         assert!(read.warnings.is_empty());

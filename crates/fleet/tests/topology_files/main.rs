@@ -1,13 +1,14 @@
 //! Networks from files: what is read, and what is refused where.
 #![allow(clippy::unwrap_used, reason = "a test that cannot write its files has nothing to say")]
 
+mod containerlab;
 mod hostile;
 mod layered;
 
 use linkmend_fleet::topology::file::{Loaded, TopologyFileError, TopologyFileOptions, read_topology};
 use linkmend_fleet::topology::{LinkId, SwitchId, Topology};
 use linkmend_quantity::BitRate;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const NO_OPTIONS: TopologyFileOptions = TopologyFileOptions { default_speed: None };
 const AT_100G: TopologyFileOptions = TopologyFileOptions { default_speed: Some(BitRate(100_000_000_000)) };
@@ -26,6 +27,10 @@ fn refused(name: &str, text: &str) -> String {
     std::fs::write(&path, text).unwrap();
     let message = read_topology(&path, &AT_100G).expect_err(text).to_string();
     message.replace(&format!("{}/", directory.path().display()), "")
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 /// Links as `name speed`, in order.

@@ -272,12 +272,12 @@ fn warn_of_dead_ends(topology: &Topology, warnings: &mut Vec<String>) {
 }
 
 /// `1 host`, `2 hosts`.
-fn counted(number: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// The first few of a list that may be long.
-fn some_of(names: &[String]) -> String {
+pub(super) fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let shown = names[..names.len().min(SHOWN)].join(", ");
     match names.len().saturating_sub(SHOWN) {

@@ -51,6 +51,9 @@ pub enum TopologyFault {
         /// What is wrong.
         reason: String,
     },
+    /// None of the formats.
+    #[error("neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`)")]
+    Unrecognised,
     /// More than this reader takes.
     #[error("there are more than {most} {what}")]
     TooMany {
@@ -122,6 +125,12 @@ pub enum TopologyFault {
         link: String,
         /// How a link of this format is given a speed.
         how: &'static str,
+    },
+    /// Layers that do not follow from names.
+    #[error("cannot tell the layers: {reason}; add the label `linkmend.layer` (0 for a ToR) to every switch")]
+    AmbiguousLayers {
+        /// What speaks against it.
+        reason: String,
     },
     /// Switches and links that are no layered network.
     #[error(transparent)]

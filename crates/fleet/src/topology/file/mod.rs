@@ -1,6 +1,7 @@
 //! An operator's own network, read from files.
 //!
-//! Whatever is wrong is refused with file, line and reason; what is odd is said in [`Loaded::warnings`].
+//! [`read_topology`] takes a layered network or a containerlab topology, and tells them apart by what is in them. Whatever is wrong is refused with file, line and reason; what is left out on purpose, such as hosts,
+//! is said in [`Loaded::warnings`].
 //!
 //! # Layered networks
 //! YAML or JSON. Layer 0 are the ToRs; a link joins two different layers, in either order. `pod` and `pipes` of a switch
@@ -27,14 +28,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # containerlab
+//! `topology.nodes` and `topology.links` of a `*.clab.yml`, with links in the brief and the extended format and with
+//! `kinds`, `groups` and `defaults`. The labels of a node say its layer (`linkmend.layer`), its pod (`linkmend.pod`) and
+//! the speed of its links (`linkmend.speed`); a label `linkmend.speed` of a link comes before those of its ends, of which
+//! the slower counts. Nodes without `linkmend.layer` are hosts as soon as one node has it: they are left out with their
+//! links.
+//!
+//! If no node has it, `graph-level` serves (1 is drawn at the top, so the largest level are the ToRs), and if there is
+//! none either, the words `tor`, `leaf`, `agg`, `spine`, `superspine` or `core` in groups or names: the layer of a
+//! switch is its distance from the lowest ones, and anything that contradicts this is refused. In both cases nodes of
+//! kinds that are hosts or bridges, `linux` above all, count as hosts.
+//!
 //! # Pods and zones
 //! What has to do with what follows from the links, not from labels: see [`super`]. Pod labels name zones. A zone with
 //! several labels is called after all of them (`east+west`), and where one pod falls into several zones, as it does when
 //! its switches share nothing below the top layer, they are `east`, `east#2` and so on, in order of their first switch.
 
+mod containerlab;
 mod draft;
 mod error;
 mod layered;
+mod roles;
 mod write;
 mod yaml;
 
@@ -79,12 +94,31 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    Layered,
+    Containerlab,
+}
+
 /// Reads a network from a file.
 ///
 /// # Errors
-/// If a file cannot be read, or describes something that is no layered network in which every ToR has a path to the top;
-/// with file and line.
+/// If a file cannot be read, is of no known format, or describes something that is no layered network in which every ToR
+/// has a path to the top; with file and line.
 pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loaded, TopologyFileError> {
     let text = yaml::read(path)?;
-    layered::read(text, path.display().to_string(), options)
+    let file = path.display().to_string();
+    match format(&text, &file)? {
+        Some(Format::Layered) => layered::read(text, file, options),
+        Some(Format::Containerlab) => containerlab::read(&text, file, options),
+        None => Err(TopologyFault::Unrecognised.at(&file, None)),
+    }
+}
+
+fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {
+    yaml::first_key(text, file, |key| match key {
+        "switches" | "links" | "default_speed" => Some(Format::Layered),
+        "topology" => Some(Format::Containerlab),
+        _ => None,
+    })
 }

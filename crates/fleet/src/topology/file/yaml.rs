@@ -1,7 +1,7 @@
 //! YAML with line numbers and limits. JSON is read as the YAML that it is, so that both have the same errors.
 
 use super::{TopologyFault, TopologyFileError};
-use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Options, Spanned, UserMessageFormatter};
 use std::fmt;
@@ -27,6 +27,38 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
         // The library's own wrapper is much larger, which would matter for millions of links.
         let Spanned { value, referenced, .. } = Spanned::deserialize(deserializer)?;
         Ok(At { value, line: u32::try_from(referenced.line()).unwrap_or(u32::MAX) })
+    }
+}
+
+/// A mapping in the order it was written.
+#[derive(Debug)]
+pub(super) struct Pairs<V>(pub Vec<(At<String>, V)>);
+
+impl<V> Default for Pairs<V> {
+    fn default() -> Self {
+        Pairs(Vec::new())
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PairsVisitor<V>(PhantomData<V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsVisitor<V> {
+            type Value = Pairs<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<V>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(PairsVisitor(PhantomData))
     }
 }
 
@@ -119,12 +151,64 @@ pub(super) fn parse<'de, T: Deserialize<'de>>(text: &'de str, file: &str) -> Res
         .map_err(|error| refusal(&error, file))
 }
 
+/// Reads a document of another tool, which may repeat keys that we do not read.
+pub(super) fn parse_foreign<'de, T: Deserialize<'de>>(
+    text: &'de str,
+    file: &str,
+) -> Result<T, TopologyFileError> {
+    serde_saphyr::from_str_with_options(text, options(DuplicateKeyPolicy::PassThrough))
+        .map_err(|error| refusal(&error, file))
+}
+
 fn refusal(error: &serde_saphyr::Error, file: &str) -> TopologyFileError {
     let message = error.without_snippet().render_with_formatter(&UserMessageFormatter);
     // The line stands before the message already, as everywhere in this crate.
     let reason = message.rfind(" at line ").map_or(&message[..], |end| &message[..end]);
     let line = error.location().map(|location| location.line()).filter(|&line| line > 0);
     TopologyFault::form(reason).at(file, line.and_then(|line| u32::try_from(line).ok()))
+}
+
+/// The first top-level key of a document that `choose` takes; reads no further than that.
+pub(super) fn first_key<K>(
+    text: &str,
+    file: &str,
+    choose: impl Fn(&str) -> Option<K>,
+) -> Result<Option<K>, TopologyFileError> {
+    struct KeyVisitor<'a, K, F> {
+        choose: F,
+        chosen: &'a mut Option<K>,
+    }
+    impl<'de, K, F: Fn(&str) -> Option<K>> Visitor<'de> for KeyVisitor<'_, K, F> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a mapping")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                *self.chosen = (self.choose)(&key);
+                if self.chosen.is_some() {
+                    // The only way to stop early; the caller finds the key and forgets the error.
+                    return Err(de::Error::custom("found"));
+                }
+                map.next_value::<IgnoredAny>()?;
+            }
+            Ok(())
+        }
+    }
+    let mut chosen = None;
+    let visitor = KeyVisitor { choose, chosen: &mut chosen };
+    let result = serde_saphyr::with_deserializer_from_str_with_options(
+        text,
+        options(DuplicateKeyPolicy::PassThrough),
+        |deserializer| deserializer.deserialize_map(visitor),
+    );
+    match (chosen, result) {
+        (Some(key), _) => Ok(Some(key)),
+        (None, Ok(())) => Ok(None),
+        (None, Err(error)) => Err(refusal(&error, file)),
+    }
 }
 
 #[cfg(test)]
