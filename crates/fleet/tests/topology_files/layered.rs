@@ -52,11 +52,11 @@ fn what_is_wrong_with_a_layered_network_is_said_with_its_line() {
     let cases = [
         (
             String::new(),
-            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`)",
+            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`), nor what `lldpctl -f json` prints (`lldp`)",
         ),
         (
             "a: 1".into(),
-            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`)",
+            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`), nor what `lldpctl -f json` prints (`lldp`)",
         ),
         ("switches: []\n".into(), "n.yaml: the network has no switches"),
         ("switches: [\n".into(), "n.yaml:1: unclosed bracket '['"),

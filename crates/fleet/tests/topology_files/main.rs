@@ -4,14 +4,16 @@
 mod containerlab;
 mod hostile;
 mod layered;
+mod lldp;
 
 use linkmend_fleet::topology::file::{Loaded, TopologyFileError, TopologyFileOptions, read_topology};
 use linkmend_fleet::topology::{LinkId, SwitchId, Topology};
 use linkmend_quantity::BitRate;
 use std::path::{Path, PathBuf};
 
-const NO_OPTIONS: TopologyFileOptions = TopologyFileOptions { default_speed: None };
-const AT_100G: TopologyFileOptions = TopologyFileOptions { default_speed: Some(BitRate(100_000_000_000)) };
+const NO_OPTIONS: TopologyFileOptions = TopologyFileOptions { default_speed: None, layers: None };
+const AT_100G: TopologyFileOptions =
+    TopologyFileOptions { default_speed: Some(BitRate(100_000_000_000)), layers: None };
 
 fn read_text(name: &str, text: &[u8], options: &TopologyFileOptions) -> Result<Loaded, TopologyFileError> {
     let directory = tempfile::tempdir().unwrap();

@@ -70,7 +70,11 @@ impl Draft {
         self.by_name.get(name).copied()
     }
 
-    fn layer(&self, switch: SwitchId) -> u8 {
+    pub fn name(&self, switch: SwitchId) -> &str {
+        &self.switch_names[switch.index()]
+    }
+
+    pub fn layer(&self, switch: SwitchId) -> u8 {
         self.layers[switch.index()]
     }
 

@@ -52,7 +52,10 @@ pub enum TopologyFault {
         reason: String,
     },
     /// None of the formats.
-    #[error("neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`)")]
+    #[error(
+        "neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`), nor what \
+         `lldpctl -f json` prints (`lldp`)"
+    )]
     Unrecognised,
     /// More than this reader takes.
     #[error("there are more than {most} {what}")]
@@ -126,11 +129,39 @@ pub enum TopologyFault {
         /// How a link of this format is given a speed.
         how: &'static str,
     },
+    /// A switch whose layer nobody says.
+    #[error("{switch} has no layer; {how}")]
+    NoLayer {
+        /// The switch.
+        switch: String,
+        /// How a switch of this format is given a layer.
+        how: &'static str,
+    },
     /// Layers that do not follow from names.
     #[error("cannot tell the layers: {reason}; add the label `linkmend.layer` (0 for a ToR) to every switch")]
     AmbiguousLayers {
         /// What speaks against it.
         reason: String,
+    },
+    /// LLDP dumps without rules that say which switch is of which layer.
+    #[error(
+        "nothing says which layer each switch has; write rules like `layers: [{{match: \"tor*\", layer: 0}}]` into \
+         layers.yaml beside the dumps"
+    )]
+    NoRules,
+    /// A port with two links.
+    #[error(
+        "{switch} port {port} leads to {one} and to {other}; if it is a management port, add it to `ignore_ports`"
+    )]
+    TwoNeighbours {
+        /// The switch.
+        switch: String,
+        /// Its port.
+        port: String,
+        /// One neighbour.
+        one: String,
+        /// The other.
+        other: String,
     },
     /// Switches and links that are no layered network.
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! An operator's own network, read from files.
 //!
-//! [`read_topology`] takes a layered network or a containerlab topology, and tells them apart by what is in them. Whatever is wrong is refused with file, line and reason; what is left out on purpose, such as hosts,
+//! [`read_topology`] takes a layered network, a containerlab topology, or LLDP neighbour dumps, and tells them apart by
+//! what is in them. Whatever is wrong is refused with file, line and reason; what is left out on purpose, such as hosts,
 //! is said in [`Loaded::warnings`].
 //!
 //! # Layered networks
@@ -40,6 +41,24 @@
 //! switch is its distance from the lowest ones, and anything that contradicts this is refused. In both cases nodes of
 //! kinds that are hosts or bridges, `linux` above all, count as hosts.
 //!
+//! # LLDP
+//! What `lldpctl -f json` prints on each switch, a file per switch and called after it (`tor1.json`), or a directory of
+//! such files; a file that also holds what `lldpcli -f json show chassis` prints is called as that says. A link that both
+//! ends see is one link. The layers come from rules in `layers.yaml` beside the dumps, or in a file that the options
+//! name; `*` stands for any characters and `?` for one, and the first rule that matches a name counts.
+//!
+//! ```yaml
+//! layers:
+//!   - {match: "tor*", layer: 0}
+//!   - {match: "spine*", layer: 1}
+//! pods:                              # may be left out
+//!   - {match: "tor-east-*", pod: east}
+//! default_speed: 100G                # of all links: LLDP does not say
+//! ignore_ports: ["eth0", "mgmt*"]    # this is the default
+//! ```
+//!
+//! Neighbours that match no rule are hosts, and left out. A switch with a dump of its own must match one.
+//!
 //! # Pods and zones
 //! What has to do with what follows from the links, not from labels: see [`super`]. Pod labels name zones. A zone with
 //! several labels is called after all of them (`east+west`), and where one pod falls into several zones, as it does when
@@ -49,6 +68,7 @@ mod containerlab;
 mod draft;
 mod error;
 mod layered;
+mod lldp;
 mod roles;
 mod write;
 mod yaml;
@@ -58,7 +78,7 @@ pub use write::write_layered;
 
 use super::Topology;
 use linkmend_quantity::BitRate;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most switches of a network that is read from files.
 pub const MAX_SWITCHES: u64 = 2_000_000;
@@ -83,6 +103,8 @@ const _: () = assert!(MAX_LINKS as u128 * MAX_SPEED.0 as u128 <= u64::MAX as u12
 pub struct TopologyFileOptions {
     /// Speed of links for which the file has none.
     pub default_speed: Option<BitRate>,
+    /// Rules that give switches their layers, for LLDP dumps; without it, `layers.yaml` beside them.
+    pub layers: Option<PathBuf>,
 }
 
 /// A network, and what was noticed while reading it.
@@ -98,19 +120,27 @@ pub struct Loaded {
 enum Format {
     Layered,
     Containerlab,
+    Lldp,
 }
 
-/// Reads a network from a file.
+/// Reads a network from a file, or from a directory of LLDP dumps.
 ///
 /// # Errors
 /// If a file cannot be read, is of no known format, or describes something that is no layered network in which every ToR
 /// has a path to the top; with file and line.
 pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loaded, TopologyFileError> {
+    if path.is_dir() {
+        return lldp::read(path, lldp::dumps_in(path)?, options);
+    }
     let text = yaml::read(path)?;
     let file = path.display().to_string();
     match format(&text, &file)? {
         Some(Format::Layered) => layered::read(text, file, options),
         Some(Format::Containerlab) => containerlab::read(&text, file, options),
+        Some(Format::Lldp) => {
+            let beside = path.parent().unwrap_or(Path::new("."));
+            lldp::read(beside, vec![path.to_owned()], options)
+        }
         None => Err(TopologyFault::Unrecognised.at(&file, None)),
     }
 }
@@ -119,6 +149,7 @@ fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {
     yaml::first_key(text, file, |key| match key {
         "switches" | "links" | "default_speed" => Some(Format::Layered),
         "topology" => Some(Format::Containerlab),
+        "lldp" | "local-chassis" => Some(Format::Lldp),
         _ => None,
     })
 }

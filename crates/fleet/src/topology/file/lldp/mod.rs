@@ -1,0 +1,223 @@
+//! LLDP neighbour dumps, one per switch.
+
+mod dump;
+mod rules;
+
+use super::draft::{Draft, DraftSwitch, Spot, counted, some_of};
+use super::yaml;
+use super::{Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
+use crate::topology::SwitchId;
+use dump::{Dump, View};
+use rules::Rules;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+/// The dumps of a directory, in order of their names, so that the same files always give the same network.
+pub(super) fn dumps_in(directory: &Path) -> Result<Vec<PathBuf>, TopologyFileError> {
+    let io = |source| TopologyFileError::Io { file: directory.display().to_string(), source };
+    let mut dumps = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            dumps.push(path);
+        }
+    }
+    dumps.sort();
+    Ok(dumps)
+}
+
+/// Reads dumps, with the rules that the options name or else those in `directory`.
+pub(super) fn read(
+    directory: &Path,
+    dumps: Vec<PathBuf>,
+    options: &TopologyFileOptions,
+) -> Result<Loaded, TopologyFileError> {
+    if dumps.is_empty() {
+        let fault = TopologyFault::form("there are no LLDP dumps (*.json) in this directory");
+        return Err(fault.at(&directory.display().to_string(), None));
+    }
+    let beside = ["layers.yaml", "layers.yml"].map(|name| directory.join(name));
+    let rules = options.layers.iter().chain(beside.iter().filter(|path| path.is_file())).next();
+    let rules = rules.ok_or_else(|| TopologyFault::NoRules.at(&directory.display().to_string(), None))?;
+    let mut reader = Reader {
+        rules: Rules::read(rules)?,
+        draft: Draft::default(),
+        views: Vec::new(),
+        own: HashMap::new(),
+        hosts: BTreeSet::new(),
+        nameless: 0,
+        silent: BTreeSet::new(),
+    };
+    for path in &dumps {
+        reader.dump(path)?;
+    }
+    let mut warnings = Vec::new();
+    reader.links(options, &mut warnings)?;
+    reader.warn(&mut warnings);
+    let topology = reader.draft.finish(&mut warnings)?;
+    Ok(Loaded { topology, warnings })
+}
+
+/// A port of a switch.
+type PortOf = (SwitchId, String);
+
+struct Reader {
+    rules: Rules,
+    draft: Draft,
+    /// What each switch with a dump sees, and the file that says so.
+    views: Vec<(SwitchId, u32, View)>,
+    /// The neighbour that a switch with a dump sees on a port.
+    own: HashMap<SwitchId, HashMap<String, String>>,
+    hosts: BTreeSet<String>,
+    nameless: usize,
+    /// Switches that neighbours see but that have no dump.
+    silent: BTreeSet<String>,
+}
+
+impl Reader {
+    /// Adds a dump's switch, and keeps what it sees until all switches are known.
+    fn dump(&mut self, path: &Path) -> Result<(), TopologyFileError> {
+        let file = path.display().to_string();
+        let text = yaml::read(path)?;
+        let dump: Dump = yaml::parse_foreign(&text, &file)?;
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = dump.local_name().map(str::to_owned).or(stem).unwrap_or_default();
+        let file = self.draft.file(file);
+        let whole = Spot { file, line: 0 };
+        let layer = self.rules.layer(&name).ok_or_else(|| {
+            let how = "add a rule to `layers` that matches it, or remove its dump";
+            self.draft.refuse(whole, TopologyFault::NoLayer { switch: name.clone(), how })
+        })?;
+        let pod = self.rules.pod(&name);
+        let switch = self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, spot: whole })?;
+        let own = self.own.entry(switch).or_default();
+        for view in dump.views() {
+            match &view.neighbour {
+                _ if self.rules.ignores(&view.port) => {}
+                None => self.nameless += 1,
+                Some(neighbour) => {
+                    own.insert(view.port.clone(), neighbour.clone());
+                    self.views.push((switch, file, view));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one link of the one or two views of it.
+    fn links(
+        &mut self,
+        options: &TopologyFileOptions,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), TopologyFileError> {
+        let mut seen_by: BTreeMap<[PortOf; 2], u32> = BTreeMap::new();
+        let mut leads_to: HashMap<PortOf, PortOf> = HashMap::new();
+        let views = std::mem::take(&mut self.views);
+        for (switch, file, view) in &views {
+            let spot = Spot { file: *file, line: view.line };
+            let Some(neighbour) = self.neighbour(view, spot)? else { continue };
+            let near = (*switch, view.port.clone());
+            let far = (neighbour, self.far_port(*switch, neighbour, view));
+            let key = if near <= far { [near.clone(), far.clone()] } else { [far.clone(), near.clone()] };
+            if let Some(views) = seen_by.get_mut(&key) {
+                *views += 1;
+                continue;
+            }
+            seen_by.insert(key, 1);
+            for (one, other) in [(&near, &far), (&far, &near)] {
+                if let Some(before) = leads_to.insert(one.clone(), other.clone()) {
+                    return Err(self.two_neighbours(spot, one, &before, other));
+                }
+            }
+            self.link(near, far, options, spot)?;
+        }
+        let one_sided = seen_by
+            .iter()
+            .filter(|([one, other], views)| {
+                **views == 1 && self.own.contains_key(&one.0) && self.own.contains_key(&other.0)
+            })
+            .map(|([one, other], _)| format!("{}--{}", self.said(one), self.said(other)))
+            .collect::<Vec<_>>();
+        if !one_sided.is_empty() {
+            let links = counted(one_sided.len(), "link", "links");
+            warnings.push(format!("{links} that only one end sees: {}", some_of(&one_sided)));
+        }
+        Ok(())
+    }
+
+    /// The switch that a view is of; none if it is a host. A switch without a dump is added when it is first seen.
+    fn neighbour(&mut self, view: &View, spot: Spot) -> Result<Option<SwitchId>, TopologyFileError> {
+        let Some(name) = view.neighbour.clone() else { return Ok(None) };
+        if let Some(switch) = self.draft.find(&name) {
+            return Ok(Some(switch));
+        }
+        let Some(layer) = self.rules.layer(&name) else {
+            self.hosts.insert(name);
+            return Ok(None);
+        };
+        self.silent.insert(name.clone());
+        let pod = self.rules.pod(&name);
+        self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, spot }).map(Some)
+    }
+
+    /// What the neighbour's own dump calls its port, or else the likeliest of the names that it announces.
+    fn far_port(&self, switch: SwitchId, neighbour: SwitchId, view: &View) -> String {
+        let own = self.own.get(&neighbour);
+        let known = view.far_ports.iter().find(|port| {
+            let back = own.and_then(|own| own.get(&port[..]));
+            back.is_some_and(|back| self.draft.find(back) == Some(switch))
+        });
+        known.or(view.far_ports.first()).cloned().unwrap_or_default()
+    }
+
+    /// Links are called after switches and ports, the lower switch first, whoever sees them.
+    fn link(
+        &mut self,
+        near: PortOf,
+        far: PortOf,
+        options: &TopologyFileOptions,
+        spot: Spot,
+    ) -> Result<(), TopologyFileError> {
+        let [low, high] =
+            if self.draft.layer(near.0) <= self.draft.layer(far.0) { [near, far] } else { [far, near] };
+        let name = format!("{}--{}", self.said(&low), self.said(&high));
+        let Some(speed) = self.rules.default_speed.or(options.default_speed) else {
+            let how = "a `default_speed` beside the rules";
+            return Err(self.draft.refuse(spot, TopologyFault::NoSpeed { link: name, how }));
+        };
+        self.draft.link([low.0, high.0], Some(name), speed, spot)
+    }
+
+    fn two_neighbours(&self, spot: Spot, port: &PortOf, one: &PortOf, other: &PortOf) -> TopologyFileError {
+        let fault = TopologyFault::TwoNeighbours {
+            switch: self.draft.name(port.0).to_owned(),
+            port: port.1.clone(),
+            one: self.said(one),
+            other: self.said(other),
+        };
+        self.draft.refuse(spot, fault)
+    }
+
+    fn said(&self, (switch, port): &PortOf) -> String {
+        format!("{}:{port}", self.draft.name(*switch))
+    }
+
+    fn warn(&self, warnings: &mut Vec<String>) {
+        let list = |names: &BTreeSet<String>| some_of(&names.iter().cloned().collect::<Vec<_>>());
+        if !self.hosts.is_empty() {
+            let hosts = counted(self.hosts.len(), "neighbour", "neighbours");
+            warnings.push(format!("left out {hosts} for which there is no rule: {}", list(&self.hosts)));
+        }
+        if self.nameless > 0 {
+            let views = counted(self.nameless, "neighbour", "neighbours");
+            warnings.push(format!("left out {views} without a system name"));
+        }
+        if !self.silent.is_empty() {
+            let switches = counted(self.silent.len(), "switch", "switches");
+            warnings.push(format!(
+                "{switches} without a dump, known from neighbours only: {}",
+                list(&self.silent)
+            ));
+        }
+    }
+}

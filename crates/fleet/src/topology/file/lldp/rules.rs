@@ -1,0 +1,82 @@
+//! Rules that say which switch belongs where.
+
+use super::super::yaml::{self, At, Whole};
+use super::super::{MAX_LAYER, TopologyFault, TopologyFileError};
+use linkmend_quantity::BitRate;
+use serde::Deserialize;
+use std::path::Path;
+use wildmatch::WildMatch;
+
+/// Management ports: what they lead to is another network.
+const MANAGEMENT_PORTS: [&str; 2] = ["eth0", "mgmt*"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    layers: Vec<At<LayerRule>>,
+    #[serde(default)]
+    pods: Vec<PodRule>,
+    default_speed: Option<BitRate>,
+    ignore_ports: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayerRule {
+    r#match: String,
+    layer: Whole,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PodRule {
+    r#match: String,
+    pod: String,
+}
+
+/// Rules, of which the first that matches counts.
+pub(super) struct Rules {
+    layers: Vec<(WildMatch, u64)>,
+    pods: Vec<(WildMatch, String)>,
+    ignored: Vec<WildMatch>,
+    pub default_speed: Option<BitRate>,
+}
+
+impl Rules {
+    pub fn read(path: &Path) -> Result<Rules, TopologyFileError> {
+        let file = path.display().to_string();
+        let text = yaml::read(path)?;
+        let parsed: File = yaml::parse(&text, &file)?;
+        let mut layers = Vec::new();
+        for At { value: rule, line } in parsed.layers {
+            if rule.layer.0 > u64::from(MAX_LAYER) {
+                let fault = TopologyFault::OutOfRange {
+                    name: "layer",
+                    of: rule.r#match,
+                    value: rule.layer.0.to_string(),
+                    range: "from 0, the ToRs, to 31",
+                };
+                return Err(fault.at(&file, line));
+            }
+            layers.push((WildMatch::new(&rule.r#match), rule.layer.0));
+        }
+        let ignored = match &parsed.ignore_ports {
+            Some(ports) => ports.iter().map(|port| WildMatch::new(port)).collect(),
+            None => MANAGEMENT_PORTS.iter().map(|port| WildMatch::new(port)).collect(),
+        };
+        let pods = parsed.pods.into_iter().map(|rule| (WildMatch::new(&rule.r#match), rule.pod)).collect();
+        Ok(Rules { layers, pods, ignored, default_speed: parsed.default_speed })
+    }
+
+    pub fn layer(&self, switch: &str) -> Option<u64> {
+        self.layers.iter().find(|(pattern, _)| pattern.matches(switch)).map(|(_, layer)| *layer)
+    }
+
+    pub fn pod(&self, switch: &str) -> Option<String> {
+        self.pods.iter().find(|(pattern, _)| pattern.matches(switch)).map(|(_, pod)| pod.clone())
+    }
+
+    pub fn ignores(&self, port: &str) -> bool {
+        self.ignored.iter().any(|pattern| pattern.matches(port))
+    }
+}

@@ -1,0 +1,122 @@
+//! LLDP dumps.
+
+use super::*;
+
+#[test]
+fn lldp_dumps_give_each_link_once() {
+    let loaded = read_topology(&data("lldp"), &NO_OPTIONS).unwrap();
+    assert_eq!(switches(&loaded.topology), ["spine1 1 -", "tor1 0 east", "tor2 0 pod1", "spine2 1 -"]);
+    assert_eq!(
+        links(&loaded.topology),
+        ["tor1:swp1--spine1:swp1 100G", "tor2:swp1--spine1:swp2 100G", "tor1:swp2--spine2:swp1 100G"]
+    );
+    assert_eq!(
+        loaded.warnings,
+        [
+            "left out 1 neighbour for which there is no rule: server1",
+            "left out 1 neighbour without a system name",
+            "1 switch without a dump, known from neighbours only: spine2",
+        ]
+    );
+    let alone = read_topology(&data("lldp/tor2.json"), &NO_OPTIONS).unwrap();
+    assert_eq!(links(&alone.topology), ["tor2:swp1--spine1:swp2 100G"]);
+}
+
+/// What `lldpctl` prints for these neighbours: port, neighbour, its port.
+fn dump(neighbours: &[(&str, &str, &str)]) -> String {
+    let list: Vec<String> = neighbours
+        .iter()
+        .map(|(port, name, far)| {
+            format!("{{\"{port}\": {{\"chassis\": {{\"{name}\": {{\"ttl\": \"120\"}}}}, \"port\": {{\"id\": {{\"type\": \"ifname\", \"value\": \"{far}\"}}}}}}}}")
+        })
+        .collect();
+    format!("{{\"lldp\": {{\"interface\": [\n{}\n]}}}}\n", list.join(",\n"))
+}
+
+fn read_dumps(files: &[(&str, String)]) -> Result<Loaded, String> {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let all = format!("{}/", directory.path().display());
+    read_topology(directory.path(), &AT_100G)
+        .map_err(|error| error.to_string().replace(&all, "").replace(all.trim_end_matches('/'), "."))
+}
+
+const RULES: &str = "layers:\n- {match: 't*', layer: 0}\n- {match: 's*', layer: 1}\n";
+
+#[test]
+fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
+    let rules = || ("layers.yaml", RULES.to_owned());
+    let cases: Vec<(Vec<(&str, String)>, &str)> = vec![
+        (vec![], ".: there are no LLDP dumps (*.json) in this directory"),
+        (
+            vec![("t1.json", dump(&[]))],
+            ".: nothing says which layer each switch has; write rules like `layers: [{match: \"tor*\", layer: 0}]` into layers.yaml beside the dumps",
+        ),
+        (
+            vec![rules(), ("x.json", dump(&[]))],
+            "x.json: x has no layer; add a rule to `layers` that matches it, or remove its dump",
+        ),
+        (
+            vec![rules(), ("t1.json", dump(&[]))],
+            "t1.json: a network needs at least two layers, but the highest layer is 0",
+        ),
+        (
+            vec![rules(), ("t1.json", dump(&[])), ("s1.json", dump(&[]))],
+            "t1.json: t1 has no path to the top layer (layer 1)",
+        ),
+        (
+            vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("1", "s2", "1")]))],
+            "t1.json:3: t1 port 1 leads to s1:1 and to s2:1; if it is a management port, add it to `ignore_ports`",
+        ),
+        (
+            vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("2", "t1", "3")]))],
+            "t1.json:3: link t1:2--t1:3 joins t1 with itself",
+        ),
+        (
+            vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("2", "t2", "3")]))],
+            "t1.json:3: link t1:2--t2:3 joins t1 and t2, both of layer 0; a link must climb",
+        ),
+        (vec![rules(), ("t1.json", "{\"lldp\": 5}".into())], "t1.json:1: expected mapping start"),
+        (
+            vec![rules(), ("t1.json", "{\"lldp\": {\"interface\":\n{\"1\": {}}}}".into())],
+            "t1.json:2: missing field `chassis`",
+        ),
+        (
+            vec![("layers.yaml", "layers:\n- {match: '*', level: 0}\n".into()), ("t1.json", dump(&[]))],
+            "layers.yaml:2: unknown field `level`, expected one of match, layer",
+        ),
+        (
+            vec![("layers.yaml", "layers:\n- {match: '*', layer: 99}\n".into()), ("t1.json", dump(&[]))],
+            "layers.yaml:2: layer of * is 99; it must be from 0, the ToRs, to 31",
+        ),
+    ];
+    for (files, expected) in cases {
+        assert_eq!(read_dumps(&files).expect_err(expected), expected);
+    }
+    let twice = dump(&[]).replacen('{', "{\"local-chassis\": {\"chassis\": {\"t1\": {}}}, ", 1);
+    let error = read_dumps(&[rules(), ("t1.json", dump(&[])), ("u.json", twice)]).unwrap_err();
+    assert_eq!(error, "u.json: switch t1 is already defined at t1.json");
+}
+
+#[test]
+fn a_link_that_only_one_of_two_dumps_sees_is_worth_a_warning() {
+    let files = [
+        ("layers.yaml", RULES.to_owned()),
+        ("t1.json", dump(&[("1", "s1", "1"), ("2", "s1", "2")])),
+        ("s1.json", dump(&[("1", "t1", "1")])),
+    ];
+    let loaded = read_dumps(&files).unwrap();
+    assert_eq!(links(&loaded.topology), ["t1:1--s1:1 100G", "t1:2--s1:2 100G"]);
+    assert_eq!(loaded.warnings, ["1 link that only one end sees: s1:2--t1:2"]);
+}
+
+/// lldpctl writes a line break inside a string as a backslash and a line break, which is no JSON.
+#[test]
+fn line_breaks_as_lldpctl_writes_them_are_read() {
+    let odd = dump(&[("1", "s1", "1")]).replace("\"120\"", "\"120\", \"descr\": \"IOS\\\nVersion\\n15\\\"\"");
+    assert!(odd.contains("IOS\\\nVersion"), "{odd}");
+    let loaded = read_dumps(&[("layers.yaml", RULES.to_owned()), ("t1.json", odd)]).unwrap();
+    assert_eq!(links(&loaded.topology), ["t1:1--s1:1 100G"]);
+}
