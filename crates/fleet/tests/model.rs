@@ -124,7 +124,7 @@ fn compare(shape: FabricParameters, trace: &[(u64, u32, f64)], rules: &Rules) ->
 #[test]
 fn every_strategy_agrees_with_the_model_event_by_event() {
     let (mut repairs, mut rejections) = (0, 0);
-    for seed in 0..30 {
+    for seed in 0..16 {
         let shape = fabric(3, 4, 4, 4);
         // 96 links fail every 20 days, on average, for 60 days.
         let trace = random_trace(&shape, seed, 60 * DAY_S, 300);
@@ -136,7 +136,7 @@ fn every_strategy_agrees_with_the_model_event_by_event() {
             }
         }
     }
-    assert!(repairs > 50_000 && rejections > 5_000, "{repairs} repairs, {rejections} rejections");
+    assert!(repairs > 25_000 && rejections > 2_500, "{repairs} repairs, {rejections} rejections");
 }
 
 #[test]

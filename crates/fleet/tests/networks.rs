@@ -1,0 +1,229 @@
+//! Paths and metrics that follow every change, against walks over random layered networks.
+
+mod graphs;
+
+use graphs::{BITS_PER_SECOND, Switches, cases, links, topologies, walk, zones};
+use linkmend_fleet::network::{Metrics, Network};
+use linkmend_fleet::paths::Paths;
+use linkmend_fleet::topology::{LinkId, SwitchId, Topology};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn path_counts_that_follow_every_change_equal_walks(
+        topology in topologies(),
+        changes in prop::collection::vec(any::<u32>(), 1..40),
+    ) {
+        let mut paths = Paths::new(&topology);
+        let mut reported: BTreeMap<SwitchId, u64> =
+            topology.tors().iter().map(|tor| (*tor, paths.of(*tor))).collect();
+        for change in changes {
+            let link = LinkId(change % topology.link_count() as u32);
+            let mut follow = |tor: SwitchId, before: u64, after: u64| {
+                assert_eq!(reported.insert(tor, after), Some(before), "changes are reported in one chain");
+                assert_ne!(before, after);
+            };
+            if paths.is_active(link) {
+                paths.remove(&topology, link, &mut follow);
+            } else {
+                paths.add(&topology, link, &mut follow);
+            }
+            let active: Vec<bool> = links(&topology).map(|link| paths.is_active(link)).collect();
+            let afresh = Paths::with_active(&topology, active.clone());
+            for switch in topology.switches() {
+                let walked = walk(&topology, switch, &|link| active[link.index()]);
+                prop_assert_eq!(paths.of(switch), walked);
+                prop_assert_eq!(afresh.of(switch), walked);
+            }
+            for (tor, count) in &reported {
+                prop_assert_eq!(*count, paths.of(*tor));
+            }
+        }
+    }
+
+    #[test]
+    fn zones_are_what_is_connected_below_the_top(topology in topologies()) {
+        let top = topology.layer_count() as u8 - 1;
+        let mut found: BTreeMap<u32, BTreeSet<SwitchId>> = BTreeMap::new();
+        for switch in topology.switches() {
+            match topology.switch(switch).zone {
+                Some(zone) => { found.entry(zone.0).or_default().insert(switch); }
+                None => prop_assert_eq!(topology.switch(switch).layer, top),
+            }
+        }
+        let mut seen = BTreeSet::new();
+        let mut number = 0;
+        for switch in topology.switches().filter(|switch| topology.switch(*switch).layer < top) {
+            if seen.contains(&switch) {
+                continue;
+            }
+            let part = connected(&topology, switch, top);
+            prop_assert_eq!(&found[&number], &part);
+            seen.extend(part);
+            number += 1;
+        }
+        prop_assert_eq!(topology.zone_count(), number as usize);
+    }
+
+    #[test]
+    fn metrics_that_follow_every_change_equal_those_of_a_walk(
+        topology in topologies(),
+        constraint in 0.0_f64..1.0,
+        changes in prop::collection::vec((any::<u32>(), 0..4_u8, 1..1000_u32), 1..40),
+    ) {
+        let mut network = Network::new(&topology, constraint, 1e-18);
+        let mut naive = Naive { topology: &topology, links: vec![Now::CLEAN; topology.link_count()] };
+        for (link, what, amount) in changes {
+            let link = LinkId(link % topology.link_count() as u32);
+            change(&mut network, &mut naive, link, what, amount);
+            naive.check(&network)?;
+        }
+    }
+}
+
+/// One of the things that happen to links; which of them are possible depends on the link.
+fn change(network: &mut Network, naive: &mut Naive, link: LinkId, what: u8, amount: u32) {
+    let now = &mut naive.links[link.index()];
+    let loss_rate = f64::from(amount) / 2_f64.powi(20);
+    if !now.active {
+        network.enable(link);
+        *now = Now::CLEAN;
+    } else if what == 0 && now.corrupting {
+        network.disable(link);
+        *now = Now { active: false, ..Now::CLEAN };
+    } else if what == 1 && now.corrupting {
+        let capacity = BITS_PER_SECOND / 1000 * u64::from(amount);
+        network.protect(link, loss_rate / 1024.0, capacity);
+        *now = Now { effective: loss_rate / 1024.0, capacity, protected: true, ..*now };
+    } else {
+        network.corrupt(link, loss_rate);
+        let effective = if now.protected { now.effective } else { loss_rate };
+        *now = Now { corrupting: true, loss_rate, effective, ..*now };
+    }
+}
+
+fn connected(topology: &Topology, from: SwitchId, top: u8) -> BTreeSet<SwitchId> {
+    let mut part = BTreeSet::from([from]);
+    loop {
+        let before = part.len();
+        for link in links(topology) {
+            let ends = topology.link(link);
+            if topology.switch(ends.upper).layer < top
+                && (part.contains(&ends.lower) || part.contains(&ends.upper))
+            {
+                part.extend([ends.lower, ends.upper]);
+            }
+        }
+        if part.len() == before {
+            return part;
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Now {
+    active: bool,
+    corrupting: bool,
+    protected: bool,
+    loss_rate: f64,
+    effective: f64,
+    capacity: u64,
+}
+
+impl Now {
+    const CLEAN: Now = Now {
+        active: true,
+        corrupting: false,
+        protected: false,
+        loss_rate: 1e-18,
+        effective: 1e-18,
+        capacity: BITS_PER_SECOND,
+    };
+}
+
+struct Naive<'a> {
+    topology: &'a Topology,
+    links: Vec<Now>,
+}
+
+impl Naive<'_> {
+    fn zone_gbps(&self, zone: u32) -> f64 {
+        let of_layer = |layer: usize| {
+            let of_it = |link: &LinkId| {
+                self.topology.zone_of(*link).0 == zone && usize::from(self.topology.layer_of(*link)) == layer
+            };
+            let of_it: Vec<LinkId> = links(self.topology).filter(of_it).collect();
+            let active = of_it.iter().map(|link| self.links[link.index()]).filter(|now| now.active);
+            (!of_it.is_empty()).then(|| active.map(|now| now.capacity).sum::<u64>())
+        };
+        (0..self.topology.layer_count()).filter_map(of_layer).min().unwrap_or(0) as f64 / 1e9
+    }
+
+    fn protected_per_pipe(&self) -> BTreeMap<(SwitchId, u32), u64> {
+        let mut pipes = BTreeMap::new();
+        for link in links(self.topology).filter(|link| self.links[link.index()].protected) {
+            let ends = self.topology.link(link);
+            for switch in [ends.lower, ends.upper] {
+                let ports = links(self.topology).filter(|other| {
+                    let other = self.topology.link(*other);
+                    other.lower == switch || other.upper == switch
+                });
+                let port = ports.take_while(|other| *other != link).count() as u32;
+                *pipes.entry((switch, port % self.topology.switch(switch).pipes)).or_insert(0) += 1;
+            }
+        }
+        pipes
+    }
+
+    fn metrics(&self) -> Metrics {
+        let active = || self.links.iter().filter(|now| now.active);
+        let is_active = |link: LinkId| self.links[link.index()].active;
+        let paths: Vec<u64> =
+            self.topology.tors().iter().map(|tor| walk(self.topology, *tor, &is_active)).collect();
+        let gbps: Vec<f64> = zones(self.topology).map(|zone| self.zone_gbps(zone.0)).collect();
+        Metrics {
+            total_penalty: active().map(|now| now.loss_rate).sum(),
+            total_effective_penalty: active().map(|now| now.effective).sum(),
+            avg_paths_per_tor: paths.iter().sum::<u64>() as f64 / paths.len() as f64,
+            min_paths_per_tor: paths.into_iter().min().unwrap_or(0),
+            avg_pod_capacity_gbps: gbps.iter().sum::<f64>() / gbps.len() as f64,
+            min_pod_capacity_gbps: gbps.into_iter().fold(f64::INFINITY, f64::min),
+            max_loss_rate: active().map(|now| now.loss_rate).fold(1e-18, f64::max),
+            disabled_links: self.links.iter().filter(|now| !now.active).count() as u64,
+            corrupting_links: active().filter(|now| now.corrupting).count() as u64,
+            max_protected_links_per_pipe: self.protected_per_pipe().into_values().max().unwrap_or(0),
+        }
+    }
+
+    fn check(&self, network: &Network) -> Result<(), TestCaseError> {
+        let (ours, theirs) = (network.metrics(), self.metrics());
+        for ((ours, theirs), name) in ours.values().into_iter().zip(theirs.values()).zip(Metrics::names()) {
+            prop_assert!((ours - theirs).abs() <= 1e-24 + 1e-12 * theirs, "{name}: {ours}, not {theirs}");
+        }
+        for link in links(self.topology) {
+            let now = self.links[link.index()];
+            prop_assert_eq!(network.is_disabled(link), !now.active);
+            prop_assert_eq!(network.paths().is_active(link), now.active);
+            let entry = network.corrupting(link).map(|entry| {
+                (entry.link, entry.loss_rate, entry.effective_loss_rate, entry.capacity, entry.protected)
+            });
+            let corrupts = now.active && now.corrupting;
+            let expected = (link, now.loss_rate, now.effective, now.capacity, now.protected);
+            prop_assert_eq!(entry, corrupts.then_some(expected));
+        }
+        for zone in zones(self.topology) {
+            prop_assert!((network.zone_capacity(zone) as f64 / 1e9 - self.zone_gbps(zone.0)).abs() < 1e-6);
+            let corrupts = |link: &LinkId| network.corrupting(*link).is_some();
+            let expected: BTreeSet<LinkId> = links(self.topology)
+                .filter(|link| self.topology.zone_of(*link) == zone && corrupts(link))
+                .collect();
+            let listed = network.corrupting_in(zone);
+            prop_assert_eq!(listed.len(), expected.len());
+            prop_assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), expected);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! The optimizers against all subsets of a zone's corrupting links, on random layered networks.
+
+mod graphs;
+
+use graphs::{BITS_PER_SECOND, cases, links, topologies, walk, zones};
+use linkmend_fleet::network::Network;
+use linkmend_fleet::optimizer::{Objective, exact, greedy};
+use linkmend_fleet::topology::{LinkId, SwitchId, Topology, ZoneId};
+use proptest::prelude::*;
+
+/// Corrupting links of a whole network: all subsets of them are tried.
+const MOST_CORRUPTING: usize = 11;
+
+/// Whether every ToR keeps what it must have over links that are not disabled and not in `without`.
+fn keeps(network: &Network, without: &[LinkId]) -> bool {
+    let is_active = |link: LinkId| !network.is_disabled(link) && !without.contains(&link);
+    let topology = network.topology();
+    let keeps = |tor: &SwitchId| walk(topology, *tor, &is_active) >= network.required(*tor);
+    topology.tors().iter().all(keeps)
+}
+
+/// A network some of whose links corrupt, protected or not, and some of which are disabled as a fast checker would.
+fn troubled<'a>(topology: &'a Topology, constraint: f64, troubles: &[(u32, u32, u8)]) -> Network<'a> {
+    let mut network = Network::new(topology, constraint, 1e-18);
+    for &(link, amount, what) in troubles {
+        let link = LinkId(link % topology.link_count() as u32);
+        if network.is_disabled(link) {
+            continue;
+        }
+        if network.corrupting(link).is_none()
+            && links(topology).filter(|&link| network.corrupting(link).is_some()).count() == MOST_CORRUPTING
+        {
+            continue;
+        }
+        // Multiples of 2^-20 add up exactly, and often tie.
+        network.corrupt(link, f64::from(amount) / 2_f64.powi(20));
+        if what % 3 == 1 {
+            let capacity = BITS_PER_SECOND / 16 * (16 - u64::from(what % 16));
+            network.protect(link, f64::from(amount % 7) / 2_f64.powi(40), capacity);
+        }
+        if what % 4 == 0 && network.may_disable(link) {
+            network.disable(link);
+        }
+    }
+    network
+}
+
+fn badness(network: &Network, link: LinkId, objective: Objective) -> f64 {
+    let link = network.corrupting(link).expect("the link corrupts");
+    match objective {
+        Objective::Penalty => link.loss_rate,
+        Objective::Effective { capacity_weight } => {
+            let lost = (BITS_PER_SECOND - link.capacity) as f64 / BITS_PER_SECOND as f64;
+            link.effective_loss_rate + capacity_weight * lost
+        }
+    }
+}
+
+/// The most that a set of links which may be disabled together is worth.
+fn brute_force(network: &Network, links: &[LinkId], objective: Objective) -> f64 {
+    let mut most = 0.0_f64;
+    for set in 0_u32..1 << links.len() {
+        let members =
+            links.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1).map(|(_, link)| *link);
+        let members: Vec<LinkId> = members.collect();
+        let worth = members.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
+        if worth > most && keeps(network, &members) {
+            most = worth;
+        }
+    }
+    most
+}
+
+/// The fast checker over all links, the worst first.
+fn naive_greedy(network: &Network, links: &[LinkId], objective: Objective) -> Vec<LinkId> {
+    let mut worst_first = links.to_vec();
+    worst_first.sort_by(|&one, &other| {
+        let badness = |link| badness(network, link, objective);
+        badness(other).total_cmp(&badness(one)).then(one.cmp(&other))
+    });
+    let mut taken = Vec::new();
+    for link in worst_first {
+        taken.push(link);
+        if !keeps(network, &taken) {
+            taken.pop();
+        }
+    }
+    taken.sort_unstable();
+    taken
+}
+
+fn check(network: &mut Network, zone: ZoneId, objective: Objective) -> Result<(), TestCaseError> {
+    let before = format!("{network:?}");
+    let best = exact(network, zone, objective);
+    prop_assert!(best.proven);
+    let fast = greedy(network, zone, objective);
+    prop_assert_eq!(before, format!("{network:?}"), "an optimizer changed the network");
+    let corrupting = network.corrupting_in(zone).to_vec();
+    let worth = |links: &[LinkId]| links.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
+    for decision in [&best, &fast] {
+        prop_assert!(decision.disable.is_sorted_by(|one, other| one < other));
+        prop_assert!(decision.disable.iter().all(|link| corrupting.contains(link)));
+        prop_assert!(keeps(network, &decision.disable));
+        for &link in corrupting.iter().filter(|link| !decision.disable.contains(link)) {
+            let mut one_more = decision.disable.clone();
+            one_more.push(link);
+            prop_assert!(!keeps(network, &one_more), "{link:?} could be disabled as well");
+        }
+    }
+    prop_assert_eq!(worth(&best.disable), brute_force(network, &corrupting, objective));
+    prop_assert!(worth(&best.disable) >= worth(&fast.disable));
+    prop_assert_eq!(&fast.disable, &naive_greedy(network, &corrupting, objective));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(1000))]
+
+    #[test]
+    fn the_exact_optimizer_equals_brute_force(
+        topology in topologies(),
+        constraint in prop_oneof![Just(0.0), Just(0.5), Just(0.75), Just(1.0), 0.0_f64..1.0],
+        troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
+    ) {
+        let mut network = troubled(&topology, constraint, &troubles);
+        prop_assert!(keeps(&network, &[]));
+        for zone in zones(&topology) {
+            check(&mut network, zone, Objective::Penalty)?;
+            check(&mut network, zone, Objective::Effective { capacity_weight: 1.0 / 1024.0 })?;
+            check(&mut network, zone, Objective::Effective { capacity_weight: 0.0 })?;
+        }
+    }
+
+    #[test]
+    fn the_fast_checker_equals_a_walk(
+        topology in topologies(),
+        constraint in 0.0_f64..1.0,
+        troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
+    ) {
+        let mut network = troubled(&topology, constraint, &troubles);
+        for link in links(&topology).filter(|&link| !network.is_disabled(link)).collect::<Vec<_>>() {
+            prop_assert_eq!(network.may_disable(link), keeps(&network, &[link]));
+        }
+    }
+
+    /// Zones have nothing to do with each other: optimising each alone is optimising all at once.
+    #[test]
+    fn zone_by_zone_is_as_good_as_all_at_once(
+        topology in topologies(),
+        constraint in 0.0_f64..1.0,
+        troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
+    ) {
+        let mut network = troubled(&topology, constraint, &troubles);
+        let all: Vec<LinkId> = links(&topology).filter(|&link| network.corrupting(link).is_some()).collect();
+        let most = brute_force(&network, &all, Objective::Penalty);
+        let mut worth = 0.0;
+        for zone in zones(&topology) {
+            for link in exact(&mut network, zone, Objective::Penalty).disable {
+                worth += badness(&network, link, Objective::Penalty);
+                network.disable(link);
+            }
+        }
+        prop_assert_eq!(worth, most);
+        prop_assert!(keeps(&network, &[]));
+    }
+}

@@ -1,0 +1,234 @@
+//! Repair times, protection tables, deployments and limits, one by one.
+
+use linkmend_fleet::protection::{
+    Deployment, Nearest, ProtectionError, ProtectionLimits, ProtectionRow, ProtectionTable,
+};
+use linkmend_fleet::repair::RepairDelays;
+use linkmend_fleet::simulate::{Settings, Step, simulate};
+use linkmend_fleet::strategy::Strategy;
+use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, leaf_spine};
+use linkmend_fleet::trace::{LossEvent, Trace};
+
+const GBPS_100: u64 = 100_000_000_000;
+
+#[test]
+fn repairs_are_parsed_in_every_unit() {
+    for (written, shown) in [
+        ("2d:0.8,4d:0.2", "172800s:0.8,345600s:0.2"),
+        ("2d:1", "172800s:1"),
+        (" 36h : 3 , 90m : 1 ", "129600s:3,5400s:1"),
+        ("1s:1e-3", "1s:0.001"),
+        ("0.5d:1", "43200s:1"),
+        ("3660d:1", "316224000s:1"),
+    ] {
+        let parsed: RepairDelays = written.parse().expect(written);
+        assert_eq!(parsed.to_string(), shown);
+        assert_eq!(shown.parse::<RepairDelays>().expect(shown), parsed, "what is shown can be read back");
+    }
+    assert_eq!("2d:0.8,4d:0.2".parse(), Ok(RepairDelays::paper()));
+}
+
+#[test]
+fn repairs_that_cannot_be_are_refused_with_a_reason() {
+    for (written, reason) in [
+        ("", "has no colon"),
+        ("2d", "has no colon"),
+        ("2d:1,", "has no colon"),
+        ("2d:x", "is not a share"),
+        ("2d:", "is not a share"),
+        ("2d:1:1", "is not a share"),
+        ("2d:0", "is not above 0"),
+        ("2d:-1", "is not above 0"),
+        ("2d:NaN", "is not above 0"),
+        ("2d:inf", "is not above 0"),
+        ("2:1", "has no unit"),
+        ("2w:1", "has no unit"),
+        ("d:1", "is not a number"),
+        ("xd:1", "is not a number"),
+        ("0d:1", "is not from 1s to 10 years"),
+        ("0.4s:1", "is not from 1s to 10 years"),
+        ("-2d:1", "is not from 1s to 10 years"),
+        ("nand:1", "is not from 1s to 10 years"),
+        ("infd:1", "is not from 1s to 10 years"),
+        ("3661d:1", "is not from 1s to 10 years"),
+    ] {
+        let error = written.parse::<RepairDelays>().expect_err(written).to_string();
+        assert!(error.contains(reason), "{error}\ndoes not say: {reason}");
+        assert!(error.contains(&format!("{written:?}")), "{error}");
+    }
+}
+
+/// Thousands of repairs, each after two days or four.
+#[test]
+fn repairs_take_as_long_as_often_as_they_should() {
+    let topology = leaf_spine(40, 500, GBPS_100).expect("in range");
+    let event = |link: u64| LossEvent { time_s: link * 1_000_000, link: LinkId(link as u32), loss_rate: 0.1 };
+    let trace = Trace::new((0..20_000).map(event).collect());
+    let settings = Settings::paper(Strategy::CorrOpt, 0.5, 3);
+    let (mut short, mut long) = (0, 0);
+    simulate(&topology, &trace, &settings, &mut |step| match step.time_s % 1_000_000 {
+        0 => {}
+        172_800 => short += 1,
+        345_600 => long += 1,
+        other => panic!("a repair after {other} s"),
+    });
+    assert_eq!(short + long, 20_000);
+    let deviation = (20_000.0_f64 * 0.8 * 0.2).sqrt();
+    assert!((f64::from(short) - 16_000.0).abs() < 5.0 * deviation, "{short} of 20,000");
+}
+
+#[test]
+fn the_nearest_row_is_that_of_the_least_difference_or_factor() {
+    let row =
+        |loss_rate, effective_loss_rate| ProtectionRow { loss_rate, effective_loss_rate, capacity: 1.0 };
+    let rows = vec![row(1e-5, 0.1), row(1e-3, 0.2), row(3e-3, 0.3)];
+    let table = |nearest| ProtectionTable::new(rows.clone(), nearest).expect("the rows are in range");
+    let found = |nearest, loss_rate| table(nearest).row(loss_rate).effective_loss_rate;
+    // Half-way between the first two is 5.05e-4 by difference, and 1e-4 by factor.
+    assert_eq!(found(Nearest::Linear, 5.04e-4), 0.1);
+    assert_eq!(found(Nearest::Linear, 5.06e-4), 0.2);
+    assert_eq!(found(Nearest::Logarithmic, 9.9e-5), 0.1);
+    assert_eq!(found(Nearest::Logarithmic, 1.01e-4), 0.2);
+    for nearest in [Nearest::Linear, Nearest::Logarithmic] {
+        assert_eq!(found(nearest, 1e-9), 0.1);
+        assert_eq!(found(nearest, 1.0), 0.3);
+    }
+    // Of two equally near, the earlier.
+    let tied = vec![row(0.5, 0.1), row(0.25, 0.2), row(0.5, 0.3)];
+    for nearest in [Nearest::Linear, Nearest::Logarithmic] {
+        let table = ProtectionTable::new(tied.clone(), nearest).expect("the rows are in range");
+        assert_eq!(table.row(0.6).effective_loss_rate, 0.1);
+    }
+    let table = ProtectionTable::new(tied, Nearest::Linear).expect("the rows are in range");
+    assert_eq!(table.row(0.375).effective_loss_rate, 0.1);
+}
+
+#[test]
+fn the_authors_table_is_the_published_one() {
+    let table = ProtectionTable::authors();
+    for (loss_rate, effective, percent) in [
+        (1e-8, 5.97e-10, 98.76),
+        (5.29e-5, 5.97e-10, 98.76),
+        (5.3e-5, 7.56e-9, 98.74),
+        (6.25e-4, 7.56e-9, 98.74),
+        (6.26e-4, 1.29e-9, 90.88),
+        (5.57e-3, 1.29e-9, 90.88),
+        (5.59e-3, 1e-8, 60.0),
+        (1.0, 1e-8, 60.0),
+    ] {
+        let row = table.row(loss_rate);
+        assert_eq!((row.effective_loss_rate, row.capacity), (effective, percent / 100.0), "{loss_rate}");
+    }
+}
+
+#[test]
+fn protection_tables_that_cannot_be_are_refused() {
+    assert_eq!(ProtectionTable::new(vec![], Nearest::Linear), Err(ProtectionError::Empty));
+    let good = ProtectionRow { loss_rate: 0.1, effective_loss_rate: 0.0, capacity: 1.0 };
+    for (bad, name, value) in [
+        (ProtectionRow { loss_rate: 1.5, ..good }, "loss_rate", "1.5"),
+        (ProtectionRow { effective_loss_rate: -0.1, ..good }, "effective_loss_rate", "-0.1"),
+        (ProtectionRow { capacity: f64::NAN, ..good }, "capacity", "NaN"),
+    ] {
+        let error = ProtectionTable::new(vec![good, bad], Nearest::Linear).expect_err(name).to_string();
+        assert_eq!(error, format!("row 2: {name} is {value}; it must be from 0 to 1"));
+    }
+}
+
+fn pods(pods: u32) -> Topology {
+    let shape = FabricParameters { pods, tors_per_pod: 2, spines_per_plane: 2, ..FabricParameters::PAPER };
+    shape.build().expect("the parameters are in range")
+}
+
+fn upgraded(topology: &Topology, share: f64, seed: u64) -> Vec<bool> {
+    match Deployment::share(topology, share, seed) {
+        Deployment::Everywhere => panic!("a share of {share} is not everywhere"),
+        Deployment::Zones(upgraded) => upgraded,
+    }
+}
+
+#[test]
+fn a_deployment_has_its_share_of_the_pods() {
+    let topology = pods(100);
+    for (share, count) in [(0.0, 0), (0.001, 1), (0.5, 50), (0.501, 51)] {
+        for seed in 0..5 {
+            let found = upgraded(&topology, share, seed).iter().filter(|pod| **pod).count();
+            assert_eq!(found, count, "{share} of 100 pods");
+        }
+    }
+    assert_eq!(Deployment::share(&topology, 1.0, 1), Deployment::Everywhere);
+    assert_eq!(upgraded(&topology, 0.5, 1), upgraded(&topology, 0.5, 1));
+    assert_ne!(upgraded(&topology, 0.5, 1), upgraded(&topology, 0.5, 2));
+    // Every pod has the same chance.
+    let mut chosen = vec![0.0; 100];
+    for seed in 0..1000 {
+        upgraded(&topology, 0.2, seed).iter().zip(&mut chosen).for_each(|(pod, sum)| *sum += f64::from(*pod));
+    }
+    let deviation = (1000.0_f64 * 0.2 * 0.8).sqrt();
+    assert!(chosen.iter().all(|sum| (sum - 200.0).abs() < 5.0 * deviation), "{chosen:?}");
+}
+
+#[test]
+fn a_deployment_covers_links_between_upgraded_switches() {
+    let topology = pods(2);
+    let deployment = Deployment::Zones(vec![true, false]);
+    let covered = |link| deployment.covers(&topology, LinkId(link));
+    // 8 links within each pod, then those to the spines.
+    assert!((0..8).all(covered));
+    assert!(!(8..32).any(covered));
+    assert!((0..32).all(|link| Deployment::Everywhere.covers(&topology, LinkId(link))));
+}
+
+/// One leaf, four spines; all but one path must be kept. The leaf has a pipe for its four ports.
+fn one_leaf(limits: ProtectionLimits) -> Vec<Step> {
+    let topology = leaf_spine(1, 4, GBPS_100).expect("in range");
+    let event = |time_s, link, loss_rate| LossEvent { time_s, link: LinkId(link), loss_rate };
+    // Link 0 is disabled until 100 s; 1 takes the only slot; 3 and 2 wait. When 0 is back, 1 is disabled.
+    let trace = Trace::new(vec![
+        event(0, 0, 1e-2),
+        event(1, 1, 1e-2),
+        event(2, 3, 1e-3),
+        event(3, 2, 1e-4),
+        event(4, 3, 2e-3),
+    ]);
+    let mut settings = Settings::paper(Strategy::ProtectCorrOpt, 0.75, 1);
+    settings.repair = "100s:1".parse().expect("it can be");
+    settings.limits = limits;
+    settings.clean_loss_rate = 0.0;
+    let mut steps = Vec::new();
+    simulate(&topology, &trace, &settings, &mut |step| steps.push(*step));
+    steps
+}
+
+#[test]
+fn waiting_links_are_protected_when_a_slot_frees() {
+    let per_pipe = ProtectionLimits { per_pipe: Some(1), per_switch: None };
+    let per_switch = ProtectionLimits { per_pipe: None, per_switch: Some(1) };
+    for limits in [per_pipe, per_switch] {
+        let steps = one_leaf(limits);
+        let effective: Vec<f64> = steps.iter().map(|step| step.after.total_effective_penalty).collect();
+        let close = |one: f64, other: f64| (one - other).abs() < 1e-15;
+        let expected = [
+            0.0,
+            1e-8,
+            1e-8 + 1e-3,
+            1e-8 + 1e-3 + 1e-4,
+            1e-8 + 2e-3 + 1e-4,
+            // Link 2 has the slot, as the first that waited in order of links; 3 still waits.
+            7.56e-9 + 2e-3,
+            // Then 3 is disabled, and so on until all are clean.
+            7.56e-9,
+            0.0,
+            0.0,
+        ];
+        assert_eq!(effective.len(), expected.len(), "{effective:?}");
+        for (found, expected) in effective.iter().zip(expected) {
+            assert!(close(*found, expected), "{effective:?}");
+        }
+        assert!(steps.iter().all(|step| step.after.max_protected_links_per_pipe <= 1));
+    }
+    let none = one_leaf(ProtectionLimits { per_pipe: Some(0), per_switch: None });
+    assert!(none.iter().all(|step| step.after.max_protected_links_per_pipe == 0));
+    let all = one_leaf(ProtectionLimits::default());
+    assert_eq!(all.iter().map(|step| step.after.max_protected_links_per_pipe).max(), Some(3));
+}

@@ -1,0 +1,163 @@
+//! Trace files: what is read back, and what is refused with file, line and reason.
+
+use linkmend_fleet::topology::{FabricParameters, LinkId};
+use linkmend_fleet::trace::{
+    AuthorsTrace, LossEvent, Trace, TraceError, TraceParameters, read_authors, read_csv, write_csv,
+};
+use std::path::{Path, PathBuf};
+
+/// A file of the authors' form, three pods of eight ToRs: 96 + 96 links. Events begin in line 8.
+const SAMPLE: &str = r#"{
+  "topo_type": 3,
+  "topo_params": {
+    "num_pods": 3, "oversubscription": 1,
+    "link_capacity": 100,
+    "tors_per_pod": 8 },
+  "failure_events_list": [
+    [17.0, 5, 1.5e-05],
+    [18, 191, 0.01], [18, 0, 1],
+    [
+      99, 6,
+      1e-8]
+  ]
+}
+"#;
+
+fn file(name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).expect("the test's directory can be written");
+    path
+}
+
+fn event(time_s: u64, link: u32, loss_rate: f64) -> LossEvent {
+    LossEvent { time_s, link: LinkId(link), loss_rate }
+}
+
+#[test]
+fn the_authors_form_is_read() {
+    let AuthorsTrace { fabric, trace } =
+        read_authors(&file("sample.json", SAMPLE)).expect("it is of that form");
+    let expected = FabricParameters {
+        pods: 3,
+        tors_per_pod: 8,
+        fabric_switches_per_pod: 4,
+        spines_per_plane: 8,
+        bits_per_second: 100_000_000_000,
+    };
+    assert_eq!(fabric, expected);
+    assert_eq!(fabric.links(), 192);
+    let events = [event(17, 5, 1.5e-5), event(18, 191, 0.01), event(19, 0, 1.0), event(99, 6, 1e-8)];
+    assert_eq!(trace.events(), events);
+}
+
+#[test]
+fn oversubscription_leaves_fewer_spines() {
+    let text = SAMPLE.replace("\"oversubscription\": 1", "\"oversubscription\": 2.0").replace("191", "143");
+    let read = read_authors(&file("oversubscribed.json", text)).expect("it is of that form");
+    assert_eq!(read.fabric.spines_per_plane, 4);
+    assert_eq!(read.fabric.links(), 96 + 48);
+}
+
+fn assert_refused(error: &TraceError, file: &str, line: usize, reason: &str) {
+    let message = error.to_string();
+    assert!(message.starts_with(&format!("{file}:{line}: ")), "{message}\nis not about {file}:{line}");
+    assert!(message.contains(reason), "{message}\ndoes not say: {reason}");
+}
+
+#[test]
+fn what_is_wrong_with_an_authors_file_is_said_with_its_line() {
+    let refusals = [
+        ("\"topo_type\": 3", "\"topo_type\": 1", 2, "topo_type 1 is not 3"),
+        ("\"topo_type\": 3", "\"topo_type\": \"fat\"", 2, "expected u64"),
+        ("  \"topo_type\": 3,\n", "", 13, "missing field `topo_type`"),
+        ("\"num_pods\": 3", "\"num_pods\": 0", 4, "num_pods 0"),
+        ("\"num_pods\": 3", "\"num_pods\": -3", 4, "integer `-3`"),
+        ("\"num_pods\": 3", "\"num_pods\": 65537", 4, "num_pods 65537"),
+        ("\"oversubscription\": 1", "\"oversubscription\": 0.5", 4, "oversubscription 0.5"),
+        ("\"oversubscription\": 1", "\"oversubscription\": 9", 4, "oversubscription 9"),
+        ("\"link_capacity\": 100", "\"link_capacity\": 0", 5, "link_capacity 0"),
+        ("\"tors_per_pod\": 8", "\"tors_per_pod\": 5000", 6, "tors_per_pod 5000"),
+        ("[17.0, 5", "[17.5, 5", 8, "time_s 17.5 is not a whole number"),
+        ("[17.0, 5", "[-1, 5", 8, "time_s -1 is not a whole number"),
+        ("[17.0, 5", "[1e300, 5", 8, "is not a whole number"),
+        ("[17.0, 5", "[1e15, 5", 8, "beyond 200 years"),
+        ("[17.0, 5", "[17.0, 192", 8, "link 192 does not exist; the topology has links 0 to 191"),
+        ("[17.0, 5", "[17.0, 4294967301", 8, "link 4294967301 does not exist"),
+        ("[17.0, 5", "[17.0, -1", 8, "not [time_s, link_id, loss_rate]"),
+        ("[17.0, 5", "[17.0, 5, 5", 8, "not [time_s, link_id, loss_rate]"),
+        ("[17.0, 5", "[5", 8, "not [time_s, link_id, loss_rate]"),
+        ("[18, 0, 1]", "[18, 0, 1.001]", 9, "loss rate 1.001 is not above 0 and at most 1"),
+        ("[18, 0, 1]", "[18, 0, 0]", 9, "loss rate 0 is not above 0"),
+        ("[18, 0, 1]", "[18, 0, -0.1]", 9, "loss rate -0.1 is not above 0"),
+        ("[18, 0, 1]", "[16, 0, 1]", 9, "time_s 16 comes after 18"),
+        ("[18, 0, 1]", "{}", 9, "not [time_s, link_id, loss_rate]"),
+        ("      99, 6", "      9, 6", 10, "time_s 9 comes after 18"),
+        ("1e-8]", "1e-8", 14, "expected `,` or `]`"),
+        (SAMPLE, "", 1, "EOF"),
+        (SAMPLE, "time_s,link,loss_rate\n", 1, "expected"),
+    ];
+    for (number, (from, to, line, reason)) in refusals.into_iter().enumerate() {
+        assert!(SAMPLE.contains(from));
+        let path = file(&format!("refused{number}.json"), SAMPLE.replacen(from, to, 1));
+        let error = read_authors(&path).expect_err(reason);
+        assert_refused(&error, &path.display().to_string(), line, reason);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = read_authors(Path::new("no/such/trace.json")).expect_err("it is not there");
+    assert!(matches!(error, TraceError::Io { .. }));
+    assert!(error.to_string().starts_with("no/such/trace.json: "), "{error}");
+}
+
+#[test]
+fn csv_is_read_as_it_was_written() {
+    let topology = FabricParameters { pods: 5, ..FabricParameters::PAPER }.build().expect("in range");
+    let mut trace = TraceParameters { mttf_hours: 1000.0, ..TraceParameters::paper(1) }.generate(&topology);
+    let mut events = trace.events().to_vec();
+    events.insert(0, event(0, 0, f64::MIN_POSITIVE));
+    events.push(event(40_000_000, 1919, 1.0));
+    trace = Trace::new(events);
+    let mut bytes = Vec::new();
+    write_csv(&trace, &mut bytes).expect("memory can be written");
+    let read = read_csv(bytes.as_slice(), "trace.csv", topology.link_count()).expect("it is of that form");
+    assert_eq!(read, trace);
+    let spaced = String::from_utf8(bytes).expect("it is text").replace(',', " , ").replace('\n', "\r\n\r\n");
+    let spaced = spaced.replacen(" , ", ",", 2);
+    assert_eq!(
+        read_csv(spaced.as_bytes(), "trace.csv", topology.link_count()).expect("spaces are fine"),
+        trace
+    );
+}
+
+#[test]
+fn events_of_a_csv_that_share_a_second_move_on() {
+    let text = "time_s,link,loss_rate\n5,0,1e-3\n5,1,0.5\n6,1,1\n";
+    let trace = read_csv(text.as_bytes(), "trace.csv", 2).expect("it is of that form");
+    assert_eq!(trace.events(), [event(5, 0, 1e-3), event(6, 1, 0.5), event(7, 1, 1.0)]);
+}
+
+#[test]
+fn what_is_wrong_with_a_csv_is_said_with_its_line() {
+    let refusals = [
+        ("1,1,0.5\n", 1, "the first line is not time_s,link,loss_rate"),
+        ("time_s,link,loss_rate\n1,1\n", 2, "2 fields"),
+        ("time_s,link,loss_rate\n\n1,1,0.5,7\n", 3, "4 fields"),
+        ("time_s,link,loss_rate\n1,0,0.5\n1.5,1,0.5\n", 3, "time_s 1.5 is not a whole number"),
+        ("time_s,link,loss_rate\n-1,1,0.5\n", 2, "time_s -1 is not a whole number"),
+        ("time_s,link,loss_rate\n99999999999,1,0.5\n", 2, "beyond 200 years"),
+        ("time_s,link,loss_rate\n1,x,0.5\n", 2, "link x is not a link number"),
+        ("time_s,link,loss_rate\n1,2,0.5\n", 2, "link 2 does not exist; the topology has links 0 to 1"),
+        ("time_s,link,loss_rate\n1,1,much\n", 2, "loss rate much is not a number"),
+        ("time_s,link,loss_rate\n1,1,0\n", 2, "loss rate 0 is not above 0"),
+        ("time_s,link,loss_rate\n1,1,NaN\n", 2, "loss rate NaN is not above 0"),
+        ("time_s,link,loss_rate\n1,1,inf\n", 2, "loss rate inf is not above 0"),
+        ("time_s,link,loss_rate\n1,1,1.1\n", 2, "loss rate 1.1 is not above 0"),
+        ("time_s,link,loss_rate\n5,1,0.1\n4,1,0.1\n", 3, "time_s 4 comes after 5"),
+    ];
+    for (text, line, reason) in refusals {
+        let error = read_csv(text.as_bytes(), "dir/trace.csv", 2).expect_err(reason);
+        assert_refused(&error, "dir/trace.csv", line, reason);
+    }
+}
