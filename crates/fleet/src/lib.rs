@@ -20,6 +20,7 @@ pub mod optimizer;
 pub mod paths;
 pub mod protection;
 pub mod repair;
+mod rounding;
 pub mod simulate;
 pub mod strategy;
 mod timeline;

@@ -1,5 +1,6 @@
 //! What protection makes of a corrupting link.
 
+use crate::rounding::share_of;
 use crate::topology::{LinkId, SwitchId, Topology};
 use linkmend_random::Random;
 
@@ -130,7 +131,7 @@ impl Deployment {
             order.swap(place, other);
         }
         let mut upgraded = vec![false; zones];
-        let count = (zones as f64 * share).ceil() as usize;
+        let count = share_of(zones as u64, share) as usize;
         order[..count.min(zones)].iter().for_each(|&zone| upgraded[zone] = true);
         Deployment::Zones(upgraded)
     }

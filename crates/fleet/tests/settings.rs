@@ -1,12 +1,13 @@
 //! Repair times, protection tables, deployments and limits, one by one.
 
+use linkmend_fleet::network::Network;
 use linkmend_fleet::protection::{
     Deployment, Nearest, ProtectionError, ProtectionLimits, ProtectionRow, ProtectionTable,
 };
 use linkmend_fleet::repair::RepairDelays;
 use linkmend_fleet::simulate::{Settings, Step, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, leaf_spine};
+use linkmend_fleet::topology::{FabricParameters, LinkId, SwitchId, Topology, leaf_spine};
 use linkmend_fleet::trace::{LossEvent, Trace};
 
 const GBPS_100: u64 = 100_000_000_000;
@@ -150,7 +151,8 @@ fn upgraded(topology: &Topology, share: f64, seed: u64) -> Vec<bool> {
 #[test]
 fn a_deployment_has_its_share_of_the_pods() {
     let topology = pods(100);
-    for (share, count) in [(0.0, 0), (0.001, 1), (0.5, 50), (0.501, 51)] {
+    // 55 hundredths of 100 are 55, though 0.55 * 100 is a little more in floating point.
+    for (share, count) in [(0.0, 0), (0.001, 1), (0.07, 7), (0.28, 28), (0.5, 50), (0.501, 51), (0.55, 55)] {
         for seed in 0..5 {
             let found = upgraded(&topology, share, seed).iter().filter(|pod| **pod).count();
             assert_eq!(found, count, "{share} of 100 pods");
@@ -231,4 +233,16 @@ fn waiting_links_are_protected_when_a_slot_frees() {
     assert!(none.iter().all(|step| step.after.max_protected_links_per_pipe == 0));
     let all = one_leaf(ProtectionLimits::default());
     assert_eq!(all.iter().map(|step| step.after.max_protected_links_per_pipe).max(), Some(3));
+}
+
+/// 0.55 * 100 is a little more than 55 in floating point.
+#[test]
+fn a_constraint_of_55_percent_of_100_paths_is_55_paths() {
+    let topology = leaf_spine(1, 100, GBPS_100).expect("in range");
+    for percent in 0..=100 {
+        let network = Network::new(&topology, f64::from(percent) / 100.0, 1e-18);
+        assert_eq!(network.required(SwitchId(0)), percent as u64);
+    }
+    let network = Network::new(&topology, 0.551, 1e-18);
+    assert_eq!(network.required(SwitchId(0)), 56);
 }

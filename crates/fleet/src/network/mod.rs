@@ -9,6 +9,7 @@ mod pipes;
 
 use crate::exact_sum::ExactSum;
 use crate::paths::Paths;
+use crate::rounding::share_of;
 use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
 use capacity::ZoneCapacity;
 use extremes::{CountTable, OrderedCounts};
@@ -94,7 +95,7 @@ impl<'a> Network<'a> {
         let mut required = vec![0; topology.switch_count()];
         let mut tor_paths = CountTable::default();
         for &tor in topology.tors() {
-            required[tor.index()] = (paths.of(tor) as f64 * constraint).ceil() as u64;
+            required[tor.index()] = share_of(paths.of(tor), constraint);
             tor_paths.insert(paths.of(tor));
         }
         let mut penalty = ExactSum::default();
