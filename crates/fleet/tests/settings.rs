@@ -246,3 +246,11 @@ fn a_constraint_of_55_percent_of_100_paths_is_55_paths() {
     let network = Network::new(&topology, 0.551, 1e-18);
     assert_eq!(network.required(SwitchId(0)), 56);
 }
+
+#[test]
+fn the_highest_loss_rate_is_never_below_that_of_clean_links() {
+    let topology = leaf_spine(1, 2, GBPS_100).expect("in range");
+    let mut network = Network::new(&topology, 0.5, 1e-18);
+    network.corrupt(LinkId(0), 1e-20);
+    assert_eq!(network.metrics().max_loss_rate, 1e-18);
+}

@@ -271,7 +271,7 @@ impl<'a> Network<'a> {
             min_paths_per_tor: self.tor_paths.min(),
             avg_pod_capacity_gbps: self.capacity.mean_gbps(),
             min_pod_capacity_gbps: self.capacity.min_gbps(),
-            max_loss_rate: self.loss_rates.max().map_or(self.clean_loss_rate, f64::from_bits),
+            max_loss_rate: self.loss_rates.max().map_or(0.0, f64::from_bits).max(self.clean_loss_rate),
             disabled_links: self.disabled,
             corrupting_links: (self.corrupting.len() - self.free.len()) as u64,
             max_protected_links_per_pipe: self.protected.max(),
