@@ -7,7 +7,9 @@ use linkmend_fleet::protection::{
 use linkmend_fleet::repair::RepairDelays;
 use linkmend_fleet::simulate::{Settings, Step, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::{FabricParameters, LinkId, SwitchId, Topology, leaf_spine};
+use linkmend_fleet::topology::{
+    FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError, leaf_spine,
+};
 use linkmend_fleet::trace::{LossEvent, Trace};
 
 const GBPS_100: u64 = 100_000_000_000;
@@ -253,4 +255,21 @@ fn the_highest_loss_rate_is_never_below_that_of_clean_links() {
     let mut network = Network::new(&topology, 0.5, 1e-18);
     network.corrupt(LinkId(0), 1e-20);
     assert_eq!(network.metrics().max_loss_rate, 1e-18);
+}
+
+#[test]
+fn a_switch_in_layer_255_is_refused() {
+    let mut builder = TopologyBuilder::default();
+    let (tor, top) = (builder.switch(0, None), builder.switch(255, None));
+    builder.link(tor, top, GBPS_100);
+    let error = builder.build(Names::Numbers).expect_err("layers are counted in 8 bits");
+    assert!(matches!(error, TopologyError::Parameter { name: "layer", value: 255, .. }), "{error}");
+}
+
+#[test]
+fn a_network_without_tors_is_refused() {
+    let mut builder = TopologyBuilder::default();
+    let (low, top) = (builder.switch(1, None), builder.switch(2, None));
+    builder.link(low, top, GBPS_100);
+    assert_eq!(builder.build(Names::Numbers).expect_err("no ToR"), TopologyError::NoTor);
 }

@@ -14,6 +14,9 @@ pub enum TopologyError {
         /// The highest layer found.
         highest: u8,
     },
+    /// There is no switch in layer 0.
+    #[error("a network needs ToRs, but no switch is in layer 0")]
+    NoTor,
     /// A link's ends are on one layer: with it, paths could turn back down.
     #[error("link {link} joins {one} and {other}, both of layer {layer}; a link must climb")]
     Level {
@@ -90,11 +93,17 @@ impl TopologyBuilder {
     /// Checks the network and orders it.
     ///
     /// # Errors
-    /// If it has fewer than two layers, a link that does not climb, a ToR without a path, or too many paths.
+    /// If it has fewer than two layers, more than 255, no ToR, a link that does not climb, a ToR without a path, or too many paths.
     pub fn build(self, names: Names) -> Result<Topology, TopologyError> {
         let highest = self.layers.iter().copied().max().unwrap_or(0);
         if highest == 0 {
             return Err(TopologyError::OneLayer { highest });
+        }
+        if highest == u8::MAX {
+            return Err(TopologyError::Parameter { name: "layer", value: highest.into(), range: "0 to 254" });
+        }
+        if !self.layers.contains(&0) {
+            return Err(TopologyError::NoTor);
         }
         let called = |switch: SwitchId| names.switch(switch);
         let mut links = Vec::with_capacity(self.ends.len());
