@@ -81,7 +81,7 @@ fn what_is_wrong_with_an_authors_file_is_said_with_its_line() {
         ("[17.0, 5", "[-1, 5", 8, "time_s -1 is not a whole number"),
         ("[17.0, 5", "[1e300, 5", 8, "is not a whole number"),
         ("[17.0, 5", "[1e15, 5", 8, "beyond 200 years"),
-        ("[17.0, 5", "[17.0, 192", 8, "link 192 does not exist; the topology has links 0 to 191"),
+        ("[17.0, 5", "[17.0, 192", 8, "link 192 does not exist; the topology has 192 links"),
         ("[17.0, 5", "[17.0, 4294967301", 8, "link 4294967301 does not exist"),
         ("[17.0, 5", "[17.0, -1", 8, "not [time_s, link_id, loss_rate]"),
         ("[17.0, 5", "[17.0, 5, 5", 8, "not [time_s, link_id, loss_rate]"),
@@ -141,6 +141,7 @@ fn events_of_a_csv_that_share_a_second_move_on() {
 #[test]
 fn what_is_wrong_with_a_csv_is_said_with_its_line() {
     let refusals = [
+        ("", 1, "the first line is not time_s,link,loss_rate"),
         ("1,1,0.5\n", 1, "the first line is not time_s,link,loss_rate"),
         ("time_s,link,loss_rate\n1,1\n", 2, "2 fields"),
         ("time_s,link,loss_rate\n\n1,1,0.5,7\n", 3, "4 fields"),
@@ -148,7 +149,7 @@ fn what_is_wrong_with_a_csv_is_said_with_its_line() {
         ("time_s,link,loss_rate\n-1,1,0.5\n", 2, "time_s -1 is not a whole number"),
         ("time_s,link,loss_rate\n99999999999,1,0.5\n", 2, "beyond 200 years"),
         ("time_s,link,loss_rate\n1,x,0.5\n", 2, "link x is not a link number"),
-        ("time_s,link,loss_rate\n1,2,0.5\n", 2, "link 2 does not exist; the topology has links 0 to 1"),
+        ("time_s,link,loss_rate\n1,2,0.5\n", 2, "link 2 does not exist; the topology has 2 links"),
         ("time_s,link,loss_rate\n1,1,much\n", 2, "loss rate much is not a number"),
         ("time_s,link,loss_rate\n1,1,0\n", 2, "loss rate 0 is not above 0"),
         ("time_s,link,loss_rate\n1,1,NaN\n", 2, "loss rate NaN is not above 0"),
@@ -160,4 +161,10 @@ fn what_is_wrong_with_a_csv_is_said_with_its_line() {
         let error = read_csv(text.as_bytes(), "dir/trace.csv", 2).expect_err(reason);
         assert_refused(&error, "dir/trace.csv", line, reason);
     }
+}
+
+#[test]
+fn a_network_without_links_refuses_every_event() {
+    let error = read_csv(&b"time_s,link,loss_rate\n1,0,0.5\n"[..], "trace.csv", 0).expect_err("no link");
+    assert_refused(&error, "trace.csv", 2, "link 0 does not exist");
 }

@@ -16,7 +16,7 @@ const NETWORK: &str = "network:";
 pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result<Trace, TraceError> {
     let mut events: Vec<LossEvent> = Vec::new();
     let mut previous_s = 0;
-    let mut headed = false;
+    let mut has_header = false;
     for (index, line) in reader.lines().enumerate() {
         let form = |reason| TraceError::Form { file: file.to_owned(), line: index + 1, reason };
         let line = line.map_err(|source| TraceError::Io { file: file.to_owned(), source })?;
@@ -25,11 +25,11 @@ pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result
             check_network(comment, topology).map_err(form)?;
             continue;
         }
-        if !headed {
+        if !has_header {
             if line != HEADER {
                 return Err(form(format!("the first line is not {HEADER}")));
             }
-            headed = true;
+            has_header = true;
             continue;
         }
         if line.is_empty() {
@@ -41,6 +41,10 @@ pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result
         }
         previous_s = event.time_s;
         events.push(event);
+    }
+    if !has_header {
+        let reason = format!("the first line is not {HEADER}; the file is empty");
+        return Err(TraceError::Form { file: file.to_owned(), line: 1, reason });
     }
     Ok(Trace::new(events))
 }

@@ -86,7 +86,7 @@ fn fault(event: &LossEvent, links: usize, previous_s: u64) -> Option<String> {
         return Some(format!("time_s {time_s} comes after {previous_s}; events must be in order of time"));
     }
     if link.index() >= links {
-        return Some(format!("link {} does not exist; the topology has links 0 to {}", link.0, links - 1));
+        return Some(format!("link {} does not exist; the topology has {links} links, from 0 on", link.0));
     }
     if !(loss_rate > 0.0 && loss_rate <= 1.0) {
         return Some(format!("loss rate {loss_rate} is not above 0 and at most 1"));
