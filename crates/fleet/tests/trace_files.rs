@@ -163,6 +163,14 @@ fn what_is_wrong_with_a_csv_is_said_with_its_line() {
     }
 }
 
+/// The reason once had a second position in it, counted from the start of the event.
+#[test]
+fn a_refused_event_has_one_position() {
+    let path = file("position.json", SAMPLE.replace("[17.0, 5", "[17.0, -1"));
+    let message = read_authors(&path).expect_err("links begin at 0").to_string();
+    assert!(!message.contains("line 1"), "{message}");
+}
+
 #[test]
 fn a_network_without_links_refuses_every_event() {
     let error = read_csv(&b"time_s,link,loss_rate\n1,0,0.5\n"[..], "trace.csv", 0).expect_err("no link");

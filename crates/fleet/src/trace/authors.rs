@@ -94,8 +94,12 @@ fn fabric(head: &Head) -> Result<FabricParameters, (&'static str, String)> {
 }
 
 fn event(raw: &RawValue) -> Result<LossEvent, String> {
-    let (time_s, link, loss_rate): (f64, u64, f64) = serde_json::from_str(raw.get())
-        .map_err(|error| format!("not [time_s, link_id, loss_rate]: {error}"))?;
+    let (time_s, link, loss_rate): (f64, u64, f64) = serde_json::from_str(raw.get()).map_err(|error| {
+        // Its position counts from the start of the event; the caller knows that of the event in the file.
+        let message = error.to_string();
+        let reason = message.split(" at line ").next().unwrap_or_default();
+        format!("not [time_s, link_id, loss_rate]: {reason}")
+    })?;
     if time_s < 0.0 || time_s.fract() != 0.0 || time_s > 2_f64.powi(53) {
         return Err(format!("time_s {time_s} is not a whole number of seconds from 0 on"));
     }
