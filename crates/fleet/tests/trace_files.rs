@@ -163,6 +163,16 @@ fn what_is_wrong_with_a_csv_is_said_with_its_line() {
     }
 }
 
+#[test]
+fn bytes_that_are_no_text_are_refused_with_their_line() {
+    let error =
+        read_csv(&b"time_s,link,loss_rate\n1,1,0.5\n\xff\n"[..], "trace.csv", 2).expect_err("no text");
+    assert_refused(&error, "trace.csv", 3, "UTF-8");
+    let path = file("bytes.json", b"{\n\"topo_type\": 3,\n\xff}");
+    let error = read_authors(&path).expect_err("no text");
+    assert_refused(&error, &path.display().to_string(), 3, "UTF-8");
+}
+
 /// The reason once had a second position in it, counted from the start of the event.
 #[test]
 fn a_refused_event_has_one_position() {

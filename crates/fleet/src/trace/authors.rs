@@ -42,9 +42,12 @@ struct Parameters {
 /// the line.
 pub fn read_authors(path: &Path) -> Result<AuthorsTrace, TraceError> {
     let file = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|source| TraceError::Io { file: file.clone(), source })?;
+    let bytes = std::fs::read(path).map_err(|source| TraceError::Io { file: file.clone(), source })?;
     let form = |line, reason| TraceError::Form { file: file.clone(), line, reason };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        form(valid.iter().filter(|byte| **byte == b'\n').count() + 1, "not UTF-8 text".to_owned())
+    })?;
     let head: Head = serde_json::from_str(&text).map_err(|error| form(error.line(), error.to_string()))?;
     let fabric = fabric(&head).map_err(|(key, reason)| form(line_of_key(&text, key), reason))?;
     let mut events: Vec<LossEvent> = Vec::with_capacity(head.failure_events_list.len());

@@ -2,7 +2,7 @@
 
 use super::{LossEvent, Trace, TraceError, fault};
 use crate::topology::{LinkId, Topology};
-use std::io::{BufRead, Write};
+use std::io::{BufRead, ErrorKind, Write};
 
 const HEADER: &str = "time_s,link,loss_rate";
 /// Begins the comment that says which network the trace was made for.
@@ -19,7 +19,10 @@ pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result
     let mut has_header = false;
     for (index, line) in reader.lines().enumerate() {
         let form = |reason| TraceError::Form { file: file.to_owned(), line: index + 1, reason };
-        let line = line.map_err(|source| TraceError::Io { file: file.to_owned(), source })?;
+        let line = line.map_err(|source| match source.kind() {
+            ErrorKind::InvalidData => form("not UTF-8 text".to_owned()),
+            _ => TraceError::Io { file: file.to_owned(), source },
+        })?;
         let line = line.trim();
         if let Some(comment) = line.strip_prefix('#') {
             check_network(comment, topology).map_err(form)?;
