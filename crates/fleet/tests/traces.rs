@@ -1,6 +1,6 @@
 //! Statistics of generated traces, within five standard deviations.
 
-use linkmend_fleet::topology::{FabricParameters, LinkId, SwitchId, Topology};
+use linkmend_fleet::topology::{FabricParameters, LinkId, SwitchId, Topology, leaf_spine};
 use linkmend_fleet::trace::{
     LossDistribution, LossEvent, SharedFailures, Trace, TraceParameters, WithinBucket,
 };
@@ -172,6 +172,18 @@ fn shared_failures_take_neighbours_and_keep_the_rate_of_every_link() {
         assert!(!common.expect("there are events").is_empty(), "{events:?} have no switch in common");
         assert!(events.last().expect("there are events").time_s - events[0].time_s < 60);
     }
+}
+
+/// A leaf has 2 links, a spine 50; a shared failure wants 10. Leaves have no more than 2 to take.
+#[test]
+fn shared_failures_larger_than_a_switch_keep_the_mean_rate() {
+    let topology = leaf_spine(50, 2, 1).expect("the parameters are in range");
+    let shared = SharedFailures { share: 0.5, links: 10 };
+    let parameters = TraceParameters { shared: Some(shared), length_s: 1_000_000 * HOUR_S, ..parameters(6) };
+    let failures = parameters.generate(&topology).events().len() as f64;
+    // Causes of size 1, 2 and 10.
+    let (mean, square): (f64, f64) = (0.5 + 0.25 * 2.0 + 0.25 * 10.0, 0.5 + 0.25 * 4.0 + 0.25 * 100.0);
+    assert_near(failures, 1e5, (1e5 * square / mean).sqrt(), "failures");
 }
 
 #[test]

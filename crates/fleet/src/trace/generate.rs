@@ -1,7 +1,7 @@
 //! Traces drawn at random (appendix D): links fail independently, or several of one switch at once.
 
 use super::{LossDistribution, LossEvent, Trace};
-use crate::topology::{LinkId, Topology};
+use crate::topology::{LinkId, SwitchId, Topology};
 use linkmend_random::Random;
 
 /// What a trace is drawn from.
@@ -27,7 +27,8 @@ pub struct TraceParameters {
 pub struct SharedFailures {
     /// Share of failures that are shared; 0 to 1.
     pub share: f64,
-    /// Links that a shared failure takes, as far as the switch has that many; at least 2.
+    /// Links that a shared failure takes, as far as the switch has that many; at least 2. Links of switches that have
+    /// fewer fail less often than others; the mean over all links stays.
     pub links: u32,
 }
 
@@ -54,7 +55,8 @@ impl TraceParameters {
         let mut shared = Random::new(self.seed, "fleet/shared");
         let shape = 1.0 / self.weibull_shape;
         // The mean of a Weibull distribution is its scale times gamma(1 + 1/shape).
-        let scale_s = self.mttf_hours * HOUR_S / libm::tgamma(1.0 + shape) * self.roots_per_failure();
+        let scale_s =
+            self.mttf_hours * HOUR_S / libm::tgamma(1.0 + shape) * self.failures_per_cause(topology);
         let end_s = self.length_s as f64;
         let expected = (end_s / scale_s * topology.link_count() as f64) as usize;
         let mut events = Vec::with_capacity(expected + expected / 50 + 64);
@@ -76,10 +78,18 @@ impl TraceParameters {
         Trace::new(events)
     }
 
-    /// Own failures a link has for each failure that happens to it: a shared failure happens to several links, so own
-    /// ones are the fewer, and the mean time between failures of a link stays what was asked for.
-    fn roots_per_failure(&self) -> f64 {
-        self.shared.map_or(1.0, |shared| 1.0 + shared.share * f64::from(shared.links.saturating_sub(1)))
+    /// Failures, on average, for each cause: a shared failure happens to several links, so there are fewer causes, and
+    /// the mean time between failures of a link stays what was asked for.
+    fn failures_per_cause(&self, topology: &Topology) -> f64 {
+        let Some(SharedFailures { share, links }) = self.shared else { return 1.0 };
+        let further = |switch: SwitchId| {
+            let all = topology.down(switch).len() + topology.up(switch).len();
+            (links as usize).min(all).saturating_sub(1)
+        };
+        // A cause that is shared takes the links of either end, with equal chances.
+        let both_ends = |link| further(topology.link(link).lower) + further(topology.link(link).upper);
+        let sum: usize = (0..topology.link_count() as u32).map(|link| both_ends(LinkId(link))).sum();
+        1.0 + share * sum as f64 / (2 * topology.link_count()) as f64
     }
 
     /// Some failures take further links of one of the switch's ends with them, at the same loss rate.
