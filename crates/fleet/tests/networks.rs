@@ -5,7 +5,7 @@ mod graphs;
 use graphs::{BITS_PER_SECOND, Switches, cases, links, topologies, walk, zones};
 use linkmend_fleet::network::{Metrics, Network};
 use linkmend_fleet::paths::Paths;
-use linkmend_fleet::topology::{LinkId, SwitchId, Topology};
+use linkmend_fleet::topology::{LinkId, SwitchId, Topology, ZoneId};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -150,16 +150,24 @@ struct Naive<'a> {
 }
 
 impl Naive<'_> {
-    fn zone_gbps(&self, zone: u32) -> f64 {
-        let of_layer = |layer: usize| {
-            let of_it = |link: &LinkId| {
-                self.topology.zone_of(*link).0 == zone && usize::from(self.topology.layer_of(*link)) == layer
+    /// The narrowest gap between two layers of a zone.
+    fn zone_gbps(&self, zone: ZoneId) -> f64 {
+        let across = |gap: u8| {
+            let of_zone = links(self.topology).filter(|link| self.topology.zone_of(*link) == zone);
+            let crosses = |link: &LinkId| {
+                let upper = self.topology.switch(self.topology.link(*link).upper).layer;
+                self.topology.layer_of(*link) <= gap && gap < upper
             };
-            let of_it: Vec<LinkId> = links(self.topology).filter(of_it).collect();
-            let active = of_it.iter().map(|link| self.links[link.index()]).filter(|now| now.active);
-            (!of_it.is_empty()).then(|| active.map(|now| now.capacity).sum::<u64>())
+            let active =
+                of_zone.filter(crosses).map(|link| self.links[link.index()]).filter(|now| now.active);
+            active.map(|now| now.capacity).sum::<u64>()
         };
-        (0..self.topology.layer_count()).filter_map(of_layer).min().unwrap_or(0) as f64 / 1e9
+        (0..self.topology.layer_count() as u8 - 1).map(across).min().unwrap_or(0) as f64 / 1e9
+    }
+
+    /// Zones with ToRs.
+    fn pods(&self) -> BTreeSet<ZoneId> {
+        self.topology.tors().iter().filter_map(|tor| self.topology.switch(*tor).zone).collect()
     }
 
     fn protected_per_pipe(&self) -> BTreeMap<(SwitchId, u32), u64> {
@@ -183,7 +191,7 @@ impl Naive<'_> {
         let is_active = |link: LinkId| self.links[link.index()].active;
         let paths: Vec<u64> =
             self.topology.tors().iter().map(|tor| walk(self.topology, *tor, &is_active)).collect();
-        let gbps: Vec<f64> = zones(self.topology).map(|zone| self.zone_gbps(zone.0)).collect();
+        let gbps: Vec<f64> = self.pods().into_iter().map(|zone| self.zone_gbps(zone)).collect();
         Metrics {
             total_penalty: active().map(|now| now.loss_rate).sum(),
             total_effective_penalty: active().map(|now| now.effective).sum(),
@@ -215,7 +223,7 @@ impl Naive<'_> {
             prop_assert_eq!(entry, corrupts.then_some(expected));
         }
         for zone in zones(self.topology) {
-            prop_assert!((network.zone_capacity(zone) as f64 / 1e9 - self.zone_gbps(zone.0)).abs() < 1e-6);
+            prop_assert!((network.zone_capacity(zone) as f64 / 1e9 - self.zone_gbps(zone)).abs() < 1e-6);
             let corrupts = |link: &LinkId| network.corrupting(*link).is_some();
             let expected: BTreeSet<LinkId> = links(self.topology)
                 .filter(|link| self.topology.zone_of(*link) == zone && corrupts(link))

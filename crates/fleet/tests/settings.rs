@@ -273,3 +273,35 @@ fn a_network_without_tors_is_refused() {
     builder.link(low, top, GBPS_100);
     assert_eq!(builder.build(Names::Numbers).expect_err("no ToR"), TopologyError::NoTor);
 }
+
+/// A spare switch, or one that has only links up, is no pod: it once made the least pod's capacity zero.
+#[test]
+fn switches_without_tors_below_them_are_no_pods() {
+    let mut builder = TopologyBuilder::default();
+    let [tor, fabric, _spare, border] = [0, 1, 1, 1].map(|layer| builder.switch(layer, None));
+    let spine = builder.switch(2, None);
+    builder.link(tor, fabric, 2 * GBPS_100);
+    builder.link(fabric, spine, 2 * GBPS_100);
+    builder.link(border, spine, GBPS_100);
+    let topology = builder.build(Names::Numbers).expect("it is layered");
+    let metrics = Network::new(&topology, 0.5, 1e-18).metrics();
+    assert_eq!((metrics.min_pod_capacity_gbps, metrics.avg_pod_capacity_gbps), (200.0, 200.0));
+}
+
+/// Half of the ToR's capacity goes past the fabric switch.
+#[test]
+fn links_that_skip_a_layer_count_on_every_layer_they_pass() {
+    let mut builder = TopologyBuilder::default();
+    let [tor, fabric, spine] = [0, 1, 2].map(|layer| builder.switch(layer, None));
+    builder.link(tor, fabric, GBPS_100);
+    let direct = builder.link(tor, spine, GBPS_100);
+    builder.link(fabric, spine, GBPS_100);
+    let topology = builder.build(Names::Numbers).expect("it is layered");
+    let mut network = Network::new(&topology, 0.0, 1e-18);
+    assert_eq!(network.metrics().min_pod_capacity_gbps, 200.0);
+    network.corrupt(direct, 1e-3);
+    network.protect(direct, 1e-9, GBPS_100 / 2);
+    assert_eq!(network.metrics().min_pod_capacity_gbps, 150.0);
+    network.disable(direct);
+    assert_eq!(network.metrics().min_pod_capacity_gbps, 100.0);
+}

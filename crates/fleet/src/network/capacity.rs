@@ -2,16 +2,19 @@
 
 use super::extremes::OrderedCounts;
 use crate::topology::{LinkId, Topology, ZoneId};
+use std::ops::Range;
 
-/// Capacity of every zone: the least, over its layers of links, of the sum of their effective capacities.
+/// Capacity of every zone: the least, over the gaps between layers, of the summed effective capacity of the links that
+/// cross it. A link that skips layers crosses several. Only zones with ToRs count in the mean and the least: others are
+/// no pods.
 #[derive(Debug, Clone)]
 pub(super) struct ZoneCapacity {
     layers: usize,
-    /// Bits per second by zone and layer of the lower switch.
+    /// Bits per second by zone and layer below the gap.
     by_layer: Vec<u64>,
-    /// Whether the zone has links on that layer at all: links may skip layers.
-    installed: Vec<bool>,
     of_zone: Vec<u64>,
+    is_pod: Vec<bool>,
+    pods: u64,
     zones: OrderedCounts<u64>,
     sum: u128,
 }
@@ -21,29 +24,36 @@ impl ZoneCapacity {
         let layers = topology.layer_count() - 1;
         let mut by_layer = vec![0; topology.zone_count() * layers];
         for link in (0..topology.link_count() as u32).map(LinkId) {
-            by_layer[place(topology, layers, link)] += topology.capacity(link);
+            let first = topology.zone_of(link).index() * layers;
+            for sum in &mut by_layer[first..first + layers][gaps(topology, link)] {
+                *sum += topology.capacity(link);
+            }
         }
-        let installed: Vec<bool> = by_layer.iter().map(|&capacity| capacity > 0).collect();
-        let of_zone: Vec<u64> = by_layer
-            .chunks(layers)
-            .zip(installed.chunks(layers))
-            .map(|(sums, has)| least(sums, has))
-            .collect();
+        let of_zone: Vec<u64> = by_layer.chunks(layers).map(least).collect();
+        let mut is_pod = vec![false; topology.zone_count()];
+        for zone in topology.tors().iter().filter_map(|tor| topology.switch(*tor).zone) {
+            is_pod[zone.index()] = true;
+        }
         let mut zones = OrderedCounts::default();
-        of_zone.iter().for_each(|&capacity| zones.insert(capacity));
-        let sum = of_zone.iter().map(|&capacity| u128::from(capacity)).sum();
-        ZoneCapacity { layers, by_layer, installed, of_zone, zones, sum }
+        let (mut pods, mut sum) = (0, 0);
+        for (&capacity, _) in of_zone.iter().zip(&is_pod).filter(|(_, is_pod)| **is_pod) {
+            zones.insert(capacity);
+            pods += 1;
+            sum += u128::from(capacity);
+        }
+        ZoneCapacity { layers, by_layer, of_zone, is_pod, pods, zones, sum }
     }
 
     /// A link's effective capacity changes.
     pub(super) fn change(&mut self, topology: &Topology, link: LinkId, before: u64, after: u64) {
-        let place = place(topology, self.layers, link);
-        self.by_layer[place] = self.by_layer[place] - before + after;
-        let zone = place / self.layers;
-        let layers = zone * self.layers..(zone + 1) * self.layers;
-        let now = least(&self.by_layer[layers.clone()], &self.installed[layers]);
+        let zone = topology.zone_of(link).index();
+        let sums = &mut self.by_layer[zone * self.layers..(zone + 1) * self.layers];
+        for sum in &mut sums[gaps(topology, link)] {
+            *sum = *sum - before + after;
+        }
+        let now = least(sums);
         let then = std::mem::replace(&mut self.of_zone[zone], now);
-        if now != then {
+        if now != then && self.is_pod[zone] {
             self.zones.remove(then);
             self.zones.insert(now);
             self.sum = self.sum - u128::from(then) + u128::from(now);
@@ -59,14 +69,16 @@ impl ZoneCapacity {
     }
 
     pub(super) fn mean_gbps(&self) -> f64 {
-        self.sum as f64 / 1e9 / self.of_zone.len() as f64
+        self.sum as f64 / 1e9 / self.pods as f64
     }
 }
 
-fn place(topology: &Topology, layers: usize, link: LinkId) -> usize {
-    topology.zone_of(link).index() * layers + usize::from(topology.layer_of(link))
+/// The gaps that a link crosses, each by the layer below it.
+fn gaps(topology: &Topology, link: LinkId) -> Range<usize> {
+    let ends = topology.link(link);
+    usize::from(topology.switch(ends.lower).layer)..usize::from(topology.switch(ends.upper).layer)
 }
 
-fn least(by_layer: &[u64], installed: &[bool]) -> u64 {
-    by_layer.iter().zip(installed).filter(|(_, has)| **has).map(|(sum, _)| *sum).min().unwrap_or(0)
+fn least(by_layer: &[u64]) -> u64 {
+    by_layer.iter().copied().min().unwrap_or(0)
 }

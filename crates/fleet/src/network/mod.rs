@@ -29,7 +29,7 @@ pub struct Metrics {
     pub avg_paths_per_tor: f64,
     /// Paths of the ToR that has fewest.
     pub min_paths_per_tor: u64,
-    /// Mean capacity of a pod in Gb/s: a pod has as much as the narrower of its layers of links.
+    /// Mean capacity of a pod (a zone with ToRs) in Gb/s: a pod has as much as the narrowest gap between its layers.
     pub avg_pod_capacity_gbps: f64,
     /// Capacity of the pod that has least, in Gb/s.
     pub min_pod_capacity_gbps: f64,
