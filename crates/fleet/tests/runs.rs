@@ -20,7 +20,7 @@ fn networks() -> Vec<Topology> {
 
 /// Half a year in which a link fails every 20 days.
 fn trace(topology: &Topology, seed: u64) -> Trace {
-    let shared = (seed % 2 == 0).then_some(SharedFailures { share: 0.2, links: 4 });
+    let shared = seed.is_multiple_of(2).then_some(SharedFailures { share: 0.2, links: 4 });
     let parameters =
         TraceParameters { length_s: 180 * 86_400, mttf_hours: 480.0, shared, ..TraceParameters::paper(seed) };
     parameters.generate(topology)
