@@ -262,7 +262,8 @@ fn a_switch_in_layer_255_is_refused() {
     let mut builder = TopologyBuilder::default();
     let (tor, top) = (builder.switch(0, None), builder.switch(255, None));
     builder.link(tor, top, GBPS_100);
-    let error = builder.build(Names::Numbers).expect_err("layers are counted in 8 bits");
+    let error =
+        builder.build(Names::Numbers("by hand".to_owned())).expect_err("layers are counted in 8 bits");
     assert!(matches!(error, TopologyError::Parameter { name: "layer", value: 255, .. }), "{error}");
 }
 
@@ -271,7 +272,10 @@ fn a_network_without_tors_is_refused() {
     let mut builder = TopologyBuilder::default();
     let (low, top) = (builder.switch(1, None), builder.switch(2, None));
     builder.link(low, top, GBPS_100);
-    assert_eq!(builder.build(Names::Numbers).expect_err("no ToR"), TopologyError::NoTor);
+    assert_eq!(
+        builder.build(Names::Numbers("by hand".to_owned())).expect_err("no ToR"),
+        TopologyError::NoTor
+    );
 }
 
 /// A spare switch, or one that has only links up, is no pod: it once made the least pod's capacity zero.
@@ -283,7 +287,7 @@ fn switches_without_tors_below_them_are_no_pods() {
     builder.link(tor, fabric, 2 * GBPS_100);
     builder.link(fabric, spine, 2 * GBPS_100);
     builder.link(border, spine, GBPS_100);
-    let topology = builder.build(Names::Numbers).expect("it is layered");
+    let topology = builder.build(Names::Numbers("by hand".to_owned())).expect("it is layered");
     let metrics = Network::new(&topology, 0.5, 1e-18).metrics();
     assert_eq!((metrics.min_pod_capacity_gbps, metrics.avg_pod_capacity_gbps), (200.0, 200.0));
 }
@@ -296,7 +300,7 @@ fn links_that_skip_a_layer_count_on_every_layer_they_pass() {
     builder.link(tor, fabric, GBPS_100);
     let direct = builder.link(tor, spine, GBPS_100);
     builder.link(fabric, spine, GBPS_100);
-    let topology = builder.build(Names::Numbers).expect("it is layered");
+    let topology = builder.build(Names::Numbers("by hand".to_owned())).expect("it is layered");
     let mut network = Network::new(&topology, 0.0, 1e-18);
     assert_eq!(network.metrics().min_pod_capacity_gbps, 200.0);
     network.corrupt(direct, 1e-3);

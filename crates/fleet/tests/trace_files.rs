@@ -1,9 +1,11 @@
 //! Trace files: what is read back, and what is refused with file, line and reason.
 
-use linkmend_fleet::topology::{FabricParameters, LinkId};
+use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, leaf_spine};
 use linkmend_fleet::trace::{
-    AuthorsTrace, LossEvent, Trace, TraceError, TraceParameters, read_authors, read_csv, write_csv,
+    AuthorsTrace, LossEvent, Trace, TraceError, TraceParameters, read_authors, read_csv, read_parquet,
+    write_csv, write_parquet,
 };
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A file of the authors' form, three pods of eight ToRs: 96 + 96 links. Events begin in line 8.
@@ -120,21 +122,46 @@ fn csv_is_read_as_it_was_written() {
     events.push(event(40_000_000, 1919, 1.0));
     trace = Trace::new(events);
     let mut bytes = Vec::new();
-    write_csv(&trace, &mut bytes).expect("memory can be written");
-    let read = read_csv(bytes.as_slice(), "trace.csv", topology.link_count()).expect("it is of that form");
+    write_csv(&trace, &topology, &mut bytes).expect("memory can be written");
+    let read = read_csv(bytes.as_slice(), "trace.csv", &topology).expect("it is of that form");
     assert_eq!(read, trace);
-    let spaced = String::from_utf8(bytes).expect("it is text").replace(',', " , ").replace('\n', "\r\n\r\n");
-    let spaced = spaced.replacen(" , ", ",", 2);
-    assert_eq!(
-        read_csv(spaced.as_bytes(), "trace.csv", topology.link_count()).expect("spaces are fine"),
-        trace
-    );
+    let text = String::from_utf8(bytes).expect("it is text");
+    let (network, lines) = text.split_once('\n').expect("the network is on a line of its own");
+    let spaced = lines.replace(',', " , ").replace('\n', "\r\n\r\n").replacen(" , ", ",", 2);
+    assert_eq!(read_csv(spaced.as_bytes(), "trace.csv", &topology).expect("spaces are fine"), trace);
+    assert_eq!(network, format!("# network: {topology}"));
+}
+
+#[test]
+fn a_csv_for_another_network_is_refused() {
+    let text = format!("# network: {}\ntime_s,link,loss_rate\n5,0,1e-3\n", two_links());
+    assert!(read_csv(text.as_bytes(), "trace.csv", &two_links()).is_ok());
+    let other = leaf_spine(2, 2, 1).expect("in range");
+    let error = read_csv(text.as_bytes(), "trace.csv", &other).expect_err("another network");
+    assert_refused(&error, "trace.csv", 1, "made for another network: leaf-spine:leaves=1,spines=2");
+}
+
+#[test]
+fn parquet_is_read_as_it_was_written() {
+    let topology = leaf_spine(8, 4, 100_000_000_000).expect("in range");
+    let trace = TraceParameters { mttf_hours: 100.0, ..TraceParameters::paper(2) }.generate(&topology);
+    let path = file("trace.parquet", b"");
+    write_parquet(&trace, &topology, File::create(&path).expect("a file")).expect("it can be written");
+    assert_eq!(read_parquet(&path, &topology).expect("it is of that form"), trace);
+    let error = read_parquet(&path, &two_links()).expect_err("another network");
+    assert_refused(&error, &path.display().to_string(), 1, "made for another network");
+    let path = file("garbage.parquet", b"PAR1 or so");
+    assert!(read_parquet(&path, &topology).is_err());
+}
+
+fn two_links() -> Topology {
+    leaf_spine(1, 2, 100_000_000_000).expect("in range")
 }
 
 #[test]
 fn events_of_a_csv_that_share_a_second_move_on() {
     let text = "time_s,link,loss_rate\n5,0,1e-3\n5,1,0.5\n6,1,1\n";
-    let trace = read_csv(text.as_bytes(), "trace.csv", 2).expect("it is of that form");
+    let trace = read_csv(text.as_bytes(), "trace.csv", &two_links()).expect("it is of that form");
     assert_eq!(trace.events(), [event(5, 0, 1e-3), event(6, 1, 0.5), event(7, 1, 1.0)]);
 }
 
@@ -158,15 +185,15 @@ fn what_is_wrong_with_a_csv_is_said_with_its_line() {
         ("time_s,link,loss_rate\n5,1,0.1\n4,1,0.1\n", 3, "time_s 4 comes after 5"),
     ];
     for (text, line, reason) in refusals {
-        let error = read_csv(text.as_bytes(), "dir/trace.csv", 2).expect_err(reason);
+        let error = read_csv(text.as_bytes(), "dir/trace.csv", &two_links()).expect_err(reason);
         assert_refused(&error, "dir/trace.csv", line, reason);
     }
 }
 
 #[test]
 fn bytes_that_are_no_text_are_refused_with_their_line() {
-    let error =
-        read_csv(&b"time_s,link,loss_rate\n1,1,0.5\n\xff\n"[..], "trace.csv", 2).expect_err("no text");
+    let error = read_csv(&b"time_s,link,loss_rate\n1,1,0.5\n\xff\n"[..], "trace.csv", &two_links())
+        .expect_err("no text");
     assert_refused(&error, "trace.csv", 3, "UTF-8");
     let path = file("bytes.json", b"{\n\"topo_type\": 3,\n\xff}");
     let error = read_authors(&path).expect_err("no text");
@@ -179,10 +206,4 @@ fn a_refused_event_has_one_position() {
     let path = file("position.json", SAMPLE.replace("[17.0, 5", "[17.0, -1"));
     let message = read_authors(&path).expect_err("links begin at 0").to_string();
     assert!(!message.contains("line 1"), "{message}");
-}
-
-#[test]
-fn a_network_without_links_refuses_every_event() {
-    let error = read_csv(&b"time_s,link,loss_rate\n1,0,0.5\n"[..], "trace.csv", 0).expect_err("no link");
-    assert_refused(&error, "trace.csv", 2, "link 0 does not exist");
 }

@@ -76,7 +76,7 @@ pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
         for (one, other) in links {
             builder.link(one, other, BITS_PER_SECOND);
         }
-        builder.build(Names::Numbers).expect("every switch has a way up")
+        builder.build(Names::Numbers("by hand".to_owned())).expect("every switch has a way up")
     })
 }
 
