@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::topology::{LinkId, SwitchId, ZoneId};
 
 /// Nodes after which the search stops with the best it has.
-const MAX_NODES: u64 = 20_000_000;
+const MAX_NODES: u64 = 2_000_000;
 
 /// Links to disable in one zone so that the least badness remains. The network is left as it was.
 pub fn exact(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {

@@ -7,8 +7,6 @@
 
 mod exact;
 mod subset;
-#[cfg(test)]
-mod tests;
 
 use crate::exact_sum::steps;
 use crate::network::{Corrupting, Network};

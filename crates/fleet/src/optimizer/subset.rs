@@ -16,8 +16,7 @@ pub(super) struct Subset {
 
 /// The heaviest subset of `items`, which come in falling weight, that costs at most `slack` paths.
 ///
-/// Items that cost the same, as in every symmetric network, are simply taken from the heaviest on. Otherwise branch and
-/// bound: a ToR has few corrupting links at a time.
+/// Items that cost the same, as in every symmetric network, are simply taken from the heaviest on.
 pub(super) fn heaviest(items: &[Item], slack: u64) -> Subset {
     let fit = match items.first() {
         None => 0,
@@ -25,31 +24,50 @@ pub(super) fn heaviest(items: &[Item], slack: u64) -> Subset {
             slack.checked_div(first.paths).map_or(items.len(), |fit| items.len().min(fit as usize))
         }
         _ if items.iter().map(|item| item.paths).sum::<u64>() <= slack => items.len(),
-        _ => {
-            let remaining = items.iter().map(|item| item.weight).sum();
-            let mut best = Subset::default();
-            search(items, 0, slack, &mut Subset::default(), remaining, &mut best);
-            return best;
-        }
+        _ => return by_dominance(items, slack),
     };
     Subset { weight: items[..fit].iter().map(|item| item.weight).sum(), members: (0..fit).collect() }
 }
 
-fn search(items: &[Item], index: usize, slack: u64, chosen: &mut Subset, remaining: i128, best: &mut Subset) {
-    if chosen.weight > best.weight {
-        best.clone_from(chosen);
+/// A subset on the way: it is worth more than every other that costs no more.
+#[derive(Clone, Copy)]
+struct Choice {
+    paths: u64,
+    weight: i128,
+    /// Its last item's entry in the history.
+    last: Option<usize>,
+}
+
+/// The knapsack problem item by item (Nemhauser and Ullmann, 1969). Only choices that no other beats in both paths and
+/// weight are kept, so there are never more than `slack + 1`.
+fn by_dominance(items: &[Item], slack: u64) -> Subset {
+    // Each entry is an item and the entry of the item chosen before it.
+    let mut history: Vec<(usize, Option<usize>)> = Vec::new();
+    let mut choices = vec![Choice { paths: 0, weight: 0, last: None }];
+    for (index, item) in items.iter().enumerate() {
+        let with = choices.iter().take_while(|choice| choice.paths + item.paths <= slack);
+        let with: Vec<Choice> = with
+            .map(|choice| {
+                history.push((index, choice.last));
+                let (paths, weight) = (choice.paths + item.paths, choice.weight + item.weight);
+                Choice { paths, weight, last: Some(history.len() - 1) }
+            })
+            .collect();
+        choices.extend(with);
+        choices.sort_by_key(|choice| (choice.paths, -choice.weight));
+        let mut most = -1;
+        choices.retain(|choice| {
+            let better = choice.weight > most;
+            most = most.max(choice.weight);
+            better
+        });
     }
-    let Some(item) = items.get(index) else { return };
-    if chosen.weight + remaining <= best.weight {
-        return;
+    let best = choices[choices.len() - 1];
+    let mut members = Vec::new();
+    let mut last = best.last;
+    while let Some(entry) = last {
+        members.push(history[entry].0);
+        last = history[entry].1;
     }
-    let remaining = remaining - item.weight;
-    if item.paths <= slack {
-        chosen.weight += item.weight;
-        chosen.members.push(index);
-        search(items, index + 1, slack - item.paths, chosen, remaining, best);
-        chosen.members.pop();
-        chosen.weight -= item.weight;
-    }
-    search(items, index + 1, slack, chosen, remaining, best);
+    Subset { weight: best.weight, members }
 }

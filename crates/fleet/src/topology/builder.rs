@@ -172,7 +172,6 @@ fn zones(layers: &[u8], top: u8, links: &[Link]) -> Zones {
         if layers[link.upper.index()] < top {
             let one = root(&mut parent, link.lower.0);
             let other = root(&mut parent, link.upper.0);
-            // The smaller number stays the root, so that zones are numbered by their first switch.
             parent[one.max(other) as usize] = one.min(other);
         }
     }

@@ -34,6 +34,17 @@ pub struct SharedFailures {
 
 /// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
+/// Most events of a trace, on average: they are held in memory, 24 bytes each.
+const MAX_EVENTS: f64 = 1e8;
+
+/// Why no trace can be drawn.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{name} is {value}; it must be {range}")]
+pub struct TraceParameterError {
+    name: &'static str,
+    value: f64,
+    range: &'static str,
+}
 
 impl TraceParameters {
     /// A year of appendix D: MTTF 10,000 hours, shape 1, loss rates of Table 1, nothing shared.
@@ -48,9 +59,44 @@ impl TraceParameters {
         }
     }
 
+    /// Whether a trace can be drawn.
+    ///
+    /// # Errors
+    /// The first parameter that is out of its range, or if there would be more than 100 million events.
+    pub fn check(&self, topology: &Topology) -> Result<(), TraceParameterError> {
+        let error = |name, value, range| Err(TraceParameterError { name, value, range });
+        if !(self.mttf_hours > 0.0 && self.mttf_hours.is_finite()) {
+            return error("mttf_hours", self.mttf_hours, "above 0");
+        }
+        if !(0.1..=100.0).contains(&self.weibull_shape) {
+            return error("weibull_shape", self.weibull_shape, "from 0.1 to 100");
+        }
+        if self.length_s > super::MAX_TIME_S {
+            return error("length_s", self.length_s as f64, "at most 200 years");
+        }
+        if let Some(SharedFailures { share, .. }) = self.shared
+            && !(0.0..=1.0).contains(&share)
+        {
+            return error("shared", share, "from 0 to 1");
+        }
+        if let Some(bad) = self.loss.bad_bucket() {
+            return error("loss bucket", bad, "above 0 and at most 1, rising, with a weight above 0");
+        }
+        let events = self.length_s as f64 / (self.mttf_hours * HOUR_S) * topology.link_count() as f64;
+        if events > MAX_EVENTS {
+            return error("number of events", events, "at most 100 million; ask for fewer days or links");
+        }
+        Ok(())
+    }
+
     /// Draws the trace. A link whose failure came fails again after another Weibull time, whether it was repaired
     /// meanwhile or not: the trace knows nothing of repairs.
+    ///
+    /// # Panics
+    /// If [`TraceParameters::check`] refuses the parameters.
     pub fn generate(&self, topology: &Topology) -> Trace {
+        let checked = self.check(topology);
+        assert!(checked.is_ok(), "{checked:?}");
         let mut random = Random::new(self.seed, "fleet/trace");
         let mut shared = Random::new(self.seed, "fleet/shared");
         let shape = 1.0 / self.weibull_shape;
@@ -74,7 +120,8 @@ impl TraceParameters {
                 self.spread(topology, event, &mut shared, &mut events);
             }
         }
-        events.sort_unstable_by_key(|event| (event.time_s, event.link));
+        // Stable, because a shared failure may take a link that fails in the same second.
+        events.sort_by_key(|event| (event.time_s, event.link));
         Trace::new(events)
     }
 

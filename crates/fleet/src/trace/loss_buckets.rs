@@ -48,6 +48,21 @@ impl LossDistribution {
         }
     }
 
+    /// A bucket's bound or weight that is out of its range, or 0 if there is no bucket.
+    pub(super) fn bad_bucket(&self) -> Option<f64> {
+        let bad = |bucket: &LossBucket| {
+            let LossBucket { from, to, weight } = *bucket;
+            if !(from > 0.0 && from <= 1.0) {
+                Some(from)
+            } else if !(to >= from && to <= 1.0) {
+                Some(to)
+            } else {
+                (!(weight > 0.0 && weight.is_finite())).then_some(weight)
+            }
+        };
+        if self.buckets.is_empty() { Some(0.0) } else { self.buckets.iter().find_map(bad) }
+    }
+
     /// Draws a loss rate.
     pub fn draw(&self, random: &mut Random) -> f64 {
         let total: f64 = self.buckets.iter().map(|bucket| bucket.weight).sum();

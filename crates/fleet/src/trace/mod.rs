@@ -9,7 +9,7 @@ mod parquet;
 pub use self::parquet::{read_parquet, write_parquet};
 pub use authors::{AuthorsTrace, read_authors};
 pub use csv::{read_csv, write_csv};
-pub use generate::{SharedFailures, TraceParameters};
+pub use generate::{SharedFailures, TraceParameterError, TraceParameters};
 pub use loss_buckets::{LossBucket, LossDistribution, WithinBucket};
 
 use crate::topology::LinkId;

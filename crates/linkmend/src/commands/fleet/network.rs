@@ -3,28 +3,53 @@
 use crate::failure::UsageError;
 use anyhow::Context;
 use clap::Args;
+use linkmend_fleet::topology::file::{TopologyFileOptions, read_topology};
 use linkmend_fleet::topology::{FabricParameters, Topology, fat_tree, leaf_spine};
 use linkmend_quantity::BitRate;
+use std::path::{Path, PathBuf};
 
 /// Which network.
 #[derive(Debug, Args)]
 pub struct NetworkArgs {
-    /// Network: a kind of fabric with parameters
+    /// Network: a kind with parameters, or a file with one's own
     ///
     /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G] (the paper's, 100,224 links);
-    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G].
-    #[arg(long, value_name = "KIND[:NAME=VALUE,...]", verbatim_doc_comment)]
+    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; a YAML or JSON file with switches and
+    /// links, a containerlab topology, or a folder of `lldpctl -f json` dumps with a layers.yaml.
+    #[arg(long, value_name = "KIND[:NAME=VALUE,...]|FILE", verbatim_doc_comment)]
     topology: Option<String>,
+    /// Speed of links whose file does not give one
+    #[arg(long, value_name = "RATE")]
+    default_speed: Option<BitRate>,
+    /// Which switch is on which layer, for LLDP dumps [default: layers.yaml beside them]
+    #[arg(long, value_name = "FILE")]
+    layers: Option<PathBuf>,
 }
 
 impl NetworkArgs {
     /// Builds the network that was asked for; `otherwise` if none was.
     pub fn build(&self, otherwise: FabricParameters) -> anyhow::Result<Topology> {
         match &self.topology {
+            Some(written) if is_file(written) => self.read(Path::new(written)),
             Some(written) => generated(written),
             None => Ok(otherwise.build()?),
         }
     }
+
+    fn read(&self, path: &Path) -> anyhow::Result<Topology> {
+        let options = TopologyFileOptions { default_speed: self.default_speed, layers: self.layers.clone() };
+        let loaded = read_topology(path, &options).map_err(|error| UsageError(error.to_string()))?;
+        for warning in loaded.warnings {
+            tracing::warn!("{warning}");
+        }
+        Ok(loaded.topology)
+    }
+}
+
+/// A name with a dot or a slash, or of something that is there; kinds have neither.
+fn is_file(written: &str) -> bool {
+    let kind = written.split(':').next().unwrap_or(written);
+    kind.contains(['.', '/']) || Path::new(written).exists()
 }
 
 fn generated(written: &str) -> anyhow::Result<Topology> {

@@ -47,8 +47,15 @@ enum Within {
 }
 
 impl DrawArgs {
+    /// Draws a trace.
+    pub fn trace(&self, topology: &Topology) -> anyhow::Result<Trace> {
+        let parameters = self.parameters();
+        parameters.check(topology).map_err(|error| UsageError(error.to_string()))?;
+        Ok(parameters.generate(topology))
+    }
+
     /// What a trace is drawn from.
-    pub fn parameters(&self) -> TraceParameters {
+    fn parameters(&self) -> TraceParameters {
         let within = match self.within_bucket {
             Within::LogUniform => WithinBucket::LogUniform,
             Within::Uniform => WithinBucket::Uniform,
@@ -73,7 +80,7 @@ pub fn network_and_trace(
 ) -> anyhow::Result<(Topology, Trace)> {
     let Some(path) = file else {
         let topology = network.build(FabricParameters::PAPER)?;
-        let trace = draw.parameters().generate(&topology);
+        let trace = draw.trace(&topology)?;
         return Ok((topology, trace));
     };
     if path.extension().is_some_and(|extension| extension == "json") {

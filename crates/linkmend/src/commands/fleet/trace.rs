@@ -34,7 +34,7 @@ pub struct TraceArgs {
 /// Does what was asked.
 pub fn execute(arguments: &TraceArgs) -> anyhow::Result<()> {
     let topology = arguments.network.build(FabricParameters::PAPER)?;
-    let trace = arguments.draw.parameters().generate(&topology);
+    let trace = arguments.draw.trace(&topology)?;
     let Some(path) = &arguments.out else {
         let mut text = Vec::new();
         write_csv(&trace, &topology, &mut text)?;
