@@ -29,13 +29,18 @@ impl ExactSum {
 
     /// The sum, rounded once.
     pub fn value(self) -> f64 {
-        self.0 as f64 / SCALE
+        value(self.0)
     }
 }
 
 /// A number from 0 to 1 in steps of 2^-94.
 pub(crate) fn steps(value: f64) -> i128 {
     (value * SCALE) as i128
+}
+
+/// What so many steps of 2^-94 are, rounded once.
+pub(crate) fn value(steps: i128) -> f64 {
+    steps as f64 / SCALE
 }
 
 #[cfg(test)]

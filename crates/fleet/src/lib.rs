@@ -7,6 +7,7 @@
 //! - [`repair`], [`protection`]: how long disabled links are away, and what protection leaves of loss and capacity.
 //! - [`network`]: a network in operation and its metrics.
 //! - [`optimizer`]: which corrupting links to disable.
+//! - [`plan`]: what to do today about links that corrupt, and why.
 //! - [`strategy`], [`simulate`]: a network over time.
 //! - [`experiment`]: published evaluations, over many traces.
 //!
@@ -18,6 +19,7 @@ pub mod experiment;
 pub mod network;
 pub mod optimizer;
 pub mod paths;
+pub mod plan;
 pub mod protection;
 pub mod repair;
 mod rounding;

@@ -91,6 +91,11 @@ impl ProtectionTable {
         Ok(ProtectionTable { rows, nearest })
     }
 
+    /// The largest effective capacity of any row: what is left where losses are too rare to cost anything.
+    pub fn best_capacity(&self) -> f64 {
+        self.rows.iter().map(|row| row.capacity).fold(0.0, f64::max)
+    }
+
     /// The row that is nearest to a loss rate; of two equally near, the earlier.
     pub fn row(&self, loss_rate: f64) -> &ProtectionRow {
         let distance = |row: &ProtectionRow| match self.nearest {

@@ -29,7 +29,7 @@ pub enum Objective {
 
 impl Objective {
     /// Badness of a link in steps of 2^-94, so that sums can be compared exactly; at least one step.
-    fn weight(self, link: &Corrupting, full_capacity: u64) -> i128 {
+    pub(crate) fn weight(self, link: &Corrupting, full_capacity: u64) -> i128 {
         let value = match self {
             Objective::Penalty => link.loss_rate,
             Objective::Effective { capacity_weight } => {

@@ -1,0 +1,119 @@
+//! What would be if a link were treated otherwise than the plan does: what explanations compare with.
+
+use super::{Action, Plan, ReportedLink, as_number, badness_of, badness_of_zone, decide};
+use crate::network::Network;
+use crate::optimizer;
+use crate::topology::{LinkId, SwitchId};
+use std::collections::BTreeSet;
+
+/// The best that could be done in a link's pod if the link were treated otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Otherwise {
+    /// What would be disabled that is in operation today, the link itself left out.
+    pub disable: Vec<LinkId>,
+    /// What the objective would count in the pod.
+    pub objective: f64,
+}
+
+/// A ToR that a link cannot be taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Blocked {
+    pub tor: SwitchId,
+    /// Paths it has, and would have without the link.
+    pub paths: u64,
+    pub without: u64,
+    pub required: u64,
+}
+
+impl Plan<'_> {
+    /// What the objective counts in a link's pod under the plan.
+    pub(super) fn objective_around(&self, link: LinkId) -> f64 {
+        let zone = self.topology.zone_of(link);
+        as_number(badness_of_zone(&self.after, zone, self.settings.objective))
+    }
+
+    /// The network as the optimizer saw it, with only this link's pod in it.
+    fn undecided(&self, link: LinkId, with_link: bool) -> Network<'_> {
+        let zone = self.topology.zone_of(link);
+        let of_zone: Vec<ReportedLink> = self
+            .reported
+            .iter()
+            .filter(|reported| self.topology.zone_of(reported.link) == zone)
+            .filter(|reported| with_link || reported.link != link)
+            .copied()
+            .collect();
+        decide::protected_network(self.topology, &of_zone, &self.settings, &self.hindrances)
+    }
+
+    /// The best with the link disabled; nothing if that leaves a ToR short whatever else is done.
+    pub(super) fn if_disabled(&self, link: LinkId) -> Option<Otherwise> {
+        let mut network = self.undecided(link, true);
+        if !network.may_disable(link) {
+            return None;
+        }
+        network.disable(link);
+        let disable = self.optimize(&mut network, link);
+        let zone = self.topology.zone_of(link);
+        let objective = as_number(badness_of_zone(&network, zone, self.settings.objective));
+        Some(Otherwise { disable, objective })
+    }
+
+    /// The best with the link in operation.
+    pub(super) fn if_kept(&self, link: LinkId) -> Otherwise {
+        let weights = self.undecided(link, true);
+        let own = badness_of(&weights, link, self.settings.objective);
+        let mut network = self.undecided(link, false);
+        let disable = self.optimize(&mut network, link);
+        let zone = self.topology.zone_of(link);
+        let others = badness_of_zone(&network, zone, self.settings.objective);
+        Otherwise { disable, objective: as_number(own + others) }
+    }
+
+    fn optimize(&self, network: &mut Network, link: LinkId) -> Vec<LinkId> {
+        let zone = self.topology.zone_of(link);
+        let decision = optimizer::exact(network, zone, self.settings.objective);
+        decision.disable.iter().for_each(|&link| network.disable(link));
+        decision.disable
+    }
+
+    /// The ToR that would lack most paths without an active link, under the plan or (`alone`) with only those links
+    /// disabled that are so already.
+    pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<Blocked> {
+        let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
+        let tors = super::repairs::tors_below(self.topology, &network, link);
+        let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().of(tor)).collect();
+        network.take_away(link, &mut |_, _, _| {});
+        tors.iter()
+            .zip(paths)
+            .map(|(&tor, paths)| Blocked {
+                tor,
+                paths,
+                without: network.paths().of(tor),
+                required: network.required(tor),
+            })
+            .filter(|blocked| blocked.without < blocked.required)
+            // The first of those that lack most.
+            .rev()
+            .max_by_key(|blocked| blocked.required - blocked.without)
+    }
+
+    /// The disabled links that paths of a ToR would use: those disabled before, and those that the plan disables.
+    pub(super) fn disabled_above(&self, tor: SwitchId) -> (Vec<LinkId>, Vec<LinkId>) {
+        let mut seen = BTreeSet::from([tor]);
+        let mut to_visit = vec![tor];
+        let mut disabled = BTreeSet::new();
+        while let Some(switch) = to_visit.pop() {
+            for hop in self.topology.up(switch) {
+                if self.after.is_disabled(hop.link) {
+                    disabled.insert(hop.link);
+                }
+                if seen.insert(hop.switch) {
+                    to_visit.push(hop.switch);
+                }
+            }
+        }
+        let is_old =
+            |link: &LinkId| self.links.get(link).is_some_and(|link| link.action == Action::KeepDisabled);
+        disabled.into_iter().partition(is_old)
+    }
+}

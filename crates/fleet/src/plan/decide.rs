@@ -1,0 +1,223 @@
+//! Which links to disable and which to protect.
+
+use super::{Action, Hindrance, PlanSettings, PlannedLink, Protection, ReportedLink, as_number, badness_of};
+use crate::network::{CLEAN_LOSS_RATE, Network};
+use crate::optimizer;
+use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rounds of deciding again because limits kept links from protection. Each round takes protection from at least one
+/// link, and few links share a pipe, so that two or three are the rule.
+const MAX_ROUNDS: u32 = 32;
+
+/// Links that cannot be protected, and why.
+pub(super) type Hindrances = BTreeMap<LinkId, Hindrance>;
+
+pub(super) struct Decided<'a> {
+    /// As it is once the plan is carried out.
+    pub network: Network<'a>,
+    pub links: BTreeMap<LinkId, PlannedLink>,
+    /// What the optimizer took to be impossible to protect.
+    pub hindrances: Hindrances,
+    pub proven: bool,
+}
+
+/// Decides what to disable as if whatever corrupts could be protected; where limits then forbid protection, decides again
+/// with those links counting in full.
+pub(super) fn decide<'a>(
+    topology: &'a Topology,
+    reported: &[ReportedLink],
+    settings: &PlanSettings,
+) -> Decided<'a> {
+    let mut hindrances = not_upgraded(topology, reported, settings);
+    let mut limited = false;
+    for _ in 0..MAX_ROUNDS {
+        let weights = protected_network(topology, reported, settings, &hindrances);
+        let mut network = weights.clone();
+        let choice = disable_best(&mut network, reported, settings);
+        let over = over_limits(&network, settings);
+        if over.is_empty() {
+            let proven = choice.proven && !limited;
+            let (network, links) = carry_out(&weights, &choice.disable, reported, settings);
+            return Decided { network, links, hindrances, proven };
+        }
+        limited = true;
+        hindrances.extend(over);
+    }
+    // After the last round what is over the limits goes without protection, and the choice stands.
+    let weights = protected_network(topology, reported, settings, &hindrances);
+    let choice = disable_best(&mut weights.clone(), reported, settings);
+    let (network, links) = carry_out(&weights, &choice.disable, reported, settings);
+    Decided { network, links, hindrances, proven: false }
+}
+
+/// The network with these links disabled and as many of the others protected as the limits allow, those that lose most
+/// first; and what that is for each link. `weights` is the network that the optimizer was asked about.
+fn carry_out<'a>(
+    weights: &Network<'a>,
+    disable: &[LinkId],
+    reported: &[ReportedLink],
+    settings: &PlanSettings,
+) -> (Network<'a>, BTreeMap<LinkId, PlannedLink>) {
+    let topology = weights.topology();
+    let mut hindrances = not_upgraded(topology, reported, settings);
+    let mut network = protected_network(topology, reported, settings, &hindrances);
+    disable.iter().for_each(|&link| network.disable(link));
+    let over = over_limits(&network, settings);
+    if !over.is_empty() {
+        hindrances.extend(over);
+        network = protected_network(topology, reported, settings, &hindrances);
+        disable.iter().for_each(|&link| network.disable(link));
+    }
+    let planned = |reported: &ReportedLink| {
+        let action = action(&network, reported, settings, &hindrances);
+        let counted = if matches!(action, Action::Disable) { weights } else { &network };
+        let badness = as_number(badness_of(counted, reported.link, settings.objective));
+        (reported.link, PlannedLink { link: reported.link, loss_rate: reported.loss_rate, action, badness })
+    };
+    let links = reported.iter().map(planned).collect();
+    (network, links)
+}
+
+/// What is done about a link in a network where it is done.
+fn action(
+    network: &Network,
+    reported: &ReportedLink,
+    settings: &PlanSettings,
+    hindrances: &Hindrances,
+) -> Action {
+    if reported.disabled {
+        return Action::KeepDisabled;
+    }
+    let Some(loss_rate) = corrupts(reported, settings) else { return Action::Watch };
+    if network.is_disabled(reported.link) {
+        return Action::Disable;
+    }
+    match hindrances.get(&reported.link) {
+        Some(&hindrance) => Action::Leave(hindrance),
+        None => Action::Protect(Protection::of(loss_rate, settings)),
+    }
+}
+
+/// What the optimizer chose in all zones.
+pub(super) struct Choice {
+    pub disable: Vec<LinkId>,
+    pub proven: bool,
+}
+
+/// Asks the optimizer of every zone that has links which corrupt, and disables what it says.
+pub(super) fn disable_best(
+    network: &mut Network,
+    reported: &[ReportedLink],
+    settings: &PlanSettings,
+) -> Choice {
+    let topology = network.topology();
+    let zones: BTreeSet<ZoneId> = reported.iter().map(|reported| topology.zone_of(reported.link)).collect();
+    let mut choice = Choice { disable: Vec::new(), proven: true };
+    for zone in zones {
+        let decision = optimizer::exact(network, zone, settings.objective);
+        choice.proven &= decision.proven;
+        decision.disable.iter().for_each(|&link| network.disable(link));
+        choice.disable.extend(decision.disable);
+    }
+    choice
+}
+
+/// All links in operation and clean.
+pub(super) fn clean_network<'a>(topology: &'a Topology, settings: &PlanSettings) -> Network<'a> {
+    Network::new(topology, settings.constraint, CLEAN_LOSS_RATE)
+}
+
+/// The reported links as they are today.
+pub(super) fn reported_network<'a>(
+    topology: &'a Topology,
+    reported: &[ReportedLink],
+    settings: &PlanSettings,
+) -> Network<'a> {
+    let mut network = clean_network(topology, settings);
+    for reported in reported {
+        if reported.disabled {
+            take_down(&mut network, reported.link);
+        } else if let Some(loss_rate) = corrupts(reported, settings) {
+            network.corrupt(reported.link, loss_rate);
+        }
+    }
+    network
+}
+
+/// The reported links as they are today, protected wherever nothing hinders it.
+pub(super) fn protected_network<'a>(
+    topology: &'a Topology,
+    reported: &[ReportedLink],
+    settings: &PlanSettings,
+    hindrances: &Hindrances,
+) -> Network<'a> {
+    let mut network = reported_network(topology, reported, settings);
+    for reported in reported.iter().filter(|reported| !hindrances.contains_key(&reported.link)) {
+        let Some(loss_rate) = corrupts(reported, settings) else { continue };
+        let protection = Protection::of(loss_rate, settings);
+        let capacity = (topology.capacity(reported.link) as f64 * protection.capacity).round() as u64;
+        network.protect(reported.link, protection.effective_loss_rate, capacity);
+    }
+    network
+}
+
+/// Disables a link that does not corrupt.
+pub(super) fn take_down(network: &mut Network, link: LinkId) {
+    // Only links that corrupt can be disabled; the rate is forgotten with the link.
+    network.corrupt(link, CLEAN_LOSS_RATE);
+    network.disable(link);
+}
+
+/// The loss rate of a link that is in operation and loses more than the target.
+fn corrupts(reported: &ReportedLink, settings: &PlanSettings) -> Option<f64> {
+    reported.loss_rate.filter(|&loss_rate| !reported.disabled && loss_rate > settings.target_loss)
+}
+
+fn not_upgraded(topology: &Topology, reported: &[ReportedLink], settings: &PlanSettings) -> Hindrances {
+    reported
+        .iter()
+        .filter(|reported| !settings.deployment.covers(topology, reported.link))
+        .map(|reported| (reported.link, Hindrance::NotUpgraded))
+        .collect()
+}
+
+/// Protected links that are too many for a pipe or switch; those that lose most are protected first.
+fn over_limits(network: &Network, settings: &PlanSettings) -> Hindrances {
+    let limits = settings.limits;
+    if limits.per_pipe.is_none() && limits.per_switch.is_none() {
+        return Hindrances::new();
+    }
+    let topology = network.topology();
+    let mut links: Vec<(f64, LinkId)> = (0..topology.zone_count() as u32)
+        .flat_map(|zone| network.corrupting_in(ZoneId(zone)))
+        .filter_map(|&link| network.corrupting(link))
+        .filter(|link| link.protected)
+        .map(|link| (link.loss_rate, link.link))
+        .collect();
+    links.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    let mut on_pipe: BTreeMap<(SwitchId, u32), u32> = BTreeMap::new();
+    let mut on_switch: BTreeMap<SwitchId, u32> = BTreeMap::new();
+    let mut over = Hindrances::new();
+    for (_, link) in links {
+        let pipes = topology.pipes_of(link);
+        let full = pipes.iter().find_map(|&(switch, pipe)| {
+            let on_pipe = on_pipe.get(&(switch, pipe)).copied().unwrap_or(0);
+            let on_switch = on_switch.get(&switch).copied().unwrap_or(0);
+            let pipe_full = limits.per_pipe.filter(|&limit| on_pipe >= limit);
+            let switch_full = limits.per_switch.filter(|&limit| on_switch >= limit);
+            pipe_full
+                .map(|limit| Hindrance::PipeFull { switch, limit })
+                .or(switch_full.map(|limit| Hindrance::SwitchFull { switch, limit }))
+        });
+        if let Some(hindrance) = full {
+            over.insert(link, hindrance);
+            continue;
+        }
+        for (switch, pipe) in pipes {
+            *on_pipe.entry((switch, pipe)).or_insert(0) += 1;
+            *on_switch.entry(switch).or_insert(0) += 1;
+        }
+    }
+    over
+}

@@ -1,0 +1,350 @@
+//! Why the plan does with a link what it does, in words and numbers.
+
+use super::counterfactual::{Blocked, Otherwise};
+use super::{Action, Hindrance, Mode, Plan, PlannedLink, Protection, ends_of};
+use crate::optimizer::Objective;
+use crate::topology::LinkId;
+use linkmend_quantity::LossRate;
+
+/// Links that a sentence names before it counts the others.
+const MAX_NAMED: usize = 6;
+
+/// Why the plan does with a link what it does.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Explanation {
+    /// The link and what to do about it.
+    pub verdict: String,
+    /// Why, one reason a paragraph.
+    pub reasons: Vec<String>,
+}
+
+impl Plan<'_> {
+    /// Says why; nothing for a link that was not reported.
+    pub fn explain(&self, link: LinkId) -> Option<Explanation> {
+        let planned = self.link(link)?;
+        let reasons = match planned.action {
+            Action::Disable => vec![self.price(link), self.why_disabled(planned)],
+            Action::KeepDisabled => vec![
+                "It was disabled before and stays so until it is repaired; nothing is decided about it today."
+                    .to_owned(),
+                self.what_return_buys(link),
+            ],
+            Action::Protect(protection) => {
+                let mut reasons = vec![self.why_not_disabled(planned)];
+                reasons.extend(self.how_protected(&protection));
+                reasons
+            }
+            Action::Leave(hindrance) => {
+                vec![self.why_not_disabled(planned), self.why_not_protected(hindrance)]
+            }
+            Action::Watch => vec![self.why_watched(planned)],
+        };
+        Some(Explanation { verdict: self.verdict(planned), reasons })
+    }
+
+    fn verdict(&self, planned: &PlannedLink) -> String {
+        let loss = planned.loss_rate.map_or_else(
+            || "loss rate not known".to_owned(),
+            |loss_rate| format!("loses {}", rate(loss_rate)),
+        );
+        let action = match planned.action {
+            Action::Protect(Protection { mode, copies, .. }) => {
+                format!("protect, {}, {}", mode.name(), counted(copies.into(), "copy", "copies"))
+            }
+            Action::Leave(_) => "leave as it is, unprotected".to_owned(),
+            action => action.name().to_owned(),
+        };
+        format!("Link {} ({loss}): {action}.", self.full_name(planned.link))
+    }
+
+    /// What disabling a link takes from ToRs and pod.
+    fn price(&self, link: LinkId) -> String {
+        let zone = self.topology.zone_of(link);
+        let (clean, after) = (&self.clean, &self.after);
+        let below = super::repairs::tors_below(self.topology, clean, link);
+        let spare = |tor: &super::TorLeft| i128::from(tor.paths) - i128::from(tor.required);
+        let worst = below.iter().map(|&tor| self.tor(tor)).min_by_key(spare);
+        let paths = worst.map_or_else(String::new, |tor| {
+            let whose = match below.len() {
+                1 => String::new(),
+                many => format!(", the nearest to its limit of the {many} ToRs below the link,"),
+            };
+            format!(
+                "With the whole plan {}{whose} has {} of {} paths and must keep {}; ",
+                self.topology.names().switch(tor.tor),
+                tor.paths,
+                tor.installed,
+                tor.required
+            )
+        });
+        format!(
+            "{paths}{} has {} of {} Gb/s.",
+            self.topology.names().zone(zone),
+            hundredths(after.zone_capacity(zone) as f64 / 1e9),
+            hundredths(clean.zone_capacity(zone) as f64 / 1e9)
+        )
+    }
+
+    fn why_disabled(&self, planned: &PlannedLink) -> String {
+        let kept = self.if_kept(planned.link);
+        let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
+        let more: Vec<LinkId> =
+            kept.disable.iter().copied().filter(|&link| !self.after.is_disabled(link)).collect();
+        let here = self.objective_around(planned.link);
+        let margin = if nearly_equal(kept.objective, here) && kept.objective > here {
+            format!(", if only {} less", rate(kept.objective - here))
+        } else {
+            String::new()
+        };
+        let instead = if more.is_empty() {
+            "nothing else could be disabled for it".to_owned()
+        } else {
+            format!("{} could be disabled for it", self.listed(&more))
+        };
+        format!(
+            "Were it kept in operation, {instead}, and {zone} would count {} where the plan leaves {}{margin}; the link \
+             itself counts {} ({}).",
+            rate(kept.objective),
+            rate(here),
+            rate(planned.badness),
+            self.meaning()
+        )
+    }
+
+    fn why_not_disabled(&self, planned: &PlannedLink) -> String {
+        let link = planned.link;
+        let Some(otherwise) = self.if_disabled(link) else {
+            let must = self.blocked(link, true).map_or_else(String::new, |blocked| self.limit(&blocked));
+            return format!("It must not be disabled, whatever else is done: {must}.");
+        };
+        let Some(blocked) = self.blocked(link, false) else {
+            // The optimizer leaves nothing that could still be disabled, unless its search was cut short.
+            return "The search for the best was cut short before it tried to disable this one.".to_owned();
+        };
+        let (old, new) = self.disabled_above(blocked.tor);
+        let mut text = format!("It must not be disabled: {}", self.limit(&blocked));
+        if !old.is_empty() {
+            text += &format!("; of its links, {} {} disabled before", self.listed(&old), was_or_were(&old));
+        }
+        if !new.is_empty() {
+            text += &format!("; {} {} disabled instead", self.listed_with_badness(&new), is_or_are(&new));
+        }
+        text + &format!(". {}", self.comparison(planned, &otherwise))
+    }
+
+    /// Why the plan is better than one that disables this link.
+    fn comparison(&self, planned: &PlannedLink, otherwise: &Otherwise) -> String {
+        let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
+        let here = self.objective_around(planned.link);
+        let spared: Vec<LinkId> = self
+            .links
+            .values()
+            .filter(|other| {
+                other.action == Action::Disable
+                    && self.topology.zone_of(other.link) == self.topology.zone_of(planned.link)
+                    && !otherwise.disable.contains(&other.link)
+            })
+            .map(|other| other.link)
+            .collect();
+        let stays = if spared.is_empty() {
+            "no other would stay".to_owned()
+        } else {
+            format!("{} would stay in operation", self.listed_with_badness(&spared))
+        };
+        let verdict = match otherwise.objective - here {
+            more if more > 0.0 && nearly_equal(otherwise.objective, here) => {
+                format!("which is worse, if only by {}", rate(more))
+            }
+            more if more > 0.0 => "which is worse".to_owned(),
+            _ => "which is no better".to_owned(),
+        };
+        format!(
+            "This one counts {}; were it disabled, {stays}, and {zone} would count {} where the plan leaves {}, {verdict} \
+             ({}).",
+            rate(planned.badness),
+            rate(otherwise.objective),
+            rate(here),
+            self.meaning()
+        )
+    }
+
+    fn limit(&self, blocked: &Blocked) -> String {
+        let Blocked { tor, paths, without, required } = *blocked;
+        let name = self.topology.names().switch(tor);
+        let installed = self.clean.paths().of(tor);
+        if paths < required {
+            return format!(
+                "{name} has {paths} of {installed} paths, fewer than the {required} it must keep, and would have {without}"
+            );
+        }
+        format!("{name} would keep {without} of {installed} paths and must keep {required}")
+    }
+
+    fn how_protected(&self, protection: &Protection) -> Vec<String> {
+        let Protection { mode, copies, expected_loss_rate, measured, capacity, ordered_capacity, .. } =
+            *protection;
+        let target = self.settings.target_loss;
+        let mut reasons = vec![match mode {
+            Mode::Ordered => format!(
+                "Ordered mode leaves {} of the capacity, at least the {} asked for.",
+                percent(capacity),
+                percent(self.settings.min_capacity)
+            ),
+            Mode::NonBlocking => format!(
+                "Ordered mode would leave {} of the capacity, less than the {} asked for; without ordering nothing pauses \
+                 and only the copies cost capacity: {} remain.",
+                percent(ordered_capacity),
+                percent(self.settings.min_capacity),
+                percent(capacity)
+            ),
+        }];
+        reasons.push(format!(
+            "{} of each lost frame (Equation 2) should leave a loss rate of {} (Equation 1), for a target of {}; {} was \
+             measured at {}, the nearest loss rate of the protection table.",
+            capitalised(&counted(copies.into(), "copy", "copies")),
+            rate(expected_loss_rate),
+            rate(target),
+            rate(measured.effective_loss_rate),
+            rate(measured.loss_rate)
+        ));
+        if protection.misses(target) {
+            reasons.push(
+                "More copies than that are not sent, so the target is missed: repair this link first of those that stay."
+                    .to_owned(),
+            );
+        }
+        reasons
+    }
+
+    fn why_not_protected(&self, hindrance: Hindrance) -> String {
+        let name = |switch| self.topology.names().switch(switch);
+        match hindrance {
+            Hindrance::NotUpgraded => {
+                "It should be protected, but a switch at one of its ends cannot do that.".to_owned()
+            }
+            Hindrance::PipeFull { switch, limit } => format!(
+                "It should be protected, but a pipe of {} protects {limit} already, the most it may; those lose more.",
+                name(switch)
+            ),
+            Hindrance::SwitchFull { switch, limit } => format!(
+                "It should be protected, but {} protects {limit} already, the most it may; those lose more.",
+                name(switch)
+            ),
+        }
+    }
+
+    fn why_watched(&self, planned: &PlannedLink) -> String {
+        format!(
+            "Its loss rate, {}, is not above the target of {}: protection would make it no better, and disabling it would \
+             cost paths for nothing. Look again when it rises.",
+            rate(planned.loss_rate.unwrap_or(0.0)),
+            rate(self.settings.target_loss)
+        )
+    }
+
+    fn what_return_buys(&self, link: LinkId) -> String {
+        let repairs = self.repairs();
+        let Some(repair) = repairs.iter().find(|repair| repair.link == link) else {
+            return "It is in no order of repairs.".to_owned();
+        };
+        let mut gains = Vec::new();
+        if repair.shortage_ended > 0 {
+            gains.push(format!("ends a shortage of {}", counted(repair.shortage_ended, "path", "paths")));
+        }
+        if !repair.then_disable.is_empty() {
+            let others = self.listed(&repair.then_disable);
+            gains.push(format!("lets {others} be disabled, which spares {}", rate(repair.objective_gain)));
+        }
+        if let Some(tor) = repair.worst_tor.filter(|_| repair.paths_regained > 0) {
+            let name = self.topology.names().switch(tor);
+            let paths = counted(repair.paths_regained, "path", "paths");
+            gains.push(format!("gives {name} {paths} back"));
+        }
+        let gains = match &gains[..] {
+            [] => "changes no ToR's paths".to_owned(),
+            [head @ .., last] if !head.is_empty() => format!("{} and {last}", head.join(", ")),
+            _ => gains.join(""),
+        };
+        format!("It is number {} of {} to repair: its return {gains}.", repair.rank, repairs.len())
+    }
+
+    /// What the objective counts, for the end of a sentence.
+    fn meaning(&self) -> String {
+        match self.settings.objective {
+            Objective::Penalty => "counted is the loss rate on the wire".to_owned(),
+            Objective::Effective { capacity_weight } => format!(
+                "counted is the loss rate that protection leaves, and {} times the share of capacity it costs",
+                rate(capacity_weight)
+            ),
+        }
+    }
+
+    fn listed(&self, links: &[LinkId]) -> String {
+        self.list(links, |link| self.full_name(link))
+    }
+
+    fn listed_with_badness(&self, links: &[LinkId]) -> String {
+        let badness = |link: LinkId| self.link(link).map_or(0.0, |link| link.badness);
+        let list =
+            self.list(links, |link| format!("{} (counts {})", self.full_name(link), rate(badness(link))));
+        if links.len() < 2 {
+            return list;
+        }
+        format!("{list}, together {},", rate(links.iter().map(|&link| badness(link)).sum()))
+    }
+
+    fn list(&self, links: &[LinkId], name: impl Fn(LinkId) -> String) -> String {
+        let named: Vec<String> = links.iter().take(MAX_NAMED).map(|&link| name(link)).collect();
+        match links.len().saturating_sub(MAX_NAMED) {
+            0 => match &named[..] {
+                [head @ .., last] if !head.is_empty() => format!("{} and {last}", head.join(", ")),
+                _ => named.join(""),
+            },
+            others => format!("{} and {others} others", named.join(", ")),
+        }
+    }
+
+    /// The link's name, and its ends where the name does not say them.
+    fn full_name(&self, link: LinkId) -> String {
+        let (name, ends) = (self.topology.names().link(link), ends_of(self.topology, link));
+        if name == ends { name } else { format!("{name} ({ends})") }
+    }
+}
+
+fn was_or_were(links: &[LinkId]) -> &'static str {
+    if links.len() == 1 { "was" } else { "were" }
+}
+
+fn is_or_are(links: &[LinkId]) -> &'static str {
+    if links.len() == 1 { "is" } else { "are" }
+}
+
+/// A loss rate with at most three digits.
+fn rate(value: f64) -> String {
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    LossRate(rounded).to_string()
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", hundredths(share * 100.0))
+}
+
+/// A number with at most two decimals.
+fn hundredths(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Whether two numbers differ by less than rounding to three digits shows.
+fn nearly_equal(one: f64, other: f64) -> bool {
+    (one - other).abs() < 5e-3 * one.abs().max(other.abs())
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    if number == 1 { format!("one {one}") } else { format!("{number} {many}") }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}

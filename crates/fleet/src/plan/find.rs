@@ -1,0 +1,126 @@
+//! Links by number, by name, or by their two ends.
+
+use super::ends_of;
+use crate::topology::{LinkId, Names, SwitchId, Topology};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// Between the names of a link's two ends.
+const BETWEEN: &str = "--";
+
+/// Why a link was not found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// No link goes by that.
+    #[error("there is no link `{written}`; links are numbered 0 to {last}, or written like {example}")]
+    Unknown {
+        /// What was written.
+        written: String,
+        /// The last link's number.
+        last: usize,
+        /// A link of this network by its ends.
+        example: String,
+    },
+    /// The two switches have no link between them.
+    #[error("there is no link between {one} and {other}, though both switches exist")]
+    NotJoined {
+        /// One end.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// Several links go by that.
+    #[error("`{written}` may be any of the links {numbers}; write the number of one")]
+    Several {
+        /// What was written.
+        written: String,
+        /// Their numbers.
+        numbers: String,
+    },
+}
+
+/// Finds links of one network. Names are put in order when the first is asked for that is not a number.
+#[derive(Debug)]
+pub struct LinkFinder<'a> {
+    topology: &'a Topology,
+    links: OnceCell<BTreeMap<String, Vec<LinkId>>>,
+    switches: OnceCell<BTreeMap<String, SwitchId>>,
+}
+
+impl<'a> LinkFinder<'a> {
+    /// A finder for this network.
+    pub fn new(topology: &'a Topology) -> LinkFinder<'a> {
+        LinkFinder { topology, links: OnceCell::new(), switches: OnceCell::new() }
+    }
+
+    /// The link that goes by a name, a number, or the names of its ends in either order with `--` between.
+    ///
+    /// # Errors
+    /// If there is none, or several.
+    pub fn find(&self, written: &str) -> Result<LinkId, FindError> {
+        if let Some(links) = self.by_name().get(written) {
+            return self.only(written, links);
+        }
+        if let Ok(number) = written.parse::<u32>()
+            && (number as usize) < self.topology.link_count()
+        {
+            return Ok(LinkId(number));
+        }
+        // Names may hold the separator themselves, so every place where it stands is tried.
+        let ends = written.match_indices(BETWEEN).find_map(|(place, _)| {
+            let one = self.by_switch().get(&written[..place])?;
+            let other = self.by_switch().get(&written[place + BETWEEN.len()..])?;
+            Some((*one, *other))
+        });
+        match ends {
+            Some((one, other)) => self.between(written, one, other),
+            None => Err(FindError::Unknown {
+                written: written.to_owned(),
+                last: self.topology.link_count().saturating_sub(1),
+                example: ends_of(self.topology, LinkId(0)),
+            }),
+        }
+    }
+
+    fn between(&self, written: &str, one: SwitchId, other: SwitchId) -> Result<LinkId, FindError> {
+        let joins = |from: SwitchId, to: SwitchId| {
+            self.topology.up(from).iter().filter(move |hop| hop.switch == to).map(|hop| hop.link)
+        };
+        let links: Vec<LinkId> = joins(one, other).chain(joins(other, one)).collect();
+        if links.is_empty() {
+            let names = self.topology.names();
+            return Err(FindError::NotJoined { one: names.switch(one), other: names.switch(other) });
+        }
+        self.only(written, &links)
+    }
+
+    fn only(&self, written: &str, links: &[LinkId]) -> Result<LinkId, FindError> {
+        match links {
+            [link] => Ok(*link),
+            _ => {
+                let numbers: Vec<String> = links.iter().map(|link| link.0.to_string()).collect();
+                Err(FindError::Several { written: written.to_owned(), numbers: numbers.join(", ") })
+            }
+        }
+    }
+
+    /// Links that have names of their own; others go by number.
+    fn by_name(&self) -> &BTreeMap<String, Vec<LinkId>> {
+        self.links.get_or_init(|| {
+            let mut links: BTreeMap<String, Vec<LinkId>> = BTreeMap::new();
+            if matches!(self.topology.names(), Names::Given { .. }) {
+                for link in (0..self.topology.link_count() as u32).map(LinkId) {
+                    links.entry(self.topology.names().link(link)).or_default().push(link);
+                }
+            }
+            links
+        })
+    }
+
+    fn by_switch(&self) -> &BTreeMap<String, SwitchId> {
+        self.switches.get_or_init(|| {
+            let switches = (0..self.topology.switch_count() as u32).map(SwitchId);
+            switches.map(|switch| (self.topology.names().switch(switch), switch)).collect()
+        })
+    }
+}

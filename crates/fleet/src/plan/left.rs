@@ -1,0 +1,112 @@
+//! What is left for pods and ToRs once the plan is carried out.
+
+use super::Plan;
+use crate::topology::{SwitchId, ZoneId};
+
+/// What a pod has left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ZoneLeft {
+    /// Which.
+    pub zone: ZoneId,
+    /// Bits per second towards the top layer with all links in operation.
+    pub installed: u64,
+    /// Bits per second today, nothing protected.
+    pub before: u64,
+    /// Bits per second once the plan is carried out.
+    pub capacity: u64,
+    /// The ToR that is nearest to what it must keep; of two that are equally near, the first. None in a pod without ToRs.
+    pub worst: Option<TorLeft>,
+    /// ToRs that lack paths.
+    pub touched_tors: u64,
+    /// Reported links of the pod.
+    pub reported: u64,
+}
+
+/// What a ToR has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TorLeft {
+    /// Which.
+    pub tor: SwitchId,
+    /// Paths to the top layer with all links in operation.
+    pub installed: u64,
+    /// Paths today.
+    pub before: u64,
+    /// Paths once the plan is carried out.
+    pub paths: u64,
+    /// Fewest it must keep.
+    pub required: u64,
+}
+
+impl ZoneLeft {
+    /// Whether a link of the pod was reported, or something is missing.
+    pub fn is_touched(&self) -> bool {
+        self.reported > 0 || self.capacity < self.installed || self.touched_tors > 0
+    }
+
+    /// The share of the capacity that is left.
+    pub fn share(&self) -> f64 {
+        if self.installed == 0 { 1.0 } else { self.capacity as f64 / self.installed as f64 }
+    }
+}
+
+impl TorLeft {
+    /// Whether it lacks paths.
+    pub fn is_touched(&self) -> bool {
+        self.paths < self.installed
+    }
+
+    /// Whether it has fewer paths than it must keep.
+    pub fn is_short(&self) -> bool {
+        self.paths < self.required
+    }
+
+    /// Paths above what it must keep, below 0 if it is short.
+    fn spare(&self) -> i128 {
+        i128::from(self.paths) - i128::from(self.required)
+    }
+}
+
+impl Plan<'_> {
+    /// What every ToR has left, in ascending order.
+    pub fn tors(&self) -> impl Iterator<Item = TorLeft> {
+        self.topology.tors().iter().map(|&tor| self.tor(tor))
+    }
+
+    /// What a ToR has left.
+    pub fn tor(&self, tor: SwitchId) -> TorLeft {
+        TorLeft {
+            tor,
+            installed: self.clean.paths().of(tor),
+            before: self.before.paths().of(tor),
+            paths: self.after.paths().of(tor),
+            required: self.after.required(tor),
+        }
+    }
+
+    /// What every pod has left, in ascending order.
+    pub fn zones(&self) -> Vec<ZoneLeft> {
+        let mut zones: Vec<ZoneLeft> = (0..self.topology.zone_count() as u32)
+            .map(|zone| ZoneLeft {
+                zone: ZoneId(zone),
+                installed: self.clean.zone_capacity(ZoneId(zone)),
+                before: self.before.zone_capacity(ZoneId(zone)),
+                capacity: self.after.zone_capacity(ZoneId(zone)),
+                worst: None,
+                touched_tors: 0,
+                reported: 0,
+            })
+            .collect();
+        for reported in &self.reported {
+            zones[self.topology.zone_of(reported.link).index()].reported += 1;
+        }
+        for tor in self.tors() {
+            let Some(zone) = self.topology.switch(tor.tor).zone else { continue };
+            let zone = &mut zones[zone.index()];
+            zone.touched_tors += u64::from(tor.is_touched());
+            if zone.worst.is_none_or(|worst| tor.spare() < worst.spare()) {
+                zone.worst = Some(tor);
+            }
+        }
+        zones
+    }
+}

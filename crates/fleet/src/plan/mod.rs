@@ -1,0 +1,277 @@
+//! What to do today about links that corrupt: which to disable, which to protect, which to repair first, and what is
+//! left (sections 3.6 and 5).
+//!
+//! [`read_links`] reads what the operator knows, [`Plan::new`] decides, [`Plan::repairs`] orders the repairs,
+//! [`Plan::zones`] and [`Plan::tors`] say what is left, and [`Plan::explain`] says why.
+//!
+//! A link whose loss rate is at or below the target is as good as protection makes any link, so it is only watched; the
+//! paper likewise does not call a link corrupting below 10^-8 (Table 1). All others are put to the exact optimizer, and
+//! those that it leaves in operation are protected.
+
+mod counterfactual;
+mod decide;
+mod explain;
+mod find;
+mod left;
+mod protect;
+mod repairs;
+mod reported;
+#[cfg(test)]
+mod tests;
+
+pub use explain::Explanation;
+pub use find::{FindError, LinkFinder};
+pub use left::{TorLeft, ZoneLeft};
+pub use protect::{Mode, Protection};
+pub use repairs::{Origin, Repair};
+pub use reported::{LinksError, ReportedLink, read_links};
+
+use crate::exact_sum;
+use crate::network::Network;
+use crate::optimizer::Objective;
+use crate::protection::{Deployment, ProtectionLimits, ProtectionTable};
+use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use std::collections::BTreeMap;
+
+/// What a plan must respect, and what it makes least.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanSettings {
+    /// Share of its paths that each ToR must keep; 0 to 1.
+    pub constraint: f64,
+    /// Loss rate that a link may have after protection, and without any need of it; 0 to 1.
+    pub target_loss: f64,
+    /// What the optimizer makes least.
+    pub objective: Objective,
+    /// What protection in ordered mode leaves of loss and capacity.
+    pub protection: ProtectionTable,
+    /// Share of its capacity below which ordered mode leaves a link, so that non-blocking mode is chosen; 0 to 1.
+    pub min_capacity: f64,
+    /// Where protection can be had.
+    pub deployment: Deployment,
+    /// How much protection a switch can bear.
+    pub limits: ProtectionLimits,
+    /// How many repairs go on at a time; 0 counts as 1.
+    pub crew: u32,
+}
+
+/// Why a link that should be protected cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hindrance {
+    /// A switch at one of its ends cannot protect links.
+    NotUpgraded,
+    /// A pipe of this switch protects as many links as it may, all of which lose more.
+    PipeFull {
+        /// The switch.
+        switch: SwitchId,
+        /// Most protected links of a pipe.
+        limit: u32,
+    },
+    /// This switch protects as many links as it may, all of which lose more.
+    SwitchFull {
+        /// The switch.
+        switch: SwitchId,
+        /// Most protected links of a switch.
+        limit: u32,
+    },
+}
+
+/// What is to be done about a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Action {
+    /// It was disabled before, and stays so until it is repaired.
+    KeepDisabled,
+    /// Disable it.
+    Disable,
+    /// Protect it: it cannot be disabled, or others are better disabled.
+    Protect(Protection),
+    /// It should be protected, but cannot be.
+    Leave(Hindrance),
+    /// Its loss rate is at or below the target: nothing, but look again.
+    Watch,
+}
+
+impl Action {
+    /// Its name in tables and JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::KeepDisabled => "keep disabled",
+            Action::Disable => "disable",
+            Action::Protect(_) => "protect",
+            Action::Leave(_) => "leave",
+            Action::Watch => "watch",
+        }
+    }
+}
+
+/// A link with what is to be done about it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannedLink {
+    /// Which.
+    pub link: LinkId,
+    /// Loss rate on the wire, where it is known.
+    pub loss_rate: Option<f64>,
+    /// What to do.
+    pub action: Action,
+    /// What the objective counts, or would count, with the link in operation. 0 for links that the optimizer was not
+    /// asked about.
+    pub badness: f64,
+}
+
+/// The network before or after the plan, in a few numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Totals {
+    /// Sum of the loss rates of links in operation, those that are only watched included.
+    pub penalty: f64,
+    /// The same after protection.
+    pub effective_penalty: f64,
+    /// Links that are disabled.
+    pub disabled: u64,
+    /// Links that are protected.
+    pub protected: u64,
+    /// ToRs with fewer paths than they must keep.
+    pub short_tors: u64,
+}
+
+/// What to do about the links that were reported, and the network in which it is done.
+#[derive(Debug, Clone)]
+pub struct Plan<'a> {
+    topology: &'a Topology,
+    settings: PlanSettings,
+    reported: Vec<ReportedLink>,
+    links: BTreeMap<LinkId, PlannedLink>,
+    /// All links in operation, for what there was to begin with.
+    clean: Network<'a>,
+    /// As it was reported, unprotected.
+    before: Network<'a>,
+    /// As it is once the plan is carried out.
+    after: Network<'a>,
+    /// What the optimizer took to be impossible to protect.
+    hindrances: decide::Hindrances,
+    proven: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// Decides. Of several reports of one link the last counts.
+    ///
+    /// # Panics
+    /// If a link is not one of the topology's; [`read_links`] refuses those.
+    pub fn new(topology: &'a Topology, reported: &[ReportedLink], settings: PlanSettings) -> Plan<'a> {
+        let latest: BTreeMap<LinkId, ReportedLink> =
+            reported.iter().map(|reported| (reported.link, *reported)).collect();
+        let reported: Vec<ReportedLink> = latest.into_values().collect();
+        let decided = decide::decide(topology, &reported, &settings);
+        Plan {
+            clean: decide::clean_network(topology, &settings),
+            before: decide::reported_network(topology, &reported, &settings),
+            after: decided.network,
+            links: decided.links,
+            hindrances: decided.hindrances,
+            proven: decided.proven,
+            topology,
+            settings,
+            reported,
+        }
+    }
+
+    /// The network's plan.
+    pub fn topology(&self) -> &'a Topology {
+        self.topology
+    }
+
+    /// What the plan respects.
+    pub fn settings(&self) -> &PlanSettings {
+        &self.settings
+    }
+
+    /// What to do about each link, in ascending link number.
+    pub fn links(&self) -> impl Iterator<Item = &PlannedLink> {
+        self.links.values()
+    }
+
+    /// What to do about each link, in the order in which an operator reads it: by action, the highest loss rate first.
+    pub fn by_urgency(&self) -> Vec<&PlannedLink> {
+        let rank = |link: &PlannedLink| match link.action {
+            Action::Disable => 0,
+            Action::Protect(_) => 1,
+            Action::Leave(_) => 2,
+            Action::KeepDisabled => 3,
+            Action::Watch => 4,
+        };
+        let mut links: Vec<&PlannedLink> = self.links.values().collect();
+        links.sort_by(|one, other| {
+            let loss = |link: &PlannedLink| link.loss_rate.unwrap_or(0.0);
+            rank(one)
+                .cmp(&rank(other))
+                .then(loss(other).total_cmp(&loss(one)))
+                .then(one.link.cmp(&other.link))
+        });
+        links
+    }
+
+    /// What to do about one link, if it was reported.
+    pub fn link(&self, link: LinkId) -> Option<&PlannedLink> {
+        self.links.get(&link)
+    }
+
+    /// Whether nothing better exists. False where a search was cut short, and where limits of protection were met: which
+    /// links are then protected is chosen by loss rate.
+    pub fn is_proven(&self) -> bool {
+        self.proven
+    }
+
+    /// As it was reported: nothing protected.
+    pub fn totals_before(&self) -> Totals {
+        self.totals(&self.before)
+    }
+
+    /// Once the plan is carried out.
+    pub fn totals_after(&self) -> Totals {
+        self.totals(&self.after)
+    }
+
+    fn totals(&self, network: &Network) -> Totals {
+        let mut totals =
+            Totals { penalty: 0.0, effective_penalty: 0.0, disabled: 0, protected: 0, short_tors: 0 };
+        for planned in self.links.values() {
+            if network.is_disabled(planned.link) {
+                totals.disabled += 1;
+                continue;
+            }
+            let loss_rate = planned.loss_rate.unwrap_or(0.0);
+            totals.penalty += loss_rate;
+            let corrupting = network.corrupting(planned.link);
+            totals.effective_penalty += corrupting.map_or(loss_rate, |link| link.effective_loss_rate);
+            totals.protected += u64::from(corrupting.is_some_and(|link| link.protected));
+        }
+        let is_short = |tor: &&SwitchId| network.paths().of(**tor) < network.required(**tor);
+        totals.short_tors = self.topology.tors().iter().filter(is_short).count() as u64;
+        totals
+    }
+
+    /// Protected links of the pipe that has most, once the plan is carried out.
+    pub fn max_protected_per_pipe(&self) -> u64 {
+        self.after.metrics().max_protected_links_per_pipe
+    }
+}
+
+/// What the objective counts in a zone, in steps of 2^-94.
+fn badness_of_zone(network: &Network, zone: ZoneId, objective: Objective) -> i128 {
+    network.corrupting_in(zone).iter().map(|&link| badness_of(network, link, objective)).sum()
+}
+
+/// What the objective counts for a link, in steps of 2^-94; 0 unless it corrupts and is in operation.
+fn badness_of(network: &Network, link: LinkId, objective: Objective) -> i128 {
+    let capacity = network.topology().capacity(link);
+    network.corrupting(link).map_or(0, |corrupting| objective.weight(corrupting, capacity))
+}
+
+/// Steps of 2^-94 as a number.
+fn as_number(steps: i128) -> f64 {
+    exact_sum::value(steps)
+}
+
+/// A link's two ends, written `lower--upper`.
+pub fn ends_of(topology: &Topology, link: LinkId) -> String {
+    let ends = topology.link(link);
+    format!("{}--{}", topology.names().switch(ends.lower), topology.names().switch(ends.upper))
+}
