@@ -6,8 +6,8 @@
 //! - [`quantity`] writes numbers as people read them.
 //! - [`Table`] holds rows of [`Cell`]s and becomes terminal text, HTML, CSV or (through serde) JSON.
 //! - [`Comparison`] puts a published value beside a measured one and judges whether they agree.
-//! - [`Plot`] is one of [`Timeline`], [`TailPlot`], [`GroupedBars`], [`BoxPlot`], [`Scatter`] and [`HeatMap`], and
-//!   becomes SVG or the CSV of its data.
+//! - [`Plot`] is one of [`Timeline`], [`TailPlot`], [`GroupedBars`], [`BoxPlot`], [`Scatter`], [`HeatMap`] and
+//!   [`LayeredGraph`], and becomes SVG or the CSV of its data.
 //! - [`Report`] collects all of them in one HTML file that needs nothing else: no script, no font, no network.
 //!
 //! The same input gives the same bytes. Nothing here reads a clock, a file or the network; empty data, values that are
@@ -40,8 +40,8 @@ mod tone;
 
 pub use comparison::{Comparison, Tolerance, Verdict};
 pub use plot::{
-    Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, Panel, Plot, Scatter, Series, Summary, TailPlot,
-    Timeline,
+    Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, LayeredGraph, Panel, Place, Plot, Scatter,
+    Series, Stroke, Summary, TailPlot, Timeline,
 };
 pub use quantity::Unit;
 pub use report::{Report, Section};

@@ -6,7 +6,7 @@ use super::{WIDTH, labels};
 use maud::{Markup, html};
 
 /// What stands before a name in the legend.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Key {
     /// A piece of line with this dash pattern.
     Line(Hue, &'static str),

@@ -11,6 +11,7 @@ mod boxes;
 mod frame;
 mod heatmap;
 mod labels;
+mod layered;
 mod legend;
 mod marks;
 mod palette;
@@ -24,6 +25,7 @@ pub use axis::Axis;
 pub use bars::GroupedBars;
 pub use boxes::{BoxPlot, Summary};
 pub use heatmap::HeatMap;
+pub use layered::{LayeredGraph, Place, Stroke};
 pub use palette::Hue;
 pub use scatter::Scatter;
 pub use series::Series;
@@ -71,6 +73,8 @@ pub enum Plot {
     Scatter(Scatter),
     /// A matrix of coloured cells.
     HeatMap(HeatMap),
+    /// Nodes in layers with edges between.
+    Layered(LayeredGraph),
 }
 
 impl Plot {
@@ -113,6 +117,7 @@ impl Plot {
             Plot::Boxes(figure) => figure,
             Plot::Scatter(figure) => figure,
             Plot::HeatMap(figure) => figure,
+            Plot::Layered(figure) => figure,
         }
     }
 
@@ -149,4 +154,4 @@ macro_rules! plot_from {
     };
 }
 plot_from!(Timeline => Timeline, TailPlot => Tail, GroupedBars => Bars, BoxPlot => Boxes, Scatter => Scatter,
-    HeatMap => HeatMap);
+    HeatMap => HeatMap, LayeredGraph => Layered);

@@ -118,6 +118,8 @@ font-size:12px;font-variant-numeric:tabular-nums}
 .lm-plot .lm-hollow{fill:none;stroke-width:2}
 .lm-plot .lm-phase{fill:none;stroke-width:1.2;stroke-dasharray:4 3}
 .lm-plot .lm-tint{fill-opacity:.07}
+.lm-plot .lm-strands{fill:none;stroke-width:.7}
+.lm-plot .lm-marked{stroke-width:2.2}
 ";
 
 /// The rules of every plot: light first, then dark for screens that ask for it. Paper stays light.
@@ -151,6 +153,10 @@ fn push_theme(
         ("stroke", theme.good, ".lm-phase.lm-good"),
         ("stroke", theme.bad, ".lm-phase.lm-bad"),
         ("fill", theme.grid, ".lm-empty-cell"),
+        ("stroke", theme.grid, ".lm-strands"),
+        ("fill", theme.minor_grid, ".lm-bundle"),
+        ("fill", theme.axis, ".lm-node"),
+        ("fill", theme.background, "text.lm-on-fill"),
     ];
     for (property, value, selectors) in rules {
         let selectors: Vec<String> =

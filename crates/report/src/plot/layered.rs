@@ -1,0 +1,415 @@
+//! A network in layers: nodes in rows, edges between rows, and bundles of edges that leave at the top.
+//!
+//! Plain edges recede into one pale tangle; what the reader should see has a hue, and lies above it.
+
+use super::frame::{TEXT, px};
+use super::legend::{self, Key};
+use super::palette::Hue;
+use super::{Drawing, Figure, WIDTH, labels};
+use crate::table::{Cell, Column, Table};
+use maud::{Markup, html};
+
+const LAYER_GAP: f64 = 112.0;
+const BUNDLE_GAP: f64 = 84.0;
+const NODE_HEIGHT: f64 = 15.0;
+const NODE_WIDTH_MAX: f64 = 64.0;
+const NODE_WIDTH_MIN: f64 = 2.0;
+/// Text of nodes and bundles, as the class `lm-small` has it.
+const SMALL: f64 = 11.0;
+const LABEL_MARGIN_MAX: f64 = 150.0;
+
+/// How an edge that stands out is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stroke {
+    /// Its colour.
+    pub hue: Hue,
+    /// Dashed rather than solid.
+    pub dashed: bool,
+}
+
+/// A place in a layered graph: layer from the bottom, node from the left.
+pub type Place = (usize, usize);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Node {
+    label: String,
+    tooltip: String,
+    hue: Option<Hue>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Layer {
+    label: String,
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Edge {
+    from: Place,
+    to: Place,
+    tooltip: String,
+    stroke: Option<Stroke>,
+}
+
+/// Edges from one node to a layer that is not drawn.
+#[derive(Clone, Debug, PartialEq)]
+struct Bundle {
+    from: Place,
+    label: String,
+    tooltip: String,
+    strands: usize,
+    /// Strands that stand out, by number from the left.
+    marked: Vec<(usize, Stroke, String)>,
+}
+
+/// Nodes in layers from bottom to top, edges between them, and bundles upwards. Places that do not exist are not drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayeredGraph {
+    title: String,
+    description: Option<String>,
+    layers: Vec<Layer>,
+    edges: Vec<Edge>,
+    bundles: Vec<Bundle>,
+    bundle_label: String,
+    legend: Vec<(Key, String)>,
+}
+
+impl LayeredGraph {
+    /// A graph without layers.
+    pub fn new(title: impl Into<String>) -> Self {
+        LayeredGraph {
+            title: title.into(),
+            description: None,
+            layers: Vec::new(),
+            edges: Vec::new(),
+            bundles: Vec::new(),
+            bundle_label: String::new(),
+            legend: Vec::new(),
+        }
+    }
+
+    /// Says in words what the graph shows.
+    #[must_use]
+    pub fn describe(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Adds an empty layer above the others.
+    #[must_use]
+    pub fn layer(mut self, label: impl Into<String>) -> Self {
+        self.layers.push(Layer { label: label.into(), nodes: Vec::new() });
+        self
+    }
+
+    /// Adds a node at the right end of a layer. Its label is shown where all labels of the layer have room.
+    pub fn push_node(
+        &mut self,
+        layer: usize,
+        label: impl Into<String>,
+        tooltip: impl Into<String>,
+        hue: Option<Hue>,
+    ) {
+        if let Some(layer) = self.layers.get_mut(layer) {
+            layer.nodes.push(Node { label: label.into(), tooltip: tooltip.into(), hue });
+        }
+    }
+
+    /// Joins two nodes. Without a stroke the edge recedes, and its tooltip is not shown.
+    pub fn push_edge(&mut self, from: Place, to: Place, tooltip: impl Into<String>, stroke: Option<Stroke>) {
+        self.edges.push(Edge { from, to, tooltip: tooltip.into(), stroke });
+    }
+
+    /// What the bundles lead to.
+    #[must_use]
+    pub fn bundles_to(mut self, label: impl Into<String>) -> Self {
+        self.bundle_label = label.into();
+        self
+    }
+
+    /// Adds a bundle of `strands` edges from a node upwards; those of `marked` stand out, by number from the left.
+    pub fn push_bundle(
+        &mut self,
+        from: Place,
+        label: impl Into<String>,
+        tooltip: impl Into<String>,
+        strands: usize,
+        marked: Vec<(usize, Stroke, String)>,
+    ) {
+        let (label, tooltip) = (label.into(), tooltip.into());
+        self.bundles.push(Bundle { from, label, tooltip, strands, marked });
+    }
+
+    /// Names a stroke in the legend.
+    #[must_use]
+    pub fn explain_stroke(mut self, stroke: Stroke, name: impl Into<String>) -> Self {
+        self.legend.push((Key::Line(stroke.hue, dash_of(stroke).unwrap_or("none")), name.into()));
+        self
+    }
+
+    /// Names a colour of nodes in the legend.
+    #[must_use]
+    pub fn explain_node(mut self, hue: Hue, name: impl Into<String>) -> Self {
+        self.legend.push((Key::Swatch(hue), name.into()));
+        self
+    }
+}
+
+fn dash_of(stroke: Stroke) -> Option<&'static str> {
+    stroke.dashed.then_some("4 3")
+}
+
+/// Where everything stands.
+struct Layout<'a> {
+    graph: &'a LayeredGraph,
+    left: f64,
+    top: f64,
+}
+
+impl<'a> Layout<'a> {
+    fn new(graph: &'a LayeredGraph, top: f64) -> Self {
+        let names = graph.layers.iter().map(|layer| &layer.label).chain([&graph.bundle_label]);
+        let widest = names.map(|name| labels::width(name, TEXT)).fold(0.0, f64::max);
+        Layout { graph, left: (widest + 18.0).min(LABEL_MARGIN_MAX), top }
+    }
+
+    /// Height of the row of bundles, if there is one.
+    fn bundle_height(&self) -> f64 {
+        if self.graph.bundles.is_empty() { 0.0 } else { BUNDLE_GAP }
+    }
+
+    /// Ordinate of a layer's middle; the highest layer is at the top.
+    fn y(&self, layer: usize) -> f64 {
+        let from_top = self.graph.layers.len().saturating_sub(layer + 1);
+        self.top + self.bundle_height() + NODE_HEIGHT / 2.0 + 6.0 + from_top as f64 * LAYER_GAP
+    }
+
+    /// Space for each node of a layer.
+    fn pitch(&self, layer: usize) -> f64 {
+        let nodes = self.graph.layers.get(layer).map_or(0, |layer| layer.nodes.len());
+        (WIDTH - 8.0 - self.left) / nodes.max(1) as f64
+    }
+
+    fn x(&self, (layer, node): Place) -> f64 {
+        self.left + self.pitch(layer) * (node as f64 + 0.5)
+    }
+
+    fn node_width(&self, layer: usize) -> f64 {
+        (self.pitch(layer) * 0.8).clamp(NODE_WIDTH_MIN, NODE_WIDTH_MAX)
+    }
+
+    fn exists(&self, (layer, node): Place) -> bool {
+        self.graph.layers.get(layer).is_some_and(|layer| node < layer.nodes.len())
+    }
+
+    /// The line of an edge, from the upper side of its lower node to the lower side of its upper node.
+    fn line(&self, edge: &Edge) -> Option<String> {
+        if !self.exists(edge.from) || !self.exists(edge.to) {
+            return None;
+        }
+        let (lower, upper) =
+            if edge.from.0 <= edge.to.0 { (edge.from, edge.to) } else { (edge.to, edge.from) };
+        let (y_lower, y_upper) = (self.y(lower.0) - NODE_HEIGHT / 2.0, self.y(upper.0) + NODE_HEIGHT / 2.0);
+        Some(format!("M{} {}L{} {}", px(self.x(lower)), px(y_lower), px(self.x(upper)), px(y_upper)))
+    }
+
+    fn height(&self) -> f64 {
+        let rows = self.graph.layers.len().saturating_sub(1) as f64;
+        self.top + self.bundle_height() + rows * LAYER_GAP + NODE_HEIGHT + 34.0
+    }
+}
+
+impl Layout<'_> {
+    fn draw_edges(&self) -> Markup {
+        let plain: String = self
+            .graph
+            .edges
+            .iter()
+            .filter(|edge| edge.stroke.is_none())
+            .filter_map(|edge| self.line(edge))
+            .collect();
+        html! {
+            @if !plain.is_empty() { path.lm-strands d=(plain) {} }
+            @for edge in &self.graph.edges {
+                @if let (Some(stroke), Some(line)) = (edge.stroke, self.line(edge)) {
+                    (draw_stroke(stroke, &line, &edge.tooltip))
+                }
+            }
+        }
+    }
+
+    fn draw_bundles(&self) -> Markup {
+        html! {
+            @for bundle in self.graph.bundles.iter().filter(|bundle| self.exists(bundle.from)) {
+                (self.draw_bundle(bundle))
+            }
+        }
+    }
+
+    /// A wedge from the node up, with the strands that stand out.
+    fn draw_bundle(&self, bundle: &Bundle) -> Markup {
+        let (x, bottom) = (self.x(bundle.from), self.y(bundle.from.0) - NODE_HEIGHT / 2.0);
+        let top = self.top + 20.0;
+        let half = (self.pitch(bundle.from.0) * 0.44).min(90.0);
+        let narrow = (self.node_width(bundle.from.0) / 2.0).min(half) * 0.6;
+        let across = |strand: usize, half: f64| {
+            let place = (strand as f64 + 0.5) / bundle.strands.max(1) as f64;
+            x - half + 2.0 * half * place.min(1.0)
+        };
+        let wedge = format!(
+            "M{} {}L{} {}H{}L{} {}z",
+            px(x - narrow),
+            px(bottom),
+            px(x - half),
+            px(top),
+            px(x + half),
+            px(x + narrow),
+            px(bottom)
+        );
+        let label = labels::fit(&bundle.label, SMALL, self.pitch(bundle.from.0) - 4.0);
+        html! {
+            path.lm-bundle d=(wedge) { title { (bundle.tooltip) } }
+            @for (strand, stroke, tooltip) in &bundle.marked {
+                @let (from, to) = (across(*strand, narrow), across(*strand, half));
+                @let line = format!("M{} {}L{} {}", px(from), px(bottom), px(to), px(top));
+                (draw_stroke(*stroke, &line, tooltip))
+            }
+            text.lm-small.lm-muted.lm-middle x=(px(x)) y=(px(top - 6.0)) { (label) }
+        }
+    }
+
+    fn draw_nodes(&self) -> Markup {
+        html! {
+            @for (index, layer) in self.graph.layers.iter().enumerate() { (self.draw_layer(index, layer)) }
+        }
+    }
+
+    fn draw_layer(&self, index: usize, layer: &Layer) -> Markup {
+        let (y, width) = (self.y(index), self.node_width(index));
+        let widest = layer.nodes.iter().map(|node| labels::width(&node.label, SMALL)).fold(0.0, f64::max);
+        let labelled = widest + 1.0 <= self.pitch(index);
+        // Names of upper layers would lie on the edges below them, so they go where the node is wide enough.
+        let inside = widest + 6.0 <= width;
+        let label_y = if inside { y + 4.0 } else { y + NODE_HEIGHT / 2.0 + 12.0 };
+        html! {
+            text.lm-muted x="4" y=(px(y + 4.0)) { (labels::fit(&layer.label, TEXT, self.left - 10.0)) }
+            @for (place, node) in layer.nodes.iter().enumerate() {
+                @let x = self.x((index, place));
+                @let fill = node.hue.map_or_else(|| "lm-node".to_owned(), Hue::fill);
+                rect class=(fill) x=(px(x - width / 2.0)) y=(px(y - NODE_HEIGHT / 2.0)) width=(px(width))
+                    height=(px(NODE_HEIGHT)) rx="2" { title { (node.tooltip) } }
+                @if labelled && !node.label.is_empty() && (inside || index == 0) {
+                    @let class = if inside && node.hue.is_some() { "lm-small lm-middle lm-on-fill" } else { "lm-small lm-middle" };
+                    text class=(class) x=(px(x)) y=(px(label_y)) pointer-events="none" { (node.label) }
+                }
+            }
+        }
+    }
+}
+
+fn draw_stroke(stroke: Stroke, line: &str, tooltip: &str) -> Markup {
+    html! {
+        path class=(format!("lm-line lm-dashed lm-marked {}", stroke.hue.stroke())) stroke-dasharray=[dash_of(stroke)]
+            d=(line) { title { (tooltip) } }
+    }
+}
+
+impl Figure for LayeredGraph {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn caption(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    fn summary(&self) -> String {
+        let marked = self.edges.iter().filter(|edge| edge.stroke.is_some()).count()
+            + self.bundles.iter().map(|bundle| bundle.marked.len()).sum::<usize>();
+        let nodes: usize = self.layers.iter().map(|layer| layer.nodes.len()).sum();
+        format!("{nodes} nodes in {} layers; {marked} edges stand out.", self.layers.len())
+    }
+
+    fn draw(&self) -> Drawing {
+        let (legend, legend_height) = legend::header(0.0, "", &self.legend);
+        let layout = Layout::new(self, legend_height);
+        let body = html! {
+            (legend)
+            @if !self.bundle_label.is_empty() && !self.bundles.is_empty() {
+                text.lm-muted x="4" y=(px(layout.top + 24.0)) {
+                    (labels::fit(&self.bundle_label, TEXT, layout.left - 10.0))
+                }
+            }
+            (layout.draw_edges())
+            (layout.draw_bundles())
+            (layout.draw_nodes())
+        };
+        Drawing { body, height: layout.height() }
+    }
+
+    fn data(&self) -> Table {
+        let name = |(layer, node): Place| {
+            self.layers.get(layer).and_then(|layer| layer.nodes.get(node)).map_or("", |node| &node.label)
+        };
+        let mut table = Table::new(&self.title)
+            .column(Column::text("From"))
+            .column(Column::text("To"))
+            .column(Column::text("What"));
+        for edge in self.edges.iter().filter(|edge| edge.stroke.is_some()) {
+            table.push_row([
+                Cell::text(name(edge.from)),
+                Cell::text(name(edge.to)),
+                Cell::text(&edge.tooltip),
+            ]);
+        }
+        for bundle in &self.bundles {
+            for (_, _, tooltip) in &bundle.marked {
+                let to = Cell::text(&self.bundle_label);
+                table.push_row([Cell::text(name(bundle.from)), to, Cell::text(tooltip)]);
+            }
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Plot;
+
+    const DOWN: Stroke = Stroke { hue: Hue::Blue, dashed: true };
+
+    fn graph() -> LayeredGraph {
+        let mut graph = LayeredGraph::new("A <pod>").layer("low").layer("high").bundles_to("top");
+        graph.push_node(0, "a", "node a", None);
+        graph.push_node(0, "b", "node b", Some(Hue::Vermillion));
+        graph.push_node(1, "c", "node c", None);
+        graph.push_edge((0, 0), (1, 0), "a to c", None);
+        graph.push_edge((0, 1), (1, 0), "b & c", Some(DOWN));
+        graph.push_bundle((1, 0), "2 of 3", "up", 3, vec![(1, DOWN, "second".to_owned())]);
+        graph.explain_stroke(DOWN, "down").explain_node(Hue::Vermillion, "short")
+    }
+
+    #[test]
+    fn what_stands_out_has_a_tooltip_and_a_row() {
+        let plot = Plot::from(graph());
+        let svg = plot.to_svg();
+        assert!(svg.contains("<title>b &amp; c</title>") && svg.contains("<title>second</title>"), "{svg}");
+        assert!(!svg.contains("a to c"), "{svg}");
+        assert_eq!(plot.to_csv(), "From,To,What\nb,c,b & c\nc,top,second\n");
+        assert_eq!(plot.description(), "3 nodes in 2 layers; 2 edges stand out.");
+    }
+
+    #[test]
+    fn places_that_do_not_exist_are_not_drawn() {
+        let mut graph = graph();
+        graph.push_node(7, "x", "x", None);
+        graph.push_edge((0, 9), (4, 0), "nowhere", Some(DOWN));
+        graph.push_bundle((9, 9), "", "", 0, vec![(5, DOWN, "lost".to_owned())]);
+        graph.push_bundle((1, 0), "", "", 0, vec![(5, DOWN, "beyond".to_owned())]);
+        let svg = Plot::from(graph).to_svg();
+        assert!(!svg.contains("nowhere") && !svg.contains("lost") && svg.contains("beyond"), "{svg}");
+        let empty = Plot::from(LayeredGraph::new("")).to_svg();
+        assert!(!empty.contains("NaN") && !svg.contains("NaN") && !svg.contains("inf"));
+    }
+}
