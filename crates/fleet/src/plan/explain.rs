@@ -129,11 +129,11 @@ impl Plan<'_> {
         if !new.is_empty() {
             text += &format!("; {} {} disabled instead", self.listed_with_badness(&new), is_or_are(&new));
         }
-        text + &format!(". {}", self.comparison(planned, &otherwise))
+        text + &format!(". {}", self.comparison(planned, &otherwise, &new))
     }
 
-    /// Why the plan is better than one that disables this link.
-    fn comparison(&self, planned: &PlannedLink, otherwise: &Otherwise) -> String {
+    /// Why the plan is better than one that disables this link; `named` are links of which was just spoken.
+    fn comparison(&self, planned: &PlannedLink, otherwise: &Otherwise, named: &[LinkId]) -> String {
         let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
         let here = self.objective_around(planned.link);
         let spared: Vec<LinkId> = self
@@ -147,7 +147,9 @@ impl Plan<'_> {
             .map(|other| other.link)
             .collect();
         let stays = if spared.is_empty() {
-            "no other would stay".to_owned()
+            "no other would stay in operation".to_owned()
+        } else if spared == named {
+            format!("{} would stay in operation", if named.len() == 1 { "that" } else { "those" })
         } else {
             format!("{} would stay in operation", self.listed_with_badness(&spared))
         };

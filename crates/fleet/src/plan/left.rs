@@ -83,6 +83,22 @@ impl Plan<'_> {
         }
     }
 
+    /// The pods that anything is reported of or missing from, the worst first: those with ToRs that are short, then those
+    /// whose ToRs have least to spare, then those with the smallest share of their capacity.
+    pub fn touched_zones(&self) -> Vec<ZoneLeft> {
+        let mut zones = self.zones();
+        zones.retain(ZoneLeft::is_touched);
+        // The spare of a short ToR is below 0, so that order puts it first by itself.
+        let spare = |zone: &ZoneLeft| zone.worst.map_or(i128::MAX, |tor| tor.spare());
+        zones.sort_by(|one, other| {
+            spare(one)
+                .cmp(&spare(other))
+                .then(one.share().total_cmp(&other.share()))
+                .then(one.zone.cmp(&other.zone))
+        });
+        zones
+    }
+
     /// What every pod has left, in ascending order.
     pub fn zones(&self) -> Vec<ZoneLeft> {
         let mut zones: Vec<ZoneLeft> = (0..self.topology.zone_count() as u32)

@@ -31,6 +31,7 @@ use crate::network::Network;
 use crate::optimizer::Objective;
 use crate::protection::{Deployment, ProtectionLimits, ProtectionTable};
 use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// What a plan must respect, and what it makes least.
@@ -148,6 +149,8 @@ pub struct Plan<'a> {
     /// What the optimizer took to be impossible to protect.
     hindrances: decide::Hindrances,
     proven: bool,
+    /// Worked out when first asked for.
+    repairs: OnceCell<Vec<Repair>>,
 }
 
 impl<'a> Plan<'a> {
@@ -170,6 +173,7 @@ impl<'a> Plan<'a> {
             topology,
             settings,
             reported,
+            repairs: OnceCell::new(),
         }
     }
 

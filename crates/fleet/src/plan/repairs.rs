@@ -72,7 +72,11 @@ impl Worth {
 impl Plan<'_> {
     /// The order of repairs: disabled links by what their return buys, then, by loss rate, links that can never be
     /// disabled.
-    pub fn repairs(&self) -> Vec<Repair> {
+    pub fn repairs(&self) -> &[Repair] {
+        self.repairs.get_or_init(|| self.order_repairs())
+    }
+
+    fn order_repairs(&self) -> Vec<Repair> {
         let mut queue = Queue::new(self);
         let crew = self.settings.crew.max(1);
         let mut repairs = Vec::new();

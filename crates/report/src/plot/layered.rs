@@ -16,6 +16,8 @@ const NODE_WIDTH_MAX: f64 = 64.0;
 const NODE_WIDTH_MIN: f64 = 2.0;
 /// Text of nodes and bundles, as the class `lm-small` has it.
 const SMALL: f64 = 11.0;
+/// With fewer labels than every tenth, none is better.
+const MAX_STRIDE: usize = 10;
 const LABEL_MARGIN_MAX: f64 = 150.0;
 
 /// How an edge that stands out is drawn.
@@ -102,7 +104,8 @@ impl LayeredGraph {
         self
     }
 
-    /// Adds a node at the right end of a layer. Its label is shown where all labels of the layer have room.
+    /// Adds a node at the right end of a layer. Labels are shown at even steps
+    /// where not all have room.
     pub fn push_node(
         &mut self,
         layer: usize,
@@ -287,7 +290,8 @@ impl Layout<'_> {
     fn draw_layer(&self, index: usize, layer: &Layer) -> Markup {
         let (y, width) = (self.y(index), self.node_width(index));
         let widest = layer.nodes.iter().map(|node| labels::width(&node.label, SMALL)).fold(0.0, f64::max);
-        let labelled = widest + 1.0 <= self.pitch(index);
+        // Where not every label has room, every second one may, or every fifth.
+        let stride = ((widest + 4.0) / self.pitch(index)).ceil().max(1.0) as usize;
         // Names of upper layers would lie on the edges below them, so they go where the node is wide enough.
         let inside = widest + 6.0 <= width;
         let label_y = if inside { y + 4.0 } else { y + NODE_HEIGHT / 2.0 + 12.0 };
@@ -298,8 +302,8 @@ impl Layout<'_> {
                 @let fill = node.hue.map_or_else(|| "lm-node".to_owned(), Hue::fill);
                 rect class=(fill) x=(px(x - width / 2.0)) y=(px(y - NODE_HEIGHT / 2.0)) width=(px(width))
                     height=(px(NODE_HEIGHT)) rx="2" { title { (node.tooltip) } }
-                @if labelled && !node.label.is_empty() && (inside || index == 0) {
-                    @let class = if inside && node.hue.is_some() { "lm-small lm-middle lm-on-fill" } else { "lm-small lm-middle" };
+                @if place % stride == 0 && stride <= MAX_STRIDE && (inside || index == 0) {
+                    @let class = if inside { "lm-small lm-middle lm-on-fill" } else { "lm-small lm-muted lm-middle" };
                     text class=(class) x=(px(x)) y=(px(label_y)) pointer-events="none" { (node.label) }
                 }
             }

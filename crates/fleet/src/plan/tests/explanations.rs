@@ -33,7 +33,7 @@ fn of_two_links_each_is_explained_by_the_other() {
         &[
             "Link 0 (switch0--switch1) (loses 1e-4): protect, ordered, one copy.",
             "It must not be disabled: switch0 would keep 2 of 4 paths and must keep 3; 1 (switch0--switch2) (counts 1e-3) \
-             is disabled instead. This one counts 1e-4; were it disabled, 1 (switch0--switch2) (counts 1e-3) would stay in \
+             is disabled instead. This one counts 1e-4; were it disabled, that would stay in \
              operation, and pod0 would count 1e-3 where the plan leaves 1e-4, which is worse (counted is the loss rate on \
              the wire).",
             "Ordered mode leaves 98.74 % of the capacity, at least the 85 % asked for.",
@@ -77,7 +77,7 @@ fn links_that_were_disabled_before_are_named() {
     let text = explain(&small_fabric(), &reported, PlanSettings { constraint: 0.5, ..penalty() }, 10);
     let reason = "It must not be disabled: pod0-tor0 would keep 1 of 4 paths and must keep 2; of its links, 14 \
                   (pod0-fabric1--spine1-1) was disabled before; 8 (pod0-fabric0--spine0-0) (counts 1e-3) is disabled instead. \
-                  This one counts 1e-4; were it disabled, 8 (pod0-fabric0--spine0-0) (counts 1e-3) would stay in operation, \
+                  This one counts 1e-4; were it disabled, that would stay in operation, \
                   and pod0 would count 1e-3 where the plan leaves 1e-4, which is worse (counted is the loss rate on the \
                   wire).";
     assert_eq!(text.lines().nth(1), Some(reason));

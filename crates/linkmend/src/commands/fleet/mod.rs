@@ -1,9 +1,12 @@
 //! `linkmend fleet`: which of many links to disable, protect and repair.
 //!
 //! - [`network`] is the topology that all of them take;
-//! - [`source`] is where loss events come from: drawn or read.
+//! - [`source`] is where loss events come from: drawn or read;
+//! - [`protection`] is what protection makes of a loss rate.
 
 mod network;
+mod plan;
+mod protection;
 mod simulate;
 mod source;
 mod trace;
@@ -16,6 +19,7 @@ use clap::{Args, Subcommand};
 Examples:
   linkmend fleet simulate --strategy corropt                       a year of the paper's fabric, 100,224 links
   linkmend fleet simulate --strategy protect+corropt --json        the same with protection, as JSON
+  linkmend fleet plan --links corrupting.csv --html plan.html      what to do today about these links
   linkmend fleet trace --days 30 --out month.csv                   when which link begins to corrupt
   linkmend fleet simulate --trace month.csv --series month-series.csv
 
@@ -28,6 +32,8 @@ pub struct FleetArgs {
 
 #[derive(Debug, Subcommand)]
 enum FleetCommand {
+    /// Say what to do today about links that corrupt: disable, protect, repair first; and why
+    Plan(Box<plan::PlanArgs>),
     /// Run a network through a trace of corrupting links, and see what a strategy makes of it
     Simulate(Box<simulate::SimulateArgs>),
     /// Write a trace: which link begins to corrupt when, and how much (appendix D)
@@ -37,6 +43,7 @@ enum FleetCommand {
 /// Does what was asked.
 pub fn execute(arguments: &FleetArgs) -> anyhow::Result<()> {
     match &arguments.command {
+        FleetCommand::Plan(arguments) => plan::execute(arguments),
         FleetCommand::Simulate(arguments) => simulate::execute(arguments),
         FleetCommand::Trace(arguments) => trace::execute(arguments),
     }

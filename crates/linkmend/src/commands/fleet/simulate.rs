@@ -1,8 +1,8 @@
 //! `linkmend fleet simulate`: a network through a trace.
 
 use super::network::NetworkArgs;
-use super::share;
 use super::source::{DrawArgs, network_and_trace};
+use super::{protection, share};
 use crate::failure::UsageError;
 use crate::output;
 use anyhow::Context;
@@ -10,17 +10,16 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_fleet::network::CLEAN_LOSS_RATE;
 use linkmend_fleet::optimizer::Objective;
-use linkmend_fleet::protection::{Deployment, Nearest, ProtectionLimits, ProtectionRow, ProtectionTable};
+use linkmend_fleet::protection::{Deployment, ProtectionLimits, ProtectionTable};
 use linkmend_fleet::repair::RepairDelays;
 use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate};
 use linkmend_fleet::strategy::Strategy;
 use linkmend_fleet::topology::Topology;
 use linkmend_report::{Cell, Column, Table, Unit};
-use serde::Deserialize;
 use serde_json::json;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Width of the table when standard output is no terminal.
@@ -97,8 +96,9 @@ enum StrategyName {
     ProtectCorropt,
 }
 
+/// What an optimizer makes least.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum ObjectiveName {
+pub enum ObjectiveName {
     Penalty,
     Effective,
 }
@@ -107,6 +107,16 @@ enum ObjectiveName {
 enum OptimizerName {
     Exact,
     Greedy,
+}
+
+impl ObjectiveName {
+    /// The objective, with the price of capacity if it has one.
+    pub fn with(self, capacity_weight: f64) -> Objective {
+        match self {
+            ObjectiveName::Penalty => Objective::Penalty,
+            ObjectiveName::Effective => Objective::Effective { capacity_weight },
+        }
+    }
 }
 
 impl From<StrategyName> for Strategy {
@@ -121,23 +131,10 @@ impl From<StrategyName> for Strategy {
     }
 }
 
-/// A file of measured protection.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProtectionFile {
-    #[serde(default = "logarithmic")]
-    nearest: Nearest,
-    rows: Vec<ProtectionRow>,
-}
-
-fn logarithmic() -> Nearest {
-    Nearest::Logarithmic
-}
-
 /// Does what was asked.
 pub fn execute(arguments: &SimulateArgs) -> anyhow::Result<()> {
     let began = Instant::now();
-    let protection = arguments.protection()?;
+    let protection = protection::read(&arguments.protection)?;
     let (topology, trace) =
         network_and_trace(&arguments.network, &arguments.draw, arguments.trace.as_deref())?;
     let settings = arguments.settings(&topology, protection)?;
@@ -182,18 +179,6 @@ fn progress(end_s: u64) -> ProgressBar {
 }
 
 impl SimulateArgs {
-    fn protection(&self) -> anyhow::Result<ProtectionTable> {
-        if self.protection == "authors" {
-            return Ok(ProtectionTable::authors());
-        }
-        let path = Path::new(&self.protection);
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the protection table {}", path.display()))?;
-        let wrong = |reason: String| UsageError(format!("{}: {reason}", path.display()));
-        let file: ProtectionFile = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        Ok(ProtectionTable::new(file.rows, file.nearest).map_err(|error| wrong(error.to_string()))?)
-    }
-
     fn settings(&self, topology: &Topology, protection: ProtectionTable) -> anyhow::Result<Settings> {
         for (name, value) in
             [("--capacity-weight", self.capacity_weight), ("--clean-loss-rate", self.clean_loss_rate)]
@@ -213,10 +198,7 @@ impl SimulateArgs {
                 per_pipe: self.max_protected_per_pipe,
                 per_switch: self.max_protected_per_switch,
             },
-            objective: match self.objective {
-                ObjectiveName::Penalty => Objective::Penalty,
-                ObjectiveName::Effective => Objective::Effective { capacity_weight: self.capacity_weight },
-            },
+            objective: self.objective.with(self.capacity_weight),
             optimizer: match self.optimizer {
                 OptimizerName::Exact => Optimizer::Exact,
                 OptimizerName::Greedy => Optimizer::Greedy,

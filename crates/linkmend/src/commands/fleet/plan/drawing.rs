@@ -1,0 +1,213 @@
+//! A pod as a picture: ToRs below, fabric switches above them, bundles of links to the top layer.
+
+use super::tables::full_name;
+use linkmend_fleet::plan::{Action, Plan, PlannedLink, ZoneLeft};
+use linkmend_fleet::topology::{LinkId, SwitchId};
+use linkmend_report::{Hue, LayeredGraph, Place, Stroke, quantity};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Switches of a layer that are drawn at most; those whose links are reported come first.
+const MAX_SWITCHES: usize = 96;
+/// Links that nothing is said about and are drawn at most, for the picture's shape.
+const MAX_PLAIN_LINKS: usize = 6000;
+
+const SHORT: Hue = Hue::Vermillion;
+const LACKING: Hue = Hue::Sky;
+
+/// How links of an action are drawn, and what the legend calls them.
+const STROKES: [(&str, Hue, bool, &str); 5] = [
+    ("disable", Hue::Blue, true, "disable"),
+    ("keep disabled", Hue::Grey, true, "disabled before"),
+    ("protect", Hue::Green, false, "protect"),
+    ("leave", Hue::Vermillion, false, "leave unprotected"),
+    ("watch", Hue::Amber, false, "watch"),
+];
+
+fn stroke_of(action: &Action) -> Option<Stroke> {
+    let (_, hue, dashed, _) = STROKES.iter().find(|(name, ..)| *name == action.name())?;
+    Some(Stroke { hue: *hue, dashed: *dashed })
+}
+
+/// Draws a pod.
+pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
+    let topology = plan.topology();
+    let drawn = Drawn::new(plan, zone);
+    let share = quantity::percent(zone.share());
+    let paths = zone.worst.map_or_else(String::new, |tor| {
+        let name = topology.names().switch(tor.tor);
+        format!(
+            " {name} is nearest to its limit: {} of {} paths, {} to keep.",
+            tor.paths, tor.installed, tor.required
+        )
+    });
+    let title = topology.names().zone(zone.zone);
+    let mut graph = LayeredGraph::new(format!("{title}: {share} of its capacity left"))
+        .describe(format!("{title} with this plan.{paths} Hover over a link or switch for its name."))
+        .bundles_to("Top layer");
+    for (layer, switches) in drawn.layers.iter().enumerate() {
+        graph = graph.layer(drawn.label(layer));
+        let names: Vec<String> = switches.iter().map(|&switch| topology.names().switch(switch)).collect();
+        let prefix = common_prefix(&names);
+        for (&switch, name) in switches.iter().zip(&names) {
+            let (tooltip, hue) = describe_switch(plan, switch, name);
+            graph.push_node(layer, &name[prefix..], tooltip, hue);
+        }
+    }
+    drawn.push_links(plan, &mut graph);
+    for (_, hue, dashed, name) in STROKES {
+        graph = graph.explain_stroke(Stroke { hue, dashed }, name);
+    }
+    graph.explain_node(LACKING, "ToR lacks paths").explain_node(SHORT, "ToR is short")
+}
+
+/// What to say of a switch, and its colour.
+fn describe_switch(plan: &Plan, switch: SwitchId, name: &str) -> (String, Option<Hue>) {
+    if plan.topology().switch(switch).layer > 0 {
+        return (name.to_owned(), None);
+    }
+    let tor = plan.tor(switch);
+    let text = format!("{name}: {} of {} paths, {} to keep", tor.paths, tor.installed, tor.required);
+    let hue = if tor.is_short() {
+        Some(SHORT)
+    } else if tor.is_touched() {
+        Some(LACKING)
+    } else {
+        None
+    };
+    (text, hue)
+}
+
+/// The switches of a pod that are drawn.
+struct Drawn {
+    layers: Vec<Vec<SwitchId>>,
+    /// Switches of each layer, drawn or not.
+    installed: Vec<usize>,
+    places: BTreeMap<SwitchId, Place>,
+    reported: BTreeMap<LinkId, PlannedLink>,
+}
+
+impl Drawn {
+    fn new(plan: &Plan, zone: &ZoneLeft) -> Drawn {
+        let topology = plan.topology();
+        let reported: BTreeMap<LinkId, PlannedLink> = plan
+            .links()
+            .filter(|planned| topology.zone_of(planned.link) == zone.zone)
+            .map(|planned| (planned.link, *planned))
+            .collect();
+        let ends: BTreeSet<SwitchId> = reported
+            .keys()
+            .flat_map(|&link| [topology.link(link).lower, topology.link(link).upper])
+            .collect();
+        let mut by_layer: BTreeMap<u8, Vec<SwitchId>> = BTreeMap::new();
+        for switch in (0..topology.switch_count() as u32).map(SwitchId) {
+            let place = topology.switch(switch);
+            if place.zone == Some(zone.zone) {
+                by_layer.entry(place.layer).or_default().push(switch);
+            }
+        }
+        let installed = by_layer.values().map(Vec::len).collect();
+        let mut layers: Vec<Vec<SwitchId>> = by_layer.into_values().collect();
+        for switches in &mut layers {
+            if switches.len() > MAX_SWITCHES {
+                switches.sort_by_key(|switch| (!ends.contains(switch), *switch));
+                switches.truncate(MAX_SWITCHES);
+                switches.sort_unstable();
+            }
+        }
+        let places = layers
+            .iter()
+            .enumerate()
+            .flat_map(|(layer, switches)| {
+                switches.iter().enumerate().map(move |(place, &switch)| (switch, (layer, place)))
+            })
+            .collect();
+        Drawn { layers, installed, places, reported }
+    }
+
+    fn label(&self, layer: usize) -> String {
+        let name = match layer {
+            0 => "ToRs".to_owned(),
+            1 if self.layers.len() == 2 => "Fabric switches".to_owned(),
+            layer => format!("Layer {layer}"),
+        };
+        match self.installed[layer] - self.layers[layer].len() {
+            0 => name,
+            _ => format!("{name} ({} of {})", self.layers[layer].len(), self.installed[layer]),
+        }
+    }
+
+    fn push_links(&self, plan: &Plan, graph: &mut LayeredGraph) {
+        let topology = plan.topology();
+        let mut plain = 0;
+        for (&switch, &from) in &self.places {
+            let mut bundle: Vec<LinkId> = Vec::new();
+            for hop in topology.up(switch) {
+                if topology.switch(hop.switch).zone.is_none() {
+                    bundle.push(hop.link);
+                    continue;
+                }
+                let Some(&to) = self.places.get(&hop.switch) else { continue };
+                let stroke = self.stroke(hop.link);
+                plain += usize::from(stroke.is_none());
+                if stroke.is_some() || plain <= MAX_PLAIN_LINKS {
+                    graph.push_edge(from, to, self.tooltip(plan, hop.link), stroke);
+                }
+            }
+            if !bundle.is_empty() {
+                self.push_bundle(plan, graph, from, &bundle);
+            }
+        }
+    }
+
+    fn push_bundle(&self, plan: &Plan, graph: &mut LayeredGraph, from: Place, links: &[LinkId]) {
+        let marked: Vec<(usize, Stroke, String)> = links
+            .iter()
+            .enumerate()
+            .filter_map(|(strand, &link)| Some((strand, self.stroke(link)?, self.tooltip(plan, link))))
+            .collect();
+        let is_down = |link: &&LinkId| {
+            self.reported
+                .get(link)
+                .is_some_and(|planned| matches!(planned.action, Action::Disable | Action::KeepDisabled))
+        };
+        let up = links.len() - links.iter().filter(is_down).count();
+        let label =
+            if up == links.len() { format!("{up} up") } else { format!("{up} of {} up", links.len()) };
+        let tooltip = format!("{} links to the top layer, {up} of them in operation", links.len());
+        graph.push_bundle(from, label, tooltip, links.len(), marked);
+    }
+
+    fn stroke(&self, link: LinkId) -> Option<Stroke> {
+        self.reported.get(&link).and_then(|planned| stroke_of(&planned.action))
+    }
+
+    fn tooltip(&self, plan: &Plan, link: LinkId) -> String {
+        let Some(planned) = self.reported.get(&link) else { return String::new() };
+        let loss = planned
+            .loss_rate
+            .map_or_else(String::new, |loss| format!(", loses {}", quantity::loss_rate(loss)));
+        let how = match planned.action {
+            Action::Protect(protection) => {
+                format!(" ({}, copies: {})", protection.mode.name(), protection.copies)
+            }
+            _ => String::new(),
+        };
+        format!("{}{loss}: {}{how}", full_name(plan, link), planned.action.name())
+    }
+}
+
+/// Bytes that all names begin with, up to a number: what need not be said of each.
+fn common_prefix(names: &[String]) -> usize {
+    let [first, rest @ ..] = names else { return 0 };
+    if rest.is_empty() {
+        return 0;
+    }
+    let mut common = first.as_str();
+    for name in rest {
+        let same = common.char_indices().zip(name.chars()).find(|((_, one), other)| one != other);
+        let end = same.map_or(common.len().min(name.len()), |((place, _), _)| place);
+        common = &common[..end];
+    }
+    // A number that begins alike is still a number: 10 and 11 are not 0 and 1.
+    common.trim_end_matches(|character: char| character.is_ascii_digit()).len()
+}

@@ -1,0 +1,192 @@
+//! `linkmend fleet plan`: what to do today about links that corrupt.
+//!
+//! - [`tables`] and [`json`] are what is printed, [`page`] is the HTML file, [`drawing`] its pods.
+
+mod drawing;
+mod json;
+mod page;
+mod tables;
+
+use super::network::NetworkArgs;
+use super::simulate::ObjectiveName;
+use super::{protection, share};
+use crate::failure::{Hinted, UsageError};
+use crate::output;
+use anyhow::Context;
+use clap::Args;
+use linkmend_fleet::plan::{
+    Explanation, LinkFinder, LinksError, Plan, PlanSettings, ReportedLink, read_links,
+};
+use linkmend_fleet::protection::{Deployment, ProtectionLimits};
+use linkmend_fleet::topology::{FabricParameters, Topology, ZoneId};
+use linkmend_quantity::LossRate;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+/// Width of the tables when standard output is no terminal.
+const TABLE_WIDTH: usize = 140;
+
+/// Arguments of `linkmend fleet plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file of links begins with a header; a link goes by its number, its name or its two ends:
+  link,loss_rate,state
+  1042,2e-4,active
+  pod3-tor7--pod3-fabric1,0.1%,active
+  77,,disabled
+
+Examples:
+  linkmend fleet plan --links corrupting.csv                          the paper's fabric, 75 % of paths kept
+  linkmend fleet plan --links corrupting.csv --constraint 50% --crew 4 --html plan.html
+  linkmend fleet plan --links corrupting.csv --explain pod3-tor7--pod3-fabric1
+  linkmend fleet plan --links corrupting.csv --upgraded pod0,pod3     only these pods can protect links
+  linkmend fleet plan --topology fat-tree:k=16 --links corrupting.csv --json
+
+What is said of each link:
+  disable        no ToR falls below the constraint, and nothing better can be disabled in its pod
+  protect        it must stay in operation; copies by Equation 2, so that the loss rate falls below the target
+  leave          it should be protected, but its switches cannot do that
+  keep disabled  it was disabled before
+  watch          its loss rate is not above the target
+
+Disabling is exact: no other choice leaves less of the objective. Where limits of protection are met, the links that lose \
+most are protected. ToRs that are short of paths already are reported, and nothing more is taken from them. Repairs are \
+ordered by what a link's return buys: first an end to shortages, then what can be disabled in its place, then paths.")]
+pub struct PlanArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Links that corrupt or are disabled (CSV: link,loss_rate and, if wanted, state)
+    #[arg(long, value_name = "FILE")]
+    links: PathBuf,
+    /// Share of its paths to the top layer that every ToR must keep
+    #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
+    constraint: f64,
+    /// Loss rate that is good enough: links at or below it are only watched, others are protected down to it
+    #[arg(long, value_name = "LOSS", default_value = "1e-8")]
+    target: LossRate,
+    /// What disabling makes least: what protection leaves of loss and takes of capacity, or CorrOpt's penalty
+    #[arg(long, value_enum, default_value_t = ObjectiveName::Effective)]
+    objective: ObjectiveName,
+    /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
+    #[arg(long, value_name = "LOSS", default_value = "1e-3")]
+    capacity_weight: LossRate,
+    /// What protection makes of a loss rate: `authors` (published, 100G ordered), or a JSON file with rows
+    #[arg(long, value_name = "authors|FILE", default_value = "authors")]
+    protection: String,
+    /// Share of its capacity that ordered mode must leave a link; below it, non-blocking mode is chosen
+    #[arg(long, value_name = "SHARE", default_value = "85%", value_parser = share)]
+    min_capacity: f64,
+    /// Pods whose switches can protect links; those between pods and the top layer then cannot [default: all switches]
+    #[arg(long, value_name = "POD,...", value_delimiter = ',')]
+    upgraded: Option<Vec<String>>,
+    /// Most protected links on a forwarding pipe [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_pipe: Option<u32>,
+    /// Most protected links on a switch [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_switch: Option<u32>,
+    /// Repairs that go on at a time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    crew: u32,
+    /// Say why the plan does with this link what it does, instead of the tables
+    #[arg(long, value_name = "LINK")]
+    explain: Option<String>,
+    /// Write the plan to this file as a page with the network drawn pod by pod
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what was asked.
+pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
+    let protection = protection::read(&arguments.protection)?;
+    let topology = arguments.network.build(FabricParameters::PAPER)?;
+    let settings = PlanSettings {
+        constraint: arguments.constraint,
+        target_loss: arguments.target.0,
+        objective: arguments.objective.with(arguments.capacity_weight.0),
+        protection,
+        min_capacity: arguments.min_capacity,
+        deployment: deployment(&topology, arguments.upgraded.as_deref())?,
+        limits: ProtectionLimits {
+            per_pipe: arguments.max_protected_per_pipe,
+            per_switch: arguments.max_protected_per_switch,
+        },
+        crew: arguments.crew,
+    };
+    let reported = links(&arguments.links, &topology)?;
+    let plan = Plan::new(&topology, &reported, settings);
+    // A link that cannot be explained is refused before any file is written.
+    let explanation = match &arguments.explain {
+        Some(written) => Some(explain(&plan, written, &arguments.links)?),
+        None => None,
+    };
+    if let Some(path) = &arguments.html {
+        std::fs::write(path, page::page(&plan, &arguments.links).to_html())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(explanation) = explanation {
+        return print_explanation(&explanation, arguments.json);
+    }
+    if arguments.json {
+        return Ok(output::print(&serde_json::to_string_pretty(&json::plan(&plan))?)?);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    let texts: Vec<String> = tables::all(&plan).iter().map(|table| table.to_text(width, colour)).collect();
+    Ok(output::print(&texts.join("\n"))?)
+}
+
+fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> {
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
+    read_links(BufReader::new(file), &name, topology).map_err(|error| match error {
+        LinksError::Io { .. } => error.into(),
+        LinksError::Form { .. } => UsageError(error.to_string()).into(),
+    })
+}
+
+/// Where protection can be had, by the names or numbers of pods.
+fn deployment(topology: &Topology, upgraded: Option<&[String]>) -> anyhow::Result<Deployment> {
+    let Some(upgraded) = upgraded else { return Ok(Deployment::Everywhere) };
+    let mut zones = vec![false; topology.zone_count()];
+    for written in upgraded.iter().map(|written| written.trim()) {
+        let named = (0..zones.len()).find(|&zone| topology.names().zone(ZoneId(zone as u32)) == written);
+        let numbered = || written.parse::<usize>().ok().filter(|&zone| zone < zones.len());
+        let Some(zone) = named.or_else(numbered) else {
+            let (first, last) = (ZoneId(0), ZoneId(zones.len().saturating_sub(1) as u32));
+            let message = format!(
+                "--upgraded: there is no pod `{written}`; the network has {} to {}",
+                topology.names().zone(first),
+                topology.names().zone(last)
+            );
+            return Err(UsageError(message).into());
+        };
+        zones[zone] = true;
+    }
+    Ok(Deployment::Zones(zones))
+}
+
+fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanation> {
+    let link = LinkFinder::new(plan.topology())
+        .find(written)
+        .map_err(|error| UsageError(format!("--explain: {error}")))?;
+    let explained = plan.explain(link).ok_or_else(|| Hinted {
+        message: format!(
+            "--explain: link {written} is not in {}, so nothing is done about it",
+            file.display()
+        ),
+        hint: "leave --explain out to see the links of the plan".to_owned(),
+    })?;
+    Ok(explained)
+}
+
+fn print_explanation(explanation: &Explanation, json: bool) -> anyhow::Result<()> {
+    if json {
+        return Ok(output::print(&serde_json::to_string_pretty(explanation)?)?);
+    }
+    let text = [std::slice::from_ref(&explanation.verdict), &explanation.reasons].concat().join("\n\n");
+    Ok(output::print(&text)?)
+}
