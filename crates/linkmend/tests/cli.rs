@@ -55,6 +55,7 @@ fn help_is_the_golden_one() {
         "sim scenario fallback",
         "sim scenario bursts",
         "reproduce",
+        "fleet plan",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let (code, out, err) = run(&arguments);

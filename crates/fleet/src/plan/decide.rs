@@ -14,8 +14,10 @@ const MAX_ROUNDS: u32 = 32;
 pub(super) type Hindrances = BTreeMap<LinkId, Hindrance>;
 
 pub(super) struct Decided<'a> {
-    /// As it is once the plan is carried out.
+    /// As it is once the plan is carried out, priced as [`protected_network`] says.
     pub network: Network<'a>,
+    /// The same with the capacities that links really have.
+    pub carried_out: Network<'a>,
     pub links: BTreeMap<LinkId, PlannedLink>,
     /// What the optimizer took to be impossible to protect.
     pub hindrances: Hindrances,
@@ -38,8 +40,7 @@ pub(super) fn decide<'a>(
         let over = over_limits(&network, settings);
         if over.is_empty() {
             let proven = choice.proven && !limited;
-            let (network, links) = carry_out(&weights, &choice.disable, reported, settings);
-            return Decided { network, links, hindrances, proven };
+            return carry_out(&weights, &choice.disable, reported, settings, (hindrances, proven));
         }
         limited = true;
         hindrances.extend(over);
@@ -47,18 +48,19 @@ pub(super) fn decide<'a>(
     // After the last round what is over the limits goes without protection, and the choice stands.
     let weights = protected_network(topology, reported, settings, &hindrances);
     let choice = disable_best(&mut weights.clone(), reported, settings);
-    let (network, links) = carry_out(&weights, &choice.disable, reported, settings);
-    Decided { network, links, hindrances, proven: false }
+    carry_out(&weights, &choice.disable, reported, settings, (hindrances, false))
 }
 
 /// The network with these links disabled and as many of the others protected as the limits allow, those that lose most
-/// first; and what that is for each link. `weights` is the network that the optimizer was asked about.
+/// first; and what that is for each link. `weights` is the network that the optimizer was asked about, `assumed` what it
+/// took to be impossible to protect.
 fn carry_out<'a>(
     weights: &Network<'a>,
     disable: &[LinkId],
     reported: &[ReportedLink],
     settings: &PlanSettings,
-) -> (Network<'a>, BTreeMap<LinkId, PlannedLink>) {
+    (assumed, proven): (Hindrances, bool),
+) -> Decided<'a> {
     let topology = weights.topology();
     let mut hindrances = not_upgraded(topology, reported, settings);
     let mut network = protected_network(topology, reported, settings, &hindrances);
@@ -76,7 +78,10 @@ fn carry_out<'a>(
         (reported.link, PlannedLink { link: reported.link, loss_rate: reported.loss_rate, action, badness })
     };
     let links = reported.iter().map(planned).collect();
-    (network, links)
+    let mut carried_out =
+        protect(topology, reported, settings, &hindrances, |protection| protection.capacity);
+    disable.iter().for_each(|&link| carried_out.disable(link));
+    Decided { network, carried_out, links, hindrances: assumed, proven }
 }
 
 /// What is done about a link in a network where it is done.
@@ -145,18 +150,30 @@ pub(super) fn reported_network<'a>(
     network
 }
 
-/// The reported links as they are today, protected wherever nothing hinders it.
+/// The reported links as they are today, protected wherever nothing hinders it, as the objective prices them: at the
+/// capacity that ordered mode leaves. Non-blocking mode leaves more, but gives up order for it; were that free, a link
+/// that loses one frame in fifty would look better than one that loses one in a thousand.
 pub(super) fn protected_network<'a>(
     topology: &'a Topology,
     reported: &[ReportedLink],
     settings: &PlanSettings,
     hindrances: &Hindrances,
 ) -> Network<'a> {
+    protect(topology, reported, settings, hindrances, |protection| protection.ordered_capacity)
+}
+
+fn protect<'a>(
+    topology: &'a Topology,
+    reported: &[ReportedLink],
+    settings: &PlanSettings,
+    hindrances: &Hindrances,
+    capacity: impl Fn(&Protection) -> f64,
+) -> Network<'a> {
     let mut network = reported_network(topology, reported, settings);
     for reported in reported.iter().filter(|reported| !hindrances.contains_key(&reported.link)) {
         let Some(loss_rate) = corrupts(reported, settings) else { continue };
         let protection = Protection::of(loss_rate, settings);
-        let capacity = (topology.capacity(reported.link) as f64 * protection.capacity).round() as u64;
+        let capacity = (topology.capacity(reported.link) as f64 * capacity(&protection)).round() as u64;
         network.protect(reported.link, protection.effective_loss_rate, capacity);
     }
     network

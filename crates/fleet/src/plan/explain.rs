@@ -60,7 +60,7 @@ impl Plan<'_> {
     /// What disabling a link takes from ToRs and pod.
     fn price(&self, link: LinkId) -> String {
         let zone = self.topology.zone_of(link);
-        let (clean, after) = (&self.clean, &self.after);
+        let (clean, after) = (&self.clean, &self.carried_out);
         let below = super::repairs::tors_below(self.topology, clean, link);
         let spare = |tor: &super::TorLeft| i128::from(tor.paths) - i128::from(tor.required);
         let worst = below.iter().map(|&tor| self.tor(tor)).min_by_key(spare);
@@ -275,7 +275,7 @@ impl Plan<'_> {
         match self.settings.objective {
             Objective::Penalty => "counted is the loss rate on the wire".to_owned(),
             Objective::Effective { capacity_weight } => format!(
-                "counted is the loss rate that protection leaves, and {} times the share of capacity it costs",
+                "counted is the loss rate that protection leaves, and {} times the share of capacity that ordered mode costs",
                 rate(capacity_weight)
             ),
         }

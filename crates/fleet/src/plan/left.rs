@@ -106,7 +106,7 @@ impl Plan<'_> {
                 zone: ZoneId(zone),
                 installed: self.clean.zone_capacity(ZoneId(zone)),
                 before: self.before.zone_capacity(ZoneId(zone)),
-                capacity: self.after.zone_capacity(ZoneId(zone)),
+                capacity: self.carried_out.zone_capacity(ZoneId(zone)),
                 worst: None,
                 touched_tors: 0,
                 reported: 0,

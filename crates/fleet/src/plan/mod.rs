@@ -144,8 +144,10 @@ pub struct Plan<'a> {
     clean: Network<'a>,
     /// As it was reported, unprotected.
     before: Network<'a>,
-    /// As it is once the plan is carried out.
+    /// As it is once the plan is carried out, priced as the objective does.
     after: Network<'a>,
+    /// The same with the capacities that links really have.
+    carried_out: Network<'a>,
     /// What the optimizer took to be impossible to protect.
     hindrances: decide::Hindrances,
     proven: bool,
@@ -167,6 +169,7 @@ impl<'a> Plan<'a> {
             clean: decide::clean_network(topology, &settings),
             before: decide::reported_network(topology, &reported, &settings),
             after: decided.network,
+            carried_out: decided.carried_out,
             links: decided.links,
             hindrances: decided.hindrances,
             proven: decided.proven,

@@ -269,7 +269,8 @@ impl Layout<'_> {
             px(x + narrow),
             px(bottom)
         );
-        let label = labels::fit(&bundle.label, SMALL, self.pitch(bundle.from.0) - 4.0);
+        // Half a label says less than the tooltip.
+        let fits = labels::width(&bundle.label, SMALL) <= self.pitch(bundle.from.0);
         html! {
             path.lm-bundle d=(wedge) { title { (bundle.tooltip) } }
             @for (strand, stroke, tooltip) in &bundle.marked {
@@ -277,7 +278,7 @@ impl Layout<'_> {
                 @let line = format!("M{} {}L{} {}", px(from), px(bottom), px(to), px(top));
                 (draw_stroke(*stroke, &line, tooltip))
             }
-            text.lm-small.lm-muted.lm-middle x=(px(x)) y=(px(top - 6.0)) { (label) }
+            @if fits { text.lm-small.lm-muted.lm-middle x=(px(x)) y=(px(top - 6.0)) { (bundle.label) } }
         }
     }
 

@@ -43,7 +43,7 @@ pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
     let title = topology.names().zone(zone.zone);
     let mut graph = LayeredGraph::new(format!("{title}: {share} of its capacity left"))
         .describe(format!("{title} with this plan.{paths} Hover over a link or switch for its name."))
-        .bundles_to("Top layer");
+        .bundles_to("Links to the top");
     for (layer, switches) in drawn.layers.iter().enumerate() {
         graph = graph.layer(drawn.label(layer));
         let names: Vec<String> = switches.iter().map(|&switch| topology.names().switch(switch)).collect();
@@ -54,10 +54,19 @@ pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
         }
     }
     drawn.push_links(plan, &mut graph);
-    for (_, hue, dashed, name) in STROKES {
-        graph = graph.explain_stroke(Stroke { hue, dashed }, name);
+    // The legend explains what there is to see, no more.
+    for (action, hue, dashed, name) in STROKES {
+        if drawn.reported.values().any(|planned| planned.action.name() == action) {
+            graph = graph.explain_stroke(Stroke { hue, dashed }, name);
+        }
     }
-    graph.explain_node(LACKING, "ToR lacks paths").explain_node(SHORT, "ToR is short")
+    if zone.touched_tors > 0 {
+        graph = graph.explain_node(LACKING, "ToR lacks paths");
+    }
+    if zone.worst.is_some_and(|tor| tor.is_short()) {
+        graph = graph.explain_node(SHORT, "ToR is short of what it must keep");
+    }
+    graph
 }
 
 /// What to say of a switch, and its colour.
@@ -171,8 +180,7 @@ impl Drawn {
                 .is_some_and(|planned| matches!(planned.action, Action::Disable | Action::KeepDisabled))
         };
         let up = links.len() - links.iter().filter(is_down).count();
-        let label =
-            if up == links.len() { format!("{up} up") } else { format!("{up} of {} up", links.len()) };
+        let label = if up == links.len() { up.to_string() } else { format!("{up}/{}", links.len()) };
         let tooltip = format!("{} links to the top layer, {up} of them in operation", links.len());
         graph.push_bundle(from, label, tooltip, links.len(), marked);
     }

@@ -72,11 +72,8 @@ fn pod(plan: &Plan, zone: &ZoneLeft) -> Section {
     let explanations: Vec<String> = links
         .iter()
         .filter_map(|planned| plan.explain(planned.link))
-        .map(|explanation| format!("{} {}", explanation.verdict, explanation.reasons.join(" ")))
+        .map(|explanation| format!("- {} {}", explanation.verdict, explanation.reasons.join(" ")))
         .collect();
-    let mut section = Section::new(topology.names().zone(zone.zone)).plot(drawing::pod(plan, zone));
-    if !explanations.is_empty() {
-        section = section.raw("Why", explanations.join("\n\n"));
-    }
-    section
+    let section = Section::new(topology.names().zone(zone.zone)).plot(drawing::pod(plan, zone));
+    section.prose(explanations.join("\n"))
 }

@@ -158,14 +158,14 @@ fn repair_row(plan: &Plan, repair: &Repair) -> [Cell; 9] {
         Cell::text(names.link(repair.link)),
         Cell::text(ends_of(plan.topology(), repair.link)),
         if repair.shortage_ended > 0 {
-            Cell::text(format!("{now}, ToRs short")).bad()
+            Cell::text(format!("{now}, ToR short")).bad()
         } else {
             Cell::text(now)
         },
         Cell::number(repair.objective_gain),
-        paths,
-        Cell::text(repair.worst_tor.map_or_else(String::new, |tor| names.switch(tor))),
         Cell::text(then.join(", ")),
+        Cell::text(repair.worst_tor.map_or_else(String::new, |tor| names.switch(tor))),
+        paths,
     ]
 }
 
