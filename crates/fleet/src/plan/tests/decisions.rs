@@ -183,3 +183,34 @@ fn the_order_of_reports_does_not_matter() {
     assert_eq!(one.repairs(), other.repairs());
     assert_eq!(one.totals_after(), other.totals_after());
 }
+
+#[test]
+fn no_plan_takes_from_a_tor_what_it_must_keep_and_none_leaves_a_link_that_could_go() {
+    let topology = small_fabric();
+    let mut random = linkmend_random::Random::new(1, "plan/decisions");
+    for round in 0..500 {
+        let mut reported = Vec::new();
+        for link in 0..16 {
+            match (random.uniform() * 4.0) as u32 {
+                0 => reported.push(active(link, libm::pow(10.0, -1.0 - 8.0 * random.uniform()))),
+                1 if random.uniform() < 0.4 => reported.push(down(link)),
+                _ => {}
+            }
+        }
+        let constraint = [0.25, 0.5, 0.75][round % 3];
+        let plan = Plan::new(&topology, &reported, PlanSettings { constraint, ..settings() });
+        for tor in plan.tors() {
+            assert!(tor.paths >= tor.required.min(tor.before), "{reported:?}: {tor:?}");
+        }
+        let mut after = plan.after.clone();
+        for planned in plan.links() {
+            let stays = matches!(planned.action, Action::Protect(_) | Action::Leave(_));
+            assert!(!stays || !after.may_disable(planned.link), "{reported:?}: {planned:?}");
+            assert!(plan.explain(planned.link).is_some());
+        }
+        let mut repaired: Vec<LinkId> = plan.repairs().iter().map(|repair| repair.link).collect();
+        repaired.sort_unstable();
+        let to_repair = plan.links().filter(|planned| planned.action != Action::Watch);
+        assert!(repaired.into_iter().eq(to_repair.map(|planned| planned.link)), "{reported:?}");
+    }
+}
