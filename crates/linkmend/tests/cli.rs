@@ -55,7 +55,10 @@ fn help_is_the_golden_one() {
         "sim scenario fallback",
         "sim scenario bursts",
         "reproduce",
+        "fleet",
         "fleet plan",
+        "fleet simulate",
+        "fleet trace",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let (code, out, err) = run(&arguments);

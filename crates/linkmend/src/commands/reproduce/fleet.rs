@@ -89,7 +89,7 @@ fn unit(metric: PairMetric) -> Unit {
 /// A week of the first year: penalties, paths, capacity.
 fn week(percent: f64, pairs: &[Pair]) -> Plot {
     let moments: &[Moment] = pairs.first().map_or(&[], |pair| &pair.snapshot);
-    let series = |name: &str, value: fn(&Moment) -> f64| Series::joined(name, sampled(moments, value));
+    let series = |name: &str, value: fn(&Moment) -> f64| Series::step(name, sampled(moments, value));
     let penalty = Panel::new(Axis::new("total penalty", Unit::Plain).log())
         .series(series("CorrOpt", |moment| moment.corropt.total_penalty))
         .series(series("protection + CorrOpt", |moment| moment.protected.total_effective_penalty));
@@ -139,7 +139,7 @@ fn gains(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
     for (percent, pairs) in each(experiment, pairs) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.gains)));
         let points = points.into_iter().map(|(orders, share)| (10_f64.powf(orders), share));
-        plot = plot.series(Series::joined(format!("{percent} % of paths"), points));
+        plot = plot.series(Series::step(format!("{percent} % of paths"), points));
     }
     plot.into()
 }
@@ -154,7 +154,7 @@ fn decreases(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
     for (percent, pairs) in each(experiment, pairs) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.decreases)));
         let points = points.into_iter().map(|(decrease, share)| (decrease / 100.0, share));
-        plot = plot.series(Series::joined(format!("{percent} % of paths"), points));
+        plot = plot.series(Series::step(format!("{percent} % of paths"), points));
     }
     plot.into()
 }
