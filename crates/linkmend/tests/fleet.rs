@@ -113,7 +113,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
         .expect("written");
     let cases: [(&[&str], &str); 12] = [
         (&["--constraint", "101%"], "not a share from 0% to 100%"),
-        (&["--constraint", "-1"], "not a share from 0% to 100%"),
+        (&["--constraint=-1"], "not a share from 0% to 100%"),
         (&["--repair", "2:1"], "\"2\" has no unit"),
         (&["--repair", "2d:0"], "share 0 is not above 0"),
         (&["--topology", "torus"], "there is no topology `torus`"),
