@@ -99,6 +99,24 @@ fn traces_of_the_authors_bring_their_network() {
     assert_eq!(summary["last_event_s"], 100 + 4 * 86_400);
 }
 
+/// A row of what is built in, and the run that it comes from.
+#[test]
+fn protection_that_is_built_in_is_what_the_simulator_measures() {
+    let speed_gbps = |arguments: &[&str]| {
+        let stress = ["sim", "stress", "--speed", "100G", "--frames", "5M", "--seed", "1", "--json"];
+        let (code, out, error) = run(&[&stress[..], arguments].concat());
+        assert_eq!(code, 0, "{error}");
+        let report: Value = serde_json::from_str(&out).expect("JSON");
+        report["effective_speed_gbps"].as_f64().expect("a speed")
+    };
+    let unprotected = speed_gbps(&["--mode", "off", "--loss", "0"]);
+    let ordered = speed_gbps(&["--mode", "ordered", "--loss", "1e-4"]);
+    let table = linkmend_fleet::protection::ProtectionTable::simulated("100G").expect("it is built in");
+    let row = table.row(1e-4);
+    assert!((ordered / unprotected - row.capacity).abs() < 1e-4, "{ordered} of {unprotected}: {row:?}");
+    assert!((row.effective_loss_rate / 1e-8 - 1.0).abs() < 1e-9, "Equation 1: {row:?}");
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_its_reason() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! What protection makes of a loss rate: the published table, or a measured one from a file.
+//! What protection makes of a loss rate: the published table, a simulated one, or a measured one from a file.
 
 use crate::failure::UsageError;
 use anyhow::Context;
@@ -19,10 +19,13 @@ fn logarithmic() -> Nearest {
     Nearest::Logarithmic
 }
 
-/// The table that goes by `authors`, or the one in the file of that name.
+/// The table that goes by `authors` or by the speed it was simulated at, or the one in the file of that name.
 pub fn read(written: &str) -> anyhow::Result<ProtectionTable> {
     if written == "authors" {
         return Ok(ProtectionTable::authors());
+    }
+    if let Some(table) = ProtectionTable::simulated(written) {
+        return Ok(table);
     }
     let path = Path::new(written);
     let text = std::fs::read_to_string(path)

@@ -54,8 +54,9 @@ pub struct SimulateArgs {
     /// Times that repairs take, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
     repair: RepairDelays,
-    /// What protection makes of a loss rate: `authors` (published, 100G ordered), or a JSON file with rows
-    #[arg(long, value_name = "authors|FILE", default_value = "authors")]
+    /// What protection makes of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
+    /// `100G`, `400G`; ordered mode), or a JSON file with rows of loss_rate, effective_loss_rate and capacity
+    #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
     /// Share of the pods whose switches can protect links; those between pods and spines then cannot be protected
     #[arg(long, value_name = "SHARE", default_value = "100%", value_parser = share)]

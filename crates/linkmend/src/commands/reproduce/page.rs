@@ -8,9 +8,7 @@ use linkmend_report::{Report, Section, Tone};
 pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let mut report = Report::new("linkmend reproduce")
-        .subtitle(
-            "Published evaluations of link-local retransmission, repeated packet by packet in the simulator",
-        )
+        .subtitle("Published evaluations of link-local retransmission, repeated in simulation")
         .fact("Version", env!("CARGO_PKG_VERSION"))
         .fact("Seed", options.seed.to_string())
         .fact("Experiments", format!("{} of {of}", finished.len()));

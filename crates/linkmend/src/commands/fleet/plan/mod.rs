@@ -71,8 +71,9 @@ pub struct PlanArgs {
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
     #[arg(long, value_name = "LOSS", default_value = "1e-3")]
     capacity_weight: LossRate,
-    /// What protection makes of a loss rate: `authors` (published, 100G ordered), or a JSON file with rows
-    #[arg(long, value_name = "authors|FILE", default_value = "authors")]
+    /// What protection makes of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
+    /// `100G`, `400G`; ordered mode), or a JSON file with rows of loss_rate, effective_loss_rate and capacity
+    #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
     /// Share of its capacity that ordered mode must leave a link; below it, non-blocking mode is chosen
     #[arg(long, value_name = "SHARE", default_value = "85%", value_parser = share)]

@@ -1,6 +1,8 @@
 //! What protection makes of a corrupting link.
 
 use crate::rounding::share_of;
+mod measured;
+
 use crate::topology::{LinkId, SwitchId, Topology};
 use linkmend_random::Random;
 
@@ -66,6 +68,17 @@ impl ProtectionTable {
             row(1e-2, 1e-8, 60.0),
         ];
         ProtectionTable { rows, nearest: Nearest::Linear }
+    }
+
+    /// What Linkmend's own simulator measures, by the link's speed: `25G`, `100G` or `400G`.
+    pub fn simulated(speed: &str) -> Option<ProtectionTable> {
+        let rows = match speed {
+            "25G" => measured::AT_25G,
+            "100G" => measured::AT_100G,
+            "400G" => measured::AT_400G,
+            _ => return None,
+        };
+        Some(ProtectionTable { rows: rows.to_vec(), nearest: Nearest::Logarithmic })
     }
 
     /// A table of measured rows.
