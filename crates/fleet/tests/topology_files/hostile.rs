@@ -92,17 +92,3 @@ proptest! {
         let _ = read_text("n.yaml", format!("{head}{text}").as_bytes(), &AT_100G);
     }
 }
-
-/// Takes a minute, and more than a gigabyte.
-#[test]
-#[ignore = "large"]
-fn more_switches_or_links_than_there_can_be_are_refused() {
-    let switches = "switches:\n".to_owned() + &"- {name: t, layer: 0}\n".repeat(2_000_001);
-    let links = format!("{TWO}links:\n") + &"- {from: t, to: s}\n".repeat(10_000_001);
-    for (text, expected) in [
-        (switches, "n.yaml:2: there are more than 2000000 switches"),
-        (links, "n.yaml:5: there are more than 10000000 links"),
-    ] {
-        assert_eq!(refused("n.yaml", &text), expected);
-    }
-}
