@@ -16,6 +16,7 @@
 
 mod exact_sum;
 pub mod experiment;
+mod file_error;
 pub mod network;
 pub mod optimizer;
 pub mod paths;
@@ -28,3 +29,5 @@ pub mod strategy;
 mod timeline;
 pub mod topology;
 pub mod trace;
+
+pub use file_error::FileError;

@@ -1,9 +1,10 @@
 //! Trace files: what is read back, and what is refused with file, line and reason.
 
+use linkmend_fleet::FileError;
 use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, leaf_spine};
 use linkmend_fleet::trace::{
-    AuthorsTrace, LossEvent, Trace, TraceError, TraceParameters, read_authors, read_csv, read_parquet,
-    write_csv, write_parquet,
+    AuthorsTrace, LossEvent, Trace, TraceParameters, read_authors, read_csv, read_parquet, write_csv,
+    write_parquet,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ fn oversubscription_leaves_fewer_spines() {
     assert_eq!(read.fabric.links(), 96 + 48);
 }
 
-fn assert_refused(error: &TraceError, file: &str, line: usize, reason: &str) {
+fn assert_refused(error: &FileError, file: &str, line: usize, reason: &str) {
     let message = error.to_string();
     assert!(message.starts_with(&format!("{file}:{line}: ")), "{message}\nis not about {file}:{line}");
     assert!(message.contains(reason), "{message}\ndoes not say: {reason}");
@@ -109,7 +110,7 @@ fn what_is_wrong_with_an_authors_file_is_said_with_its_line() {
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let error = read_authors(Path::new("no/such/trace.json")).expect_err("it is not there");
-    assert!(matches!(error, TraceError::Io { .. }));
+    assert!(matches!(error, FileError::Io { .. }));
     assert!(error.to_string().starts_with("no/such/trace.json: "), "{error}");
 }
 

@@ -24,7 +24,7 @@ pub use find::{FindError, LinkFinder};
 pub use left::{TorLeft, ZoneLeft};
 pub use protect::{Mode, Protection};
 pub use repairs::{Origin, Repair};
-pub use reported::{LinksError, ReportedLink, read_links};
+pub use reported::{ReportedLink, read_links};
 
 use crate::exact_sum;
 use crate::network::Network;

@@ -1,6 +1,7 @@
 //! What the operator knows: a CSV file of links that corrupt or are disabled.
 
 use super::find::LinkFinder;
+use crate::FileError;
 use crate::topology::{LinkId, Topology};
 use linkmend_quantity::LossRate;
 use std::collections::BTreeMap;
@@ -17,29 +18,6 @@ pub struct ReportedLink {
     pub disabled: bool,
 }
 
-/// Why a file of links was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum LinksError {
-    /// The file could not be read.
-    #[error("{file}: {source}")]
-    Io {
-        /// The file.
-        file: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A line is wrong.
-    #[error("{file}:{line}: {reason}")]
-    Form {
-        /// The file.
-        file: String,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        reason: String,
-    },
-}
-
 /// What the first line says, for messages.
 const HEADER: &str = "link,loss_rate` or `link,loss_rate,state";
 
@@ -52,14 +30,14 @@ pub fn read_links(
     reader: impl BufRead,
     file: &str,
     topology: &Topology,
-) -> Result<Vec<ReportedLink>, LinksError> {
+) -> Result<Vec<ReportedLink>, FileError> {
     let finder = LinkFinder::new(topology);
     let mut columns = None;
     let mut lines: BTreeMap<LinkId, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for (index, text) in reader.lines().enumerate() {
-        let form = |reason| LinksError::Form { file: file.to_owned(), line: index + 1, reason };
-        let text = text.map_err(|source| LinksError::Io { file: file.to_owned(), source })?;
+        let form = |reason| FileError::Form { file: file.to_owned(), line: index + 1, reason };
+        let text = text.map_err(|source| FileError::Io { file: file.to_owned(), source })?;
         // Spreadsheets begin their files with a byte order mark.
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() || text.starts_with('#') {
@@ -80,7 +58,7 @@ pub fn read_links(
     }
     if columns.is_none() {
         let reason = format!("the header is missing; the first line must be `{HEADER}`");
-        return Err(LinksError::Form { file: file.to_owned(), line: 1, reason });
+        return Err(FileError::Form { file: file.to_owned(), line: 1, reason });
     }
     Ok(found)
 }

@@ -1,6 +1,7 @@
 //! Trace files of the authors' simulator: JSON with `topo_type`, `topo_params` and `failure_events_list`.
 
-use super::{LossEvent, Trace, TraceError, fault};
+use super::{LossEvent, Trace, fault};
+use crate::FileError;
 use crate::topology::{FabricParameters, LinkId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -40,10 +41,10 @@ struct Parameters {
 /// # Errors
 /// If the file cannot be read, is not of that form, is for another kind of network, or has an event that cannot be; with
 /// the line.
-pub fn read_authors(path: &Path) -> Result<AuthorsTrace, TraceError> {
+pub fn read_authors(path: &Path) -> Result<AuthorsTrace, FileError> {
     let file = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|source| TraceError::Io { file: file.clone(), source })?;
-    let form = |line, reason| TraceError::Form { file: file.clone(), line, reason };
+    let bytes = std::fs::read(path).map_err(|source| FileError::Io { file: file.clone(), source })?;
+    let form = |line, reason| FileError::Form { file: file.clone(), line, reason };
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         form(valid.iter().filter(|byte| **byte == b'\n').count() + 1, "not UTF-8 text".to_owned())

@@ -1,6 +1,7 @@
 //! Traces as CSV: `time_s,link,loss_rate`, one event a line.
 
-use super::{LossEvent, Trace, TraceError, fault};
+use super::{LossEvent, Trace, fault};
+use crate::FileError;
 use crate::topology::{LinkId, Topology};
 use std::io::{BufRead, ErrorKind, Write};
 
@@ -13,15 +14,15 @@ const NETWORK: &str = "network:";
 ///
 /// # Errors
 /// If a line is not of that form or an event cannot be; with the line.
-pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result<Trace, TraceError> {
+pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result<Trace, FileError> {
     let mut events: Vec<LossEvent> = Vec::new();
     let mut previous_s = 0;
     let mut has_header = false;
     for (index, line) in reader.lines().enumerate() {
-        let form = |reason| TraceError::Form { file: file.to_owned(), line: index + 1, reason };
+        let form = |reason| FileError::Form { file: file.to_owned(), line: index + 1, reason };
         let line = line.map_err(|source| match source.kind() {
             ErrorKind::InvalidData => form("not UTF-8 text".to_owned()),
-            _ => TraceError::Io { file: file.to_owned(), source },
+            _ => FileError::Io { file: file.to_owned(), source },
         })?;
         let line = line.trim();
         if let Some(comment) = line.strip_prefix('#') {
@@ -47,7 +48,7 @@ pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result
     }
     if !has_header {
         let reason = format!("the first line is not {HEADER}; the file is empty");
-        return Err(TraceError::Form { file: file.to_owned(), line: 1, reason });
+        return Err(FileError::Form { file: file.to_owned(), line: 1, reason });
     }
     Ok(Trace::new(events))
 }

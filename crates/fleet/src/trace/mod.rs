@@ -53,29 +53,6 @@ impl Trace {
     }
 }
 
-/// Why a trace file was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum TraceError {
-    /// The file could not be read or written.
-    #[error("{file}: {source}")]
-    Io {
-        /// The file.
-        file: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not of the expected form.
-    #[error("{file}:{line}: {reason}")]
-    Form {
-        /// The file.
-        file: String,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
 /// What is wrong with an event, if anything is, given the time of the one before it.
 fn fault(event: &LossEvent, links: usize, previous_s: u64) -> Option<String> {
     let LossEvent { time_s, link, loss_rate } = *event;

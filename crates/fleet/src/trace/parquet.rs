@@ -1,6 +1,7 @@
 //! Traces as Parquet, with the columns of the CSV.
 
-use super::{LossEvent, Trace, TraceError, fault};
+use super::{LossEvent, Trace, fault};
+use crate::FileError;
 use crate::topology::{LinkId, Topology};
 use parquet::basic::Compression;
 use parquet::data_type::{DoubleType, Int64Type};
@@ -52,10 +53,10 @@ pub fn write_parquet(trace: &Trace, topology: &Topology, file: File) -> Result<(
 ///
 /// # Errors
 /// If the file is no Parquet of that schema or an event cannot be; with the row as the line.
-pub fn read_parquet(path: &Path, topology: &Topology) -> std::result::Result<Trace, TraceError> {
+pub fn read_parquet(path: &Path, topology: &Topology) -> std::result::Result<Trace, FileError> {
     let name = path.display().to_string();
-    let form = |line, reason: String| TraceError::Form { file: name.clone(), line, reason };
-    let file = File::open(path).map_err(|source| TraceError::Io { file: name.clone(), source })?;
+    let form = |line, reason: String| FileError::Form { file: name.clone(), line, reason };
+    let file = File::open(path).map_err(|source| FileError::Io { file: name.clone(), source })?;
     let reader = SerializedFileReader::new(file).map_err(|error| form(1, error.to_string()))?;
     let metadata = reader.metadata().file_metadata().key_value_metadata();
     let network = metadata.into_iter().flatten().find(|entry| entry.key == NETWORK);

@@ -14,9 +14,8 @@ use crate::failure::{Hinted, UsageError};
 use crate::output;
 use anyhow::Context;
 use clap::Args;
-use linkmend_fleet::plan::{
-    Explanation, LinkFinder, LinksError, Plan, PlanSettings, ReportedLink, read_links,
-};
+use linkmend_fleet::FileError;
+use linkmend_fleet::plan::{Explanation, LinkFinder, Plan, PlanSettings, ReportedLink, read_links};
 use linkmend_fleet::protection::{Deployment, ProtectionLimits};
 use linkmend_fleet::topology::{FabricParameters, Topology, ZoneId};
 use linkmend_quantity::LossRate;
@@ -144,8 +143,8 @@ fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> 
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
     read_links(BufReader::new(file), &name, topology).map_err(|error| match error {
-        LinksError::Io { .. } => error.into(),
-        LinksError::Form { .. } => UsageError(error.to_string()).into(),
+        FileError::Io { .. } => error.into(),
+        FileError::Form { .. } => UsageError(error.to_string()).into(),
     })
 }
 
