@@ -47,7 +47,7 @@ fn row(pods: u32, strategy: Strategy, constraint: f64, rounds: usize, base: &mut
         let began = Instant::now();
         let topology = fabric.build().expect("the parameters are in range");
         let trace = TraceParameters::paper(1).generate(&topology);
-        summary = simulate(&topology, &trace, &Settings::paper(strategy, constraint, 1), &mut |_| {});
+        summary = simulate(&topology, &trace, &Settings::paper(strategy, constraint, 1), &mut |_, _| {});
         seconds.push(began.elapsed().as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);

@@ -5,6 +5,7 @@
 //! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date.
 //! - [`trace`]: which link starts to corrupt when; drawn at random, or imported from the authors' files.
 //! - [`repair`], [`protection`]: how long disabled links are away, and what protection leaves of loss and capacity.
+//! - [`deployment`]: which switches can protect links, and which should be upgraded first.
 //! - [`network`]: a network in operation and its metrics.
 //! - [`optimizer`]: which corrupting links to disable.
 //! - [`plan`]: what to do today about links that corrupt, and why.
@@ -14,6 +15,7 @@
 //! Section numbers refer to the `LinkGuardian` paper (SIGCOMM 2023).
 #![forbid(unsafe_code)]
 
+pub mod deployment;
 mod exact_sum;
 pub mod experiment;
 mod file_error;
@@ -26,8 +28,10 @@ pub mod repair;
 mod rounding;
 pub mod simulate;
 pub mod strategy;
+mod threads;
 mod timeline;
 pub mod topology;
 pub mod trace;
 
 pub use file_error::FileError;
+pub use rounding::share_of;

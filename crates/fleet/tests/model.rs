@@ -2,11 +2,12 @@
 
 mod naive;
 
+use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::network::{CLEAN_LOSS_RATE, Metrics};
-use linkmend_fleet::protection::{Deployment, ProtectionLimits};
+use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::simulate::{Optimizer, Settings, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::{FabricParameters, LinkId};
+use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, ZoneId};
 use linkmend_fleet::trace::{LossEvent, Trace};
 use linkmend_random::Random;
 use naive::{Fabric, Model, Rules};
@@ -38,7 +39,7 @@ fn random_trace(shape: &FabricParameters, seed: u64, length_s: u64, events: usiz
     trace
 }
 
-fn settings(rules: &Rules) -> Settings {
+fn settings(topology: &Topology, rules: &Rules) -> Settings {
     let written: Vec<String> =
         rules.repair.iter().map(|(time_s, share)| format!("{time_s}s:{share}")).collect();
     let mut settings = Settings::paper(rules.strategy, rules.constraint, rules.seed);
@@ -48,7 +49,8 @@ fn settings(rules: &Rules) -> Settings {
         per_switch: rules.per_switch.map(|most| most as u32),
     };
     if !rules.upgraded.is_empty() {
-        settings.deployment = Deployment::Zones(rules.upgraded.clone());
+        let pods = (0..).zip(&rules.upgraded).filter(|(_, upgraded)| **upgraded);
+        settings.deployment = Deployment::zones(topology, pods.map(|(pod, _)| ZoneId(pod)));
     }
     if rules.greedy {
         settings.optimizer = Optimizer::Greedy;
@@ -101,7 +103,8 @@ fn compare(shape: FabricParameters, trace: &[(u64, u32, f64)], rules: &Rules) ->
         |&(time_s, link, loss_rate): &(u64, u32, f64)| LossEvent { time_s, link: LinkId(link), loss_rate };
     let ours_trace = Trace::new(trace.iter().map(event).collect());
     let mut ours = Vec::new();
-    let summary = simulate(&topology, &ours_trace, &settings(rules), &mut |step| ours.push(*step));
+    let summary =
+        simulate(&topology, &ours_trace, &settings(&topology, rules), &mut |step, _| ours.push(*step));
     let mut model = Model::new(Fabric::new(shape, CLEAN_LOSS_RATE), trace, rules.clone());
     let theirs = model.run();
     for (number, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {

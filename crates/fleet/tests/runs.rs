@@ -28,7 +28,7 @@ fn trace(topology: &Topology, seed: u64) -> Trace {
 
 fn run(topology: &Topology, trace: &Trace, settings: &Settings) -> (Vec<Step>, Summary) {
     let mut steps = Vec::new();
-    let summary = simulate(topology, trace, settings, &mut |step| steps.push(*step));
+    let summary = simulate(topology, trace, settings, &mut |step, _| steps.push(*step));
     (steps, summary)
 }
 

@@ -1,14 +1,15 @@
 //! Repair times, protection tables, deployments and limits, one by one.
 
+use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::network::Network;
 use linkmend_fleet::protection::{
-    Deployment, Nearest, ProtectionError, ProtectionLimits, ProtectionRow, ProtectionTable,
+    Nearest, ProtectionError, ProtectionLimits, ProtectionRow, ProtectionTable,
 };
 use linkmend_fleet::repair::RepairDelays;
 use linkmend_fleet::simulate::{Settings, Step, simulate};
 use linkmend_fleet::strategy::Strategy;
 use linkmend_fleet::topology::{
-    FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError, leaf_spine,
+    FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError, ZoneId, leaf_spine,
 };
 use linkmend_fleet::trace::{LossEvent, Trace};
 
@@ -69,7 +70,7 @@ fn repairs_take_as_long_as_often_as_they_should() {
     let trace = Trace::new((0..20_000).map(event).collect());
     let settings = Settings::paper(Strategy::CorrOpt, 0.5, 3);
     let (mut short, mut long) = (0, 0);
-    simulate(&topology, &trace, &settings, &mut |step| match step.time_s % 1_000_000 {
+    simulate(&topology, &trace, &settings, &mut |step, _| match step.time_s % 1_000_000 {
         0 => {}
         172_800 => short += 1,
         345_600 => long += 1,
@@ -146,7 +147,11 @@ fn pods(pods: u32) -> Topology {
 fn upgraded(topology: &Topology, share: f64, seed: u64) -> Vec<bool> {
     match Deployment::share(topology, share, seed) {
         Deployment::Everywhere => panic!("a share of {share} is not everywhere"),
-        Deployment::Zones(upgraded) => upgraded,
+        // A pod is upgraded if its first ToR is.
+        Deployment::Switches(upgraded) => {
+            let first_tors = topology.tors().iter().step_by(topology.tors().len() / topology.zone_count());
+            first_tors.map(|tor| upgraded[tor.index()]).collect()
+        }
     }
 }
 
@@ -175,12 +180,30 @@ fn a_deployment_has_its_share_of_the_pods() {
 #[test]
 fn a_deployment_covers_links_between_upgraded_switches() {
     let topology = pods(2);
-    let deployment = Deployment::Zones(vec![true, false]);
+    let deployment = Deployment::zones(&topology, [ZoneId(0)]);
     let covered = |link| deployment.covers(&topology, LinkId(link));
     // 8 links within each pod, then those to the spines.
     assert!((0..8).all(covered));
     assert!(!(8..32).any(covered));
     assert!((0..32).all(|link| Deployment::Everywhere.covers(&topology, LinkId(link))));
+    // Links to the spines follow the pods' in the order of planes, spines and pods.
+    let with_top = deployment.and_top(&topology);
+    let covered: Vec<u32> = (0..32).filter(|link| with_top.covers(&topology, LinkId(*link))).collect();
+    assert_eq!(covered, (0..8).chain((16..32).step_by(2)).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_deployment_is_named_by_pods_switches_and_the_top_layer() {
+    let topology = pods(3);
+    let named = |names: &str| Deployment::named(&topology, names.split(','));
+    let (first, last) = (ZoneId(0), ZoneId(2));
+    assert_eq!(named("pod0,2"), Ok(Deployment::zones(&topology, [first, last])));
+    assert_eq!(named("top,pod2"), Ok(Deployment::zones(&topology, [last]).and_top(&topology)));
+    let one_link = named("pod1-tor1,pod1-fabric0").expect("both exist");
+    let covered: Vec<u32> = (0..48).filter(|link| one_link.covers(&topology, LinkId(*link))).collect();
+    assert_eq!(covered, [8 + 4]);
+    let error = named("pod0,pod3").expect_err("there are three").to_string();
+    assert_eq!(error, "there is no pod or switch `pod3`; pods are pod0 to pod2, the top layer is `top`");
 }
 
 /// One leaf, four spines; all but one path must be kept. The leaf has a pipe for its four ports.
@@ -200,7 +223,7 @@ fn one_leaf(limits: ProtectionLimits) -> Vec<Step> {
     settings.limits = limits;
     settings.clean_loss_rate = 0.0;
     let mut steps = Vec::new();
-    simulate(&topology, &trace, &settings, &mut |step| steps.push(*step));
+    simulate(&topology, &trace, &settings, &mut |step, _| steps.push(*step));
     steps
 }
 

@@ -56,6 +56,7 @@ fn help_is_the_golden_one() {
         "sim scenario bursts",
         "reproduce",
         "fleet",
+        "fleet deploy",
         "fleet plan",
         "fleet simulate",
         "fleet trace",

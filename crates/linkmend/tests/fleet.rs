@@ -156,10 +156,19 @@ fn the_figures_do_not_depend_on_the_number_of_threads() {
     let folder = tempfile::tempdir().expect("a folder");
     let summary = |jobs: &str| {
         let out = folder.path().join(jobs);
-        let (code, _, error) =
-            run(&["reproduce", "fig15", "fig16", "--quick", "--jobs", jobs, "--out", text(&out)]);
+        let (code, _, error) = run(&[
+            "reproduce",
+            "fig15",
+            "fig16",
+            "deployment",
+            "--quick",
+            "--jobs",
+            jobs,
+            "--out",
+            text(&out),
+        ]);
         assert_eq!(code, 0, "{error}");
-        ["summary.json", "report.html", "fig15/results.json", "fig16/results.json"]
+        ["summary.json", "report.html", "fig15/results.json", "fig16/results.json", "deployment/results.json"]
             .map(|name| fs::read(out.join(name)).expect("a file"))
     };
     assert_eq!(summary("1"), summary("2"));

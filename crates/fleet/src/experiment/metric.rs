@@ -73,7 +73,7 @@ impl PairMetric {
             let value = values.into_iter().reduce(f64::max)?;
             return Some(Estimate { value, interval: None });
         }
-        mean(&values)
+        Estimate::mean(&values)
     }
 }
 
@@ -94,19 +94,21 @@ fn no_difference(pair: &Pair) -> Option<f64> {
     (total > 0).then(|| same as f64 / total as f64)
 }
 
-/// Mean and 95 % confidence interval by Student's t distribution.
-fn mean(values: &[f64]) -> Option<Estimate> {
-    if values.is_empty() {
-        return None;
+impl Estimate {
+    /// Mean and 95 % confidence interval by Student's t distribution; None without values.
+    pub fn mean(values: &[f64]) -> Option<Estimate> {
+        if values.is_empty() {
+            return None;
+        }
+        let count = values.len() as f64;
+        let value = values.iter().sum::<f64>() / count;
+        if values.len() < 2 {
+            return Some(Estimate { value, interval: None });
+        }
+        let variance = values.iter().map(|other| (other - value).powi(2)).sum::<f64>() / (count - 1.0);
+        let half = student_t_975(values.len() - 1) * libm::sqrt(variance / count);
+        Some(Estimate { value, interval: Some((value - half, value + half)) })
     }
-    let count = values.len() as f64;
-    let value = values.iter().sum::<f64>() / count;
-    if values.len() < 2 {
-        return Some(Estimate { value, interval: None });
-    }
-    let variance = values.iter().map(|other| (other - value).powi(2)).sum::<f64>() / (count - 1.0);
-    let half = student_t_975(values.len() - 1) * libm::sqrt(variance / count);
-    Some(Estimate { value, interval: Some((value - half, value + half)) })
 }
 
 /// The 97.5 % quantile of Student's t distribution, by the expansion of Cornish and Fisher, within 0.1 % from 5 degrees of
@@ -123,7 +125,7 @@ fn student_t_975(degrees: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{mean, student_t_975};
+    use super::{Estimate, student_t_975};
 
     #[test]
     fn quantiles_agree_with_tables() {
@@ -136,10 +138,12 @@ mod tests {
 
     #[test]
     fn an_interval_surrounds_its_mean() {
-        let estimate = mean(&[1.0, 2.0, 3.0]).expect("three values");
+        let estimate = Estimate::mean(&[1.0, 2.0, 3.0]).expect("three values");
         let (low, high) = estimate.interval.expect("more than one");
         assert_eq!(estimate.value, 2.0);
         assert!((2.0 - low - 4.303 / 3_f64.sqrt()).abs() < 1e-9 && (high + low - 4.0).abs() < 1e-9);
-        assert!(mean(&[]).is_none() && mean(&[1.0]).is_some_and(|one| one.interval.is_none()));
+        assert!(
+            Estimate::mean(&[]).is_none() && Estimate::mean(&[1.0]).is_some_and(|one| one.interval.is_none())
+        );
     }
 }

@@ -2,9 +2,11 @@
 
 mod metric;
 mod study;
+mod upgrades;
 
 pub use metric::{Estimate, PairMetric};
 pub use study::{Moment, Pair, Study, merged};
+pub use upgrades::{PodChoice, UpgradeRun};
 
 use crate::topology::{FabricParameters, Topology, TopologyError};
 use serde::Deserialize;
@@ -51,6 +53,8 @@ pub enum Figure {
     Week,
     /// How penalty and capacity differ, over all the time (Figure 16).
     Differences,
+    /// What upgraded pods spare, by how they are chosen.
+    Deployment,
 }
 
 /// A published value.
@@ -86,9 +90,10 @@ fn pods() -> u32 {
 }
 
 /// The files that are built in.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 3] = [
     ("experiments/fleet/fig15.toml", include_str!("../../../../experiments/fleet/fig15.toml")),
     ("experiments/fleet/fig16.toml", include_str!("../../../../experiments/fleet/fig16.toml")),
+    ("experiments/fleet/deployment.toml", include_str!("../../../../experiments/fleet/deployment.toml")),
 ];
 
 /// The experiments that are built in.

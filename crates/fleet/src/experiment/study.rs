@@ -3,17 +3,17 @@
 use crate::network::Metrics;
 use crate::simulate::{Settings, Step, Summary, simulate};
 use crate::strategy::Strategy;
+use crate::threads::run_each;
 use crate::topology::Topology;
 use crate::trace::{Trace, TraceParameters};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Steps of a decade in which gains are counted, and of a percent in which decreases are.
 const STEPS: f64 = 1000.0;
 /// Seconds of a day.
-const DAY_S: u64 = 86_400;
+pub(super) const DAY_S: u64 = 86_400;
 
 /// The two strategies on one trace.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -73,27 +73,10 @@ impl Study {
         stop: &AtomicBool,
         done: &(impl Fn() + Sync),
     ) -> Option<Vec<Vec<Pair>>> {
-        let results: Vec<OnceLock<Pair>> = (0..self.pairs()).map(|_| OnceLock::new()).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(result) = results.get(index) else { return };
-                if stop.load(Ordering::Relaxed) {
-                    return;
-                }
-                let (constraint, seed) = (index as u64 / self.seeds, index as u64 % self.seeds);
-                let pair = self.pair(topology, self.constraints[constraint as usize], self.first_seed + seed);
-                result.get_or_init(|| pair);
-                done();
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..threads.clamp(1, results.len().max(1)) {
-                scope.spawn(work);
-            }
+        let pairs = run_each(self.pairs() as usize, threads, stop, done, |index| {
+            let (constraint, seed) = (index as u64 / self.seeds, index as u64 % self.seeds);
+            self.pair(topology, self.constraints[constraint as usize], self.first_seed + seed)
         });
-        let pairs: Option<Vec<Pair>> = results.into_iter().map(OnceLock::into_inner).collect();
         Some(pairs?.chunks(self.seeds.max(1) as usize).map(<[Pair]>::to_vec).collect())
     }
 
@@ -134,7 +117,7 @@ fn run(
 ) -> (Summary, Vec<Step>) {
     let mut steps = Vec::with_capacity(2 * trace.events().len());
     let settings = Settings::paper(strategy, constraint, seed);
-    let summary = simulate(topology, trace, &settings, &mut |step| steps.push(*step));
+    let summary = simulate(topology, trace, &settings, &mut |step, _| steps.push(*step));
     (summary, steps)
 }
 

@@ -3,6 +3,7 @@
 use super::{Action, Plan, ReportedLink, as_number, badness_of, badness_of_zone, decide};
 use crate::network::Network;
 use crate::optimizer;
+use crate::repair::tors_below;
 use crate::topology::{LinkId, SwitchId};
 use std::collections::BTreeSet;
 
@@ -80,7 +81,7 @@ impl Plan<'_> {
     /// disabled that are so already.
     pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<Blocked> {
         let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
-        let tors = super::repairs::tors_below(self.topology, &network, link);
+        let tors = tors_below(self.topology, &network, link);
         let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().of(tor)).collect();
         network.take_away(link, &mut |_, _, _| {});
         tors.iter()

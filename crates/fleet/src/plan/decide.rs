@@ -3,6 +3,7 @@
 use super::{Action, Hindrance, PlanSettings, PlannedLink, Protection, ReportedLink, as_number, badness_of};
 use crate::network::{CLEAN_LOSS_RATE, Network};
 use crate::optimizer;
+use crate::repair::take_down;
 use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -177,13 +178,6 @@ fn protect<'a>(
         network.protect(reported.link, protection.effective_loss_rate, capacity);
     }
     network
-}
-
-/// Disables a link that does not corrupt.
-pub(super) fn take_down(network: &mut Network, link: LinkId) {
-    // Only links that corrupt can be disabled; the rate is forgotten with the link.
-    network.corrupt(link, CLEAN_LOSS_RATE);
-    network.disable(link);
 }
 
 /// The loss rate of a link that is in operation and loses more than the target.

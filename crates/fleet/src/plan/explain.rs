@@ -3,6 +3,7 @@
 use super::counterfactual::{Blocked, Otherwise};
 use super::{Action, Hindrance, Mode, Plan, PlannedLink, Protection, ends_of};
 use crate::optimizer::Objective;
+use crate::repair::tors_below;
 use crate::topology::LinkId;
 use linkmend_quantity::LossRate;
 
@@ -61,7 +62,7 @@ impl Plan<'_> {
     fn price(&self, link: LinkId) -> String {
         let zone = self.topology.zone_of(link);
         let (clean, after) = (&self.clean, &self.carried_out);
-        let below = super::repairs::tors_below(self.topology, clean, link);
+        let below = tors_below(self.topology, clean, link);
         let spare = |tor: &super::TorLeft| i128::from(tor.paths) - i128::from(tor.required);
         let worst = below.iter().map(|&tor| self.tor(tor)).min_by_key(spare);
         let paths = worst.map_or_else(String::new, |tor| {

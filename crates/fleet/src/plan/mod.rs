@@ -26,10 +26,11 @@ pub use protect::{Mode, Protection};
 pub use repairs::{Origin, Repair};
 pub use reported::{ReportedLink, read_links};
 
+use crate::deployment::Deployment;
 use crate::exact_sum;
 use crate::network::Network;
 use crate::optimizer::Objective;
-use crate::protection::{Deployment, ProtectionLimits, ProtectionTable};
+use crate::protection::{ProtectionLimits, ProtectionTable};
 use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

@@ -1,10 +1,6 @@
 //! What protection makes of a corrupting link.
 
-use crate::rounding::share_of;
 mod measured;
-
-use crate::topology::{LinkId, SwitchId, Topology};
-use linkmend_random::Random;
 
 /// A measured point: what protection makes of one loss rate.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -122,50 +118,6 @@ impl ProtectionTable {
             }
         }
         nearest
-    }
-}
-
-/// Which links can be protected.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Deployment {
-    /// All.
-    #[default]
-    Everywhere,
-    /// Links within these zones: both ends must be upgraded, and switches of the top layer are not.
-    Zones(Vec<bool>),
-}
-
-impl Deployment {
-    /// A share of the zones, from 0 to 1, rounded up, chosen by seed.
-    pub fn share(topology: &Topology, share: f64, seed: u64) -> Deployment {
-        let zones = topology.zone_count();
-        if share >= 1.0 {
-            return Deployment::Everywhere;
-        }
-        let mut random = Random::new(seed, "fleet/deployment");
-        let mut order: Vec<usize> = (0..zones).collect();
-        for place in (1..zones).rev() {
-            let other = (random.uniform() * (place + 1) as f64) as usize;
-            order.swap(place, other);
-        }
-        let mut upgraded = vec![false; zones];
-        let count = share_of(zones as u64, share) as usize;
-        order[..count.min(zones)].iter().for_each(|&zone| upgraded[zone] = true);
-        Deployment::Zones(upgraded)
-    }
-
-    /// Whether a link can be protected.
-    pub fn covers(&self, topology: &Topology, link: LinkId) -> bool {
-        match self {
-            Deployment::Everywhere => true,
-            Deployment::Zones(upgraded) => {
-                let ends = topology.link(link);
-                let is_upgraded = |switch: SwitchId| {
-                    topology.switch(switch).zone.is_some_and(|zone| upgraded[zone.index()])
-                };
-                is_upgraded(ends.lower) && is_upgraded(ends.upper)
-            }
-        }
     }
 }
 

@@ -1,20 +1,24 @@
 //! A network over time: loss events, what the strategy does about them, repairs.
 
+mod backlog;
 mod series;
 mod summary;
 
 pub use series::SeriesWriter;
 pub use summary::{MetricSummary, Summary};
 
+use crate::deployment::Deployment;
 use crate::network::{Metrics, Network};
 use crate::optimizer::{self, Objective};
-use crate::protection::{Deployment, ProtectionLimits, ProtectionTable};
-use crate::repair::RepairDelays;
+use crate::protection::{ProtectionLimits, ProtectionTable};
+use crate::repair::{Crew, RepairDelays, TakeDown};
 use crate::strategy::Strategy;
 use crate::timeline::{Happening, Timeline};
-use crate::topology::{LinkId, Topology};
+use crate::topology::{LinkId, Topology, ZoneId};
 use crate::trace::{LossEvent, Trace};
+use backlog::Backlog;
 use linkmend_random::Random;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use summary::Accumulator;
 
@@ -38,6 +42,8 @@ pub struct Settings {
     pub constraint: f64,
     /// How long repairs take.
     pub repair: RepairDelays,
+    /// Who repairs; None if every repair begins at once.
+    pub crew: Option<Crew>,
     /// Seed of the repair times.
     pub seed: u64,
     /// What protection leaves of loss and capacity.
@@ -61,6 +67,7 @@ impl Settings {
             strategy,
             constraint,
             repair: RepairDelays::paper(),
+            crew: None,
             seed,
             protection: ProtectionTable::authors(),
             deployment: Deployment::Everywhere,
@@ -77,36 +84,40 @@ impl Settings {
 pub struct Step {
     /// When.
     pub time_s: u64,
+    /// To which link.
+    pub link: LinkId,
     /// The metrics until then.
     pub before: Metrics,
     /// The metrics from then on.
     pub after: Metrics,
 }
 
-/// Runs a trace, and after its last loss event on to the last repair. `observe` gets every event, skipped ones included.
+/// Runs a trace, and after its last loss event on to the last repair. `observe` gets every event, skipped
+/// ones included, and the network after it.
 pub fn simulate(
     topology: &Topology,
     trace: &Trace,
     settings: &Settings,
-    observe: &mut impl FnMut(&Step),
+    observe: &mut impl FnMut(&Step, &Network),
 ) -> Summary {
     let mut run = Run::new(topology, trace, settings);
     let mut before = run.network.metrics();
     let mut accumulator = Accumulator::default();
     while let Some(happening) = run.timeline.next() {
-        let time_s = match happening {
+        let (time_s, link) = match happening {
             Happening::Loss(event) => {
                 run.handle_loss(event);
-                event.time_s
+                (event.time_s, event.link)
             }
             Happening::Repair { time_s, link } => {
                 run.handle_repair(time_s, link);
-                time_s
+                (time_s, link)
             }
         };
+        run.begin_repairs(time_s);
         let after = run.network.metrics();
         accumulator.record(time_s, &after);
-        observe(&Step { time_s, before, after });
+        observe(&Step { time_s, link, before, after }, &run.network);
         before = after;
     }
     accumulator.finish(&mut run.summary);
@@ -120,17 +131,23 @@ struct Run<'a> {
     random: Random,
     /// Corrupting links that could be protected were it not for the limits.
     waiting: BTreeSet<LinkId>,
+    /// Protected links that may be disabled but stay until somebody can repair them, the worst first.
+    postponed: BTreeSet<(Reverse<i128>, LinkId)>,
+    backlog: Backlog,
     summary: Summary,
 }
 
 impl<'a> Run<'a> {
     fn new(topology: &'a Topology, trace: &'a Trace, settings: &'a Settings) -> Run<'a> {
+        let network = Network::new(topology, settings.constraint, settings.clean_loss_rate);
         Run {
-            network: Network::new(topology, settings.constraint, settings.clean_loss_rate),
+            backlog: Backlog::new(settings.crew, &network),
+            network,
             timeline: Timeline::new(trace, settings.repair.delays_s()),
             settings,
             random: Random::new(settings.seed, "fleet/repair"),
             waiting: BTreeSet::new(),
+            postponed: BTreeSet::new(),
             summary: Summary::default(),
         }
     }
@@ -142,27 +159,34 @@ impl<'a> Run<'a> {
             self.summary.skipped_events += 1;
             return;
         }
+        self.postponed.remove(&self.postponed_as(event.link));
         self.network.corrupt(event.link, event.loss_rate);
         if self.settings.strategy.protects() {
             self.protect(event.link);
         }
         if self.settings.strategy.disables() {
             if self.network.may_disable(event.link) {
-                self.disable(event.time_s, event.link);
+                self.disable_or_postpone(event.time_s, event.link);
             } else {
                 self.summary.fast_checker_rejections += 1;
             }
         }
+        self.backlog.touch(self.network.topology().zone_of(event.link));
     }
 
     /// A link comes back: others of its zone may now be disabled in its place.
     fn handle_repair(&mut self, time_s: u64, link: LinkId) {
         self.summary.repairs += 1;
+        self.backlog.end();
         self.network.enable(link);
-        if !self.settings.strategy.optimizes() {
-            return;
-        }
         let zone = self.network.topology().zone_of(link);
+        if self.settings.strategy.optimizes() {
+            self.optimize(time_s, zone);
+        }
+        self.backlog.touch(zone);
+    }
+
+    fn optimize(&mut self, time_s: u64, zone: ZoneId) {
         let optimize = match self.settings.optimizer {
             Optimizer::Exact => optimizer::exact,
             Optimizer::Greedy => optimizer::greedy,
@@ -172,21 +196,57 @@ impl<'a> Run<'a> {
             self.summary.unproven_decisions += 1;
         }
         for link in decision.disable {
+            self.disable_or_postpone(time_s, link);
+        }
+    }
+
+    fn disable_or_postpone(&mut self, time_s: u64, link: LinkId) {
+        let is_protected = self.network.corrupting(link).is_some_and(|link| link.protected);
+        let waits = self.settings.crew.is_some_and(|crew| crew.take_down == TakeDown::ForRepair);
+        if is_protected && waits {
+            self.postponed.insert(self.postponed_as(link));
+        } else {
             self.disable(time_s, link);
         }
     }
 
+    /// How a link stands among those that are postponed.
+    fn postponed_as(&self, link: LinkId) -> (Reverse<i128>, LinkId) {
+        let capacity = self.network.topology().capacity(link);
+        let weight = |corrupting| self.settings.objective.weight(corrupting, capacity);
+        (Reverse(self.network.corrupting(link).map_or(0, weight)), link)
+    }
+
     fn disable(&mut self, time_s: u64, link: LinkId) {
-        let frees = self.network.corrupting(link).is_some_and(|link| link.protected);
+        let Some(corrupting) = self.network.corrupting(link).copied() else { return };
         self.network.disable(link);
         self.waiting.remove(&link);
-        let delay = self.settings.repair.draw(&mut self.random);
-        self.timeline.schedule(time_s, link, delay);
-        if frees && !self.waiting.is_empty() {
+        self.backlog.join(self.network.topology(), time_s, link, corrupting.loss_rate);
+        if corrupting.protected && !self.waiting.is_empty() {
             for link in std::mem::take(&mut self.waiting) {
                 self.protect(link);
             }
         }
+    }
+
+    /// Whoever is free begins the next repair: of disabled links first, then of those that were postponed.
+    fn begin_repairs(&mut self, time_s: u64) {
+        while self.backlog.is_free() {
+            let next = self.backlog.begin(&mut self.network, self.settings.objective, time_s);
+            if let Some((link, waited_s)) = next {
+                self.summary.repair_wait_s += waited_s;
+                let delay = self.settings.repair.draw(&mut self.random);
+                self.timeline.schedule(time_s, link, delay);
+                continue;
+            }
+            // What may no longer be disabled is found again by the optimizer, when a link of its zone comes back.
+            let Some((_, link)) = self.postponed.pop_first() else { break };
+            if self.network.may_disable(link) {
+                self.disable(time_s, link);
+                self.backlog.touch(self.network.topology().zone_of(link));
+            }
+        }
+        self.summary.max_waiting_repairs = self.summary.max_waiting_repairs.max(self.backlog.len() as u64);
     }
 
     /// Protects a corrupting link if that is possible, or renews its protection at a new loss rate.

@@ -13,6 +13,10 @@ pub struct Summary {
     pub skipped_events: u64,
     /// Links that came back.
     pub repairs: u64,
+    /// Seconds that all repairs together waited for somebody to begin them.
+    pub repair_wait_s: u64,
+    /// Most disabled links that waited for repair at a time.
+    pub max_waiting_repairs: u64,
     /// Loss events on links that could not be disabled.
     pub fast_checker_rejections: u64,
     /// Optimizer runs that ended before they had proven that nothing better exists.

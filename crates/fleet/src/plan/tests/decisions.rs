@@ -1,9 +1,10 @@
 //! Which links are disabled, protected, left and watched.
 
 use super::{actions, active, down, four_links, settings, small_fabric};
+use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::plan::{Action, Hindrance, Mode, Plan, PlanSettings};
-use crate::protection::{Deployment, ProtectionLimits};
+use crate::protection::ProtectionLimits;
 use crate::topology::{LinkId, SwitchId, ZoneId};
 
 #[test]
@@ -110,7 +111,7 @@ fn links_that_ordering_would_slow_go_without_it() {
 fn where_switches_are_not_upgraded_links_are_left() {
     let topology = small_fabric();
     let settings =
-        PlanSettings { constraint: 1.0, deployment: Deployment::Zones(vec![true, false]), ..settings() };
+        PlanSettings { constraint: 1.0, deployment: Deployment::zones(&topology, [ZoneId(0)]), ..settings() };
     let plan = Plan::new(&topology, &[active(0, 1e-4), active(4, 1e-4), active(8, 1e-4)], settings);
     assert_eq!(actions(&plan), [(0, "protect"), (4, "leave"), (8, "leave")]);
     assert_eq!(plan.link(LinkId(8)).expect("reported").action, Action::Leave(Hindrance::NotUpgraded));
@@ -124,7 +125,8 @@ fn a_link_that_cannot_be_protected_is_disabled_rather_than_one_that_can() {
     let half = PlanSettings { constraint: 0.5, ..settings() };
     assert_eq!(actions(&Plan::new(&topology, &reported, half.clone())), [(0, "disable"), (12, "protect")]);
     // Spine switches that are not upgraded keep the uplink from protection.
-    let within_pods = PlanSettings { deployment: Deployment::Zones(vec![true, true]), ..half };
+    let within_pods =
+        PlanSettings { deployment: Deployment::zones(&topology, [ZoneId(0), ZoneId(1)]), ..half };
     assert_eq!(actions(&Plan::new(&topology, &reported, within_pods)), [(0, "protect"), (12, "disable")]);
 }
 

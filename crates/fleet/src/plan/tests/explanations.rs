@@ -1,9 +1,10 @@
 //! What is said about links.
 
 use super::{active, down, four_links, settings, small_fabric};
+use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::plan::{Plan, PlanSettings, ReportedLink};
-use crate::protection::{Deployment, ProtectionLimits};
+use crate::protection::ProtectionLimits;
 use crate::topology::{LinkId, Topology};
 
 fn explain(topology: &Topology, reported: &[ReportedLink], settings: PlanSettings, link: u32) -> String {
@@ -129,7 +130,7 @@ fn links_that_nothing_is_done_about_say_why() {
                   it would cost paths for nothing. Look again when it rises.";
     assert_eq!(last(watched).as_deref(), Some(reason));
 
-    let nowhere = PlanSettings { deployment: Deployment::Zones(vec![false, false]), ..settings() };
+    let nowhere = PlanSettings { deployment: Deployment::zones(&small_fabric(), []), ..settings() };
     let left = explain(&small_fabric(), &[active(0, 1e-2)], nowhere, 0);
     let reason = "It should be protected, but a switch at one of its ends cannot do that.";
     assert_eq!(last(left).as_deref(), Some(reason));

@@ -6,8 +6,9 @@ mod files;
 mod repairs;
 
 use super::{Plan, PlanSettings, ReportedLink};
+use crate::deployment::Deployment;
 use crate::optimizer::Objective;
-use crate::protection::{Deployment, ProtectionLimits, ProtectionTable};
+use crate::protection::{ProtectionLimits, ProtectionTable};
 use crate::topology::{FabricParameters, LinkId, Topology, leaf_spine};
 
 /// One leaf with four links to four spines: it may lose one path of four at 75 %. Links 0 to 3.

@@ -1,12 +1,17 @@
 //! `linkmend fleet`: which of many links to disable, protect and repair.
 //!
 //! - [`network`] is the topology that all of them take;
+//! - [`repair`] is who repairs what when;
 //! - [`source`] is where loss events come from: drawn or read;
+//! - [`deployment`] is where protection can be had;
 //! - [`protection`] is what protection makes of a loss rate.
 
+mod deploy;
+mod deployment;
 mod network;
 mod plan;
 mod protection;
+mod repair;
 mod simulate;
 mod source;
 mod trace;
@@ -20,6 +25,7 @@ Examples:
   linkmend fleet simulate --strategy corropt                       a year of the paper's fabric, 100,224 links
   linkmend fleet simulate --strategy protect+corropt --json        the same with protection, as JSON
   linkmend fleet plan --links corrupting.csv --html plan.html      what to do today about these links
+  linkmend fleet deploy                                            which pods to upgrade first
   linkmend fleet trace --days 30 --out month.csv                   when which link begins to corrupt
   linkmend fleet simulate --trace month.csv --series month-series.csv
 
@@ -32,6 +38,8 @@ pub struct FleetArgs {
 
 #[derive(Debug, Subcommand)]
 enum FleetCommand {
+    /// Rank pods by what protection there would spare: which to upgrade first
+    Deploy(Box<deploy::DeployArgs>),
     /// Say what to do today about links that corrupt: disable, protect, repair first; and why
     Plan(Box<plan::PlanArgs>),
     /// Run a network through a trace of corrupting links, and see what a strategy makes of it
@@ -43,6 +51,7 @@ enum FleetCommand {
 /// Does what was asked.
 pub fn execute(arguments: &FleetArgs) -> anyhow::Result<()> {
     match &arguments.command {
+        FleetCommand::Deploy(arguments) => deploy::execute(arguments),
         FleetCommand::Plan(arguments) => plan::execute(arguments),
         FleetCommand::Simulate(arguments) => simulate::execute(arguments),
         FleetCommand::Trace(arguments) => trace::execute(arguments),

@@ -1,6 +1,8 @@
 //! `linkmend fleet simulate`: a network through a trace.
 
+use super::deployment::DeploymentArgs;
 use super::network::NetworkArgs;
+use super::repair::RepairArgs;
 use super::source::{DrawArgs, network_and_trace};
 use super::{protection, share};
 use crate::failure::UsageError;
@@ -10,8 +12,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_fleet::network::CLEAN_LOSS_RATE;
 use linkmend_fleet::optimizer::Objective;
-use linkmend_fleet::protection::{Deployment, ProtectionLimits, ProtectionTable};
-use linkmend_fleet::repair::RepairDelays;
+use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate};
 use linkmend_fleet::strategy::Strategy;
 use linkmend_fleet::topology::Topology;
@@ -33,6 +34,7 @@ Examples:
   linkmend fleet simulate --strategy protect+corropt --series week.csv --days 7
   linkmend fleet simulate --trace authors-trace.json --repair 2d:1 --json
   linkmend fleet simulate --topology fat-tree:k=16 --mttf 1000 --deploy 30%
+  linkmend fleet simulate --crew 500 --repair-order most-worth --take-down for-repair
 
 The total penalty is the sum of the loss rates of all active links, the effective one that after protection (section 4.8). \
 A link that does not corrupt counts with 1e-18, as in the authors' simulator, which keeps ratios defined. Every ToR keeps \
@@ -51,16 +53,14 @@ pub struct SimulateArgs {
     /// Share of its paths to the top layer that every ToR must keep
     #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
     constraint: f64,
-    /// Times that repairs take, each with its share of repairs
-    #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
-    repair: RepairDelays,
+    #[command(flatten)]
+    repair: RepairArgs,
     /// What protection makes of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
     /// `100G`, `400G`; ordered mode), or a JSON file with rows of loss_rate, effective_loss_rate and capacity
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
-    /// Share of the pods whose switches can protect links; those between pods and spines then cannot be protected
-    #[arg(long, value_name = "SHARE", default_value = "100%", value_parser = share)]
-    deploy: f64,
+    #[command(flatten)]
+    deployment: DeploymentArgs,
     /// Most protected links on a forwarding pipe [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_pipe: Option<u32>,
@@ -149,7 +149,7 @@ pub fn execute(arguments: &SimulateArgs) -> anyhow::Result<()> {
     let mut trouble = Ok(());
     let bar = progress(trace.events().last().map_or(0, |event| event.time_s));
     let mut steps = 0_u64;
-    let summary = simulate(&topology, &trace, &settings, &mut |step| {
+    let summary = simulate(&topology, &trace, &settings, &mut |step, _| {
         if let Some(series) = &mut series
             && trouble.is_ok()
         {
@@ -191,10 +191,11 @@ impl SimulateArgs {
         Ok(Settings {
             strategy: self.strategy.into(),
             constraint: self.constraint,
-            repair: self.repair.clone(),
+            repair: self.repair.repair.clone(),
+            crew: self.repair.crew(),
             seed: self.draw.seed,
             protection,
-            deployment: Deployment::share(topology, self.deploy, self.draw.seed),
+            deployment: self.deployment.deployment(topology, self.draw.seed)?,
             limits: ProtectionLimits {
                 per_pipe: self.max_protected_per_pipe,
                 per_switch: self.max_protected_per_switch,
@@ -216,7 +217,8 @@ impl SimulateArgs {
             "links": topology.link_count(),
             "strategy": Strategy::from(self.strategy).name(),
             "constraint": self.constraint,
-            "repair": self.repair.to_string(),
+            "repair": self.repair.repair.to_string(),
+            "crew": self.repair.crew(),
             "wall_s": wall_s,
         });
         let summary = serde_json::to_value(summary).context("a summary is no JSON")?;
@@ -244,8 +246,16 @@ impl SimulateArgs {
             table.push_row([Cell::text(label)].into_iter().chain(values.map(Cell::number)));
         }
         let Summary { loss_events, skipped_events, repairs, fast_checker_rejections, .. } = summary;
+        let waits = match self.repair.crew() {
+            None => String::new(),
+            Some(_) => format!(
+                ", begun {:.1} days after the link was disabled in the mean, {} links waiting at most",
+                summary.repair_wait_s as f64 / 86_400.0 / (*repairs).max(1) as f64,
+                summary.max_waiting_repairs
+            ),
+        };
         table.note(format!(
-            "{loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs; \
+            "{loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs{waits}; \
              {fast_checker_rejections} links could not be disabled at once. {wall_s:.2} s."
         ))
     }

@@ -49,9 +49,18 @@ enum Within {
 impl DrawArgs {
     /// Draws a trace.
     pub fn trace(&self, topology: &Topology) -> anyhow::Result<Trace> {
-        let parameters = self.parameters();
-        parameters.check(topology).map_err(|error| UsageError(error.to_string()))?;
-        Ok(parameters.generate(topology))
+        self.check(topology)?;
+        Ok(self.trace_of(topology, self.seed))
+    }
+
+    /// Whether such a trace can be drawn for a network.
+    pub fn check(&self, topology: &Topology) -> anyhow::Result<()> {
+        Ok(self.parameters().check(topology).map_err(|error| UsageError(error.to_string()))?)
+    }
+
+    /// Draws the trace of another seed, after a check.
+    pub fn trace_of(&self, topology: &Topology, seed: u64) -> Trace {
+        TraceParameters { seed, ..self.parameters() }.generate(topology)
     }
 
     /// What a trace is drawn from.

@@ -39,6 +39,7 @@ pub fn finish(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Finished {
         text: experiment.text.clone(),
         comparisons: experiment.published.iter().map(|row| comparison(experiment, row, pairs)).collect(),
         plots: match experiment.figure {
+            Figure::Deployment => Vec::new(),
             Figure::Week => each(experiment, pairs).map(|(percent, pairs)| week(percent, pairs)).collect(),
             Figure::Differences => vec![gains(experiment, pairs), decreases(experiment, pairs)],
         },

@@ -2,7 +2,7 @@
 //!
 //! - [`run`] runs them and writes what is finished;
 //! - [`planned`] is one before it runs, [`finished`] after;
-//! - [`link`] and [`fleet`] make the one of the other;
+//! - [`link`], [`fleet`] and [`upgrades`] make the one of the other;
 //! - [`files`], [`page`], [`plots`] and [`tables`] are what it looks like.
 
 mod files;
@@ -15,6 +15,7 @@ mod planned;
 mod plots;
 mod run;
 mod tables;
+mod upgrades;
 
 use crate::failure::UsageError;
 use anyhow::Context;

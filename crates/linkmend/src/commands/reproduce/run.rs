@@ -2,11 +2,12 @@
 
 use super::finished::{Finished, Tally};
 use super::planned::Planned;
-use super::{Options, files, fleet, link};
+use super::{Options, files, fleet, link, upgrades};
 use crate::commands::interrupt;
 use crate::failure::Hinted;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_fleet::experiment::Figure;
 use linkmend_sim::experiment::{Experiment, News, Outcome, run_all};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,9 +65,17 @@ fn run_fleets(planned: &[Planned], collected: &mut Collected<'_>, stop: &AtomicB
                 collected.advance(fleet::SECONDS_PER_PAIR);
             }
         };
-        let pairs = experiment.study(options.seed).run(&topology, options.threads(), stop, &pair_done);
-        let Some(pairs) = pairs else { return Ok(()) };
-        collected.put(place, fleet::finish(experiment, &pairs))?;
+        let (study, threads) = (experiment.study(options.seed), options.threads());
+        let finished = match experiment.figure {
+            Figure::Week | Figure::Differences => {
+                study.run(&topology, threads, stop, &pair_done).map(|pairs| fleet::finish(experiment, &pairs))
+            }
+            Figure::Deployment => study
+                .run_upgrades(&topology, threads, stop, &pair_done)
+                .map(|runs| upgrades::finish(experiment, &runs)),
+        };
+        let Some(finished) = finished else { return Ok(()) };
+        collected.put(place, finished)?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod json;
 mod page;
 mod tables;
 
+use super::deployment::UpgradedArgs;
 use super::network::NetworkArgs;
 use super::simulate::ObjectiveName;
 use super::{protection, share};
@@ -16,8 +17,8 @@ use anyhow::Context;
 use clap::Args;
 use linkmend_fleet::FileError;
 use linkmend_fleet::plan::{Explanation, LinkFinder, Plan, PlanSettings, ReportedLink, read_links};
-use linkmend_fleet::protection::{Deployment, ProtectionLimits};
-use linkmend_fleet::topology::{FabricParameters, Topology, ZoneId};
+use linkmend_fleet::protection::ProtectionLimits;
+use linkmend_fleet::topology::{FabricParameters, Topology};
 use linkmend_quantity::LossRate;
 use std::fs::File;
 use std::io::BufReader;
@@ -77,9 +78,8 @@ pub struct PlanArgs {
     /// Share of its capacity that ordered mode must leave a link; below it, non-blocking mode is chosen
     #[arg(long, value_name = "SHARE", default_value = "85%", value_parser = share)]
     min_capacity: f64,
-    /// Pods whose switches can protect links; those between pods and the top layer then cannot [default: all switches]
-    #[arg(long, value_name = "POD,...", value_delimiter = ',')]
-    upgraded: Option<Vec<String>>,
+    #[command(flatten)]
+    upgraded: UpgradedArgs,
     /// Most protected links on a forwarding pipe [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_pipe: Option<u32>,
@@ -110,7 +110,7 @@ pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
         objective: arguments.objective.with(arguments.capacity_weight.0),
         protection,
         min_capacity: arguments.min_capacity,
-        deployment: deployment(&topology, arguments.upgraded.as_deref())?,
+        deployment: arguments.upgraded.deployment(&topology)?,
         limits: ProtectionLimits {
             per_pipe: arguments.max_protected_per_pipe,
             per_switch: arguments.max_protected_per_switch,
@@ -146,27 +146,6 @@ fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> 
         FileError::Io { .. } => error.into(),
         FileError::Form { .. } => UsageError(error.to_string()).into(),
     })
-}
-
-/// Where protection can be had, by the names or numbers of pods.
-fn deployment(topology: &Topology, upgraded: Option<&[String]>) -> anyhow::Result<Deployment> {
-    let Some(upgraded) = upgraded else { return Ok(Deployment::Everywhere) };
-    let mut zones = vec![false; topology.zone_count()];
-    for written in upgraded.iter().map(|written| written.trim()) {
-        let named = (0..zones.len()).find(|&zone| topology.names().zone(ZoneId(zone as u32)) == written);
-        let numbered = || written.parse::<usize>().ok().filter(|&zone| zone < zones.len());
-        let Some(zone) = named.or_else(numbered) else {
-            let (first, last) = (ZoneId(0), ZoneId(zones.len().saturating_sub(1) as u32));
-            let message = format!(
-                "--upgraded: there is no pod `{written}`; the network has {} to {}",
-                topology.names().zone(first),
-                topology.names().zone(last)
-            );
-            return Err(UsageError(message).into());
-        };
-        zones[zone] = true;
-    }
-    Ok(Deployment::Zones(zones))
 }
 
 fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanation> {

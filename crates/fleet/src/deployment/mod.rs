@@ -1,0 +1,157 @@
+//! Which switches can protect links, and which should be upgraded first (section 5, incremental deployment).
+
+mod order;
+mod spared;
+mod study;
+
+pub use order::{PodWorth, Upgrades};
+pub use spared::{Spared, SparedLoss};
+pub use study::{ALWAYS, spared_by_seed, spared_in};
+
+use crate::rounding::share_of;
+use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_random::Random;
+use std::collections::BTreeMap;
+
+/// What stands for all switches of the top layer in a list of upgraded ones.
+pub const TOP: &str = "top";
+
+/// Which links can be protected: those of which both ends are upgraded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Deployment {
+    /// All.
+    #[default]
+    Everywhere,
+    /// Those between these switches, by index.
+    Switches(Vec<bool>),
+}
+
+/// Why a list of upgraded switches was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no pod or switch `{written}`; pods are {first} to {last}, the top layer is `{TOP}`")]
+pub struct DeploymentError {
+    written: String,
+    first: String,
+    last: String,
+}
+
+impl Deployment {
+    /// All switches of these zones, and no others.
+    pub fn zones(topology: &Topology, zones: impl IntoIterator<Item = ZoneId>) -> Deployment {
+        let mut chosen = vec![false; topology.zone_count()];
+        zones.into_iter().for_each(|zone| chosen[zone.index()] = true);
+        let upgraded =
+            |switch: SwitchId| topology.switch(switch).zone.is_some_and(|zone| chosen[zone.index()]);
+        Deployment::Switches(switches(topology).map(upgraded).collect())
+    }
+
+    /// The top layer in addition.
+    #[must_use]
+    pub fn and_top(mut self, topology: &Topology) -> Deployment {
+        if let Deployment::Switches(upgraded) = &mut self {
+            let top = switches(topology).filter(|switch| topology.switch(*switch).zone.is_none());
+            top.for_each(|switch| upgraded[switch.index()] = true);
+        }
+        self
+    }
+
+    /// A share of the zones, from 0 to 1, rounded up, chosen by seed. The top layer is upgraded last: with all zones.
+    pub fn share(topology: &Topology, share: f64, seed: u64) -> Deployment {
+        let zones = topology.zone_count();
+        if share >= 1.0 {
+            return Deployment::Everywhere;
+        }
+        let mut random = Random::new(seed, "fleet/deployment");
+        let mut order: Vec<ZoneId> = (0..zones as u32).map(ZoneId).collect();
+        for place in (1..zones).rev() {
+            let other = (random.uniform() * (place + 1) as f64) as usize;
+            order.swap(place, other);
+        }
+        order.truncate(share_of(zones as u64, share) as usize);
+        Deployment::zones(topology, order)
+    }
+
+    /// A list of zones by name or number, of switches by name, and [`TOP`].
+    ///
+    /// # Errors
+    /// If something on the list is none of these.
+    pub fn named<'a>(
+        topology: &Topology,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Deployment, DeploymentError> {
+        let finder = Finder::new(topology);
+        let (mut upgraded, mut zones) =
+            (vec![false; topology.switch_count()], vec![false; topology.zone_count()]);
+        let mut top = false;
+        for written in names {
+            match finder.find(written) {
+                Some(Found::Top) => top = true,
+                Some(Found::Zone(zone)) => zones[zone.index()] = true,
+                Some(Found::Switch(switch)) => upgraded[switch.index()] = true,
+                None => return Err(finder.error(written)),
+            }
+        }
+        for switch in switches(topology) {
+            upgraded[switch.index()] |= topology.switch(switch).zone.map_or(top, |zone| zones[zone.index()]);
+        }
+        Ok(Deployment::Switches(upgraded))
+    }
+
+    /// Whether a link can be protected.
+    pub fn covers(&self, topology: &Topology, link: LinkId) -> bool {
+        match self {
+            Deployment::Everywhere => true,
+            Deployment::Switches(upgraded) => {
+                let ends = topology.link(link);
+                upgraded[ends.lower.index()] && upgraded[ends.upper.index()]
+            }
+        }
+    }
+}
+
+fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
+    (0..topology.switch_count() as u32).map(SwitchId)
+}
+
+/// What a word on a list stands for.
+enum Found {
+    Top,
+    Zone(ZoneId),
+    Switch(SwitchId),
+}
+
+/// Zones and switches by name.
+struct Finder<'a> {
+    topology: &'a Topology,
+    zones: BTreeMap<String, ZoneId>,
+    switches: BTreeMap<String, SwitchId>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(topology: &'a Topology) -> Finder<'a> {
+        let names = topology.names();
+        let zones = (0..topology.zone_count() as u32).map(ZoneId);
+        Finder {
+            topology,
+            zones: zones.map(|zone| (names.zone(zone), zone)).collect(),
+            switches: switches(topology).map(|switch| (names.switch(switch), switch)).collect(),
+        }
+    }
+
+    fn find(&self, written: &str) -> Option<Found> {
+        let numbered = || {
+            let zone = written.parse().ok().filter(|zone| (*zone as usize) < self.topology.zone_count());
+            zone.map(ZoneId)
+        };
+        let zone = self.zones.get(written).copied();
+        let switch = || self.switches.get(written).copied().map(Found::Switch);
+        let top = (written == TOP).then_some(Found::Top);
+        zone.map(Found::Zone).or_else(switch).or(top).or_else(|| numbered().map(Found::Zone))
+    }
+
+    fn error(&self, written: &str) -> DeploymentError {
+        let names = self.topology.names();
+        let last = ZoneId((self.topology.zone_count() as u32).saturating_sub(1));
+        DeploymentError { written: written.to_owned(), first: names.zone(ZoneId(0)), last: names.zone(last) }
+    }
+}

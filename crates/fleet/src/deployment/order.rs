@@ -1,0 +1,149 @@
+//! Which pods to upgrade first.
+//!
+//! What a pod's upgrade spares is a sum over its links, and no other pod's upgrade changes it. So the best deployment of
+//! so many pods takes those that spare most for each of their switches. Links to the top layer join in once that is
+//! upgraded as well, which is worth little while few pods are: the two orders, with and without it, are kept apart.
+
+use super::{Deployment, Spared};
+use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+
+/// What the upgrade of a pod spares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PodWorth {
+    /// Which.
+    pub zone: ZoneId,
+    /// Switches that are to be upgraded.
+    pub switches: u32,
+    /// Total penalty spared on links between its switches, by run.
+    pub within: Vec<f64>,
+    /// Total penalty spared on links to the top layer, by run; only if that is upgraded as well.
+    pub to_top: Vec<f64>,
+}
+
+impl PodWorth {
+    /// The mean over the runs, of links to the top layer as well if that is upgraded.
+    pub fn mean(&self, with_top: bool) -> f64 {
+        let to_top = if with_top { mean(&self.to_top) } else { 0.0 };
+        mean(&self.within) + to_top
+    }
+}
+
+/// What all upgrades spare.
+#[derive(Debug, Clone)]
+pub struct Upgrades<'a> {
+    topology: &'a Topology,
+    pods: Vec<PodWorth>,
+    top_switches: u32,
+}
+
+impl<'a> Upgrades<'a> {
+    /// From what protection would have spared in each of several runs.
+    pub fn new(topology: &'a Topology, runs: &[Spared]) -> Upgrades<'a> {
+        let pod = |zone: u32| PodWorth {
+            zone: ZoneId(zone),
+            switches: 0,
+            within: vec![0.0; runs.len()],
+            to_top: vec![0.0; runs.len()],
+        };
+        let mut pods: Vec<PodWorth> = (0..topology.zone_count() as u32).map(pod).collect();
+        let mut top_switches = 0;
+        for switch in (0..topology.switch_count() as u32).map(SwitchId) {
+            match topology.switch(switch).zone {
+                Some(zone) => pods[zone.index()].switches += 1,
+                None => top_switches += 1,
+            }
+        }
+        for link in (0..topology.link_count() as u32).map(LinkId) {
+            let pod = &mut pods[topology.zone_of(link).index()];
+            let to_top = topology.switch(topology.link(link).upper).zone.is_none();
+            let spared = if to_top { &mut pod.to_top } else { &mut pod.within };
+            spared.iter_mut().zip(runs).for_each(|(sum, run)| *sum += run.of(link));
+        }
+        Upgrades { topology, pods, top_switches }
+    }
+
+    /// What each pod's upgrade spares, by zone.
+    pub fn pods(&self) -> &[PodWorth] {
+        &self.pods
+    }
+
+    /// Switches of the top layer.
+    pub fn top_switches(&self) -> u32 {
+        self.top_switches
+    }
+
+    /// The pods in the order in which to upgrade them: what spares most for each switch first.
+    pub fn order(&self, with_top: bool) -> Vec<&PodWorth> {
+        let mut order: Vec<&PodWorth> = self.pods.iter().collect();
+        let per_switch = |pod: &PodWorth| pod.mean(with_top) / f64::from(pod.switches.max(1));
+        order.sort_by(|one, other| {
+            per_switch(other).total_cmp(&per_switch(one)).then(one.zone.cmp(&other.zone))
+        });
+        order
+    }
+
+    /// The first pods of the order, with the top layer if that is upgraded as well.
+    pub fn deployment(&self, pods: usize, with_top: bool) -> Deployment {
+        let zones = self.order(with_top).into_iter().take(pods).map(|pod| pod.zone);
+        let deployment = Deployment::zones(self.topology, zones);
+        if with_top { deployment.and_top(self.topology) } else { deployment }
+    }
+
+    /// What the first pods of an order spare together.
+    pub fn spared(&self, pods: usize, with_top: bool) -> f64 {
+        self.order(with_top).into_iter().take(pods).map(|pod| pod.mean(with_top)).sum()
+    }
+
+    /// What protection of all links spares.
+    pub fn all(&self) -> f64 {
+        self.spared(self.pods.len(), true)
+    }
+
+    /// The fewest pods with which the top layer is worth its switches: as many switches spent on further pods instead
+    /// would spare less. None if it never is.
+    pub fn pods_before_top(&self) -> Option<usize> {
+        let steps = |with_top: bool, before: u32| {
+            let mut sums = vec![(before, 0.0)];
+            for pod in self.order(with_top) {
+                let (switches, spared) = sums[sums.len() - 1];
+                sums.push((switches + pod.switches, spared + pod.mean(with_top)));
+            }
+            sums
+        };
+        let without = steps(false, 0);
+        let worthwhile = |&(switches, spared): &(u32, f64)| {
+            let most = without.iter().take_while(|step| step.0 <= switches).map(|step| step.1);
+            spared > most.fold(0.0, f64::max)
+        };
+        steps(true, self.top_switches).iter().position(worthwhile)
+    }
+
+    /// Whether pods differ by more than chance would have it between runs of this number, by the F ratio of an analysis of
+    /// variance at three standard deviations. None with a single run.
+    pub fn pods_differ(&self) -> Option<bool> {
+        let values: Vec<Vec<f64>> = self
+            .pods
+            .iter()
+            .map(|pod| pod.within.iter().zip(&pod.to_top).map(|(one, other)| one + other).collect())
+            .collect();
+        let (pods, runs) = (values.len() as f64, values.first()?.len() as f64);
+        if runs < 2.0 || pods < 2.0 {
+            return None;
+        }
+        let means: Vec<f64> = values.iter().map(|runs| mean(runs)).collect();
+        let between = squares(&means) * runs / (pods - 1.0);
+        let within = values.iter().map(|runs| squares(runs)).sum::<f64>() / (pods * (runs - 1.0));
+        let deviation = libm::sqrt(2.0 / (pods - 1.0) + 2.0 / (pods * (runs - 1.0)));
+        Some(between > within * (1.0 + 3.0 * deviation))
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// Sum of the squared distances from the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean) * (value - mean)).sum()
+}

@@ -1,0 +1,122 @@
+//! What protection would spare each link.
+//!
+//! `CorrOpt` decides by the loss rates on the wire, so protection changes nothing about what is disabled when. One run
+//! without protection therefore says, link by link, what any deployment would spare: the loss that protection takes off a
+//! link, over the time in which the link corrupts in operation. Deployments add up from their links.
+
+use super::Deployment;
+use crate::network::Network;
+use crate::protection::ProtectionTable;
+use crate::simulate::Step;
+use crate::topology::{LinkId, Topology, ZoneId};
+use std::ops::Range;
+
+/// What protection would have spared in a stretch of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spared {
+    /// By link: loss rate taken off, times seconds.
+    by_link: Vec<f64>,
+    /// Loss rate of all links, times seconds, without protection.
+    penalty: f64,
+    seconds: u64,
+}
+
+impl Spared {
+    /// By how much protection would lower the total penalty if it were had on this link alone, in the mean over time.
+    pub fn of(&self, link: LinkId) -> f64 {
+        if self.seconds == 0 { 0.0 } else { self.by_link[link.index()] / self.seconds as f64 }
+    }
+
+    /// By how much a deployment lowers the total penalty, in the mean over time.
+    pub fn by(&self, topology: &Topology, deployment: &Deployment) -> f64 {
+        let links = (0..self.by_link.len() as u32).map(LinkId);
+        links.filter(|&link| deployment.covers(topology, link)).map(|link| self.of(link)).sum()
+    }
+
+    /// How long it counted: from the first event, or the beginning of the window, to the last event or the end.
+    pub fn seconds(&self) -> u64 {
+        self.seconds
+    }
+
+    /// The total penalty without protection, in the mean over time.
+    pub fn penalty(&self) -> f64 {
+        if self.seconds == 0 { 0.0 } else { self.penalty / self.seconds as f64 }
+    }
+}
+
+/// Watches a run without protection.
+#[derive(Debug)]
+pub struct SparedLoss<'a> {
+    topology: &'a Topology,
+    protection: &'a ProtectionTable,
+    window_s: Range<u64>,
+    by_link: Vec<f64>,
+    penalty: f64,
+    /// By zone: what protection would take off its corrupting links, and since when.
+    zones: Vec<(u64, Vec<(LinkId, f64)>)>,
+    last: Option<(u64, f64)>,
+}
+
+impl<'a> SparedLoss<'a> {
+    /// For the seconds of `window_s`.
+    pub fn new(
+        topology: &'a Topology,
+        protection: &'a ProtectionTable,
+        window_s: Range<u64>,
+    ) -> SparedLoss<'a> {
+        SparedLoss {
+            topology,
+            protection,
+            window_s,
+            by_link: vec![0.0; topology.link_count()],
+            penalty: 0.0,
+            zones: vec![(0, Vec::new()); topology.zone_count()],
+            last: None,
+        }
+    }
+
+    /// Something happened to a link: what the network is like from then on.
+    pub fn observe(&mut self, step: &Step, network: &Network) {
+        let zone = self.topology.zone_of(step.link);
+        self.close(zone, step.time_s);
+        if self.last.is_none() {
+            // As in summaries, time counts from the first event on.
+            self.window_s.start = self.window_s.start.max(step.time_s);
+        }
+        let before = self.last.replace((step.time_s, step.after.total_penalty));
+        self.add_penalty(before, step.time_s);
+        let taken_off = network.corrupting_in(zone).iter().filter_map(|&link| {
+            let loss_rate = network.corrupting(link)?.loss_rate;
+            Some((link, loss_rate - self.protection.row(loss_rate).effective_loss_rate))
+        });
+        self.zones[zone.index()].1.extend(taken_off);
+    }
+
+    /// What came together until the last event, or the end of the window if that was earlier.
+    pub fn finish(mut self) -> Spared {
+        let end_s = self.last.map_or(0, |(time_s, _)| time_s).min(self.window_s.end);
+        (0..self.zones.len() as u32).for_each(|zone| self.close(ZoneId(zone), end_s));
+        let seconds = end_s.saturating_sub(self.window_s.start);
+        Spared { by_link: self.by_link, penalty: self.penalty, seconds }
+    }
+
+    /// Seconds of the window in a stretch of time.
+    fn seconds(&self, from_s: u64, to_s: u64) -> f64 {
+        let (from_s, to_s) = (from_s.max(self.window_s.start), to_s.min(self.window_s.end));
+        to_s.saturating_sub(from_s) as f64
+    }
+
+    fn add_penalty(&mut self, before: Option<(u64, f64)>, now_s: u64) {
+        let Some((since_s, penalty)) = before else { return };
+        self.penalty += penalty * self.seconds(since_s, now_s);
+    }
+
+    fn close(&mut self, zone: ZoneId, now_s: u64) {
+        let (since_s, mut links) = std::mem::take(&mut self.zones[zone.index()]);
+        let seconds = self.seconds(since_s, now_s);
+        for (link, taken_off) in links.drain(..) {
+            self.by_link[link.index()] += taken_off * seconds;
+        }
+        self.zones[zone.index()] = (now_s, links);
+    }
+}

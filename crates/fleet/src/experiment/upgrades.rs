@@ -1,0 +1,124 @@
+//! How far partial deployments go, by how their pods are chosen (section 5).
+
+use super::study::{DAY_S, Study};
+use crate::deployment::{Upgrades, spared_in};
+use crate::simulate::Settings;
+use crate::strategy::Strategy;
+use crate::threads::run_each;
+use crate::topology::{Topology, ZoneId};
+use crate::trace::TraceParameters;
+use std::sync::atomic::AtomicBool;
+
+/// How the pods that are upgraded are chosen, halfway through a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodChoice {
+    /// Those that spare most in the time to come, which nobody can know.
+    Hindsight,
+    /// Those that would have spared most in the last week.
+    LastWeek,
+    /// Those that would have spared most in the first half.
+    FirstHalf,
+    /// Any.
+    Any,
+}
+
+impl PodChoice {
+    /// All of them.
+    pub const ALL: [PodChoice; 4] =
+        [PodChoice::Hindsight, PodChoice::LastWeek, PodChoice::FirstHalf, PodChoice::Any];
+
+    /// What it is called.
+    pub fn label(self) -> &'static str {
+        match self {
+            PodChoice::Hindsight => "best in hindsight",
+            PodChoice::LastWeek => "by the last week",
+            PodChoice::FirstHalf => "by the first half",
+            PodChoice::Any => "any pods",
+        }
+    }
+}
+
+/// What upgrades spare in the second half of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpgradeRun {
+    /// Seed of the trace and of the repairs.
+    pub seed: u64,
+    /// By how much protection everywhere lowers the total penalty.
+    pub all: f64,
+    /// With how many pods the top layer is worth its switches.
+    pub pods_before_top: Option<usize>,
+    /// For each choice, without and with the top layer: the share of `all` that so many pods spare, from none to all.
+    curves: Vec<(PodChoice, bool, Vec<f64>)>,
+}
+
+impl UpgradeRun {
+    /// The share of what protection everywhere spares, by number of pods.
+    pub fn curve(&self, choice: PodChoice, with_top: bool) -> &[f64] {
+        let curve = self.curves.iter().find(|curve| (curve.0, curve.1) == (choice, with_top));
+        curve.map_or(&[], |curve| &curve.2)
+    }
+}
+
+impl Study {
+    /// Runs all traces under `CorrOpt` on `threads` threads: for each constraint, the runs by seed. Else like [`Study::run`].
+    pub fn run_upgrades(
+        &self,
+        topology: &Topology,
+        threads: usize,
+        stop: &AtomicBool,
+        done: &(impl Fn() + Sync),
+    ) -> Option<Vec<Vec<UpgradeRun>>> {
+        let runs = run_each(self.pairs() as usize, threads, stop, done, |index| {
+            let (constraint, seed) = (index as u64 / self.seeds, index as u64 % self.seeds);
+            self.upgrade_run(topology, self.constraints[constraint as usize], self.first_seed + seed)
+        });
+        Some(runs?.chunks(self.seeds.max(1) as usize).map(<[UpgradeRun]>::to_vec).collect())
+    }
+
+    fn upgrade_run(&self, topology: &Topology, constraint: f64, seed: u64) -> UpgradeRun {
+        let length_s = self.days * DAY_S;
+        let trace = TraceParameters { length_s, ..TraceParameters::paper(seed) }.generate(topology);
+        let settings = Settings::paper(Strategy::CorrOpt, constraint, seed);
+        let half_s = length_s / 2;
+        let windows_s = [half_s..length_s, half_s.saturating_sub(7 * DAY_S)..half_s, 0..half_s];
+        let spared = spared_in(topology, &trace, &settings, &windows_s);
+        let [to_come, last_week, first_half] =
+            [0, 1, 2].map(|window: usize| Upgrades::new(topology, &spared[window..=window]));
+        let mut curves = Vec::new();
+        for with_top in [false, true] {
+            for choice in PodChoice::ALL {
+                let curve = match choice {
+                    PodChoice::Hindsight => along(&to_come, &to_come, with_top),
+                    PodChoice::LastWeek => along(&last_week, &to_come, with_top),
+                    PodChoice::FirstHalf => along(&first_half, &to_come, with_top),
+                    PodChoice::Any => evenly(&to_come, with_top),
+                };
+                curves.push((choice, with_top, curve));
+            }
+        }
+        UpgradeRun { seed, all: to_come.all(), pods_before_top: to_come.pods_before_top(), curves }
+    }
+}
+
+/// The share of all that is spared to come, pod by pod in the order of what was known.
+fn along(known: &Upgrades, to_come: &Upgrades, with_top: bool) -> Vec<f64> {
+    let order: Vec<ZoneId> = known.order(with_top).into_iter().map(|pod| pod.zone).collect();
+    let mut sum = 0.0;
+    let sums = order.iter().map(|zone| {
+        sum += to_come.pods()[zone.index()].mean(with_top);
+        sum
+    });
+    shares(to_come, std::iter::once(0.0).chain(sums))
+}
+
+/// The mean over all choices of so many pods.
+fn evenly(to_come: &Upgrades, with_top: bool) -> Vec<f64> {
+    let count = to_come.pods().len();
+    let whole = to_come.spared(count, with_top);
+    shares(to_come, (0..=count).map(|pods| whole * pods as f64 / count.max(1) as f64))
+}
+
+fn shares(to_come: &Upgrades, sums: impl Iterator<Item = f64>) -> Vec<f64> {
+    let all = to_come.all();
+    sums.map(|sum| if all > 0.0 { sum / all } else { 0.0 }).collect()
+}

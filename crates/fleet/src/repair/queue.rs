@@ -1,0 +1,136 @@
+//! Disabled links in the order of what their return buys.
+
+use super::worth::{Key, Worth};
+use crate::network::Network;
+use crate::optimizer::Objective;
+use crate::paths::Paths;
+use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Disabled links that wait for repair. Only a zone's own links change what a return there buys, so links are weighed anew
+/// only where something happened, and only when the best is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct WorthQueue {
+    /// None until a link is weighed.
+    worth: BTreeMap<LinkId, Option<Worth>>,
+    order: BTreeSet<(Reverse<Key>, LinkId)>,
+    in_zone: BTreeMap<ZoneId, BTreeSet<LinkId>>,
+    /// Zones in which something happened since their links were weighed.
+    stale: BTreeSet<ZoneId>,
+}
+
+impl WorthQueue {
+    pub(crate) fn len(&self) -> usize {
+        self.worth.len()
+    }
+
+    /// A link that was disabled waits from now on.
+    pub(crate) fn join(&mut self, topology: &Topology, link: LinkId) {
+        let zone = topology.zone_of(link);
+        self.worth.insert(link, None);
+        self.in_zone.entry(zone).or_default().insert(link);
+        self.stale.insert(zone);
+    }
+
+    /// Something happened in a zone.
+    pub(crate) fn touch(&mut self, zone: ZoneId) {
+        if self.in_zone.contains_key(&zone) {
+            self.stale.insert(zone);
+        }
+    }
+
+    /// Takes out the link whose return buys most; of several that buy the same, the first. The network is left as it was.
+    pub(crate) fn take_best(
+        &mut self,
+        network: &mut Network,
+        installed: &Paths,
+        objective: Objective,
+    ) -> Option<(LinkId, Worth)> {
+        for zone in std::mem::take(&mut self.stale) {
+            self.weigh(network, installed, objective, zone);
+        }
+        let (_, link) = self.order.pop_first()?;
+        let zone = network.topology().zone_of(link);
+        if let Some(links) = self.in_zone.get_mut(&zone) {
+            links.remove(&link);
+            if links.is_empty() {
+                self.in_zone.remove(&zone);
+            }
+        }
+        let worth = self.worth.remove(&link)??;
+        Some((link, worth))
+    }
+
+    /// Weighs the waiting links of a zone. Links into the top layer from one switch buy the same, so one of them is
+    /// weighed.
+    fn weigh(&mut self, network: &mut Network, installed: &Paths, objective: Objective, zone: ZoneId) {
+        let topology = network.topology();
+        let mut into_top: BTreeMap<SwitchId, Worth> = BTreeMap::new();
+        for &link in self.in_zone.get(&zone).into_iter().flatten() {
+            let ends = topology.link(link);
+            let mut weigh = || Worth::of(network, installed, link, objective);
+            let worth = if topology.switch(ends.upper).zone.is_none() {
+                into_top.entry(ends.lower).or_insert_with(weigh).clone()
+            } else {
+                weigh()
+            };
+            let key = worth.key();
+            if let Some(Some(then)) = self.worth.insert(link, Some(worth)) {
+                self.order.remove(&(Reverse(then.key()), link));
+            }
+            self.order.insert((Reverse(key), link));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Worth, WorthQueue};
+    use crate::network::{CLEAN_LOSS_RATE, Network};
+    use crate::optimizer::Objective;
+    use crate::topology::{FabricParameters, LinkId, fat_tree};
+    use linkmend_random::Random;
+    use std::cmp::Reverse;
+    use std::collections::BTreeSet;
+
+    /// Links corrupt, are disabled and come back at random; the queue must give what weighing all that wait gives.
+    #[test]
+    fn the_best_is_the_best_of_all_that_wait() {
+        let shape =
+            FabricParameters { pods: 3, tors_per_pod: 4, spines_per_plane: 3, ..FabricParameters::PAPER };
+        let networks = [shape.build(), fat_tree(4, 100_000_000_000)];
+        for (seed, topology) in (0..).zip(networks.map(|topology| topology.expect("in range"))) {
+            let mut network = Network::new(&topology, 0.6, CLEAN_LOSS_RATE);
+            let installed = network.paths().clone();
+            let mut random = Random::new(seed, "worth");
+            let (mut queue, mut waiting) = (WorthQueue::default(), BTreeSet::new());
+            for _ in 0..600 {
+                let link = LinkId((random.uniform() * topology.link_count() as f64) as u32);
+                if network.is_disabled(link) {
+                    continue;
+                }
+                network.corrupt(link, random.uniform() / 100.0);
+                if network.may_disable(link) {
+                    network.disable(link);
+                    queue.join(&topology, link);
+                    waiting.insert(link);
+                }
+                queue.touch(topology.zone_of(link));
+                if random.uniform() < 0.4 {
+                    let best = waiting.iter().copied().min_by_key(|&link| {
+                        let worth = Worth::of(&mut network, &installed, link, Objective::Penalty);
+                        (Reverse(worth.key()), link)
+                    });
+                    let found = queue.take_best(&mut network, &installed, Objective::Penalty);
+                    assert_eq!(found.map(|(link, _)| link), best);
+                    let Some(back) = best else { continue };
+                    waiting.remove(&back);
+                    network.enable(back);
+                    queue.touch(topology.zone_of(back));
+                }
+            }
+            assert_eq!(queue.len(), waiting.len());
+        }
+    }
+}

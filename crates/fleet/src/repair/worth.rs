@@ -1,0 +1,93 @@
+//! What the return of a disabled link buys.
+
+use crate::network::{CLEAN_LOSS_RATE, Network};
+use crate::optimizer::{self, Objective};
+use crate::paths::Paths;
+use crate::topology::{LinkId, SwitchId, Topology};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+/// What a link's return buys. The greater the better.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Worth {
+    /// Paths that short ToRs get back: the constraint comes before the objective.
+    pub shortage_ended: u64,
+    /// Steps of 2^-94.
+    pub objective_gain: i128,
+    pub paths_regained: u64,
+    /// Of the ToRs that the link serves, the one with the smallest share of its paths.
+    pub worst_tor: Option<SwitchId>,
+    /// What the optimizer disables once the link is back.
+    pub then_disable: Vec<LinkId>,
+}
+
+/// What repairs are ordered by: shortage ended, objective gained, paths regained.
+pub(crate) type Key = (u64, i128, u64);
+
+impl Worth {
+    pub(crate) fn key(&self) -> Key {
+        (self.shortage_ended, self.objective_gain, self.paths_regained)
+    }
+
+    /// Of a disabled link in a network that had `installed` paths to begin with. The network is left as it was.
+    pub(crate) fn of(network: &mut Network, installed: &Paths, link: LinkId, objective: Objective) -> Worth {
+        let topology = network.topology();
+        let tors = tors_below(topology, network, link);
+        let compare = |one: &SwitchId, other: &SwitchId| compare_shares(network, installed, *one, *other);
+        let worst_tor = tors.iter().copied().min_by(compare);
+        let paths_then = worst_tor.map_or(0, |tor| network.paths().of(tor));
+        let lacking_then = lacking(network, &tors);
+        network.enable(link);
+        let lacking_now = lacking(network, &tors);
+        let paths_now = worst_tor.map_or(0, |tor| network.paths().of(tor));
+        let then_disable = optimizer::exact(network, topology.zone_of(link), objective).disable;
+        let weight = |&link: &LinkId| {
+            let corrupting = network.corrupting(link)?;
+            Some(objective.weight(corrupting, topology.capacity(link)))
+        };
+        let objective_gain = then_disable.iter().filter_map(weight).sum();
+        take_down(network, link);
+        Worth {
+            shortage_ended: lacking_then - lacking_now,
+            objective_gain,
+            paths_regained: paths_now - paths_then,
+            worst_tor,
+            then_disable,
+        }
+    }
+}
+
+/// Disables a link that does not corrupt.
+pub(crate) fn take_down(network: &mut Network, link: LinkId) {
+    // Only links that corrupt can be disabled; the rate is forgotten with the link.
+    network.corrupt(link, CLEAN_LOSS_RATE);
+    network.disable(link);
+}
+
+/// The ToRs from which active links lead up to a link.
+pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -> BTreeSet<SwitchId> {
+    let mut seen = BTreeSet::from([topology.link(link).lower]);
+    let mut to_visit = vec![topology.link(link).lower];
+    while let Some(switch) = to_visit.pop() {
+        for hop in topology.down(switch) {
+            if network.paths().is_active(hop.link) && seen.insert(hop.switch) {
+                to_visit.push(hop.switch);
+            }
+        }
+    }
+    seen.retain(|&switch| topology.switch(switch).layer == 0);
+    seen
+}
+
+/// Paths that these ToRs lack of what they must keep.
+fn lacking(network: &Network, tors: &BTreeSet<SwitchId>) -> u64 {
+    tors.iter().map(|&tor| network.required(tor).saturating_sub(network.paths().of(tor))).sum()
+}
+
+/// Which of two ToRs has the smaller share of its paths; of two that have the same, the first.
+fn compare_shares(network: &Network, installed: &Paths, one: SwitchId, other: SwitchId) -> Ordering {
+    let paths = |tor| u128::from(network.paths().of(tor));
+    let installed = |tor| u128::from(installed.of(tor));
+    let (left, right) = (paths(one) * installed(other), paths(other) * installed(one));
+    left.cmp(&right).then(one.cmp(&other))
+}

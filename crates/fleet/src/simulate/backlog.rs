@@ -1,0 +1,99 @@
+//! Disabled links that wait for the crew.
+
+use crate::network::Network;
+use crate::optimizer::Objective;
+use crate::paths::Paths;
+use crate::repair::{Crew, RepairOrder, WorthQueue};
+use crate::topology::{LinkId, Topology, ZoneId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Disabled links that wait, and how many are being repaired.
+#[derive(Debug)]
+pub(super) struct Backlog {
+    /// Most repairs at a time; None is no limit.
+    size: Option<u32>,
+    busy: u32,
+    waiting: Waiting,
+    /// Since when each waits, in seconds.
+    since_s: BTreeMap<LinkId, u64>,
+    /// What a link's return is compared with.
+    installed: Option<Paths>,
+}
+
+#[derive(Debug)]
+enum Waiting {
+    FirstCome(VecDeque<LinkId>),
+    /// Loss rates are positive, so that their bits are in their order.
+    WorstFirst(BTreeSet<(Reverse<u64>, LinkId)>),
+    MostWorth(WorthQueue),
+}
+
+impl Backlog {
+    pub(super) fn new(crew: Option<Crew>, network: &Network) -> Backlog {
+        let order = crew.map_or(RepairOrder::FirstCome, |crew| crew.order);
+        let (waiting, installed) = match order {
+            RepairOrder::FirstCome => (Waiting::FirstCome(VecDeque::new()), None),
+            RepairOrder::WorstFirst => (Waiting::WorstFirst(BTreeSet::new()), None),
+            RepairOrder::MostWorth => {
+                (Waiting::MostWorth(WorthQueue::default()), Some(network.paths().clone()))
+            }
+        };
+        let size = crew.map(|crew| crew.size.max(1));
+        Backlog { size, busy: 0, waiting, since_s: BTreeMap::new(), installed }
+    }
+
+    /// How many links wait.
+    pub(super) fn len(&self) -> usize {
+        self.since_s.len()
+    }
+
+    /// Whether somebody could begin a repair.
+    pub(super) fn is_free(&self) -> bool {
+        self.size.is_none_or(|size| self.busy < size)
+    }
+
+    /// A link that lost `loss_rate` was disabled.
+    pub(super) fn join(&mut self, topology: &Topology, now_s: u64, link: LinkId, loss_rate: f64) {
+        self.since_s.insert(link, now_s);
+        match &mut self.waiting {
+            Waiting::FirstCome(links) => links.push_back(link),
+            Waiting::WorstFirst(links) => {
+                links.insert((Reverse(loss_rate.to_bits()), link));
+            }
+            Waiting::MostWorth(links) => links.join(topology, link),
+        }
+    }
+
+    /// Something happened in a zone.
+    pub(super) fn touch(&mut self, zone: ZoneId) {
+        if let Waiting::MostWorth(links) = &mut self.waiting {
+            links.touch(zone);
+        }
+    }
+
+    /// Somebody begins the next repair: of which link, and how many seconds that has waited.
+    pub(super) fn begin(
+        &mut self,
+        network: &mut Network,
+        objective: Objective,
+        now_s: u64,
+    ) -> Option<(LinkId, u64)> {
+        let link = match (&mut self.waiting, &self.installed) {
+            (Waiting::FirstCome(links), _) => links.pop_front(),
+            (Waiting::WorstFirst(links), _) => links.pop_first().map(|(_, link)| link),
+            (Waiting::MostWorth(links), Some(installed)) => {
+                links.take_best(network, installed, objective).map(|(link, _)| link)
+            }
+            (Waiting::MostWorth(_), None) => None,
+        }?;
+        self.busy += 1;
+        let since_s = self.since_s.remove(&link).unwrap_or(now_s);
+        Some((link, now_s - since_s))
+    }
+
+    /// A repair is done.
+    pub(super) fn end(&mut self) {
+        self.busy -= 1;
+    }
+}

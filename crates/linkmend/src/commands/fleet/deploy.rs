@@ -1,0 +1,308 @@
+//! `linkmend fleet deploy`: which pods to upgrade first.
+
+use super::network::NetworkArgs;
+use super::source::{DrawArgs, network_and_trace};
+use super::{protection, share};
+use crate::commands::interrupt;
+use crate::failure::Hinted;
+use crate::output;
+use anyhow::Context;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_fleet::deployment::{ALWAYS, PodWorth, Spared, TOP, Upgrades, spared_by_seed, spared_in};
+use linkmend_fleet::experiment::Estimate;
+use linkmend_fleet::repair::RepairDelays;
+use linkmend_fleet::share_of;
+use linkmend_fleet::simulate::Settings;
+use linkmend_fleet::strategy::Strategy;
+use linkmend_fleet::topology::{FabricParameters, Topology};
+use linkmend_report::{Cell, Column, Table, Unit};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Width of the tables when standard output is no terminal.
+const TABLE_WIDTH: usize = 120;
+/// Shares of the pods that the second table shows, in percent.
+const STEPS_PCT: [usize; 8] = [5, 10, 25, 50, 75, 90, 95, 100];
+
+/// Arguments of `linkmend fleet deploy`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend fleet deploy                                           the paper's fabric: 10 years, 75 % of paths kept
+  linkmend fleet deploy --topology net.yaml --trace history.csv   one's own network and what happened there
+  linkmend fleet deploy --budget 30% --write upgraded.txt         the best 30 % of the pods ...
+  linkmend fleet simulate --upgraded @upgraded.txt                ... and a year with them
+
+A pod is worth what protection would take off the loss rates of its links while they corrupt in operation, because \
+disabling them would leave a ToR short of paths. Pods add up, so the order is the best for any number of them. Links \
+between a pod and the top layer need both upgraded; what they add is told apart. Where all pods are built alike and \
+traces are drawn, they differ by chance only, which is said; a network's own history tells its pods apart.")]
+pub struct DeployArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Read the trace from a file instead of drawing it: CSV, Parquet, or JSON of the authors' simulator
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    draw: DrawArgs,
+    /// Traces that are drawn, with one seed after the other
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "trace")]
+    seeds: u64,
+    /// Share of its paths to the top layer that every ToR must keep
+    #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
+    constraint: f64,
+    /// Times that repairs take, each with its share of repairs
+    #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
+    repair: RepairDelays,
+    /// What protection makes of a loss rate: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
+    #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
+    protection: String,
+    /// Order the pods for the time when the top layer is upgraded as well
+    #[arg(long)]
+    with_top: bool,
+    /// Share of the pods that can be upgraded, rounded up; for --write
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "write")]
+    budget: Option<f64>,
+    /// Write the names of the best pods to this file, for --upgraded @FILE of the other commands
+    #[arg(long, value_name = "FILE", requires = "budget")]
+    write: Option<PathBuf>,
+    /// Rows of the table of pods
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    rows: usize,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what was asked.
+pub fn execute(arguments: &DeployArgs) -> anyhow::Result<()> {
+    let mut settings = Settings::paper(Strategy::CorrOpt, arguments.constraint, arguments.draw.seed);
+    settings.protection = protection::read(&arguments.protection)?;
+    settings.repair = arguments.repair.clone();
+    let (topology, runs) = arguments.runs(&settings)?;
+    let upgrades = Upgrades::new(&topology, &runs);
+    if let (Some(path), Some(budget)) = (&arguments.write, arguments.budget) {
+        let text = list(&upgrades, &topology, budget, arguments.with_top);
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let shown = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
+    if arguments.json {
+        return Ok(output::print(&serde_json::to_string_pretty(&shown.json())?)?);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    output::print(&shown.pods().to_text(width, colour))?;
+    output::print("\n")?;
+    Ok(output::print(&shown.steps().to_text(width, colour))?)
+}
+
+impl DeployArgs {
+    /// The network, and what protection would have spared in each run.
+    fn runs(&self, settings: &Settings) -> anyhow::Result<(Topology, Vec<Spared>)> {
+        if self.trace.is_some() {
+            let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
+            let runs = spared_in(&topology, &trace, settings, &[ALWAYS]);
+            return Ok((topology, runs));
+        }
+        let topology = self.network.build(FabricParameters::PAPER)?;
+        self.draw.check(&topology)?;
+        let first = self.draw.seed;
+        let last = first.checked_add(self.seeds).context("--seed and --seeds are too large together")?;
+        let stop = interrupt::flag()?;
+        let threads = match self.threads {
+            Some(threads) => usize::from(threads),
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        let bar = progress(self.seeds);
+        let draw = |seed| self.draw.trace_of(&topology, seed);
+        let watch = (threads, &*stop, &|| bar.inc(1));
+        let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watch);
+        bar.finish_and_clear();
+        let runs = runs.ok_or_else(|| Hinted {
+            message: "interrupted: nothing was decided".to_owned(),
+            hint: "fewer --seeds or --days take less time".to_owned(),
+        })?;
+        Ok((topology, runs.into_iter().flatten().collect()))
+    }
+}
+
+/// Drawn on standard error, and only on a terminal.
+fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} traces  [{eta} left]") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// The best pods of a budget, one a line.
+fn list(upgrades: &Upgrades, topology: &Topology, budget: f64, with_top: bool) -> String {
+    let pods = share_of(upgrades.pods().len() as u64, budget) as usize;
+    let names = upgrades.order(with_top).into_iter().take(pods).map(|pod| topology.names().zone(pod.zone));
+    let top = with_top.then(|| TOP.to_owned());
+    names.chain(top).map(|name| name + "\n").collect()
+}
+
+/// What is printed.
+struct Shown<'a> {
+    arguments: &'a DeployArgs,
+    topology: &'a Topology,
+    upgrades: &'a Upgrades<'a>,
+    runs: &'a [Spared],
+}
+
+impl Shown<'_> {
+    fn title(&self) -> String {
+        let DeployArgs { constraint, trace, .. } = self.arguments;
+        let traces = match (trace, self.runs.len()) {
+            (Some(path), _) => path.display().to_string(),
+            (None, 1) => "1 trace".to_owned(),
+            (None, count) => format!("{count} traces"),
+        };
+        format!("Pods to upgrade first: {} % of paths kept, {traces}", constraint * 100.0)
+    }
+
+    /// A share of what protection everywhere spares.
+    fn share(&self, spared: f64) -> f64 {
+        let all = self.upgrades.all();
+        if all > 0.0 { spared / all } else { 0.0 }
+    }
+
+    fn pods(&self) -> Table {
+        let mut table = Table::new(self.title())
+            .column(Column::number("Rank", Unit::Count))
+            .column(Column::text("Pod"))
+            .column(Column::number("Switches", Unit::Count))
+            .column(Column::number("Spared within", Unit::Plain))
+            .column(Column::number("±", Unit::Plain))
+            .column(Column::number("Spared to the top", Unit::Plain))
+            .column(Column::number("Of all, so far", Unit::Share));
+        let with_top = self.arguments.with_top;
+        let mut sum = 0.0;
+        for (place, pod) in self.upgrades.order(with_top).into_iter().enumerate().take(self.arguments.rows) {
+            sum += pod.mean(with_top);
+            table.push_row([
+                Cell::number((place + 1) as f64),
+                Cell::text(self.topology.names().zone(pod.zone)),
+                Cell::number(f64::from(pod.switches)),
+                Cell::number(pod.mean(false)),
+                confidence(&pod.within).map_or_else(Cell::missing, Cell::number),
+                Cell::number(pod.mean(true) - pod.mean(false)),
+                Cell::number(self.share(sum)),
+            ]);
+        }
+        let left = self.upgrades.pods().len().saturating_sub(self.arguments.rows);
+        let more = if left > 0 { format!(" {left} more pods: --rows or --json.") } else { String::new() };
+        table.note(format!(
+            "{}. Spared is by how much the total penalty falls in the mean over time, with 95 % confidence over the traces. \
+             {}{more}",
+            self.topology,
+            self.chance()
+        ))
+    }
+
+    /// Whether the order means anything for other traces.
+    fn chance(&self) -> &'static str {
+        match self.upgrades.pods_differ() {
+            None => "From one trace alone it cannot be told what of the order is chance.",
+            Some(true) => "Pods differ by more than chance.",
+            Some(false) => "Pods differ by no more than chance between traces: any order does as well.",
+        }
+    }
+
+    fn steps(&self) -> Table {
+        let mut table = Table::new("What upgrades spare, as a share of what protection everywhere would")
+            .column(Column::number("Pods", Unit::Count))
+            .column(Column::number("Of all pods", Unit::Share))
+            .column(Column::number("Best pods", Unit::Share))
+            .column(Column::number("Any pods", Unit::Share))
+            .column(Column::number("Best, and the top", Unit::Share))
+            .column(Column::number("Any, and the top", Unit::Share));
+        for step in self.step_values() {
+            let shares = [step.best, step.any, step.best_with_top, step.any_with_top];
+            let head = [Cell::number(step.pods as f64), Cell::number(step.share)];
+            table.push_row(head.into_iter().chain(shares.map(Cell::number)));
+        }
+        let top = self.upgrades.top_switches();
+        table.note(match self.upgrades.pods_before_top() {
+            Some(pods) => format!(
+                "The top layer's {top} switches are worth upgrading once {pods} of {} pods are: until then as many switches of \
+                 further pods spare more.",
+                self.upgrades.pods().len()
+            ),
+            None => format!("The top layer's {top} switches are never worth upgrading."),
+        })
+    }
+
+    fn step_values(&self) -> Vec<Step> {
+        let count = self.upgrades.pods().len();
+        let mut pods: Vec<usize> = STEPS_PCT.iter().map(|percent| (count * percent).div_ceil(100)).collect();
+        pods.dedup();
+        let (within, all) = (self.upgrades.spared(count, false), self.upgrades.all());
+        pods.into_iter()
+            .map(|pods| {
+                let share = pods as f64 / count.max(1) as f64;
+                Step {
+                    pods,
+                    share,
+                    best: self.share(self.upgrades.spared(pods, false)),
+                    any: self.share(within * share),
+                    best_with_top: self.share(self.upgrades.spared(pods, true)),
+                    any_with_top: self.share(all * share),
+                }
+            })
+            .collect()
+    }
+
+    fn json(&self) -> Value {
+        let with_top = self.arguments.with_top;
+        let pods = self.upgrades.order(with_top).into_iter().enumerate().map(|(place, pod)| {
+            let PodWorth { zone, switches, within, to_top } = pod;
+            json!({
+                "rank": place + 1,
+                "pod": self.topology.names().zone(*zone),
+                "switches": switches,
+                "spared_within": pod.mean(false),
+                "spared_to_top": pod.mean(true) - pod.mean(false),
+                "spared_within_by_trace": within,
+                "spared_to_top_by_trace": to_top,
+            })
+        });
+        let penalty = self.runs.iter().map(Spared::penalty).sum::<f64>() / self.runs.len().max(1) as f64;
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "topology": self.topology.to_string(),
+            "constraint": self.arguments.constraint,
+            "traces": self.runs.len(),
+            "first_seed": self.arguments.trace.is_none().then_some(self.arguments.draw.seed),
+            "total_penalty": penalty,
+            "spared_by_all": self.upgrades.all(),
+            "top_switches": self.upgrades.top_switches(),
+            "pods_before_top": self.upgrades.pods_before_top(),
+            "pods_differ": self.upgrades.pods_differ(),
+            "ordered_with_top": with_top,
+            "steps": self.step_values(),
+            "pods": pods.collect::<Vec<Value>>(),
+        })
+    }
+}
+
+/// What so many pods spare, as shares of what all links do.
+#[derive(serde::Serialize)]
+struct Step {
+    pods: usize,
+    share: f64,
+    best: f64,
+    any: f64,
+    best_with_top: f64,
+    any_with_top: f64,
+}
+
+/// How far the mean may be off, with 95 % confidence.
+fn confidence(values: &[f64]) -> Option<f64> {
+    let estimate = Estimate::mean(values)?;
+    estimate.interval.map(|(_, high)| high - estimate.value)
+}

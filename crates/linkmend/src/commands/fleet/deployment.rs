@@ -1,0 +1,59 @@
+//! Which switches can protect links: a share of the pods, or a list.
+
+use super::share;
+use crate::failure::UsageError;
+use anyhow::Context;
+use clap::Args;
+use linkmend_fleet::deployment::Deployment;
+use linkmend_fleet::topology::Topology;
+
+/// Which switches can protect links.
+#[derive(Debug, Args)]
+pub struct UpgradedArgs {
+    /// Pods and switches that can protect links, and `top` for the top layer; @FILE has one a line [default: all]
+    ///
+    /// A link is protected by both its ends: one between a pod and the top layer needs the pod (or its switch) and `top`.
+    #[arg(long, value_name = "POD,...|@FILE")]
+    upgraded: Option<String>,
+}
+
+/// A list of upgraded switches, or a share of the pods.
+#[derive(Debug, Args)]
+pub struct DeploymentArgs {
+    #[command(flatten)]
+    upgraded: UpgradedArgs,
+    /// Share of the pods, drawn by seed, whose switches can protect links; the top layer's only can at 100%
+    #[arg(long, value_name = "SHARE", default_value = "100%", value_parser = share, conflicts_with = "upgraded")]
+    deploy: f64,
+}
+
+impl UpgradedArgs {
+    /// What was listed, if anything was.
+    pub fn listed(&self, topology: &Topology) -> anyhow::Result<Option<Deployment>> {
+        let Some(written) = &self.upgraded else { return Ok(None) };
+        let text = match written.strip_prefix('@') {
+            Some(file) => {
+                std::fs::read_to_string(file).with_context(|| format!("--upgraded: cannot read {file}"))?
+            }
+            None => written.clone(),
+        };
+        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        let names = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|name| !name.is_empty());
+        let deployment =
+            Deployment::named(topology, names).map_err(|error| UsageError(format!("--upgraded: {error}")))?;
+        Ok(Some(deployment))
+    }
+
+    /// What was listed; everything if nothing was.
+    pub fn deployment(&self, topology: &Topology) -> anyhow::Result<Deployment> {
+        Ok(self.listed(topology)?.unwrap_or_default())
+    }
+}
+
+impl DeploymentArgs {
+    /// The list or the share.
+    pub fn deployment(&self, topology: &Topology, seed: u64) -> anyhow::Result<Deployment> {
+        let listed = self.upgraded.listed(topology)?;
+        Ok(listed.unwrap_or_else(|| Deployment::share(topology, self.deploy, seed)))
+    }
+}

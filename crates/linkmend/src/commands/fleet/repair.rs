@@ -1,0 +1,51 @@
+//! Who repairs disabled links, in which order.
+
+use clap::{Args, ValueEnum};
+use linkmend_fleet::repair::{Crew, RepairDelays, RepairOrder, TakeDown};
+
+/// How links are repaired.
+#[derive(Debug, Args)]
+pub struct RepairArgs {
+    /// Times that repairs take, each with its share of repairs
+    #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
+    pub repair: RepairDelays,
+    /// Most repairs that go on at a time [default: no limit, every repair begins at once]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    crew: Option<u32>,
+    /// Which of the disabled links is repaired next: the first that was disabled, the one that lost most, or the one whose
+    /// return buys most (what can be disabled in its place, then paths)
+    #[arg(long, value_enum, default_value_t = OrderName::FirstCome, requires = "crew")]
+    repair_order: OrderName,
+    /// When a protected link is taken down that may be: at once, or when somebody is free to repair it
+    #[arg(long, value_enum, default_value_t = TakeDownName::AtOnce, requires = "crew")]
+    take_down: TakeDownName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OrderName {
+    FirstCome,
+    WorstFirst,
+    MostWorth,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TakeDownName {
+    AtOnce,
+    ForRepair,
+}
+
+impl RepairArgs {
+    /// The crew, if there is a limit.
+    pub fn crew(&self) -> Option<Crew> {
+        let order = match self.repair_order {
+            OrderName::FirstCome => RepairOrder::FirstCome,
+            OrderName::WorstFirst => RepairOrder::WorstFirst,
+            OrderName::MostWorth => RepairOrder::MostWorth,
+        };
+        let take_down = match self.take_down {
+            TakeDownName::AtOnce => TakeDown::AtOnce,
+            TakeDownName::ForRepair => TakeDown::ForRepair,
+        };
+        self.crew.map(|size| Crew { size, order, take_down })
+    }
+}
