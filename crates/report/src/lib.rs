@@ -37,6 +37,7 @@ pub mod quantity;
 mod report;
 mod table;
 mod tone;
+mod wrap;
 
 pub use comparison::{Comparison, Tolerance, Verdict};
 pub use plot::{
@@ -47,3 +48,4 @@ pub use quantity::Unit;
 pub use report::{Report, Section};
 pub use table::{Alignment, Cell, Column, Content, Table};
 pub use tone::Tone;
+pub use wrap::wrap;

@@ -52,6 +52,19 @@ fn wide_terminal() {
 }
 
 #[test]
+fn names_are_broken_before_a_table_is_given_up() {
+    let table = Table::new("")
+        .column(Column::name("Name"))
+        .column(Column::text("Words"))
+        .row([Cell::text("a-name-of-twenty-six-bytes"), Cell::text("some words that can be broken")]);
+    assert!(table.to_text(44, false).contains("a-name-of-twenty-six-bytes"));
+    let narrow = table.to_text(30, false);
+    assert!(narrow.contains("  Name") && narrow.contains("Words") && narrow.lines().count() > 3, "{narrow}");
+    assert!(!narrow.contains("a-name-of-twenty-six-bytes"), "{narrow}");
+    assert!(table.to_html().contains("<td class=\"lm-name\">a-name"));
+}
+
+#[test]
 fn narrow_terminal_lists_records() {
     let text = goodput().to_text(60, false);
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");

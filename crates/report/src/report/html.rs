@@ -82,6 +82,9 @@ fn draw_section(index: usize, section: &Section) -> Markup {
                     Block::Prose(text) => { (prose::render(text)) }
                     Block::Table(table) => { (draw_table(table)) }
                     Block::Plot(plot) => { (draw_plot(plot)) }
+                    Block::Folded { summary, text } => {
+                        details { summary { (summary) } div.lm-folded { (prose::render(text)) } }
+                    }
                     Block::Raw { summary, text } => { details { summary { (summary) } pre { code { (text) } } } }
                 }
             }

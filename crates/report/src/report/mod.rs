@@ -24,6 +24,7 @@ enum Block {
     Prose(String),
     Table(Table),
     Plot(Plot),
+    Folded { summary: String, text: String },
     Raw { summary: String, text: String },
 }
 
@@ -62,6 +63,12 @@ impl Section {
     #[must_use]
     pub fn comparisons(self, title: impl Into<String>, comparisons: &[Comparison]) -> Self {
         self.table(Comparison::table(title, comparisons))
+    }
+
+    /// Adds text as [`Section::prose`] does, but folded.
+    #[must_use]
+    pub fn folded(self, summary: impl Into<String>, text: impl Into<String>) -> Self {
+        self.block(Block::Folded { summary: summary.into(), text: text.into() })
     }
 
     /// Adds text that starts folded, such as raw results or a configuration file.

@@ -1,10 +1,13 @@
 //! A table as HTML.
 
-use super::{Alignment, Cell, Table};
+use super::{Alignment, Cell, Column, Table};
 use maud::{Markup, html};
 
 /// Text up to this long is not broken: "Figure 8" or "1e-3" in two lines reads worse than a wider column.
 const SHORT: usize = 14;
+
+/// Text from this length on is a sentence, which reads badly in a narrow column.
+const LONG: usize = 48;
 
 pub(super) fn render(table: &Table) -> Markup {
     let empty = Cell::text("");
@@ -26,7 +29,7 @@ pub(super) fn render(table: &Table) -> Markup {
                                 @for (index, column) in table.columns.iter().enumerate() {
                                     @let cell = row.get(index).unwrap_or(&empty);
                                     @let text = cell.display(column.unit);
-                                    @let classes = [cell.tone_of().class(), short_class(column.alignment, &text)];
+                                    @let classes = [cell.tone_of().class(), width_class(column, &text)];
                                     td class=[class_of(column.alignment, classes)] { (text) }
                                 }
                             }
@@ -46,9 +49,14 @@ fn class_of(alignment: Alignment, classes: [&str; 2]) -> Option<String> {
 }
 
 /// Numbers are never broken anyway.
-fn short_class(alignment: Alignment, text: &str) -> &'static str {
-    let breakable = alignment != Alignment::Right && text.contains([' ', '-']);
-    if breakable && text.chars().count() <= SHORT { "lm-short" } else { "" }
+fn width_class(column: &Column, text: &str) -> &'static str {
+    let breakable = column.alignment != Alignment::Right && text.contains([' ', '-']);
+    match text.chars().count() {
+        _ if column.unbroken => "lm-name",
+        length if breakable && length <= SHORT => "lm-short",
+        length if breakable && length >= LONG => "lm-long",
+        _ => "",
+    }
 }
 
 #[cfg(test)]

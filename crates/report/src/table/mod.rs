@@ -26,17 +26,25 @@ pub struct Column {
     header: String,
     unit: Unit,
     alignment: Alignment,
+    /// Whether cells are broken last: half a name is no name.
+    #[serde(skip)]
+    unbroken: bool,
 }
 
 impl Column {
     /// A column of words, left-aligned.
     pub fn text(header: impl Into<String>) -> Self {
-        Column { header: header.into(), unit: Unit::Plain, alignment: Alignment::Left }
+        Column { header: header.into(), unit: Unit::Plain, alignment: Alignment::Left, unbroken: false }
+    }
+
+    /// A column of names, left-aligned. They are broken only where nothing else makes the table narrow enough.
+    pub fn name(header: impl Into<String>) -> Self {
+        Column { unbroken: true, ..Column::text(header) }
     }
 
     /// A column of numbers in the base unit of `unit`, right-aligned.
     pub fn number(header: impl Into<String>, unit: Unit) -> Self {
-        Column { header: header.into(), unit, alignment: Alignment::Right }
+        Column { header: header.into(), unit, alignment: Alignment::Right, unbroken: false }
     }
 
     /// The same column aligned otherwise.

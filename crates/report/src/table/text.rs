@@ -2,6 +2,7 @@
 
 use super::{Alignment, Cell, Content, Table};
 use crate::tone::Tone;
+use crate::wrap;
 use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
 };
@@ -15,7 +16,7 @@ const GAP: usize = 3;
 /// Space left of titles, cells and notes.
 const INDENT: &str = "  ";
 
-/// Longer words of text columns may be broken. Numbers may not: half a number is another number.
+/// Longer words of text columns may be broken, those of names if they must be. Numbers may not: half a number is another number.
 const LONGEST_WORD: usize = 14;
 
 /// Narrower than this no table is readable, and comfy-table would write one letter a line.
@@ -27,9 +28,15 @@ pub(super) fn render(table: &Table, width: usize, colour: bool) -> String {
     if !table.title.is_empty() {
         push_wrapped(&mut text, &table.title, width, if colour { Some("1") } else { None });
     }
-    let least: Vec<usize> = (0..table.columns.len()).map(|index| least_width(table, index)).collect();
-    let needed: usize = least.iter().map(|width| width + GAP).sum();
-    text.push_str(&if needed <= width { grid(table, width, colour, &least) } else { records(table, colour) });
+    let least = |whole_names| -> Vec<usize> {
+        (0..table.columns.len()).map(|index| least_width(table, index, whole_names)).collect()
+    };
+    let fits = |least: &Vec<usize>| least.iter().map(|width| width + GAP).sum::<usize>() <= width;
+    let least = Some(least(true)).filter(fits).or_else(|| Some(least(false)).filter(fits));
+    text.push_str(&match least {
+        Some(least) => grid(table, width, colour, &least),
+        None => records(table, colour),
+    });
     if let Some(note) = &table.note {
         push_wrapped(&mut text, note, width, if colour { Some("2") } else { None });
     }
@@ -71,12 +78,13 @@ fn grid(table: &Table, width: usize, colour: bool, least: &[usize]) -> String {
     text
 }
 
-/// The width below which a column would break a number or an ordinary word.
-fn least_width(table: &Table, index: usize) -> usize {
+/// The width below which a column would break a number or an ordinary word, or any name.
+fn least_width(table: &Table, index: usize, whole_names: bool) -> usize {
     let column = &table.columns[index];
     let cells = table.rows.iter().filter_map(|row| row.get(index));
     let longest_word = |text: &str| text.split_whitespace().map(length).max().unwrap_or(0).min(LONGEST_WORD);
     let width = |cell: &Cell| match cell.content() {
+        Content::Text(text) if whole_names && column.unbroken => length(text),
         Content::Text(text) => longest_word(text),
         Content::Number { .. } | Content::Missing => length(&cell.display(column.unit)),
     };
@@ -133,18 +141,9 @@ fn toned(cell: comfy_table::Cell, tone: Tone) -> comfy_table::Cell {
 
 /// Appends `paragraph` broken at spaces, each line in the given ANSI style.
 fn push_wrapped(text: &mut String, paragraph: &str, width: usize, style: Option<&str>) {
-    let mut line = String::new();
-    for word in paragraph.split_whitespace() {
-        if !line.is_empty() && length(&line) + 1 + length(word) > width - INDENT.len() {
-            push_line(text, &line, style);
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
+    for line in wrap(paragraph, width - INDENT.len()).lines() {
+        push_line(text, line, style);
     }
-    push_line(text, &line, style);
 }
 
 fn push_line(text: &mut String, line: &str, style: Option<&str>) {
