@@ -45,6 +45,28 @@ fn the_tables_are_the_golden_ones() {
 }
 
 #[test]
+fn explanations_are_wrapped_and_hint_at_the_network() {
+    let text = well(LINKS, &["--explain", "0"]);
+    assert!(text.lines().count() > 4 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, _, err) = plan(folder.path(), "link,loss_rate\npod9-tor0--pod9-fabric0,1e-3\n", &[]);
+    assert!(err.contains("\nhint: the network is facebook-fabric:pods=3"), "{err}");
+}
+
+#[test]
+fn a_file_without_links_is_a_plan_without_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, out, err) = plan(folder.path(), "link,loss_rate\n", &["--html", "plan.html"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(
+        out.ends_with("  The file has no links, so there is nothing to do.\n") && !out.contains("Repairs"),
+        "{out}"
+    );
+    let html = fs::read_to_string(folder.path().join("plan.html")).expect("a page");
+    assert!(html.contains("there is nothing to do") && !html.contains("Repairs"));
+}
+
+#[test]
 fn the_explanations_are_the_golden_ones() {
     let links = ["pod0-tor0--pod0-fabric0", "3", "pod1-tor2--pod1-fabric0", "pod1-fabric2--spine2-1", "7"];
     let links = links.map(|link| well(&format!("{LINKS}3,5e-5\n"), &["--explain", link]));
@@ -78,7 +100,7 @@ fn the_same_links_give_the_same_bytes() {
     assert!(
         html.contains("<h2>pod0</h2>") && html.contains("<h2>pod1</h2>") && !html.contains("<h2>pod2</h2>")
     );
-    assert!(html.contains("pod0-tor0--pod0-fabric1), loses 2.0e-2: disable</title>"));
+    assert!(html.contains("pod0-tor0--pod0-fabric1, loses 2.0e-2: disable</title>"));
 }
 
 #[test]

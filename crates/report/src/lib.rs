@@ -41,8 +41,8 @@ mod wrap;
 
 pub use comparison::{Comparison, Tolerance, Verdict};
 pub use plot::{
-    Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, LayeredGraph, Panel, Place, Plot, Scatter,
-    Series, Stroke, Summary, TailPlot, Timeline,
+    Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, LayeredGraph, Line, Mark, Panel, Place, Plot,
+    Scatter, Series, Stroke, Summary, TailPlot, Timeline,
 };
 pub use quantity::Unit;
 pub use report::{Report, Section};

@@ -25,8 +25,50 @@ const LABEL_MARGIN_MAX: f64 = 150.0;
 pub struct Stroke {
     /// Its colour.
     pub hue: Hue,
-    /// Dashed rather than solid.
-    pub dashed: bool,
+    /// Its pattern, which tells it apart where colours do not.
+    pub line: Line,
+}
+
+/// The pattern of an edge that stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Without gaps.
+    Solid,
+    /// Without gaps, and twice as wide.
+    Thick,
+    /// Without gaps, and half as wide.
+    Thin,
+    /// Of long pieces.
+    Dashed,
+    /// Of short pieces.
+    Dotted,
+}
+
+impl Line {
+    fn dash(self) -> Option<&'static str> {
+        match self {
+            Line::Solid | Line::Thick | Line::Thin => None,
+            Line::Dashed => Some("6 3"),
+            Line::Dotted => Some("2 2"),
+        }
+    }
+
+    fn class(self) -> &'static str {
+        match self {
+            Line::Solid | Line::Dashed | Line::Dotted => "lm-marked",
+            Line::Thick => "lm-marked lm-thick",
+            Line::Thin => "lm-marked lm-thin",
+        }
+    }
+}
+
+/// How a node that stands out is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// An outline in this colour.
+    Outlined(Hue),
+    /// This colour all over, in a frame.
+    Framed(Hue),
 }
 
 /// A place in a layered graph: layer from the bottom, node from the left.
@@ -36,7 +78,7 @@ pub type Place = (usize, usize);
 struct Node {
     label: String,
     tooltip: String,
-    hue: Option<Hue>,
+    mark: Option<Mark>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -111,10 +153,10 @@ impl LayeredGraph {
         layer: usize,
         label: impl Into<String>,
         tooltip: impl Into<String>,
-        hue: Option<Hue>,
+        mark: Option<Mark>,
     ) {
         if let Some(layer) = self.layers.get_mut(layer) {
-            layer.nodes.push(Node { label: label.into(), tooltip: tooltip.into(), hue });
+            layer.nodes.push(Node { label: label.into(), tooltip: tooltip.into(), mark });
         }
     }
 
@@ -146,20 +188,16 @@ impl LayeredGraph {
     /// Names a stroke in the legend.
     #[must_use]
     pub fn explain_stroke(mut self, stroke: Stroke, name: impl Into<String>) -> Self {
-        self.legend.push((Key::Line(stroke.hue, dash_of(stroke).unwrap_or("none")), name.into()));
+        self.legend.push((Key::Edge(stroke), name.into()));
         self
     }
 
-    /// Names a colour of nodes in the legend.
+    /// Names a mark of nodes in the legend.
     #[must_use]
-    pub fn explain_node(mut self, hue: Hue, name: impl Into<String>) -> Self {
-        self.legend.push((Key::Swatch(hue), name.into()));
+    pub fn explain_node(mut self, mark: Mark, name: impl Into<String>) -> Self {
+        self.legend.push((Key::Node(mark), name.into()));
         self
     }
-}
-
-fn dash_of(stroke: Stroke) -> Option<&'static str> {
-    stroke.dashed.then_some("4 3")
 }
 
 /// Where everything stands.
@@ -300,11 +338,13 @@ impl Layout<'_> {
             text.lm-muted x="4" y=(px(y + 4.0)) { (labels::fit(&layer.label, TEXT, self.left - 10.0)) }
             @for (place, node) in layer.nodes.iter().enumerate() {
                 @let x = self.x((index, place));
-                @let fill = node.hue.map_or_else(|| "lm-node".to_owned(), Hue::fill);
-                rect class=(fill) x=(px(x - width / 2.0)) y=(px(y - NODE_HEIGHT / 2.0)) width=(px(width))
-                    height=(px(NODE_HEIGHT)) rx="2" { title { (node.tooltip) } }
+                (draw_node(node.mark, (x - width / 2.0, y - NODE_HEIGHT / 2.0), (width, NODE_HEIGHT), &node.tooltip))
                 @if place % stride == 0 && stride <= MAX_STRIDE && (inside || index == 0) {
-                    @let class = if inside { "lm-small lm-middle lm-on-fill" } else { "lm-small lm-muted lm-middle" };
+                    @let class = match node.mark {
+                        _ if !inside => "lm-small lm-muted lm-middle",
+                        Some(Mark::Outlined(_)) => "lm-small lm-middle",
+                        _ => "lm-small lm-middle lm-on-fill",
+                    };
                     text class=(class) x=(px(x)) y=(px(label_y)) pointer-events="none" { (node.label) }
                 }
             }
@@ -312,10 +352,33 @@ impl Layout<'_> {
     }
 }
 
-fn draw_stroke(stroke: Stroke, line: &str, tooltip: &str) -> Markup {
+/// Draws an edge that stands out, or its key in the legend, which has no tooltip.
+pub(super) fn draw_stroke(stroke: Stroke, line: &str, tooltip: &str) -> Markup {
+    let class = format!("lm-line lm-dashed {} {}", stroke.line.class(), stroke.hue.stroke());
     html! {
-        path class=(format!("lm-line lm-dashed lm-marked {}", stroke.hue.stroke())) stroke-dasharray=[dash_of(stroke)]
-            d=(line) { title { (tooltip) } }
+        path class=(class) stroke-dasharray=[stroke.line.dash()] d=(line) {
+            @if !tooltip.is_empty() { title { (tooltip) } }
+        }
+    }
+}
+
+/// Draws a node, or its key in the legend, which has no tooltip.
+pub(super) fn draw_node(
+    mark: Option<Mark>,
+    (x, y): (f64, f64),
+    (width, height): (f64, f64),
+    tooltip: &str,
+) -> Markup {
+    let class = match mark {
+        None => "lm-node".to_owned(),
+        Some(Mark::Outlined(hue)) => format!("lm-outlined {}", hue.stroke()),
+        Some(Mark::Framed(hue)) => format!("lm-framed {}", hue.fill()),
+    };
+    // Outlines lie on both sides of the edge, so what has one is smaller by as much.
+    let inset = if mark.is_some() { 1.0 } else { 0.0 };
+    html! {
+        rect class=(class) x=(px(x + inset)) y=(px(y + inset)) width=(px((width - 2.0 * inset).max(1.0)))
+            height=(px(height - 2.0 * inset)) rx="2" { @if !tooltip.is_empty() { title { (tooltip) } } }
     }
 }
 
@@ -382,17 +445,18 @@ mod tests {
     use super::*;
     use crate::plot::Plot;
 
-    const DOWN: Stroke = Stroke { hue: Hue::Blue, dashed: true };
+    const DOWN: Stroke = Stroke { hue: Hue::Blue, line: Line::Dashed };
+    const SHORT: Mark = Mark::Framed(Hue::Vermillion);
 
     fn graph() -> LayeredGraph {
         let mut graph = LayeredGraph::new("A <pod>").layer("low").layer("high").bundles_to("top");
         graph.push_node(0, "a", "node a", None);
-        graph.push_node(0, "b", "node b", Some(Hue::Vermillion));
+        graph.push_node(0, "b", "node b", Some(SHORT));
         graph.push_node(1, "c", "node c", None);
         graph.push_edge((0, 0), (1, 0), "a to c", None);
         graph.push_edge((0, 1), (1, 0), "b & c", Some(DOWN));
         graph.push_bundle((1, 0), "2 of 3", "up", 3, vec![(1, DOWN, "second".to_owned())]);
-        graph.explain_stroke(DOWN, "down").explain_node(Hue::Vermillion, "short")
+        graph.explain_stroke(DOWN, "down").explain_node(SHORT, "short")
     }
 
     #[test]

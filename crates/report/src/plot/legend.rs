@@ -1,6 +1,7 @@
 //! The line above a plot area: the heading of its vertical axis on the left, the legend on the right.
 
 use super::frame::{TEXT, marker, px};
+use super::layered::{Mark, Stroke, draw_node, draw_stroke};
 use super::palette::Hue;
 use super::{WIDTH, labels};
 use maud::{Markup, html};
@@ -16,6 +17,10 @@ pub(crate) enum Key {
     Hollow(usize),
     /// A filled square.
     Swatch(Hue),
+    /// A piece of an edge of a layered graph.
+    Edge(Stroke),
+    /// A node of a layered graph.
+    Node(Mark),
 }
 
 const KEY_WIDTH: f64 = 26.0;
@@ -61,6 +66,8 @@ fn draw_key(key: Key, x: f64, y: f64) -> Markup {
         },
         Key::Marker(hue, shape) => marker(shape, x + 12.0, y, &format!("lm-point {}", hue.fill()), None),
         Key::Hollow(shape) => marker(shape, x + 12.0, y, "lm-hollow", None),
+        Key::Edge(stroke) => draw_stroke(stroke, &format!("M{} {}h20", px(x), px(y)), ""),
+        Key::Node(mark) => draw_node(Some(mark), (x + 7.0, y - 7.0), (13.0, 14.0), ""),
         Key::Swatch(hue) => html! {
             rect class=(hue.fill()) x=(px(x + 8.0)) y=(px(y - 6.0)) width="12" height="12" rx="2" {}
         },

@@ -25,7 +25,7 @@ pub use axis::Axis;
 pub use bars::GroupedBars;
 pub use boxes::{BoxPlot, Summary};
 pub use heatmap::HeatMap;
-pub use layered::{LayeredGraph, Place, Stroke};
+pub use layered::{LayeredGraph, Line, Mark, Place, Stroke};
 pub use palette::Hue;
 pub use scatter::Scatter;
 pub use series::Series;

@@ -120,6 +120,9 @@ font-size:12px;font-variant-numeric:tabular-nums}
 .lm-plot .lm-tint{fill-opacity:.07}
 .lm-plot .lm-strands{fill:none;stroke-width:.7}
 .lm-plot .lm-marked{stroke-width:2.2}
+.lm-plot .lm-thick{stroke-width:3.6}
+.lm-plot .lm-thin{stroke-width:1.1}
+.lm-plot .lm-outlined,.lm-plot .lm-framed{stroke-width:2}
 ";
 
 /// The rules of every plot: light first, then dark for screens that ask for it. Paper stays light.
@@ -141,11 +144,12 @@ fn push_theme(
         ("fill", theme.ink, "text"),
         ("fill", theme.muted, ".lm-muted"),
         ("fill", theme.background, ".lm-background"),
+        ("fill", theme.background, ".lm-outlined"),
         ("stroke", theme.background, ".lm-point,.lm-value"),
         ("stroke", theme.grid, ".lm-grid"),
         ("stroke", theme.minor_grid, ".lm-minor-grid"),
         ("stroke", theme.axis, ".lm-axis"),
-        ("stroke", theme.ink, ".lm-hollow,.lm-median-ink"),
+        ("stroke", theme.ink, ".lm-framed,.lm-hollow,.lm-median-ink"),
         ("stroke", theme.muted, ".lm-phase"),
         ("fill", theme.good, ".lm-tint.lm-good,text.lm-good"),
         ("fill", theme.bad, ".lm-tint.lm-bad,text.lm-bad"),

@@ -1,9 +1,9 @@
 //! A pod as a picture: ToRs below, fabric switches above them, bundles of links to the top layer.
 
-use super::tables::full_name;
-use linkmend_fleet::plan::{Action, Plan, PlannedLink, ZoneLeft};
-use linkmend_fleet::topology::{LinkId, SwitchId};
-use linkmend_report::{Hue, LayeredGraph, Place, Stroke, quantity};
+use super::tables::{full_name, what_to_do};
+use linkmend_fleet::plan::{Action, Plan, PlannedLink, TorLeft, ZoneLeft};
+use linkmend_fleet::topology::{LinkId, SwitchId, ZoneId};
+use linkmend_report::{Hue, LayeredGraph, Line, Mark, Place, Stroke, quantity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Switches of a layer that are drawn at most; those whose links are reported come first.
@@ -11,21 +11,20 @@ const MAX_SWITCHES: usize = 96;
 /// Links that nothing is said about and are drawn at most, for the picture's shape.
 const MAX_PLAIN_LINKS: usize = 6000;
 
-const SHORT: Hue = Hue::Vermillion;
-const LACKING: Hue = Hue::Sky;
+const SHORT: Mark = Mark::Framed(Hue::Vermillion);
+const LACKING: Mark = Mark::Outlined(Hue::Blue);
 
-/// How links of an action are drawn, and what the legend calls them.
-const STROKES: [(&str, Hue, bool, &str); 5] = [
-    ("disable", Hue::Blue, true, "disable"),
-    ("keep disabled", Hue::Grey, true, "disabled before"),
-    ("protect", Hue::Green, false, "protect"),
-    ("leave", Hue::Vermillion, false, "leave unprotected"),
-    ("watch", Hue::Amber, false, "watch"),
+/// How links of an action are drawn, and what the legend calls them. Lines with gaps are out of operation.
+const STROKES: [(&str, Stroke, &str); 5] = [
+    ("disable", Stroke { hue: Hue::Blue, line: Line::Dashed }, "disable"),
+    ("keep disabled", Stroke { hue: Hue::Grey, line: Line::Dotted }, "disabled before"),
+    ("protect", Stroke { hue: Hue::Green, line: Line::Solid }, "protect"),
+    ("leave", Stroke { hue: Hue::Vermillion, line: Line::Thick }, "leave unprotected"),
+    ("watch", Stroke { hue: Hue::Amber, line: Line::Thin }, "watch"),
 ];
 
 fn stroke_of(action: &Action) -> Option<Stroke> {
-    let (_, hue, dashed, _) = STROKES.iter().find(|(name, ..)| *name == action.name())?;
-    Some(Stroke { hue: *hue, dashed: *dashed })
+    STROKES.iter().find(|(name, ..)| *name == action.name()).map(|(_, stroke, _)| *stroke)
 }
 
 /// Draws a pod.
@@ -40,50 +39,60 @@ pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
             tor.paths, tor.installed, tor.required
         )
     });
-    let title = topology.names().zone(zone.zone);
+    let title = pod_name(plan, zone.zone);
     let mut graph = LayeredGraph::new(format!("{title}: {share} of its capacity left"))
-        .describe(format!("{title} with this plan.{paths} Hover over a link or switch for its name."))
+        .describe(format!(
+            "{title} with this plan.{paths} Numbers at the top: links in operation, and of how many if not of all. Hover over \
+             a link or switch for its name."
+        ))
         .bundles_to("Links to the top");
     for (layer, switches) in drawn.layers.iter().enumerate() {
         graph = graph.layer(drawn.label(layer));
         let names: Vec<String> = switches.iter().map(|&switch| topology.names().switch(switch)).collect();
         let prefix = common_prefix(&names);
         for (&switch, name) in switches.iter().zip(&names) {
-            let (tooltip, hue) = describe_switch(plan, switch, name);
-            graph.push_node(layer, &name[prefix..], tooltip, hue);
+            let (tooltip, mark) = describe_switch(plan, switch, name);
+            graph.push_node(layer, &name[prefix..], tooltip, mark);
         }
     }
     drawn.push_links(plan, &mut graph);
     // The legend explains what there is to see, no more.
-    for (action, hue, dashed, name) in STROKES {
+    for (action, stroke, name) in STROKES {
         if drawn.reported.values().any(|planned| planned.action.name() == action) {
-            graph = graph.explain_stroke(Stroke { hue, dashed }, name);
+            graph = graph.explain_stroke(stroke, name);
         }
     }
-    if zone.touched_tors > 0 {
+    let of_zone = |tor: &TorLeft| topology.switch(tor.tor).zone == Some(zone.zone);
+    if plan.tors().filter(of_zone).any(|tor| tor.is_touched() && !tor.is_short()) {
         graph = graph.explain_node(LACKING, "ToR lacks paths");
     }
     if zone.worst.is_some_and(|tor| tor.is_short()) {
-        graph = graph.explain_node(SHORT, "ToR is short of what it must keep");
+        graph = graph.explain_node(SHORT, "ToR has fewer than it must keep");
     }
     graph
 }
 
-/// What to say of a switch, and its colour.
-fn describe_switch(plan: &Plan, switch: SwitchId, name: &str) -> (String, Option<Hue>) {
+/// What a pod is called where it stands alone.
+pub fn pod_name(plan: &Plan, zone: ZoneId) -> String {
+    let name = plan.topology().names().zone(zone);
+    if name.to_lowercase().starts_with("pod") { name } else { format!("Pod {name}") }
+}
+
+/// What to say of a switch, and its mark.
+fn describe_switch(plan: &Plan, switch: SwitchId, name: &str) -> (String, Option<Mark>) {
     if plan.topology().switch(switch).layer > 0 {
         return (name.to_owned(), None);
     }
     let tor = plan.tor(switch);
     let text = format!("{name}: {} of {} paths, {} to keep", tor.paths, tor.installed, tor.required);
-    let hue = if tor.is_short() {
+    let mark = if tor.is_short() {
         Some(SHORT)
     } else if tor.is_touched() {
         Some(LACKING)
     } else {
         None
     };
-    (text, hue)
+    (text, mark)
 }
 
 /// The switches of a pod that are drawn.
@@ -194,13 +203,7 @@ impl Drawn {
         let loss = planned
             .loss_rate
             .map_or_else(String::new, |loss| format!(", loses {}", quantity::loss_rate(loss)));
-        let how = match planned.action {
-            Action::Protect(protection) => {
-                format!(" ({}, copies: {})", protection.mode.name(), protection.copies)
-            }
-            _ => String::new(),
-        };
-        format!("{}{loss}: {}{how}", full_name(plan, link), planned.action.name())
+        format!("{}{loss}: {}", full_name(plan, link), what_to_do(plan, planned))
     }
 }
 

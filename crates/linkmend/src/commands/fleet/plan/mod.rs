@@ -20,12 +20,15 @@ use linkmend_fleet::plan::{Explanation, LinkFinder, Plan, PlanSettings, Reported
 use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::topology::{FabricParameters, Topology};
 use linkmend_quantity::LossRate;
+use linkmend_report::wrap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Width of the tables when standard output is no terminal.
-const TABLE_WIDTH: usize = 140;
+const TABLE_WIDTH: usize = 120;
+/// Longer lines of prose are hard to read, however wide the terminal is.
+const PROSE_WIDTH: usize = 100;
 
 /// Arguments of `linkmend fleet plan`.
 #[derive(Debug, Args)]
@@ -125,7 +128,7 @@ pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
         None => None,
     };
     if let Some(path) = &arguments.html {
-        std::fs::write(path, page::page(&plan, &arguments.links).to_html())
+        std::fs::write(path, page::page(&plan, arguments).to_html())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if let Some(explanation) = explanation {
@@ -144,8 +147,16 @@ fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> 
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
     read_links(BufReader::new(file), &name, topology).map_err(|error| match error {
         FileError::Io { .. } => error.into(),
-        FileError::Form { .. } => UsageError(error.to_string()).into(),
+        FileError::Form { .. } => UsageError(with_hint(&error.to_string(), topology)).into(),
     })
+}
+
+/// A file for another network than the one meant is wrong in its first link.
+fn with_hint(message: &str, topology: &Topology) -> String {
+    if message.contains("there is no link") {
+        return format!("{message}\nhint: the network is {topology}; --topology chooses another");
+    }
+    message.to_owned()
 }
 
 fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanation> {
@@ -166,6 +177,8 @@ fn print_explanation(explanation: &Explanation, json: bool) -> anyhow::Result<()
     if json {
         return Ok(output::print(&serde_json::to_string_pretty(explanation)?)?);
     }
-    let text = [std::slice::from_ref(&explanation.verdict), &explanation.reasons].concat().join("\n\n");
-    Ok(output::print(&text)?)
+    let width = output::terminal(PROSE_WIDTH).0.min(PROSE_WIDTH);
+    let paragraphs = [&explanation.verdict].into_iter().chain(&explanation.reasons);
+    let text: Vec<String> = paragraphs.map(|paragraph| wrap(paragraph, width)).collect();
+    Ok(output::print(&text.join("\n\n"))?)
 }

@@ -1,27 +1,29 @@
 //! The plan as a page, with every pod drawn that something is done in.
 
-use super::{drawing, tables};
+use super::{PlanArgs, drawing, tables};
 use linkmend_fleet::plan::{Plan, PlannedLink, ZoneLeft};
 use linkmend_report::{Report, Section, Tone, quantity};
-use std::path::Path;
 
 /// Pods that are drawn at most.
 const MAX_PODS: usize = 60;
 
 /// The page.
-pub fn page(plan: &Plan, file: &Path) -> Report {
+pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
     let mut report = Report::new("linkmend fleet plan")
-        .subtitle("What to do today about links that corrupt, and what that leaves.")
-        .fact("Network", plan.topology().to_string())
-        .fact("Links", file.display().to_string())
-        .fact("Paths kept", quantity::percent(plan.settings().constraint))
-        .fact("Target", quantity::loss_rate(plan.settings().target_loss))
-        .fact("Version", env!("CARGO_PKG_VERSION"));
-    report = headlines(plan, report);
-    report = report
-        .section(Section::new("What to do").table(tables::actions(plan)))
-        .section(Section::new("Repairs").table(tables::repairs(plan)))
-        .section(Section::new("What is left").table(tables::pods(plan)).table(tables::tors(plan)));
+        .subtitle("What to do today about links that corrupt, and what that leaves.");
+    for (name, value) in facts(plan, arguments) {
+        report = report.fact(name, value);
+    }
+    report = headlines(plan, report).section(Section::new("What to do").table(tables::actions(plan)));
+    let repairs = tables::repairs(plan);
+    if !repairs.is_empty() {
+        report = report.section(Section::new("Repairs").table(repairs));
+    }
+    let left = [tables::pods(plan, usize::MAX), tables::tors(plan, usize::MAX)];
+    if left.iter().any(|table| !table.is_empty()) {
+        let tables = left.into_iter().filter(|table| !table.is_empty());
+        report = report.section(tables.fold(Section::new("What is left"), Section::table));
+    }
     let pods: Vec<ZoneLeft> = plan.touched_zones().into_iter().filter(|zone| zone.reported > 0).collect();
     for zone in pods.iter().take(MAX_PODS) {
         report = report.section(pod(plan, zone));
@@ -36,6 +38,24 @@ pub fn page(plan: &Plan, file: &Path) -> Report {
     report
 }
 
+/// What the plan respects, as far as it is not what the command does by itself.
+fn facts(plan: &Plan, arguments: &PlanArgs) -> Vec<(&'static str, String)> {
+    let limit = |limit: u32| quantity::count(limit.into());
+    let settings = plan.settings();
+    let mut facts = vec![
+        ("Network", tables::network(plan)),
+        ("Links", arguments.links.display().to_string()),
+        ("Paths that every ToR keeps", quantity::percent(settings.constraint)),
+        ("Target loss rate", quantity::loss_rate(settings.target_loss)),
+        ("Protection table", arguments.protection.clone()),
+    ];
+    facts.extend(arguments.upgraded.as_ref().map(|pods| ("Pods that can protect", pods.join(", "))));
+    facts.extend(settings.limits.per_pipe.map(|most| ("Protected per pipe, at most", limit(most))));
+    facts.extend(settings.limits.per_switch.map(|most| ("Protected per switch, at most", limit(most))));
+    facts.push(("Version", env!("CARGO_PKG_VERSION").to_owned()));
+    facts
+}
+
 fn headlines(plan: &Plan, report: Report) -> Report {
     let (before, after) = (plan.totals_before(), plan.totals_after());
     let newly = after.disabled - before.disabled;
@@ -43,25 +63,30 @@ fn headlines(plan: &Plan, report: Report) -> Report {
     let short = if before.short_tors == 0 { Tone::Good } else { Tone::Bad };
     report
         .headline(
-            "Loss left",
+            "Loss rates, sum",
             quantity::loss_rate(after.effective_penalty),
-            format!("sum over links; {} today", quantity::loss_rate(before.penalty)),
+            format!("with this plan; {} today", quantity::loss_rate(before.penalty)),
             Tone::Plain,
         )
         .headline(
             "Disable",
             newly.to_string(),
-            format!("links, besides {} before", before.disabled),
+            format!("links now; {} disabled before", before.disabled),
             Tone::Plain,
         )
-        .headline("Protect", after.protected.to_string(), "links", Tone::Plain)
+        .headline("Protect", after.protected.to_string(), "links now", Tone::Plain)
         .headline(
             "Left unprotected",
             left.to_string(),
-            "links above the target",
+            "links that lose more than the target",
             if left == 0 { Tone::Good } else { Tone::Bad },
         )
-        .headline("ToRs short", before.short_tors.to_string(), "of paths, already today", short)
+        .headline(
+            "ToRs short of paths",
+            before.short_tors.to_string(),
+            "today, before anything is done",
+            short,
+        )
 }
 
 /// A pod: its picture, and what is said of its links.
@@ -74,6 +99,7 @@ fn pod(plan: &Plan, zone: &ZoneLeft) -> Section {
         .filter_map(|planned| plan.explain(planned.link))
         .map(|explanation| format!("- {} {}", explanation.verdict, explanation.reasons.join(" ")))
         .collect();
-    let section = Section::new(topology.names().zone(zone.zone)).plot(drawing::pod(plan, zone));
-    section.prose(explanations.join("\n"))
+    Section::new(drawing::pod_name(plan, zone.zone))
+        .plot(drawing::pod(plan, zone))
+        .folded("Why, link by link", explanations.join("\n"))
 }

@@ -1,102 +1,135 @@
 //! The plan as tables: what to do, in which order to repair, what pods and ToRs have left.
 
 use linkmend_fleet::plan::{Action, Hindrance, Origin, Plan, PlannedLink, Repair, TorLeft, ends_of};
-use linkmend_fleet::topology::LinkId;
-use linkmend_report::{Cell, Column, Table, Unit, quantity};
+use linkmend_fleet::topology::{LinkId, Names};
+use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Rows of pods and of ToRs that a terminal gets at most; the page and JSON have all.
+const MAX_ROWS_ON_TERMINAL: usize = 20;
 
 /// All tables that have something to say, in order.
 pub fn all(plan: &Plan) -> Vec<Table> {
-    let tables = [repairs(plan), pods(plan), tors(plan)];
-    [actions(plan)].into_iter().chain(tables.into_iter().filter(|table| !table.is_empty())).collect()
+    let (pods, tors) = (pods(plan, MAX_ROWS_ON_TERMINAL), tors(plan, MAX_ROWS_ON_TERMINAL));
+    let others = [repairs(plan), pods, tors].into_iter().filter(|table| !table.is_empty());
+    [actions(plan)].into_iter().chain(others).collect()
 }
 
 /// What to do about each link.
 pub fn actions(plan: &Plan) -> Table {
-    let mut table = Table::new(format!(
+    let title = format!(
         "Plan for {}: every ToR keeps {} of its paths",
-        plan.topology(),
+        network(plan),
         quantity::percent(plan.settings().constraint)
-    ))
-    .column(Column::text("Link"))
-    .column(Column::text("Between"))
-    .column(Column::number("Loss rate", Unit::LossRate))
-    .column(Column::text("Do"))
-    .column(Column::text("How"))
-    .column(Column::number("Loss left", Unit::LossRate))
-    .column(Column::number("Capacity", Unit::Share))
-    .column(Column::text("Remark"));
-    for planned in plan.by_urgency() {
-        table.push_row(row(plan, planned));
+    );
+    let links = plan.by_urgency();
+    if links.is_empty() {
+        return Table::new(title).note(summary(plan));
+    }
+    let named = links.iter().any(|planned| ends(plan, planned.link).is_some());
+    let mut table = Table::new(title).column(Column::name("Link"));
+    if named {
+        table = table.column(Column::name("Between"));
+    }
+    table = table
+        .column(Column::number("Loss", Unit::LossRate))
+        .column(Column::text("Do"))
+        .column(Column::number("Loss left", Unit::LossRate))
+        .column(Column::number("Capacity", Unit::Share));
+    for planned in links {
+        let name = Cell::text(label(plan, planned.link));
+        let between = named.then(|| Cell::text(ends(plan, planned.link).unwrap_or_default()));
+        table.push_row([name].into_iter().chain(between).chain(row(plan, planned)));
     }
     table.note(summary(plan))
 }
 
-fn row(plan: &Plan, planned: &PlannedLink) -> [Cell; 8] {
-    let (how, left, capacity) = match planned.action {
-        Action::Protect(protection) => {
-            let copies = if protection.copies == 1 { "copy" } else { "copies" };
-            let how = format!("{}, {} {copies}", protection.mode.name(), protection.copies);
-            let missed = protection.effective_loss_rate > plan.settings().target_loss * (1.0 + 1e-9);
-            let left = Cell::number(protection.effective_loss_rate);
-            (how, if missed { left.bad() } else { left.good() }, Cell::number(protection.capacity))
+/// What the network is.
+pub fn network(plan: &Plan) -> String {
+    let topology = plan.topology();
+    match topology.names() {
+        Names::Given { .. } => {
+            let links = topology.link_count() as u64;
+            format!(
+                "{} and {}",
+                counted(topology.switch_count() as u64, "switch", "switches"),
+                counted(links, "link", "links")
+            )
         }
-        Action::Leave(_) => (String::new(), Cell::from(planned.loss_rate).bad(), Cell::number(1.0)),
-        Action::Watch => (String::new(), Cell::from(planned.loss_rate), Cell::number(1.0)),
-        Action::Disable | Action::KeepDisabled => (String::new(), Cell::text(""), Cell::text("")),
-    };
-    let action = Cell::text(planned.action.name());
-    let action = match planned.action {
-        Action::Leave(_) => action.bad(),
-        Action::KeepDisabled | Action::Watch => action.neutral(),
-        Action::Disable | Action::Protect(_) => action,
-    };
-    let loss = planned.loss_rate.map_or_else(|| Cell::text("not known").neutral(), Cell::number);
-    [
-        Cell::text(plan.topology().names().link(planned.link)),
-        Cell::text(ends_of(plan.topology(), planned.link)),
-        loss,
-        action,
-        Cell::text(how),
-        left,
-        capacity,
-        Cell::text(remark(plan, planned)),
-    ]
+        Names::Fabric(_) | Names::Numbers(_) => topology.to_string(),
+    }
 }
 
-/// Why a link is not treated as others are.
-pub fn remark(plan: &Plan, planned: &PlannedLink) -> String {
+/// All of a link's row but its name and ends.
+fn row(plan: &Plan, planned: &PlannedLink) -> [Cell; 4] {
+    let loss = planned.loss_rate.map_or_else(|| Cell::text("not known").neutral(), Cell::number);
+    let action = Cell::text(what_to_do(plan, planned));
+    let (action, left, capacity) = match planned.action {
+        Action::Protect(protection) => {
+            let left = Cell::number(protection.effective_loss_rate);
+            let missed = protection.effective_loss_rate > plan.settings().target_loss * (1.0 + 1e-9);
+            let left = if missed { left.bad() } else { left.good() };
+            (action, left, Cell::number(protection.capacity))
+        }
+        Action::Leave(_) => (action.bad(), Cell::from(planned.loss_rate).bad(), Cell::number(1.0)),
+        Action::Watch => (action.neutral(), Cell::from(planned.loss_rate), Cell::number(1.0)),
+        Action::KeepDisabled => (action.neutral(), Cell::text(""), Cell::text("")),
+        Action::Disable => (action, Cell::text(""), Cell::text("")),
+    };
+    [loss, action, left, capacity]
+}
+
+/// The action, how, and why a link is not treated as others are.
+pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
     let name = |switch| plan.topology().names().switch(switch);
     match planned.action {
-        Action::Leave(Hindrance::NotUpgraded) => "switches not upgraded".to_owned(),
+        Action::Protect(protection) => {
+            let copies = counted(protection.copies.into(), "copy", "copies");
+            let but = if protection.misses(plan.settings().target_loss) {
+                "; misses the target"
+            } else if protection.capacity < plan.settings().min_capacity {
+                "; little capacity in either mode"
+            } else {
+                ""
+            };
+            format!("protect, {}, {copies}{but}", protection.mode.name())
+        }
+        Action::Leave(Hindrance::NotUpgraded) => "leave: its switches are not upgraded".to_owned(),
         Action::Leave(Hindrance::PipeFull { switch, limit }) => {
-            format!("a pipe of {} protects {limit} already", name(switch))
+            format!("leave: a pipe of {} protects {limit} already", name(switch))
         }
         Action::Leave(Hindrance::SwitchFull { switch, limit }) => {
-            format!("{} protects {limit} already", name(switch))
+            format!("leave: {} protects {limit} already", name(switch))
         }
-        Action::Protect(protection) if protection.misses(plan.settings().target_loss) => {
-            "no number of copies reaches the target".to_owned()
-        }
-        Action::Protect(protection) if protection.capacity < plan.settings().min_capacity => {
-            "capacity is low in either mode".to_owned()
-        }
-        _ => String::new(),
+        action => action.name().to_owned(),
     }
 }
 
 /// The plan in a few sentences.
 pub fn summary(plan: &Plan) -> String {
     let (before, after) = (plan.totals_before(), plan.totals_after());
+    if plan.links().next().is_none() {
+        return "The file has no links, so there is nothing to do.".to_owned();
+    }
+    let disable = after.disabled - before.disabled;
+    let mut loss = format!("{} today", quantity::loss_rate(before.penalty));
+    if disable > 0 {
+        loss += &format!(", {} once links are disabled", quantity::loss_rate(after.penalty));
+    }
+    if after.protected > 0 {
+        let others = if disable > 0 { "others" } else { "links" };
+        loss += &format!(", {} once {others} are protected", quantity::loss_rate(after.effective_penalty));
+    }
+    let per_pipe = match plan.max_protected_per_pipe() {
+        0 => String::new(),
+        most => format!(" (at most {most} on a forwarding pipe)"),
+    };
     let mut text = format!(
-        "Loss rates in operation add up to {} today, {} with this plan, {} after protection. {} disabled, {} of them \
-         before; {} protected, at most {} on a pipe. ",
-        quantity::loss_rate(before.penalty),
-        quantity::loss_rate(after.penalty),
-        quantity::loss_rate(after.effective_penalty),
-        counted(after.disabled, "link is", "links are"),
+        "Loss rates of links in operation add up to {loss}. {} to disable now, {} disabled before, {} to protect{per_pipe}. ",
+        counted(disable, "link", "links"),
         before.disabled,
-        counted(after.protected, "is", "are"),
-        plan.max_protected_per_pipe()
+        after.protected
     );
     if before.short_tors > 0 {
         text += &format!(
@@ -109,119 +142,170 @@ pub fn summary(plan: &Plan) -> String {
     } else {
         "A better choice of links to disable may exist: a search was cut short, or a limit of protection was met."
     };
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text
 }
 
 fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+    format!("{} {}", quantity::count(number as f64), if number == 1 { one } else { many })
 }
 
 /// In which order to repair.
 pub fn repairs(plan: &Plan) -> Table {
-    let mut table =
-        Table::new(format!("Repairs, {} at a time", quantity::count(plan.settings().crew.into())))
-            .column(Column::number("Rank", Unit::Count))
-            .column(Column::number("Round", Unit::Count))
-            .column(Column::text("Link"))
-            .column(Column::text("Between"))
-            .column(Column::text("State"))
-            .column(Column::number("Gain", Unit::LossRate))
-            .column(Column::text("Then disable"))
-            .column(Column::text("Worst ToR"))
-            .column(Column::number("Paths back", Unit::Count));
+    let crew = plan.settings().crew;
+    let in_rounds = crew > 1;
+    let mut table = Table::new(match crew {
+        0 | 1 => "Repairs, in this order".to_owned(),
+        crew => format!("Repairs, in this order, {} at a time", quantity::count(crew.into())),
+    })
+    .column(Column::number("Rank", Unit::Count));
+    if in_rounds {
+        table = table.column(Column::number("Round", Unit::Count));
+    }
+    table = table
+        .column(Column::name("Link"))
+        .column(Column::text("Disabled"))
+        .column(Column::number("Gain", Unit::LossRate))
+        .column(Column::number("Paths back", Unit::Count))
+        .column(Column::name("To"));
+    let freed_by: BTreeMap<LinkId, u32> = plan
+        .repairs()
+        .iter()
+        .flat_map(|repair| repair.then_disable.iter().map(|&link| (link, repair.rank)))
+        .collect();
     for repair in plan.repairs() {
-        table.push_row(repair_row(plan, repair));
+        let round = in_rounds.then(|| Cell::number(repair.round.into()));
+        let rank = [Cell::number(repair.rank.into())];
+        table.push_row(rank.into_iter().chain(round).chain(repair_row(plan, repair, &freed_by)));
     }
     table.note(
-        "Each is chosen as if those before it were back. Gain: what the objective falls by, because others can be disabled \
-         in its place; for a link in operation, what it counts itself. Worst ToR: of those that the link serves, the one with \
-         the smallest share of its paths.",
+        "Each is chosen as if those before it were back. Disabled \"after 1\": in operation until number 1 is back, which \
+         makes room to disable it. Gain: what the objective falls by, because others can be disabled then; of a link never \
+         disabled, what it counts itself. Paths go back to the ToR with the smallest share of its paths, of those below the \
+         link.",
     )
 }
 
-fn repair_row(plan: &Plan, repair: &Repair) -> [Cell; 9] {
+fn repair_row(plan: &Plan, repair: &Repair, freed_by: &BTreeMap<LinkId, u32>) -> [Cell; 5] {
     let names = plan.topology().names();
-    let now = match repair.origin {
-        Origin::Down => "down before",
-        Origin::Disabled => "disable now",
-        Origin::Later => "disable later",
-        Origin::InOperation => "in operation",
-    };
-    let then: Vec<String> = repair.then_disable.iter().map(|&link| names.link(link)).collect();
-    let paths = match repair.worst_tor {
-        Some(_) => Cell::number(repair.paths_regained as f64),
-        None => Cell::text(""),
+    let disabled = match repair.origin {
+        Origin::Down => "before".to_owned(),
+        Origin::Disabled => "now".to_owned(),
+        Origin::Later => {
+            freed_by.get(&repair.link).map_or_else(|| "later".to_owned(), |rank| format!("after {rank}"))
+        }
+        Origin::InOperation => "never".to_owned(),
     };
     [
-        Cell::number(repair.rank.into()),
-        Cell::number(repair.round.into()),
-        Cell::text(names.link(repair.link)),
-        Cell::text(ends_of(plan.topology(), repair.link)),
-        if repair.shortage_ended > 0 {
-            Cell::text(format!("{now}, ToR short")).bad()
-        } else {
-            Cell::text(now)
+        Cell::text(label(plan, repair.link)),
+        match repair.shortage_ended {
+            0 => Cell::text(disabled),
+            _ => Cell::text(format!("{disabled}; ToR short")).bad(),
         },
         Cell::number(repair.objective_gain),
-        Cell::text(then.join(", ")),
+        repair.worst_tor.map_or_else(|| Cell::text(""), |_| Cell::number(repair.paths_regained as f64)),
         Cell::text(repair.worst_tor.map_or_else(String::new, |tor| names.switch(tor))),
-        paths,
     ]
 }
 
-/// What the pods have left that anything is done in.
-pub fn pods(plan: &Plan) -> Table {
+/// What the pods have left that anything is done in; the worst `most` of them.
+pub fn pods(plan: &Plan, most: usize) -> Table {
     let names = plan.topology().names();
     let mut table = Table::new("Pods with this plan")
-        .column(Column::text("Pod"))
-        .column(Column::number("Capacity", Unit::BitPerSecond))
-        .column(Column::number("Of installed", Unit::Share))
+        .column(Column::name("Pod"))
+        .column(Column::number("Capacity", Unit::Share))
         .column(Column::number("Today", Unit::Share))
-        .column(Column::number("Least paths", Unit::Count))
+        .column(Column::name("Worst ToR"))
+        .column(Column::text("Its paths").align(Alignment::Right))
         .column(Column::number("Must keep", Unit::Count))
-        .column(Column::number("Installed", Unit::Count))
-        .column(Column::text("ToR"))
-        .column(Column::number("ToRs touched", Unit::Count));
+        .column(Column::number("ToRs affected", Unit::Count));
     let touched = plan.touched_zones();
-    for zone in &touched {
-        let paths = |tor: TorLeft| {
-            let cell = Cell::number(tor.paths as f64);
-            if tor.is_short() { cell.bad() } else { cell }
-        };
+    for zone in touched.iter().take(most) {
         let today = if zone.installed == 0 { 1.0 } else { zone.before as f64 / zone.installed as f64 };
         table.push_row([
             Cell::text(names.zone(zone.zone)),
-            Cell::number(zone.capacity as f64),
             Cell::number(zone.share()),
             Cell::number(today),
+            Cell::text(zone.worst.map_or_else(String::new, |tor| names.switch(tor.tor))),
             zone.worst.map_or_else(Cell::missing, paths),
             zone.worst.map_or_else(Cell::missing, |tor| Cell::number(tor.required as f64)),
-            zone.worst.map_or_else(Cell::missing, |tor| Cell::number(tor.installed as f64)),
-            Cell::text(zone.worst.map_or_else(String::new, |tor| names.switch(tor.tor))),
             Cell::number(zone.touched_tors as f64),
         ]);
     }
-    let untouched = plan.topology().zone_count() - touched.len();
+    let untouched = (plan.topology().zone_count() - touched.len()) as u64;
     table.note(format!(
-        "{} The ToR is the one nearest to what it must keep; ToRs touched are those that lack paths.",
+        "{}{} The worst ToR is the one nearest to what it must keep. ToRs affected have fewer paths than are installed.",
+        cut(touched.len(), most, "pods"),
         match untouched {
             0 => "No pod is untouched.".to_owned(),
-            1 => "1 other pod is untouched.".to_owned(),
-            others => format!("{} other pods are untouched.", quantity::count(others as f64)),
+            others => format!("{} untouched.", counted(others, "other pod is", "other pods are")),
         }
     ))
 }
 
-/// What the ToRs have left that lack paths; those of a pod that have the same share a row.
-pub fn tors(plan: &Plan) -> Table {
+fn paths(tor: TorLeft) -> Cell {
+    let cell = Cell::text(format!(
+        "{} of {}",
+        quantity::count(tor.paths as f64),
+        quantity::count(tor.installed as f64)
+    ));
+    if tor.is_short() { cell.bad() } else { cell }
+}
+
+/// What a note says of rows beyond the limit.
+fn cut(rows: usize, most: usize, what: &str) -> String {
+    match rows.saturating_sub(most) {
+        0 => String::new(),
+        more => {
+            format!(
+                "The worst of them; --json and --html have {} {what} more. ",
+                quantity::count(more as f64)
+            )
+        }
+    }
+}
+
+/// What the ToRs have left that lack paths, the worst first; those of a pod that have the same share a row.
+pub fn tors(plan: &Plan, most: usize) -> Table {
     let topology = plan.topology();
     let mut table = Table::new("ToRs with this plan")
         .column(Column::text("ToR"))
-        .column(Column::text("Pod"))
-        .column(Column::number("Paths", Unit::Count))
-        .column(Column::number("Of installed", Unit::Share))
-        .column(Column::number("Must keep", Unit::Count))
-        .column(Column::number("Installed", Unit::Count));
+        .column(Column::name("Pod"))
+        .column(Column::text("Paths").align(Alignment::Right))
+        .column(Column::number("Share", Unit::Share))
+        .column(Column::number("Must keep", Unit::Count));
+    let (groups, untouched) = groups(plan);
+    for (tor, others) in groups.iter().take(most) {
+        let name = topology.names().switch(tor.tor);
+        let pod = topology.switch(tor.tor).zone;
+        table.push_row([
+            Cell::text(if *others == 0 { name } else { format!("{name} and {others} more") }),
+            Cell::text(pod.map_or_else(String::new, |zone| topology.names().zone(zone))),
+            paths(*tor),
+            Cell::number(if tor.installed == 0 { 1.0 } else { tor.paths as f64 / tor.installed as f64 }),
+            Cell::number(tor.required as f64),
+        ]);
+    }
+    table.note(format!(
+        "{}{}",
+        cut(groups.len(), most, "rows"),
+        match untouched {
+            0 => "No ToR has all its paths.".to_owned(),
+            others => format!(
+                "{} all {} paths.",
+                counted(others, "other ToR has", "other ToRs have"),
+                match others {
+                    1 => "its",
+                    _ => "their",
+                }
+            ),
+        }
+    ))
+}
+
+/// ToRs that lack paths, each with the number of others in its pod that have the same, the worst first; and how many lack
+/// none.
+fn groups(plan: &Plan) -> (Vec<(TorLeft, u64)>, u64) {
+    let topology = plan.topology();
     let mut groups: Vec<(TorLeft, u64)> = Vec::new();
     let mut untouched = 0_u64;
     for tor in plan.tors() {
@@ -242,29 +326,29 @@ pub fn tors(plan: &Plan) -> Table {
             None => groups.push((tor, 0)),
         }
     }
-    for (tor, others) in groups {
-        let name = topology.names().switch(tor.tor);
-        let paths = Cell::number(tor.paths as f64);
-        table.push_row([
-            Cell::text(if others == 0 { name } else { format!("{name} and {others} more") }),
-            Cell::text(
-                topology.switch(tor.tor).zone.map_or_else(String::new, |zone| topology.names().zone(zone)),
-            ),
-            if tor.is_short() { paths.bad() } else { paths },
-            Cell::number(if tor.installed == 0 { 1.0 } else { tor.paths as f64 / tor.installed as f64 }),
-            Cell::number(tor.required as f64),
-            Cell::number(tor.installed as f64),
-        ]);
+    groups.sort_by_key(|(tor, _)| (i128::from(tor.paths) - i128::from(tor.required), Reverse(tor.installed)));
+    (groups, untouched)
+}
+
+/// What a link goes by: its own name; where it has only a number, its ends.
+pub fn label(plan: &Plan, link: LinkId) -> String {
+    match plan.topology().names() {
+        Names::Given { .. } => plan.topology().names().link(link),
+        // Between two switches of a generated network there is one link.
+        Names::Fabric(_) | Names::Numbers(_) => ends_of(plan.topology(), link),
     }
-    table.note(match untouched {
-        0 => "No ToR has all its paths.".to_owned(),
-        1 => "1 other ToR has all its paths.".to_owned(),
-        others => format!("{} other ToRs have all their paths.", quantity::count(others as f64)),
-    })
+}
+
+/// The ends of a link whose name does not say them.
+fn ends(plan: &Plan, link: LinkId) -> Option<String> {
+    let (topology, name) = (plan.topology(), label(plan, link));
+    let place = topology.link(link);
+    let says = |switch| name.contains(&topology.names().switch(switch));
+    (!says(place.lower) || !says(place.upper)).then(|| ends_of(topology, link))
 }
 
 /// The link's name, and its ends where the name does not say them.
 pub fn full_name(plan: &Plan, link: LinkId) -> String {
-    let (name, ends) = (plan.topology().names().link(link), ends_of(plan.topology(), link));
-    if name == ends { name } else { format!("{name} ({ends})") }
+    let name = label(plan, link);
+    ends(plan, link).map_or_else(|| name.clone(), |ends| format!("{name} ({ends})"))
 }
