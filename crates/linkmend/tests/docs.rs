@@ -17,7 +17,11 @@ fn commands(text: &str) -> Vec<String> {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         } else if fenced || line.starts_with("    ") {
-            let line = line.trim().trim_start_matches("$ ").trim_start_matches("sudo ");
+            let line = line
+                .trim()
+                .trim_start_matches("$ ")
+                .trim_start_matches("sudo ")
+                .trim_start_matches("target/release/");
             found.push(line.split(" #").next().unwrap_or(line).trim().to_owned());
         }
     }
@@ -45,7 +49,7 @@ fn commands_in_the_documents_exist() {
             };
             let Some(&subcommand) = rest.first() else { continue };
             let mut path = vec![subcommand];
-            if matches!(subcommand, "lab" | "sim")
+            if matches!(subcommand, "fleet" | "lab" | "sim")
                 && let Some(next) = rest.get(1).filter(|word| !word.starts_with('-'))
             {
                 path.push(next);

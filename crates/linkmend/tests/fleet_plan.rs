@@ -45,6 +45,24 @@ fn the_tables_are_the_golden_ones() {
 }
 
 #[test]
+fn the_readme_shows_what_its_command_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).expect("a README");
+    let (_, after) =
+        readme.split_once("<!-- plan-results:begin -->\n```text\n").expect("the place of the plan");
+    let (shown, _) = after.split_once("```\n<!-- plan-results:end -->").expect("its end");
+    let command =
+        readme.lines().find(|line| line.contains("fleet plan --topology examples/")).expect("a command");
+    let output = Command::new(env!("CARGO_BIN_EXE_linkmend"))
+        .current_dir(&root)
+        .args(command.split_whitespace().skip(1))
+        .env_remove("RUST_LOG")
+        .output()
+        .expect("it starts");
+    assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), shown);
+}
+
+#[test]
 fn explanations_are_wrapped_and_hint_at_the_network() {
     let text = well(LINKS, &["--explain", "0"]);
     assert!(text.lines().count() > 4 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
