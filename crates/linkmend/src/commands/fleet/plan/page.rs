@@ -6,6 +6,9 @@ use linkmend_report::{Report, Section, Tone, quantity};
 
 /// Pods that are drawn at most.
 const MAX_PODS: usize = 60;
+/// Links of a pod that are explained at most. Each takes another search for the best, which among hundreds of links of one
+/// pod may take seconds.
+const MAX_EXPLAINED: usize = 20;
 
 /// The page.
 pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
@@ -94,11 +97,15 @@ fn pod(plan: &Plan, zone: &ZoneLeft) -> Section {
     let topology = plan.topology();
     let links: Vec<&PlannedLink> =
         plan.by_urgency().into_iter().filter(|planned| topology.zone_of(planned.link) == zone.zone).collect();
-    let explanations: Vec<String> = links
+    let mut explanations: Vec<String> = links
         .iter()
+        .take(MAX_EXPLAINED)
         .filter_map(|planned| plan.explain(planned.link))
         .map(|explanation| format!("- {} {}", explanation.verdict, explanation.reasons.join(" ")))
         .collect();
+    if let Some(more) = links.len().checked_sub(MAX_EXPLAINED).filter(|&more| more > 0) {
+        explanations.push(format!("\n{} more: `--explain LINK` says why.", quantity::count(more as f64)));
+    }
     Section::new(drawing::pod_name(plan, zone.zone))
         .plot(drawing::pod(plan, zone))
         .folded("Why, link by link", explanations.join("\n"))
