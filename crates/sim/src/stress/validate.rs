@@ -1,6 +1,6 @@
 //! What is required of the parameters, and what the protocol makes of them.
 
-use super::config::{Buffering, Copies, StressConfig, StressError};
+use super::config::{Buffering, Copies, Protection, StressConfig, StressError};
 use crate::corruption::{Corruption, ParameterError};
 use crate::network::{EndError, FRAME_BYTES_MIN, OPENING_MAX, WIRE_OVERHEAD_BYTES};
 use crate::time::Time;
@@ -29,80 +29,80 @@ impl StressConfig {
     /// # Errors
     /// [`StressError`].
     pub fn validate(&self) -> Result<(), StressError> {
-        let check = |holds: bool, parameter, value: String, requirement: &str| {
-            if holds {
-                Ok(())
-            } else {
-                Err(StressError { parameter, value, requirement: requirement.to_owned() })
-            }
-        };
-        check(self.frames > 0, "frames", self.frames.to_string(), "at least one frame is sent")?;
+        check(self.frames > 0, "frames", self.frames, "at least one frame is sent")?;
         check(
             FRAME_BYTES.contains(&self.frame_bytes),
             "frame-size",
-            self.frame_bytes.to_string(),
+            self.frame_bytes,
             "must be 64 to 9216 bytes, with frame check sequence",
         )?;
-        let distance = self.distance_m.to_string();
-        check(self.distance_m <= 100_000, "distance", distance, "must be at most 100 km")?;
+        check(self.distance_m <= 100_000, "distance", self.distance_m, "must be at most 100 km")?;
         for corruption in [&self.corruption, &self.reverse_corruption] {
             corruption.validate()?;
         }
         self.validate_times()?;
         if let Some(copy_loss) = self.copy_loss {
-            let least = match self.corruption {
-                Corruption::Iid { loss } => loss,
-                _ => f64::INFINITY,
-            };
-            let single_round = self.protection.is_some_and(|protection| protection.max_rounds == 1);
-            check(
-                single_round,
-                "copy-loss",
-                copy_loss.to_string(),
-                "needs a protected link with one round of retransmission",
-            )?;
-            check(
-                copy_loss >= least && copy_loss < 1.0,
-                "copy-loss",
-                copy_loss.to_string(),
-                "must lie between the loss rate of iid corruption and 1",
-            )?;
+            self.validate_copy_loss(copy_loss)?;
         }
         if let Some(protection) = &self.protection {
             self.validate_handshake()?;
-            match protection.copies {
-                Copies::Fixed(copies) => {
-                    check((1..=16).contains(&copies), "copies", copies.to_string(), "must be 1 to 16")?;
-                }
-                Copies::Target { loss } => {
-                    let holds = loss > 0.0 && loss < 1.0;
-                    check(holds, "target", loss.to_string(), "must lie above 0 and below 1")?;
-                }
-            }
-            if let Some(backpressure) = protection.backpressure {
-                let (room, whose) = match self.buffering {
-                    Buffering::Recirculating => (self.switch.recirculation_bytes, "`recirculation-buffer`"),
-                    Buffering::Direct => (DIRECT_BUFFER_BYTES, "the Rx buffer of direct buffering"),
-                };
-                check(
-                    backpressure.pause_bytes <= room,
-                    "pause-threshold",
-                    backpressure.pause_bytes.to_string(),
-                    &format!("must be at most {whose}, which is {room}"),
-                )?;
-                check(
-                    backpressure.resume_bytes < backpressure.pause_bytes,
-                    "resume-threshold",
-                    backpressure.resume_bytes.to_string(),
-                    &format!("must be below the pause threshold, which is {}", backpressure.pause_bytes),
-                )?;
-            }
+            self.validate_protection(protection)?;
         }
         if self.buffering == Buffering::Recirculating {
             let passes = self.switch.pipe_packets_per_second;
-            check(passes > 0, "pipe-capacity", passes.to_string(), "must be above 0 packets/s")?;
+            check(passes > 0, "pipe-capacity", passes, "must be above 0 packets/s")?;
         }
         self.protocol_config().map_or(Ok(()), |config| config.validate()).map_err(StressError::from)
+    }
+
+    /// Whether copies can be lost more often than originals.
+    fn validate_copy_loss(&self, copy_loss: f64) -> Result<(), StressError> {
+        let least = match self.corruption {
+            Corruption::Iid { loss } => loss,
+            _ => f64::INFINITY,
+        };
+        let single_round = self.protection.is_some_and(|protection| protection.max_rounds == 1);
+        check(
+            single_round,
+            "copy-loss",
+            copy_loss,
+            "needs a protected link with one round of retransmission",
+        )?;
+        check(
+            copy_loss >= least && copy_loss < 1.0,
+            "copy-loss",
+            copy_loss,
+            "must lie between the loss rate of iid corruption and 1",
+        )
+    }
+
+    /// Copies and thresholds.
+    fn validate_protection(&self, protection: &Protection) -> Result<(), StressError> {
+        match protection.copies {
+            Copies::Fixed(copies) => {
+                check((1..=16).contains(&copies), "copies", copies, "must be 1 to 16")?;
+            }
+            Copies::Target { loss } => {
+                check(loss > 0.0 && loss < 1.0, "target", loss, "must lie above 0 and below 1")?;
+            }
+        }
+        let Some(backpressure) = protection.backpressure else { return Ok(()) };
+        let (room, whose) = match self.buffering {
+            Buffering::Recirculating => (self.switch.recirculation_bytes, "`recirculation-buffer`"),
+            Buffering::Direct => (DIRECT_BUFFER_BYTES, "the Rx buffer of direct buffering"),
+        };
+        check(
+            backpressure.pause_bytes <= room,
+            "pause-threshold",
+            backpressure.pause_bytes,
+            &format!("must be at most {whose}, which is {room}"),
+        )?;
+        check(
+            backpressure.resume_bytes < backpressure.pause_bytes,
+            "resume-threshold",
+            backpressure.resume_bytes,
+            &format!("must be below the pause threshold, which is {}", backpressure.pause_bytes),
+        )
     }
 
     /// Whether a session can open.
@@ -251,6 +251,18 @@ impl StressConfig {
     pub fn is_ordered(&self) -> bool {
         self.protection.is_some_and(|protection| protection.mode == Mode::Ordered)
     }
+}
+
+fn check(
+    holds: bool,
+    parameter: &'static str,
+    value: impl ToString,
+    requirement: &str,
+) -> Result<(), StressError> {
+    if holds {
+        return Ok(());
+    }
+    Err(StressError { parameter, value: value.to_string(), requirement: requirement.to_owned() })
 }
 
 impl From<ConfigError> for StressError {
