@@ -3,7 +3,7 @@
 //!
 //! Constraints of different zones have nothing to do with each other, and a link that could not be disabled before
 //! cannot be now unless a link of its own zone came back. So the question is asked of one zone at a time, after a repair
-//! in it. [`exact`] answers it; [`greedy`] is the fast checker over all candidates, for comparison.
+//! in it. [`exact()`] answers it; [`greedy`] is the fast checker over all candidates, for comparison.
 
 mod exact;
 mod subset;
@@ -73,7 +73,7 @@ fn candidates(network: &mut Network, zone: ZoneId, objective: Objective) -> Vec<
 }
 
 /// Disables what can be disabled, the worst link first. What it finds leaves no link that could be disabled, but may
-/// leave more than [`exact`].
+/// leave more than [`exact()`].
 pub fn greedy(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {
     let candidates = candidates(network, zone, objective);
     let mut taken = Vec::new();
