@@ -1,5 +1,7 @@
 //! Why a file with one thing a line was refused.
 
+use std::io::ErrorKind;
+
 /// Why a file of loss events or links was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -21,4 +23,15 @@ pub enum FileError {
         /// What is wrong.
         reason: String,
     },
+}
+
+impl FileError {
+    /// What a line could not be read for: either there is no text, or the file failed.
+    pub(crate) fn line(source: std::io::Error, file: &str, line: usize) -> FileError {
+        let file = file.to_owned();
+        match source.kind() {
+            ErrorKind::InvalidData => FileError::Form { file, line, reason: "not UTF-8 text".to_owned() },
+            _ => FileError::Io { file, source },
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use linkmend_fleet::FileError;
 use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, leaf_spine};
 use linkmend_fleet::trace::{
-    AuthorsTrace, LossEvent, Trace, TraceParameters, read_authors, read_csv, read_parquet, write_csv,
-    write_parquet,
+    AuthorsTrace, LossEvent, MAX_TIME_S, Trace, TraceParameters, parse_parquet, read_authors, read_csv,
+    read_parquet, write_csv, write_parquet,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -207,4 +207,53 @@ fn a_refused_event_has_one_position() {
     let path = file("position.json", SAMPLE.replace("[17.0, 5", "[17.0, -1"));
     let message = read_authors(&path).expect_err("links begin at 0").to_string();
     assert!(!message.contains("line 1"), "{message}");
+    let message = read_authors(&file("empty.json", "")).expect_err("it is empty").to_string();
+    assert!(message.ends_with(":1: EOF while parsing a value"), "{message}");
+}
+
+/// Events that share the last second of 200 years once moved beyond it, and what was written was refused.
+#[test]
+fn events_that_would_move_beyond_200_years_are_refused() {
+    let text = |events: &str| format!("time_s,link,loss_rate\n{events}");
+    let last = format!("{MAX_TIME_S},0,0.5\n");
+    assert!(read_csv(text(&last).as_bytes(), "trace.csv", &two_links()).is_ok());
+    let twice = text(&[&last[..], &last[..]].concat());
+    let error = read_csv(twice.as_bytes(), "trace.csv", &two_links()).expect_err("no second is free");
+    assert_refused(&error, "trace.csv", 3, "is taken");
+}
+
+/// Once accepted: links of no capacity, by which shares of capacity are divided.
+#[test]
+fn an_authors_file_of_links_without_capacity_is_refused() {
+    let path = file("slow.json", SAMPLE.replace("\"link_capacity\": 100", "\"link_capacity\": 1e-10"));
+    let error = read_authors(&path).expect_err("it rounds to nothing");
+    assert_refused(&error, &path.display().to_string(), 5, "link_capacity 0.0000000001");
+}
+
+/// Once accepted: two hundred bytes for which 100 GB would have been built.
+#[test]
+fn an_authors_file_of_a_network_beyond_the_limit_is_refused() {
+    let larger = SAMPLE.replace("\"num_pods\": 3", "\"num_pods\": 65536");
+    let path = file("large.json", larger.replace("\"tors_per_pod\": 8", "\"tors_per_pod\": 4096"));
+    let error = read_authors(&path).expect_err("2^31 links");
+    assert_refused(&error, &path.display().to_string(), 4, "2147483648 links; at most 10000000");
+}
+
+/// Each byte of the footer and of the first page's header, replaced: nothing panics, and nothing large is allocated.
+#[test]
+fn a_damaged_parquet_is_refused_or_read() {
+    let topology = two_links();
+    let trace = Trace::new(vec![event(5, 0, 1e-3), event(6, 1, 0.5)]);
+    let path = file("damaged.parquet", b"");
+    write_parquet(&trace, &topology, File::create(&path).expect("a file")).expect("it can be written");
+    let whole = std::fs::read(&path).expect("it was written");
+    assert_eq!(parse_parquet(whole.clone(), "trace", &topology).expect("it is of that form"), trace);
+    for place in 0..whole.len() {
+        for byte in [0, 1, 0x0f, 0x15, 0x19, 0x1c, 0x7f, 0x80, 0xfc, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[place] = byte;
+            let _ = parse_parquet(bytes, "trace", &topology);
+        }
+        assert!(parse_parquet(whole[..place].to_vec(), "trace", &topology).is_err());
+    }
 }

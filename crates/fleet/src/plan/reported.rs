@@ -37,7 +37,7 @@ pub fn read_links(
     let mut found = Vec::new();
     for (index, text) in reader.lines().enumerate() {
         let form = |reason| FileError::Form { file: file.to_owned(), line: index + 1, reason };
-        let text = text.map_err(|source| FileError::Io { file: file.to_owned(), source })?;
+        let text = text.map_err(|source| FileError::line(source, file, index + 1))?;
         // Spreadsheets begin their files with a byte order mark.
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() || text.starts_with('#') {

@@ -66,6 +66,9 @@ impl FromStr for RepairDelays {
             }
             delays.push((seconds(delay.trim()).map_err(error)?, weight));
         }
+        if !delays.iter().map(|(_, weight)| weight).sum::<f64>().is_finite() {
+            return Err(error("the shares are too large to be added up".to_owned()));
+        }
         Ok(RepairDelays { delays })
     }
 }

@@ -1,7 +1,8 @@
 //! Trace files of the authors' simulator: JSON with `topo_type`, `topo_params` and `failure_events_list`.
 
-use super::{LossEvent, Trace, fault};
+use super::{EventList, LossEvent, Trace};
 use crate::FileError;
+use crate::topology::file::MAX_LINKS;
 use crate::topology::{FabricParameters, LinkId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -43,26 +44,31 @@ struct Parameters {
 /// the line.
 pub fn read_authors(path: &Path) -> Result<AuthorsTrace, FileError> {
     let file = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|source| FileError::Io { file: file.clone(), source })?;
-    let form = |line, reason| FileError::Form { file: file.clone(), line, reason };
+    match std::fs::read(path) {
+        Ok(bytes) => parse_authors(bytes, &file),
+        Err(source) => Err(FileError::Io { file, source }),
+    }
+}
+
+/// Reads the content of such a file; `file` is what messages call it.
+///
+/// # Errors
+/// As [`read_authors`].
+pub fn parse_authors(bytes: Vec<u8>, file: &str) -> Result<AuthorsTrace, FileError> {
+    let form = |line, reason| FileError::Form { file: file.to_owned(), line, reason };
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         form(valid.iter().filter(|byte| **byte == b'\n').count() + 1, "not UTF-8 text".to_owned())
     })?;
-    let head: Head = serde_json::from_str(&text).map_err(|error| form(error.line(), error.to_string()))?;
+    let head: Head =
+        serde_json::from_str(&text).map_err(|error| form(error.line(), without_position(&error)))?;
     let fabric = fabric(&head).map_err(|(key, reason)| form(line_of_key(&text, key), reason))?;
-    let mut events: Vec<LossEvent> = Vec::with_capacity(head.failure_events_list.len());
-    let mut previous_s = 0;
+    let mut events = EventList::new(fabric.links() as usize);
     for raw in &head.failure_events_list {
         let at = |reason| form(line_of(&text, raw.get()), reason);
-        let event = event(raw).map_err(at)?;
-        if let Some(reason) = fault(&event, fabric.links() as usize, previous_s) {
-            return Err(at(reason));
-        }
-        previous_s = event.time_s;
-        events.push(event);
+        event(raw).and_then(|event| events.push(event)).map_err(at)?;
     }
-    Ok(AuthorsTrace { fabric, trace: Trace::new(events) })
+    Ok(AuthorsTrace { fabric, trace: events.finish() })
 }
 
 fn fabric(head: &Head) -> Result<FabricParameters, (&'static str, String)> {
@@ -76,11 +82,9 @@ fn fabric(head: &Head) -> Result<FabricParameters, (&'static str, String)> {
             format!("oversubscription {oversubscription} is not from 1 to tors_per_pod ({tors_per_pod})");
         return Err(("oversubscription", reason));
     }
-    if !(link_capacity > 0.0 && link_capacity <= 10_000.0) {
-        return Err((
-            "link_capacity",
-            format!("link_capacity {link_capacity} is not above 0 and at most 10000 Gb/s"),
-        ));
+    if !(1e-9..=10_000.0).contains(&link_capacity) {
+        let reason = format!("link_capacity {link_capacity} is not from 1e-9 to 10000 Gb/s");
+        return Err(("link_capacity", reason));
     }
     if num_pods == 0 || num_pods > 65_536 {
         return Err(("num_pods", format!("num_pods {num_pods} is not from 1 to 65536")));
@@ -88,27 +92,36 @@ fn fabric(head: &Head) -> Result<FabricParameters, (&'static str, String)> {
     if tors_per_pod == 0 || tors_per_pod > 4096 {
         return Err(("tors_per_pod", format!("tors_per_pod {tors_per_pod} is not from 1 to 4096")));
     }
-    Ok(FabricParameters {
+    let fabric = FabricParameters {
         pods: num_pods,
         tors_per_pod,
         spines_per_plane: (f64::from(tors_per_pod) / oversubscription) as u32,
         bits_per_second: (link_capacity * 1e9).round() as u64,
         ..FabricParameters::PAPER
-    })
+    };
+    if fabric.links() > MAX_LINKS {
+        let reason = format!("the fabric would have {} links; at most {MAX_LINKS} are read", fabric.links());
+        return Err(("num_pods", reason));
+    }
+    Ok(fabric)
 }
 
 fn event(raw: &RawValue) -> Result<LossEvent, String> {
     let (time_s, link, loss_rate): (f64, u64, f64) = serde_json::from_str(raw.get()).map_err(|error| {
         // Its position counts from the start of the event; the caller knows that of the event in the file.
-        let message = error.to_string();
-        let reason = message.split(" at line ").next().unwrap_or_default();
-        format!("not [time_s, link_id, loss_rate]: {reason}")
+        format!("not [time_s, link_id, loss_rate]: {}", without_position(&error))
     })?;
     if time_s < 0.0 || time_s.fract() != 0.0 || time_s > 2_f64.powi(53) {
         return Err(format!("time_s {time_s} is not a whole number of seconds from 0 on"));
     }
     let link = u32::try_from(link).map_err(|_| format!("link {link} does not exist"))?;
     Ok(LossEvent { time_s: time_s as u64, link: LinkId(link), loss_rate })
+}
+
+/// The line stands before the message already.
+fn without_position(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or(&message[..], |(reason, _)| reason).to_owned()
 }
 
 /// The line of a part of a text, from 1.

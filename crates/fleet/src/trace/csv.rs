@@ -1,9 +1,9 @@
 //! Traces as CSV: `time_s,link,loss_rate`, one event a line.
 
-use super::{LossEvent, Trace, fault};
+use super::{EventList, LossEvent, Trace};
 use crate::FileError;
 use crate::topology::{LinkId, Topology};
-use std::io::{BufRead, ErrorKind, Write};
+use std::io::{BufRead, Write};
 
 const HEADER: &str = "time_s,link,loss_rate";
 /// Begins the comment that says which network the trace was made for.
@@ -15,15 +15,11 @@ const NETWORK: &str = "network:";
 /// # Errors
 /// If a line is not of that form or an event cannot be; with the line.
 pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result<Trace, FileError> {
-    let mut events: Vec<LossEvent> = Vec::new();
-    let mut previous_s = 0;
+    let mut events = EventList::new(topology.link_count());
     let mut has_header = false;
     for (index, line) in reader.lines().enumerate() {
         let form = |reason| FileError::Form { file: file.to_owned(), line: index + 1, reason };
-        let line = line.map_err(|source| match source.kind() {
-            ErrorKind::InvalidData => form("not UTF-8 text".to_owned()),
-            _ => FileError::Io { file: file.to_owned(), source },
-        })?;
+        let line = line.map_err(|source| FileError::line(source, file, index + 1))?;
         let line = line.trim();
         if let Some(comment) = line.strip_prefix('#') {
             check_network(comment, topology).map_err(form)?;
@@ -39,18 +35,13 @@ pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result
         if line.is_empty() {
             continue;
         }
-        let event = parse(line).map_err(form)?;
-        if let Some(reason) = fault(&event, topology.link_count(), previous_s) {
-            return Err(form(reason));
-        }
-        previous_s = event.time_s;
-        events.push(event);
+        parse(line).and_then(|event| events.push(event)).map_err(form)?;
     }
     if !has_header {
         let reason = format!("the first line is not {HEADER}; the file is empty");
         return Err(FileError::Form { file: file.to_owned(), line: 1, reason });
     }
-    Ok(Trace::new(events))
+    Ok(events.finish())
 }
 
 /// Refuses a trace that names another network.

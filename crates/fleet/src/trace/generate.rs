@@ -34,8 +34,6 @@ pub struct SharedFailures {
 
 /// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
-/// Most events of a trace, on average: they are held in memory, 24 bytes each.
-const MAX_EVENTS: f64 = 1e8;
 
 /// Why no trace can be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -83,7 +81,7 @@ impl TraceParameters {
             return error("loss bucket", bad, "above 0 and at most 1, rising, with a weight above 0");
         }
         let events = self.length_s as f64 / (self.mttf_hours * HOUR_S) * topology.link_count() as f64;
-        if events > MAX_EVENTS {
+        if events > super::MAX_EVENTS as f64 {
             return error("number of events", events, "at most 100 million; ask for fewer days or links");
         }
         Ok(())

@@ -6,8 +6,8 @@ mod generate;
 mod loss_buckets;
 mod parquet;
 
-pub use self::parquet::{read_parquet, write_parquet};
-pub use authors::{AuthorsTrace, read_authors};
+pub use self::parquet::{parse_parquet, read_parquet, write_parquet};
+pub use authors::{AuthorsTrace, parse_authors, read_authors};
 pub use csv::{read_csv, write_csv};
 pub use generate::{SharedFailures, TraceParameterError, TraceParameters};
 pub use loss_buckets::{LossBucket, LossDistribution, WithinBucket};
@@ -27,6 +27,9 @@ pub struct LossEvent {
 
 /// Longest trace: 200 years, so that times stay far from overflow.
 pub const MAX_TIME_S: u64 = 200 * 366 * 86_400;
+
+/// Most events of a trace: they are held in memory, 24 bytes each.
+pub const MAX_EVENTS: usize = 100_000_000;
 
 /// Loss events in order, each in a second of its own.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,20 +56,55 @@ impl Trace {
     }
 }
 
-/// What is wrong with an event, if anything is, given the time of the one before it.
-fn fault(event: &LossEvent, links: usize, previous_s: u64) -> Option<String> {
-    let LossEvent { time_s, link, loss_rate } = *event;
-    if time_s > MAX_TIME_S {
-        return Some(format!("time_s {time_s} is beyond 200 years"));
+/// Events of a file, checked one by one.
+struct EventList {
+    events: Vec<LossEvent>,
+    links: usize,
+    /// Time of the last event as the file has it.
+    previous_s: u64,
+    /// The first second after all events, those that moved included.
+    free_s: u64,
+}
+
+impl EventList {
+    /// For a network of so many links.
+    fn new(links: usize) -> EventList {
+        EventList { events: Vec::new(), links, previous_s: 0, free_s: 0 }
     }
-    if time_s < previous_s {
-        return Some(format!("time_s {time_s} comes after {previous_s}; events must be in order of time"));
+
+    /// Adds an event, or says what is wrong with it.
+    fn push(&mut self, event: LossEvent) -> Result<(), String> {
+        let LossEvent { time_s, link, loss_rate } = event;
+        if time_s > MAX_TIME_S {
+            return Err(format!("time_s {time_s} is beyond 200 years"));
+        }
+        if time_s < self.previous_s {
+            let previous_s = self.previous_s;
+            return Err(format!("time_s {time_s} comes after {previous_s}; events must be in order of time"));
+        }
+        let moved_s = time_s.max(self.free_s);
+        if moved_s > MAX_TIME_S {
+            return Err(format!(
+                "time_s {time_s} is taken, and moved to the next free second is beyond 200 years"
+            ));
+        }
+        if link.index() >= self.links {
+            let links = self.links;
+            return Err(format!("link {} does not exist; the topology has {links} links, from 0 on", link.0));
+        }
+        if !(loss_rate > 0.0 && loss_rate <= 1.0) {
+            return Err(format!("loss rate {loss_rate} is not above 0 and at most 1"));
+        }
+        if self.events.len() == MAX_EVENTS {
+            return Err(format!("there are more than {MAX_EVENTS} events"));
+        }
+        self.previous_s = time_s;
+        self.free_s = moved_s + 1;
+        self.events.push(event);
+        Ok(())
     }
-    if link.index() >= links {
-        return Some(format!("link {} does not exist; the topology has {links} links, from 0 on", link.0));
+
+    fn finish(self) -> Trace {
+        Trace::new(self.events)
     }
-    if !(loss_rate > 0.0 && loss_rate <= 1.0) {
-        return Some(format!("loss rate {loss_rate} is not above 0 and at most 1"));
-    }
-    None
 }

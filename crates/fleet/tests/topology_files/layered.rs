@@ -2,7 +2,7 @@
 
 use super::*;
 use linkmend_fleet::topology::file::write_layered;
-use linkmend_fleet::topology::{FabricParameters, ZoneId, fat_tree};
+use linkmend_fleet::topology::{FabricParameters, ZoneId, fat_tree, leaf_spine};
 use proptest::prelude::*;
 
 fn zones(topology: &Topology) -> Vec<String> {
@@ -228,4 +228,15 @@ proptest! {
         let again = read_text("n.yaml", first.as_bytes(), &NO_OPTIONS).unwrap();
         prop_assert_eq!(written(&again.topology), first);
     }
+}
+
+/// A spine of more than 4,096 ports has more pipes than a file may say, and what was written was refused.
+#[test]
+fn a_spine_of_very_many_ports_is_read_as_it_was_written() {
+    let topology = leaf_spine(5000, 1, 1_000_000_000).unwrap();
+    let mut text = Vec::new();
+    write_layered(&topology, &mut text).unwrap();
+    let again = read_text("wide.yaml", &text, &NO_OPTIONS).unwrap().topology;
+    assert_eq!(again.switch(SwitchId(5000)), topology.switch(SwitchId(5000)));
+    assert_eq!(again.switch(SwitchId(5000)).pipes, 313);
 }

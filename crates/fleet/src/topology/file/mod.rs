@@ -79,6 +79,7 @@ pub use write::write_layered;
 use super::Topology;
 use linkmend_quantity::BitRate;
 use std::path::{Path, PathBuf};
+use yaml::Text;
 
 /// Most switches of a network that is read from files.
 pub const MAX_SWITCHES: u64 = 2_000_000;
@@ -118,9 +119,29 @@ pub struct Loaded {
 
 #[derive(Debug, Clone, Copy)]
 enum Format {
+    Whole(WholeFormat),
+    Lldp,
+}
+
+/// Formats of which one file is a whole network.
+#[derive(Debug, Clone, Copy)]
+enum WholeFormat {
     Layered,
     Containerlab,
-    Lldp,
+}
+
+impl WholeFormat {
+    fn parse(
+        self,
+        text: String,
+        file: String,
+        options: &TopologyFileOptions,
+    ) -> Result<Loaded, TopologyFileError> {
+        match self {
+            WholeFormat::Layered => layered::read(text, file, options),
+            WholeFormat::Containerlab => containerlab::read(&text, file, options),
+        }
+    }
 }
 
 /// Reads a network from a file, or from a directory of LLDP dumps.
@@ -132,23 +153,54 @@ pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loade
     if path.is_dir() {
         return lldp::read(path, lldp::dumps_in(path)?, options);
     }
-    let text = yaml::read(path)?;
-    let file = path.display().to_string();
+    let Text { file, text } = yaml::read(path)?;
     match format(&text, &file)? {
-        Some(Format::Layered) => layered::read(text, file, options),
-        Some(Format::Containerlab) => containerlab::read(&text, file, options),
         Some(Format::Lldp) => {
+            drop(text);
             let beside = path.parent().unwrap_or(Path::new("."));
             lldp::read(beside, vec![path.to_owned()], options)
         }
+        Some(Format::Whole(format)) => format.parse(text, file, options),
         None => Err(TopologyFault::Unrecognised.at(&file, None)),
     }
 }
 
+/// Reads the content of a file that holds a whole network; `file` is what messages call it. LLDP dumps need rules
+/// besides: see [`parse_lldp`].
+///
+/// # Errors
+/// As [`read_topology`].
+pub fn parse_topology(
+    content: Vec<u8>,
+    file: &str,
+    options: &TopologyFileOptions,
+) -> Result<Loaded, TopologyFileError> {
+    let Text { file, text } = Text::new(content, file.to_owned())?;
+    match format(&text, &file)? {
+        Some(Format::Whole(format)) => format.parse(text, file, options),
+        Some(Format::Lldp) => Err(TopologyFault::NoRules.at(&file, None)),
+        None => Err(TopologyFault::Unrecognised.at(&file, None)),
+    }
+}
+
+/// Reads the contents of LLDP dumps and of their rules, each with what messages call it. A dump that does not say which
+/// switch it is from is from the one that it is called after.
+///
+/// # Errors
+/// As [`read_topology`].
+pub fn parse_lldp(
+    dumps: impl IntoIterator<Item = (String, Vec<u8>)>,
+    rules: (String, Vec<u8>),
+    options: &TopologyFileOptions,
+) -> Result<Loaded, TopologyFileError> {
+    let text = |(file, content)| Text::new(content, file);
+    lldp::parse(dumps.into_iter().map(text), text(rules)?, options)
+}
+
 fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {
     yaml::first_key(text, file, |key| match key {
-        "switches" | "links" | "default_speed" => Some(Format::Layered),
-        "topology" => Some(Format::Containerlab),
+        "switches" | "links" | "default_speed" => Some(Format::Whole(WholeFormat::Layered)),
+        "topology" => Some(Format::Whole(WholeFormat::Containerlab)),
         "lldp" | "local-chassis" => Some(Format::Lldp),
         _ => None,
     })

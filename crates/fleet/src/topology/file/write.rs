@@ -1,5 +1,6 @@
 //! Networks as files of the layered format.
 
+use super::MAX_PIPES;
 use crate::topology::{LinkId, SwitchId, Topology};
 use linkmend_quantity::BitRate;
 use std::io::{self, Write};
@@ -17,7 +18,11 @@ pub fn write_layered(topology: &Topology, writer: &mut impl Write) -> io::Result
         if let Some(zone) = switch.zone {
             write!(writer, ", pod: {}", quoted(topology.names().zone(zone))?)?;
         }
-        writeln!(writer, ", pipes: {}}}", switch.pipes)?;
+        // A file may not say more; a switch with so many ports that it has more gets as many again when it is read.
+        if switch.pipes <= MAX_PIPES {
+            write!(writer, ", pipes: {}", switch.pipes)?;
+        }
+        writeln!(writer, "}}")?;
     }
     writeln!(writer, "links:")?;
     for id in (0..topology.link_count() as u32).map(LinkId) {

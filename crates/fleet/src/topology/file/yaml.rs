@@ -118,19 +118,35 @@ pub(super) fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// The text of a file.
-pub(super) fn read(path: &Path) -> Result<String, TopologyFileError> {
+pub(super) fn read(path: &Path) -> Result<Text, TopologyFileError> {
     let file = path.display().to_string();
     let io = |source| TopologyFileError::Io { file: file.clone(), source };
     let mut bytes = Vec::new();
     std::fs::File::open(path).and_then(|f| f.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)).map_err(io)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(TopologyFault::TooMany { what: "bytes", most: MAX_FILE_BYTES }.at(&file, None));
+    Text::new(bytes, file)
+}
+
+/// A file, read.
+pub(super) struct Text {
+    /// What messages call it.
+    pub file: String,
+    pub text: String,
+}
+
+impl Text {
+    pub fn new(bytes: Vec<u8>, file: String) -> Result<Text, TopologyFileError> {
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(TopologyFault::TooMany { what: "bytes", most: MAX_FILE_BYTES }.at(&file, None));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Text { file, text }),
+            Err(error) => {
+                let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
+                Err(TopologyFault::form("this is not UTF-8 text").at(&file, u32::try_from(line).ok()))
+            }
+        }
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
-        TopologyFault::form("this is not UTF-8 text").at(&file, u32::try_from(line).ok())
-    })
 }
 
 fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {

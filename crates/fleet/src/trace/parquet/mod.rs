@@ -1,8 +1,11 @@
 //! Traces as Parquet, with the columns of the CSV.
 
-use super::{LossEvent, Trace, fault};
+mod claims;
+
+use super::{EventList, LossEvent, Trace};
 use crate::FileError;
 use crate::topology::{LinkId, Topology};
+use bytes::Bytes;
 use parquet::basic::Compression;
 use parquet::data_type::{DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -52,12 +55,36 @@ pub fn write_parquet(trace: &Trace, topology: &Topology, file: File) -> Result<(
 /// Reads a trace for a network. If it says which network it was made for, that must be this one.
 ///
 /// # Errors
-/// If the file is no Parquet of that schema or an event cannot be; with the row as the line.
+/// If the file is no Parquet of that schema, claims to hold more than it can, or has an event that cannot be; with the row
+/// as the line.
 pub fn read_parquet(path: &Path, topology: &Topology) -> std::result::Result<Trace, FileError> {
-    let name = path.display().to_string();
-    let form = |line, reason: String| FileError::Form { file: name.clone(), line, reason };
-    let file = File::open(path).map_err(|source| FileError::Io { file: name.clone(), source })?;
-    let reader = SerializedFileReader::new(file).map_err(|error| form(1, error.to_string()))?;
+    let file = path.display().to_string();
+    match std::fs::read(path) {
+        Ok(bytes) => parse_parquet(bytes, &file, topology),
+        Err(source) => Err(FileError::Io { file, source }),
+    }
+}
+
+/// Reads the content of such a file; `file` is what messages call it.
+///
+/// # Errors
+/// As [`read_parquet`].
+pub fn parse_parquet(
+    content: Vec<u8>,
+    file: &str,
+    topology: &Topology,
+) -> std::result::Result<Trace, FileError> {
+    // The library looks values up in a dictionary by whatever number the file says, and panics beyond its end.
+    let read = std::panic::catch_unwind(|| read_rows(content, file, topology));
+    read.unwrap_or_else(|_| {
+        let reason = damaged("its values cannot be decoded").to_string();
+        Err(FileError::Form { file: file.to_owned(), line: 1, reason })
+    })
+}
+
+fn read_rows(content: Vec<u8>, file: &str, topology: &Topology) -> std::result::Result<Trace, FileError> {
+    let form = |line, reason: String| FileError::Form { file: file.to_owned(), line, reason };
+    let reader = open(content.into()).map_err(|error| form(1, error.to_string()))?;
     let metadata = reader.metadata().file_metadata().key_value_metadata();
     let network = metadata.into_iter().flatten().find(|entry| entry.key == NETWORK);
     if let Some(network) = network.and_then(|entry| entry.value.as_ref())
@@ -65,19 +92,45 @@ pub fn read_parquet(path: &Path, topology: &Topology) -> std::result::Result<Tra
     {
         return Err(form(1, format!("the trace was made for another network: {network}, not {topology}")));
     }
-    let mut events: Vec<LossEvent> = Vec::new();
-    let mut previous_s = 0;
+    let mut events = EventList::new(topology.link_count());
     let rows = reader.get_row_iter(None).map_err(|error| form(1, error.to_string()))?;
     for (index, row) in rows.enumerate() {
         let at = |reason: String| form(index + 1, reason);
         let event = row.and_then(|row| event(&row)).map_err(|error| at(error.to_string()))?;
-        if let Some(reason) = fault(&event, topology.link_count(), previous_s) {
-            return Err(at(reason));
-        }
-        previous_s = event.time_s;
-        events.push(event);
+        events.push(event).map_err(at)?;
     }
-    Ok(Trace::new(events))
+    Ok(events.finish())
+}
+
+/// Opens a file whose claims have been checked.
+fn open(content: Bytes) -> Result<SerializedFileReader<Bytes>> {
+    if let Some(footer) = footer(&content) {
+        claims::check_footer(footer).map_err(|claim| damaged(claim.0))?;
+    }
+    let reader = SerializedFileReader::new(content.clone())?;
+    let columns = reader.metadata().file_metadata().schema_descr();
+    if columns.num_columns() != 3 || columns.columns().iter().any(|column| column.max_rep_level() > 0) {
+        return Err(damaged("its columns are not time_s, link and loss_rate"));
+    }
+    for column in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let range = usize::try_from(start).ok().zip(usize::try_from(column.compressed_size()).ok());
+        let pages = range.and_then(|(start, length)| content.get(start..start.checked_add(length)?));
+        let pages = pages.ok_or_else(|| damaged("a column lies outside the file"))?;
+        claims::check_pages(pages).map_err(|claim| damaged(claim.0))?;
+    }
+    Ok(reader)
+}
+
+/// What stands before the length of the footer and the mark at the end of the file.
+fn footer(content: &[u8]) -> Option<&[u8]> {
+    let (rest, end) = content.split_last_chunk::<8>()?;
+    let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize;
+    rest.get(rest.len().checked_sub(length)?..)
+}
+
+fn damaged(reason: &str) -> ParquetError {
+    ParquetError::General(format!("the file is damaged: {reason}"))
 }
 
 fn event(row: &Row) -> Result<LossEvent> {

@@ -4,7 +4,7 @@ mod dump;
 mod rules;
 
 use super::draft::{Draft, DraftSwitch, Spot, counted, some_of};
-use super::yaml;
+use super::yaml::{self, Text};
 use super::{Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
 use crate::topology::SwitchId;
 use dump::{Dump, View};
@@ -39,8 +39,17 @@ pub(super) fn read(
     let beside = ["layers.yaml", "layers.yml"].map(|name| directory.join(name));
     let rules = options.layers.iter().chain(beside.iter().filter(|path| path.is_file())).next();
     let rules = rules.ok_or_else(|| TopologyFault::NoRules.at(&directory.display().to_string(), None))?;
+    parse(dumps.iter().map(|path| yaml::read(path)), yaml::read(rules)?, options)
+}
+
+/// Reads dumps with their rules. A dump is not read before the one that precedes it has been taken in.
+pub(super) fn parse(
+    dumps: impl Iterator<Item = Result<Text, TopologyFileError>>,
+    rules: Text,
+    options: &TopologyFileOptions,
+) -> Result<Loaded, TopologyFileError> {
     let mut reader = Reader {
-        rules: Rules::read(rules)?,
+        rules: Rules::parse(&rules)?,
         draft: Draft::default(),
         views: Vec::new(),
         own: HashMap::new(),
@@ -48,8 +57,8 @@ pub(super) fn read(
         nameless: 0,
         silent: BTreeSet::new(),
     };
-    for path in &dumps {
-        reader.dump(path)?;
+    for dump in dumps {
+        reader.dump(dump?)?;
     }
     let mut warnings = Vec::new();
     reader.links(options, &mut warnings)?;
@@ -76,11 +85,9 @@ struct Reader {
 
 impl Reader {
     /// Adds a dump's switch, and keeps what it sees until all switches are known.
-    fn dump(&mut self, path: &Path) -> Result<(), TopologyFileError> {
-        let file = path.display().to_string();
-        let text = yaml::read(path)?;
+    fn dump(&mut self, Text { file, text }: Text) -> Result<(), TopologyFileError> {
         let dump: Dump = yaml::parse_foreign(&text, &file)?;
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let stem = Path::new(&file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = dump.local_name().map(str::to_owned).or(stem).unwrap_or_default();
         let file = self.draft.file(file);
         let whole = Spot { file, line: 0 };

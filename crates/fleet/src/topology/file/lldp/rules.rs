@@ -1,10 +1,9 @@
 //! Rules that say which switch belongs where.
 
-use super::super::yaml::{self, At, Whole};
+use super::super::yaml::{self, At, Text, Whole};
 use super::super::{MAX_LAYER, TopologyFault, TopologyFileError};
 use linkmend_quantity::BitRate;
 use serde::Deserialize;
-use std::path::Path;
 use wildmatch::WildMatch;
 
 /// Management ports: what they lead to is another network.
@@ -43,10 +42,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub fn read(path: &Path) -> Result<Rules, TopologyFileError> {
-        let file = path.display().to_string();
-        let text = yaml::read(path)?;
-        let parsed: File = yaml::parse(&text, &file)?;
+    pub fn parse(Text { file, text }: &Text) -> Result<Rules, TopologyFileError> {
+        let parsed: File = yaml::parse(text, file)?;
         let mut layers = Vec::new();
         for At { value: rule, line } in parsed.layers {
             if rule.layer.0 > u64::from(MAX_LAYER) {
@@ -56,7 +53,7 @@ impl Rules {
                     value: rule.layer.0.to_string(),
                     range: "from 0, the ToRs, to 31",
                 };
-                return Err(fault.at(&file, line));
+                return Err(fault.at(file, line));
             }
             layers.push((WildMatch::new(&rule.r#match), rule.layer.0));
         }

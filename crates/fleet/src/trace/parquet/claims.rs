@@ -1,0 +1,170 @@
+//! What a Parquet file claims of itself, held against its length before the library allocates by it.
+//!
+//! Both the footer and the header in front of each page are structs of Thrift's compact protocol. The library reserves
+//! memory for as many elements as a list says it has, and for as many bytes as a page says it unpacks to.
+
+/// Nesting of a footer: metadata, row group, column, its metadata, statistics and what later versions add.
+const MAX_DEPTH: u32 = 16;
+/// Most bytes of a page, unpacked. Writers aim at one mebibyte; ours does too.
+const MAX_PAGE_BYTES: u64 = 64 << 20;
+/// Fields of a page header.
+const UNPACKED_BYTES: i64 = 2;
+const PACKED_BYTES: i64 = 3;
+
+/// A struct is cut short, nested too deep, or claims more than there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FalseClaim(pub &'static str);
+
+/// Checks a footer: all that it lists is there.
+pub(super) fn check_footer(bytes: &[u8]) -> Result<(), FalseClaim> {
+    Thrift(bytes).fields(MAX_DEPTH, &mut |_, _| {})
+}
+
+/// Checks the headers of all pages in the bytes of a column.
+pub(super) fn check_pages(mut bytes: &[u8]) -> Result<(), FalseClaim> {
+    while !bytes.is_empty() {
+        let (mut unpacked, mut packed) = (0, 0);
+        let mut header = Thrift(bytes);
+        header.fields(MAX_DEPTH, &mut |field, value| match field {
+            UNPACKED_BYTES => unpacked = value,
+            PACKED_BYTES => packed = value,
+            _ => {}
+        })?;
+        if !u64::try_from(unpacked).is_ok_and(|bytes| bytes <= MAX_PAGE_BYTES) {
+            return Err(FalseClaim("a page is larger than 64 MiB"));
+        }
+        let packed = usize::try_from(packed).ok();
+        bytes = packed.and_then(|packed| header.0.get(packed..)).ok_or(CUT_SHORT)?;
+    }
+    Ok(())
+}
+
+const CUT_SHORT: FalseClaim = FalseClaim("it lists more than it holds");
+
+/// Types of fields and elements in the compact protocol.
+mod kind {
+    pub const STOP: u8 = 0;
+    pub const TRUE: u8 = 1;
+    pub const FALSE: u8 = 2;
+    pub const BYTE: u8 = 3;
+    pub const I16: u8 = 4;
+    pub const I64: u8 = 6;
+    pub const DOUBLE: u8 = 7;
+    pub const BINARY: u8 = 8;
+    pub const LIST: u8 = 9;
+    pub const SET: u8 = 10;
+    pub const STRUCT: u8 = 12;
+}
+
+/// What has not been read yet.
+struct Thrift<'a>(&'a [u8]);
+
+impl Thrift<'_> {
+    /// Reads a struct, and says the whole numbers among its own fields.
+    fn fields(&mut self, depth: u32, say: &mut dyn FnMut(i64, i64)) -> Result<(), FalseClaim> {
+        let depth = depth.checked_sub(1).ok_or(FalseClaim("it is nested too deep"))?;
+        let mut id = 0_i64;
+        loop {
+            let head = self.byte()?;
+            let kind = head & 0xf;
+            if kind == kind::STOP {
+                return Ok(());
+            }
+            id = match head >> 4 {
+                0 => self.whole()?,
+                delta => id.saturating_add(delta.into()),
+            };
+            match kind {
+                kind::TRUE | kind::FALSE => {}
+                kind::I16..=kind::I64 => say(id, self.whole()?),
+                _ => self.value(kind, depth)?,
+            }
+        }
+    }
+
+    /// Reads a value that is no field of a struct, or no whole number.
+    fn value(&mut self, kind: u8, depth: u32) -> Result<(), FalseClaim> {
+        match kind {
+            kind::TRUE | kind::FALSE | kind::BYTE => self.skip(1),
+            kind::I16..=kind::I64 => self.whole().map(drop),
+            kind::DOUBLE => self.skip(8),
+            kind::BINARY => {
+                let length = self.varint()?;
+                self.skip(length)
+            }
+            kind::LIST | kind::SET => self.list(depth),
+            kind::STRUCT => self.fields(depth, &mut |_, _| {}),
+            _ => Err(FalseClaim("it has values of a kind that Parquet does not use")),
+        }
+    }
+
+    fn list(&mut self, depth: u32) -> Result<(), FalseClaim> {
+        let depth = depth.checked_sub(1).ok_or(FalseClaim("it is nested too deep"))?;
+        let head = self.byte()?;
+        let length = match head >> 4 {
+            15 => self.varint()?,
+            length => length.into(),
+        };
+        // Every element takes a byte at least.
+        if length > self.0.len() as u64 {
+            return Err(CUT_SHORT);
+        }
+        (0..length).try_for_each(|_| self.value(head & 0xf, depth))
+    }
+
+    fn byte(&mut self) -> Result<u8, FalseClaim> {
+        let (&first, rest) = self.0.split_first().ok_or(CUT_SHORT)?;
+        self.0 = rest;
+        Ok(first)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), FalseClaim> {
+        let rest = usize::try_from(bytes).ok().and_then(|bytes| self.0.get(bytes..));
+        self.0 = rest.ok_or(CUT_SHORT)?;
+        Ok(())
+    }
+
+    /// A number of seven bits a byte, the lowest first.
+    fn varint(&mut self) -> Result<u64, FalseClaim> {
+        let mut number = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(FalseClaim("it has a number of more than 64 bits"))
+    }
+
+    /// A signed number: 0, -1, 1, -2 and so on.
+    fn whole(&mut self) -> Result<i64, FalseClaim> {
+        let number = self.varint()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field of kind list with 2^31 - 1 structs, as a file of 20 bytes once claimed row groups.
+    #[test]
+    fn lists_and_texts_that_are_longer_than_the_file_are_refused() {
+        assert_eq!(check_footer(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), Err(CUT_SHORT));
+        assert_eq!(check_footer(&[0x18, 0x05, b'a', 0]), Err(CUT_SHORT));
+        assert_eq!(check_footer(&[0x18, 0x01, b'a', 0]), Ok(()));
+        assert_eq!(check_footer(&[0x15]), Err(CUT_SHORT));
+        assert_eq!(check_footer(&[0x1c; 100]), Err(FalseClaim("it is nested too deep")));
+    }
+
+    #[test]
+    fn pages_that_unpack_to_gigabytes_are_refused() {
+        // Type 0, then 2^30 bytes unpacked and one packed.
+        let large = [0x15, 0x00, 0x15, 0x80, 0x80, 0x80, 0x80, 0x08, 0x15, 0x02, 0x00, 0xaa];
+        assert_eq!(check_pages(&large), Err(FalseClaim("a page is larger than 64 MiB")));
+        let small = [0x15, 0x00, 0x15, 0x04, 0x15, 0x02, 0x00, 0xaa];
+        assert_eq!(check_pages(&[small, small].concat()), Ok(()));
+        assert_eq!(check_pages(&small[..7]), Err(CUT_SHORT));
+    }
+}
