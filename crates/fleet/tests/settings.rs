@@ -127,7 +127,7 @@ fn the_authors_table_is_the_published_one() {
 
 #[test]
 fn protection_tables_that_cannot_be_are_refused() {
-    assert_eq!(ProtectionTable::new(vec![], Nearest::Linear), Err(ProtectionError::Empty));
+    assert_eq!(ProtectionTable::new(vec![], Nearest::Linear), Err(ProtectionError::Empty { list: "rows" }));
     let good = ProtectionRow { loss_rate: 0.1, effective_loss_rate: 0.0, capacity: 1.0 };
     for (bad, name, value) in [
         (ProtectionRow { loss_rate: 1.5, ..good }, "loss_rate", "1.5"),
@@ -135,8 +135,36 @@ fn protection_tables_that_cannot_be_are_refused() {
         (ProtectionRow { capacity: f64::NAN, ..good }, "capacity", "NaN"),
     ] {
         let error = ProtectionTable::new(vec![good, bad], Nearest::Linear).expect_err(name).to_string();
-        assert_eq!(error, format!("row 2: {name} is {value}; it must be from 0 to 1"));
+        assert_eq!(error, format!("rows, row 2: {name} is {value}; it must be from 0 to 1"));
     }
+}
+
+/// Once accepted, and then the last time was always drawn.
+#[test]
+fn shares_of_repairs_that_add_up_to_infinity_are_refused() {
+    let error = "1d:1e308,2d:1e308".parse::<RepairDelays>().expect_err("no share is left of it").to_string();
+    assert!(error.contains("too large to be added up"), "{error}");
+}
+
+#[test]
+fn a_table_may_have_rows_of_non_blocking_mode() {
+    let text = r#"{"rows": [{"loss_rate": 1e-3, "effective_loss_rate": 1e-9, "capacity": 0.9}],
+        "non_blocking_rows": [{"loss_rate": 1e-3, "effective_loss_rate": 1e-9, "capacity": 0.98}]}"#;
+    let table = ProtectionTable::from_json(text).expect("it is of that form");
+    let capacity = |table: &ProtectionTable| table.row(0.5).capacity;
+    assert_eq!((capacity(&table), table.non_blocking_row(0.5).map(|row| row.capacity)), (0.9, Some(0.98)));
+    assert_eq!(table.into_non_blocking().map(|table| capacity(&table)), Some(0.98));
+    assert_eq!(ProtectionTable::authors().into_non_blocking(), None);
+    for (from, to, reason) in [
+        ("0.98", "1.5", "non_blocking_rows, row 1: capacity is 1.5; it must be from 0 to 1"),
+        ("0.98", "much", "expected value at line 2"),
+        ("\"rows\"", "\"row\"", "unknown field `row`"),
+    ] {
+        let error = ProtectionTable::from_json(&text.replacen(from, to, 1)).expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+    let error = ProtectionTable::from_json(r#"{"rows": []}"#).expect_err("it is empty");
+    assert_eq!(error, ProtectionError::Empty { list: "rows" });
 }
 
 fn pods(pods: u32) -> Topology {

@@ -44,21 +44,30 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// How a link with this loss rate would be protected.
+    /// How a link with this loss rate would be protected: in ordered mode if that leaves enough capacity, which is never
+    /// more than non-blocking mode leaves.
     ///
-    /// The published tables measure ordered mode. Without ordering nothing pauses, so the link keeps the best capacity of
-    /// the table less what its copies take; ordered mode never keeps more than that. Beyond the table's largest loss rate
-    /// its nearest row flatters, and Equation 1 is the worse, hence counts.
+    /// Where the table has not measured non-blocking mode, the link keeps the best capacity of ordered mode less what its
+    /// copies take, because nothing pauses. Beyond the table's largest loss rate its nearest row flatters: that estimate
+    /// counts if it is worse, and so does Equation 1.
     pub(super) fn of(loss_rate: f64, settings: &PlanSettings) -> Protection {
         let copies = copies_for(loss_rate, settings.target_loss);
-        let measured = *settings.protection.row(loss_rate);
         let expected_loss_rate = effective_loss(loss_rate, copies);
-        let without_order = settings.protection.best_capacity() / (1.0 + f64::from(copies) * loss_rate);
-        let ordered_capacity = measured.capacity.min(without_order);
-        let (mode, capacity) = if ordered_capacity < settings.min_capacity {
-            (Mode::NonBlocking, without_order)
+        let in_order = *settings.protection.row(loss_rate);
+        let without_order = settings.protection.non_blocking_row(loss_rate).copied();
+        // No loss rate is above 1, so the row nearest to that is the last one.
+        let last = settings.protection.non_blocking_row(1.0).map_or(0.0, |row| row.loss_rate);
+        let estimate = settings.protection.best_capacity() / (1.0 + f64::from(copies) * loss_rate);
+        let non_blocking_capacity = match without_order {
+            Some(row) if loss_rate <= last => row.capacity,
+            Some(row) => row.capacity.min(estimate),
+            None => estimate,
+        };
+        let ordered_capacity = in_order.capacity.min(non_blocking_capacity);
+        let (mode, measured, capacity) = if ordered_capacity < settings.min_capacity {
+            (Mode::NonBlocking, without_order.unwrap_or(in_order), non_blocking_capacity)
         } else {
-            (Mode::Ordered, ordered_capacity)
+            (Mode::Ordered, in_order, ordered_capacity)
         };
         Protection {
             mode,

@@ -1,5 +1,6 @@
 //! What protection makes of a corrupting link.
 
+mod file;
 mod measured;
 
 /// A measured point: what protection makes of one loss rate.
@@ -24,22 +25,35 @@ pub enum Nearest {
     Logarithmic,
 }
 
-/// A table from loss rate to what protection leaves.
+/// A table from loss rate to what protection leaves: in ordered mode and, if that is known, in non-blocking mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtectionTable {
     rows: Vec<ProtectionRow>,
+    /// Empty if nothing is known.
+    non_blocking_rows: Vec<ProtectionRow>,
     nearest: Nearest,
 }
 
 /// Why a protection table was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProtectionError {
+    /// It is not of the expected form.
+    #[error("{reason}")]
+    Form {
+        /// What is wrong, and where.
+        reason: String,
+    },
     /// It has no row.
-    #[error("a protection table needs at least one row")]
-    Empty,
+    #[error("{list} of a protection table needs at least one row")]
+    Empty {
+        /// Which rows: `rows` or `non_blocking_rows`.
+        list: &'static str,
+    },
     /// A value is out of its range.
-    #[error("row {row}: {name} is {value}; it must be from 0 to 1")]
+    #[error("{list}, row {row}: {name} is {value}; it must be from 0 to 1")]
     Range {
+        /// Which rows: `rows` or `non_blocking_rows`.
+        list: &'static str,
         /// The row, from 1.
         row: usize,
         /// The value's name.
@@ -63,41 +77,46 @@ impl ProtectionTable {
             row(1.16e-3, 1.29e-9, 90.88),
             row(1e-2, 1e-8, 60.0),
         ];
-        ProtectionTable { rows, nearest: Nearest::Linear }
+        ProtectionTable { rows, non_blocking_rows: Vec::new(), nearest: Nearest::Linear }
     }
 
     /// What Linkmend's own simulator measures, by the link's speed: `25G`, `100G` or `400G`.
     pub fn simulated(speed: &str) -> Option<ProtectionTable> {
-        let rows = match speed {
-            "25G" => measured::AT_25G,
-            "100G" => measured::AT_100G,
-            "400G" => measured::AT_400G,
+        let measured = match speed {
+            "25G" => &measured::AT_25G,
+            "100G" => &measured::AT_100G,
+            "400G" => &measured::AT_400G,
             _ => return None,
         };
-        Some(ProtectionTable { rows: rows.to_vec(), nearest: Nearest::Logarithmic })
+        Some(ProtectionTable {
+            rows: measured.iter().map(|row| row.ordered()).collect(),
+            non_blocking_rows: measured.iter().map(|row| row.non_blocking()).collect(),
+            nearest: Nearest::Logarithmic,
+        })
     }
 
-    /// A table of measured rows.
+    /// A table of rows measured in ordered mode.
     ///
     /// # Errors
     /// If there is no row, or a value is outside 0 to 1.
     pub fn new(rows: Vec<ProtectionRow>, nearest: Nearest) -> Result<ProtectionTable, ProtectionError> {
-        if rows.is_empty() {
-            return Err(ProtectionError::Empty);
-        }
-        for (index, row) in rows.iter().enumerate() {
-            let values = [
-                ("loss_rate", row.loss_rate),
-                ("effective_loss_rate", row.effective_loss_rate),
-                ("capacity", row.capacity),
-            ];
-            for (name, value) in values {
-                if !(0.0..=1.0).contains(&value) {
-                    return Err(ProtectionError::Range { row: index + 1, name, value });
-                }
-            }
-        }
-        Ok(ProtectionTable { rows, nearest })
+        check("rows", &rows)?;
+        Ok(ProtectionTable { rows, non_blocking_rows: Vec::new(), nearest })
+    }
+
+    /// The table with rows measured in non-blocking mode.
+    ///
+    /// # Errors
+    /// If there is no row, or a value is outside 0 to 1.
+    pub fn with_non_blocking(self, rows: Vec<ProtectionRow>) -> Result<ProtectionTable, ProtectionError> {
+        check("non_blocking_rows", &rows)?;
+        Ok(ProtectionTable { non_blocking_rows: rows, ..self })
+    }
+
+    /// A table whose rows are those of non-blocking mode, if it has any.
+    pub fn into_non_blocking(self) -> Option<ProtectionTable> {
+        let rows = self.non_blocking_rows;
+        (!rows.is_empty()).then(|| ProtectionTable { rows: rows.clone(), non_blocking_rows: rows, ..self })
     }
 
     /// The largest effective capacity of any row: what is left where losses are too rare to cost anything.
@@ -107,18 +126,46 @@ impl ProtectionTable {
 
     /// The row that is nearest to a loss rate; of two equally near, the earlier.
     pub fn row(&self, loss_rate: f64) -> &ProtectionRow {
+        self.nearest_of(&self.rows, loss_rate).expect("a table has rows")
+    }
+
+    /// The row of non-blocking mode that is nearest to a loss rate, if the table has such rows.
+    pub fn non_blocking_row(&self, loss_rate: f64) -> Option<&ProtectionRow> {
+        self.nearest_of(&self.non_blocking_rows, loss_rate)
+    }
+
+    fn nearest_of<'a>(&self, rows: &'a [ProtectionRow], loss_rate: f64) -> Option<&'a ProtectionRow> {
         let distance = |row: &ProtectionRow| match self.nearest {
             Nearest::Linear => (row.loss_rate - loss_rate).abs(),
             Nearest::Logarithmic => (libm::log(row.loss_rate) - libm::log(loss_rate)).abs(),
         };
-        let mut nearest = &self.rows[0];
-        for row in &self.rows[1..] {
+        let (mut nearest, others) = rows.split_first()?;
+        for row in others {
             if distance(row) < distance(nearest) {
                 nearest = row;
             }
         }
-        nearest
+        Some(nearest)
     }
+}
+
+fn check(list: &'static str, rows: &[ProtectionRow]) -> Result<(), ProtectionError> {
+    if rows.is_empty() {
+        return Err(ProtectionError::Empty { list });
+    }
+    for (index, row) in rows.iter().enumerate() {
+        let values = [
+            ("loss_rate", row.loss_rate),
+            ("effective_loss_rate", row.effective_loss_rate),
+            ("capacity", row.capacity),
+        ];
+        for (name, value) in values {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(ProtectionError::Range { list, row: index + 1, name, value });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Most protected links at a time.
