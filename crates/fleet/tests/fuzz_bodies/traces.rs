@@ -1,0 +1,76 @@
+//! Traces.
+
+use super::{FILE, check_refusal, network};
+use linkmend_fleet::topology::Topology;
+use linkmend_fleet::trace::{
+    MAX_TIME_S, Trace, parse_authors, parse_parquet, read_csv, write_csv, write_parquet,
+};
+use std::io::{Read, Seek};
+
+/// A trace as CSV.
+pub fn trace_csv(data: &[u8]) {
+    let network = network();
+    match read_csv(data, FILE, &network) {
+        Ok(trace) => {
+            check(&trace, network.link_count() as u64);
+            check_rewritten(&trace, &network);
+        }
+        Err(error) => check_refusal(&error, data),
+    }
+}
+
+/// A trace of the authors' simulator. Only small networks are built.
+pub fn trace_authors(data: &[u8]) {
+    match parse_authors(data.to_vec(), FILE) {
+        Ok(read) => {
+            check(&read.trace, read.fabric.links());
+            assert!(read.fabric.bits_per_second > 0);
+            if read.fabric.links() <= 10_000 {
+                let network = read.fabric.build().expect("what is accepted can be built");
+                assert_eq!(network.link_count() as u64, read.fabric.links());
+                check_rewritten(&read.trace, &network);
+            }
+        }
+        Err(error) => check_refusal(&error, data),
+    }
+}
+
+/// A trace as Parquet. Lines are rows here, so only the file is checked of a refusal.
+pub fn trace_parquet(data: &[u8]) {
+    let network = network();
+    match parse_parquet(data.to_vec(), FILE, &network) {
+        Ok(trace) => {
+            check(&trace, network.link_count() as u64);
+            check_rewritten(&trace, &network);
+            check_rewritten_parquet(&trace, &network);
+        }
+        Err(error) => assert!(error.to_string().starts_with(&format!("{FILE}:")), "{error}"),
+    }
+}
+
+/// Events are in order, each in a second of its own, of links that exist and lose something.
+fn check(trace: &Trace, links: u64) {
+    assert!(trace.events().windows(2).all(|pair| pair[0].time_s < pair[1].time_s));
+    for event in trace.events() {
+        assert!(event.time_s <= MAX_TIME_S, "{event:?}");
+        assert!(u64::from(event.link.0) < links, "{event:?}");
+        assert!(event.loss_rate > 0.0 && event.loss_rate <= 1.0, "{event:?}");
+    }
+}
+
+/// A trace that is written as CSV is read again as the same.
+fn check_rewritten(trace: &Trace, network: &Topology) {
+    let mut text = Vec::new();
+    write_csv(trace, network, &mut text).expect("memory can be written");
+    assert_eq!(read_csv(&text[..], FILE, network).expect("it was written"), *trace);
+}
+
+/// So is one that is written as Parquet.
+fn check_rewritten_parquet(trace: &Trace, network: &Topology) {
+    let mut file = tempfile::tempfile().expect("a file");
+    let copy = file.try_clone().expect("a second handle");
+    write_parquet(trace, network, copy).expect("it can be written");
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("it was written");
+    assert_eq!(parse_parquet(bytes, FILE, network).expect("it was written"), *trace);
+}

@@ -1,0 +1,8 @@
+//! See `fuzz_bodies` for what is checked.
+#![no_main]
+#![allow(dead_code)]
+
+#[path = "../../crates/fleet/tests/fuzz_bodies/mod.rs"]
+mod fuzz_bodies;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_bodies::lldp(data));
