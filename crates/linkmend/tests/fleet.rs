@@ -99,7 +99,7 @@ fn traces_of_the_authors_bring_their_network() {
     assert_eq!(summary["last_event_s"], 100 + 4 * 86_400);
 }
 
-/// A row of what is built in, and the run that it comes from.
+/// A row of each mode of what is built in, and the runs that they come from.
 #[test]
 fn protection_that_is_built_in_is_what_the_simulator_measures() {
     let speed_gbps = |arguments: &[&str]| {
@@ -110,11 +110,15 @@ fn protection_that_is_built_in_is_what_the_simulator_measures() {
         report["effective_speed_gbps"].as_f64().expect("a speed")
     };
     let unprotected = speed_gbps(&["--mode", "off", "--loss", "0"]);
-    let ordered = speed_gbps(&["--mode", "ordered", "--loss", "1e-4"]);
     let table = linkmend_fleet::protection::ProtectionTable::simulated("100G").expect("it is built in");
-    let row = table.row(1e-4);
-    assert!((ordered / unprotected - row.capacity).abs() < 1e-4, "{ordered} of {unprotected}: {row:?}");
-    assert!((row.effective_loss_rate / 1e-8 - 1.0).abs() < 1e-9, "Equation 1: {row:?}");
+    let non_blocking = table.non_blocking_row(1e-3).expect("it was measured");
+    for (mode, loss, row, effective) in
+        [("ordered", "1e-4", table.row(1e-4), 1e-8), ("non-blocking", "1e-3", non_blocking, 1e-9)]
+    {
+        let measured = speed_gbps(&["--mode", mode, "--loss", loss]) / unprotected;
+        assert!((measured - row.capacity).abs() < 1e-4, "{mode}: {measured} is not of {row:?}");
+        assert!((row.effective_loss_rate / effective - 1.0).abs() < 1e-9, "Equation 1: {row:?}");
+    }
 }
 
 #[test]
@@ -129,7 +133,11 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let network = folder.path().join("net.yaml");
     fs::write(&network, "switches:\n  - {name: a, layer: 0}\n  - {name: b, layer: 0}\nlinks:\n  - {from: a, to: b, speed: 100G}\n")
         .expect("written");
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
+        (
+            &["--mode", "non-blocking"],
+            "hint: take --protection 25G, 100G or 400G, or a file with `non_blocking_rows`",
+        ),
         (&["--constraint", "101%"], "not a share from 0% to 100%"),
         (&["--constraint=-1"], "not a share from 0% to 100%"),
         (&["--repair", "2:1"], "\"2\" has no unit"),

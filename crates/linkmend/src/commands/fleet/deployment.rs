@@ -28,6 +28,11 @@ pub struct DeploymentArgs {
 }
 
 impl UpgradedArgs {
+    /// The list as it was written.
+    pub fn written(&self) -> Option<&str> {
+        self.upgraded.as_deref()
+    }
+
     /// What was listed, if anything was.
     pub fn listed(&self, topology: &Topology) -> anyhow::Result<Option<Deployment>> {
         let Some(written) = &self.upgraded else { return Ok(None) };

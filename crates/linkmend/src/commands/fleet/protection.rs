@@ -2,21 +2,30 @@
 
 use crate::failure::UsageError;
 use anyhow::Context;
-use linkmend_fleet::protection::{Nearest, ProtectionRow, ProtectionTable};
-use serde::Deserialize;
+use clap::ValueEnum;
+use linkmend_fleet::protection::ProtectionTable;
 use std::path::Path;
 
-/// A file of measured protection.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProtectionFile {
-    #[serde(default = "logarithmic")]
-    nearest: Nearest,
-    rows: Vec<ProtectionRow>,
+/// Which rows of a table count.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ModeName {
+    Ordered,
+    NonBlocking,
 }
 
-fn logarithmic() -> Nearest {
-    Nearest::Logarithmic
+/// The table of [`read`], with the rows of a mode.
+pub fn read_for(written: &str, mode: ModeName) -> anyhow::Result<ProtectionTable> {
+    let table = read(written)?;
+    match mode {
+        ModeName::Ordered => Ok(table),
+        ModeName::NonBlocking => table.into_non_blocking().ok_or_else(|| {
+            let message = format!(
+                "the protection table `{written}` was not measured in non-blocking mode\nhint: take --protection 25G, 100G \
+                 or 400G, or a file with `non_blocking_rows`"
+            );
+            UsageError(message).into()
+        }),
+    }
 }
 
 /// The table that goes by `authors` or by the speed it was simulated at, or the one in the file of that name.
@@ -30,7 +39,6 @@ pub fn read(written: &str) -> anyhow::Result<ProtectionTable> {
     let path = Path::new(written);
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the protection table {}", path.display()))?;
-    let wrong = |reason: String| UsageError(format!("{}: {reason}", path.display()));
-    let file: ProtectionFile = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    Ok(ProtectionTable::new(file.rows, file.nearest).map_err(|error| wrong(error.to_string()))?)
+    let table = ProtectionTable::from_json(&text);
+    Ok(table.map_err(|error| UsageError(format!("{}: {error}", path.display())))?)
 }

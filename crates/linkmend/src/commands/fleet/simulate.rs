@@ -2,9 +2,10 @@
 
 use super::deployment::DeploymentArgs;
 use super::network::NetworkArgs;
+use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
+use super::share;
 use super::source::{DrawArgs, network_and_trace};
-use super::{protection, share};
 use crate::failure::UsageError;
 use crate::output;
 use anyhow::Context;
@@ -56,9 +57,13 @@ pub struct SimulateArgs {
     #[command(flatten)]
     repair: RepairArgs,
     /// What protection makes of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
-    /// `100G`, `400G`; ordered mode), or a JSON file with rows of loss_rate, effective_loss_rate and capacity
+    /// `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode,
+    /// non_blocking_rows
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
+    /// Mode of protection; the authors measured ordered mode only
+    #[arg(long, value_enum, default_value_t = ModeName::Ordered)]
+    mode: ModeName,
     #[command(flatten)]
     deployment: DeploymentArgs,
     /// Most protected links on a forwarding pipe [default: no limit]
@@ -135,7 +140,7 @@ impl From<StrategyName> for Strategy {
 /// Does what was asked.
 pub fn execute(arguments: &SimulateArgs) -> anyhow::Result<()> {
     let began = Instant::now();
-    let protection = protection::read(&arguments.protection)?;
+    let protection = protection::read_for(&arguments.protection, arguments.mode)?;
     let (topology, trace) =
         network_and_trace(&arguments.network, &arguments.draw, arguments.trace.as_deref())?;
     let settings = arguments.settings(&topology, protection)?;

@@ -75,7 +75,8 @@ pub struct PlanArgs {
     #[arg(long, value_name = "LOSS", default_value = "1e-3")]
     capacity_weight: LossRate,
     /// What protection makes of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
-    /// `100G`, `400G`; ordered mode), or a JSON file with rows of loss_rate, effective_loss_rate and capacity
+    /// `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode,
+    /// non_blocking_rows; without those the capacity of non-blocking mode is estimated
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
     /// Share of its capacity that ordered mode must leave a link; below it, non-blocking mode is chosen

@@ -52,7 +52,7 @@ fn facts(plan: &Plan, arguments: &PlanArgs) -> Vec<(&'static str, String)> {
         ("Target loss rate", quantity::loss_rate(settings.target_loss)),
         ("Protection table", arguments.protection.clone()),
     ];
-    facts.extend(arguments.upgraded.as_ref().map(|pods| ("Pods that can protect", pods.join(", "))));
+    facts.extend(arguments.upgraded.written().map(|list| ("Upgraded switches", list.to_owned())));
     facts.extend(settings.limits.per_pipe.map(|most| ("Protected per pipe, at most", limit(most))));
     facts.extend(settings.limits.per_switch.map(|most| ("Protected per switch, at most", limit(most))));
     facts.push(("Version", env!("CARGO_PKG_VERSION").to_owned()));
