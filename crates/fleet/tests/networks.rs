@@ -5,7 +5,7 @@ mod graphs;
 use graphs::{BITS_PER_SECOND, Switches, cases, links, topologies, walk, zones};
 use linkmend_fleet::network::{Metrics, Network};
 use linkmend_fleet::paths::Paths;
-use linkmend_fleet::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_fleet::topology::{LinkId, SwitchId, Topology, ZoneId, fat_tree};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -233,5 +233,15 @@ impl Naive<'_> {
             prop_assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), expected);
         }
         Ok(())
+    }
+}
+
+/// As the authors' simulator has it: sixteen ports a pipe, and a fat tree's ToR has as many ports as any other switch.
+#[test]
+fn switches_of_a_fat_tree_have_a_pipe_for_every_sixteen_ports() {
+    for (k, pipes) in [(4, 1), (16, 1), (18, 2), (34, 3)] {
+        let topology = fat_tree(k, 100_000_000_000).expect("in range");
+        let all = (0..topology.switch_count() as u32).map(SwitchId);
+        assert!(all.map(|switch| topology.switch(switch).pipes).all(|found| found == pipes), "k = {k}");
     }
 }

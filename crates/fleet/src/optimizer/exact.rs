@@ -6,7 +6,7 @@
 //! the top layer cost every ToR the same, so of them the worst go first, and only their number is branched on: in a pod
 //! with n candidates on each of its four fabric switches there are at most (n+1)^4 nodes, of which the bound leaves few.
 
-use super::subset::{Item, Subset, heaviest};
+use super::gains::Gains;
 use super::{Candidate, Decision, Objective, candidates, greedy, lower_switch};
 use crate::network::Network;
 use crate::topology::{LinkId, SwitchId, ZoneId};
@@ -41,16 +41,10 @@ struct Class {
     weight: i128,
 }
 
-/// A ToR with its own candidates.
-struct Tor {
-    switch: SwitchId,
-    candidates: Vec<Candidate>,
-}
-
 struct Search<'n, 't> {
     network: &'n mut Network<'t>,
     classes: Vec<Class>,
-    tors: Vec<Tor>,
+    gains: Gains,
     /// Weight of the classes from each index on.
     remaining: Vec<i128>,
     chosen: Vec<LinkId>,
@@ -77,7 +71,7 @@ impl<'n, 't> Search<'n, 't> {
                 .map_or(0, |candidate| candidate.weight)
         };
         Search {
-            tors: tors(network, &lower),
+            gains: Gains::new(network, &lower),
             network,
             classes,
             remaining,
@@ -95,17 +89,14 @@ impl<'n, 't> Search<'n, 't> {
         if self.violated > 0 || self.nodes >= MAX_NODES {
             return;
         }
-        let gain: i128 = self.tors.iter().map(|tor| self.tor_gain(tor).weight).sum();
+        let gain = self.gains.total(self.network);
         if weight + gain + self.remaining[index] <= self.best_weight {
             return;
         }
         if index == self.classes.len() {
             self.best_weight = weight + gain;
             self.best = self.chosen.clone();
-            for tor in &self.tors {
-                let taken = self.tor_gain(tor).members;
-                self.best.extend(taken.into_iter().map(|place| tor.candidates[place].link));
-            }
+            self.best.extend(self.gains.members(self.network));
             return;
         }
         self.branch_on_class(index, weight);
@@ -151,18 +142,6 @@ impl<'n, 't> Search<'n, 't> {
         network.bring_back(link, &mut above);
         *violated -= now;
     }
-
-    /// What a ToR can gain from its own links under what is chosen, and which of them.
-    fn tor_gain(&self, tor: &Tor) -> Subset {
-        let (topology, paths) = (self.network.topology(), self.network.paths());
-        let slack = paths.of(tor.switch) - self.network.required(tor.switch);
-        let item = |candidate: &Candidate| Item {
-            weight: candidate.weight,
-            paths: paths.of(topology.link(candidate.link).upper),
-        };
-        let items: Vec<Item> = tor.candidates.iter().map(item).collect();
-        heaviest(&items, slack)
-    }
 }
 
 /// Groups candidates above the ToRs. Those into the top layer from one switch cost the same; any other stands alone.
@@ -182,17 +161,4 @@ fn classes(network: &Network, upper: &[Candidate]) -> Vec<Class> {
         }
     }
     classes.into_iter().map(|(_, class)| class).collect()
-}
-
-/// Groups candidates of ToRs, each group in falling weight.
-fn tors(network: &Network, lower: &[Candidate]) -> Vec<Tor> {
-    let mut tors: Vec<Tor> = Vec::new();
-    for &candidate in lower {
-        let switch = lower_switch(network, candidate.link);
-        match tors.iter_mut().find(|tor| tor.switch == switch) {
-            Some(tor) => tor.candidates.push(candidate),
-            None => tors.push(Tor { switch, candidates: vec![candidate] }),
-        }
-    }
-    tors
 }

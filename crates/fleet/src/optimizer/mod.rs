@@ -6,6 +6,7 @@
 //! in it. [`exact()`] answers it; [`greedy`] is the fast checker over all candidates, for comparison.
 
 mod exact;
+mod gains;
 mod subset;
 
 use crate::exact_sum::steps;

@@ -3,7 +3,7 @@
 use super::{Adjacency, Hop, Link, LinkId, Names, Switch, SwitchId, Topology, ZoneId};
 
 /// Ports of one forwarding pipe, as the authors' simulator assumes for switches it has no number for.
-const PORTS_PER_PIPE: u32 = 16;
+pub(super) const PORTS_PER_PIPE: u32 = 16;
 
 /// Why a list of switches and links is no layered network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! Networks that a few numbers describe.
 
+use super::builder::PORTS_PER_PIPE;
 use super::{Names, Topology, TopologyBuilder, TopologyError};
 use linkmend_quantity::BitRate;
 use std::fmt;
@@ -99,10 +100,12 @@ pub fn fat_tree(k: u32, bits_per_second: u64) -> Result<Topology, TopologyError>
         return Err(TopologyError::Parameter { name: "k", value: k.into(), range: "even, 2 to 256" });
     }
     let half = k / 2;
+    // Half of a ToR's ports lead to hosts, and count for its pipes all the same.
+    let tor_pipes = Some(k.div_ceil(PORTS_PER_PIPE));
     let mut builder = TopologyBuilder::default();
     let mut aggregation = Vec::new();
     for _ in 0..k {
-        let tors: Vec<_> = (0..half).map(|_| builder.switch(0, None)).collect();
+        let tors: Vec<_> = (0..half).map(|_| builder.switch(0, tor_pipes)).collect();
         let switches: Vec<_> = (0..half).map(|_| builder.switch(1, None)).collect();
         for &tor in &tors {
             for &switch in &switches {

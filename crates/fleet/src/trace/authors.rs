@@ -21,8 +21,12 @@ pub struct AuthorsTrace {
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct Kind {
     topo_type: u64,
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
     topo_params: Parameters,
     #[serde(borrow)]
     failure_events_list: Vec<&'a RawValue>,
@@ -60,6 +64,13 @@ pub fn parse_authors(bytes: Vec<u8>, file: &str) -> Result<AuthorsTrace, FileErr
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         form(valid.iter().filter(|byte| **byte == b'\n').count() + 1, "not UTF-8 text".to_owned())
     })?;
+    // First the kind: other kinds have other parameters.
+    let Kind { topo_type } =
+        serde_json::from_str(&text).map_err(|error| form(error.line(), without_position(&error)))?;
+    if topo_type != FABRIC {
+        let reason = format!("topo_type {topo_type} is not 3, the Facebook fabric");
+        return Err(form(line_of_key(&text, "topo_type"), reason));
+    }
     let head: Head =
         serde_json::from_str(&text).map_err(|error| form(error.line(), without_position(&error)))?;
     let fabric = fabric(&head).map_err(|(key, reason)| form(line_of_key(&text, key), reason))?;
@@ -72,10 +83,6 @@ pub fn parse_authors(bytes: Vec<u8>, file: &str) -> Result<AuthorsTrace, FileErr
 }
 
 fn fabric(head: &Head) -> Result<FabricParameters, (&'static str, String)> {
-    if head.topo_type != FABRIC {
-        let reason = format!("topo_type {} is not 3, the Facebook fabric", head.topo_type);
-        return Err(("topo_type", reason));
-    }
     let Parameters { num_pods, oversubscription, link_capacity, tors_per_pod } = head.topo_params;
     if !(oversubscription >= 1.0 && oversubscription <= f64::from(tors_per_pod)) {
         let reason =
