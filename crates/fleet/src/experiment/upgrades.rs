@@ -120,5 +120,7 @@ fn evenly(to_come: &Upgrades, with_top: bool) -> Vec<f64> {
 
 fn shares(to_come: &Upgrades, sums: impl Iterator<Item = f64>) -> Vec<f64> {
     let all = to_come.all();
-    sums.map(|sum| if all > 0.0 { sum / all } else { 0.0 }).collect()
+    // Sums of the same pods in another order differ in their last digits.
+    let rounded = |share: f64| (share * 1e9).round() / 1e9;
+    sums.map(|sum| if all > 0.0 { rounded(sum / all) } else { 0.0 }).collect()
 }

@@ -4,7 +4,7 @@ use super::counterfactual::{Blocked, Otherwise};
 use super::{Action, Hindrance, Mode, Plan, PlannedLink, Protection, ends_of};
 use crate::optimizer::Objective;
 use crate::repair::tors_below;
-use crate::topology::LinkId;
+use crate::topology::{LinkId, Names};
 use linkmend_quantity::LossRate;
 
 /// Links that a sentence names before it counts the others.
@@ -55,7 +55,9 @@ impl Plan<'_> {
             Action::Leave(_) => "leave as it is, unprotected".to_owned(),
             action => action.name().to_owned(),
         };
-        format!("Link {} ({loss}): {action}.", self.full_name(planned.link))
+        let (name, ends) = (self.topology.names().link(planned.link), ends_of(self.topology, planned.link));
+        let between = if name == ends { String::new() } else { format!(", {ends}") };
+        format!("Link {name}{between} ({loss}): {action}.")
     }
 
     /// What disabling a link takes from ToRs and pod.
@@ -307,10 +309,12 @@ impl Plan<'_> {
         }
     }
 
-    /// The link's name, and its ends where the name does not say them.
+    /// The link's name; where it has only a number, its ends.
     fn full_name(&self, link: LinkId) -> String {
-        let (name, ends) = (self.topology.names().link(link), ends_of(self.topology, link));
-        if name == ends { name } else { format!("{name} ({ends})") }
+        match self.topology.names() {
+            Names::Given { .. } => self.topology.names().link(link),
+            Names::Fabric(_) | Names::Numbers(_) => ends_of(self.topology, link),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub fn topologies() -> impl Strategy<Value = Topology> {
             shape.build().expect("the parameters are in range")
         }),
         1 => (1_u32..3).prop_map(|half| fat_tree(2 * half, BITS_PER_SECOND).expect("k is in range")),
-        1 => (1_u32..5, 1_u32..6).prop_map(|(leaves, spines)| {
+        1 => (1_u32..5, 1_u32..10).prop_map(|(leaves, spines)| {
             leaf_spine(leaves, spines, BITS_PER_SECOND).expect("the parameters are in range")
         }),
     ]

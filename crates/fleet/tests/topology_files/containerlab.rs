@@ -72,7 +72,10 @@ fn what_is_wrong_with_a_lab_is_said_with_its_line() {
     let hint = "add the label `linkmend.layer` (0 for a ToR) to every switch";
     let cases = [
         ("topology:\n".to_owned(), "the network has no switches".to_owned()),
-        (lab(&["h: {kind: linux}"], &[]), "the network has no switches".into()),
+        (
+            lab(&["h: {kind: linux}"], &[]),
+            format!("all nodes are of kinds that are taken for hosts, such as linux; {hint}"),
+        ),
         (
             lab(&["a:", "b:"], &["a:1, b:1"]),
             format!("{label}: no group or name says `tor` or `leaf`; {hint}"),

@@ -252,7 +252,9 @@ fn layers(
     }
     let switches: Vec<usize> = (0..nodes.len()).filter(|&node| nodes[node].may_be_switch()).collect();
     if switches.is_empty() {
-        return Ok((vec![None; nodes.len()], None));
+        return Err(
+            if nodes.is_empty() { TopologyFault::Empty } else { TopologyFault::OnlyHosts }.at(file, None)
+        );
     }
     let mut place = vec![None; nodes.len()];
     switches.iter().enumerate().for_each(|(at, &node)| place[node] = Some(at));

@@ -68,6 +68,12 @@ pub enum TopologyFault {
     /// A network without switches.
     #[error("the network has no switches")]
     Empty,
+    /// A lab of hosts alone.
+    #[error(
+        "all nodes are of kinds that are taken for hosts, such as linux; add the label `linkmend.layer` (0 for a ToR) to \
+         every switch"
+    )]
+    OnlyHosts,
     /// A network without ToRs.
     #[error("no switch has layer 0, the layer of the ToRs")]
     NoTors,

@@ -6,17 +6,16 @@ use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
 use super::share;
 use super::source::{DrawArgs, network_and_trace};
-use crate::failure::UsageError;
 use crate::output;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend_fleet::network::CLEAN_LOSS_RATE;
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate};
 use linkmend_fleet::strategy::Strategy;
 use linkmend_fleet::topology::Topology;
+use linkmend_quantity::LossRate;
 use linkmend_report::{Cell, Column, Table, Unit};
 use serde_json::json;
 use std::fs::File;
@@ -76,14 +75,14 @@ pub struct SimulateArgs {
     #[arg(long, value_enum, default_value_t = ObjectiveName::Penalty)]
     objective: ObjectiveName,
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
-    #[arg(long, value_name = "LOSS", default_value_t = 1e-3, value_parser = clap::value_parser!(f64))]
-    capacity_weight: f64,
+    #[arg(long, value_name = "LOSS", default_value = "1e-3")]
+    capacity_weight: LossRate,
     /// Exact, or greedy: the worst link first
     #[arg(long, value_enum, default_value_t = OptimizerName::Exact)]
     optimizer: OptimizerName,
     /// Loss rate of a link that does not corrupt
-    #[arg(long, value_name = "LOSS", default_value_t = CLEAN_LOSS_RATE)]
-    clean_loss_rate: f64,
+    #[arg(long, value_name = "LOSS", default_value = "1e-18")]
+    clean_loss_rate: LossRate,
     /// Write all metrics before and after every event to this file (CSV)
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
@@ -186,13 +185,6 @@ fn progress(end_s: u64) -> ProgressBar {
 
 impl SimulateArgs {
     fn settings(&self, topology: &Topology, protection: ProtectionTable) -> anyhow::Result<Settings> {
-        for (name, value) in
-            [("--capacity-weight", self.capacity_weight), ("--clean-loss-rate", self.clean_loss_rate)]
-        {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(UsageError(format!("{name} {value} is not from 0 to 1")).into());
-            }
-        }
         Ok(Settings {
             strategy: self.strategy.into(),
             constraint: self.constraint,
@@ -205,12 +197,12 @@ impl SimulateArgs {
                 per_pipe: self.max_protected_per_pipe,
                 per_switch: self.max_protected_per_switch,
             },
-            objective: self.objective.with(self.capacity_weight),
+            objective: self.objective.with(self.capacity_weight.0),
             optimizer: match self.optimizer {
                 OptimizerName::Exact => Optimizer::Exact,
                 OptimizerName::Greedy => Optimizer::Greedy,
             },
-            clean_loss_rate: self.clean_loss_rate,
+            clean_loss_rate: self.clean_loss_rate.0,
         })
     }
 
