@@ -32,8 +32,8 @@ fn of_two_links_each_is_explained_by_the_other() {
     assert_says(
         &explain(&topology, &two, penalty(), 0),
         &[
-            "Link 0 (switch0--switch1) (loses 1e-4): protect, ordered, one copy.",
-            "It must not be disabled: switch0 would keep 2 of 4 paths and must keep 3; 1 (switch0--switch2) (counts 1e-3) \
+            "Link 0, switch0--switch1 (loses 1e-4): protect, ordered, one copy.",
+            "It must not be disabled: switch0 would keep 2 of 4 paths and must keep 3; switch0--switch2 (counts 1e-3) \
              is disabled instead. This one counts 1e-4; were it disabled, that would stay in \
              operation, and pod0 would count 1e-3 where the plan leaves 1e-4, which is worse (counted is the loss rate on \
              the wire).",
@@ -44,9 +44,9 @@ fn of_two_links_each_is_explained_by_the_other() {
     assert_says(
         &explain(&topology, &two, penalty(), 1),
         &[
-            "Link 1 (switch0--switch2) (loses 1e-3): disable.",
+            "Link 1, switch0--switch2 (loses 1e-3): disable.",
             "With the whole plan switch0 has 3 of 4 paths and must keep 3; pod0 has 298.74 of 400 Gb/s.",
-            "Were it kept in operation, 0 (switch0--switch1) could be disabled for it, and pod0 would count 1e-3 where the \
+            "Were it kept in operation, switch0--switch1 could be disabled for it, and pod0 would count 1e-3 where the \
              plan leaves 1e-4; the link itself counts 1e-3 (counted is the loss rate on the wire).",
         ],
     );
@@ -58,7 +58,7 @@ fn a_link_whose_paths_nothing_can_spare_says_which_tor_needs_them() {
     assert_says(
         &text,
         &[
-            "Link 0 (pod0-tor0--pod0-fabric0) (loses 0.01): protect, non-blocking, 3 copies.",
+            "Link 0, pod0-tor0--pod0-fabric0 (loses 0.01): protect, non-blocking, 3 copies.",
             "It must not be disabled, whatever else is done: pod0-tor0 would keep 2 of 4 paths and must keep 3.",
             "Ordered mode would leave 60 % of the capacity, less than the 85 % asked for; without ordering nothing pauses \
              and only the copies cost capacity: 95.88 % remain.",
@@ -76,8 +76,7 @@ fn a_link_whose_paths_nothing_can_spare_says_which_tor_needs_them() {
 fn links_that_were_disabled_before_are_named() {
     let reported = [active(8, 1e-3), active(10, 1e-4), down(14)];
     let text = explain(&small_fabric(), &reported, PlanSettings { constraint: 0.5, ..penalty() }, 10);
-    let reason = "It must not be disabled: pod0-tor0 would keep 1 of 4 paths and must keep 2; of its links, 14 \
-                  (pod0-fabric1--spine1-1) was disabled before; 8 (pod0-fabric0--spine0-0) (counts 1e-3) is disabled instead. \
+    let reason = "It must not be disabled: pod0-tor0 would keep 1 of 4 paths and must keep 2; of its links, pod0-fabric1--spine1-1 was disabled before; pod0-fabric0--spine0-0 (counts 1e-3) is disabled instead. \
                   This one counts 1e-4; were it disabled, that would stay in operation, \
                   and pod0 would count 1e-3 where the plan leaves 1e-4, which is worse (counted is the loss rate on the \
                   wire).";
@@ -104,9 +103,9 @@ fn a_disabled_link_says_what_its_return_buys() {
     assert_says(
         &text,
         &[
-            "Link 10 (pod0-fabric0--spine0-1) (loss rate not known): keep disabled.",
+            "Link 10, pod0-fabric0--spine0-1 (loss rate not known): keep disabled.",
             "It was disabled before and stays so until it is repaired; nothing is decided about it today.",
-            "It is number 1 of 2 to repair: its return lets 8 (pod0-fabric0--spine0-0) be disabled, which spares 9.12e-5 and \
+            "It is number 1 of 2 to repair: its return lets pod0-fabric0--spine0-0 be disabled, which spares 9.12e-5 and \
              gives pod0-tor0 one path back.",
         ],
     );
@@ -116,7 +115,7 @@ fn a_disabled_link_says_what_its_return_buys() {
 fn a_link_that_loses_everything_misses_the_target() {
     let text = explain(&small_fabric(), &[active(8, 1.0), down(10)], settings(), 8);
     assert!(
-        text.starts_with("Link 8 (pod0-fabric0--spine0-0) (loses 1): protect, non-blocking, 16 copies.\n"),
+        text.starts_with("Link 8, pod0-fabric0--spine0-0 (loses 1): protect, non-blocking, 16 copies.\n"),
         "{text}"
     );
     assert!(text.ends_with("so the target is missed: repair this link first of those that stay."), "{text}");
