@@ -116,11 +116,14 @@ impl Lab {
         outcome(self.linkmend(&self.left, arguments).output().expect("it starts"))
     }
 
-    fn ping(&self, count: u32) -> bool {
+    /// Whether all of so many pings are answered; what `ping` said if not.
+    fn ping(&self, count: u32) -> Result<(), String> {
         let mut command = Command::new("ip");
         let ping = format!("netns exec {} ping -q -i 0.002 -W 2 -c {count} 10.99.0.2", self.left);
         let output = command.args(ping.split_whitespace()).output().expect("ping");
-        String::from_utf8_lossy(&output.stdout).contains(" 0% packet loss")
+        let said =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        if said.contains(" 0% packet loss") { Ok(()) } else { Err(said) }
     }
 }
 
@@ -166,7 +169,7 @@ fn two_ends_hide_the_loss_and_leave_nothing_behind() {
             lab.ask(&format!("corrupt {name} 5% --control {}", lab.socket(name).display()));
         assert_eq!((code, err.as_str()), (0, ""), "{out}");
     }
-    assert!(lab.ping(500), "{}", lab.read_log("left"));
+    lab.ping(500).unwrap_or_else(|said| panic!("{said}\n{}", lab.read_log("left")));
     let (_, status, _) = lab.ask(&format!("status left --control {}", lab.socket("left").display()));
     assert!(status.contains("loss after   none of"), "{status}");
     assert_eq!((lab.stop(a, "-TERM"), lab.stop(b, "-INT")), (Some(0), Some(0)), "{}", lab.read_log("left"));

@@ -78,7 +78,7 @@ fn tables_say_what_the_order_is_worth() {
         "3 traces",
         "3 more pods",
         "What upgrades spare",
-        "The top layer's 32 switches",
+        "The top layer (switches: 32)",
     ] {
         assert!(out.contains(said), "{said}: {out}");
     }

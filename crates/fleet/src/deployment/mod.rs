@@ -71,7 +71,7 @@ impl Deployment {
         Deployment::zones(topology, order)
     }
 
-    /// A list of zones by name or number, of switches by name, and [`TOP`].
+    /// A list of zones by name or number, of switches by name, and [`TOP`], which always is the top layer.
     ///
     /// # Errors
     /// If something on the list is none of these.
@@ -146,7 +146,7 @@ impl<'a> Finder<'a> {
         let zone = self.zones.get(written).copied();
         let switch = || self.switches.get(written).copied().map(Found::Switch);
         let top = (written == TOP).then_some(Found::Top);
-        zone.map(Found::Zone).or_else(switch).or(top).or_else(|| numbered().map(Found::Zone))
+        top.or(zone.map(Found::Zone)).or_else(switch).or_else(|| numbered().map(Found::Zone))
     }
 
     fn error(&self, written: &str) -> DeploymentError {

@@ -1,11 +1,15 @@
 //! Which pods to upgrade first.
 //!
 //! What a pod's upgrade spares is a sum over its links, and no other pod's upgrade changes it. So the best deployment of
-//! so many pods takes those that spare most for each of their switches. Links to the top layer join in once that is
-//! upgraded as well, which is worth little while few pods are: the two orders, with and without it, are kept apart.
+//! so many pods takes those that spare most. Links to the top layer join in once that is upgraded as well, which is worth
+//! little while few pods are: the two orders, with and without it, are kept apart.
 
 use super::{Deployment, Spared};
 use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+
+/// Degrees of freedom between pods, and within them, below which the F ratio is too broad to be judged by its deviation.
+const MIN_PODS: f64 = 4.0;
+const MIN_RUNS: f64 = 60.0;
 
 /// What the upgrade of a pod spares.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,12 +76,11 @@ impl<'a> Upgrades<'a> {
         self.top_switches
     }
 
-    /// The pods in the order in which to upgrade them: what spares most for each switch first.
+    /// The pods in the order in which to upgrade them: what spares most first.
     pub fn order(&self, with_top: bool) -> Vec<&PodWorth> {
         let mut order: Vec<&PodWorth> = self.pods.iter().collect();
-        let per_switch = |pod: &PodWorth| pod.mean(with_top) / f64::from(pod.switches.max(1));
         order.sort_by(|one, other| {
-            per_switch(other).total_cmp(&per_switch(one)).then(one.zone.cmp(&other.zone))
+            other.mean(with_top).total_cmp(&one.mean(with_top)).then(one.zone.cmp(&other.zone))
         });
         order
     }
@@ -100,7 +103,8 @@ impl<'a> Upgrades<'a> {
     }
 
     /// The fewest pods with which the top layer is worth its switches: as many switches spent on further pods instead
-    /// would spare less. None if it never is.
+    /// would spare less. None if it never is. Pods are taken in their order, which is exact where all have equally many
+    /// switches.
     pub fn pods_before_top(&self) -> Option<usize> {
         let steps = |with_top: bool, before: u32| {
             let mut sums = vec![(before, 0.0)];
@@ -118,16 +122,16 @@ impl<'a> Upgrades<'a> {
         steps(true, self.top_switches).iter().position(worthwhile)
     }
 
-    /// Whether pods differ by more than chance would have it between runs of this number, by the F ratio of an analysis of
-    /// variance at three standard deviations. None with a single run.
-    pub fn pods_differ(&self) -> Option<bool> {
-        let values: Vec<Vec<f64>> = self
-            .pods
-            .iter()
-            .map(|pod| pod.within.iter().zip(&pod.to_top).map(|(one, other)| one + other).collect())
-            .collect();
+    /// Whether pods differ by more than chance would have it between runs of this number: whether the F ratio of an analysis
+    /// of variance lies three of its standard deviations above 1. None with too few pods or runs to tell.
+    pub fn pods_differ(&self, with_top: bool) -> Option<bool> {
+        let spared = |pod: &PodWorth| {
+            let to_top = |spared: f64| if with_top { spared } else { 0.0 };
+            pod.within.iter().zip(&pod.to_top).map(|(one, other)| one + to_top(*other)).collect()
+        };
+        let values: Vec<Vec<f64>> = self.pods.iter().map(spared).collect();
         let (pods, runs) = (values.len() as f64, values.first()?.len() as f64);
-        if runs < 2.0 || pods < 2.0 {
+        if pods - 1.0 < MIN_PODS || pods * (runs - 1.0) < MIN_RUNS {
             return None;
         }
         let means: Vec<f64> = values.iter().map(|runs| mean(runs)).collect();

@@ -2,7 +2,8 @@
 //!
 //! `CorrOpt` decides by the loss rates on the wire, so protection changes nothing about what is disabled when. One run
 //! without protection therefore says, link by link, what any deployment would spare: the loss that protection takes off a
-//! link, over the time in which the link corrupts in operation. Deployments add up from their links.
+//! link, over the time in which the link corrupts in operation. Deployments add up from their links. A link that loses
+//! less than the nearest row of the table leaves counts below 0, since simulated protection follows the table there too.
 
 use super::Deployment;
 use crate::network::Network;

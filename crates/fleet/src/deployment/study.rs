@@ -13,7 +13,8 @@ use std::sync::atomic::AtomicBool;
 pub const ALWAYS: Range<u64> = 0..u64::MAX;
 
 /// What protection would spare in each window of a run, in seconds since the trace began. The strategy of the settings
-/// says what is disabled; what it protects does not count.
+/// says what is disabled; what it protects does not count. A protected run spares this if its optimizer goes by the penalty,
+/// nothing limits its protection, and protected links are taken down at once.
 pub fn spared_in(
     topology: &Topology,
     trace: &Trace,

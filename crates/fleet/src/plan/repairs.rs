@@ -5,7 +5,8 @@
 //! place; those can be repaired from the next round on.
 
 use super::{Action, Plan, as_number};
-use crate::repair::{Worth, WorthQueue};
+use crate::optimizer;
+use crate::repair::{Optimize, Worth, WorthQueue};
 use crate::topology::{LinkId, SwitchId};
 
 /// How a link comes to be repaired.
@@ -55,6 +56,7 @@ impl Plan<'_> {
         let (mut network, mut queue) = (self.after.clone(), WorthQueue::default());
         let links = || self.links.values().map(|planned| planned.link);
         links().filter(|&link| network.is_disabled(link)).for_each(|link| queue.join(self.topology, link));
+        let how = (optimizer::exact as Optimize, self.settings.objective);
         let crew = self.settings.crew.max(1);
         let mut repairs = Vec::new();
         let mut round = 0;
@@ -62,7 +64,7 @@ impl Plan<'_> {
             round += 1;
             let mut joined = Vec::new();
             for _ in 0..crew {
-                let best = queue.take_best(&mut network, self.clean.paths(), self.settings.objective);
+                let best = queue.take_best(&mut network, self.clean.paths(), how);
                 let Some((link, worth)) = best else { break };
                 network.enable(link);
                 worth.then_disable.iter().for_each(|&link| network.disable(link));

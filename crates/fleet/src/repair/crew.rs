@@ -20,7 +20,8 @@ pub enum RepairOrder {
     FirstCome,
     /// The one that lost most.
     WorstFirst,
-    /// The one whose return buys most: an end to shortages, then what can be disabled in its place, then paths.
+    /// The one whose return buys most: an end to shortages, then what can be disabled in its place, the worst links first,
+    /// then paths.
     MostWorth,
 }
 

@@ -8,4 +8,4 @@ mod worth;
 pub use crew::{Crew, RepairOrder, TakeDown};
 pub use delays::{RepairDelays, RepairError};
 pub(crate) use queue::WorthQueue;
-pub(crate) use worth::{Worth, take_down, tors_below};
+pub(crate) use worth::{Optimize, Worth, take_down, tors_below};

@@ -1,6 +1,6 @@
 //! Disabled links in the order of what their return buys.
 
-use super::worth::{Key, Worth};
+use super::worth::{Key, Optimize, Worth};
 use crate::network::Network;
 use crate::optimizer::Objective;
 use crate::paths::Paths;
@@ -8,8 +8,8 @@ use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Disabled links that wait for repair. Only a zone's own links change what a return there buys, so links are weighed anew
-/// only where something happened, and only when the best is asked for.
+/// Disabled links that wait for repair. Only a zone's own links, and what protection leaves of them, change what a return
+/// there buys, so links are weighed anew only where something happened, and only when the best is asked for.
 #[derive(Debug, Default)]
 pub(crate) struct WorthQueue {
     /// None until a link is weighed.
@@ -45,10 +45,10 @@ impl WorthQueue {
         &mut self,
         network: &mut Network,
         installed: &Paths,
-        objective: Objective,
+        how: (Optimize, Objective),
     ) -> Option<(LinkId, Worth)> {
         for zone in std::mem::take(&mut self.stale) {
-            self.weigh(network, installed, objective, zone);
+            self.weigh(network, installed, how, zone);
         }
         let (_, link) = self.order.pop_first()?;
         let zone = network.topology().zone_of(link);
@@ -64,12 +64,12 @@ impl WorthQueue {
 
     /// Weighs the waiting links of a zone. Links into the top layer from one switch buy the same, so one of them is
     /// weighed.
-    fn weigh(&mut self, network: &mut Network, installed: &Paths, objective: Objective, zone: ZoneId) {
+    fn weigh(&mut self, network: &mut Network, installed: &Paths, how: (Optimize, Objective), zone: ZoneId) {
         let topology = network.topology();
         let mut into_top: BTreeMap<SwitchId, Worth> = BTreeMap::new();
         for &link in self.in_zone.get(&zone).into_iter().flatten() {
             let ends = topology.link(link);
-            let mut weigh = || Worth::of(network, installed, link, objective);
+            let mut weigh = || Worth::of(network, installed, link, how);
             let worth = if topology.switch(ends.upper).zone.is_none() {
                 into_top.entry(ends.lower).or_insert_with(weigh).clone()
             } else {
@@ -86,13 +86,15 @@ impl WorthQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::{Worth, WorthQueue};
+    use super::{Optimize, Worth, WorthQueue};
     use crate::network::{CLEAN_LOSS_RATE, Network};
-    use crate::optimizer::Objective;
+    use crate::optimizer::{self, Objective};
     use crate::topology::{FabricParameters, LinkId, fat_tree};
     use linkmend_random::Random;
     use std::cmp::Reverse;
     use std::collections::BTreeSet;
+
+    const HOW: (Optimize, Objective) = (optimizer::exact, Objective::Penalty);
 
     /// Links corrupt, are disabled and come back at random; the queue must give what weighing all that wait gives.
     #[test]
@@ -119,10 +121,10 @@ mod tests {
                 queue.touch(topology.zone_of(link));
                 if random.uniform() < 0.4 {
                     let best = waiting.iter().copied().min_by_key(|&link| {
-                        let worth = Worth::of(&mut network, &installed, link, Objective::Penalty);
+                        let worth = Worth::of(&mut network, &installed, link, HOW);
                         (Reverse(worth.key()), link)
                     });
-                    let found = queue.take_best(&mut network, &installed, Objective::Penalty);
+                    let found = queue.take_best(&mut network, &installed, HOW);
                     assert_eq!(found.map(|(link, _)| link), best);
                     let Some(back) = best else { continue };
                     waiting.remove(&back);

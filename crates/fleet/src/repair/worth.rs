@@ -1,9 +1,9 @@
 //! What the return of a disabled link buys.
 
 use crate::network::{CLEAN_LOSS_RATE, Network};
-use crate::optimizer::{self, Objective};
+use crate::optimizer::{Decision, Objective};
 use crate::paths::Paths;
-use crate::topology::{LinkId, SwitchId, Topology};
+use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -21,6 +21,9 @@ pub(crate) struct Worth {
     pub then_disable: Vec<LinkId>,
 }
 
+/// An optimizer of one zone.
+pub(crate) type Optimize = fn(&mut Network, ZoneId, Objective) -> Decision;
+
 /// What repairs are ordered by: shortage ended, objective gained, paths regained.
 pub(crate) type Key = (u64, i128, u64);
 
@@ -29,8 +32,14 @@ impl Worth {
         (self.shortage_ended, self.objective_gain, self.paths_regained)
     }
 
-    /// Of a disabled link in a network that had `installed` paths to begin with. The network is left as it was.
-    pub(crate) fn of(network: &mut Network, installed: &Paths, link: LinkId, objective: Objective) -> Worth {
+    /// Of a disabled link in a network that had `installed` paths to begin with, when `optimize` then disables others. The
+    /// network is left as it was.
+    pub(crate) fn of(
+        network: &mut Network,
+        installed: &Paths,
+        link: LinkId,
+        (optimize, objective): (Optimize, Objective),
+    ) -> Worth {
         let topology = network.topology();
         let tors = tors_below(topology, network, link);
         let compare = |one: &SwitchId, other: &SwitchId| compare_shares(network, installed, *one, *other);
@@ -40,7 +49,7 @@ impl Worth {
         network.enable(link);
         let lacking_now = lacking(network, &tors);
         let paths_now = worst_tor.map_or(0, |tor| network.paths().of(tor));
-        let then_disable = optimizer::exact(network, topology.zone_of(link), objective).disable;
+        let then_disable = optimize(network, topology.zone_of(link), objective).disable;
         let weight = |&link: &LinkId| {
             let corrupting = network.corrupting(link)?;
             Some(objective.weight(corrupting, topology.capacity(link)))

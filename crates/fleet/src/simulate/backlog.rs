@@ -1,7 +1,7 @@
 //! Disabled links that wait for the crew.
 
 use crate::network::Network;
-use crate::optimizer::Objective;
+use crate::optimizer::{self, Objective};
 use crate::paths::Paths;
 use crate::repair::{Crew, RepairOrder, WorthQueue};
 use crate::topology::{LinkId, Topology, ZoneId};
@@ -83,7 +83,8 @@ impl Backlog {
             (Waiting::FirstCome(links), _) => links.pop_front(),
             (Waiting::WorstFirst(links), _) => links.pop_first().map(|(_, link)| link),
             (Waiting::MostWorth(links), Some(installed)) => {
-                links.take_best(network, installed, objective).map(|(link, _)| link)
+                // Every link that waits is weighed, so what comes after is guessed by the fast checker.
+                links.take_best(network, installed, (optimizer::greedy, objective)).map(|(link, _)| link)
             }
             (Waiting::MostWorth(_), None) => None,
         }?;

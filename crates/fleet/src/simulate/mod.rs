@@ -225,6 +225,7 @@ impl<'a> Run<'a> {
         if corrupting.protected && !self.waiting.is_empty() {
             for link in std::mem::take(&mut self.waiting) {
                 self.protect(link);
+                self.backlog.touch(self.network.topology().zone_of(link));
             }
         }
     }

@@ -7,9 +7,14 @@
 const MAX_DEPTH: u32 = 16;
 /// Most bytes of a page, unpacked. Writers aim at one mebibyte; ours does too.
 const MAX_PAGE_BYTES: u64 = 64 << 20;
-/// Fields of a page header.
-const UNPACKED_BYTES: i64 = 2;
-const PACKED_BYTES: i64 = 3;
+/// Most elements of a list in a footer: columns of row groups, and what is said of them.
+const MAX_LIST: u64 = 1 << 16;
+/// Fields of a page header, each with the struct inside the header that it belongs to, 0 for the header itself.
+const UNPACKED_BYTES: (i64, i64) = (0, 2);
+const PACKED_BYTES: (i64, i64) = (0, 3);
+const DICTIONARY_VALUES: (i64, i64) = (7, 1);
+/// Bytes of a value in any of our columns.
+const VALUE_BYTES: i64 = 8;
 
 /// A struct is cut short, nested too deep, or claims more than there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,21 +22,25 @@ pub(super) struct FalseClaim(pub &'static str);
 
 /// Checks a footer: all that it lists is there.
 pub(super) fn check_footer(bytes: &[u8]) -> Result<(), FalseClaim> {
-    Thrift(bytes).fields(MAX_DEPTH, &mut |_, _| {})
+    Thrift(bytes).fields(MAX_DEPTH, 0, &mut |_, _| {})
 }
 
 /// Checks the headers of all pages in the bytes of a column.
 pub(super) fn check_pages(mut bytes: &[u8]) -> Result<(), FalseClaim> {
     while !bytes.is_empty() {
-        let (mut unpacked, mut packed) = (0, 0);
+        let (mut unpacked, mut packed, mut dictionary) = (0, 0, 0);
         let mut header = Thrift(bytes);
-        header.fields(MAX_DEPTH, &mut |field, value| match field {
+        header.fields(MAX_DEPTH, 0, &mut |field, value| match field {
             UNPACKED_BYTES => unpacked = value,
             PACKED_BYTES => packed = value,
+            DICTIONARY_VALUES => dictionary = value,
             _ => {}
         })?;
         if !u64::try_from(unpacked).is_ok_and(|bytes| bytes <= MAX_PAGE_BYTES) {
             return Err(FalseClaim("a page is larger than 64 MiB"));
+        }
+        if dictionary < 0 || dictionary > unpacked / VALUE_BYTES {
+            return Err(FalseClaim("a dictionary lists more than it holds"));
         }
         let packed = usize::try_from(packed).ok();
         bytes = packed.and_then(|packed| header.0.get(packed..)).ok_or(CUT_SHORT)?;
@@ -60,8 +69,14 @@ mod kind {
 struct Thrift<'a>(&'a [u8]);
 
 impl Thrift<'_> {
-    /// Reads a struct, and says the whole numbers among its own fields.
-    fn fields(&mut self, depth: u32, say: &mut dyn FnMut(i64, i64)) -> Result<(), FalseClaim> {
+    /// Reads a struct that is field `outer` of another, and says the whole numbers among its fields and those of structs
+    /// inside it.
+    fn fields(
+        &mut self,
+        depth: u32,
+        outer: i64,
+        say: &mut dyn FnMut((i64, i64), i64),
+    ) -> Result<(), FalseClaim> {
         let depth = depth.checked_sub(1).ok_or(FalseClaim("it is nested too deep"))?;
         let mut id = 0_i64;
         loop {
@@ -76,7 +91,9 @@ impl Thrift<'_> {
             };
             match kind {
                 kind::TRUE | kind::FALSE => {}
-                kind::I16..=kind::I64 => say(id, self.whole()?),
+                kind::I16..=kind::I64 => say((outer, id), self.whole()?),
+                // Below the second level nothing is asked for, and a field's number says nothing any more.
+                kind::STRUCT if outer == 0 => self.fields(depth, id, say)?,
                 _ => self.value(kind, depth)?,
             }
         }
@@ -93,7 +110,7 @@ impl Thrift<'_> {
                 self.skip(length)
             }
             kind::LIST | kind::SET => self.list(depth),
-            kind::STRUCT => self.fields(depth, &mut |_, _| {}),
+            kind::STRUCT => self.fields(depth, 0, &mut |_, _| {}),
             _ => Err(FalseClaim("it has values of a kind that Parquet does not use")),
         }
     }
@@ -108,6 +125,9 @@ impl Thrift<'_> {
         // Every element takes a byte at least.
         if length > self.0.len() as u64 {
             return Err(CUT_SHORT);
+        }
+        if length > MAX_LIST {
+            return Err(FalseClaim("a list in its footer has more than 65,536 elements"));
         }
         (0..length).try_for_each(|_| self.value(head & 0xf, depth))
     }
@@ -166,5 +186,30 @@ mod tests {
         let small = [0x15, 0x00, 0x15, 0x04, 0x15, 0x02, 0x00, 0xaa];
         assert_eq!(check_pages(&[small, small].concat()), Ok(()));
         assert_eq!(check_pages(&small[..7]), Err(CUT_SHORT));
+    }
+
+    #[test]
+    fn dictionaries_of_more_values_than_bytes_are_refused() {
+        // A dictionary page of 16 bytes, one of them packed, with so many values.
+        let page = |values: &[u8]| {
+            let head = [0x15, 0x04, 0x15, 0x20, 0x15, 0x02, 0x4c, 0x15];
+            [&head, values, &[0x00, 0x00, 0xaa]].concat()
+        };
+        assert_eq!(check_pages(&page(&[0x04])), Ok(()));
+        let too_many = Err(FalseClaim("a dictionary lists more than it holds"));
+        assert_eq!(check_pages(&page(&[0x06])), too_many);
+        assert_eq!(check_pages(&page(&[0xfe, 0xff, 0xff, 0xff, 0x0f])), too_many);
+        assert_eq!(check_pages(&page(&[0x01])), too_many);
+    }
+
+    #[test]
+    fn long_lists_are_refused() {
+        let list = |length: u32| {
+            let varint =
+                [(length & 0x7f) as u8 | 0x80, (length >> 7 & 0x7f) as u8 | 0x80, (length >> 14) as u8];
+            [&[0x19, 0xf3][..], &varint, &vec![0; length as usize], &[0]].concat()
+        };
+        assert_eq!(check_footer(&list(1 << 16)), Ok(()));
+        assert!(check_footer(&list((1 << 16) + 1)).is_err());
     }
 }

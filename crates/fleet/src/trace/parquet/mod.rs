@@ -1,12 +1,13 @@
 //! Traces as Parquet, with the columns of the CSV.
 
 mod claims;
+mod quietly;
 
 use super::{EventList, LossEvent, Trace};
 use crate::FileError;
 use crate::topology::{LinkId, Topology};
 use bytes::Bytes;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Type};
 use parquet::data_type::{DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 
 const SCHEMA: &str =
     "message trace { required int64 time_s; required int64 link; required double loss_rate; }";
+const COLUMNS: [(&str, Type); 3] =
+    [("time_s", Type::INT64), ("link", Type::INT64), ("loss_rate", Type::DOUBLE)];
 /// Key of the network that the trace was made for.
 const NETWORK: &str = "network";
 
@@ -75,8 +78,8 @@ pub fn parse_parquet(
     topology: &Topology,
 ) -> std::result::Result<Trace, FileError> {
     // The library looks values up in a dictionary by whatever number the file says, and panics beyond its end.
-    let read = std::panic::catch_unwind(|| read_rows(content, file, topology));
-    read.unwrap_or_else(|_| {
+    let read = quietly::catch_panic(|| read_rows(content, file, topology));
+    read.unwrap_or_else(|| {
         let reason = damaged("its values cannot be decoded").to_string();
         Err(FileError::Form { file: file.to_owned(), line: 1, reason })
     })
@@ -109,8 +112,10 @@ fn open(content: Bytes) -> Result<SerializedFileReader<Bytes>> {
     }
     let reader = SerializedFileReader::new(content.clone())?;
     let columns = reader.metadata().file_metadata().schema_descr();
-    if columns.num_columns() != 3 || columns.columns().iter().any(|column| column.max_rep_level() > 0) {
-        return Err(damaged("its columns are not time_s, link and loss_rate"));
+    let found = columns.columns().iter().map(|column| (column.name(), column.physical_type()));
+    if !found.eq(COLUMNS) || columns.columns().iter().any(|column| column.max_rep_level() > 0) {
+        let message = "its columns are not time_s and link (int64) and loss_rate (double), in this order";
+        return Err(ParquetError::General(message.to_owned()));
     }
     for column in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());

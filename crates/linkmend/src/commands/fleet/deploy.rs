@@ -37,7 +37,7 @@ Examples:
 A pod is worth what protection would take off the loss rates of its links while they corrupt in operation, because \
 disabling them would leave a ToR short of paths. Pods add up, so the order is the best for any number of them. Links \
 between a pod and the top layer need both upgraded; what they add is told apart. Where all pods are built alike and \
-traces are drawn, they differ by chance only, which is said; a network's own history tells its pods apart.")]
+traces are drawn, they differ by chance only, which is said. Time counts from the first event of a trace to the last.")]
 pub struct DeployArgs {
     #[command(flatten)]
     network: NetworkArgs,
@@ -141,7 +141,11 @@ fn progress(runs: u64) -> ProgressBar {
 /// The best pods of a budget, one a line.
 fn list(upgrades: &Upgrades, topology: &Topology, budget: f64, with_top: bool) -> String {
     let pods = share_of(upgrades.pods().len() as u64, budget) as usize;
-    let names = upgrades.order(with_top).into_iter().take(pods).map(|pod| topology.names().zone(pod.zone));
+    let names = upgrades.order(with_top).into_iter().take(pods).map(|pod| {
+        // A pod of that name would be taken for the top layer.
+        let name = Some(topology.names().zone(pod.zone)).filter(|name| name != TOP);
+        name.unwrap_or_else(|| pod.zone.0.to_string())
+    });
     let top = with_top.then(|| TOP.to_owned());
     names.chain(top).map(|name| name + "\n").collect()
 }
@@ -206,8 +210,12 @@ impl Shown<'_> {
 
     /// Whether the order means anything for other traces.
     fn chance(&self) -> &'static str {
-        match self.upgrades.pods_differ() {
-            None => "From one trace alone it cannot be told what of the order is chance.",
+        let (with_top, pods) = (self.arguments.with_top, self.upgrades.pods().len());
+        if !with_top && self.upgrades.all() > 0.0 && self.upgrades.spared(pods, false) == 0.0 {
+            return "All that can be spared is on links to the top layer: --with-top orders by it.";
+        }
+        match self.upgrades.pods_differ(with_top) {
+            None => "From so few pods and traces it cannot be told what of the order is chance.",
             Some(true) => "Pods differ by more than chance.",
             Some(false) => "Pods differ by no more than chance between traces: any order does as well.",
         }
@@ -229,11 +237,11 @@ impl Shown<'_> {
         let top = self.upgrades.top_switches();
         table.note(match self.upgrades.pods_before_top() {
             Some(pods) => format!(
-                "The top layer's {top} switches are worth upgrading once {pods} of {} pods are: until then as many switches of \
-                 further pods spare more.",
+                "The top layer (switches: {top}) is worth upgrading once {pods} of {} pods are: until then as many switches of \
+                 further pods spare as much.",
                 self.upgrades.pods().len()
             ),
-            None => format!("The top layer's {top} switches are never worth upgrading."),
+            None => format!("The top layer (switches: {top}) is never worth upgrading."),
         })
     }
 
@@ -282,7 +290,7 @@ impl Shown<'_> {
             "spared_by_all": self.upgrades.all(),
             "top_switches": self.upgrades.top_switches(),
             "pods_before_top": self.upgrades.pods_before_top(),
-            "pods_differ": self.upgrades.pods_differ(),
+            "pods_differ": self.upgrades.pods_differ(with_top),
             "ordered_with_top": with_top,
             "steps": self.step_values(),
             "pods": pods.collect::<Vec<Value>>(),

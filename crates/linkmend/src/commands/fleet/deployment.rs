@@ -40,10 +40,10 @@ impl UpgradedArgs {
             Some(file) => {
                 std::fs::read_to_string(file).with_context(|| format!("--upgraded: cannot read {file}"))?
             }
-            None => written.clone(),
+            None => written.replace(',', "\n"),
         };
-        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-        let names = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|name| !name.is_empty());
+        let lines = text.trim_start_matches('\u{feff}').lines();
+        let names = lines.map(str::trim).filter(|name| !name.is_empty());
         let deployment =
             Deployment::named(topology, names).map_err(|error| UsageError(format!("--upgraded: {error}")))?;
         Ok(Some(deployment))

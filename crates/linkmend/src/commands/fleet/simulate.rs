@@ -42,7 +42,7 @@ at least the given share of its paths to the top layer. The series has a row bef
 pub struct SimulateArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
+    /// Read the trace from a file instead of drawing it: CSV, Parquet, or JSON of the authors' simulator
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[command(flatten)]
