@@ -1,22 +1,15 @@
 //! `linkmend fleet` as people meet it: results, refusals, files.
 
+mod program;
+
+use program::run;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Small enough that a run takes milliseconds, with failures often enough that much happens.
 const SMALL: [&str; 6] =
     ["--topology", "facebook-fabric:pods=3,tors=8,spines=8", "--mttf", "500", "--days", "60"];
-
-/// Exit code, standard output and standard error.
-fn run(arguments: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
-    command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
-    let output = command.output().expect("it starts");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
-}
 
 fn simulate(arguments: &[&str]) -> Value {
     let all = [&["fleet", "simulate", "--json"][..], arguments].concat();

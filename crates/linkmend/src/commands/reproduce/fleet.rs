@@ -51,11 +51,12 @@ pub fn finish(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Finished {
     }
 }
 
-fn each<'a>(
+/// What came out for each constraint, in percent.
+pub fn each<'a, T>(
     experiment: &'a FleetExperiment,
-    pairs: &'a [Vec<Pair>],
-) -> impl Iterator<Item = (f64, &'a [Pair])> {
-    experiment.constraints_pct.iter().copied().zip(pairs.iter().map(Vec::as_slice))
+    runs: &'a [Vec<T>],
+) -> impl Iterator<Item = (f64, &'a [T])> {
+    experiment.constraints_pct.iter().copied().zip(runs.iter().map(Vec::as_slice))
 }
 
 fn estimate(experiment: &FleetExperiment, row: &Published, pairs: &[Vec<Pair>]) -> Option<Estimate> {

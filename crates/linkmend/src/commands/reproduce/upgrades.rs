@@ -1,6 +1,7 @@
 //! Experiments with partial deployments: from runs to what is shown.
 
 use super::finished::Finished;
+use super::fleet::each;
 use linkmend_fleet::experiment::{Estimate, FleetExperiment, PodChoice, UpgradeRun};
 use linkmend_report::{Axis, Cell, Column, Plot, Scatter, Series, Table, Unit};
 use serde_json::{Value, json};
@@ -25,13 +26,6 @@ pub fn finish(experiment: &FleetExperiment, runs: &[Vec<UpgradeRun>]) -> Finishe
         point_count: runs.iter().map(Vec::len).sum(),
         results: results(experiment, runs),
     }
-}
-
-fn each<'a>(
-    experiment: &'a FleetExperiment,
-    runs: &'a [Vec<UpgradeRun>],
-) -> impl Iterator<Item = (f64, &'a [UpgradeRun])> {
-    experiment.constraints_pct.iter().copied().zip(runs.iter().map(Vec::as_slice))
 }
 
 fn top(with_top: bool) -> &'static str {
