@@ -32,6 +32,9 @@ pub struct LinkReport {
     pub measured_loss: Option<f64>,
     /// Whether the peer speaks Linkmend.
     pub peer_known: bool,
+    /// The peer's header format, if it is another than this end's: then frames pass unprotected.
+    #[serde(default)]
+    pub mismatched_format: Option<String>,
     /// Whether the peer holds the normal queue at the moment.
     pub paused: bool,
     /// Corruption injected at the link port, if any.

@@ -9,7 +9,7 @@ use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{FramePath, FramePort, Lab, LinkEnds, Role, RunControl};
 use linkmend_protocol::wire::{CONTROL_ADDRESS, CONTROL_FRAME_MAX, MAGIC, emit_control};
 use linkmend_protocol::{
-    Control, Feedback, LaneFeedback, Mode, PerMode, SequenceNumber, SequenceRange, SessionNumber,
+    Control, Feedback, Format, LaneFeedback, Mode, PerMode, SequenceNumber, SequenceRange, SessionNumber,
 };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -30,8 +30,11 @@ fn forged_control(random: &mut Random) -> Control {
     let sequence = |random: &mut Random| SequenceNumber::new(random.next() as u16, random.next() & 1 == 0);
     match random.next() % 9 {
         0 => Control::Hello,
-        1 => Control::Init { session },
-        2 => Control::InitEcho { session, nonce: random.next() as u32, window_frames: random.next() as u32 },
+        1 => Control::Init { session, format: Format::Transparent },
+        2 => {
+            let (nonce, window_frames) = (random.next() as u32, random.next() as u32);
+            Control::InitEcho { session, nonce, window_frames, format: Format::Transparent }
+        }
         3 => Control::Start { session, nonce: random.next() as u32 },
         4 => Control::Fin { session },
         5 => Control::FinEcho { session },

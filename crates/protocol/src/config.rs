@@ -16,6 +16,16 @@ pub enum Format {
     Compact,
 }
 
+impl fmt::Display for Format {
+    /// As configurations spell it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Transparent => "transparent",
+            Format::Compact => "compact",
+        })
+    }
+}
+
 /// Least size of a Tx or Rx buffer bound: one maximum-size frame must always fit.
 pub const BUFFER_BYTES_MIN: u64 = 64 * 1024;
 
@@ -24,7 +34,8 @@ pub const BUFFER_BYTES_MIN: u64 = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Config {
-    /// Header format of frames that are sent; both are understood when received.
+    /// Header format of frames that are sent. Both ends of a link must use the same; ends that do not refuse each other's
+    /// sessions.
     pub format: Format,
     /// Most frames outstanding, a power of two, 16 to 32,768; also the size of the receiver's window.
     pub window_frames: u32,

@@ -1,5 +1,6 @@
 //! What an operator should read in the log.
 
+use crate::config::Format;
 use crate::fallback::Level;
 use crate::session::SessionNumber;
 
@@ -29,6 +30,13 @@ pub enum Event {
     PeerSeen,
     /// No control frame of the peer for three hello intervals.
     PeerGone,
+    /// The peer uses another format, so neither direction can be protected; said once.
+    FormatsDiffer {
+        /// This end's.
+        own: Format,
+        /// The peer's.
+        peer: Format,
+    },
     /// The sender's session is open: frames are protected from now on.
     SessionOpened(SessionNumber),
     /// The sender's session ended; `abandoned` frames were neither acknowledged nor known lost.

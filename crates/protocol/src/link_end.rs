@@ -1,14 +1,16 @@
 //! One side of a protected link: both lanes, both sessions, and the order in which things go out.
 
 mod fast_forward;
+mod formats;
+mod interface;
 mod receive;
 mod transmit;
 
 pub use fast_forward::{SteadyState, Undisturbed};
+pub use interface::{Admission, Priority, Protection, Reception};
 pub use transmit::RoundTrips;
 
 use crate::config::{Config, ConfigError, Format};
-use crate::copies::Copies;
 use crate::event::{CloseReason, Event};
 use crate::fallback::{Fallback, Level};
 use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAck, SequenceRange};
@@ -23,47 +25,6 @@ use alloc::collections::VecDeque;
 
 /// Events kept for [`LinkEnd::poll_event`]; older ones make room.
 const EVENTS_MAX: usize = 64;
-
-/// What the operator asks of the sending direction.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Protection {
-    /// How many copies of a lost frame.
-    pub copies: Copies,
-}
-
-/// Whether a normal frame may leave now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
-    /// Yes; [`LinkEnd::send`] will number it.
-    Protected,
-    /// Yes, as it is.
-    Unprotected,
-    /// Not now: paused, Tx buffer full, or draining. Treat the normal queue as blocked.
-    Held,
-}
-
-/// What becomes of a received frame with a data header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Reception {
-    /// To the inner port now, before anything from [`LinkEnd::poll_deliver`].
-    Deliver,
-    /// The link end keeps the handle; it comes back from [`LinkEnd::poll_deliver`].
-    Buffered,
-    /// The driver frees it.
-    Drop,
-}
-
-/// The two transmission priorities around the normal queue (section 3, Figure 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Priority {
-    /// Retransmissions, loss notifications, pause and resume, handshake: before the normal queue.
-    High,
-    /// Dummies and explicit ACKs: only when the normal queue is empty or blocked.
-    Low,
-}
 
 /// Something to put on the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,6 +56,9 @@ pub enum Control {
     Init {
         /// The session to begin.
         session: SessionNumber,
+        /// Format in which the sender would send, and in which it understands acknowledgements.
+        #[cfg_attr(feature = "serde", serde(default))]
+        format: Format,
     },
     /// Answer to an Init.
     InitEcho {
@@ -104,6 +68,9 @@ pub enum Control {
         nonce: u32,
         /// Frames the receiver's window holds.
         window_frames: u32,
+        /// The receiver's format. If it is not the sender's, the nonce is void: there will be no session.
+        #[cfg_attr(feature = "serde", serde(default))]
+        format: Format,
     },
     /// Begins a session.
     Start {
@@ -180,6 +147,8 @@ pub struct Status {
     pub copies: u8,
     /// Measured actual loss of the sending direction, once a window is full.
     pub measured_loss: Option<f64>,
+    /// The peer's format, if it is not this end's: then neither direction can be protected.
+    pub mismatched_format: Option<Format>,
     /// The peer asked to hold the ordered lane.
     pub paused: bool,
     /// Frames outstanding in the sending direction.
@@ -209,6 +178,7 @@ pub struct LinkEnd {
     receive: ReceiveSession,
     receivers: PerMode<Receiver>,
     acks: receive::Acks,
+    mismatched_format: Option<Format>,
     peer_heard_at: Option<Instant>,
     hello_at: Instant,
     released: VecDeque<FrameHandle>,
@@ -241,6 +211,7 @@ impl LinkEnd {
             receive: ReceiveSession::default(),
             receivers: PerMode([receiver(Mode::Ordered), receiver(Mode::NonBlocking)]),
             acks: receive::Acks::default(),
+            mismatched_format: None,
             peer_heard_at: None,
             hello_at: Instant(0),
             released: VecDeque::with_capacity(2 * config.window_frames as usize),
@@ -301,6 +272,7 @@ impl LinkEnd {
         self.handle_transmit_timeout(now);
         if self.peer_heard_at.is_some() && !self.peer_known() {
             self.peer_heard_at = None;
+            self.mismatched_format = None;
             self.event(Event::PeerGone);
         }
     }
@@ -366,6 +338,7 @@ impl LinkEnd {
             level: self.fallback.level(),
             copies: self.copies,
             measured_loss: self.loss.estimate(),
+            mismatched_format: self.mismatched_format,
             paused: self.is_paused(),
             outstanding_frames: self.outstanding(),
         }
@@ -376,13 +349,9 @@ impl LinkEnd {
         let now = self.advance(now);
         let accepted = match *control {
             Control::Hello => true,
-            Control::Init { session } => self.handle_init(session),
-            Control::InitEcho { session, nonce, window_frames } => {
-                let fits = self.transmit.handle_init_echo(now, session, nonce, &self.config);
-                if fits {
-                    Mode::ALL.into_iter().for_each(|mode| self.senders[mode].limit_window(window_frames));
-                }
-                fits
+            Control::Init { session, format } => self.handle_init(session, format),
+            Control::InitEcho { session, nonce, window_frames, format } => {
+                self.handle_init_echo(now, session, nonce, window_frames, format)
             }
             Control::Start { session, nonce } => self.handle_start(now, session, nonce),
             Control::Feedback(ref feedback) => self.handle_feedback(now, feedback),

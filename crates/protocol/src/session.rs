@@ -6,6 +6,7 @@
 //!   sender                              receiver
 //!   Dormant --protect--> Opening
 //!           Init(session)          -->            remembers (session, nonce), changes nothing yet
+//!                                                 (a format that is not its own: remembers nothing)
 //!           <--          InitEcho(session, nonce)
 //!           Start(session, nonce)  -->            nonce is the latest it gave: begins the session
 //!           <--          Feedback(session)
@@ -246,6 +247,12 @@ impl ReceiveSession {
         };
         self.offered = Some((session, nonce));
         self.echo = Some((session, nonce));
+    }
+
+    /// The peer wants to begin a session that this end cannot take part in: it gets an answer, and no nonce.
+    pub(crate) fn refuse(&mut self, session: SessionNumber) {
+        self.offered = None;
+        self.echo = Some((session, 0));
     }
 
     /// The peer begins a session. `true` if it is a new one and the receivers must start afresh.

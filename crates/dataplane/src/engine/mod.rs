@@ -330,6 +330,10 @@ impl Engine {
             Event::SessionEnded { session, reason } => {
                 tracing::info!(%link, session = session.0, ?reason, "the peer's protection ended");
             }
+            Event::FormatsDiffer { own, peer } => tracing::warn!(
+                %link, %own, %peer,
+                "the two ends use different header formats, so frames pass unprotected; hint: set the same `format` at both ends and restart them"
+            ),
             Event::PeerSeen => tracing::info!(%link, "the peer speaks Linkmend"),
             Event::PeerGone => tracing::warn!(%link, "the peer no longer speaks Linkmend"),
             Event::FallbackChanged { level, loss } => {

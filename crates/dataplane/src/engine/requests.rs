@@ -133,6 +133,7 @@ impl Engine {
             copies: status.copies,
             measured_loss: status.measured_loss,
             peer_known: self.end.peer_known(),
+            mismatched_format: status.mismatched_format.map(|format| format.to_string()),
             paused: status.paused,
             corruption: match &self.corruption {
                 Some(LossInjector::Drawn(corruption)) => Some(corruption.model()),
@@ -157,11 +158,7 @@ impl Engine {
         let config = self.end.config();
         let round_trips = self.end.round_trips();
         ParametersReport {
-            format: match config.format {
-                Format::Transparent => "transparent",
-                Format::Compact => "compact",
-            }
-            .to_owned(),
+            format: config.format.to_string(),
             link_rtt_ns: (round_trips.samples > 0).then_some(round_trips.min.0),
             recovery_timeout_ns: config.recovery_timeout.0,
             pause_bytes: config.pause_bytes,

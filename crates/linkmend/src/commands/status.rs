@@ -117,6 +117,10 @@ fn receiving(report: &LinkReport) -> String {
 }
 
 fn peer(report: &LinkReport) -> String {
+    if let Some(peer) = &report.mismatched_format {
+        let own = &report.parameters.format;
+        return format!("UNPROTECTED: it uses format {peer}, this end {own}; set the same at both ends");
+    }
     match (report.peer_known, report.parameters.link_rtt_ns) {
         (false, _) => "not heard: no Linkmend at the other end, or it is dormant".to_owned(),
         (true, None) => "speaks Linkmend".to_owned(),
@@ -206,6 +210,15 @@ mod tests {
         report.recovery_latency_ns =
             HistogramReport { count: 9, p50: 131_071, p99: 262_143, max: 300_000, ..Default::default() };
         expect_test::expect_file!["../../tests/golden/status.txt"].assert_eq(&describe(&report));
+    }
+
+    #[test]
+    fn a_peer_with_another_format_is_named_with_the_way_out() {
+        let mut report = LinkReport { mismatched_format: Some("compact".into()), ..LinkReport::default() };
+        report.parameters.format = "transparent".into();
+        let text = describe(&report);
+        assert!(text.contains("it uses format compact, this end transparent; set the same"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }
 
     #[test]

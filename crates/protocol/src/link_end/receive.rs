@@ -47,6 +47,11 @@ impl Acks {
         self.lane = Some(mode);
     }
 
+    /// The feedback that confirmed a session seems to be lost.
+    pub(super) fn repeat_confirmation(&mut self, lost: bool) {
+        self.urgent |= lost;
+    }
+
     /// Whether anything but a plain ACK is owed at once, or within `interval` an ACK that repeats something.
     pub(super) fn has_more_to_say(&self, interval: Nanos, out_of_reach: Nanos) -> bool {
         self.urgent || self.notify.is_some() || (self.repeats > 0 && interval < out_of_reach)
@@ -177,13 +182,6 @@ impl LinkEnd {
         self.take_piggyback(now)
     }
 
-    pub(super) fn handle_init(&mut self, session: SessionNumber) -> bool {
-        let fresh = self.next_random();
-        self.receive.handle_init(session, fresh);
-        self.acks.urgent |= self.receive.active == Some(session);
-        true
-    }
-
     pub(super) fn handle_start(&mut self, now: Instant, session: SessionNumber, nonce: u32) -> bool {
         if self.receive.active == Some(session) {
             // The feedback that confirmed it was lost.
@@ -269,7 +267,8 @@ impl LinkEnd {
 
     pub(super) fn poll_handshake(&mut self, now: Instant) -> Option<Control> {
         if let Some((session, nonce)) = self.receive.echo.take() {
-            return Some(Control::InitEcho { session, nonce, window_frames: self.config.window_frames });
+            let (window_frames, format) = (self.config.window_frames, self.config.format);
+            return Some(Control::InitEcho { session, nonce, window_frames, format });
         }
         if self.receive.ending && Mode::ALL.iter().all(|&mode| self.receivers[mode].is_drained()) {
             self.receive.fin_echo = self.receive.active;

@@ -273,7 +273,7 @@ impl LinkEnd {
         let session = self.transmit.session;
         let drained = self.is_drained();
         Some(match self.transmit.poll_handshake(now, drained, &self.config)? {
-            Handshake::Init => Control::Init { session },
+            Handshake::Init => Control::Init { session, format: self.config.format },
             Handshake::Start { nonce } => Control::Start { session, nonce },
             Handshake::Fin => Control::Fin { session },
         })

@@ -2,6 +2,7 @@
 
 use super::reader::Reader;
 use super::{CONTROL_ADDRESS, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, compact};
+use crate::config::Format;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, RANGES_MAX, SequenceRange};
 use crate::link_end::Control;
 use crate::sequence::SequenceNumber;
@@ -58,11 +59,15 @@ fn emit_body(control: &Control, writer: &mut Writer) {
     };
     match *control {
         Control::Hello => start(HELLO, None),
-        Control::Init { session } => start(INIT, Some(session)),
-        Control::InitEcho { session, nonce, window_frames } => {
+        Control::Init { session, format } => {
+            start(INIT, Some(session));
+            writer.put(&[format_code(format)]);
+        }
+        Control::InitEcho { session, nonce, window_frames, format } => {
             start(INIT_ECHO, Some(session));
             writer.put(&nonce.to_be_bytes());
             writer.put(&window_frames.to_be_bytes());
+            writer.put(&[format_code(format)]);
         }
         Control::Start { session, nonce } => {
             start(START, Some(session));
@@ -118,8 +123,13 @@ pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
     }
     let session = SessionNumber(reader.u32()?);
     Some(match kind {
-        INIT => Control::Init { session },
-        INIT_ECHO => Control::InitEcho { session, nonce: reader.u32()?, window_frames: reader.u32()? },
+        INIT => Control::Init { session, format: parse_format(&mut reader)? },
+        INIT_ECHO => Control::InitEcho {
+            session,
+            nonce: reader.u32()?,
+            window_frames: reader.u32()?,
+            format: parse_format(&mut reader)?,
+        },
         START => Control::Start { session, nonce: reader.u32()? },
         FEEDBACK => Control::Feedback(parse_feedback(session, &mut reader)?),
         DUMMY => {
@@ -132,6 +142,19 @@ pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
         FIN_ECHO => Control::FinEcho { session },
         _ => return None,
     })
+}
+
+/// 0 is what a control frame is padded with: the default.
+const fn format_code(format: Format) -> u8 {
+    match format {
+        Format::Transparent => 0,
+        Format::Compact => 1,
+    }
+}
+
+fn parse_format(reader: &mut Reader) -> Option<Format> {
+    let code = reader.u8()?;
+    [Format::Transparent, Format::Compact].into_iter().find(|&format| format_code(format) == code)
 }
 
 fn parse_feedback(session: SessionNumber, reader: &mut Reader) -> Option<Feedback> {

@@ -26,6 +26,10 @@ fn mode() -> impl Strategy<Value = Mode> {
     prop_oneof![Just(Mode::Ordered), Just(Mode::NonBlocking)]
 }
 
+fn format() -> impl Strategy<Value = Format> {
+    prop_oneof![Just(Format::Transparent), Just(Format::Compact)]
+}
+
 fn header() -> impl Strategy<Value = DataHeader> {
     let ack = proptest::option::of((mode(), sequence()).prop_map(|(mode, next)| PiggybackAck { mode, next }));
     (sequence(), mode(), any::<bool>(), ack).prop_map(|(sequence, mode, retransmitted, ack)| DataHeader {
@@ -80,11 +84,9 @@ fn control() -> impl Strategy<Value = Control> {
     );
     prop_oneof![
         Just(Control::Hello),
-        session().prop_map(|session| Control::Init { session }),
-        (session(), any::<(u32, u32)>()).prop_map(|(session, (nonce, window_frames))| Control::InitEcho {
-            session,
-            nonce,
-            window_frames
+        (session(), format()).prop_map(|(session, format)| Control::Init { session, format }),
+        (session(), any::<(u32, u32)>(), format()).prop_map(|(session, (nonce, window_frames), format)| {
+            Control::InitEcho { session, nonce, window_frames, format }
         }),
         (session(), any::<u32>()).prop_map(|(session, nonce)| Control::Start { session, nonce }),
         feedback,

@@ -30,7 +30,9 @@ impl Run {
         let mut pair = Pair::new(settings);
         // Two ends of one link may be configured differently.
         if settings.config.format == Format::Transparent && random.chance(0.3) {
-            let config = Config { format: Format::Transparent, ..draw_config(&mut random) };
+            // Rarely in their format, too: then neither protects anything.
+            let format = if random.chance(0.1) { Format::Compact } else { Format::Transparent };
+            let config = Config { format, ..draw_config(&mut random) };
             pair.nodes[B] = super::node::Node::new(B, config, random.next());
         }
         let rings = [0, 0, 2_000, 50_000];
@@ -46,7 +48,7 @@ impl Run {
 
     /// Panics where the protocol breaks a promise.
     pub fn drive(&mut self) {
-        let compact = self.pair.nodes[A].end.config().format == Format::Compact;
+        let compact = [A, B].iter().any(|&end| self.pair.nodes[end].end.config().format == Format::Compact);
         self.draw_faults(compact);
         for end in [A, B] {
             let described = format!("{end} {:?}", self.pair.nodes[end].end.config());
@@ -215,7 +217,9 @@ impl Run {
             if self.pair.nodes[end].protection.is_some() {
                 self.pair.run_until(bound, |pair| {
                     let status = pair.nodes[end].end.status();
-                    pair.is_active(end) || status.level == Level::Dormant
+                    let refused = status.mismatched_format.is_some();
+                    assert!(!refused || pair.stats(end).protected_frames == 0, "protected by mistake");
+                    pair.is_active(end) || refused || status.level == Level::Dormant
                 });
             }
         }

@@ -3,8 +3,8 @@
 use crate::common::node::check_identities;
 use crate::common::{A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings};
 use linkmend_protocol::{
-    Control, Copies, DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, Priority,
-    SequenceNumber, SequenceRange, SessionNumber, Transmit,
+    Control, Copies, DataHeader, Feedback, Format, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck,
+    Priority, SequenceNumber, SequenceRange, SessionNumber, Transmit,
 };
 
 #[test]
@@ -73,8 +73,8 @@ fn session_of(pair: &Pair) -> SessionNumber {
 fn handshake(session: SessionNumber) -> Vec<Control> {
     vec![
         Control::Hello,
-        Control::Init { session },
-        Control::InitEcho { session, nonce: 7, window_frames: 64 },
+        Control::Init { session, format: Format::Transparent },
+        Control::InitEcho { session, nonce: 7, window_frames: 64, format: Format::Transparent },
         Control::Start { session, nonce: 7 },
         Control::FinEcho { session: SessionNumber(session.0 ^ 1) },
         Control::Fin { session: SessionNumber(session.0 ^ 1) },

@@ -8,6 +8,7 @@ mod clocks;
 mod compact;
 mod control;
 mod fallback;
+mod formats;
 mod recovery;
 mod sessions;
 mod statistics;

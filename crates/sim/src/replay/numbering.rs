@@ -70,7 +70,9 @@ impl Numberings {
     /// Notices what a step says about sessions.
     pub(super) fn follow(&mut self, step: &Step) {
         match step {
-            Step::PollTransmit { transmit: Some(Transmit::Control(Control::Init { session })), .. } => {
+            Step::PollTransmit {
+                transmit: Some(Transmit::Control(Control::Init { session, .. })), ..
+            } => {
                 self.sent.begin(*session);
             }
             Step::Control { control: Control::Start { session, .. }, accepted: true } => {

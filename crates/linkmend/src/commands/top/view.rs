@@ -102,6 +102,7 @@ fn state_style(link: &History) -> Style {
 fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
     let (report, rates) = (&link.report, &link.rates);
     let peer = match (report.peer_known, report.parameters.link_rtt_ns) {
+        _ if report.mismatched_format.is_some() => "uses another format".to_owned(),
         (false, _) => "not heard".to_owned(),
         (true, None) => "speaks Linkmend".to_owned(),
         (true, Some(rtt)) => format!("round trip {}", time(rtt)),

@@ -1,0 +1,54 @@
+//! What begins a session only between ends of one format.
+//!
+//! The authors' ACK names no lane, so an end that sends it and one that numbers two lanes at once would acknowledge the
+//! wrong frames. Init and InitEcho carry the format of the end that writes them; ends that differ refuse each other's
+//! sessions, say so once, and leave the link as it is: unprotected. Handshakes go on being tried, seldom, so that
+//! protection begins as soon as one of the two has been set right.
+
+use super::LinkEnd;
+use crate::config::Format;
+use crate::event::Event;
+use crate::frame::Mode;
+use crate::session::SessionNumber;
+use crate::time::Instant;
+
+impl LinkEnd {
+    pub(super) fn handle_init(&mut self, session: SessionNumber, format: Format) -> bool {
+        if !self.formats_agree(format) {
+            self.receive.refuse(session);
+            return true;
+        }
+        let fresh = self.next_random();
+        self.receive.handle_init(session, fresh);
+        self.acks.repeat_confirmation(self.receive.active == Some(session));
+        true
+    }
+
+    pub(super) fn handle_init_echo(
+        &mut self,
+        now: Instant,
+        session: SessionNumber,
+        nonce: u32,
+        window_frames: u32,
+        format: Format,
+    ) -> bool {
+        if !self.formats_agree(format) {
+            return true;
+        }
+        let fits = self.transmit.handle_init_echo(now, session, nonce, &self.config);
+        if fits {
+            Mode::ALL.into_iter().for_each(|mode| self.senders[mode].limit_window(window_frames));
+        }
+        fits
+    }
+
+    /// Whether the peer's format is this end's. Says so once if it is not.
+    fn formats_agree(&mut self, peer: Format) -> bool {
+        let mismatched = (peer != self.config.format).then_some(peer);
+        if mismatched.is_some() && self.mismatched_format != mismatched {
+            self.event(Event::FormatsDiffer { own: self.config.format, peer });
+        }
+        self.mismatched_format = mismatched;
+        mismatched.is_none()
+    }
+}
