@@ -111,6 +111,14 @@ impl Fallback {
         }
     }
 
+    /// Other limits from now on. `Some(new level)` when they change it: without a fallback there is only one.
+    pub fn set_config(&mut self, config: FallbackConfig) -> Option<Level> {
+        self.config = config;
+        (!config.enabled && self.level != Level::Full)
+            .then(|| self.change(Instant::default(), Level::Full))
+            .flatten()
+    }
+
     /// The level now.
     pub const fn level(&self) -> Level {
         self.level

@@ -1,5 +1,6 @@
 //! One side of a protected link: both lanes, both sessions, and the order in which things go out.
 
+mod clock;
 mod fast_forward;
 mod formats;
 mod interface;
@@ -240,7 +241,8 @@ impl LinkEnd {
     }
 
     /// Replaces the parameters that may change while running: all but the format and `window_frames`, which keep their
-    /// values.
+    /// values. The fallback goes on from its level, or to [`Level::Full`] if it is switched off; the loss window from what
+    /// it has counted.
     pub fn reconfigure(&mut self, config: Config) -> Result<(), ConfigError> {
         let config =
             Config { format: self.config.format, window_frames: self.config.window_frames, ..config };
@@ -249,6 +251,12 @@ impl LinkEnd {
         for mode in Mode::ALL {
             self.receivers[mode].set_limits(config.receiver_limits());
             self.senders[mode].set_limits(config.window_bytes, config.max_rounds);
+        }
+        self.loss.set_size(config.loss_window_frames);
+        if let Some(level) = self.fallback.set_config(config.fallback)
+            && self.protection.is_some()
+        {
+            self.level_changed(self.now, level, None);
         }
         Ok(())
     }
@@ -405,39 +413,6 @@ impl LinkEnd {
             .or_else(|| (now >= self.hello_at).then_some(Control::Hello))?;
         self.hello_at = self.hello_at.max(now + self.config.hello_interval);
         Some(control)
-    }
-
-    /// Takes note of the time.
-    #[inline]
-    fn advance(&mut self, now: Instant) -> Instant {
-        let now = now + self.clock_lead;
-        if now.0.wrapping_sub(self.now.0) > self.config.peer_timeout.0 / 4 {
-            return self.advance_by_jump(now);
-        }
-        self.now = now;
-        now
-    }
-
-    /// Time never goes back here: a small step back is ignored, a clock that was set back goes on from where it was.
-    /// And an end that was not run when it was due does not blame its peer for the silence.
-    #[cold]
-    fn advance_by_jump(&mut self, now: Instant) -> Instant {
-        let tolerance = Nanos(self.config.peer_timeout.0 / 4);
-        let back = self.now.since(now);
-        if back > Nanos::ZERO {
-            if back > tolerance {
-                self.clock_lead = self.clock_lead + back;
-            }
-            return self.now;
-        }
-        let due = self.next_timeout().map_or(now, |at| (at + self.clock_lead).max(self.now));
-        let late = now.since(due);
-        if late > tolerance {
-            self.transmit.heard_at = (self.transmit.heard_at + late).min(now);
-            self.receive.heard_at = (self.receive.heard_at + late).min(now);
-        }
-        self.now = now;
-        now
     }
 
     fn peer_memory(&self) -> Nanos {

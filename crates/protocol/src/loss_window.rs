@@ -22,6 +22,11 @@ impl LossWindow {
         LossWindow { size: size.into(), frames: 0, lost: 0, overflows: 0, estimate: None }
     }
 
+    /// Changes its size, and keeps what it has counted.
+    pub(crate) fn set_size(&mut self, size: u32) {
+        self.size = size.into();
+    }
+
     /// Adds what one feedback brought. `Some` when that filled the window. A window also ends early when it holds
     /// losses enough (a tenth of its size) to be sure of a bad rate: a link that breaks down should not wait.
     pub(crate) fn add(&mut self, frames: u64, lost: u64, overflows: u32) -> Option<Measured> {

@@ -61,6 +61,8 @@ pub(crate) struct Receiver {
     /// One beyond the highest number seen (`latestRxSeqNo + 1`).
     highest: u64,
     missing: u64,
+    /// What is missing is waited for from then on, if it was noticed before.
+    wait_from: Instant,
     buffer: BufferStats,
     /// Frames of an ended session that still go out, in order.
     flush: VecDeque<(FrameHandle, u32)>,
@@ -78,6 +80,7 @@ impl Receiver {
             cumulative: FIRST_ABSOLUTE,
             highest: FIRST_ABSOLUTE,
             missing: 0,
+            wait_from: Instant(0),
             buffer: BufferStats::default(),
             flush: VecDeque::with_capacity(window_frames as usize),
             paused: false,
@@ -170,14 +173,20 @@ impl Receiver {
         next <= self.highest || self.reveal(now, next, stats)
     }
 
+    /// This end was not run for a while: what came meanwhile has not been looked at, so what is missing is waited for
+    /// as long again.
+    pub(crate) fn wait_anew(&mut self, now: Instant) {
+        self.wait_from = now;
+    }
+
     /// Gives up what has been missing for longer than the recovery timeout (`ackNoTimeout`).
     pub(crate) fn handle_timeout(&mut self, now: Instant, stats: &mut Stats) {
-        while self.cumulative < self.highest {
-            let slot = &mut self.slots[(self.cumulative & self.mask) as usize];
-            debug_assert_eq!(slot.state, SlotState::Missing, "cumulative stands at a missing frame");
-            if now < slot.detected_at + self.limits.recovery_timeout {
+        while let Some(due_at) = self.next_timeout() {
+            if now < due_at {
                 return;
             }
+            let slot = &mut self.slots[(self.cumulative & self.mask) as usize];
+            debug_assert_eq!(slot.state, SlotState::Missing, "cumulative stands at a missing frame");
             slot.state = SlotState::Done;
             self.missing -= 1;
             stats.recovery_timeouts += 1;
@@ -188,7 +197,8 @@ impl Receiver {
     /// When [`Receiver::handle_timeout`] has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         (self.cumulative < self.highest).then(|| {
-            self.slots[(self.cumulative & self.mask) as usize].detected_at + self.limits.recovery_timeout
+            let slot = &self.slots[(self.cumulative & self.mask) as usize];
+            slot.detected_at.max(self.wait_from) + self.limits.recovery_timeout
         })
     }
 

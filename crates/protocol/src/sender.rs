@@ -49,6 +49,20 @@ struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == 12);
 
+/// A frame whose copies have not all been sent.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    sequence: u64,
+    /// Copies still to send; 0 until the first goes out, which settles how many there are.
+    copies_left: u8,
+}
+
+impl Waiting {
+    fn new(sequence: u64) -> Waiting {
+        Waiting { sequence, copies_left: 0 }
+    }
+}
+
 /// The sender of one lane.
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -69,8 +83,7 @@ pub(crate) struct Sender {
     /// Frames reported missing and not yet released, ascending.
     missing: Vec<u64>,
     missing_scratch: Vec<u64>,
-    retransmit_queue: VecDeque<u64>,
-    copies_left: u8,
+    retransmit_queue: VecDeque<Waiting>,
     /// The peer's receiver asked to hold the normal queue.
     pub(crate) paused: bool,
 }
@@ -96,7 +109,6 @@ impl Sender {
             missing: Vec::with_capacity(capacity),
             missing_scratch: Vec::with_capacity(capacity),
             retransmit_queue: VecDeque::with_capacity(capacity),
-            copies_left: 0,
             paused: false,
         }
     }
@@ -123,10 +135,12 @@ impl Sender {
         (sequence & self.mask) as usize
     }
 
-    /// Whether a frame of `bytes` may be sent now, as far as the Tx buffer's bounds go.
+    /// Whether a frame of `bytes` may be sent now, as far as the Tx buffer's bounds go. A frame longer than the bound
+    /// goes alone: held, it would hold all that is behind it for ever.
     #[inline]
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
-        self.next - self.first < self.window_frames && self.buffer.now + u64::from(bytes) <= self.window_bytes
+        let fits = self.buffer.now + u64::from(bytes) <= self.window_bytes || self.buffer.frames == 0;
+        self.next - self.first < self.window_frames && fits
     }
 
     /// Numbers a frame and keeps it. The caller has checked [`Sender::has_room`].
@@ -192,20 +206,21 @@ impl Sender {
         stats: &mut Stats,
     ) -> Option<(FrameHandle, SequenceNumber)> {
         loop {
-            let sequence = *self.retransmit_queue.front()?;
-            let index = self.index(sequence);
-            let slot = &mut self.slots[index];
+            let (slots, mask) = (&mut self.slots, self.mask);
+            let waiting = self.retransmit_queue.front_mut()?;
+            let sequence = waiting.sequence;
+            let index = (sequence & mask) as usize;
+            let slot = &mut slots[index];
             if sequence < self.first || slot.state != SlotState::Queued {
                 // Acknowledged meanwhile.
                 self.retransmit_queue.pop_front();
-                self.copies_left = 0;
                 continue;
             }
-            if self.copies_left == 0 {
-                self.copies_left = copies;
+            if waiting.copies_left == 0 {
+                waiting.copies_left = copies;
             }
-            self.copies_left -= 1;
-            if self.copies_left == 0 {
+            waiting.copies_left -= 1;
+            if waiting.copies_left == 0 {
                 slot.state = SlotState::Retransmitted;
                 slot.rounds = slot.rounds.saturating_add(1);
                 self.marks[index] = Mark { next: self.next, dummy_stamp };
@@ -220,29 +235,29 @@ impl Sender {
     /// The frame whose copies [`Sender::poll_retransmission`] would emit next.
     #[inline]
     pub(crate) fn next_retransmission(&self) -> Option<FrameHandle> {
-        self.retransmit_queue.iter().find_map(|&sequence| {
+        self.retransmit_queue.iter().find_map(|&Waiting { sequence, .. }| {
             let slot = &self.slots[self.index(sequence)];
             (sequence >= self.first && slot.state == SlotState::Queued).then_some(slot.frame)
         })
     }
 
-    /// Lets the copies of `frame` go next, if it waits for retransmission.
+    /// Lets the copies of `frame` go next, if it waits for retransmission. Another frame of which some copies are out
+    /// keeps the rest for later.
     pub(crate) fn prefer_retransmission(&mut self, frame: FrameHandle) -> bool {
-        let waits = |&sequence: &u64| {
+        let waits = |&Waiting { sequence, .. }: &Waiting| {
             let slot = &self.slots[(sequence & self.mask) as usize];
             sequence >= self.first && slot.state == SlotState::Queued && slot.frame == frame
         };
         let Some(place) = self.retransmit_queue.iter().position(waits) else { return false };
-        debug_assert!(place == 0 || self.copies_left == 0, "copies of another frame are going out");
-        if let Some(sequence) = self.retransmit_queue.remove(place) {
-            self.retransmit_queue.push_front(sequence);
+        if let Some(waiting) = self.retransmit_queue.remove(place) {
+            self.retransmit_queue.push_front(waiting);
         }
         true
     }
 
     /// Whether any frame has been reported missing and is not yet acknowledged.
     pub(crate) fn is_repairing(&self) -> bool {
-        !self.missing.is_empty() || !self.retransmit_queue.is_empty() || self.copies_left > 0
+        !self.missing.is_empty() || !self.retransmit_queue.is_empty()
     }
 
     /// Frames outstanding, how many of those are not covered, and the Tx buffer in bytes.
@@ -273,7 +288,6 @@ impl Sender {
         (self.first, self.covered) = (self.next, self.next);
         self.missing.clear();
         self.retransmit_queue.clear();
-        self.copies_left = 0;
         self.paused = false;
         self.window_frames = self.mask + 1;
         count
@@ -362,7 +376,7 @@ impl Sender {
                 missing.push(sequence);
                 let index = self.index(sequence);
                 self.slots[index].state = SlotState::Queued;
-                self.retransmit_queue.push_back(sequence);
+                self.retransmit_queue.push_back(Waiting::new(sequence));
             } else {
                 self.release(sequence, released);
             }
@@ -380,7 +394,7 @@ impl Sender {
         let beyond_mark = seen.next > mark.next || stamps_ahead > 0;
         if slot.state == SlotState::Retransmitted && beyond_mark && slot.rounds < self.max_rounds {
             slot.state = SlotState::Queued;
-            self.retransmit_queue.push_back(sequence);
+            self.retransmit_queue.push_back(Waiting::new(sequence));
         }
     }
 

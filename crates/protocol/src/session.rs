@@ -85,7 +85,9 @@ pub(crate) struct TransmitSession {
     /// When the handshake frame of this state is due (again), and the wait after that.
     repeat_at: Instant,
     repeat_wait: Nanos,
+    /// When a session that ends is cut off, unless fewer than `drain_left` frames are outstanding then.
     drain_deadline: Instant,
+    drain_left: u64,
     /// Latest sign of life.
     pub(crate) heard_at: Instant,
 }
@@ -107,6 +109,7 @@ impl TransmitSession {
             repeat_at: Instant(0),
             repeat_wait: Nanos::ZERO,
             drain_deadline: Instant(0),
+            drain_left: 0,
             heard_at: Instant(0),
         }
     }
@@ -147,12 +150,23 @@ impl TransmitSession {
         opened
     }
 
-    /// Begins to end the session; the caller holds the normal queue from now on.
-    pub(crate) fn drain(&mut self, now: Instant, config: &Config) {
+    /// Begins to end the session with `outstanding` frames; the caller holds the normal queue from now on.
+    pub(crate) fn drain(&mut self, now: Instant, outstanding: u64, config: &Config) {
         debug_assert_eq!(self.state, TransmitState::Active);
         self.state = TransmitState::Draining;
-        self.drain_deadline = now + config.peer_timeout + config.recovery_timeout;
+        self.give_drain_time(now, outstanding, config);
         self.repeat_now(now, config);
+    }
+
+    fn give_drain_time(&mut self, now: Instant, outstanding: u64, config: &Config) {
+        self.drain_left = outstanding;
+        self.drain_deadline = now + config.peer_timeout + config.recovery_timeout;
+    }
+
+    /// This end was not run for `late`: its peer is not to blame for a silence, nor for an end that takes long.
+    pub(crate) fn excuse(&mut self, now: Instant, late: Nanos) {
+        self.heard_at = (self.heard_at + late).min(now);
+        self.drain_deadline = self.drain_deadline + late;
     }
 
     /// The receiver confirmed the end. `true` if that ends this session.
@@ -184,9 +198,17 @@ impl TransmitSession {
         Some(frame)
     }
 
-    /// Whether the peer has been silent for too long, or has not confirmed the end in time.
-    pub(crate) fn is_timed_out(&self, now: Instant, config: &Config) -> bool {
-        self.liveness_deadline(config).is_some_and(|at| now >= at)
+    /// Whether the peer has been silent for too long, or has not confirmed the end in time. An end that makes progress
+    /// has time: on a slow link behind a full queue, acknowledging takes as long as it takes.
+    pub(crate) fn is_timed_out(&mut self, now: Instant, outstanding: u64, config: &Config) -> bool {
+        if self.liveness_deadline(config).is_none_or(|at| now < at) {
+            return false;
+        }
+        let progress = self.state == TransmitState::Draining && outstanding < self.drain_left;
+        if progress {
+            self.give_drain_time(now, outstanding, config);
+        }
+        !progress
     }
 
     /// When something here is due.

@@ -175,7 +175,7 @@ impl LinkEnd {
     /// Ends the session without loss if there is one, or stops trying to open one.
     pub(super) fn close_softly(&mut self, now: Instant) {
         match self.transmit.state {
-            TransmitState::Active => self.transmit.drain(now, &self.config),
+            TransmitState::Active => self.transmit.drain(now, self.unreleased(), &self.config),
             TransmitState::Opening => self.transmit.state = TransmitState::Dormant,
             TransmitState::Dormant | TransmitState::Draining => {}
         }
@@ -250,7 +250,7 @@ impl LinkEnd {
     }
 
     pub(super) fn handle_transmit_timeout(&mut self, now: Instant) {
-        if self.transmit.is_timed_out(now, &self.config) {
+        if self.transmit.is_timed_out(now, self.unreleased(), &self.config) {
             let draining = self.transmit.state == TransmitState::Draining;
             self.peer_lost(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
         }
@@ -320,6 +320,11 @@ impl LinkEnd {
     #[inline]
     pub fn outstanding(&self) -> u64 {
         self.senders[Mode::Ordered].outstanding() + self.senders[Mode::NonBlocking].outstanding()
+    }
+
+    /// Frames in the Tx buffers.
+    fn unreleased(&self) -> u64 {
+        Mode::ALL.iter().map(|&mode| self.senders[mode].buffer().frames).sum()
     }
 
     pub(super) fn poll_dummy(&mut self, now: Instant) -> Option<Control> {
@@ -430,7 +435,7 @@ impl LinkEnd {
         }
     }
 
-    fn level_changed(&mut self, now: Instant, level: Level, loss: Option<f64>) {
+    pub(super) fn level_changed(&mut self, now: Instant, level: Level, loss: Option<f64>) {
         self.stats.fallback_changes += 1;
         self.event(Event::FallbackChanged { level, loss });
         match level {

@@ -9,6 +9,7 @@ mod compact;
 mod control;
 mod fallback;
 mod formats;
+mod limits;
 mod recovery;
 mod sessions;
 mod statistics;
