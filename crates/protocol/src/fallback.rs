@@ -227,4 +227,77 @@ mod tests {
         assert_eq!(fallback.handle_window(Instant(0), 1.0, 9_999), None);
         assert_eq!(fallback.level(), Level::Full);
     }
+
+    /// A dormant link that is tried at once, and found as bad as before.
+    fn trial(fallback: &mut Fallback) -> Nanos {
+        let began = fallback.dormant_since;
+        let due = fallback.next_timeout().expect("dormant");
+        assert_eq!(fallback.handle_timeout(due - Nanos(1)), None);
+        assert_eq!(fallback.handle_timeout(due), Some(Level::NonBlocking));
+        assert_eq!(fallback.next_timeout(), None, "no longer dormant");
+        assert_eq!(fallback.handle_window(due, 0.5, 0), Some(Level::Dormant));
+        due.since(began)
+    }
+
+    #[test]
+    fn the_hold_of_a_dormant_link_doubles_up_to_its_bound() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        assert_eq!(fallback.next_timeout(), None);
+        assert_eq!(fallback.handle_timeout(Instant(u64::MAX)), None, "nothing is held");
+        assert_eq!(fallback.handle_window(Instant(7), 0.5, 0), Some(Level::Dormant));
+        for factor in [1, 2, 4, 8, 16, 32, 64, 64, 64] {
+            assert_eq!(trial(&mut fallback), SECOND * 10 * factor);
+        }
+    }
+
+    #[test]
+    fn a_trial_that_succeeds_makes_the_hold_short_again() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        fallback.handle_window(Instant(0), 0.5, 0);
+        assert_eq!((trial(&mut fallback), trial(&mut fallback)), (SECOND * 10, SECOND * 20));
+        let tried = fallback.next_timeout().expect("dormant");
+        assert_eq!(fallback.handle_timeout(tried), Some(Level::NonBlocking));
+        assert_eq!(fallback.handle_window(tried, 0.0, 0), None);
+        assert_eq!(fallback.handle_window(tried + SECOND * 5, 0.0, 0), Some(Level::Full));
+        assert_eq!(fallback.handle_window(tried + SECOND * 6, 0.5, 0), Some(Level::Dormant));
+        assert_eq!(trial(&mut fallback), SECOND * 10);
+    }
+
+    #[test]
+    fn the_quiet_time_begins_anew_with_every_bad_window() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        fallback.handle_window(Instant(0), 0.06, 0);
+        let at = |second: u64| Instant(0) + SECOND * second;
+        // Half the limit is quiet enough, anything above it is not.
+        assert_eq!(fallback.handle_window(at(1), 0.025, 0), None);
+        assert_eq!(fallback.handle_window(at(5), 0.026, 0), None);
+        assert_eq!(fallback.handle_window(at(6), 0.025, 0), None);
+        assert_eq!(fallback.handle_window(at(11) - Nanos(1), 0.025, 0), None);
+        assert_eq!(fallback.handle_window(at(11), 0.025, 0), Some(Level::Full));
+        // Another fall: what was quiet before it does not count.
+        assert_eq!(fallback.handle_window(at(12), 0.06, 0), Some(Level::NonBlocking));
+        assert_eq!(fallback.handle_window(at(16), 0.0, 0), None);
+        assert_eq!(fallback.handle_window(at(20), 0.0, 0), None);
+        assert_eq!(fallback.handle_window(at(21), 0.0, 0), Some(Level::Full));
+    }
+
+    #[test]
+    fn a_link_that_gets_worse_while_quiet_is_left_at_once() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        fallback.handle_window(Instant(0), 0.06, 0);
+        fallback.handle_window(Instant(0) + SECOND, 0.0, 0);
+        assert_eq!(fallback.handle_window(Instant(0) + SECOND * 2, 0.31, 0), Some(Level::Dormant));
+        assert_eq!(fallback.next_timeout(), Some(Instant(0) + SECOND * 12));
+    }
+
+    #[test]
+    fn the_limits_themselves_are_allowed() {
+        let mut fallback = Fallback::new(FallbackConfig::default());
+        assert_eq!(fallback.handle_window(Instant(0), 0.05, 1_000), None);
+        assert_eq!(fallback.handle_window(Instant(0), 0.3, 0), Some(Level::NonBlocking));
+        assert_eq!(fallback.handle_window(Instant(0), 0.3, 0), None, "as low as it must");
+        // The Rx buffer is of the ordered lane: in non-blocking mode its overflows are old, and keep nothing back.
+        assert_eq!(fallback.handle_window(Instant(0), 0.0, 5_000), None);
+        assert_eq!(fallback.handle_window(Instant(0) + SECOND * 5, 0.0, 5_000), Some(Level::Full));
+    }
 }
