@@ -165,4 +165,6 @@ fn ethertype(frame: &[u8]) -> Option<u16> {
 }
 
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,209 @@
+//! The bytes themselves, written down once: two ends of different builds must agree on them, which no test does that
+//! writes and reads with the same code.
+
+use super::*;
+use crate::frame::Mode;
+use crate::sequence::SequenceNumber;
+use std::vec;
+use std::vec::Vec;
+
+/// Every code of an EtherType, and one EtherType that has none: code 0, and two bytes more.
+const CODES: [(u16, u8); 8] =
+    [(0x1234, 0), (0x0800, 1), (0x86dd, 2), (0x8100, 3), (0x88a8, 4), (0x0806, 5), (0x8847, 6), (0x8864, 7)];
+
+const ADDRESSES: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+const PAYLOAD: [u8; 6] = [0x45, 0xc0, 0x00, 0xff, 0x01, 0x80];
+
+fn frame(ethertype: u16) -> Vec<u8> {
+    [&ADDRESSES[..], &ethertype.to_be_bytes(), &PAYLOAD].concat()
+}
+
+/// What a driver puts on the link.
+fn on_the_link(frame: &[u8], encapsulation: &Encapsulation) -> Vec<u8> {
+    let rest = &frame[ADDRESSES_BYTES + usize::from(encapsulation.removes)..];
+    [&frame[..ADDRESSES_BYTES], encapsulation.bytes(), rest].concat()
+}
+
+/// `header`, then the EtherType where no code stands for it, then the payload.
+fn expected(header: &[u8], ethertype: u16, code: u8) -> Vec<u8> {
+    let explicit = if code == 0 { ethertype.to_be_bytes().to_vec() } else { vec![] };
+    [&ADDRESSES[..], header, &explicit, &PAYLOAD].concat()
+}
+
+fn restores(removes: usize, ethertype: u16, code: u8) -> Decapsulation {
+    Decapsulation { removes, ethertype: (code != 0).then_some(ethertype) }
+}
+
+/// Fields of a data header, and the first byte without its EtherType code.
+const DATA: [(Mode, bool, bool, u8); 6] = [
+    (Mode::NonBlocking, false, false, 0b0000_0000),
+    (Mode::Ordered, false, false, 0b0010_0000),
+    (Mode::NonBlocking, true, false, 0b0001_0000),
+    (Mode::NonBlocking, false, true, 0b0000_1000),
+    (Mode::Ordered, true, false, 0b0011_0000),
+    (Mode::Ordered, true, true, 0b0011_1000),
+];
+
+#[test]
+fn transparent_data_headers_with_every_code() {
+    for (ethertype, code) in CODES {
+        for (mode, era, retransmitted, first) in DATA {
+            let sequence = SequenceNumber::new(0x1234, era);
+            let header = DataHeader { sequence, mode, retransmitted, ack: None };
+            let frame = frame(ethertype);
+            let encapsulation = encapsulate(Format::Transparent, &header, &frame).expect("any frame");
+            let wrapped = on_the_link(&frame, &encapsulation);
+            assert_eq!(wrapped, expected(&[0x88, 0xb5, first | code, 0x12, 0x34], ethertype, code));
+            assert_eq!(encapsulation.growth(), if code == 0 { 5 } else { 3 });
+            let decapsulation = restores(5, ethertype, code);
+            assert_eq!(decapsulation.shrinkage(), encapsulation.growth());
+            assert_eq!(parse(&wrapped), LinkFrame::Data { header, decapsulation });
+        }
+    }
+}
+
+#[test]
+fn transparent_data_headers_with_an_ack_and_every_code() {
+    let acks = [
+        (Mode::NonBlocking, false, 0b0000_0000),
+        (Mode::Ordered, false, 0b1000_0000),
+        (Mode::NonBlocking, true, 0b0100_0000),
+        (Mode::Ordered, true, 0b1100_0000),
+    ];
+    for (ethertype, code) in CODES {
+        for (ack_mode, ack_era, flags) in acks {
+            let ack = PiggybackAck { mode: ack_mode, next: SequenceNumber::new(0xfedc, ack_era) };
+            let sequence = SequenceNumber::new(0x8001, false);
+            let header = DataHeader { sequence, mode: Mode::Ordered, retransmitted: false, ack: Some(ack) };
+            let frame = frame(ethertype);
+            let encapsulation = encapsulate(Format::Transparent, &header, &frame).expect("any frame");
+            let wrapped = on_the_link(&frame, &encapsulation);
+            let bytes = [0x88, 0xb5, 0b0110_0000 | code, 0x80, 0x01, flags, 0xfe, 0xdc];
+            assert_eq!(wrapped, expected(&bytes, ethertype, code));
+            assert_eq!(encapsulation.growth(), if code == 0 { 8 } else { 6 });
+            assert_eq!(
+                parse(&wrapped),
+                LinkFrame::Data { header, decapsulation: restores(8, ethertype, code) }
+            );
+        }
+    }
+}
+
+#[test]
+fn transparent_acks_on_unprotected_frames_with_every_code() {
+    let acks = [
+        (Mode::NonBlocking, false, 0b1110_0000),
+        (Mode::Ordered, false, 0b1111_0000),
+        (Mode::NonBlocking, true, 0b1110_1000),
+        (Mode::Ordered, true, 0b1111_1000),
+    ];
+    for (ethertype, code) in CODES {
+        for (mode, era, first) in acks {
+            let ack = PiggybackAck { mode, next: SequenceNumber::new(0x0102, era) };
+            let frame = frame(ethertype);
+            let encapsulation = encapsulate_ack(Format::Transparent, ack, &frame).expect("any frame");
+            let wrapped = on_the_link(&frame, &encapsulation);
+            assert_eq!(wrapped, expected(&[0x88, 0xb5, first | code, 1, 2], ethertype, code));
+            assert_eq!(
+                parse(&wrapped),
+                LinkFrame::Acknowledging { ack, decapsulation: restores(5, ethertype, code) }
+            );
+        }
+    }
+}
+
+/// An explicit EtherType that is cut off leaves no frame to restore.
+#[test]
+fn a_cut_header_is_malformed() {
+    let whole: [&[u8]; 3] = [
+        &[0x88, 0xb5, 0b0010_0000, 0x12, 0x34, 0x12, 0x34],
+        &[0x88, 0xb5, 0b0110_0001, 0x80, 0x01, 0x80, 0xfe, 0xdc],
+        &[0x88, 0xb5, 0b1110_0000, 1, 2, 0x12, 0x34],
+    ];
+    for bytes in whole {
+        let frame = [&ADDRESSES[..], bytes].concat();
+        assert!(matches!(parse(&frame), LinkFrame::Data { .. } | LinkFrame::Acknowledging { .. }));
+        for length in ADDRESSES_BYTES + 3..frame.len() {
+            assert_eq!(parse(&frame[..length]), LinkFrame::Malformed, "{length} bytes of {bytes:x?}");
+        }
+    }
+    for bit in 0..6 {
+        let unused = [0x88, 0xb5, 0b0110_0001, 0x80, 0x01, 1 << bit, 0xfe, 0xdc, 0];
+        assert_eq!(parse(&[&ADDRESSES[..], &unused].concat()), LinkFrame::Malformed, "bit {bit}");
+    }
+}
+
+#[test]
+fn escaped_frames_keep_their_own_ethertype() {
+    for ethertype in [0x88b5, 0xabcd] {
+        let frame = frame(ethertype);
+        let encapsulation = escape(&frame).expect("one of Linkmend's");
+        let wrapped = on_the_link(&frame, &encapsulation);
+        let own = [&[0x88, 0xb5, 0b1100_0000, b'L', b'M', b'1'], &ethertype.to_be_bytes()[..]].concat();
+        assert_eq!(wrapped, [&ADDRESSES[..], &own, &PAYLOAD].concat());
+        assert_eq!(parse(&wrapped), LinkFrame::Escaped(Decapsulation { removes: 6, ethertype: None }));
+    }
+    for (ethertype, _) in CODES {
+        assert_eq!(escape(&frame(ethertype)), None);
+    }
+}
+
+#[test]
+fn compact_headers_are_for_ipv4_alone() {
+    let rows = [
+        (Mode::NonBlocking, false, false, 0b0000_0000),
+        (Mode::Ordered, false, false, 0b0000_0010),
+        (Mode::NonBlocking, true, false, 0b0001_0000),
+        (Mode::NonBlocking, false, true, 0b0000_1000),
+        (Mode::Ordered, true, true, 0b0001_1010),
+    ];
+    let ack = |era| PiggybackAck { mode: Mode::Ordered, next: SequenceNumber::new(0x0103, era) };
+    for (ethertype, code) in CODES {
+        let ipv4 = code == 1;
+        let frame = frame(ethertype);
+        assert_eq!(can_protect(Format::Compact, &frame), ipv4);
+        assert!(can_protect(Format::Transparent, &frame));
+        for (mode, era, retransmitted, first) in rows {
+            let sequence = SequenceNumber::new(0x1234, era);
+            let header = DataHeader { sequence, mode, retransmitted, ack: None };
+            let encapsulation = encapsulate(Format::Compact, &header, &frame);
+            assert_eq!(encapsulation.is_some(), ipv4);
+            let Some(encapsulation) = encapsulation else { continue };
+            let wrapped = on_the_link(&frame, &encapsulation);
+            assert_eq!(wrapped, expected(&[0xab, 0xcd, first, 0x12, 0x34], ethertype, code));
+            let decapsulation = restores(5, ethertype, code);
+            assert_eq!(parse(&wrapped), LinkFrame::Data { header, decapsulation });
+        }
+        for (era, first) in [(false, 0b0110_0000), (true, 0b0111_0000)] {
+            let encapsulation = encapsulate_ack(Format::Compact, ack(era), &frame);
+            assert_eq!(encapsulation.is_some(), ipv4);
+            let Some(encapsulation) = encapsulation else { continue };
+            let wrapped = on_the_link(&frame, &encapsulation);
+            // The leading ACK is the last number received in order.
+            assert_eq!(wrapped, expected(&[0xab, 0xcd, first, 1, 2], ethertype, code));
+            assert_eq!(
+                parse(&wrapped),
+                LinkFrame::Acknowledging { ack: ack(era), decapsulation: restores(5, ethertype, code) }
+            );
+        }
+    }
+    for length in 0..14 {
+        assert!(!can_protect(Format::Transparent, &frame(0x0800)[..length]));
+        assert_eq!(parse(&frame(0x88b5)[..length]), LinkFrame::Foreign);
+    }
+}
+
+#[test]
+fn the_retransmitted_flag_is_the_same_bit_in_both_formats() {
+    for (format, first) in [(Format::Transparent, 0b0010_1001), (Format::Compact, 0b0000_1010)] {
+        let sequence = SequenceNumber::new(0x1234, false);
+        let header = DataHeader { sequence, mode: Mode::Ordered, retransmitted: false, ack: None };
+        let frame = frame(0x0800);
+        let mut wrapped = on_the_link(&frame, &encapsulate(format, &header, &frame).expect("IPv4"));
+        for _ in 0..2 {
+            mark_retransmitted(&mut wrapped);
+            assert_eq!(wrapped[14], first, "{format:?}");
+        }
+    }
+    mark_retransmitted(&mut [0; 14]);
+}
