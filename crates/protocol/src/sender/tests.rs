@@ -185,3 +185,69 @@ proptest! {
         run(first, max_rounds, &steps);
     }
 }
+
+/// A sender of `frames` frames that are all reported missing, each a hole of its own for the copies' sake.
+fn all_missing(frames: u64) -> (Sender, VecDeque<FrameHandle>) {
+    let mut sender = Sender::new(WINDOW, 10_000, 255);
+    let mut released = VecDeque::new();
+    for frame in 0..frames {
+        sender.send(FrameHandle(frame as u32), BYTES);
+    }
+    let far = Far {
+        first: FIRST_ABSOLUTE,
+        seen: FIRST_ABSOLUTE + frames,
+        lost: (FIRST_ABSOLUTE..FIRST_ABSOLUTE + frames).collect(),
+    };
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    (sender, released)
+}
+
+fn copies(sender: &mut Sender, number: u8, most: usize) -> std::vec::Vec<u32> {
+    let mut stats = Stats::default();
+    let next = || sender.poll_retransmission(number, 0, &mut stats).map(|(frame, _)| frame.0);
+    core::iter::from_fn(next).take(most).collect()
+}
+
+/// An acknowledgement between two copies of a frame leaves the next one all of its own.
+#[test]
+fn a_frame_acknowledged_between_its_copies_takes_none_from_the_next() {
+    let (mut sender, mut released) = all_missing(3);
+    assert_eq!(copies(&mut sender, 3, 2), [0, 0]);
+    let far = Far {
+        first: FIRST_ABSOLUTE,
+        seen: FIRST_ABSOLUTE + 3,
+        lost: [FIRST_ABSOLUTE + 1, FIRST_ABSOLUTE + 2].to_vec(),
+    };
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert_eq!(copies(&mut sender, 3, 99), [1, 1, 1, 2, 2, 2]);
+}
+
+/// Drivers that can reach a frame only at certain times ask for it.
+#[test]
+fn a_frame_asked_for_goes_before_the_others() {
+    let (mut sender, _) = all_missing(4);
+    assert_eq!(sender.next_retransmission(), Some(FrameHandle(0)));
+    assert!(sender.prefer_retransmission(FrameHandle(2)));
+    assert_eq!(sender.next_retransmission(), Some(FrameHandle(2)));
+    assert_eq!(copies(&mut sender, 2, 2), [2, 2]);
+    assert!(!sender.prefer_retransmission(FrameHandle(2)), "its copies are out");
+    assert!(!sender.prefer_retransmission(FrameHandle(9)), "never sent");
+    assert_eq!(sender.next_retransmission(), Some(FrameHandle(0)));
+    assert_eq!(copies(&mut sender, 1, 99), [0, 1, 3]);
+    assert_eq!((sender.next_retransmission(), sender.has_retransmissions()), (None, false));
+}
+
+/// What was acknowledged while it waited for its copies is passed over, asked for or not.
+#[test]
+fn an_acknowledged_frame_is_not_retransmitted() {
+    let (mut sender, mut released) = all_missing(4);
+    let far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE + 4, lost: [FIRST_ABSOLUTE + 3].to_vec() };
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(!sender.prefer_retransmission(FrameHandle(1)));
+    assert_eq!((sender.next_retransmission(), sender.has_retransmissions()), (Some(FrameHandle(3)), true));
+    assert_eq!(copies(&mut sender, 2, 99), [3, 3]);
+    let far = Far { lost: std::vec::Vec::new(), ..far };
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(!sender.is_repairing() && sender.is_drained());
+    assert_eq!(released.len(), 4);
+}

@@ -36,9 +36,14 @@ pub struct Node {
     /// Not run until then; what arrives waits, or is handled by the kernel.
     pub starved_until: u64,
     pub kernel: bool,
+    /// Waits for a frame until then, whatever its clock says meanwhile.
+    pub asleep_until: u64,
     pub inbox: VecDeque<Wire>,
     /// How far the port's ring may run ahead of the link.
     pub ring_ns: u64,
+    /// The inner port takes one buffered frame in this time; with 0, all at once.
+    pub delivery_gap_ns: u64,
+    delivery_at: u64,
     /// Counters of incarnations before a crash, as far as the ledger needs them.
     pub past: PastStats,
     pub events: Vec<Event>,
@@ -71,8 +76,11 @@ impl Node {
             source: None,
             starved_until: 0,
             kernel: false,
+            asleep_until: 0,
             inbox: VecDeque::new(),
             ring_ns: 0,
+            delivery_gap_ns: 0,
+            delivery_at: 0,
             past: PastStats::default(),
             events: Vec::new(),
             check_wire: true,
@@ -97,12 +105,14 @@ impl Node {
         if self.starved_until > now || !self.inbox.is_empty() {
             return self.starved_until;
         }
-        let port_free = link.busy_until.saturating_sub(self.ring_ns);
-        if Mode::ALL.into_iter().any(|mode| self.can_send(mode)) {
-            return port_free;
+        if self.asleep_until > now {
+            return self.asleep_until;
         }
+        let port_free = link.busy_until.saturating_sub(self.ring_ns);
         let due = self.end.next_timeout().map_or(u64::MAX, |at| at.0.saturating_sub(self.clock_offset));
-        due.max(port_free)
+        let sending = Mode::ALL.into_iter().any(|mode| self.can_send(mode));
+        let delivery = if self.end.next_delivery().is_some() { self.delivery_at } else { u64::MAX };
+        (if sending { port_free } else { due.max(port_free) }).min(delivery)
     }
 
     fn can_send(&self, mode: Mode) -> bool {
@@ -184,12 +194,16 @@ impl Node {
         while let Some(wire) = self.inbox.pop_front() {
             self.handle(now, wire, ledger);
         }
+        self.asleep_until = 0;
         let local = self.local(now);
         if self.end.next_timeout().is_some_and(|at| at <= local) {
             self.end.handle_timeout(local);
         }
-        while let Some(handle) = self.end.poll_deliver() {
+        while now >= self.delivery_at
+            && let Some(handle) = self.end.poll_deliver()
+        {
             ledger.delivered(now, self.rx.remove(handle), Path::Session);
+            self.delivery_at = now + self.delivery_gap_ns;
         }
         let sent = self.transmit(now, link, ledger, random);
         let mut released = Vec::new();

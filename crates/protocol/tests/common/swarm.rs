@@ -36,9 +36,11 @@ impl Run {
             pair.nodes[B] = super::node::Node::new(B, config, random.next());
         }
         let rings = [0, 0, 2_000, 50_000];
+        let delivery_gaps = [0, 0, 0, 1_000, 20_000];
         for node in &mut pair.nodes {
             node.check_wire = seed.is_multiple_of(16);
             node.ring_ns = *random.pick(&rings);
+            node.delivery_gap_ns = *random.pick(&delivery_gaps);
         }
         if random.chance(0.3) {
             pair.links[B] = Link::new(random.log_between(200, 100_000), random.log_between(50, 50_000));

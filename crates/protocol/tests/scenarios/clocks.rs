@@ -40,6 +40,90 @@ fn a_clock_that_goes_back_an_hour_delays_nothing() {
     }
 }
 
+/// The clock jumps while the end waits for its next timeout, so that the first call after it is none of the driver's own
+/// making. A driver waits for spans, not for readings of the clock, so it still wakes when it meant to.
+fn jump_asleep(pair: &mut Pair, end: usize, by_ns: i64) {
+    let node = &mut pair.nodes[end];
+    node.asleep_until = node.wake_at(pair.now, &pair.links[end]);
+    node.clock_offset = node.clock_offset.checked_add_signed(by_ns).expect("in range");
+}
+
+const HOUR: i64 = 3_600_000_000_000;
+
+/// Whether the end sleeps towards a keepalive, towards a dummy that reveals a lost tail, or towards its next feedback:
+/// it goes on as if the clock had not jumped, give or take one keepalive.
+#[test]
+fn a_clock_that_jumps_while_the_end_sleeps_costs_no_session_and_no_frame() {
+    for end in [A, B] {
+        for by in [HOUR, -HOUR / 4, 5 * MILLI as i64, -5 * MILLI as i64] {
+            for awake_ns in [0, 300, MICRO, 5 * MICRO, 30 * MICRO, 2 * MILLI] {
+                // The only recovery timeout is one that no jump reaches: what jumps here is the session's patience.
+                let config = Config { recovery_timeout: Nanos::from_secs(7_200), ..quick_config() };
+                let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+                pair.links[A].loss = Loss::originals(|position| (95..100).contains(&position));
+                pair.offer(A, Mode::Ordered, 100, 500);
+                pair.run_for(40 * MICRO + awake_ns);
+                let from = pair.now;
+                jump_asleep(&mut pair, end, by);
+                pair.settle(5 * MILLI);
+                pair.offer(A, Mode::Ordered, 20, 500);
+                pair.settle(5 * MILLI);
+                pair.assert_all_delivered(A);
+                assert!(pair.now - from < 4 * MILLI, "{} ns after a jump of {by}", pair.now - from);
+                // Both ends go on to keep the session alive, and would still notice if the other did not.
+                pair.run_for(30 * MILLI);
+                let stats = pair.stats(A);
+                assert_eq!((stats.sessions_opened, stats.peers_lost), (1, 0), "end {end}, jump of {by}");
+                assert_eq!(pair.stats(B).sessions_accepted, 1);
+                assert_eq!(pair.nodes[B].end.status().receive, ReceiveState::Active);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_again_and_again_delays_nothing() {
+    for end in [A, B] {
+        let mut pair = Pair::protected(Settings::default(), 1);
+        pair.links[A].loss = Loss::Iid(0.05);
+        for minutes in [10, 3, 1, 2] {
+            pair.offer(A, Mode::Ordered, 200, 500);
+            pair.run_for(20 * MICRO);
+            jump_asleep(&mut pair, end, -HOUR / 60 * minutes);
+            let from = pair.now;
+            pair.settle(5 * MILLI);
+            // The keepalives go on, too.
+            pair.run_for(10 * MILLI);
+            assert!(pair.stats(A).dummies_sent > 5 && pair.now - from < 15 * MILLI);
+        }
+        pair.assert_all_delivered(A);
+        assert_eq!((pair.stats(A).sessions_opened, pair.stats(A).peers_lost), (1, 0), "end {end}");
+    }
+}
+
+/// A jump excuses the silence that it made, and none after it.
+#[test]
+fn a_peer_that_falls_silent_after_a_jump_is_still_noticed_in_time() {
+    for end in [A, B] {
+        for by in [HOUR, -HOUR / 4] {
+            let mut pair = Pair::protected(Settings::default(), 1);
+            pair.run_for(3 * MILLI);
+            jump_asleep(&mut pair, end, by);
+            for link in &mut pair.links {
+                link.loss = Loss::Iid(1.0);
+            }
+            // A receiver forgets a session after 20 ms, a sender gives its peer up after 6.
+            pair.run_for(23 * MILLI);
+            assert_eq!(
+                pair.nodes[B].end.status().receive,
+                ReceiveState::Listening,
+                "end {end}, jump of {by}"
+            );
+            assert_eq!(pair.stats(A).peers_lost, 1, "end {end}, jump of {by}");
+        }
+    }
+}
+
 #[test]
 fn small_steps_back_are_ignored() {
     let mut pair = Pair::protected(Settings::default(), 1);
