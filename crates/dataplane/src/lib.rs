@@ -10,6 +10,8 @@
 //! Unsafe code is confined to one private module, `sys`.
 
 #![deny(unsafe_code)]
+// A link must not end because a line cannot be written.
+#![warn(clippy::print_stderr)]
 
 pub mod bypass;
 mod clock;
@@ -20,6 +22,7 @@ pub mod corruption;
 mod engine;
 pub mod frame_pool;
 pub mod handle;
+pub mod health;
 mod loss_script;
 pub mod metrics;
 mod netlink;
@@ -38,6 +41,7 @@ pub use corruption::CorruptionModel;
 pub use engine::StartError;
 pub use frame_pool::{FrameHandle, FramePool, PoolOptions};
 pub use handle::LinkEndHandle;
+pub use health::DaemonHealth;
 pub use loss_script::LossScript;
 pub use netlink::XdpMode;
 pub use port::{Port, PortCounters, PortError, QueueFull};

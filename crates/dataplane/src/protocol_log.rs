@@ -3,25 +3,35 @@
 
 use linkmend_protocol::Instant;
 use linkmend_protocol::trace::{LogHeader, Record, Step, StepSink};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
 
 /// Most that is written; what comes after is missing, and the log says so. A frame takes about a kilobyte.
 const LOG_BYTES_MAX: u64 = 1 << 30;
-/// Written to the file at once.
-const BUFFER_BYTES: usize = 256 * 1024;
+/// Handed to the writing thread at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+/// Chunks that may wait for a slow disk: 16 MiB. More end the log, for one with a gap cannot be replayed.
+const CHUNKS_MAX: usize = 64;
 /// A run that ends badly loses no more of its log than this.
 const FLUSH_INTERVAL_NS: u64 = 1_000_000_000;
+/// How long the end of a run waits for the disk.
+const LAST_CHUNKS_MAX: Duration = Duration::from_secs(2);
 
-/// A protocol log that is being written.
+/// A protocol log that is being written. The link end never waits for the disk: a thread writes.
 #[derive(Debug)]
 pub(crate) struct ProtocolLog {
     path: PathBuf,
     /// `None` after an error, or when it is full.
-    file: Option<BufWriter<File>>,
-    line: Vec<u8>,
-    written_bytes: u64,
+    writer: Option<SyncSender<Vec<u8>>>,
+    /// Disconnected when the thread has ended.
+    written: Receiver<()>,
+    chunk: Vec<u8>,
+    bytes: u64,
     limit_bytes: u64,
     flushed_ns: u64,
 }
@@ -33,62 +43,102 @@ impl ProtocolLog {
     }
 
     fn with_limit(path: &Path, header: &LogHeader, limit_bytes: u64) -> io::Result<ProtocolLog> {
-        let file = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
-        let mut log = ProtocolLog {
+        // A named pipe without a reader would make the start wait for one.
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).custom_flags(libc::O_NONBLOCK);
+        let mut file = options.open(path)?;
+        fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
+        let mut line = serde_json::to_vec(header)?;
+        line.push(b'\n');
+        // What cannot be written at all is told before the link starts.
+        file.write_all(&line)?;
+        let (writer, chunks) = sync_channel(CHUNKS_MAX);
+        let (done, written) = sync_channel(1);
+        let log_path = path.to_owned();
+        std::thread::Builder::new().name("protocol-log".to_owned()).spawn(move || {
+            write_all(&log_path, file, chunks);
+            drop(done);
+        })?;
+        Ok(ProtocolLog {
             path: path.to_owned(),
-            file: Some(file),
-            line: Vec::with_capacity(1024),
-            written_bytes: 0,
+            writer: Some(writer),
+            written,
+            chunk: Vec::with_capacity(CHUNK_BYTES),
+            bytes: line.len() as u64,
             limit_bytes,
             flushed_ns: 0,
-        };
-        log.write(header)?;
-        log.file.as_mut().map_or(Ok(()), BufWriter::flush)?;
-        Ok(log)
+        })
     }
 
-    fn write(&mut self, line: &impl serde::Serialize) -> io::Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, line)?;
-        self.line.push(b'\n');
-        self.written_bytes += self.line.len() as u64;
-        if self.written_bytes > self.limit_bytes {
-            file.flush()?;
-            self.file = None;
+    fn append(&mut self, record: &Record) -> io::Result<()> {
+        let before = self.chunk.len();
+        serde_json::to_writer(&mut self.chunk, record)?;
+        self.chunk.push(b'\n');
+        self.bytes += (self.chunk.len() - before) as u64;
+        if self.bytes > self.limit_bytes {
+            self.chunk.truncate(before);
+            self.hand_over();
+            self.writer = None;
             let path = self.path.display();
             tracing::warn!(%path, bytes = self.limit_bytes, "the protocol log is full and ends here");
-            return Ok(());
         }
-        file.write_all(&self.line)
+        Ok(())
     }
 
-    fn flush_now_and_then(&mut self, at: Instant) -> io::Result<()> {
-        if at.0.saturating_sub(self.flushed_ns) < FLUSH_INTERVAL_NS {
-            return Ok(());
+    fn hand_over(&mut self) {
+        let Some(writer) = &self.writer else { return };
+        if self.chunk.is_empty() {
+            return;
         }
-        self.flushed_ns = at.0;
-        self.file.as_mut().map_or(Ok(()), BufWriter::flush)
+        let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK_BYTES));
+        match writer.try_send(chunk) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => {
+                self.writer = None;
+                let path = self.path.display();
+                tracing::error!(%path, "the disk is too slow for the protocol log; it ends here");
+            }
+            // The thread has said why.
+            Err(TrySendError::Disconnected(_)) => self.writer = None,
+        }
+    }
+}
+
+/// Writes what comes, until nothing more can come or be written.
+fn write_all(path: &Path, mut file: File, chunks: Receiver<Vec<u8>>) {
+    for chunk in chunks {
+        if let Err(error) = file.write_all(&chunk) {
+            tracing::error!(path = %path.display(), %error, "cannot write the protocol log; it ends here");
+            return;
+        }
     }
 }
 
 impl StepSink for ProtocolLog {
     fn record(&mut self, at: Instant, step: &Step) {
-        if self.file.is_none() {
+        if self.writer.is_none() {
             return;
         }
-        let record = Record { at, step: step.clone() };
-        if let Err(error) = self.write(&record).and_then(|()| self.flush_now_and_then(at)) {
-            self.file = None;
+        if let Err(error) = self.append(&Record { at, step: step.clone() }) {
+            self.writer = None;
             tracing::error!(path = %self.path.display(), %error, "cannot write the protocol log; it ends here");
+            return;
+        }
+        let due = at.0.saturating_sub(self.flushed_ns) >= FLUSH_INTERVAL_NS;
+        if due || self.chunk.len() >= CHUNK_BYTES - CHUNK_BYTES / 8 {
+            self.flushed_ns = at.0;
+            self.hand_over();
         }
     }
 }
 
 impl Drop for ProtocolLog {
     fn drop(&mut self) {
-        if let Some(Err(error)) = self.file.as_mut().map(BufWriter::flush) {
-            tracing::error!(path = %self.path.display(), %error, "cannot write the end of the protocol log");
+        self.hand_over();
+        self.writer = None;
+        let waited = self.written.recv_timeout(LAST_CHUNKS_MAX);
+        if waited == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            tracing::error!(path = %self.path.display(), "the disk does not take the end of the protocol log");
         }
     }
 }
@@ -142,5 +192,26 @@ mod tests {
         drop(log);
         let text = std::fs::read_to_string(&path).expect("it is there");
         assert!(text.len() <= 1500 && text.len() > 1400 && text.ends_with("}\n"), "{}", text.len());
+    }
+
+    /// A disk that hangs is a named pipe that nobody reads from.
+    #[test]
+    fn a_disk_that_hangs_does_not_hold_up_the_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("hangs");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        assert!(
+            ProtocolLog::create(&path, &header()).is_err(),
+            "without a reader it is refused, and at once"
+        );
+        let options = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
+        let _reader = options.expect("it opens");
+        let mut log = ProtocolLog::create(&path, &header()).expect("it has a reader");
+        let begun = std::time::Instant::now();
+        // As much as the pipe, the channel and a chunk hold, and as much again.
+        let steps = 2 * (CHUNKS_MAX + 1) * CHUNK_BYTES / 20;
+        (0..steps as u64).for_each(|at| log.record(Instant(at), &Step::Stall));
+        assert!(log.writer.is_none(), "it has ended");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     }
 }

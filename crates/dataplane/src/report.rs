@@ -53,6 +53,21 @@ pub struct LinkReport {
     pub recovery_latency_ns: HistogramReport,
     /// Lengths of holes in frames.
     pub hole_length_frames: HistogramReport,
+    /// The daemon itself; the same for all its links.
+    #[serde(default)]
+    pub daemon: DaemonReport,
+}
+
+/// What of a daemon may fail while its links go on, and what the host takes from it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DaemonReport {
+    /// Lines of the log that could not be written.
+    pub log_lines_lost: u64,
+    /// What does not work, for people.
+    pub troubles: Vec<String>,
+    /// Of the processor time that this machine wanted in the last 10 s, the share that its host gave to others; absent
+    /// where too little was wanted to tell.
+    pub stolen_share: Option<f64>,
 }
 
 /// A port.

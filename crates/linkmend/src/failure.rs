@@ -5,7 +5,7 @@ use linkmend_dataplane::config::{ConfigError, DeviceError, HostPortError};
 use linkmend_dataplane::control::{ClientError, SocketError};
 use linkmend_sim::experiment::ExperimentError;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 /// The command line or the configuration is wrong, not the world.
@@ -47,7 +47,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         // Whoever read our output has seen enough.
         return ExitCode::SUCCESS;
     }
-    let _ = io::stderr().write_all(describe(error).as_bytes());
+    crate::output::remark(&describe(error));
     let of_usage = error.downcast_ref::<UsageError>().is_some()
         || error
             .downcast_ref::<ConfigError>()

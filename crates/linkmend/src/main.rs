@@ -3,7 +3,11 @@
 //! - [`cli`]: the arguments, and with them the help;
 //! - [`commands`]: one file for each subcommand;
 //! - [`daemon`]: what `linkmend run` is made of: links, sockets, signals, the service manager;
-//! - [`failure`]: errors as people read them, and exit codes.
+//! - [`failure`]: errors as people read them, and exit codes;
+//! - [`logging`]: the log, which never holds up a link.
+
+// A macro that panics where standard error cannot be written; see `output::remark`.
+#![warn(clippy::print_stderr)]
 
 mod cli;
 mod commands;
@@ -19,8 +23,11 @@ fn main() -> ExitCode {
     // clap prints help and usage errors itself, and ends with 0 or 2.
     let matches = cli::Cli::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    logging::start(cli.verbose, matches!(cli.command, cli::Command::Demo(_)));
-    match commands::execute(cli.command, &matches) {
+    let log = logging::start(cli.verbose, matches!(cli.command, cli::Command::Demo(_)));
+    let result = commands::execute(cli.command, &matches);
+    // What the log still has to say comes before the error that ends it all.
+    drop(log);
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error),
     }

@@ -1,6 +1,11 @@
-//! Data on standard output.
+//! Data on standard output, remarks on standard error.
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+/// How long a remark waits for a reader that does not read.
+const REMARK_PATIENCE_MS: u16 = 1_000;
 
 /// Writes `text` and a newline if it has none at its end.
 ///
@@ -13,6 +18,16 @@ pub fn print(text: &str) -> io::Result<()> {
         out.write_all(b"\n")?;
     }
     out.flush()
+}
+
+/// Writes `text` to standard error if somebody takes it: a full disk, a reader that has left, or one that stands still
+/// is no reason to fail or to wait.
+pub fn remark(text: &str) {
+    let mut out = io::stderr().lock();
+    let mut ready = [PollFd::new(out.as_fd(), PollFlags::POLLOUT)];
+    if poll(&mut ready, PollTimeout::from(REMARK_PATIENCE_MS)).is_ok_and(|count| count > 0) {
+        let _ = out.write_all(text.as_bytes());
+    }
 }
 
 /// Width to lay a table out for, and whether to use colour; `otherwise` is the width where there is no terminal.

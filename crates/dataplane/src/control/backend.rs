@@ -4,7 +4,8 @@ use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response}
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::HeaderFormat;
 use crate::handle::LinkEndHandle;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use crate::health::DaemonHealth;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The links of a daemon.
 pub trait Backend: Send + Sync + 'static {
@@ -16,12 +17,15 @@ pub trait Backend: Send + Sync + 'static {
 
 /// Running link ends, shared by everything that asks them.
 #[derive(Debug, Default)]
-pub struct Links(RwLock<Vec<LinkEndHandle>>);
+pub struct Links {
+    handles: RwLock<Vec<LinkEndHandle>>,
+    health: Arc<DaemonHealth>,
+}
 
 impl Links {
-    /// These.
-    pub fn new(handles: Vec<LinkEndHandle>) -> Links {
-        Links(RwLock::new(handles))
+    /// These, of a daemon that is in this health.
+    pub fn new(handles: Vec<LinkEndHandle>, health: Arc<DaemonHealth>) -> Links {
+        Links { handles: RwLock::new(handles), health }
     }
 
     /// The first whose loop has ended or does not answer.
@@ -32,7 +36,7 @@ impl Links {
 
     /// Stops them all. From then on there are none.
     pub fn stop(&self) {
-        let handles = std::mem::take(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner));
+        let handles = std::mem::take(&mut *self.handles.write().unwrap_or_else(PoisonError::into_inner));
         for handle in handles {
             handle.stop();
         }
@@ -40,7 +44,7 @@ impl Links {
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<LinkEndHandle>> {
         // A list of handles is whole even if a thread panicked while it held the lock.
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.handles.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -50,7 +54,12 @@ impl Backend for Links {
     }
 
     fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
-        self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))
+        let result =
+            self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))?;
+        Some(result.map(|mut report| {
+            report.daemon = self.health.report();
+            report
+        }))
     }
 }
 

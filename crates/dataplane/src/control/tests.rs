@@ -231,7 +231,9 @@ fn the_daemon_of_a_link_is_found() {
 #[test]
 fn metrics_are_served_over_http() {
     let address = "127.0.0.1:0".parse().expect("an address");
-    let server = crate::metrics::MetricsServer::start(address, Arc::new(Fake::default())).expect("it starts");
+    let health = Arc::new(crate::health::DaemonHealth::default());
+    let server = crate::metrics::MetricsServer::start(address, Arc::new(Fake::default()), health);
+    let server = server.expect("it starts");
     let get = |request: &str| {
         let mut stream = std::net::TcpStream::connect(server.address()).expect("it listens");
         stream.write_all(request.as_bytes()).expect("it reads");
@@ -245,4 +247,23 @@ fn metrics_are_served_over_http() {
     assert!(get("GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     assert!(get("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     assert!(get("\r\n\r\n").starts_with("HTTP/1.1 400 "));
+}
+
+#[test]
+fn an_address_for_metrics_that_is_taken_is_no_reason_not_to_run_and_is_had_when_it_is_free() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound");
+    let health = Arc::new(crate::health::DaemonHealth::default());
+    let backend = Arc::new(Fake::default());
+    let _server =
+        crate::metrics::MetricsServer::start(address, backend, Arc::clone(&health)).expect("it starts");
+    let troubles = health.report().troubles;
+    assert!(troubles[0].starts_with(&format!("metrics cannot be served at {address}: ")), "{troubles:?}");
+    drop(taken);
+    let begun = std::time::Instant::now();
+    while !health.report().troubles.is_empty() {
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", health.report().troubles);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    std::net::TcpStream::connect(address).expect("it listens");
 }

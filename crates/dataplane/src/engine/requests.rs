@@ -6,7 +6,7 @@ use crate::corruption::{Corruption, CorruptionModel};
 use crate::loss_script::LossInjector;
 use crate::port::Port;
 use crate::report::{
-    BufferReport, CountersReport, HistogramReport, LinkReport, ParametersReport, PortReport,
+    BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, ParametersReport, PortReport,
 };
 use crate::settings::ProtectionSettings;
 use linkmend_protocol::{
@@ -151,6 +151,8 @@ impl Engine {
             queue: self.queue.report(),
             recovery_latency_ns: histogram(&stats.recovery_latency_ns),
             hole_length_frames: histogram(&stats.hole_length),
+            // Whoever holds the links of a daemon knows.
+            daemon: DaemonReport::default(),
         }
     }
 

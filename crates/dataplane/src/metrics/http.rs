@@ -3,6 +3,7 @@
 use super::encode::encode;
 use crate::command::Command;
 use crate::control::Backend;
+use crate::health::{DaemonHealth, Part};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,6 +19,9 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
 /// Longest a client may take, all in all: scrapes are served one after the other.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Between two tries of an address that another program has, or that no interface has yet.
+const BIND_INTERVAL_MS: u16 = 3_000;
 
 /// Why metrics cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -38,24 +42,34 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves the links of `backend` at `address`.
+    /// Serves the links of `backend` at `address`. An address that cannot be had is no reason for a link not to run: it
+    /// is tried again until it can, and `health` knows.
     ///
     /// # Errors
-    /// [`MetricsError`].
-    pub fn start(address: SocketAddr, backend: Arc<dyn Backend>) -> Result<MetricsServer, MetricsError> {
+    /// [`MetricsError`] when there is no thread to be had.
+    pub fn start(
+        address: SocketAddr,
+        backend: Arc<dyn Backend>,
+        health: Arc<DaemonHealth>,
+    ) -> Result<MetricsServer, MetricsError> {
         let failed = |source| MetricsError { address, source };
-        let listener = TcpListener::bind(address).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let bound = listener.local_addr().map_err(failed)?;
+        let first = bind(address, &health);
+        let bound = first.as_ref().and_then(|listener| listener.local_addr().ok()).unwrap_or(address);
         let (wake, woken) = UnixStream::pair().map_err(failed)?;
-        let thread = std::thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(move || serve_all(&listener, &woken, &*backend))
-            .map_err(failed)?;
+        let serve = move || {
+            let mut listener = first;
+            while listener.is_none() && !is_woken(&woken, BIND_INTERVAL_MS) {
+                listener = bind(address, &health);
+            }
+            if let Some(listener) = listener {
+                serve_all(&listener, &woken, &*backend);
+            }
+        };
+        let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(failed)?;
         Ok(MetricsServer { address: bound, wake, thread: Some(thread) })
     }
 
-    /// Where it listens, with the port that was chosen if it was left open.
+    /// Where it listens, with the port that was chosen if it was left open; or where it is to listen.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -68,6 +82,32 @@ impl Drop for MetricsServer {
             let _ = thread.join();
         }
     }
+}
+
+/// `None` if the address cannot be had now; the log says so the first time.
+fn bind(address: SocketAddr, health: &DaemonHealth) -> Option<TcpListener> {
+    let listener =
+        TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    match listener {
+        Ok(listener) => {
+            let bound = listener.local_addr().unwrap_or(address);
+            tracing::info!("metrics at http://{bound}/metrics");
+            health.set(Part::Metrics, None);
+            Some(listener)
+        }
+        Err(error) => {
+            let trouble = format!("metrics cannot be served at {address}: {error}");
+            if health.set(Part::Metrics, Some(trouble.clone())) {
+                tracing::warn!("{trouble}; trying again every {} s", BIND_INTERVAL_MS / 1_000);
+            }
+            None
+        }
+    }
+}
+
+fn is_woken(woken: &UnixStream, timeout_ms: u16) -> bool {
+    let mut ready = [PollFd::new(woken.as_fd(), PollFlags::POLLIN)];
+    poll(&mut ready, PollTimeout::from(timeout_ms)).is_ok_and(|count| count > 0)
 }
 
 fn serve_all(listener: &TcpListener, woken: &UnixStream, backend: &dyn Backend) {

@@ -2,10 +2,13 @@
 
 use crate::cli::StatusArgs;
 use crate::output::print;
-use linkmend_dataplane::report::{BufferReport, CountersReport, PortReport};
+use linkmend_dataplane::report::{BufferReport, CountersReport, DaemonReport, PortReport};
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate};
 use std::fmt::Write;
+
+/// Share of stolen processor time from which on it is worth a line.
+const STOLEN_SHARE_TOLD: f64 = 0.02;
 
 /// Asks, and prints.
 pub fn execute(arguments: &StatusArgs) -> anyhow::Result<()> {
@@ -85,7 +88,7 @@ pub fn describe(report: &LinkReport) -> String {
             line("", &side.description);
         }
     }
-    for trouble in troubles(counters) {
+    for trouble in troubles(counters).into_iter().chain(daemon_troubles(&report.daemon)) {
         line("attention", &trouble);
     }
     text
@@ -182,6 +185,20 @@ fn troubles(counters: &CountersReport) -> Vec<String> {
     .filter(|(number, _)| *number > 0)
     .map(|(number, what)| format!("{} {what}", count(number as f64)))
     .collect()
+}
+
+/// What of the daemon does not work, and what its host takes from it.
+fn daemon_troubles(daemon: &DaemonReport) -> Vec<String> {
+    let mut troubles = daemon.troubles.clone();
+    if daemon.log_lines_lost > 0 {
+        let lines = count(daemon.log_lines_lost as f64);
+        troubles.push(format!("{lines} lines of the log could not be written"));
+    }
+    if let Some(share) = daemon.stolen_share.filter(|share| *share >= STOLEN_SHARE_TOLD) {
+        let percent = (share * 100.0).round();
+        troubles.push(format!("the host takes {percent} % of the processor time wanted here (steal)"));
+    }
+    troubles
 }
 
 fn time(ns: u64) -> String {

@@ -8,16 +8,17 @@ pub use serve::serve;
 pub use signals::Signals;
 
 use anyhow::Context;
-use linkmend_dataplane::LinkEndHandle;
 use linkmend_dataplane::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
 use linkmend_dataplane::control::{Backend, Links, Reservation, Server};
 use linkmend_dataplane::metrics::MetricsServer;
+use linkmend_dataplane::{DaemonHealth, LinkEndHandle};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Everything that runs. Dropping it ends it in the right order.
 pub struct Daemon {
     links: Arc<Links>,
+    health: Arc<DaemonHealth>,
     host_ports: Vec<HostPort>,
     control: Option<Server>,
     metrics: Option<MetricsServer>,
@@ -29,21 +30,23 @@ impl Daemon {
         let path = config.control.clone().unwrap_or_else(|| Path::new(CONTROL_FOLDER).join("control.sock"));
         // First of all: a second daemon must find out before it changes anything.
         let reservation = Reservation::take(&path)?;
-        let (links, host_ports) = start_links(&config.links)?;
-        let mut daemon = Daemon { links, host_ports, control: None, metrics: None };
+        let health = Arc::new(DaemonHealth::new(crate::logging::lost_lines));
+        let (links, host_ports) = start_links(&config.links, &health)?;
+        let mut daemon = Daemon { links, health, host_ports, control: None, metrics: None };
         let backend = || Arc::clone(&daemon.links) as Arc<dyn Backend>;
-        let metrics = config.metrics.map(|address| MetricsServer::start(address, backend())).transpose()?;
-        if let Some(metrics) = &metrics {
-            tracing::info!("metrics at http://{}/metrics", metrics.address());
-        }
+        let metrics = config
+            .metrics
+            .map(|address| MetricsServer::start(address, backend(), Arc::clone(&daemon.health)))
+            .transpose()?;
         let control = Server::start(reservation, backend())?;
         tracing::info!("control socket {}", control.path().display());
         (daemon.metrics, daemon.control) = (metrics, Some(control));
         Ok(daemon)
     }
 
-    /// The first link whose loop has ended or does not answer.
-    pub fn first_dead(&self) -> Option<String> {
+    /// Looks at the links and the host: the first link whose loop has ended or does not answer.
+    pub fn look(&self) -> Option<String> {
+        self.health.look();
         self.links.first_dead()
     }
 }
@@ -57,7 +60,10 @@ impl Drop for Daemon {
     }
 }
 
-fn start_links(configs: &[LinkConfig]) -> anyhow::Result<(Arc<Links>, Vec<HostPort>)> {
+fn start_links(
+    configs: &[LinkConfig],
+    health: &Arc<DaemonHealth>,
+) -> anyhow::Result<(Arc<Links>, Vec<HostPort>)> {
     let (mut handles, mut host_ports) = (Vec::new(), Vec::new());
     for config in configs {
         match start_link(config, &mut host_ports) {
@@ -72,7 +78,7 @@ fn start_links(configs: &[LinkConfig]) -> anyhow::Result<(Arc<Links>, Vec<HostPo
             }
         }
     }
-    Ok((Arc::new(Links::new(handles)), host_ports))
+    Ok((Arc::new(Links::new(handles, Arc::clone(health))), host_ports))
 }
 
 fn start_link(config: &LinkConfig, host_ports: &mut Vec<HostPort>) -> anyhow::Result<LinkEndHandle> {

@@ -20,7 +20,7 @@ pub fn serve(daemon: Daemon, signals: &Signals) -> anyhow::Result<()> {
             drop(daemon);
             return Ok(());
         }
-        if let Some(link) = daemon.first_dead() {
+        if let Some(link) = daemon.look() {
             service_manager::stopping();
             return Err(Hinted {
                 message: format!("link {link}: its loop has ended or does not answer"),

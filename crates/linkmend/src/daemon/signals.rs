@@ -1,7 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP end the daemon in good order; a second SIGINT ends it at once.
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,6 +26,9 @@ impl Signals {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             flag::register(signal, Arc::clone(&stopping)).context("cannot catch signals")?;
         }
+        // A log that has reached the largest size a file may have would end the daemon: caught, it is an error of one
+        // write, as a full disk is.
+        flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).context("cannot catch signals")?;
         let mut signals =
             signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot catch signals")?;
         let (sender, caught) = channel();

@@ -1,5 +1,6 @@
 //! Progress of the demo on standard error: a bar on a terminal, a line a step elsewhere.
 
+use crate::output::remark;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ impl Steps {
         if self.on_terminal {
             self.bar.println(line);
         } else {
-            eprintln!("{line}");
+            remark(&format!("{line}\n"));
         }
     }
 
@@ -44,7 +45,7 @@ impl Observer for Steps {
         self.bar.set_position(index as u64);
         self.bar.set_message(title.to_owned());
         if !self.on_terminal {
-            eprintln!("[{}/{total}] {title}", index + 1);
+            remark(&format!("[{}/{total}] {title}\n", index + 1));
         }
     }
 }

@@ -1,0 +1,179 @@
+//! What of a daemon may fail while its links go on, and what the host takes from it.
+
+use crate::report::DaemonReport;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Over how long stolen time is averaged.
+const STOLEN_WINDOW: Duration = Duration::from_secs(10);
+/// Ticks of work below which a share of them means nothing.
+const TICKS_MIN: u64 = 20;
+/// Stolen shares at which the log says so, and at which it says that it is over.
+const STOLEN_WARN: f64 = 0.05;
+const STOLEN_FINE: f64 = 0.02;
+
+/// Parts that may be in trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Metrics are not served.
+    Metrics,
+    /// Protection set at run time is not kept for the next start.
+    State,
+}
+
+/// How a daemon is, apart from its links. Shared by whoever has something to say about it.
+#[derive(Debug)]
+pub struct DaemonHealth {
+    log_lines_lost: fn() -> u64,
+    troubles: Mutex<BTreeMap<Part, String>>,
+    host: Mutex<Host>,
+}
+
+impl Default for DaemonHealth {
+    fn default() -> Self {
+        DaemonHealth::new(|| 0)
+    }
+}
+
+impl DaemonHealth {
+    /// `log_lines_lost` tells how many lines of the log could not be written.
+    pub fn new(log_lines_lost: fn() -> u64) -> DaemonHealth {
+        DaemonHealth { log_lines_lost, troubles: Mutex::default(), host: Mutex::default() }
+    }
+
+    /// A part is in trouble, or no longer (`None`). The answer is whether that is new.
+    pub fn set(&self, part: Part, trouble: Option<String>) -> bool {
+        let mut troubles = lock(&self.troubles);
+        let before = match &trouble {
+            Some(text) => troubles.insert(part, text.clone()),
+            None => troubles.remove(&part),
+        };
+        before != trouble
+    }
+
+    /// Looks at what the host takes from this machine; to be called about twice a second.
+    pub fn look(&self) {
+        let Ok(text) = std::fs::read_to_string("/proc/stat") else { return };
+        let Some(ticks) = Ticks::parse(&text) else { return };
+        match lock(&self.host).add(Instant::now(), ticks) {
+            Some(Change::Starved(share)) => tracing::warn!(
+                "the host keeps {:.0} % of the processor time that this machine wants for others; frames wait \
+                 meanwhile, and peers may fall silent",
+                share * 100.0
+            ),
+            Some(Change::Fine) => tracing::info!("the host gives this machine its processor time again"),
+            None => {}
+        }
+    }
+
+    /// For status and metrics.
+    pub fn report(&self) -> DaemonReport {
+        DaemonReport {
+            log_lines_lost: (self.log_lines_lost)(),
+            troubles: lock(&self.troubles).values().cloned().collect(),
+            stolen_share: lock(&self.host).share(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in them is whole even if a thread panicked while it held the lock.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Processor time of all cores since boot, in ticks (proc_stat(5)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ticks {
+    /// In which something ran here.
+    worked: u64,
+    /// In which something would have run, had the host not run another machine.
+    stolen: u64,
+}
+
+impl Ticks {
+    fn parse(text: &str) -> Option<Ticks> {
+        let mut words = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
+        let fields: Vec<u64> = words.by_ref().map_while(|word| word.parse().ok()).collect();
+        // user, nice, system, idle, iowait, irq, softirq, steal; guest time is part of user time.
+        let [user, nice, system, _idle, _iowait, irq, softirq, stolen] = *fields.first_chunk()?;
+        Some(Ticks { worked: user + nice + system + irq + softirq, stolen })
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Change {
+    Starved(f64),
+    Fine,
+}
+
+#[derive(Debug, Default)]
+struct Host {
+    past: VecDeque<(Instant, Ticks)>,
+    starved: bool,
+}
+
+impl Host {
+    fn add(&mut self, now: Instant, ticks: Ticks) -> Option<Change> {
+        self.past.push_back((now, ticks));
+        // The oldest that is kept is the youngest beyond the window.
+        while self.past.get(1).is_some_and(|(at, _)| now.saturating_duration_since(*at) >= STOLEN_WINDOW) {
+            self.past.pop_front();
+        }
+        let share = self.share()?;
+        if !self.starved && share >= STOLEN_WARN {
+            self.starved = true;
+            return Some(Change::Starved(share));
+        }
+        if self.starved && share <= STOLEN_FINE {
+            self.starved = false;
+            return Some(Change::Fine);
+        }
+        None
+    }
+
+    /// Of the time in which this machine had something to run, the share in which the host did not let it.
+    fn share(&self) -> Option<f64> {
+        let ((_, first), (_, last)) = (self.past.front()?, self.past.back()?);
+        let stolen = last.stolen.saturating_sub(first.stolen);
+        let wanted = last.worked.saturating_sub(first.worked) + stolen;
+        (wanted >= TICKS_MIN).then(|| stolen as f64 / wanted as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_read_as_the_kernel_writes_them() {
+        let text = "cpu  87149 89115 28167 26625 1026 0 2171 206 7 7\ncpu0 1 2 3 4 5 6 7 8 0 0\n";
+        assert_eq!(Ticks::parse(text), Some(Ticks { worked: 87_149 + 89_115 + 28_167 + 2_171, stolen: 206 }));
+        assert_eq!((Ticks::parse("cpu  1 2 3\n"), Ticks::parse("")), (None, None));
+    }
+
+    #[test]
+    fn a_host_that_starves_the_machine_is_told_once_and_when_it_is_over() {
+        let start = Instant::now();
+        let mut host = Host::default();
+        let mut ticks = Ticks { worked: 1_000, stolen: 0 };
+        let mut said = Vec::new();
+        for second in 0..60 {
+            ticks.worked += 50;
+            ticks.stolen += if (20..30).contains(&second) { 10 } else { 0 };
+            said.extend(host.add(start + Duration::from_secs(second), ticks));
+        }
+        assert!(matches!(said[..], [Change::Starved(share), Change::Fine] if share >= 0.05), "{said:?}");
+        assert_eq!(host.share(), Some(0.0));
+    }
+
+    #[test]
+    fn troubles_come_and_go() {
+        let health = DaemonHealth::new(|| 3);
+        health.set(Part::State, Some("state: disk full".to_owned()));
+        health.set(Part::Metrics, Some("metrics: taken".to_owned()));
+        health.set(Part::Metrics, None);
+        let report = health.report();
+        assert_eq!((report.log_lines_lost, report.troubles), (3, vec!["state: disk full".to_owned()]));
+    }
+}

@@ -1,0 +1,49 @@
+//! Logs go to standard error; standard output is for data.
+//!
+//! Nothing that is written for people may hold up or end a link: a line goes to a thread of its own ([`Outlet`]), and
+//! one that cannot be written is lost and counted.
+
+mod outlet;
+
+pub use outlet::{Drain, lost_lines};
+
+use outlet::Outlet;
+use std::fs::File;
+use std::io::{Write, stderr};
+use std::os::fd::AsFd;
+use tracing_subscriber::EnvFilter;
+
+/// `RUST_LOG` decides if it is set, otherwise the number of `-v`. `quiet` commands show their own progress. Dropping
+/// the answer writes what still waits.
+pub fn start(verbose: u8, quiet: bool) -> Drain {
+    let level = match verbose + u8::from(!quiet) {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let (outlet, drain) = Outlet::open(own_stderr());
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(outlet)
+        // It would complain of a line that cannot be written by `eprintln!`, which panics where that cannot be written.
+        .log_internal_errors(false)
+        .with_ansi(false)
+        .with_target(verbose > 0);
+    // The journal has its own clock.
+    if std::env::var_os("JOURNAL_STREAM").is_some() {
+        subscriber.without_time().init();
+    } else {
+        subscriber.init();
+    }
+    drain
+}
+
+/// A descriptor of its own: a thread that waits for a reader must not hold the lock of [`stderr`] meanwhile.
+fn own_stderr() -> Box<dyn Write + Send> {
+    match stderr().as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(File::from(descriptor)),
+        Err(_) => Box::new(stderr()),
+    }
+}

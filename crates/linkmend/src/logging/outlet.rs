@@ -1,0 +1,173 @@
+//! Where lines of the log leave: a bounded queue, and a thread that writes it out.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Lines that may wait for a reader that is slow; more are lost.
+const LINES_MAX: usize = 1024;
+/// How long the end of the program waits for a reader that does not read.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
+/// Between two tries of what a full descriptor refused for the moment.
+const PAUSE: Duration = Duration::from_millis(5);
+
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// Lines of the log that could not be written since the start.
+pub fn lost_lines() -> u64 {
+    LOST.load(Ordering::Relaxed)
+}
+
+fn lose(lines: u64) {
+    LOST.fetch_add(lines, Ordering::Relaxed);
+}
+
+enum Item {
+    Line(Vec<u8>),
+    /// Everything before this is written; whoever waits for it is told.
+    End(SyncSender<()>),
+}
+
+/// Takes lines; never fails and never waits.
+#[derive(Clone)]
+pub struct Outlet(SyncSender<Item>);
+
+/// Dropping it waits, for a short time, until everything so far is written.
+pub struct Drain(SyncSender<Item>);
+
+impl Outlet {
+    /// An outlet to `sink`. Where no thread can be started every line is lost.
+    pub fn open(sink: impl Write + Send + 'static) -> (Outlet, Drain) {
+        let (lines, waiting) = sync_channel(LINES_MAX);
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        if thread.spawn(move || write_all(waiting, sink)).is_err() {
+            lose(1);
+        }
+        (Outlet(lines.clone()), Drain(lines))
+    }
+}
+
+impl Write for Outlet {
+    /// The subscriber writes each event in one piece.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.0.try_send(Item::Line(line.to_vec())).is_err() {
+            lose(1);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Outlet {
+    type Writer = Outlet;
+
+    fn make_writer(&self) -> Outlet {
+        self.clone()
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        let deadline = Instant::now() + LAST_WORDS_MAX;
+        let (done, written) = sync_channel(1);
+        let mut end = Item::End(done);
+        while let Err(TrySendError::Full(back)) = self.0.try_send(end) {
+            if Instant::now() > deadline {
+                return;
+            }
+            end = back;
+            std::thread::sleep(PAUSE);
+        }
+        let _ = written.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+    }
+}
+
+fn write_all(waiting: Receiver<Item>, mut sink: impl Write) {
+    let mut told = 0;
+    for item in waiting {
+        match item {
+            Item::End(done) => {
+                let _ = done.try_send(());
+            }
+            Item::Line(line) => {
+                let lost = lost_lines();
+                if lost > told {
+                    let note = format!("{} lines of the log are missing here\n", lost - told);
+                    if write(&mut sink, note.as_bytes()).is_ok() {
+                        told = lost;
+                    }
+                }
+                if write(&mut sink, &line).is_err() {
+                    lose(1);
+                }
+            }
+        }
+    }
+}
+
+/// As [`Write::write_all`], but a descriptor that somebody made non-blocking is waited for.
+fn write(sink: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match sink.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// Says what it was told, or refuses while `broken`.
+    #[derive(Clone, Default)]
+    struct Sink {
+        text: Arc<Mutex<Vec<u8>>>,
+        broken: Arc<Mutex<bool>>,
+    }
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if *self.broken.lock().expect("no panic") {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.text.lock().expect("no panic").extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_cannot_be_written_are_counted_and_named_when_it_works_again() {
+        let sink = Sink::default();
+        let (mut outlet, drain) = Outlet::open(sink.clone());
+        let settle = || {
+            let (done, written) = sync_channel(1);
+            drain.0.send(Item::End(done)).expect("the thread runs");
+            written.recv().expect("it answers");
+        };
+        let before = lost_lines();
+        *sink.broken.lock().expect("no panic") = true;
+        outlet.write_all(b"one\n").expect("it never fails");
+        settle();
+        assert_eq!(lost_lines() - before, 1);
+        *sink.broken.lock().expect("no panic") = false;
+        outlet.write_all(b"two\n").expect("it never fails");
+        drop(drain);
+        let text = String::from_utf8(sink.text.lock().expect("no panic").clone()).expect("UTF-8");
+        assert!(text.ends_with("lines of the log are missing here\ntwo\n"), "{text}");
+    }
+}

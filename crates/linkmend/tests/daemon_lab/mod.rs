@@ -1,0 +1,167 @@
+//! Daemons between real interfaces, in two network namespaces of their own. Needs root and iproute2.
+
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Two namespaces joined by a cable `l0`, each with a host port on demand. Removed when dropped.
+pub struct Lab {
+    pub left: String,
+    pub right: String,
+    pub folder: tempfile::TempDir,
+    /// What the daemons take for systemd.
+    manager: UnixDatagram,
+    pub managed: bool,
+    pub daemons: Vec<Child>,
+}
+
+pub fn ip(arguments: &str) -> bool {
+    let output = Command::new("ip").args(arguments.split_whitespace()).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+impl Lab {
+    /// `None`, and a loud word, where namespaces cannot be made.
+    pub fn new(test: &str) -> Option<Lab> {
+        let name = |side: &str| format!("lmtest-{}-{test}-{side}", std::process::id());
+        let (left, right) = (name("a"), name("b"));
+        if !ip(&format!("netns add {left}")) {
+            // Past the test harness, which swallows what passing tests print.
+            let _ = writeln!(
+                std::io::stderr(),
+                "\n######## SKIPPED: {test} needs root and iproute2: sudo -E make test ########\n"
+            );
+            return None;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let manager = UnixDatagram::bind(folder.path().join("notify")).expect("a socket");
+        manager.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let lab = Lab { left, right, folder, manager, managed: false, daemons: Vec::new() };
+        assert!(ip(&format!("netns add {}", lab.right)));
+        let (left, right) = (&lab.left, &lab.right);
+        assert!(ip(&format!(
+            "link add l0 mtu 1508 netns {left} type veth peer name l0 mtu 1508 netns {right}"
+        )));
+        for side in [left, right] {
+            assert!(ip(&format!("-n {side} link set l0 up")));
+        }
+        Some(lab)
+    }
+
+    pub fn socket(&self, name: &str) -> PathBuf {
+        self.folder.path().join(format!("{name}.sock"))
+    }
+
+    pub fn linkmend(&self, namespace: &str, arguments: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_linkmend")]);
+        command.args(arguments.split_whitespace()).env_remove("RUST_LOG");
+        // Not otherwise: nobody would read, and a full socket makes the daemon wait.
+        if self.managed {
+            command.env("NOTIFY_SOCKET", self.folder.path().join("notify")).env("WATCHDOG_USEC", "300000");
+        }
+        command
+    }
+
+    /// The next word to systemd, but for `passed`.
+    pub fn told(&self, passed: &str) -> String {
+        let mut bytes = [0; 256];
+        loop {
+            let length = self.manager.recv(&mut bytes).expect("a word");
+            let word = String::from_utf8_lossy(&bytes[..length]).trim().to_owned();
+            if word != passed {
+                return word;
+            }
+        }
+    }
+
+    /// Starts a daemon with a host port `host` and waits until it can be asked.
+    pub fn start(&mut self, namespace: &str, name: &str, more: &str) -> usize {
+        let log = fs::File::create(self.log(name)).expect("a log");
+        self.start_with_log(namespace, name, more, log.into())
+    }
+
+    /// As [`Lab::start`], with a log of one's own.
+    pub fn start_with_log(&mut self, namespace: &str, name: &str, more: &str, log: Stdio) -> usize {
+        let socket = self.socket(name);
+        let arguments =
+            format!("run --inner create:host --link l0 --name {name} --control {} {more}", socket.display());
+        let child = self.linkmend(namespace, &arguments).stderr(log).stdout(Stdio::null()).spawn();
+        self.daemons.push(child.expect("it starts"));
+        let begun = Instant::now();
+        while !socket.exists() {
+            assert!(begun.elapsed() < PATIENCE, "{name} does not start: {}", self.read_log(name));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.daemons.len() - 1
+    }
+
+    pub fn log(&self, name: &str) -> PathBuf {
+        self.folder.path().join(format!("{name}.log"))
+    }
+
+    pub fn read_log(&self, name: &str) -> String {
+        fs::read_to_string(self.log(name)).unwrap_or_default()
+    }
+
+    pub fn stop(&mut self, daemon: usize, signal: &str) -> Option<i32> {
+        let id = self.daemons[daemon].id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().is_ok_and(|status| status.success()));
+        self.daemons[daemon].wait().expect("it ends").code()
+    }
+
+    pub fn ask(&self, arguments: &str) -> (i32, String, String) {
+        outcome(self.linkmend(&self.left, arguments).output().expect("it starts"))
+    }
+
+    /// How a link of the left namespace stands, for people.
+    pub fn status(&self, name: &str) -> String {
+        let (code, out, err) = self.ask(&format!("status {name} --control {}", self.socket(name).display()));
+        assert_eq!(code, 0, "{err}");
+        out
+    }
+
+    /// Waits until the log of a daemon says so.
+    pub fn wait_for_log(&self, name: &str, words: &str) {
+        let begun = Instant::now();
+        while !self.read_log(name).contains(words) {
+            assert!(begun.elapsed() < PATIENCE, "`{words}` is not said: {}", self.read_log(name));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Whether all of so many pings are answered; what `ping` said if not.
+    pub fn ping(&self, count: u32) -> Result<(), String> {
+        let mut command = Command::new("ip");
+        let ping = format!("netns exec {} ping -q -i 0.002 -W 2 -c {count} 10.99.0.2", self.left);
+        let output = command.args(ping.split_whitespace()).output().expect("ping");
+        let said =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        if said.contains(" 0% packet loss") { Ok(()) } else { Err(said) }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for daemon in &mut self.daemons {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        for namespace in [&self.left, &self.right] {
+            ip(&format!("netns del {namespace}"));
+        }
+    }
+}
+
+pub fn outcome(output: Output) -> (i32, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
