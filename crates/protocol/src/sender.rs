@@ -345,6 +345,7 @@ impl Sender {
             self.release(sequence, released);
         }
         self.missing.retain(|&sequence| sequence >= cumulative);
+        self.forget_acknowledged();
     }
 
     /// Releases what the feedback does not list below `covered`, and queues what it lists and may be retransmitted.
@@ -385,6 +386,19 @@ impl Sender {
         old.clear();
         self.missing = missing;
         self.missing_scratch = old;
+        self.forget_acknowledged();
+    }
+
+    /// Takes frames that were acknowledged before their copies went from the head of the queue. A driver that asks for
+    /// the copies of certain frames alone never comes to them, and would search through all that there ever were. What
+    /// is left is within a window of its head, on either side.
+    fn forget_acknowledged(&mut self) {
+        while let Some(&Waiting { sequence, .. }) = self.retransmit_queue.front() {
+            if sequence >= self.first && self.slots[self.index(sequence)].state == SlotState::Queued {
+                break;
+            }
+            self.retransmit_queue.pop_front();
+        }
     }
 
     fn retransmit_if_copies_are_lost(&mut self, sequence: u64, seen: Mark) {

@@ -251,3 +251,27 @@ fn an_acknowledged_frame_is_not_retransmitted() {
     assert!(!sender.is_repairing() && sender.is_drained());
     assert_eq!(released.len(), 4);
 }
+
+/// A driver that reaches frames only when they come round may never be asked for the copies of those that are
+/// acknowledged first. Were they kept, each look for a copy would take longer than the one before.
+#[test]
+fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
+    let mut sender = Sender::new(WINDOW, u64::MAX, 1);
+    sender.start(FIRST_ABSOLUTE);
+    let (mut released, mut longest) = (VecDeque::new(), 0);
+    for round in 0..1_000_u64 {
+        let first = FIRST_ABSOLUTE + round * 4;
+        (0..4).for_each(|frame| {
+            sender.send(FrameHandle((first + frame) as u32), BYTES);
+        });
+        // The second of four is lost. A later feedback says so again, and then it is given up.
+        for (lost, seen) in [(vec![first + 1], first + 3), (vec![first + 1], first + 4), (vec![], first + 4)]
+        {
+            assert!(sender.handle_feedback(&Far { first, seen, lost }.feedback(), 0, &mut released));
+            longest = longest.max(sender.retransmit_queue.len());
+        }
+        assert!(!sender.prefer_retransmission(FrameHandle(0)) && !sender.has_retransmissions());
+    }
+    assert_eq!(longest, 1, "only the frame that may still be sent again is kept");
+    assert!(!sender.is_repairing(), "nothing is left to repair");
+}
