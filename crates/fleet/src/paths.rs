@@ -79,6 +79,10 @@ impl Paths {
     ) -> Option<bool> {
         let ends = topology.link(link);
         let lost = self.of[ends.upper.index()];
+        if lost == 0 {
+            // Nothing leads further up: no ToR loses a path.
+            return Some(true);
+        }
         let switch = topology.switch(ends.lower);
         if switch.layer == 0 {
             return Some(keeps(ends.lower, self.of[ends.lower.index()] - lost));

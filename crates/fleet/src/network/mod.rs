@@ -202,7 +202,8 @@ impl<'a> Network<'a> {
         self.capacity.change(self.topology, link, capacity_before, capacity);
     }
 
-    /// Whether every ToR would keep the paths it must have if an active link were disabled: CorrOpt's fast checker.
+    /// Whether every ToR that lost paths if an active link were disabled would keep those it must have: CorrOpt's fast
+    /// checker. A link that no path leads through costs no ToR anything, not even one that is short already.
     pub fn may_disable(&mut self, link: LinkId) -> bool {
         let Network { topology, paths, required, .. } = self;
         let known = paths.all_below(topology, link, |tor, left| left >= required[tor.index()]);

@@ -48,7 +48,8 @@ struct Search<'n, 't> {
     /// Weight of the classes from each index on.
     remaining: Vec<i128>,
     chosen: Vec<LinkId>,
-    /// ToRs below their constraint under what is chosen.
+    /// ToRs that what is chosen takes below their constraint. Those that were there before lose nothing: no path of
+    /// theirs leads through a candidate.
     violated: u32,
     best_weight: i128,
     best: Vec<LinkId>,

@@ -65,7 +65,7 @@ impl Gains {
         Gains { groups: groups.into_iter().map(group).collect(), tors, single }
     }
 
-    /// What all ToRs gain. No ToR may be below its constraint.
+    /// What all ToRs gain. One that is short already can spare nothing but links that no path leads through.
     pub(super) fn total(&mut self, network: &Network) -> i128 {
         let grouped: i128 = self.groups.iter_mut().map(|group| group.gain(network)).sum();
         let single = self.single.iter().map(|&index| gain_of(network, &self.tors[index]).weight);
@@ -85,7 +85,7 @@ impl Gains {
 impl Group {
     fn gain(&mut self, network: &Network) -> i128 {
         let paths: Vec<u64> = self.uppers.iter().map(|&upper| network.paths().of(upper)).collect();
-        let slack = paths.iter().sum::<u64>() - self.required;
+        let slack = paths.iter().sum::<u64>().saturating_sub(self.required);
         let mut fitting = 0_u64;
         for set in 0..1_usize << paths.len() {
             let cost: u64 = (0..paths.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| paths[bit]).sum();
@@ -117,7 +117,7 @@ fn worth(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
 /// What a ToR can gain from its own links under what is chosen, and which of them.
 fn gain_of(network: &Network, tor: &Tor) -> Subset {
     let (topology, paths) = (network.topology(), network.paths());
-    let slack = paths.of(tor.switch) - network.required(tor.switch);
+    let slack = paths.of(tor.switch).saturating_sub(network.required(tor.switch));
     let item = |candidate: &Candidate| Item {
         weight: candidate.weight,
         paths: paths.of(topology.link(candidate.link).upper),

@@ -1,5 +1,5 @@
 //! CorrOpt's optimizer (section 3.6): which corrupting links to disable so that every ToR keeps the paths it must have
-//! and what remains is least.
+//! and what remains is least. A ToR that is short of them already loses none.
 //!
 //! Constraints of different zones have nothing to do with each other, and a link that could not be disabled before
 //! cannot be now unless a link of its own zone came back. So the question is asked of one zone at a time, after a repair

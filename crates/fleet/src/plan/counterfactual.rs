@@ -92,7 +92,7 @@ impl Plan<'_> {
                 without: network.paths().of(tor),
                 required: network.required(tor),
             })
-            .filter(|blocked| blocked.without < blocked.required)
+            .filter(|blocked| blocked.without < blocked.required.min(blocked.paths))
             // The first of those that lack most.
             .rev()
             .max_by_key(|blocked| blocked.required - blocked.without)

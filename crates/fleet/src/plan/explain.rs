@@ -24,7 +24,10 @@ impl Plan<'_> {
     pub fn explain(&self, link: LinkId) -> Option<Explanation> {
         let planned = self.link(link)?;
         let reasons = match planned.action {
-            Action::Disable => vec![self.price(link), self.why_disabled(planned)],
+            Action::Disable => [self.price(link), self.why_disabled(planned)]
+                .into_iter()
+                .chain(self.why_it_costs_nothing(link))
+                .collect(),
             Action::KeepDisabled => vec![
                 "It was disabled before and stays so until it is repaired; nothing is decided about it today."
                     .to_owned(),
@@ -112,6 +115,17 @@ impl Plan<'_> {
             rate(planned.badness),
             self.meaning()
         )
+    }
+
+    /// Said of a link below which a ToR may be short already, and which is disabled all the same.
+    fn why_it_costs_nothing(&self, link: LinkId) -> Option<String> {
+        let upper = self.topology.link(link).upper;
+        (self.after.paths().of(upper) == 0).then(|| {
+            format!(
+                "No path that is left leads through it: {} has no active link up, so disabling it takes none from any ToR.",
+                self.topology.names().switch(upper)
+            )
+        })
     }
 
     fn why_not_disabled(&self, planned: &PlannedLink) -> String {

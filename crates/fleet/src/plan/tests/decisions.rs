@@ -5,7 +5,7 @@ use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::plan::{Action, Hindrance, Mode, Plan, PlanSettings, Protection};
 use crate::protection::{ProtectionLimits, ProtectionRow, ProtectionTable};
-use crate::topology::{LinkId, SwitchId, ZoneId};
+use crate::topology::{LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId};
 
 #[test]
 fn the_worse_of_two_links_is_disabled_and_the_other_protected() {
@@ -52,6 +52,50 @@ fn tors_that_are_short_already_are_reported_and_nothing_more_is_taken_from_them(
     assert_eq!(actions(&plan), [(0, "protect"), (2, "keep disabled"), (3, "keep disabled")]);
     assert_eq!((plan.totals_before().short_tors, plan.totals_after().short_tors), (1, 1));
     assert!(plan.tor(SwitchId(0)).is_short());
+}
+
+/// A ToR with one link to each of two switches, or two; each of these has two links up.
+fn two_planes(links_each: u32) -> Topology {
+    let mut builder = TopologyBuilder::default();
+    let tor = builder.switch(0, None);
+    let planes = [builder.switch(1, None), builder.switch(1, None)];
+    for plane in planes {
+        (0..links_each).for_each(|_| {
+            builder.link(tor, plane, 100_000_000_000);
+        });
+    }
+    for plane in planes {
+        let spines = [builder.switch(2, None), builder.switch(2, None)];
+        spines.into_iter().for_each(|spine| {
+            builder.link(plane, spine, 100_000_000_000);
+        });
+    }
+    builder.build(Names::Numbers("two planes".to_owned())).expect("a network")
+}
+
+#[test]
+fn a_link_without_paths_below_a_short_tor_is_disabled_whether_it_has_one_of_the_kind_or_two() {
+    for links_each in [1, 2] {
+        let topology = two_planes(links_each);
+        // The first plane has lost both links up, so the ToR has half of its paths and must keep three quarters.
+        let up = 2 * links_each;
+        let reported = [active(0, 1e-2), active(links_each, 1e-2), down(up), down(up + 1)];
+        let plan = Plan::new(&topology, &reported, settings());
+        assert_eq!(
+            actions(&plan),
+            [(0, "disable"), (links_each, "protect"), (up, "keep disabled"), (up + 1, "keep disabled")],
+            "{links_each} links to each switch"
+        );
+        assert!(plan.tor(SwitchId(0)).is_short());
+        assert_eq!(plan.tor(SwitchId(0)).paths, plan.tor(SwitchId(0)).before, "no path was taken from it");
+        let why = plan.explain(LinkId(0)).expect("reported").reasons.join(" ");
+        assert!(
+            why.contains("No path that is left leads through it: switch1 has no active link up"),
+            "{why}"
+        );
+        let why = plan.explain(LinkId(links_each)).expect("reported").reasons.join(" ");
+        assert!(why.starts_with("It must not be disabled, whatever else is done: switch0 has "), "{why}");
+    }
 }
 
 #[test]
