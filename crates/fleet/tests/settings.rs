@@ -20,8 +20,8 @@ fn repairs_are_parsed_in_every_unit() {
     for (written, shown) in [
         ("2d:0.8,4d:0.2", "172800s:0.8,345600s:0.2"),
         ("2d:1", "172800s:1"),
-        (" 36h : 3 , 90m : 1 ", "129600s:3,5400s:1"),
-        ("1s:1e-3", "1s:0.001"),
+        (" 36h : 0.75 , 90m : 25e-2 ", "129600s:0.75,5400s:0.25"),
+        ("1s:0.333,2s:0.333,3s:0.333", "1s:0.333,2s:0.333,3s:0.333"),
         ("0.5d:1", "43200s:1"),
         ("3660d:1", "316224000s:1"),
     ] {
@@ -139,11 +139,20 @@ fn protection_tables_that_cannot_be_are_refused() {
     }
 }
 
-/// Once accepted, and then the last time was always drawn.
+/// `2d:0.8,4d:0.1` was once taken for eight and one of nine, and beyond all numbers the last time was always drawn.
 #[test]
-fn shares_of_repairs_that_add_up_to_infinity_are_refused() {
-    let error = "1d:1e308,2d:1e308".parse::<RepairDelays>().expect_err("no share is left of it").to_string();
-    assert!(error.contains("too large to be added up"), "{error}");
+fn shares_of_repairs_that_do_not_add_up_to_1_are_refused() {
+    for (written, sum) in [
+        ("2d:0.8,4d:0.1", "0.9"),
+        ("2d:8,4d:2", "10"),
+        ("2d:1,4d:1", "2"),
+        ("2d:0.5", "0.5"),
+        ("1d:1e308,2d:1e308", "inf"),
+    ] {
+        let error = written.parse::<RepairDelays>().expect_err(written).to_string();
+        assert!(error.contains(&format!("the shares add up to {sum}")), "{error}");
+        assert!(error.contains("must add up to 1; a repair is written like 2d:0.8,4d:0.2"), "{error}");
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Links by number, by name, or by their two ends.
 
 use super::ends_of;
-use crate::topology::{LinkId, Names, SwitchId, Topology};
+use crate::topology::{LinkId, Names, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Between the names of a link's two ends.
 const BETWEEN: &str = "--";
+/// Links of a pod or switch that a message names before it counts the others.
+const MAX_NAMED: usize = 4;
 
 /// Why a link was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +22,18 @@ pub enum FindError {
         last: usize,
         /// A link of this network by its ends.
         example: String,
+    },
+    /// It is the name of something else.
+    #[error("`{written}` is {what}, not a link; its links are {links}")]
+    NotALink {
+        /// What was written.
+        written: String,
+        /// What it is.
+        what: &'static str,
+        /// Some of its links, in words.
+        links: String,
+        /// All of them.
+        of: Vec<LinkId>,
     },
     /// The two switches have no link between them.
     #[error("there is no link between {one} and {other}, though both switches exist")]
@@ -74,11 +88,45 @@ impl<'a> LinkFinder<'a> {
         });
         match ends {
             Some((one, other)) => self.between(written, one, other),
-            None => Err(FindError::Unknown {
+            None => Err(self.something_else(written).unwrap_or_else(|| FindError::Unknown {
                 written: written.to_owned(),
                 last: self.topology.link_count().saturating_sub(1),
                 example: ends_of(self.topology, LinkId(0)),
-            }),
+            })),
+        }
+    }
+
+    /// A pod or a switch of that name, which has links.
+    fn something_else(&self, written: &str) -> Option<FindError> {
+        let topology = self.topology;
+        let zones = (0..topology.zone_count() as u32).map(ZoneId);
+        let zone = zones.into_iter().find(|&zone| topology.names().zone(zone) == written);
+        let switch = self.by_switch().get(written);
+        let all = (0..topology.link_count() as u32).map(LinkId);
+        let (what, of): (_, Vec<LinkId>) = match (zone, switch) {
+            (Some(zone), _) => ("a pod", all.filter(|&link| topology.zone_of(link) == zone).collect()),
+            (None, Some(&switch)) => {
+                let ends_there = |link: &LinkId| {
+                    let ends = topology.link(*link);
+                    ends.lower == switch || ends.upper == switch
+                };
+                ("a switch", all.filter(ends_there).collect())
+            }
+            (None, None) => return None,
+        };
+        let named: Vec<String> = of.iter().take(MAX_NAMED).map(|&link| self.name_of(link)).collect();
+        let links = match of.len().saturating_sub(MAX_NAMED) {
+            0 => named.join(", "),
+            more => format!("{} and {more} more", named.join(", ")),
+        };
+        Some(FindError::NotALink { written: written.to_owned(), what, links, of })
+    }
+
+    /// What a link can be written as: its name, or its ends where it has only a number.
+    pub fn name_of(&self, link: LinkId) -> String {
+        match self.topology.names() {
+            Names::Given { .. } => self.topology.names().link(link),
+            Names::Fabric(_) | Names::Numbers(_) => ends_of(self.topology, link),
         }
     }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Repair times and how often each happens, written `2d:0.8,4d:0.2`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepairDelays {
-    /// Seconds, and relative frequency.
+    /// Seconds, and share of repairs.
     delays: Vec<(u64, f64)>,
 }
 
@@ -19,6 +19,8 @@ pub struct RepairError {
     reason: String,
 }
 
+/// How far from 1 shares may add up: thirds are written with some digits only.
+const SUM_TOLERANCE: f64 = 1e-3;
 /// Longest repair: ten years.
 const MAX_DELAY_S: f64 = 10.0 * 366.0 * 86_400.0;
 
@@ -66,8 +68,10 @@ impl FromStr for RepairDelays {
             }
             delays.push((seconds(delay.trim()).map_err(error)?, weight));
         }
-        if !delays.iter().map(|(_, weight)| weight).sum::<f64>().is_finite() {
-            return Err(error("the shares are too large to be added up".to_owned()));
+        let sum = delays.iter().map(|(_, weight)| weight).sum::<f64>();
+        if (sum - 1.0).abs() > SUM_TOLERANCE {
+            let sum = (sum * 1e6).round() / 1e6;
+            return Err(error(format!("the shares add up to {sum}, and must add up to 1")));
         }
         Ok(RepairDelays { delays })
     }
