@@ -53,13 +53,15 @@ pub struct Config {
     pub max_rounds: u8,
     /// Least time between explicit ACKs on an idle port; zero sends one whenever there is news.
     pub ack_gap: Nanos,
-    /// Longest wait of an ACK for an idle port or a frame to ride on; also how often what is missing is repeated.
+    /// Longest wait of each lane's ACK for an idle port or a frame to ride on; also how often what is missing is
+    /// repeated.
     pub ack_interval: Nanos,
-    /// Wait of the first dummy after the normal queue ran empty.
+    /// Wait of a lane's first dummy after its latest frame.
     pub dummy_delay: Nanos,
-    /// Dummies sent each time the normal queue runs empty (section 5, bursty losses).
+    /// Dummies sent each time a lane has nothing more to send (section 5, bursty losses).
     pub dummy_copies: u8,
-    /// Wait before dummies are repeated, doubled each time up to `dummy_interval_max`.
+    /// Wait before dummies are repeated, doubled each time up to `dummy_interval_max`. Also the longest wait of a dummy
+    /// that is due for an idle port: then it goes ahead of normal frames.
     pub dummy_interval_min: Nanos,
     /// See `dummy_interval_min`.
     pub dummy_interval_max: Nanos,

@@ -12,12 +12,22 @@
 //!
 //! 1. [`LinkEnd::handle_timeout`], if a timeout has passed (inputs that have already arrived go first);
 //! 2. [`LinkEnd::poll_deliver`] until `None`: frames for the inner port, in order;
-//! 3. [`LinkEnd::poll_transmit`] with [`Priority::High`] until `None`: retransmissions and urgent control;
+//! 3. [`LinkEnd::poll_transmit`] with [`Priority::High`] until `None`: retransmissions and urgent control, and what has
+//!    waited too long for an idle port;
 //! 4. normal frames: while [`LinkEnd::admission`] lets them, [`LinkEnd::send`];
 //! 5. only when the normal queue is empty *or blocked*: [`LinkEnd::poll_transmit`] with [`Priority::Low`]: dummies
 //!    and explicit ACKs;
 //! 6. [`LinkEnd::poll_release`] until `None`: frames whose buffers are free again;
 //! 7. [`LinkEnd::poll_event`] until `None`: what an operator should read in the log.
+//!
+//! # What one lane owes the other
+//!
+//! Only what follows in the same lane reveals that its last frames are lost, originals or copies. If nothing follows, a
+//! dummy does, which leaves at most `dummy_delay + dummy_interval_min` ([`Config`]) after the last of them, plus what the
+//! port has already taken, whatever the other lane does: saturates the port, trickles, is paused or in repair. Each
+//! dummy of a burst that is lost as well costs the next wait, from `dummy_interval_min` doubling up to
+//! `dummy_interval_max`, and again at most `dummy_interval_min` for an idle port. An ACK waits at most `ack_interval`, in
+//! each lane by itself.
 //!
 //! The modules [`wire`] (headers) and [`classify`] (which frame gets which mode) know bytes; nothing else does. The
 //! module [`trace`] writes down what a driver does with a link end, for replaying it and for telling it in protocol

@@ -1,10 +1,12 @@
 //! One side of a protected link: both lanes, both sessions, and the order in which things go out.
 
 mod clock;
+mod dummies;
 mod fast_forward;
 mod formats;
 mod interface;
 mod receive;
+mod timeouts;
 mod transmit;
 
 pub use fast_forward::{SteadyState, Undisturbed};
@@ -170,7 +172,7 @@ pub struct LinkEnd {
     loss: LossWindow,
     transmit: TransmitSession,
     senders: PerMode<Sender>,
-    dummies: transmit::Dummies,
+    dummies: dummies::Dummies,
     /// Compact format: the lane in use, as its ACKs do not name one.
     compact_lane: Mode,
     paused_since: Option<Instant>,
@@ -204,7 +206,7 @@ impl LinkEnd {
             loss: LossWindow::new(config.loss_window_frames),
             transmit: TransmitSession::new(),
             senders: PerMode([sender(), sender()]),
-            dummies: transmit::Dummies::default(),
+            dummies: dummies::Dummies::default(),
             compact_lane: Mode::Ordered,
             paused_since: None,
             last_feedback: transmit::LastFeedback::default(),
@@ -283,17 +285,6 @@ impl LinkEnd {
             self.mismatched_format = None;
             self.event(Event::PeerGone);
         }
-    }
-
-    /// When [`LinkEnd::handle_timeout`] or a poll has something to do, if nothing else happens first. May lie in the
-    /// past: then it is due now.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        let peer_gone = self.peer_heard_at.map(|at| at + self.peer_memory());
-        [Some(self.hello_at), peer_gone, self.next_receive_timeout(), self.next_transmit_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
-            .map(|at| at - self.clock_lead)
     }
 
     /// Whether the peer is known to speak Linkmend (a valid control frame within three hello intervals).
@@ -410,6 +401,7 @@ impl LinkEnd {
         let control = self
             .poll_handshake(now)
             .or_else(|| self.poll_urgent_feedback(now))
+            .or_else(|| self.poll_overdue_dummy(now))
             .or_else(|| (now >= self.hello_at).then_some(Control::Hello))?;
         self.hello_at = self.hello_at.max(now + self.config.hello_interval);
         Some(control)

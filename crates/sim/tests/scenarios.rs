@@ -185,6 +185,27 @@ fn a_pause_of_the_ordered_class_does_not_hold_the_other() {
     assert!(other.frames_reordered > 0, "{other:?}");
 }
 
+/// A port that one class saturates has no idle slot, so that dummies once waited for the next frame of the class.
+#[test]
+fn a_saturated_class_hides_no_lost_tail_of_the_other() {
+    for (quiet, ordered_load) in [(Mode::Ordered, 0.001), (Mode::NonBlocking, 0.999)] {
+        let mut link = link(100, 0.02, Mode::Ordered, 200_000);
+        link.buffering = Buffering::Direct;
+        let config = ClassesConfig { link, ordered_load, non_blocking_load: 1.0 - ordered_load };
+        let report = classes::run(&config, &mut |_| true).expect("valid");
+        let [seldom, often] = match quiet {
+            Mode::Ordered => [report.ordered, report.non_blocking],
+            Mode::NonBlocking => [report.non_blocking, report.ordered],
+        };
+        assert!(report.link.queue_drops > 0, "the port is overloaded: {:?}", report.link);
+        assert_eq!((seldom.frames_sent, seldom.frames_undelivered), (200, 0), "{often:?}");
+        // Frames of the class are 123 us apart. A dummy is overdue after 10 us; to this come three crossings, copies of
+        // lost frames, and what the port is just sending.
+        assert!(seldom.delay_ns.max < seldom.delay_ns.min + 20_000.0, "{quiet}: {seldom:?}");
+        assert!(seldom.delay_ns.max > seldom.delay_ns.min + 10_000.0, "none was lost: {seldom:?}");
+    }
+}
+
 fn tails(self_replenishing: bool, mean_burst_frames: f64) -> BurstsReport {
     let mut link = link(100, 0.0, Mode::Ordered, 20_000);
     link.corruption = Corruption::GilbertElliott { loss: 0.05, mean_burst_frames };

@@ -390,8 +390,13 @@ impl Engine {
             BypassMode::Active => ACTIVE_WAIT_MAX_NS,
         };
         let mut until = now + limit;
-        if let Some(at) = self.end.next_timeout() {
-            until = until.min(at.0);
+        let opens_at = self.shaper.opens_at(now).unwrap_or(now);
+        // What waits for an idle link waits for the shaper, too.
+        let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
+        let urgent = self.end.next_urgent_timeout().map(|at| at.0);
+        for at in [idle, urgent].into_iter().flatten() {
+            // Still due after this round: it could not be served.
+            until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
         }
         if self.ports.inner.in_flight() + self.ports.link.in_flight() > 0 {
             until = until.min(now + IN_FLIGHT_WAIT_MAX_NS);
@@ -399,13 +404,9 @@ impl Engine {
         if self.kernel_mode == BypassMode::Active && !self.needs_every_frame() {
             until = until.min(now + QUIET_BEFORE_DORMANT_NS);
         }
-        if !self.queue.is_empty()
-            && let Some(at) = self.shaper.opens_at(now)
-        {
-            until = until.min(at);
+        if !self.queue.is_empty() && opens_at > now {
+            until = until.min(opens_at);
         }
-        // Still due after this round: it could not be served.
-        let until = until.max(now + if until <= now { UNSERVED_WAIT_NS } else { 0 });
         let sleep_ns = if self.settings.busy_poll { 0 } else { until.saturating_sub(now) };
         let timeout = TimeSpec::from_duration(Duration::from_nanos(sleep_ns));
         // Frames on the link port are no news while the inner port takes none.

@@ -29,12 +29,14 @@ pub struct SteadyState {
     pub buffered: PerMode<(u64, u64)>,
     /// Lanes with arrivals that have not been acknowledged.
     pub pending: PerMode<bool>,
-    /// The dummies to send when the normal queue runs empty: whether they start anew, how many, whether they repeat.
-    pub dummies: (bool, u8, bool),
-    /// How long an ACK that is or will be owed waits for an idle port, and how long for any; zero when it need not wait.
-    pub ack_wait: (Nanos, Nanos),
-    /// How long the next dummy waits while frames are outstanding; zero when it is due.
-    pub dummy_wait: Nanos,
+    /// The dummies to send when a lane has nothing to send: whether they start anew, how many, whether they repeat.
+    pub dummies: PerMode<(bool, u8, bool)>,
+    /// How long an ACK that is or will be owed waits for an idle port, and how long each lane's for any; zero when it
+    /// need not wait.
+    pub ack_wait: (Nanos, PerMode<Nanos>),
+    /// How long the next dummy waits for an idle port while frames are outstanding, and how long for any; zero when it
+    /// need not wait.
+    pub dummy_wait: (Nanos, Nanos),
 }
 
 /// What happened at one link end in the time that is added.
@@ -85,9 +87,12 @@ impl LinkEnd {
     }
 
     /// With nothing outstanding the next dummy is a keepalive, which is out of reach.
-    fn dummy_wait(&self, now: Instant, out_of_reach: Nanos) -> Nanos {
-        let due_at = if self.outstanding() > 0 { self.dummy_due_at() } else { None };
-        due_at.map_or(Nanos::ZERO, |at| at.since(now).min(out_of_reach))
+    fn dummy_wait(&self, now: Instant, out_of_reach: Nanos) -> (Nanos, Nanos) {
+        let outstanding = self.outstanding() > 0;
+        let wait = |at: Option<Instant>| {
+            at.filter(|_| outstanding).map_or(Nanos::ZERO, |at| at.since(now).min(out_of_reach))
+        };
+        (wait(self.dummy_due_at()), wait(self.dummy_overdue_at()))
     }
 
     /// Adds undisturbed traffic of a whole number of cycles: numbers move on, and so do the clocks that this traffic
@@ -107,7 +112,7 @@ impl LinkEnd {
         self.stats.acks_sent += ahead.acks_sent;
         self.now = self.now + ahead.elapsed;
         if sent > 0 {
-            self.dummies.fast_forward(ahead.elapsed);
+            self.dummies.fast_forward(ahead.elapsed, ahead.sent);
             // As many frames were acknowledged.
             self.transmit.heard_at = self.transmit.heard_at + ahead.elapsed;
         }

@@ -24,14 +24,17 @@ pub(super) struct Acks {
     overflows_before: u64,
     /// Lanes with arrivals that have not been acknowledged.
     pending: PerMode<bool>,
+    /// The lane whose ACK goes first if both owe one: that of the one that did not travel last.
+    turn: usize,
     /// Something the sender must know at once: a loss, a change of the pause state, a new session.
     urgent: bool,
     /// Feedbacks still to repeat a change of the pause state, should the first be lost.
     repeats: u8,
     /// Anything arrived since the last complete feedback.
     news: bool,
-    /// Latest acknowledgement of any kind, and latest complete feedback.
+    /// Latest acknowledgement of any kind; of each lane; and latest complete feedback.
     ack_at: Instant,
+    lane_ack_at: PerMode<Instant>,
     feedback_at: Instant,
     /// Compact format: the lane in which a loss was found, until its notification is out.
     notify: Option<Mode>,
@@ -62,14 +65,36 @@ impl Acks {
     }
 
     /// See [`super::SteadyState::ack_wait`].
-    pub(super) fn waits(&self, now: Instant, config: &Config, out_of_reach: Nanos) -> (Nanos, Nanos) {
-        let wait = |span: Nanos| if span < out_of_reach { (self.ack_at + span).since(now) } else { span };
-        (wait(config.ack_gap), wait(config.ack_interval))
+    pub(super) fn waits(
+        &self,
+        now: Instant,
+        config: &Config,
+        out_of_reach: Nanos,
+    ) -> (Nanos, PerMode<Nanos>) {
+        let wait = |at: Instant, span: Nanos| if span < out_of_reach { (at + span).since(now) } else { span };
+        let lanes = self.lane_ack_at.0.map(|at| wait(at, config.ack_interval));
+        (wait(self.ack_at, config.ack_gap), PerMode(lanes))
+    }
+
+    /// Both lanes are acknowledged.
+    fn acknowledged(&mut self, now: Instant) {
+        self.pending = PerMode::default();
+        self.ack_at = now;
+        self.lane_ack_at = PerMode([now; 2]);
+    }
+
+    /// When an ACK has waited long enough for an idle port or a frame to ride on. Each lane waits by itself, or one
+    /// whose ACKs travel all the time would keep the other's back.
+    fn overdue_at(&self, config: &Config) -> Option<Instant> {
+        let overdue_at =
+            |mode: Mode| self.pending[mode].then(|| self.lane_ack_at[mode] + config.ack_interval);
+        Mode::ALL.into_iter().filter_map(overdue_at).min()
     }
 
     /// ACKs went on being sent; complete feedbacks did not, and are as old as they were.
     pub(super) fn fast_forward(&mut self, elapsed: Nanos) {
         self.ack_at = self.ack_at + elapsed;
+        self.lane_ack_at = PerMode(self.lane_ack_at.0.map(|at| at + elapsed));
     }
 }
 
@@ -246,14 +271,6 @@ impl LinkEnd {
         }
     }
 
-    pub(super) fn next_receive_timeout(&self) -> Option<Instant> {
-        let active = self.receive.active.is_some();
-        let feedback = active.then(|| self.feedback_due_at()).flatten();
-        let idle_ack = (active && self.is_pending()).then(|| self.acks.ack_at + self.config.ack_gap);
-        let expiry = active.then(|| self.receive.heard_at + self.config.session_expiry);
-        [self.next_recovery_timeout(), feedback, idle_ack, expiry].into_iter().flatten().min()
-    }
-
     pub(super) fn end_receive_session(&mut self, reason: CloseReason) {
         for mode in Mode::ALL {
             self.receivers[mode].end(&mut self.stats);
@@ -336,8 +353,7 @@ impl LinkEnd {
             return None;
         }
         self.stats.acks_sent += 1;
-        self.acks.pending = PerMode::default();
-        self.acks.ack_at = now;
+        self.acks.acknowledged(now);
         Some(self.receivers[lane].cumulative())
     }
 
@@ -347,15 +363,18 @@ impl LinkEnd {
     }
 
     fn compose_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
-        for mode in Mode::ALL {
+        for offset in 0..Mode::ALL.len() {
+            let mode = Mode::ALL[(self.acks.turn + offset) % Mode::ALL.len()];
             // The authors' ACK does not name its lane: it must be the one in use.
             if self.is_compact() && self.acks.lane != Some(mode) {
                 continue;
             }
             // What is missing needs a complete feedback.
             if self.acks.pending[mode] && self.receivers[mode].missing() == 0 {
+                self.acks.turn = (mode as usize + 1) % Mode::ALL.len();
                 self.acks.pending[mode] = false;
                 self.acks.ack_at = now;
+                self.acks.lane_ack_at[mode] = now;
                 self.stats.piggybacked_acks_sent += 1;
                 return Some(PiggybackAck { mode, next: self.receivers[mode].cumulative() });
             }
@@ -408,24 +427,29 @@ impl LinkEnd {
         self.acks.pending[Mode::Ordered] || self.acks.pending[Mode::NonBlocking]
     }
 
+    /// When an explicit ACK may take an idle port.
+    pub(super) fn idle_ack_at(&self) -> Option<Instant> {
+        let owed = self.receive.active.is_some() && self.is_pending();
+        owed.then(|| self.acks.ack_at + self.config.ack_gap)
+    }
+
     /// When a complete feedback must go, whatever else is queued.
-    fn feedback_due_at(&self) -> Option<Instant> {
+    pub(super) fn feedback_due_at(&self) -> Option<Instant> {
         if self.acks.urgent {
             return Some(self.now);
         }
         let repeat = (self.missing() > 0 || self.acks.repeats > 0)
             .then(|| self.acks.feedback_at + self.config.ack_interval);
-        let overdue = self.is_pending().then(|| self.acks.ack_at + self.config.ack_interval);
+        let overdue = self.acks.overdue_at(&self.config);
         let alive = self.acks.news.then(|| self.acks.feedback_at + self.config.keepalive);
         [repeat, overdue, alive].into_iter().flatten().min()
     }
 
     fn compose_feedback(&mut self, now: Instant, session: SessionNumber) -> Control {
         self.acks.number = self.acks.number.wrapping_add(1);
-        self.acks.pending = PerMode::default();
+        self.acks.acknowledged(now);
         self.acks.urgent = false;
         self.acks.news = false;
-        self.acks.ack_at = now;
         self.acks.feedback_at = now;
         Control::Feedback(Feedback {
             session,

@@ -10,36 +10,6 @@ use crate::sequence::{SequenceNumber, WINDOW_MAX};
 use crate::session::{Handshake, SessionNumber, TransmitState};
 use crate::time::{Instant, Nanos};
 
-/// When dummies are due (section 3.2). Self-replenishing on the Tofino; here a burst each time the normal queue runs
-/// empty, then repeats with growing waits until everything is acknowledged.
-#[derive(Debug, Default)]
-pub(super) struct Dummies {
-    stamp: u16,
-    /// Frames were sent since the last dummy, the latest at `sent_at`: the next burst is due `dummy_delay` later, and
-    /// the fields below are to be set anew. Left undone until then, as it is done for every frame.
-    restart: bool,
-    due_at: Instant,
-    interval: Nanos,
-    burst_left: u8,
-    /// The first burst is out and was not acknowledged.
-    repeating: bool,
-    sent_at: Instant,
-    /// When the latest stamp left, until a feedback echoes it.
-    stamped_at: Option<Instant>,
-}
-
-impl Dummies {
-    /// See [`super::SteadyState::dummies`].
-    pub(super) fn steady_state(&self) -> (bool, u8, bool) {
-        (self.restart, self.burst_left, self.repeating)
-    }
-
-    /// Frames went on being sent; dummies did not, so nothing else moves.
-    pub(super) fn fast_forward(&mut self, elapsed: Nanos) {
-        self.sent_at = self.sent_at + elapsed;
-    }
-}
-
 /// Round trips between the link ends, from a dummy to the feedback that echoes its stamp. They include the time the
 /// other end takes to run, which is what matters for timeouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -117,8 +87,7 @@ impl LinkEnd {
         self.compact_lane = mode;
         self.stats.protected_frames += 1;
         self.stats.protected_bytes += u64::from(bytes);
-        self.dummies.restart = true;
-        self.dummies.sent_at = now;
+        self.dummies.sent(now, mode);
         let ack = if self.is_compact() { None } else { self.take_piggyback(now) };
         DataHeader { sequence, mode, retransmitted: false, ack }
     }
@@ -163,13 +132,12 @@ impl LinkEnd {
             self.senders[mode].start(session.first_sequence(mode));
         }
         // The receiver counts stamps and frames from the beginning of the session, too.
-        self.dummies.stamp = 0;
+        self.dummies.start();
         self.last_feedback = LastFeedback {
             covered: PerMode(Mode::ALL.map(|mode| session.first_sequence(mode) as u16)),
             ..LastFeedback::default()
         };
         self.round_trips = RoundTrips::default();
-        self.dummies.stamped_at = None;
     }
 
     /// Ends the session without loss if there is one, or stops trying to open one.
@@ -197,7 +165,7 @@ impl LinkEnd {
         }
         if self.transmit.handle_acknowledgement(now) {
             self.stats.sessions_opened += 1;
-            self.dummies.sent_at = now;
+            self.dummies.opened(now);
             self.event(Event::SessionOpened(feedback.session));
         }
         self.stats.feedbacks_received += 1;
@@ -261,14 +229,6 @@ impl LinkEnd {
         }
     }
 
-    pub(super) fn next_transmit_timeout(&self) -> Option<Instant> {
-        let session = self.transmit.next_timeout(self.is_drained(), &self.config);
-        let fallback = self.fallback.next_timeout().filter(|_| self.protection.is_some());
-        let copies =
-            Mode::ALL.iter().any(|&mode| self.senders[mode].has_retransmissions()).then_some(self.now);
-        [session, fallback, copies, self.dummy_due_at()].into_iter().flatten().min()
-    }
-
     pub(super) fn poll_sender_handshake(&mut self, now: Instant) -> Option<Control> {
         let session = self.transmit.session;
         let drained = self.is_drained();
@@ -300,12 +260,7 @@ impl LinkEnd {
         let stamp = self.dummies.stamp;
         let copy = self.senders[mode].poll_retransmission(self.copies, stamp, &mut self.stats);
         let (frame, sequence) = copy?;
-        self.restart_dummies();
-        // The copies may be the last frames for a while: let a dummy follow, to reveal their loss.
-        self.dummies.due_at = self.now + self.config.dummy_delay;
-        self.dummies.interval = self.config.dummy_interval_min;
-        self.dummies.burst_left = self.dummies.burst_left.max(1);
-        self.dummies.repeating = false;
+        self.dummies.copied(self.now, mode, &self.config);
         let header = DataHeader { sequence, mode, retransmitted: true, ack: None };
         Some(Transmit::Retransmission { frame, header })
     }
@@ -319,7 +274,7 @@ impl LinkEnd {
     /// Frames sent and not yet acknowledged.
     #[inline]
     pub fn outstanding(&self) -> u64 {
-        self.senders[Mode::Ordered].outstanding() + self.senders[Mode::NonBlocking].outstanding()
+        self.outstanding_in(Mode::Ordered) + self.outstanding_in(Mode::NonBlocking)
     }
 
     /// Frames in the Tx buffers.
@@ -327,39 +282,37 @@ impl LinkEnd {
         Mode::ALL.iter().map(|&mode| self.senders[mode].buffer().frames).sum()
     }
 
+    /// Those of one lane.
+    #[inline]
+    pub fn outstanding_in(&self, mode: Mode) -> u64 {
+        self.senders[mode].outstanding()
+    }
+
+    /// A dummy for an idle port.
     pub(super) fn poll_dummy(&mut self, now: Instant) -> Option<Control> {
-        if now < self.dummy_due_at()? {
-            return None;
-        }
-        self.restart_dummies();
-        let first_burst = !self.dummies.repeating;
-        self.dummies.sent_at = now;
-        self.dummies.burst_left = self.dummies.burst_left.saturating_sub(1);
-        if self.dummies.burst_left == 0 {
-            self.dummies.due_at = now + self.dummies.interval;
-            self.dummies.interval = (self.dummies.interval * 2).min(self.config.dummy_interval_max);
-            self.dummies.burst_left = 1;
-            self.dummies.repeating = true;
-        }
+        (now >= self.dummy_due_at()?).then(|| self.compose_dummy(now))
+    }
+
+    /// A dummy that has found no idle port for too long.
+    pub(super) fn poll_overdue_dummy(&mut self, now: Instant) -> Option<Control> {
+        (now >= self.dummy_overdue_at()?).then(|| self.compose_dummy(now))
+    }
+
+    fn compose_dummy(&mut self, now: Instant) -> Control {
         self.stats.dummies_sent += 1;
-        let unacknowledged = Mode::ALL.into_iter().find(|&mode| !self.senders[mode].is_drained());
-        if let (true, true, Some(mode)) = (self.is_compact(), first_burst, unacknowledged) {
-            return Some(Control::CompactDummy { mode, next: self.senders[mode].next_sequence() });
+        let lanes = self.lanes_outstanding();
+        if self.is_compact()
+            && let Some(mode) = self.dummies.first_burst(now, lanes, &self.config)
+        {
+            let lane = PerMode(Mode::ALL.map(|other| other == mode));
+            self.dummies.left(now, lane, &self.config);
+            return Control::CompactDummy { mode, next: self.senders[mode].next_sequence() };
         }
+        self.dummies.left(now, lanes, &self.config);
         self.dummies.stamp = self.dummies.stamp.wrapping_add(1);
         self.dummies.stamped_at = Some(now);
         let next = PerMode(Mode::ALL.map(|mode| self.senders[mode].next_sequence()));
-        Some(Control::Dummy { session: self.transmit.session, stamp: self.dummies.stamp, next })
-    }
-
-    /// Carries out what sending a frame has left undone.
-    fn restart_dummies(&mut self) {
-        if core::mem::take(&mut self.dummies.restart) {
-            self.dummies.due_at = self.dummies.sent_at + self.config.dummy_delay;
-            self.dummies.interval = self.config.dummy_interval_min;
-            self.dummies.burst_left = self.config.dummy_copies;
-            self.dummies.repeating = false;
-        }
+        Control::Dummy { session: self.transmit.session, stamp: self.dummies.stamp, next }
     }
 
     pub(super) fn update_copies(&mut self) {
@@ -373,24 +326,33 @@ impl LinkEnd {
         }
     }
 
-    fn is_drained(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         Mode::ALL.iter().all(|&mode| self.senders[mode].is_drained())
     }
 
-    /// Next dummy: soon while something is unacknowledged, as a keepalive otherwise.
+    #[inline]
+    pub(super) fn lanes_outstanding(&self) -> PerMode<bool> {
+        PerMode([!self.senders[Mode::Ordered].is_drained(), !self.senders[Mode::NonBlocking].is_drained()])
+    }
+
+    /// When the next dummy may take an idle port: soon while something is unacknowledged, as a keepalive otherwise.
     #[inline]
     pub(super) fn dummy_due_at(&self) -> Option<Instant> {
         match self.transmit.state {
-            TransmitState::Active | TransmitState::Draining if !self.is_drained() => {
-                Some(if self.dummies.restart {
-                    self.dummies.sent_at + self.config.dummy_delay
-                } else {
-                    self.dummies.due_at
-                })
+            TransmitState::Dormant | TransmitState::Opening => None,
+            TransmitState::Active | TransmitState::Draining => {
+                let due_at = self.dummies.due_at(self.lanes_outstanding(), &self.config);
+                let active = self.transmit.state == TransmitState::Active;
+                due_at.or_else(|| active.then(|| self.dummies.keepalive_at(&self.config)))
             }
-            TransmitState::Active => Some(self.dummies.sent_at + self.config.keepalive),
-            _ => None,
         }
+    }
+
+    /// When the next dummy no longer waits for an idle port. Drivers that poll [`Priority::High`](super::Priority::High)
+    /// only when there is reason to, and whose port may be busy without end, do so then.
+    #[inline]
+    pub fn dummy_overdue_at(&self) -> Option<Instant> {
+        Some(self.dummy_due_at()? + self.config.dummy_interval_min)
     }
 
     /// What only the newest feedback may change: pause state and loss counts.

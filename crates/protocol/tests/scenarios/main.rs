@@ -10,6 +10,7 @@ mod control;
 mod copies;
 mod fallback;
 mod formats;
+mod lanes;
 mod limits;
 mod recovery;
 mod sessions;

@@ -168,9 +168,12 @@ impl End {
                 let pending = u64::from(steady.pending[mode]);
                 out.extend([outstanding, uncovered, tx_bytes, buffered, rx_bytes, pending]);
             }
-            let (restart, burst, repeating) = steady.dummies;
-            out.extend([u64::from(restart), u64::from(burst), u64::from(repeating)]);
-            out.extend([steady.ack_wait.0.0, steady.ack_wait.1.0, steady.dummy_wait.0]);
+            for (restart, burst, repeating) in steady.dummies.0 {
+                out.extend([u64::from(restart), u64::from(burst), u64::from(repeating)]);
+            }
+            let (idle_ack, acks) = steady.ack_wait;
+            let (idle_dummy, dummy) = steady.dummy_wait;
+            out.extend([idle_ack, acks.0[0], acks.0[1], idle_dummy, dummy].map(|wait| wait.0));
         }
         out.push(self.in_flight.len() as u64);
         for (at, on_wire) in &self.in_flight {

@@ -110,6 +110,7 @@ impl<O: Observer> Network<O> {
                     }
                 }
             }
+            this.dummies_sent += u64::from(is_dummy(&control));
             let on_wire = OnWire::Control { place: self.controls.put(control) };
             this.urgent.push_back(Urgent { ready_at, pauses, on_wire });
         }
@@ -131,12 +132,16 @@ impl<O: Observer> Network<O> {
         let circling = this.recirculation.is_some();
         let slot = this.tx.put(TxFrame { frame, released: false, circling });
         let header = link_end.send_admitted(Instant(now.0), frame.mode, FrameHandle(slot), frame.bytes);
+        let other_lane_waits = link_end.outstanding() > link_end.outstanding_in(header.mode);
         match this.recirculation {
             None => {
                 this.tx_bytes += u64::from(frame.bytes);
                 this.tx_levels.set(now, this.tx_bytes);
             }
             Some(port) => self.insert(port, end, Buffer::Tx, slot, frame),
+        }
+        if other_lane_waits {
+            self.arm_dummy(end);
         }
         let on_wire = OnWire::Protected { header, frame };
         let this = &mut self.ends[end];
@@ -162,6 +167,8 @@ impl<O: Observer> Network<O> {
             // Only counts it.
             link_end.send(Instant(now.0), frame.mode, FrameHandle::default(), frame.bytes);
         }
+        self.arm_dummy(end);
+        let this = &mut self.ends[end];
         let on_wire = OnWire::Plain { frame };
         let (arrival, corrupted) = this.begin(now, frame.bytes, false);
         self.observer.sent(end, now, &on_wire, None, corrupted);
@@ -177,6 +184,22 @@ impl<O: Observer> Network<O> {
     fn keep_house(&mut self, end: usize) {
         if let Some(interval) = self.ends[end].housekeeping {
             self.arm(end, self.now + interval);
+        }
+    }
+
+    /// A port that what else there is keeps busy has no idle slot for the dummies of a lane that has nothing to send: sees
+    /// to it that they go when they are overdue.
+    #[inline(never)]
+    fn arm_dummy(&mut self, end: usize) {
+        let this = &mut self.ends[end];
+        let Some(link_end) = this.link_end.as_ref().filter(|link_end| link_end.outstanding() > 0) else {
+            return;
+        };
+        let Some(at) = link_end.dummy_overdue_at() else { return };
+        if at.0 <= self.now.0 {
+            this.attention = true;
+        } else {
+            self.arm(end, Time(at.0));
         }
     }
 

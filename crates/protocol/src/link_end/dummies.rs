@@ -1,0 +1,152 @@
+//! When dummies are due (section 3.2). Self-replenishing on the Tofino; here a burst each time a lane has nothing more to
+//! send, then repeats with growing waits until everything of that lane is acknowledged.
+//!
+//! Every lane has a clock of its own, because only what follows in the same lane reveals a lost tail: traffic of the
+//! other lane must not put its dummies off. A dummy that finds no idle port is overdue after another
+//! [`Config::dummy_interval_min`], and then goes ahead of normal frames.
+
+use crate::config::Config;
+use crate::frame::{Mode, PerMode};
+use crate::time::{Instant, Nanos};
+
+/// The dummies of both lanes.
+#[derive(Debug, Default)]
+pub(super) struct Dummies {
+    /// Counts dummies.
+    pub(super) stamp: u16,
+    /// When the latest stamp left, until a feedback echoes it.
+    pub(super) stamped_at: Option<Instant>,
+    /// Latest dummy, or the opening of the session.
+    latest_at: Instant,
+    clocks: PerMode<Clock>,
+}
+
+/// The dummies of one lane.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clock {
+    /// Frames were sent since the last dummy, the latest at `sent_at`: the next burst is due `dummy_delay` later, and
+    /// the fields below are to be set anew. Left undone until then, as it is done for every frame.
+    restart: bool,
+    sent_at: Instant,
+    due_at: Instant,
+    interval: Nanos,
+    burst_left: u8,
+    /// The first burst is out and was not acknowledged.
+    repeating: bool,
+}
+
+impl Clock {
+    #[inline]
+    fn due_at(&self, config: &Config) -> Instant {
+        if self.restart { self.sent_at + config.dummy_delay } else { self.due_at }
+    }
+
+    /// Carries out what sending a frame has left undone.
+    fn settle(&mut self, config: &Config) {
+        if core::mem::take(&mut self.restart) {
+            self.due_at = self.sent_at + config.dummy_delay;
+            self.interval = config.dummy_interval_min;
+            self.burst_left = config.dummy_copies;
+            self.repeating = false;
+        }
+    }
+
+    fn dummy_left(&mut self, now: Instant, config: &Config) {
+        self.settle(config);
+        self.burst_left = self.burst_left.saturating_sub(1);
+        if self.burst_left == 0 {
+            self.due_at = now + self.interval;
+            self.interval = (self.interval * 2).min(config.dummy_interval_max);
+            self.burst_left = 1;
+            self.repeating = true;
+        }
+    }
+}
+
+impl Dummies {
+    /// A session opens: stamps are counted from its beginning.
+    pub(super) fn start(&mut self) {
+        (self.stamp, self.stamped_at) = (0, None);
+    }
+
+    /// The session is open from `now` on.
+    pub(super) fn opened(&mut self, now: Instant) {
+        self.latest_at = now;
+    }
+
+    /// A frame leaves in `mode`.
+    #[inline]
+    pub(super) fn sent(&mut self, now: Instant, mode: Mode) {
+        let clock = &mut self.clocks[mode];
+        clock.restart = true;
+        clock.sent_at = now;
+    }
+
+    /// A copy leaves in `mode`. It may be the last frame for a while: a dummy follows, to reveal its loss.
+    pub(super) fn copied(&mut self, now: Instant, mode: Mode, config: &Config) {
+        let clock = &mut self.clocks[mode];
+        clock.settle(config);
+        clock.due_at = now + config.dummy_delay;
+        clock.interval = config.dummy_interval_min;
+        clock.burst_left = clock.burst_left.max(1);
+        clock.repeating = false;
+    }
+
+    /// When the next dummy may take an idle port: for a lane with frames `outstanding`, soon.
+    #[inline]
+    pub(super) fn due_at(&self, outstanding: PerMode<bool>, config: &Config) -> Option<Instant> {
+        let due_at = |mode: Mode| outstanding[mode].then(|| self.clocks[mode].due_at(config));
+        match (due_at(Mode::Ordered), due_at(Mode::NonBlocking)) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// When the next keepalive may, with nothing outstanding.
+    pub(super) fn keepalive_at(&self, config: &Config) -> Instant {
+        let sent_at = self.clocks.0.map(|clock| clock.sent_at);
+        self.latest_at.max(sent_at[0]).max(sent_at[1]) + config.keepalive
+    }
+
+    /// The lane whose first burst is due, if there is one.
+    pub(super) fn first_burst(
+        &self,
+        now: Instant,
+        outstanding: PerMode<bool>,
+        config: &Config,
+    ) -> Option<Mode> {
+        let waits = |mode: &Mode| {
+            let clock = &self.clocks[*mode];
+            let first = clock.restart || !clock.repeating;
+            outstanding[*mode] && first && now >= clock.due_at(config)
+        };
+        Mode::ALL.into_iter().find(waits)
+    }
+
+    /// A dummy leaves that announces `lanes`. It serves every lane whose dummy is due, and one that only repeats: there
+    /// it is the next repeat. It does not serve a lane whose latest frames may have company soon.
+    pub(super) fn left(&mut self, now: Instant, lanes: PerMode<bool>, config: &Config) {
+        self.latest_at = now;
+        for mode in Mode::ALL {
+            let clock = &mut self.clocks[mode];
+            let repeats = clock.repeating && !clock.restart;
+            if lanes[mode] && (repeats || now >= clock.due_at(config)) {
+                clock.dummy_left(now, config);
+            }
+        }
+    }
+
+    /// See [`super::SteadyState::dummies`].
+    pub(super) fn steady_state(&self) -> PerMode<(bool, u8, bool)> {
+        PerMode(self.clocks.0.map(|clock| (clock.restart, clock.burst_left, clock.repeating)))
+    }
+
+    /// Frames went on being `sent`; dummies did not, so nothing else moves.
+    pub(super) fn fast_forward(&mut self, elapsed: Nanos, sent: PerMode<u64>) {
+        for mode in Mode::ALL {
+            if sent[mode] > 0 {
+                self.clocks[mode].sent_at = self.clocks[mode].sent_at + elapsed;
+            }
+        }
+    }
+}

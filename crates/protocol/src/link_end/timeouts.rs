@@ -1,0 +1,46 @@
+//! When a link end has something to do by itself.
+
+use super::LinkEnd;
+use crate::frame::Mode;
+use crate::time::Instant;
+
+impl LinkEnd {
+    /// When [`LinkEnd::handle_timeout`] or a poll has something to do, if nothing else happens first. May lie in the
+    /// past: then it is due now.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.earliest([self.next_urgent(), self.idle_ack_at(), self.dummy_due_at()])
+    }
+
+    /// The same without what waits for an idle port ([`Priority::Low`](super::Priority::Low)): for a driver whose port
+    /// is busy.
+    pub fn next_urgent_timeout(&self) -> Option<Instant> {
+        self.earliest([self.next_urgent(), None, None])
+    }
+
+    fn earliest(&self, times: [Option<Instant>; 3]) -> Option<Instant> {
+        times.into_iter().flatten().min().map(|at| at - self.clock_lead)
+    }
+
+    fn next_urgent(&self) -> Option<Instant> {
+        let peer_gone = self.peer_heard_at.map(|at| at + self.peer_memory());
+        [Some(self.hello_at), peer_gone, self.next_receive_timeout(), self.next_transmit_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn next_receive_timeout(&self) -> Option<Instant> {
+        let active = self.receive.active.is_some();
+        let feedback = active.then(|| self.feedback_due_at()).flatten();
+        let expiry = active.then(|| self.receive.heard_at + self.config.session_expiry);
+        [self.next_recovery_timeout(), feedback, expiry].into_iter().flatten().min()
+    }
+
+    fn next_transmit_timeout(&self) -> Option<Instant> {
+        let session = self.transmit.next_timeout(self.is_drained(), &self.config);
+        let fallback = self.fallback.next_timeout().filter(|_| self.protection.is_some());
+        let copies =
+            Mode::ALL.iter().any(|&mode| self.senders[mode].has_retransmissions()).then_some(self.now);
+        [session, fallback, copies, self.dummy_overdue_at()].into_iter().flatten().min()
+    }
+}
