@@ -121,4 +121,63 @@ mod tests {
             classifier().mode(&bytes);
         }
     }
+
+    #[test]
+    fn only_the_outermost_priority_and_two_tags_count() {
+        let classifier = classifier();
+        let tag = [0x81, 0, 0, 1];
+        let inner_priority = [0x81, 0, 5 << 5, 1];
+        let expedited = [0x08, 0, 0x45, 46 << 2];
+        let tagged = |tags: &[&[u8; 4]]| {
+            let tags: Vec<u8> = tags.iter().flat_map(|tag| tag.iter().copied()).collect();
+            frame(&[&tags[..], &expedited].concat())
+        };
+        assert_eq!(classifier.mode(&tagged(&[])), Mode::NonBlocking);
+        assert_eq!(classifier.mode(&tagged(&[&tag])), Mode::NonBlocking);
+        assert_eq!(classifier.mode(&tagged(&[&tag, &tag])), Mode::NonBlocking);
+        assert_eq!(classifier.mode(&tagged(&[&tag, &tag, &tag])), Mode::Ordered);
+        let inner = frame(&[&tag[..], &inner_priority, &[0x12, 0x34]].concat());
+        assert_eq!(classifier.mode(&inner), Mode::Ordered);
+        let outer = frame(&[&inner_priority[..], &tag, &[0x12, 0x34]].concat());
+        assert_eq!(classifier.mode(&outer), Mode::NonBlocking);
+    }
+
+    #[test]
+    fn every_code_point_of_both_versions_is_its_own() {
+        for dscp in 0..64 {
+            let mut classifier = Classifier::new(Mode::NonBlocking);
+            assert!(classifier.set_dscp(dscp, Mode::Ordered) && classifier.uses_both_modes());
+            for other in 0..64 {
+                let expected = if other == dscp { Mode::Ordered } else { Mode::NonBlocking };
+                // The two bits of explicit congestion notification are none of the code point's.
+                let version_4 = frame(&[0x08, 0, 0x45, other << 2 | 3, 0, 0]);
+                let version_6 = frame(&[0x86, 0xdd, 0x60 | other >> 2, other << 6 | 0x3f, 0, 0]);
+                assert_eq!([&version_4, &version_6].map(|frame| classifier.mode(frame)), [expected; 2]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_priority_is_its_own() {
+        for pcp in 0..8 {
+            let mut classifier = Classifier::new(Mode::NonBlocking);
+            assert!(classifier.set_pcp(pcp, Mode::Ordered) && classifier.uses_both_modes());
+            for other in 0..8 {
+                let expected = if other == pcp { Mode::Ordered } else { Mode::NonBlocking };
+                for kind in [[0x81, 0], [0x88, 0xa8]] {
+                    let tagged = frame(&[&kind[..], &[other << 5 | 0x1f, 0xff, 0x08, 0, 0x45, 0]].concat());
+                    assert_eq!(classifier.mode(&tagged), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_can_be_changed() {
+        let mut classifier = Classifier::new(Mode::Ordered);
+        assert_eq!(classifier.default_mode(), Mode::Ordered);
+        classifier.set_default(Mode::NonBlocking);
+        assert_eq!((classifier.default_mode(), classifier.mode(&[])), (Mode::NonBlocking, Mode::NonBlocking));
+        assert!(!classifier.uses_both_modes());
+    }
 }

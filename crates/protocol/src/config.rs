@@ -283,4 +283,97 @@ mod tests {
             assert_eq!(config.validate().map_err(|error| error.field), Err(field));
         }
     }
+
+    /// What is just allowed, and what is just not.
+    #[test]
+    fn every_bound_holds_to_the_last_unit() {
+        let base = Config::default();
+        let one = Nanos(1);
+        let ms = Nanos::from_millis;
+        let fallback = base.fallback;
+        let allowed = [
+            Config { window_frames: 16, ..base },
+            Config { window_frames: 32_768, ..base },
+            Config { window_bytes: 65_536, ..base },
+            Config { rx_buffer_bytes: 65_536, pause_bytes: 65_536, resume_bytes: 65_535, ..base },
+            Config { pause_bytes: 1, resume_bytes: 0, ..base },
+            Config { recovery_timeout: one, ..base },
+            Config { max_rounds: 1, ..base },
+            Config { ack_gap: Nanos::ZERO, ack_interval: one, ..base },
+            Config { ack_gap: ms(1), ack_interval: ms(1), ..base },
+            Config { dummy_copies: 1, ..base },
+            Config { dummy_interval_min: one, dummy_interval_max: one, ..base },
+            Config { keepalive: one, ..base },
+            Config { keepalive: ms(20), peer_timeout: ms(60), session_expiry: ms(60), ..base },
+            Config { handshake_min: one, handshake_max: one, ..base },
+            Config { hello_interval: one, ..base },
+            Config { loss_window_frames: 100, ..base },
+            Config {
+                fallback: FallbackConfig { ordered_loss_max: 0.0, non_blocking_loss_max: 0.0, ..fallback },
+                ..base
+            },
+            Config {
+                fallback: FallbackConfig { ordered_loss_max: 1.0, non_blocking_loss_max: 1.0, ..fallback },
+                ..base
+            },
+        ];
+        for config in allowed {
+            assert_eq!(config.validate(), Ok(()), "{config:?}");
+        }
+        let limits = |fallback: FallbackConfig| Config { fallback, ..base };
+        let refused = [
+            (Config { window_frames: 8, ..base }, "window_frames", 8.0),
+            (Config { window_frames: 48, ..base }, "window_frames", 48.0),
+            (Config { window_bytes: 65_535, ..base }, "window_bytes", 65_535.0),
+            (Config { rx_buffer_bytes: 65_535, ..base }, "rx_buffer_bytes", 65_535.0),
+            (Config { pause_bytes: 0, ..base }, "pause_bytes", 0.0),
+            (Config { max_rounds: 0, ..base }, "max_rounds", 0.0),
+            (Config { ack_gap: Nanos::ZERO, ack_interval: Nanos::ZERO, ..base }, "ack_interval", 0.0),
+            (Config { dummy_copies: 0, ..base }, "dummy_copies", 0.0),
+            (
+                Config { dummy_interval_min: ms(2), dummy_interval_max: ms(1), ..base },
+                "dummy_interval_max",
+                1e6,
+            ),
+            (Config { keepalive: Nanos::ZERO, ..base }, "keepalive", 0.0),
+            (Config { peer_timeout: Nanos(base.keepalive.0 * 3 - 1), ..base }, "peer_timeout", 29_999_999.0),
+            (
+                Config { session_expiry: Nanos(base.peer_timeout.0 - 1), ..base },
+                "session_expiry",
+                59_999_999.0,
+            ),
+            (Config { handshake_min: Nanos::ZERO, ..base }, "handshake_max", 250e6),
+            (Config { handshake_max: Nanos(base.handshake_min.0 - 1), ..base }, "handshake_max", 1_999_999.0),
+            (Config { hello_interval: Nanos::ZERO, ..base }, "hello_interval", 0.0),
+            (Config { loss_window_frames: 99, ..base }, "loss_window_frames", 99.0),
+            (
+                limits(FallbackConfig { ordered_loss_max: -0.1, ..fallback }),
+                "fallback.ordered_loss_max",
+                -0.1,
+            ),
+            (limits(FallbackConfig { ordered_loss_max: 1.1, ..fallback }), "fallback.ordered_loss_max", 1.1),
+            (
+                limits(FallbackConfig { non_blocking_loss_max: 0.04, ..fallback }),
+                "fallback.non_blocking_loss_max",
+                0.04,
+            ),
+            (
+                limits(FallbackConfig { non_blocking_loss_max: 1.1, ..fallback }),
+                "fallback.non_blocking_loss_max",
+                1.1,
+            ),
+            (limits(FallbackConfig { return_factor: 0.0, ..fallback }), "fallback.return_factor", 0.0),
+            (limits(FallbackConfig { return_factor: 1.0, ..fallback }), "fallback.return_factor", 1.0),
+        ];
+        for (config, field, value) in refused {
+            let error = config.validate().expect_err(field);
+            assert_eq!((error.field, error.value), (field, value));
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_field_its_value_and_what_would_do() {
+        let error = Config { window_bytes: 1, ..Config::default() }.validate().expect_err("too small");
+        assert_eq!(std::format!("{error}"), "window_bytes = 1: must be at least 64 KiB");
+    }
 }

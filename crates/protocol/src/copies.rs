@@ -70,4 +70,22 @@ mod tests {
         assert_eq!(copies.number(Some(1e-4)), 1);
         assert_eq!(Copies::Fixed(0).number(None), 1);
     }
+
+    #[test]
+    fn a_fixed_number_is_kept_within_its_bounds() {
+        for (asked, given) in [(0, 1), (1, 1), (5, 5), (16, 16), (17, 16), (255, 16)] {
+            assert_eq!(Copies::Fixed(asked).number(Some(0.9)), given);
+        }
+    }
+
+    #[test]
+    fn equations_1_and_2_agree() {
+        assert_eq!([0, 1, 2, 3].map(|copies| effective_loss(0.5, copies)), [0.5, 0.25, 0.125, 0.0625]);
+        // At a loss of one half, each copy halves what is left.
+        for copies in 1..=COPIES_MAX {
+            let target = effective_loss(0.5, copies);
+            assert_eq!(copies_for(0.5, target), copies);
+            assert_eq!(copies_for(0.5, target * 0.99), (copies + 1).min(COPIES_MAX));
+        }
+    }
 }

@@ -147,3 +147,14 @@ pub struct Feedback {
     /// The two lanes.
     pub lanes: PerMode<LaneFeedback>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn modes_are_named_as_in_the_paper() {
+        assert_eq!(Mode::ALL.map(|mode| mode.to_string()), ["ordered", "non-blocking"]);
+    }
+}

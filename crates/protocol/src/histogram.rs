@@ -92,4 +92,29 @@ mod tests {
         assert_eq!(histogram.quantile(1.0), 1000);
         assert_eq!(Histogram::default().quantile(0.5), 0);
     }
+
+    #[test]
+    fn edges_and_sums() {
+        let mut histogram = Histogram::default();
+        for value in [0, 7, 8, u64::MAX] {
+            histogram.record(value);
+        }
+        assert_eq!((histogram.count(), histogram.sum()), (4, u64::MAX), "the sum saturates");
+        let buckets: std::vec::Vec<_> = histogram.buckets().collect();
+        assert_eq!(buckets.len(), BUCKETS);
+        assert_eq!((buckets[0], buckets[3], buckets[4]), ((0, 1), (7, 1), (15, 1)));
+        assert_eq!(buckets[BUCKETS - 2].0, (1 << (BUCKETS - 2)) - 1);
+        assert_eq!(buckets[BUCKETS - 1], (u64::MAX, 1));
+        // The quantile is that of the value with this rank, counted from 0.
+        assert_eq!([0.0, 0.24, 0.25, 0.5, 0.75].map(|q| histogram.quantile(q)), [0, 0, 7, 15, u64::MAX]);
+    }
+
+    #[test]
+    fn a_quantile_is_never_above_the_maximum() {
+        let mut histogram = Histogram::default();
+        histogram.record(100);
+        assert_eq!([-1.0, 0.0, 0.5, 1.0, 2.0].map(|q| histogram.quantile(q)), [100; 5]);
+        histogram.record(3);
+        assert_eq!(histogram.quantile(0.0), 3);
+    }
 }

@@ -70,4 +70,33 @@ mod tests {
         let measured = window.add(20_000, 10_000, 0).expect("a tenth of the window is lost");
         assert_eq!(measured.loss, 0.5);
     }
+
+    #[test]
+    fn a_window_ends_when_it_is_full_or_a_tenth_of_it_is_lost() {
+        let mut window = LossWindow::new(1_000);
+        assert_eq!((window.estimate(), window.add(999, 99, 1)), (None, None));
+        assert_eq!(window.add(0, 1, 2), Some(Measured { loss: 100.0 / 999.0, rx_overflows: 3 }));
+        // Nothing is left of it.
+        assert_eq!(window.add(999, 0, 0), None);
+        assert_eq!(window.add(1, 0, 0), Some(Measured { loss: 0.0, rx_overflows: 0 }));
+    }
+
+    #[test]
+    fn a_small_window_needs_ten_losses_to_end_early() {
+        let mut window = LossWindow::new(50);
+        assert_eq!(window.add(20, 9, 0), None);
+        assert_eq!(window.add(0, 1, 0), Some(Measured { loss: 0.5, rx_overflows: 0 }));
+    }
+
+    #[test]
+    fn the_estimate_rises_at_once_and_falls_by_half() {
+        let mut window = LossWindow::new(100);
+        let mut after = |lost: u64| {
+            window.add(100, lost, 0);
+            window.estimate()
+        };
+        assert_eq!([8, 0, 0, 3, 0].map(&mut after), [0.08, 0.04, 0.02, 0.03, 0.015].map(Some));
+        // More losses than frames: the frames of the losses are reported later.
+        assert_eq!(window.add(0, 10, 0), Some(Measured { loss: 1.0, rx_overflows: 0 }));
+    }
 }

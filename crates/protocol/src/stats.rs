@@ -128,3 +128,22 @@ pub struct Stats {
     /// Lengths of holes, in frames.
     pub hole_length: Histogram,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_knows_its_level_and_both_extremes() {
+        let mut buffer = BufferStats::default();
+        buffer.add(300);
+        buffer.add(50);
+        assert_eq!(buffer, BufferStats { now: 350, frames: 2, min: 0, max: 350 });
+        buffer.reset_extremes();
+        buffer.remove(300);
+        buffer.add(100);
+        assert_eq!(buffer, BufferStats { now: 150, frames: 2, min: 50, max: 350 });
+        buffer.remove_all(2, 150);
+        assert_eq!(buffer, BufferStats { now: 0, frames: 0, min: 0, max: 350 });
+    }
+}

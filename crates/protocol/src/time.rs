@@ -69,3 +69,20 @@ impl Mul<u64> for Nanos {
         Nanos(self.0.saturating_mul(factor))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_thousands_and_every_operation_saturates() {
+        assert_eq!(Nanos::from_micros(7), Nanos(7_000));
+        assert_eq!(Nanos::from_millis(7), Nanos(7_000_000));
+        assert_eq!(Nanos::from_secs(7), Nanos(7_000_000_000));
+        assert_eq!(Nanos::from_secs(u64::MAX), Nanos(u64::MAX));
+        assert_eq!((Instant(5) + Nanos(3), Instant(5) - Nanos(3)), (Instant(8), Instant(2)));
+        assert_eq!((Instant(u64::MAX) + Nanos(1), Instant(0) - Nanos(1)), (Instant(u64::MAX), Instant(0)));
+        assert_eq!((Nanos(5) + Nanos(3), Nanos(5) * 3), (Nanos(8), Nanos(15)));
+        assert_eq!((Instant(5).since(Instant(3)), Instant(3).since(Instant(5))), (Nanos(2), Nanos::ZERO));
+    }
+}

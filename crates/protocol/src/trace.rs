@@ -18,6 +18,8 @@ mod recorder;
 mod step;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words;
 
 pub use event::{TraceEvent, Tracer, Way};
 #[cfg(feature = "serde")]

@@ -46,7 +46,7 @@ fn speak(end: &mut TracedLinkEnd<Steps>, now: Instant, offered: &mut Vec<u32>) -
 }
 
 /// One frame per 100 us from the first end to the second; the originals of frames 3 and 4 and the first copy are lost.
-fn lossy_run() -> [Steps; 2] {
+pub(super) fn lossy_run() -> [Steps; 2] {
     let (mut first, mut second) = (end(1), end(2));
     first.protect(Instant(0), Protection { copies: Copies::Fixed(2) });
     let mut copies = 0;
