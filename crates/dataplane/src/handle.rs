@@ -2,6 +2,7 @@
 
 use crate::command::{Command, CommandError, CommandResult};
 use crate::engine::{Engine, Request, StartError};
+use crate::interface_watch::InterfaceWatch;
 use crate::settings::LinkSettings;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct LinkEndHandle {
     requests: Sender<Request>,
     wake: Arc<EventFd>,
     thread: Option<JoinHandle<()>>,
+    /// `None` where the kernel does not announce changes; then they are noticed by traffic.
+    watch: Option<InterfaceWatch>,
 }
 
 impl LinkEndHandle {
@@ -42,6 +45,7 @@ impl LinkEndHandle {
         let wake = Arc::new(wake);
         let (requests, received) = channel();
         let engine = Engine::open(settings, received, Arc::clone(&wake))?;
+        let interfaces = engine.interface_indices();
         let thread = std::thread::Builder::new()
             .name(format!("link-{name}"))
             .spawn(move || {
@@ -49,7 +53,10 @@ impl LinkEndHandle {
                 engine.run();
             })
             .map_err(system("starting the loop's thread"))?;
-        Ok(LinkEndHandle { name, requests, wake, thread: Some(thread) })
+        let watch = InterfaceWatch::start(interfaces, requests.clone(), Arc::clone(&wake)).inspect_err(
+            |error| tracing::warn!(link = %name, %error, "cannot watch the interfaces for changes"),
+        );
+        Ok(LinkEndHandle { name, requests, wake, thread: Some(thread), watch: watch.ok() })
     }
 
     /// The link's name.
@@ -83,6 +90,7 @@ impl LinkEndHandle {
     }
 
     fn end(&mut self) {
+        self.watch = None;
         let _ = self.requests.send(Request::Stop);
         self.wake();
         if let Some(thread) = self.thread.take()

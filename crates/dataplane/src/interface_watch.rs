@@ -154,7 +154,7 @@ mod tests {
         let two = [message(3, 5), message(9, 0)].concat();
         assert_eq!(named_in(&two), [3, 9]);
         assert_eq!(named_in(&two[..two.len() - 20]), [3]);
-        assert_eq!(named_in(&[]), []);
+        assert!(named_in(&[]).is_empty());
         // A length of 0 would be read for ever.
         assert_eq!(named_in(&[0; 64]), [0]);
     }

@@ -23,6 +23,7 @@ mod engine;
 pub mod frame_pool;
 pub mod handle;
 pub mod health;
+mod interface_watch;
 mod loss_script;
 pub mod metrics;
 mod netlink;

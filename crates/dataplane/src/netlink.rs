@@ -51,6 +51,8 @@ pub(crate) struct InterfaceFacts {
     pub(crate) mtu: u32,
     pub(crate) mac: [u8; 6],
     pub(crate) up: bool,
+    /// Whether the other end of the cable is there.
+    pub(crate) carrier: bool,
     pub(crate) ethernet: bool,
     pub(crate) program: Option<AttachedProgram>,
 }
@@ -82,6 +84,17 @@ pub(crate) fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Op
 pub(crate) fn interface(name: &str) -> io::Result<Option<InterfaceFacts>> {
     let mut message = LinkMessage::default();
     message.attributes.push(LinkAttribute::IfName(name.to_owned()));
+    look_up(message)
+}
+
+/// Looks an interface up by its index, which stays with it when it gets another name. `None` when it is gone.
+pub(crate) fn interface_by_index(index: u32) -> io::Result<Option<InterfaceFacts>> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    look_up(message)
+}
+
+fn look_up(message: LinkMessage) -> io::Result<Option<InterfaceFacts>> {
     let answer = match request(RouteNetlinkMessage::GetLink(message), 0) {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(None),
         other => other?,
@@ -94,6 +107,7 @@ pub(crate) fn interface(name: &str) -> io::Result<Option<InterfaceFacts>> {
         mtu: 0,
         mac: [0; 6],
         up: link.header.flags.contains(LinkFlags::Up),
+        carrier: link.header.flags.contains(LinkFlags::LowerUp),
         ethernet: u16::from(link.header.link_layer_type) == libc::ARPHRD_ETHER,
         program: None,
     };

@@ -77,8 +77,12 @@ pub struct PortReport {
     pub interface: String,
     /// Kind of socket, and why.
     pub description: String,
-    /// MTU in bytes.
+    /// How the in-kernel bypass runs there: `native` or `generic`; absent with AF_PACKET, which has none.
+    pub xdp_mode: Option<String>,
+    /// MTU in bytes, as it is now.
     pub mtu: u32,
+    /// State of the interface: `up`, `down` or `no carrier`.
+    pub state: String,
     /// Frames received.
     pub rx_frames: u64,
     /// Bytes received.
@@ -91,6 +95,9 @@ pub struct PortReport {
     pub drops: u64,
     /// Frames that the in-kernel bypass took in at this port and forwarded.
     pub bypassed_frames: u64,
+    /// Frames that it took in and dropped because they were of no use without the daemon: copies, dummies and control
+    /// frames.
+    pub bypass_drops: u64,
 }
 
 /// Parameters in force. Times in ns, sizes in bytes.

@@ -8,6 +8,7 @@ pub(crate) mod derive;
 mod ecn;
 mod from_inner;
 mod from_link;
+mod interfaces;
 mod queue;
 mod requests;
 mod shaper;
@@ -22,6 +23,7 @@ use crate::port::PortError;
 use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
+use interfaces::Interfaces;
 use linkmend_protocol::trace::{LogHeader, TracedLinkEnd};
 use linkmend_protocol::{
     Config, ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
@@ -123,6 +125,7 @@ struct Counters {
 pub(crate) struct Engine {
     settings: LinkSettings,
     ports: PortPair,
+    interfaces: Interfaces,
     end: TracedLinkEnd<Box<ProtocolLog>>,
     protection: ProtectionSettings,
     queue: NormalQueue,
@@ -188,6 +191,7 @@ impl Engine {
             shaper: Shaper::new(settings.rate_bps),
             protection: protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
             settings,
+            interfaces: Interfaces::at_start(&ports.inner, &ports.link),
             ports,
             end,
             corruption: None,
@@ -214,6 +218,11 @@ impl Engine {
             engine.end.protect(Instant(now), linkmend_protocol::Protection { copies: protection.copies });
         }
         Ok(engine)
+    }
+
+    /// Kernel indices of the inner and the link port.
+    pub(crate) fn interface_indices(&self) -> [u32; 2] {
+        [self.ports.inner.ifindex(), self.ports.link.ifindex()]
     }
 
     /// Runs until a request to stop comes; then ends its session if it can, and leaves the link to the kernel.

@@ -1,9 +1,12 @@
 //! Requests to the loop, and the report that answers each.
 
 use super::Engine;
+use crate::bypass::BypassCounters;
 use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::{Corruption, CorruptionModel};
+use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
+use crate::netlink::{InterfaceFacts, XdpMode};
 use crate::port::Port;
 use crate::report::{
     BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, ParametersReport, PortReport,
@@ -16,7 +19,15 @@ use std::sync::mpsc::SyncSender;
 
 /// What the handle sends to the loop.
 pub(crate) enum Request {
-    Command { command: Command, reply: SyncSender<CommandResult> },
+    Command {
+        command: Command,
+        reply: SyncSender<CommandResult>,
+    },
+    /// How the interface of this index stands now; `None` when it is gone.
+    Interface {
+        index: u32,
+        facts: Option<Box<InterfaceFacts>>,
+    },
     Stop,
 }
 
@@ -31,6 +42,7 @@ impl Engine {
                     // An asker that has gone away needs no answer.
                     let _ = reply.try_send(result);
                 }
+                Ok(Request::Interface { index, facts }) => self.handle_interface(index, facts.as_deref()),
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return true,
                 Err(TryRecvError::Empty) => break,
             }
@@ -103,13 +115,24 @@ impl Engine {
         let status = self.end.status();
         let stats = self.end.stats();
         let bypassed = self.ports.bypass.as_ref().map(|bypass| bypass.counters()).unwrap_or_default();
+        let xdp_modes = self.ports.bypass.as_ref().map(|bypass| bypass.xdp_modes());
         let [ordered, non_blocking] = stats.tx_buffer.0.map(buffer);
         LinkReport {
             name: self.settings.name.clone(),
             pid: std::process::id(),
             uptime_s: (now - self.started_ns) as f64 / 1e9,
-            inner: port(&mut self.ports.inner, bypassed.0.bypassed_frames),
-            link: port(&mut self.ports.link, bypassed.1.bypassed_frames),
+            inner: port(
+                &mut self.ports.inner,
+                self.interfaces.inner,
+                bypassed.0,
+                xdp_modes.map(|modes| modes.0),
+            ),
+            link: port(
+                &mut self.ports.link,
+                self.interfaces.link,
+                bypassed.1,
+                xdp_modes.map(|modes| modes.1),
+            ),
             transmit_state: match status.transmit {
                 TransmitState::Dormant => "dormant",
                 TransmitState::Opening => "opening",
@@ -221,12 +244,24 @@ fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-fn port(port: &mut Port, bypassed_frames: u64) -> PortReport {
+fn port(
+    port: &mut Port,
+    interface: InterfaceState,
+    bypassed: BypassCounters,
+    xdp_mode: Option<XdpMode>,
+) -> PortReport {
     let counters = port.counters();
     PortReport {
         interface: port.name().to_owned(),
         description: port.description().to_owned(),
-        mtu: port.mtu(),
+        xdp_mode: xdp_mode.map(|mode| mode.to_string()),
+        mtu: interface.mtu,
+        state: match interface {
+            InterfaceState { up: false, .. } => "down",
+            InterfaceState { carrier: false, .. } => "no carrier",
+            _ => "up",
+        }
+        .to_owned(),
         rx_frames: counters.rx_frames,
         rx_bytes: counters.rx_bytes,
         tx_frames: counters.tx_frames,
@@ -238,7 +273,8 @@ fn port(port: &mut Port, bypassed_frames: u64) -> PortReport {
             + counters.kernel.tx_invalid_descriptors
             + counters.kernel.rx_ring_full
             + counters.kernel.rx_fill_ring_empty,
-        bypassed_frames,
+        bypassed_frames: bypassed.bypassed_frames,
+        bypass_drops: bypassed.dropped,
     }
 }
 

@@ -6,7 +6,7 @@ use super::queue::Waiting;
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX};
 use linkmend_protocol::{Admission, Control, FrameHandle, Instant, Priority, Transmit};
 
-const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
+pub(super) const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
 /// Two tags.
 const VLAN_TAGS_BYTES: usize = 8;
 /// Room of the link port that normal frames leave for urgent ones.
@@ -58,7 +58,7 @@ impl Engine {
     /// Sends the first frame of the queue; `false` if it must wait.
     fn send_waiting(&mut self, now: u64, waiting: Waiting) -> bool {
         let Waiting { frame, bytes, mode } = waiting;
-        let fits_with_header = bytes as usize + HEADER_GROWTH_MAX <= self.link_frame_bytes();
+        let fits_with_header = bytes as usize + HEADER_GROWTH_MAX <= self.interfaces.link_frame_bytes();
         let protectable =
             fits_with_header && wire::can_protect(self.settings.format, self.ports.pool.head(frame));
         match self.end.admission(mode, bytes) {
@@ -79,15 +79,10 @@ impl Engine {
         true
     }
 
-    /// Longest frame that the link surely takes, without frame check sequence.
-    fn link_frame_bytes(&self) -> usize {
-        self.ports.link.mtu() as usize + ETHERNET_HEADER_BYTES
-    }
-
     fn send_unprotected(&mut self, now: u64, frame: FrameHandle, bytes: u32, fits_with_header: bool) {
         self.counters.unprotected_frames += 1;
         // VLAN tags are not counted by most drivers; one that does refuses the frame, and the port counts that.
-        if bytes as usize > self.link_frame_bytes() + VLAN_TAGS_BYTES {
+        if bytes as usize > self.interfaces.link_frame_bytes() + VLAN_TAGS_BYTES {
             self.counters.oversize_dropped_frames += 1;
             self.ports.pool.release(frame);
             return;

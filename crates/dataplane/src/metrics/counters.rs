@@ -70,6 +70,7 @@ pub(super) const PORT_COUNTERS: &[PortCounter] = counters! { PortCounter, report
     tx_bytes = "Bytes sent on the port",
     drops = "Frames lost at the socket of the port",
     bypassed_frames = "Frames that the in-kernel bypass took in at the port and forwarded",
+    bypass_drops = "Copies, dummies and control frames that the in-kernel bypass dropped for want of a daemon",
 };
 
 #[cfg(test)]

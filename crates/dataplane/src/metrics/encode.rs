@@ -40,6 +40,8 @@ impl Collector for Links {
         self.encode_up(&mut encoder)?;
         self.encode_counters(&mut encoder)?;
         self.encode_ports(&mut encoder)?;
+        self.encode_interfaces(&mut encoder)?;
+        self.encode_daemon(&mut encoder)?;
         self.encode_states(&mut encoder)?;
         self.encode_gauges(&mut encoder)?;
         self.encode_buffers(&mut encoder)?;
@@ -94,6 +96,40 @@ impl Links {
             }
         }
         Ok(())
+    }
+
+    fn encode_interfaces(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        type Value = fn(&PortReport) -> i64;
+        let gauges: [(&str, &str, Value); 2] = [
+            ("port_up", "Whether the interface of the port is up and has its carrier", |port| {
+                i64::from(port.state == "up")
+            }),
+            ("port_mtu_bytes", "MTU of the interface of the port", |port| i64::from(port.mtu)),
+        ];
+        for (name, help, value) in gauges {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for report in &self.reports {
+                for (port, side) in [(&report.inner, "inner"), (&report.link, "link")] {
+                    family.encode_family(&port_labels(report, port, side))?.encode_gauge(&value(port))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The daemon is the same in all reports.
+    fn encode_daemon(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Some(daemon) = self.reports.first().map(|report| &report.daemon) else { return Ok(()) };
+        let help = "Lines of the log that could not be written";
+        encoder
+            .encode_descriptor("log_lines_lost", help, None, MetricType::Counter)?
+            .encode_counter::<[Label; 0], u64, f64>(&daemon.log_lines_lost, None)?;
+        let help = "Share of the wanted processor time that the host gave to others, over 10 s";
+        let mut stolen = encoder.encode_descriptor("stolen_time_ratio", help, None, MetricType::Gauge)?;
+        match &daemon.stolen_share {
+            Some(share) => stolen.encode_gauge(share),
+            None => Ok(()),
+        }
     }
 
     fn encode_states(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -84,8 +84,12 @@ pub fn describe(report: &LinkReport) -> String {
     }
     for (label, side) in [("inner port", inner), ("link port", link)] {
         line(label, &port(side));
-        if !side.description.is_empty() {
-            line("", &side.description);
+        let mode = side.xdp_mode.as_ref().map(|mode| format!("{mode} XDP"));
+        let how =
+            [Some(side.description.clone()), mode].into_iter().flatten().filter(|text| !text.is_empty());
+        let how: Vec<String> = how.collect();
+        if !how.is_empty() {
+            line("", &how.join(", "));
         }
     }
     for trouble in troubles(counters).into_iter().chain(daemon_troubles(&report.daemon)) {
@@ -122,7 +126,7 @@ fn receiving(report: &LinkReport) -> String {
 fn peer(report: &LinkReport) -> String {
     if let Some(peer) = &report.mismatched_format {
         let own = &report.parameters.format;
-        return format!("UNPROTECTED: it uses format {peer}, this end {own}; set the same at both ends");
+        return format!("it uses format {peer}, this end {own}; set the same one");
     }
     match (report.peer_known, report.parameters.link_rtt_ns) {
         (false, _) => "not heard: no Linkmend at the other end, or it is dormant".to_owned(),
@@ -159,8 +163,14 @@ fn fill(buffer: BufferReport, bound: Option<u64>) -> String {
 fn port(port: &PortReport) -> String {
     let [rx, tx] = [port.rx_frames, port.tx_frames].map(|frames| count(frames as f64));
     let mut text = format!("{rx} in, {tx} out; MTU {}", port.mtu);
+    if let Some(state @ ("down" | "no carrier")) = Some(port.state.as_str()) {
+        let _ = write!(text, "; {}", state.to_uppercase());
+    }
     if port.bypassed_frames > 0 {
         let _ = write!(text, "; {} bypassed", count(port.bypassed_frames as f64));
+    }
+    if port.bypass_drops > 0 {
+        let _ = write!(text, "; {} without use dropped by the bypass", count(port.bypass_drops as f64));
     }
     if port.drops > 0 {
         let _ = write!(text, "; {} LOST at the socket", count(port.drops as f64));
@@ -216,7 +226,9 @@ mod tests {
             LinkReport { name: "uplink".to_owned(), pid: 7, uptime_s: 93.0, ..LinkReport::default() };
         report.inner =
             PortReport { interface: "eth1".into(), description: "AF_XDP".into(), mtu: 1500, ..report.inner };
+        report.inner.xdp_mode = Some("generic".to_owned());
         report.link = PortReport { interface: "eth2".into(), drops: 3, mtu: 1508, ..report.link };
+        report.link.state = "no carrier".to_owned();
         (report.transmit_state, report.receive_state) = ("active".into(), "active".into());
         (report.mode, report.copies, report.protection_requested) = ("ordered".into(), 2, true);
         (report.fallback_level, report.measured_loss) = ("full".into(), Some(1e-3));

@@ -91,9 +91,18 @@ impl Lab {
 
     /// As [`Lab::start`], with a log of one's own.
     pub fn start_with_log(&mut self, namespace: &str, name: &str, more: &str, log: Stdio) -> usize {
+        self.run(namespace, name, &format!("--inner create:host {more}"), log)
+    }
+
+    /// As [`Lab::start`], between `l0` and an interface that exists.
+    pub fn start_between(&mut self, namespace: &str, name: &str, inner: &str) -> usize {
+        let log = fs::File::create(self.log(name)).expect("a log");
+        self.run(namespace, name, &format!("--inner {inner}"), log.into())
+    }
+
+    fn run(&mut self, namespace: &str, name: &str, more: &str, log: Stdio) -> usize {
         let socket = self.socket(name);
-        let arguments =
-            format!("run --inner create:host --link l0 --name {name} --control {} {more}", socket.display());
+        let arguments = format!("run --link l0 --name {name} --control {} {more}", socket.display());
         let child = self.linkmend(namespace, &arguments).stderr(log).stdout(Stdio::null()).spawn();
         self.daemons.push(child.expect("it starts"));
         let begun = Instant::now();
@@ -140,8 +149,12 @@ impl Lab {
 
     /// Whether all of so many pings are answered; what `ping` said if not.
     pub fn ping(&self, count: u32) -> Result<(), String> {
+        self.ping_with(count, "")
+    }
+
+    pub fn ping_with(&self, count: u32, options: &str) -> Result<(), String> {
         let mut command = Command::new("ip");
-        let ping = format!("netns exec {} ping -q -i 0.002 -W 2 -c {count} 10.99.0.2", self.left);
+        let ping = format!("netns exec {} ping -q -i 0.002 -W 2 -c {count} {options} 10.99.0.2", self.left);
         let output = command.args(ping.split_whitespace()).output().expect("ping");
         let said =
             [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
