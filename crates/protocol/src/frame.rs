@@ -86,10 +86,11 @@ pub struct SequenceRange {
     pub length: u16,
 }
 
-/// Most runs of missing frames that one feedback names; a later feedback names the rest.
+/// Most runs of missing frames that one feedback names; the next feedback goes on from there.
 pub(crate) const RANGES_MAX: usize = 32;
 
-/// What the receiver of one lane says of it.
+/// What the receiver of one lane says of it: a report on the frames from `from` to `covered`, and how far it has seen.
+/// Reports are facts: one that is lost, late or repeated does no harm, and they may follow in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -99,8 +100,12 @@ pub(crate) const RANGES_MAX: usize = 32;
 pub struct LaneFeedback {
     /// Everything before this was received or given up.
     pub cumulative: SequenceNumber,
-    /// Everything before this was received, given up, or is listed in `missing`.
+    /// Where the report begins: of what lies between `cumulative` and this, it says nothing.
+    pub from: SequenceNumber,
+    /// Everything from there to before this was received, given up, or is listed in `missing`.
     pub covered: SequenceNumber,
+    /// One beyond the highest number that the receiver knows to have been sent: what it had seen when it wrote this.
+    pub seen: SequenceNumber,
     /// The receiver asks the sender to hold this lane's normal queue (Algorithm 2).
     pub paused: bool,
     missing: [SequenceRange; RANGES_MAX],
@@ -108,10 +113,18 @@ pub struct LaneFeedback {
 }
 
 impl LaneFeedback {
-    /// Nothing missing.
+    /// A report from `cumulative` on, of a receiver that has seen no more than it covers. Nothing is missing.
     pub const fn new(cumulative: SequenceNumber, covered: SequenceNumber, paused: bool) -> LaneFeedback {
         let none = SequenceRange { first: SequenceNumber::new(0, false), length: 0 };
-        LaneFeedback { cumulative, covered, paused, missing: [none; RANGES_MAX], missing_count: 0 }
+        LaneFeedback {
+            cumulative,
+            from: cumulative,
+            covered,
+            seen: covered,
+            paused,
+            missing: [none; RANGES_MAX],
+            missing_count: 0,
+        }
     }
 
     /// Adds a run of missing frames; `false` if there is no room for it.
@@ -128,8 +141,8 @@ impl LaneFeedback {
     }
 }
 
-/// A receiver's whole statement to its sender: an explicit ACK and a loss notification in one. It is idempotent: each
-/// one repeats all that is still missing, so a lost one costs a delay and nothing else (section 5, bidirectional
+/// A receiver's statement to its sender: an explicit ACK and a loss notification in one. It is idempotent, and what it
+/// says is said again until it is no longer true, so a lost one costs a delay and nothing else (section 5, bidirectional
 /// corruption).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

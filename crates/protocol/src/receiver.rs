@@ -4,8 +4,10 @@
 //! the paper. Where the Tofino looks at a buffered frame when it comes round, this machine hands frames out with
 //! [`Receiver::poll_deliver`], whenever its driver can take them.
 
+mod report;
+
 use crate::config::ReceiverLimits;
-use crate::frame::{FrameHandle, LaneFeedback, Mode, SequenceRange};
+use crate::frame::{FrameHandle, Mode};
 use crate::sequence::{FIRST_ABSOLUTE, SequenceNumber};
 use crate::stats::{BufferStats, Stats};
 use crate::time::Instant;
@@ -13,6 +15,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use report::Told;
 
 /// What becomes of a frame that was handed to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,8 @@ enum SlotState {
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     detected_at: Instant,
+    /// When the sender was first told, if it was ([`Told`]).
+    listed_at: Instant,
     frame: FrameHandle,
     bytes: u32,
     state: SlotState,
@@ -61,6 +66,7 @@ pub(crate) struct Receiver {
     /// One beyond the highest number seen (`latestRxSeqNo + 1`).
     highest: u64,
     missing: u64,
+    told: Told,
     /// What is missing is waited for from then on, if it was noticed before.
     wait_from: Instant,
     buffer: BufferStats,
@@ -80,6 +86,7 @@ impl Receiver {
             cumulative: FIRST_ABSOLUTE,
             highest: FIRST_ABSOLUTE,
             missing: 0,
+            told: Told::new(FIRST_ABSOLUTE),
             wait_from: Instant(0),
             buffer: BufferStats::default(),
             flush: VecDeque::with_capacity(window_frames as usize),
@@ -91,6 +98,7 @@ impl Receiver {
     pub(crate) fn start(&mut self, first: u64, stats: &mut Stats) {
         self.end(stats);
         (self.deliver, self.cumulative, self.highest) = (first, first, first);
+        self.told = Told::new(first);
     }
 
     /// Ends the session: buffered frames will be delivered in order, missing ones are not waited for.
@@ -194,11 +202,12 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::handle_timeout`] has something to do.
+    /// When [`Receiver::handle_timeout`] has something to do. What the sender has not been told of yet has its whole time
+    /// still before it.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        (self.cumulative < self.highest).then(|| {
+        (self.cumulative < self.highest.min(self.told.until)).then(|| {
             let slot = &self.slots[(self.cumulative & self.mask) as usize];
-            slot.detected_at.max(self.wait_from) + self.limits.recovery_timeout
+            slot.listed_at.max(self.wait_from) + self.limits.recovery_timeout
         })
     }
 
@@ -276,39 +285,9 @@ impl Receiver {
         }
     }
 
-    /// What to tell the sender: the cumulative number and what is missing, as far as one feedback can hold it.
-    pub(crate) fn feedback(&self) -> LaneFeedback {
-        let wire = SequenceNumber::from_absolute;
-        let mut feedback = LaneFeedback::new(wire(self.cumulative), wire(self.highest), self.paused);
-        let mut left = self.missing;
-        let mut at = self.cumulative;
-        while left > 0 {
-            while !self.is_missing(at) {
-                at += 1;
-            }
-            let start = at;
-            while at < self.highest && self.is_missing(at) {
-                at += 1;
-            }
-            let length = at - start;
-            left -= length;
-            // A run is at most the window, which is at most half the 16-bit space.
-            if !feedback.push_missing(SequenceRange { first: wire(start), length: length as u16 }) {
-                feedback.covered = wire(start);
-                break;
-            }
-        }
-        feedback
-    }
-
     /// First number not received, for a piggybacked ACK.
     pub(crate) fn cumulative(&self) -> SequenceNumber {
         SequenceNumber::from_absolute(self.cumulative)
-    }
-
-    /// The first run of missing frames.
-    pub(crate) fn first_hole(&self) -> Option<SequenceRange> {
-        self.feedback().missing().first().copied()
     }
 
     /// Number of frames missing now.
@@ -367,7 +346,7 @@ impl Receiver {
         } else if self.buffer.now + u64::from(bytes) > self.limits.buffer_bytes {
             return Verdict::Overflow;
         } else {
-            *slot = Slot { frame, bytes, state: SlotState::Buffered, detected_at: slot.detected_at };
+            *slot = Slot { frame, bytes, state: SlotState::Buffered, ..*slot };
             self.buffer.add(u64::from(bytes));
             Verdict::Buffered
         };

@@ -16,6 +16,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// What had been sent on the link at some moment: the next new sequence number, and the number of dummies.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,12 +78,14 @@ pub(crate) struct Sender {
     first: u64,
     /// Below it every frame is released or in `missing`.
     covered: u64,
+    /// One beyond the highest frame that a feedback has reported on. Above `covered` if one that lies between is lost:
+    /// there a frame may be in any state until the report is repeated.
+    touched: u64,
     /// Next new number.
     next: u64,
     buffer: BufferStats,
-    /// Frames reported missing and not yet released, ascending.
-    missing: Vec<u64>,
-    missing_scratch: Vec<u64>,
+    /// Frames below `covered` that were reported missing and are not yet released, ascending.
+    missing: VecDeque<u64>,
     retransmit_queue: VecDeque<Waiting>,
     /// The peer's receiver asked to hold the normal queue.
     pub(crate) paused: bool,
@@ -104,10 +107,10 @@ impl Sender {
             max_rounds,
             first: FIRST_ABSOLUTE,
             covered: FIRST_ABSOLUTE,
+            touched: FIRST_ABSOLUTE,
             next: FIRST_ABSOLUTE,
             buffer: BufferStats::default(),
-            missing: Vec::with_capacity(capacity),
-            missing_scratch: Vec::with_capacity(capacity),
+            missing: VecDeque::with_capacity(capacity),
             retransmit_queue: VecDeque::with_capacity(capacity),
             paused: false,
         }
@@ -126,7 +129,7 @@ impl Sender {
     /// Starts a new session at `first`. Frames of the old one must have been released or abandoned.
     pub(crate) fn start(&mut self, first: u64) {
         debug_assert!(self.is_drained(), "abandon before start");
-        (self.first, self.covered, self.next) = (first, first, first);
+        (self.first, self.covered, self.touched, self.next) = (first, first, first, first);
         self.paused = false;
     }
 
@@ -173,15 +176,16 @@ impl Sender {
         dummy_stamp: u16,
         released: &mut VecDeque<FrameHandle>,
     ) -> bool {
-        let (Some(cumulative), Some(covered)) =
-            (feedback.cumulative.expand(self.first), feedback.covered.expand(self.first))
+        let numbers = [feedback.cumulative, feedback.from, feedback.covered, feedback.seen];
+        let [Some(cumulative), Some(from), Some(covered), Some(seen)] =
+            numbers.map(|number| number.expand(self.first))
         else {
             return false;
         };
-        if cumulative > covered || covered > self.next {
+        if !([cumulative, from, covered, seen, self.next].is_sorted()) {
             return false;
         }
-        let mut at = cumulative;
+        let mut at = from;
         for range in feedback.missing() {
             match range.first.expand(self.first) {
                 Some(start) if start >= at && start + u64::from(range.length) <= covered => {
@@ -191,8 +195,10 @@ impl Sender {
             }
         }
         self.acknowledge(cumulative, released);
-        if covered > self.first {
-            self.update_missing(feedback, covered, dummy_stamp, released);
+        let from = from.max(self.first);
+        if covered > from {
+            let seen = Mark { next: seen, dummy_stamp };
+            self.update_missing(feedback, from..covered, seen, released);
         }
         true
     }
@@ -257,7 +263,7 @@ impl Sender {
 
     /// Whether any frame has been reported missing and is not yet acknowledged.
     pub(crate) fn is_repairing(&self) -> bool {
-        !self.missing.is_empty() || !self.retransmit_queue.is_empty()
+        !self.missing.is_empty() || !self.retransmit_queue.is_empty() || self.touched != self.covered
     }
 
     /// Frames outstanding, how many of those are not covered, and the Tx buffer in bytes.
@@ -272,6 +278,7 @@ impl Sender {
             .collect();
         self.first += frames;
         self.covered += frames;
+        self.touched += frames;
         self.next += frames;
         for (sequence, slot) in (self.first..).zip(outstanding) {
             let index = self.index(sequence);
@@ -285,7 +292,7 @@ impl Sender {
         for sequence in self.first..self.next {
             count += u64::from(self.release(sequence, released));
         }
-        (self.first, self.covered) = (self.next, self.next);
+        (self.first, self.covered, self.touched) = (self.next, self.next, self.next);
         self.missing.clear();
         self.retransmit_queue.clear();
         self.paused = false;
@@ -327,66 +334,84 @@ impl Sender {
         if cumulative <= self.first {
             return;
         }
-        if self.first < self.covered {
-            self.release_covered(cumulative, released);
+        if self.first < self.touched {
+            self.release_touched(cumulative, released);
         }
-        let begin = self.first.max(self.covered);
+        let begin = self.first.max(self.touched);
         self.first = cumulative;
         if begin < cumulative {
             self.release_outstanding(begin, cumulative, released);
-            self.covered = cumulative;
+            self.touched = cumulative;
         }
+        self.covered = self.covered.max(cumulative);
     }
 
     /// Releases what a feedback has reported on and left in place.
     #[inline(never)]
-    fn release_covered(&mut self, cumulative: u64, released: &mut VecDeque<FrameHandle>) {
-        for sequence in self.first..cumulative.min(self.covered) {
+    fn release_touched(&mut self, cumulative: u64, released: &mut VecDeque<FrameHandle>) {
+        for sequence in self.first..cumulative.min(self.touched) {
             self.release(sequence, released);
         }
-        self.missing.retain(|&sequence| sequence >= cumulative);
+        while self.missing.front().is_some_and(|&sequence| sequence < cumulative) {
+            self.missing.pop_front();
+        }
         self.forget_acknowledged();
     }
 
-    /// Releases what the feedback does not list below `covered`, and queues what it lists and may be retransmitted.
+    /// Releases what the feedback does not list of the stretch that it covers, and queues what it lists and may be
+    /// retransmitted.
     fn update_missing(
         &mut self,
         feedback: &LaneFeedback,
-        covered: u64,
-        dummy_stamp: u16,
+        stretch: Range<u64>,
+        seen: Mark,
         released: &mut VecDeque<FrameHandle>,
     ) {
-        let mut old = core::mem::take(&mut self.missing);
-        let mut missing = core::mem::take(&mut self.missing_scratch);
-        missing.clear();
-        let seen = Mark { next: covered, dummy_stamp };
         let mut reported = Reported::new(feedback, self.first);
-        for &sequence in &old {
-            // A feedback that covers less than an earlier one says nothing about the rest.
-            if sequence >= covered || reported.contains(sequence) {
-                missing.push(sequence);
-                if sequence < covered {
-                    self.retransmit_if_copies_are_lost(sequence, seen);
-                }
-            } else {
-                self.release(sequence, released);
-            }
-        }
-        for sequence in self.covered..covered {
+        let [begin, end] = [stretch.start, stretch.end]
+            .map(|bound| self.missing.partition_point(|&sequence| sequence < bound));
+        let mut kept = begin;
+        for place in begin..end {
+            let sequence = self.missing[place];
             if reported.contains(sequence) {
-                missing.push(sequence);
-                let index = self.index(sequence);
-                self.slots[index].state = SlotState::Queued;
-                self.retransmit_queue.push_back(Waiting::new(sequence));
+                self.missing[kept] = sequence;
+                kept += 1;
+                self.retransmit_if_copies_are_lost(sequence, seen);
             } else {
                 self.release(sequence, released);
             }
         }
-        self.covered = self.covered.max(covered);
-        old.clear();
-        self.missing = missing;
-        self.missing_scratch = old;
+        self.missing.drain(kept..end);
+        let adjoins = stretch.start <= self.covered;
+        for sequence in stretch.start.max(self.covered)..stretch.end {
+            if !reported.contains(sequence) {
+                self.release(sequence, released);
+            } else if self.is_missing(sequence, seen) && adjoins {
+                self.missing.push_back(sequence);
+            }
+        }
+        if adjoins {
+            self.covered = self.covered.max(stretch.end);
+        }
+        self.touched = self.touched.max(stretch.end);
         self.forget_acknowledged();
+    }
+
+    /// A feedback lists a frame that is not in `missing`: queues it. `false` if it is known to have arrived.
+    fn is_missing(&mut self, sequence: u64, seen: Mark) -> bool {
+        let index = self.index(sequence);
+        let slot = &mut self.slots[index];
+        match slot.state {
+            SlotState::Free => return false,
+            SlotState::Outstanding => {
+                slot.state = SlotState::Queued;
+                self.retransmit_queue.push_back(Waiting::new(sequence));
+            }
+            SlotState::Queued | SlotState::Retransmitted => {
+                self.retransmit_if_copies_are_lost(sequence, seen);
+            }
+        }
+        true
     }
 
     /// Takes frames that were acknowledged before their copies went from the head of the queue. A driver that asks for
@@ -458,7 +483,7 @@ impl Sender {
 struct Reported<'a> {
     ranges: core::slice::Iter<'a, crate::frame::SequenceRange>,
     reference: u64,
-    current: core::ops::Range<u64>,
+    current: Range<u64>,
 }
 
 impl<'a> Reported<'a> {

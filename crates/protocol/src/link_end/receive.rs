@@ -3,7 +3,7 @@
 use super::{Control, LinkEnd, Reception};
 use crate::config::Config;
 use crate::event::{CloseReason, Event};
-use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAck};
+use crate::frame::{DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck};
 use crate::receiver::Verdict;
 use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
@@ -11,6 +11,9 @@ use crate::time::{Instant, Nanos};
 
 /// How often a change of the pause state is repeated, an ACK interval apart.
 const PAUSE_REPEATS: u8 = 2;
+/// Most feedbacks in an ACK interval that say again what is missing: some 256 runs of frames. With more missing, it takes
+/// several intervals.
+const REPEAT_PARTS_MAX: u8 = 8;
 
 /// What the receiver owes its sender.
 #[derive(Debug, Default)]
@@ -30,12 +33,16 @@ pub(super) struct Acks {
     urgent: bool,
     /// Feedbacks still to repeat a change of the pause state, should the first be lost.
     repeats: u8,
-    /// Anything arrived since the last complete feedback.
+    /// Anything arrived since the last feedback.
     news: bool,
-    /// Latest acknowledgement of any kind; of each lane; and latest complete feedback.
+    /// Latest acknowledgement of any kind; of each lane; and latest feedback.
     ack_at: Instant,
     lane_ack_at: PerMode<Instant>,
     feedback_at: Instant,
+    /// When everything that is missing was last said, or begun to be said again; and how many more feedbacks may go on
+    /// with that now.
+    repeat_at: Instant,
+    parts_left: u8,
     /// Compact format: the lane in which a loss was found, until its notification is out.
     notify: Option<Mode>,
     /// Compact format: the lane in use.
@@ -312,11 +319,14 @@ impl LinkEnd {
         }
         if self.acks.urgent {
             self.stats.notifications_sent += 1;
-        } else {
-            self.stats.acks_sent += 1;
-            self.acks.repeats = self.acks.repeats.saturating_sub(1);
+            return Some(self.compose_news(now, session));
         }
-        Some(self.compose_feedback(now, session))
+        self.stats.acks_sent += 1;
+        self.acks.repeats = self.acks.repeats.saturating_sub(1);
+        Some(match self.repeat_due_at() {
+            Some(at) if now >= at => self.compose_repeat(now, session),
+            _ => self.compose_news(now, session),
+        })
     }
 
     /// An explicit ACK, for a port that would otherwise be idle.
@@ -329,7 +339,7 @@ impl LinkEnd {
             return None;
         }
         self.stats.acks_sent += 1;
-        Some(self.compose_feedback(now, session))
+        Some(self.compose_news(now, session))
     }
 
     /// The ACK of [`Priority::Low`](super::Priority::Low) if it is one in the authors' format, which is only a number.
@@ -433,22 +443,56 @@ impl LinkEnd {
         owed.then(|| self.acks.ack_at + self.config.ack_gap)
     }
 
-    /// When a complete feedback must go, whatever else is queued.
+    /// When what is missing, or what else may have been lost, is to be said again.
+    fn repeat_due_at(&self) -> Option<Instant> {
+        if self.acks.parts_left > 0 {
+            return Some(self.now);
+        }
+        (self.missing() > 0 || self.acks.repeats > 0).then(|| self.acks.repeat_at + self.config.ack_interval)
+    }
+
+    /// When a feedback must go, whatever else is queued.
     pub(super) fn feedback_due_at(&self) -> Option<Instant> {
         if self.acks.urgent {
             return Some(self.now);
         }
-        let repeat = (self.missing() > 0 || self.acks.repeats > 0)
-            .then(|| self.acks.feedback_at + self.config.ack_interval);
+        let repeat = self.repeat_due_at();
         let overdue = self.acks.overdue_at(&self.config);
         let alive = self.acks.news.then(|| self.acks.feedback_at + self.config.keepalive);
         [repeat, overdue, alive].into_iter().flatten().min()
     }
 
-    fn compose_feedback(&mut self, now: Instant, session: SessionNumber) -> Control {
+    /// What the sender has not been told yet. If one feedback does not hold it, it is urgent to go on.
+    fn compose_news(&mut self, now: Instant, session: SessionNumber) -> Control {
+        let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_news(now)));
+        self.acks.urgent = lanes.0.iter().any(|lane| lane.covered != lane.seen);
+        if lanes.0.iter().all(|lane| lane.from == lane.cumulative && lane.covered == lane.seen) {
+            // That was everything: nothing need be said again for a while.
+            (self.acks.repeat_at, self.acks.parts_left) = (now, 0);
+        }
+        self.compose_feedback(now, session, lanes)
+    }
+
+    /// The next stretch of what is said again.
+    fn compose_repeat(&mut self, now: Instant, session: SessionNumber) -> Control {
+        if self.acks.parts_left == 0 {
+            (self.acks.repeat_at, self.acks.parts_left) = (now, REPEAT_PARTS_MAX);
+            Mode::ALL.into_iter().for_each(|mode| self.receivers[mode].begin_again());
+        }
+        let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_again(now)));
+        let more = Mode::ALL.into_iter().any(|mode| self.receivers[mode].has_more_to_repeat());
+        self.acks.parts_left = if more { self.acks.parts_left - 1 } else { 0 };
+        self.compose_feedback(now, session, lanes)
+    }
+
+    fn compose_feedback(
+        &mut self,
+        now: Instant,
+        session: SessionNumber,
+        lanes: PerMode<LaneFeedback>,
+    ) -> Control {
         self.acks.number = self.acks.number.wrapping_add(1);
         self.acks.acknowledged(now);
-        self.acks.urgent = false;
         self.acks.news = false;
         self.acks.feedback_at = now;
         Control::Feedback(Feedback {
@@ -457,7 +501,7 @@ impl LinkEnd {
             dummy_stamp: self.acks.dummy_stamp,
             lost_total: (self.stats.lost_frames - self.acks.lost_before) as u32,
             rx_overflow_total: (self.stats.rx_buffer_overflows - self.acks.overflows_before) as u16,
-            lanes: PerMode(Mode::ALL.map(|mode| self.receivers[mode].feedback())),
+            lanes,
         })
     }
 }

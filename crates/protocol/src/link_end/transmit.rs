@@ -37,7 +37,7 @@ pub(super) struct LastFeedback {
     dummy_stamp: u16,
     lost_total: u32,
     rx_overflow_total: u16,
-    covered: PerMode<u16>,
+    seen: PerMode<u16>,
 }
 
 impl LinkEnd {
@@ -134,7 +134,7 @@ impl LinkEnd {
         // The receiver counts stamps and frames from the beginning of the session, too.
         self.dummies.start();
         self.last_feedback = LastFeedback {
-            covered: PerMode(Mode::ALL.map(|mode| session.first_sequence(mode) as u16)),
+            seen: PerMode(Mode::ALL.map(|mode| session.first_sequence(mode) as u16)),
             ..LastFeedback::default()
         };
         self.round_trips = RoundTrips::default();
@@ -359,12 +359,12 @@ impl LinkEnd {
     fn handle_news(&mut self, now: Instant, feedback: &Feedback) {
         let mut frames = 0;
         for mode in Mode::ALL {
-            let covered = feedback.lanes[mode].covered.number();
-            let ahead = covered.wrapping_sub(self.last_feedback.covered[mode]);
-            // It moves back when a feedback cannot list everything.
+            // Not what it covers: that moves back when much is said again.
+            let seen = feedback.lanes[mode].seen.number();
+            let ahead = seen.wrapping_sub(self.last_feedback.seen[mode]);
             if u32::from(ahead) <= WINDOW_MAX {
                 frames += u64::from(ahead);
-                self.last_feedback.covered[mode] = covered;
+                self.last_feedback.seen[mode] = seen;
             }
             self.senders[mode].paused = feedback.lanes[mode].paused;
         }

@@ -1,6 +1,7 @@
 //! The receiver beside a naive model: ordered maps and sets instead of a ring of slots.
 
 use super::*;
+use crate::frame::{LaneFeedback, RANGES_MAX};
 use crate::time::Nanos;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,7 +155,8 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
                 assert_eq!(polled, model.poll().map(|sequence| sequence as u32));
             }
         }
-        let feedback = receiver.feedback();
+        // A window holds few runs, so that everything fits.
+        let feedback = receiver.report_news(Instant(now));
         assert_eq!(feedback.cumulative, SequenceNumber::from_absolute(model.cumulative()));
         assert_eq!(feedback.covered, SequenceNumber::from_absolute(model.highest));
         assert_eq!(missing_of(&feedback, first), model.missing.keys().copied().collect::<Vec<_>>());
@@ -181,4 +183,73 @@ proptest! {
     fn sequence_numbers_near_the_wrap(ordered in any::<bool>(), steps in proptest::collection::vec(step(), 0..100)) {
         run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, FIRST_ABSOLUTE * 2 - 20, &steps);
     }
+}
+
+/// Every second of `frames` frames is missing.
+fn with_holes(frames: u64) -> (Receiver, Stats) {
+    let limits = ReceiverLimits {
+        buffer_bytes: u64::MAX,
+        pause_bytes: u64::MAX,
+        resume_bytes: 0,
+        recovery_timeout: Nanos(TIMEOUT),
+    };
+    let mut stats = Stats::default();
+    let mut receiver = Receiver::new(Mode::Ordered, 4096, limits);
+    lose_every_second(&mut receiver, 0..frames, &mut stats);
+    (receiver, stats)
+}
+
+fn lose_every_second(receiver: &mut Receiver, frames: core::ops::Range<u64>, stats: &mut Stats) {
+    for frame in frames.filter(|frame| frame % 2 == 1) {
+        let sequence = SequenceNumber::from_absolute(FIRST_ABSOLUTE + frame);
+        receiver.handle_data(Instant(0), sequence, FrameHandle(0), 1, stats);
+    }
+}
+
+fn numbers(feedback: &LaneFeedback) -> [u64; 4] {
+    [feedback.cumulative, feedback.from, feedback.covered, feedback.seen]
+        .map(|number| number.expand(FIRST_ABSOLUTE).expect("near") - FIRST_ABSOLUTE)
+}
+
+#[test]
+fn more_holes_than_a_feedback_lists_are_told_in_several_without_a_gap() {
+    let (mut receiver, mut stats) = with_holes(200);
+    let step = 2 * RANGES_MAX as u64;
+    for part in 0..3 {
+        let feedback = receiver.report_news(Instant(0));
+        assert_eq!(numbers(&feedback), [0, part * step, (part + 1) * step, 200]);
+        assert_eq!(feedback.missing().len(), RANGES_MAX);
+    }
+    assert_eq!(numbers(&receiver.report_news(Instant(0))), [0, 192, 200, 200]);
+    assert_eq!(numbers(&receiver.report_news(Instant(0))), [0, 200, 200, 200], "nothing more");
+    lose_every_second(&mut receiver, 200..204, &mut stats);
+    assert_eq!(numbers(&receiver.report_news(Instant(0))), [0, 200, 204, 204], "only what is new");
+}
+
+/// What is found missing meanwhile does not keep the cycle from beginning anew.
+#[test]
+fn what_is_missing_is_said_again_from_the_beginning_each_time() {
+    let (mut receiver, mut stats) = with_holes(100);
+    for cycle in 0..3 {
+        let end = 100 + cycle * 10;
+        receiver.begin_again();
+        assert_eq!(numbers(&receiver.report_again(Instant(0))), [0, 0, 64, end]);
+        assert!(receiver.has_more_to_repeat());
+        receiver.begin_again();
+        assert_eq!(numbers(&receiver.report_again(Instant(0)))[1], 64, "it goes on");
+        assert!(!receiver.has_more_to_repeat());
+        lose_every_second(&mut receiver, end..end + 10, &mut stats);
+    }
+}
+
+#[test]
+fn the_recovery_timeout_counts_from_the_first_report() {
+    let (mut receiver, mut stats) = with_holes(100);
+    assert_eq!(receiver.next_timeout(), None, "the sender cannot know yet");
+    receiver.report_news(Instant(30));
+    receiver.handle_timeout(Instant(30 + TIMEOUT - 1), &mut stats);
+    assert_eq!(stats.recovery_timeouts, 0);
+    receiver.handle_timeout(Instant(30 + TIMEOUT), &mut stats);
+    assert_eq!(stats.recovery_timeouts, 32, "those that were listed");
+    assert_eq!(receiver.next_timeout(), None);
 }

@@ -27,14 +27,15 @@ struct Model {
 }
 
 impl Model {
-    /// A report as plain facts: everything below `covered` is received unless in `missing`.
-    fn report(&mut self, cumulative: u64, covered: u64, missing: &[u64], stamp: u16) {
+    /// A report as plain facts: everything in `stretch` is received unless in `missing`, and it was written when the
+    /// far end had seen everything before `seen`.
+    fn report(&mut self, cumulative: u64, stretch: Range<u64>, seen: u64, missing: &[u64], stamp: u16) {
         let max_rounds = self.max_rounds;
         self.frames.retain(|&sequence, (fate, rounds)| {
             if sequence < cumulative {
                 return false;
             }
-            if sequence >= covered {
+            if !stretch.contains(&sequence) {
                 return true;
             }
             if !missing.contains(&sequence) {
@@ -42,9 +43,7 @@ impl Model {
             }
             match *fate {
                 Fate::Unknown => *fate = Fate::Queued,
-                Fate::Sent { next, stamp: sent }
-                    if *rounds < max_rounds && (covered > next || stamp > sent) =>
-                {
+                Fate::Sent { next, stamp: sent } if *rounds < max_rounds && (seen > next || stamp > sent) => {
                     *fate = Fate::Queued;
                 }
                 _ => {}
@@ -57,10 +56,11 @@ impl Model {
 #[derive(Debug, Clone)]
 enum Step {
     Send,
-    /// The far end reports after it has seen some more frames.
+    /// The far end reports after it has seen some more frames, of a stretch that leaves out so many at either end.
     Report {
         seen: u64,
         stamp_behind: u16,
+        omits: (u64, u64),
     },
     /// Everything missing among the first few arrives.
     Recover(u64),
@@ -72,7 +72,9 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         5 => Just(Step::Send),
-        3 => (0u64..20, 0u16..2).prop_map(|(seen, stamp_behind)| Step::Report { seen, stamp_behind }),
+        3 => (0u64..20, 0u16..2, (0u64..12, 0u64..12), any::<bool>()).prop_map(|(seen, stamp_behind, omits, part)| {
+            Step::Report { seen, stamp_behind, omits: if part { omits } else { (0, 0) } }
+        }),
         2 => (0u64..16).prop_map(Step::Recover),
         3 => (1u8..4).prop_map(Step::Copies),
         1 => Just(Step::Dummy),
@@ -93,9 +95,14 @@ impl Far {
     }
 
     fn feedback(&self) -> LaneFeedback {
+        self.report(self.cumulative()..self.seen)
+    }
+
+    fn report(&self, stretch: Range<u64>) -> LaneFeedback {
         let wire = SequenceNumber::from_absolute;
-        let mut feedback = LaneFeedback::new(wire(self.cumulative()), wire(self.seen), false);
-        for &sequence in &self.lost {
+        let mut feedback = LaneFeedback::new(wire(self.cumulative()), wire(stretch.end), false);
+        (feedback.from, feedback.seen) = (wire(stretch.start), wire(self.seen));
+        for &sequence in self.lost.iter().filter(|sequence| stretch.contains(sequence)) {
             assert!(feedback.push_missing(SequenceRange { first: wire(sequence), length: 1 }));
         }
         feedback
@@ -123,7 +130,7 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
                     model.next += 1;
                 }
             }
-            Step::Report { seen, stamp_behind } => {
+            Step::Report { seen, stamp_behind, omits } => {
                 for sequence in far.seen..(far.seen + seen).min(model.next) {
                     if losses[&sequence] {
                         far.lost.push(sequence);
@@ -131,8 +138,10 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
                     far.seen = sequence + 1;
                 }
                 let stamp = stamp.saturating_sub(stamp_behind);
-                assert!(sender.handle_feedback(&far.feedback(), stamp, &mut released));
-                model.report(far.cumulative(), far.seen, &far.lost, stamp);
+                let from = (far.cumulative() + omits.0).min(far.seen);
+                let stretch = from..(far.seen - omits.1.min(far.seen - from));
+                assert!(sender.handle_feedback(&far.report(stretch.clone()), stamp, &mut released));
+                model.report(far.cumulative(), stretch, far.seen, &far.lost, stamp);
             }
             Step::Recover(count) => {
                 far.lost.drain(..(count as usize).min(far.lost.len()));
@@ -155,7 +164,7 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
             Step::Dummy => stamp += 1,
             Step::Ack => {
                 assert!(sender.handle_ack(SequenceNumber::from_absolute(far.cumulative()), &mut released));
-                model.report(far.cumulative(), far.cumulative(), &[], 0);
+                model.report(far.cumulative(), 0..0, 0, &[], 0);
             }
         }
         let frames = model.frames.len() as u64;

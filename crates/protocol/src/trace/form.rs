@@ -30,7 +30,13 @@ impl LogHeader {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LaneForm {
     cumulative: SequenceNumber,
+    /// If it is not `cumulative`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<SequenceNumber>,
     covered: SequenceNumber,
+    /// If it is not `covered`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seen: Option<SequenceNumber>,
     paused: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<SequenceRange>,
@@ -38,8 +44,10 @@ pub(crate) struct LaneForm {
 
 impl From<LaneFeedback> for LaneForm {
     fn from(lane: LaneFeedback) -> LaneForm {
-        let LaneFeedback { cumulative, covered, paused, .. } = lane;
-        LaneForm { cumulative, covered, paused, missing: lane.missing().to_vec() }
+        let LaneFeedback { cumulative, from, covered, seen, paused, .. } = lane;
+        let from = (from != cumulative).then_some(from);
+        let seen = (seen != covered).then_some(seen);
+        LaneForm { cumulative, from, covered, seen, paused, missing: lane.missing().to_vec() }
     }
 }
 
@@ -48,6 +56,8 @@ impl TryFrom<LaneForm> for LaneFeedback {
 
     fn try_from(form: LaneForm) -> Result<LaneFeedback, Self::Error> {
         let mut lane = LaneFeedback::new(form.cumulative, form.covered, form.paused);
+        lane.from = form.from.unwrap_or(lane.from);
+        lane.seen = form.seen.unwrap_or(lane.seen);
         let fits = form.missing.into_iter().all(|range| lane.push_missing(range));
         if fits { Ok(lane) } else { Err("more runs of missing frames than a feedback holds") }
     }

@@ -15,7 +15,7 @@ pub const CONTROL_FRAME_MAX: usize =
 const FRAME_MIN: usize = 60;
 
 const FEEDBACK_FIXED: usize = 4 + 2 + 2 + 4 + 2;
-const LANE_FIXED: usize = 1 + 2 + 2 + 1;
+const LANE_FIXED: usize = 1 + 4 * 2 + 1;
 
 const KIND_CONTROL: u8 = 0b10 << 6;
 const HELLO: u8 = 0;
@@ -30,6 +30,9 @@ const FIN_ECHO: u8 = 7;
 const LANE_CUMULATIVE_ERA: u8 = 1 << 0;
 const LANE_COVERED_ERA: u8 = 1 << 1;
 const LANE_PAUSED: u8 = 1 << 2;
+const LANE_FROM_ERA: u8 = 1 << 3;
+const LANE_SEEN_ERA: u8 = 1 << 4;
+const LANE_FLAGS: u8 = LANE_CUMULATIVE_ERA | LANE_COVERED_ERA | LANE_PAUSED | LANE_FROM_ERA | LANE_SEEN_ERA;
 
 /// Writes a whole control frame, padded to 60 bytes, and returns its length.
 pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_FRAME_MAX]) -> usize {
@@ -103,9 +106,12 @@ fn emit_feedback(feedback: &Feedback, writer: &mut Writer) {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         writer.put(&[flag(lane.cumulative.era(), LANE_CUMULATIVE_ERA)
             | flag(lane.covered.era(), LANE_COVERED_ERA)
-            | flag(lane.paused, LANE_PAUSED)]);
-        writer.put(&lane.cumulative.number().to_be_bytes());
-        writer.put(&lane.covered.number().to_be_bytes());
+            | flag(lane.paused, LANE_PAUSED)
+            | flag(lane.from.era(), LANE_FROM_ERA)
+            | flag(lane.seen.era(), LANE_SEEN_ERA)]);
+        for sequence in [lane.cumulative, lane.from, lane.covered, lane.seen] {
+            writer.put(&sequence.number().to_be_bytes());
+        }
         writer.put(&[lane.missing().len() as u8]);
         for range in lane.missing() {
             // The era of a range follows from its distance to the cumulative number.
@@ -170,12 +176,15 @@ fn parse_feedback(session: SessionNumber, reader: &mut Reader) -> Option<Feedbac
 
 fn parse_lane(reader: &mut Reader) -> Option<LaneFeedback> {
     let flags = reader.u8()?;
-    if flags & !(LANE_CUMULATIVE_ERA | LANE_COVERED_ERA | LANE_PAUSED) != 0 {
+    if flags & !LANE_FLAGS != 0 {
         return None;
     }
     let cumulative = reader.sequence(flags & LANE_CUMULATIVE_ERA != 0)?;
+    let from = reader.sequence(flags & LANE_FROM_ERA != 0)?;
     let covered = reader.sequence(flags & LANE_COVERED_ERA != 0)?;
+    let seen = reader.sequence(flags & LANE_SEEN_ERA != 0)?;
     let mut lane = LaneFeedback::new(cumulative, covered, flags & LANE_PAUSED != 0);
+    (lane.from, lane.seen) = (from, seen);
     let count = usize::from(reader.u8()?);
     if count > RANGES_MAX {
         return None;

@@ -12,6 +12,7 @@ mod fallback;
 mod formats;
 mod lanes;
 mod limits;
+mod long_links;
 mod recovery;
 mod sessions;
 mod slow_drivers;

@@ -1,0 +1,103 @@
+//! What a receiver tells its sender of a lane: what is missing, in stretches, each in a feedback of its own.
+//!
+//! Much may be missing at a time on a fast or a long link, more than one feedback can list. So news (what has been found
+//! missing since) goes out at once, in as many feedbacks as it takes, and besides everything is said again, stretch by
+//! stretch, as often as the link end sees fit: whatever was lost of the news is said then.
+
+use super::{Receiver, SlotState};
+use crate::frame::{LaneFeedback, RANGES_MAX, SequenceRange};
+use crate::sequence::SequenceNumber;
+use crate::time::Instant;
+use core::ops::Range;
+
+/// How far the sender has been told.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    /// Everything missing before this has been listed in some feedback.
+    pub(super) until: u64,
+    /// What is left of what is being said again.
+    pub(super) again: Range<u64>,
+}
+
+impl Told {
+    /// At the beginning of a session.
+    pub(super) fn new(first: u64) -> Told {
+        Told { until: first, again: first..first }
+    }
+}
+
+impl Receiver {
+    /// What the sender has not been told yet, as far as one feedback holds it; and everything if that is not much more.
+    pub(crate) fn report_news(&mut self, now: Instant) -> LaneFeedback {
+        let all_fits = self.missing <= RANGES_MAX as u64;
+        self.report(now, if all_fits { self.cumulative } else { self.told.until.max(self.cumulative) })
+    }
+
+    /// Begins to say everything again, unless that is under way.
+    pub(crate) fn begin_again(&mut self) {
+        if !self.has_more_to_repeat() {
+            self.told.again = self.cumulative..self.highest;
+        }
+    }
+
+    /// The next stretch of what is said again.
+    pub(crate) fn report_again(&mut self, now: Instant) -> LaneFeedback {
+        let feedback = self.report(now, self.told.again.start.max(self.cumulative));
+        // Both are within one window.
+        self.told.again.start = feedback.covered.expand(self.highest).unwrap_or(self.highest);
+        feedback
+    }
+
+    /// Whether [`Receiver::report_again`] has not come to the end.
+    pub(crate) fn has_more_to_repeat(&self) -> bool {
+        self.missing > 0 && self.told.again.start.max(self.cumulative) < self.told.again.end
+    }
+
+    /// The first run of missing frames.
+    pub(crate) fn first_hole(&self) -> Option<SequenceRange> {
+        let run = (self.cumulative..self.highest).take_while(|&sequence| self.is_missing(sequence));
+        let length = run.count() as u16;
+        (length > 0).then(|| SequenceRange { first: SequenceNumber::from_absolute(self.cumulative), length })
+    }
+
+    /// The cumulative number, and what is missing from `from` on, as far as one feedback holds it.
+    fn report(&mut self, now: Instant, from: u64) -> LaneFeedback {
+        let wire = SequenceNumber::from_absolute;
+        let mut feedback = LaneFeedback::new(wire(self.cumulative), wire(self.highest), self.paused);
+        feedback.from = wire(from);
+        let mut left = if from == self.cumulative { self.missing } else { u64::MAX };
+        let (mut at, mut covered) = (from, self.highest);
+        while left > 0 {
+            while at < self.highest && !self.is_missing(at) {
+                at += 1;
+            }
+            let start = at;
+            while at < self.highest && self.is_missing(at) {
+                at += 1;
+            }
+            if start == at {
+                break;
+            }
+            let length = at - start;
+            left -= length;
+            // A run is at most the window, which is at most half the 16-bit space.
+            if !feedback.push_missing(SequenceRange { first: wire(start), length: length as u16 }) {
+                covered = start;
+                break;
+            }
+            self.listed(now, start.max(self.told.until)..at);
+        }
+        feedback.covered = wire(covered);
+        self.told.until = self.told.until.max(covered);
+        feedback
+    }
+
+    /// From now on the sender can do something about what it is told for the first time.
+    fn listed(&mut self, now: Instant, news: Range<u64>) {
+        for sequence in news {
+            let slot = &mut self.slots[(sequence & self.mask) as usize];
+            debug_assert_eq!(slot.state, SlotState::Missing);
+            slot.listed_at = now;
+        }
+    }
+}
