@@ -22,7 +22,8 @@ const HELLO: u8 = 0;
 const INIT: u8 = 1;
 const INIT_ECHO: u8 = 2;
 const START: u8 = 3;
-const FEEDBACK: u8 = 4;
+/// 4 was a feedback from the cumulative number on, up to version 0.1.
+const FEEDBACK: u8 = 8;
 const DUMMY: u8 = 5;
 const FIN: u8 = 6;
 const FIN_ECHO: u8 = 7;
