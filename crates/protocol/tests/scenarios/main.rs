@@ -11,6 +11,7 @@ mod copies;
 mod fallback;
 mod formats;
 mod lanes;
+mod latency;
 mod limits;
 mod long_links;
 mod recovery;

@@ -1,7 +1,7 @@
 //! What the counters and histograms say. Their identities are checked after every step of every scenario.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
-use linkmend_protocol::{Config, Mode};
+use linkmend_protocol::{Config, DataHeader, FrameHandle, Mode, Reception};
 
 #[test]
 fn counters_agree_with_what_happened() {
@@ -67,4 +67,53 @@ fn an_idle_protected_link_is_quiet() {
     // One keepalive a millisecond and its answer.
     assert!((90..=110).contains(&(pair.stats(A).dummies_sent - before.0)));
     assert!((90..=110).contains(&(pair.stats(B).acks_sent - before.1)));
+}
+
+/// Every sixteenth frame is lost: on a long link that makes more holes at a time than one feedback lists, and what a
+/// feedback covers moves back and forth. The sender's count of frames and losses is exact all the same.
+#[test]
+fn the_measured_loss_is_exact_beyond_what_a_feedback_can_list() {
+    for mode in Mode::ALL {
+        for (frames, window) in [(4_000, 4_000), (8_000, 4_000)] {
+            let config = Config { window_frames: 8_192, loss_window_frames: window, ..quick_config() };
+            let settings = Settings { config, delay_ns: 500 * MICRO, ..Settings::default() };
+            let mut pair = Pair::protected(settings, 1);
+            pair.links[A].loss = Loss::originals(|position| position % 16 == 7);
+            pair.offer(A, mode, frames - 1, 64);
+            pair.settle(100 * MILLI);
+            assert_eq!(pair.stats(B).lost_frames, frames / 16);
+            let early = pair.nodes[A].end.status().measured_loss;
+            assert_eq!(early.is_some(), frames > u64::from(window), "{early:?} before the window was full");
+            pair.offer(A, mode, 1, 64);
+            pair.settle(100 * MILLI);
+            let measured = pair.nodes[A].end.status().measured_loss.expect("a full window");
+            assert!((measured - 1.0 / 16.0).abs() < 0.005, "{mode}, {frames} frames: {measured}");
+            if frames == u64::from(window) {
+                assert_eq!(measured, 1.0 / 16.0);
+            }
+        }
+    }
+}
+
+/// A frame whose number cannot be of the session is dropped and counted, and changes nothing else.
+#[test]
+fn frames_outside_the_window_are_counted() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    pair.offer(A, Mode::Ordered, 10, 500);
+    pair.settle(MILLI);
+    let before = pair.stats(B);
+    let header = pair.ledger.frames[9].lane.expect("protected");
+    for (times, ahead) in (1..).zip([1_025 + 9, 20_000, 40_000, 60_000]) {
+        let header =
+            DataHeader { sequence: header.1.plus(ahead), mode: header.0, retransmitted: false, ack: None };
+        let now = pair.nodes[B].local(pair.now);
+        let reception = pair.nodes[B].end.handle_data(now, &header, FrameHandle(77), 500);
+        assert_eq!(reception, Reception::Drop);
+        let after = pair.stats(B);
+        assert_eq!(after.out_of_window_frames, times);
+        assert_eq!(
+            (after.lost_frames, after.delivered_frames, after.delivered_bytes),
+            (before.lost_frames, before.delivered_frames, before.delivered_bytes)
+        );
+    }
 }
