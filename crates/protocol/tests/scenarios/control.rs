@@ -1,10 +1,10 @@
 //! Control frames that come late, twice, never, or from somebody else (section 5, bidirectional corruption).
 
 use crate::common::node::check_identities;
-use crate::common::{A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings};
+use crate::common::{A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings, pair::quick_config};
 use linkmend_protocol::{
-    Control, Copies, DataHeader, Feedback, Format, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck,
-    Priority, SequenceNumber, SequenceRange, SessionNumber, Transmit,
+    Control, Copies, DataHeader, Feedback, Format, FrameHandle, Instant, LaneFeedback, LinkEnd, Mode,
+    PerMode, PiggybackAck, Priority, Protection, SequenceNumber, SequenceRange, SessionNumber, Transmit,
 };
 
 #[test]
@@ -237,5 +237,28 @@ fn the_ack_on_a_copy_is_not_used() {
         let header = DataHeader { sequence: first, mode: Mode::Ordered, retransmitted, ack };
         pair.nodes[A].end.handle_data(now, &header, FrameHandle(99), 100);
         assert_eq!(pair.nodes[A].end.status().outstanding_frames, outstanding);
+    }
+}
+
+/// Session numbers keep stale frames apart, so they must differ as random numbers do: those of SplitMix64, whose first
+/// values for this seed are published with it.
+#[test]
+fn session_numbers_are_drawn_from_splitmix64() {
+    let published: [u64; 5] = [
+        6_457_827_717_110_365_317,
+        3_203_168_211_198_807_973,
+        9_817_491_932_198_370_423,
+        4_593_380_528_125_082_431,
+        16_408_922_859_458_223_821,
+    ];
+    let mut end = LinkEnd::new(quick_config(), 1_234_567).expect("valid");
+    for value in published {
+        end.protect(Instant(1), Protection { copies: Copies::Fixed(1) });
+        let drawn = std::iter::from_fn(|| end.poll_urgent(Instant(1))).find_map(|control| match control {
+            Control::Init { session, .. } => Some(session),
+            _ => None,
+        });
+        assert_eq!(drawn, Some(SessionNumber(value as u32)));
+        end.unprotect(Instant(1));
     }
 }
