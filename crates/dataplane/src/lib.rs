@@ -4,7 +4,7 @@
 //!
 //! - [`frame_pool`]: the memory all frames of a link end live in, shared with the kernel;
 //! - [`port`]: AF_XDP and AF_PACKET ports, one interface each;
-//! - [`bypass`]: the XDP program that forwards between the ports while the daemon has no part in it;
+//! - [`bypass`]: the programs that forward between the ports in the kernel while the daemon has no part in it;
 //! - [`port_pair`]: all of it opened together, which is where a link end starts.
 //!
 //! Unsafe code is confined to one private module, `sys`.
@@ -19,6 +19,7 @@ pub mod command;
 pub mod config;
 pub mod control;
 pub mod corruption;
+mod device_counters;
 mod engine;
 pub mod frame_pool;
 pub mod handle;

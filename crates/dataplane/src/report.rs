@@ -98,6 +98,14 @@ pub struct PortReport {
     /// Frames that it took in and dropped because they were of no use without the daemon: copies, dummies and control
     /// frames.
     pub bypass_drops: u64,
+    /// Frames that arrived at the interface, and that the kernel had no room for.
+    pub kernel_rx_drops: u64,
+    /// Frames that the interface's driver did not take.
+    pub kernel_tx_drops: u64,
+    /// Frames that found the interface's own queue full.
+    pub kernel_queue_drops: u64,
+    /// Frames that came in here and that the bypass could not send on: too long for the other port, or it is gone.
+    pub bypass_failed_redirects: u64,
 }
 
 /// Parameters in force. Times in ns, sizes in bytes.

@@ -14,9 +14,7 @@ pub(crate) enum Register {
     R1,
     R2,
     R3,
-    #[allow(dead_code)]
     R4,
-    #[allow(dead_code)]
     R5,
     R6,
     R7,

@@ -3,14 +3,14 @@
 use super::PROGRAM_NAME;
 use crate::netlink::{self, AttachedProgram, XdpMode};
 use crate::port::{Interface, PortError};
-use crate::sys::bpf::{self, XdpProgram};
+use crate::sys::bpf::{self, Program};
 
 /// Attaches `program`, in place of one a former run of ours left. In the same mode the exchange
 /// is atomic: no frame sees the interface without a program.
 ///
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
-pub(super) fn attach(interface: &Interface, program: &XdpProgram, mode: XdpMode) -> Result<(), PortError> {
+pub(super) fn attach(interface: &Interface, program: &Program, mode: XdpMode) -> Result<(), PortError> {
     if let Some(old) = own_program(interface)?
         && old.mode != mode
     {

@@ -4,24 +4,31 @@
 //! the daemon dies or stalls the program takes everything over. It is attached by netlink and so
 //! stays when the process ends, and is replaced by the next one's.
 //!
+//! What it forwards leaves through the queue of the other port, by a second program behind it (`queue`); only where
+//! that cannot be, or is not needed, XDP redirects by itself.
+//!
 //! The daemon steers it through one page of memory both share; no call here but
 //! [`Bypass::attach`], [`Bypass::connect`] and [`Bypass::detach`] enters the kernel.
 
 pub(crate) mod assembler;
 mod attach;
 mod program;
+mod queue;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::netlink::XdpMode;
 use crate::port::{Interface, PortError, XdpPort};
-use crate::sys::bpf::{LoadError, SharedWords, XdpProgram, XskMap};
+use crate::sys::bpf::{LoadError, Program, ProgramKind, SharedWords, XskMap};
+use crate::sys::ethtool;
 use crate::xdp_features::xdp_features;
 use program::{Parameters, Side, words};
+pub use queue::KernelDrops;
 
 /// How programs of ours are recognised on an interface.
 const PROGRAM_NAME: &str = "linkmend_bypass";
+const QUEUE_PROGRAM_NAME: &str = "linkmend_queue";
 
 /// Receive queues the socket map has places for; a port serves queue 0.
 const QUEUES: u32 = 64;
@@ -86,9 +93,9 @@ pub struct Bypass {
 struct Attached {
     sockets: XskMap,
     mode: XdpMode,
-    // Kept for test runs; the interface holds the program itself.
-    #[cfg_attr(not(test), allow(dead_code))]
-    program: XdpProgram,
+    program: Program,
+    queue_program: Program,
+    device: queue::Device,
 }
 
 impl Bypass {
@@ -97,6 +104,9 @@ impl Bypass {
     /// The mode, unless asked for, is native where both drivers say that redirecting between them
     /// works, and generic elsewhere, veth included.
     ///
+    /// Forwarded frames leave through the queues of the ports, as they would behind a bridge, where that is needed
+    /// (`needs_queue`). On kernels before 6.6 they never do, which is said in the log.
+    ///
     /// Until [`Bypass::connect`] and the first [`Bypass::heartbeat`] everything is bypassed.
     ///
     /// # Errors
@@ -104,13 +114,15 @@ impl Bypass {
     pub fn attach(inner: &Interface, link: &Interface, options: &BypassOptions) -> Result<Self, PortError> {
         let config = SharedWords::new(words::COUNT, "linkmend_config")
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
-        let loaded_inner = load(Side::Inner, &inner.name, link.index, &config)?;
-        let loaded_link = load(Side::Link, &link.name, inner.index, &config)?;
+        let loaded_inner = load(Side::Inner, inner, link.index, &config)?;
+        let loaded_link = load(Side::Link, link, inner.index, &config)?;
         // The state is complete before the first frame can meet the program.
         let starting = Bypass { config, inner: loaded_inner, link: loaded_link };
         starting.set_stall_after(options.stall_after);
         starting.set_mode(options.mode);
         starting.set_peer_known(options.peer_known);
+        // The queues' programs are in place before the XDP programs pass anything to them.
+        starting.attach_queues(inner, link);
         let mut bypass = starting;
         let mode = match options.xdp_mode {
             Some(mode) => bypass.attach_both(inner, link, mode).map(|()| mode)?,
@@ -118,7 +130,35 @@ impl Bypass {
         };
         bypass.inner.mode = mode;
         bypass.link.mode = mode;
+        bypass.leave_queues(inner, link, mode)?;
         Ok(bypass)
+    }
+
+    /// Makes what is forwarded leave through the queues, in both directions.
+    fn attach_queues(&self, inner: &Interface, link: &Interface) {
+        for (side, interface, attached) in [(Side::Inner, inner, &self.inner), (Side::Link, link, &self.link)]
+        {
+            match queue::attach(interface, &attached.queue_program) {
+                Ok(()) => self.set(words::QUEUED[side as usize], 1),
+                Err(error) => tracing::warn!(
+                    interface = %interface.name, %error,
+                    "frames bypassed from here do not go through the other port's queue (that needs Linux 6.6); \
+                     bursts may be lost"
+                ),
+            }
+        }
+    }
+
+    /// Lets the queues alone in the directions that do not need them.
+    fn leave_queues(&self, inner: &Interface, link: &Interface, mode: XdpMode) -> Result<(), PortError> {
+        let speeds = [inner, link].map(|interface| ethtool::speed(&interface.name));
+        for (side, from, to) in [(Side::Inner, inner, link), (Side::Link, link, inner)] {
+            if !needs_queue(side, mode, &to.driver, speeds) {
+                self.set(words::QUEUED[side as usize], 0);
+                queue::detach(from)?;
+            }
+        }
+        Ok(())
     }
 
     fn attach_both(&self, inner: &Interface, link: &Interface, mode: XdpMode) -> Result<(), PortError> {
@@ -193,6 +233,28 @@ impl Bypass {
         (direction(Side::Inner), direction(Side::Link))
     }
 
+    /// What the kernel dropped at the inner and at the link port since they were opened. Costs system calls.
+    pub fn kernel_drops(&self) -> (KernelDrops, KernelDrops) {
+        let port = |side: Side, attached: &Attached| {
+            let word = words::COUNTERS[side as usize] + words::FAILED_REDIRECTS;
+            let failed_redirects = self.config.word(word).load(Ordering::Relaxed);
+            KernelDrops { failed_redirects, ..attached.device.drops() }
+        };
+        (port(Side::Inner, &self.inner), port(Side::Link, &self.link))
+    }
+
+    /// Waits until what was forwarded before has left the ports' queues, so that what the daemon sends from now on,
+    /// which passes by those queues, does not overtake it. `false` if `patience` did not suffice.
+    pub fn wait_for_queues(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let leaving = [(Side::Inner, &self.link), (Side::Link, &self.inner)];
+        leaving.iter().all(|&(from, to)| !self.is_queued(from) || to.device.wait_until_empty(deadline))
+    }
+
+    fn is_queued(&self, from: Side) -> bool {
+        self.config.word(words::QUEUED[from as usize]).load(Ordering::Relaxed) != 0
+    }
+
     /// How the programs run on the inner and on the link port.
     pub fn xdp_modes(&self) -> (XdpMode, XdpMode) {
         (self.inner.mode, self.link.mode)
@@ -217,15 +279,40 @@ impl Bypass {
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
 pub fn remove(interface: &Interface) -> Result<(), PortError> {
-    attach::detach(interface)
+    attach::detach(interface)?;
+    queue::detach(interface)
 }
 
 fn load(
     side: Side,
-    interface: &str,
+    interface: &Interface,
     other_interface: u32,
     config: &SharedWords,
 ) -> Result<Attached, PortError> {
+    let device =
+        queue::Device::open(interface).map_err(PortError::system(&interface.name, "reading its counters"))?;
+    let loaded = load_programs(side, &interface.name, other_interface, config)?;
+    Ok(Attached {
+        sockets: loaded.sockets,
+        mode: XdpMode::Generic,
+        program: loaded.bypass,
+        queue_program: loaded.queue,
+        device,
+    })
+}
+
+struct Loaded {
+    sockets: XskMap,
+    bypass: Program,
+    queue: Program,
+}
+
+fn load_programs(
+    side: Side,
+    interface: &str,
+    other_interface: u32,
+    config: &SharedWords,
+) -> Result<Loaded, PortError> {
     let sockets = XskMap::new(QUEUES, "linkmend_socket")
         .map_err(PortError::system(interface, "creating the bypass socket map"))?;
     let parameters = Parameters { side, other_interface, config: config.as_fd(), sockets: sockets.as_fd() };
@@ -234,11 +321,27 @@ fn load(
         verifier_log,
         source,
     };
-    let instructions =
-        program::bypass(&parameters).map_err(|error| refused(std::io::Error::other(error), String::new()))?;
-    let program = XdpProgram::load(&instructions, PROGRAM_NAME)
-        .map_err(|LoadError { source, verifier_log }| refused(source, verifier_log))?;
-    Ok(Attached { sockets, mode: XdpMode::Generic, program })
+    let load = |kind, assembled: Result<Vec<_>, assembler::AssembleError>, name| {
+        let code = assembled.map_err(|error| refused(std::io::Error::other(error), String::new()))?;
+        Program::load(kind, &code, name)
+            .map_err(|LoadError { source, verifier_log }| refused(source, verifier_log))
+    };
+    let bypass = load(ProgramKind::Xdp, program::bypass(&parameters), PROGRAM_NAME)?;
+    let queue = load(ProgramKind::TrafficControl, program::queue(&parameters), QUEUE_PROGRAM_NAME)?;
+    Ok(Loaded { sockets, bypass, queue })
+}
+
+/// Whether frames forwarded from one side have to go through the queue of the port they leave by; `driver` is that
+/// port's, speeds are in Mb/s.
+///
+/// Drivers that redirect by themselves between ports of one speed need none. A veth on the link side cannot have one:
+/// its other end is, or may be, another link end's, and the kernel shows frames that were redirected behind XDP to no
+/// generic XDP program. It needs none either: such a veth has no ring to overflow, as receive offload is off there.
+fn needs_queue(from: Side, mode: XdpMode, driver: &str, speeds: [Option<u32>; 2]) -> bool {
+    match mode {
+        XdpMode::Native => speeds[0].is_none() || speeds[0] != speeds[1],
+        XdpMode::Generic => from == Side::Link || driver != "veth",
+    }
 }
 
 /// Whether a native program can be relied on to forward between the two.

@@ -1,4 +1,4 @@
-//! The XDP program itself.
+//! The XDP program itself, and the small one behind it that sends through a port's queue.
 //!
 //! It runs on both ports of a link end, for every received frame, and decides between the daemon
 //! (the AF_XDP socket) and the other port. It lives on when the daemon dies; from then on it *is*
@@ -9,7 +9,7 @@ use std::os::fd::BorrowedFd;
 
 use linkmend_protocol::wire::{ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT};
 
-use super::assembler::Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
+use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Instruction, Label, Operation, Width};
 
 /// Words of the shared configuration (64 bits each), and where the program finds them.
@@ -22,6 +22,8 @@ pub(crate) mod words {
     pub(crate) const STALL_AFTER: usize = 2;
     /// Not 0: the other end of the link speaks Linkmend.
     pub(crate) const PEER_KNOWN: usize = 3;
+    /// Not 0: frames from the inner, and from the link port leave through the queue of the other.
+    pub(crate) const QUEUED: [usize; 2] = [4, 5];
     /// Counters of frames from the inner and from the link port, each on a cache line of its
     /// own: the two directions usually run on different processors.
     pub(crate) const COUNTERS: [usize; 2] = [8, 16];
@@ -30,6 +32,7 @@ pub(crate) mod words {
     pub(crate) const BYPASSED_BYTES: usize = 1;
     pub(crate) const DECAPSULATED: usize = 2;
     pub(crate) const DROPPED: usize = 3;
+    pub(crate) const FAILED_REDIRECTS: usize = 4;
     pub(crate) const COUNT: usize = 24;
 }
 
@@ -68,17 +71,29 @@ const COMPACT_PIGGYBACKED_ACK: i32 = 0b011;
 
 const XDP_ABORTED: i32 = 0;
 const XDP_DROP: i32 = 1;
+const XDP_PASS: i32 = 2;
 const XDP_REDIRECT: i32 = 4;
 const HELPER_KTIME_GET_NS: i32 = 5;
+const HELPER_STORE_BYTES: i32 = 9;
 const HELPER_REDIRECT: i32 = 23;
+const HELPER_CHANGE_HEAD: i32 = 43;
 const HELPER_XDP_ADJUST_HEAD: i32 = 44;
 const HELPER_REDIRECT_MAP: i32 = 51;
+const HELPER_LOAD_BYTES_RELATIVE: i32 = 68;
+const HELPER_CHECK_MTU: i32 = 163;
 const HELPER_XDP_GET_BUFF_LEN: i32 = 188;
+const TC_ACT_SHOT: i32 = 2;
 
 // Offsets in `struct xdp_md`.
 const CONTEXT_DATA: i16 = 0;
 const CONTEXT_DATA_END: i16 = 4;
 const CONTEXT_QUEUE: i16 = 16;
+
+// Offsets in `struct __sk_buff`.
+const BUFFER_DATA: i16 = 76;
+const BUFFER_DATA_END: i16 = 80;
+/// `BPF_HDR_START_MAC`.
+const FROM_MAC_HEADER: i32 = 0;
 
 /// Assembles the program for one port. The EtherType is kept in `R8` and the context in `R6`
 /// throughout; `R7` is the frame, `R9` the configuration.
@@ -86,6 +101,82 @@ pub(crate) fn bypass(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, As
     let mut program = Program { code: Assembler::new(), parameters };
     program.assemble();
     program.code.finish()
+}
+
+/// Assembles the program that runs at traffic control's ingress hook of one port and gets what the XDP program lets
+/// pass: all that is forwarded. A frame that is redirected from there waits in the queue of the other port, as a
+/// bridge's would, and the queue slows the sender down when the port is full; one that XDP redirects is dropped.
+pub(crate) fn queue(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, AssembleError> {
+    let other_interface = parameters.other_interface as i32;
+    let mut code = Assembler::new();
+    let failed = code.label();
+    code.register(Operation::Move, R6, R1);
+    put_addresses_back(&mut code, failed);
+    // A driver is not to be given frames that are longer than it takes. The helper wants a length to fill in, 0 before.
+    code.immediate(Operation::Move, R1, 0);
+    code.store(Width::Word, R10, -4, R1);
+    code.register(Operation::Move, R1, R6);
+    code.immediate(Operation::Move, R2, other_interface);
+    code.register(Operation::Move, R3, R10);
+    code.immediate(Operation::Add, R3, -4);
+    code.immediate(Operation::Move, R4, 0);
+    code.immediate(Operation::Move, R5, 0);
+    code.call(HELPER_CHECK_MTU);
+    code.jump_if(R0, Condition::NotEqual, 0, failed);
+    code.immediate(Operation::Move, R1, other_interface);
+    code.immediate(Operation::Move, R2, 0);
+    code.call(HELPER_REDIRECT);
+    code.exit();
+    code.bind(failed);
+    let counters = words::COUNTERS[parameters.side as usize];
+    code.load_map_value(R9, parameters.config);
+    code.immediate(Operation::Move, R1, 1);
+    code.atomic_add(R9, word(counters + words::FAILED_REDIRECTS), R1);
+    code.immediate(Operation::Move, R0, TC_ACT_SHOT);
+    code.exit();
+    code.finish()
+}
+
+/// A generic XDP program gets its own copy of a frame that the sender still holds, and the kernel (6.18) forgets to note
+/// in it how long the Ethernet header is: it would take the frame to begin behind that. Seen by the header being in
+/// front of where the frame is said to begin; then room is made there, and the header is written into it.
+fn put_addresses_back(code: &mut Assembler, failed: Label) {
+    let begins_with_header = code.label();
+    code.load(Width::Word, R7, R6, BUFFER_DATA);
+    code.load(Width::Word, R2, R6, BUFFER_DATA_END);
+    code.register(Operation::Sub, R2, R7);
+    // So many bytes behind the beginning of the header the frame's first part ends, unless it lacks the header.
+    code.register(Operation::Move, R3, R10);
+    code.immediate(Operation::Add, R3, -24);
+    code.immediate(Operation::Move, R1, 0);
+    code.store(Width::Double, R10, -24, R1);
+    code.register(Operation::Move, R1, R6);
+    code.immediate(Operation::Move, R4, 1);
+    code.immediate(Operation::Move, R5, FROM_MAC_HEADER);
+    code.call(HELPER_LOAD_BYTES_RELATIVE);
+    code.jump_if(R0, Condition::NotEqual, 0, begins_with_header);
+    code.register(Operation::Move, R1, R6);
+    code.immediate(Operation::Move, R2, 0);
+    code.register(Operation::Move, R3, R10);
+    code.immediate(Operation::Add, R3, -24);
+    code.immediate(Operation::Move, R4, ETHERNET_BYTES);
+    code.immediate(Operation::Move, R5, FROM_MAC_HEADER);
+    code.call(HELPER_LOAD_BYTES_RELATIVE);
+    code.jump_if(R0, Condition::NotEqual, 0, failed);
+    code.register(Operation::Move, R1, R6);
+    code.immediate(Operation::Move, R2, ETHERNET_BYTES);
+    code.immediate(Operation::Move, R3, 0);
+    code.call(HELPER_CHANGE_HEAD);
+    code.jump_if(R0, Condition::NotEqual, 0, failed);
+    code.register(Operation::Move, R1, R6);
+    code.immediate(Operation::Move, R2, 0);
+    code.register(Operation::Move, R3, R10);
+    code.immediate(Operation::Add, R3, -24);
+    code.immediate(Operation::Move, R4, ETHERNET_BYTES);
+    code.immediate(Operation::Move, R5, 0);
+    code.call(HELPER_STORE_BYTES);
+    code.jump_if(R0, Condition::NotEqual, 0, failed);
+    code.bind(begins_with_header);
 }
 
 struct Program<'a> {
@@ -277,7 +368,7 @@ impl Program<'_> {
         self.forward();
     }
 
-    /// Ends with the frame on its way out of the other port.
+    /// Ends with the frame on its way out of the other port: by itself, or by [`queue`].
     fn forward(&mut self) {
         let other_interface = self.parameters.other_interface as i32;
         self.count(words::BYPASSED_FRAMES);
@@ -287,6 +378,12 @@ impl Program<'_> {
         code.register(Operation::Move, R1, R6);
         code.call(HELPER_XDP_GET_BUFF_LEN);
         code.atomic_add(R9, word(counters + words::BYPASSED_BYTES), R0);
+        let redirect = code.label();
+        code.load(Width::Double, R1, R9, word(words::QUEUED[self.parameters.side as usize]));
+        code.jump_if(R1, Condition::Equal, 0, redirect);
+        code.immediate(Operation::Move, R0, XDP_PASS);
+        code.exit();
+        code.bind(redirect);
         code.immediate(Operation::Move, R1, other_interface);
         code.immediate(Operation::Move, R2, 0);
         code.call(HELPER_REDIRECT);

@@ -8,13 +8,14 @@ use std::time::Duration;
 use super::*;
 
 const XDP_DROP: u32 = 1;
+const XDP_PASS: u32 = 2;
 const XDP_REDIRECT: u32 = 4;
 const RANDOM_FRAMES: u32 = 20_000;
 
 struct Fixture {
     config: SharedWords,
-    inner: Attached,
-    link: Attached,
+    inner: Loaded,
+    link: Loaded,
 }
 
 fn fixture() -> Option<Fixture> {
@@ -32,8 +33,8 @@ fn fixture() -> Option<Fixture> {
             return None;
         }
     };
-    let inner = load(Side::Inner, "test", 1, &config).unwrap();
-    let link = load(Side::Link, "test", 1, &config).unwrap();
+    let inner = load_programs(Side::Inner, "test", 1, &config).unwrap();
+    let link = load_programs(Side::Link, "test", 1, &config).unwrap();
     Some(Fixture { config, inner, link })
 }
 
@@ -53,8 +54,8 @@ impl Fixture {
     }
 }
 
-fn run(attached: &Attached, frame: &[u8]) -> Option<Vec<u8>> {
-    match attached.program.test_run(frame).unwrap() {
+fn run(loaded: &Loaded, frame: &[u8]) -> Option<Vec<u8>> {
+    match loaded.bypass.test_run(frame).unwrap() {
         (XDP_DROP, _) => None,
         (XDP_REDIRECT, out) => Some(out),
         (verdict, _) => panic!("verdict {verdict}"),
@@ -195,4 +196,32 @@ fn short_frames_do_not_confuse_the_program() {
         let other = &frame(&[0x08, 0x00, 1])[..length];
         assert_eq!(fixture.after_link(other).unwrap(), other);
     }
+}
+
+#[test]
+fn what_leaves_through_a_queue_is_passed_on_as_what_is_redirected() {
+    let Some(fixture) = fixture() else { return };
+    fixture.set(words::PEER_KNOWN, 1);
+    fixture.set(words::QUEUED[Side::Link as usize], 1);
+    for header in
+        [&[0x08, 0x00, 0x45][..], &[0x88, 0xb5, 1, 0, 7], &[0x88, 0xb5, 0x40, 0, 7, 0, 0, 9, 0x12, 0x34]]
+    {
+        let frame = frame(header);
+        assert_eq!(fixture.link.bypass.test_run(&frame).unwrap(), (XDP_PASS, model(&frame).unwrap()));
+    }
+    // A copy is no less dropped.
+    assert_eq!(fixture.link.bypass.test_run(&frame(&[0x88, 0xb5, 9, 0, 7])).unwrap().0, XDP_DROP);
+    assert_eq!(fixture.count(Side::Link, words::BYPASSED_FRAMES), 3);
+    assert_eq!(fixture.count(Side::Link, words::DECAPSULATED), 2);
+}
+
+#[test]
+fn only_drivers_between_ports_of_one_known_speed_do_without_a_queue() {
+    let native = |inner, link| needs_queue(Side::Link, XdpMode::Native, "driver", [inner, link]);
+    assert!(!native(Some(25_000), Some(25_000)));
+    assert!(native(Some(25_000), Some(1_000)));
+    assert!(native(None, None));
+    let generic = |from, driver| needs_queue(from, XdpMode::Generic, driver, [Some(10_000); 2]);
+    assert!(generic(Side::Inner, "driver") && generic(Side::Link, "driver") && generic(Side::Link, "veth"));
+    assert!(!generic(Side::Inner, "veth"), "the program at the other end would not see the frames");
 }

@@ -63,6 +63,9 @@ const IN_FLIGHT_WAIT_MAX_NS: u64 = 1_000_000;
 const QUIET_BEFORE_DORMANT_NS: u64 = 1_000_000;
 /// A link that never falls silent is given back after this, in a round that found both ports empty.
 const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
+/// How long a loop that takes over from the kernel waits for what the kernel has queued: a thousand full-size frames at
+/// 1 Gb/s take 12 ms.
+const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
 /// How long a stop waits for the last acknowledgements.
 const STOP_DRAIN_NS: u64 = 300_000_000;
 
@@ -315,6 +318,7 @@ impl Engine {
                 stalled_ms = gap / 1_000_000,
                 "this process did not run; the kernel forwarded meanwhile, protection of the receiving direction starts afresh"
             );
+            self.wait_for_kernel_queues();
             self.end.handle_stall(Instant(now));
             // Before anything that still waits in the ring.
             self.deliver_buffered();
@@ -389,7 +393,18 @@ impl Engine {
             BypassMode::Active => ACTIVE_STALL_AFTER,
         });
         bypass.set_mode(mode);
+        if mode == BypassMode::Active && self.kernel_mode == BypassMode::Dormant {
+            self.wait_for_kernel_queues();
+        }
         self.kernel_mode = mode;
+    }
+
+    /// What the kernel forwarded before goes first: this loop's frames pass by the queues it may still be in.
+    fn wait_for_kernel_queues(&self) {
+        let Some(bypass) = &self.ports.bypass else { return };
+        if !bypass.wait_for_queues(KERNEL_QUEUES_PATIENCE) {
+            tracing::debug!(link = %self.settings.name, "the ports' queues did not run empty; frames in them are overtaken");
+        }
     }
 
     /// Sleeps until something may have to be done.

@@ -1,7 +1,7 @@
 //! Requests to the loop, and the report that answers each.
 
 use super::Engine;
-use crate::bypass::BypassCounters;
+use crate::bypass::{BypassCounters, KernelDrops};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::{Corruption, CorruptionModel};
 use crate::interface_watch::InterfaceState;
@@ -116,6 +116,7 @@ impl Engine {
         let stats = self.end.stats();
         let bypassed = self.ports.bypass.as_ref().map(|bypass| bypass.counters()).unwrap_or_default();
         let xdp_modes = self.ports.bypass.as_ref().map(|bypass| bypass.xdp_modes());
+        let kernel_drops = self.ports.bypass.as_ref().map(|bypass| bypass.kernel_drops()).unwrap_or_default();
         let [ordered, non_blocking] = stats.tx_buffer.0.map(buffer);
         LinkReport {
             name: self.settings.name.clone(),
@@ -124,13 +125,13 @@ impl Engine {
             inner: port(
                 &mut self.ports.inner,
                 self.interfaces.inner,
-                bypassed.0,
+                (bypassed.0, kernel_drops.0),
                 xdp_modes.map(|modes| modes.0),
             ),
             link: port(
                 &mut self.ports.link,
                 self.interfaces.link,
-                bypassed.1,
+                (bypassed.1, kernel_drops.1),
                 xdp_modes.map(|modes| modes.1),
             ),
             transmit_state: match status.transmit {
@@ -247,7 +248,7 @@ fn mode_name(mode: Mode) -> &'static str {
 fn port(
     port: &mut Port,
     interface: InterfaceState,
-    bypassed: BypassCounters,
+    (bypassed, kernel): (BypassCounters, KernelDrops),
     xdp_mode: Option<XdpMode>,
 ) -> PortReport {
     let counters = port.counters();
@@ -275,6 +276,10 @@ fn port(
             + counters.kernel.rx_fill_ring_empty,
         bypassed_frames: bypassed.bypassed_frames,
         bypass_drops: bypassed.dropped,
+        kernel_rx_drops: kernel.received,
+        kernel_tx_drops: kernel.transmitted,
+        kernel_queue_drops: kernel.queued,
+        bypass_failed_redirects: kernel.failed_redirects,
     }
 }
 

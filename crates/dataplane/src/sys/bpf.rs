@@ -20,6 +20,7 @@ const BPF_OBJ_GET_INFO_BY_FD: i32 = 15;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
+const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
 const BPF_PROG_TYPE_XDP: u32 = 6;
 const BPF_ATTACH_TYPE_XDP: u32 = 37;
 const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
@@ -122,7 +123,7 @@ struct ProgramInfo {
 }
 
 /// SAFETY: `T` must be the structure `command` expects, its pointers valid for the call.
-unsafe fn bpf<T>(command: i32, attributes: &mut T) -> io::Result<i32> {
+pub(super) unsafe fn bpf<T>(command: i32, attributes: &mut T) -> io::Result<i32> {
     // SAFETY: promised by the caller; the size tells the kernel how much of the union is given.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>()) };
@@ -246,19 +247,32 @@ pub(crate) struct LoadError {
     pub(crate) verifier_log: String,
 }
 
-/// A loaded XDP program.
-pub(crate) struct XdpProgram(OwnedFd);
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgramKind {
+    /// On frames as they are received; accepts frames of several buffers.
+    Xdp,
+    /// Where traffic control sees received frames, behind XDP.
+    TrafficControl,
+}
 
-impl XdpProgram {
-    /// Loads `instructions`. The program accepts frames of several buffers.
-    pub(crate) fn load(instructions: &[Instruction], name: &str) -> Result<Self, LoadError> {
+/// A loaded program.
+pub(crate) struct Program(OwnedFd);
+
+impl Program {
+    /// Loads `instructions`.
+    pub(crate) fn load(
+        kind: ProgramKind,
+        instructions: &[Instruction],
+        name: &str,
+    ) -> Result<Self, LoadError> {
         let code: Vec<u64> = instructions.iter().map(|i| i.encode()).collect();
-        match Self::try_load(&code, name, None) {
+        match Self::try_load(kind, &code, name, None) {
             Ok(program) => Ok(program),
             Err(source) => {
                 let mut log = vec![0; VERIFIER_LOG_BYTES];
                 // Loaded again for the log only: asking for one always would slow every start.
-                let _ = Self::try_load(&code, name, Some(&mut log));
+                let _ = Self::try_load(kind, &code, name, Some(&mut log));
                 let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
                 let verifier_log = String::from_utf8_lossy(&log[..end]).into_owned();
                 Err(LoadError { source, verifier_log })
@@ -266,15 +280,19 @@ impl XdpProgram {
         }
     }
 
-    fn try_load(code: &[u64], name: &str, log: Option<&mut Vec<u8>>) -> io::Result<Self> {
+    fn try_load(kind: ProgramKind, code: &[u64], name: &str, log: Option<&mut Vec<u8>>) -> io::Result<Self> {
+        let (program_type, flags, expected_attach_type) = match kind {
+            ProgramKind::Xdp => (BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS, BPF_ATTACH_TYPE_XDP),
+            ProgramKind::TrafficControl => (BPF_PROG_TYPE_SCHED_CLS, 0, 0),
+        };
         let mut attributes = ProgramLoad {
-            program_type: BPF_PROG_TYPE_XDP,
+            program_type,
             instruction_count: code.len() as u32,
             instructions: code.as_ptr() as u64,
             license: c"Dual MIT/GPL".as_ptr() as u64,
-            flags: BPF_F_XDP_HAS_FRAGS,
+            flags,
             name: name_bytes(name),
-            expected_attach_type: BPF_ATTACH_TYPE_XDP,
+            expected_attach_type,
             ..ProgramLoad::default()
         };
         if let Some(log) = log {
@@ -283,7 +301,7 @@ impl XdpProgram {
             attributes.log_buffer = log.as_mut_ptr() as u64;
         }
         // SAFETY: all pointers refer to live buffers of the stated sizes.
-        Ok(XdpProgram(unsafe { bpf_fd(BPF_PROG_LOAD, &mut attributes)? }))
+        Ok(Program(unsafe { bpf_fd(BPF_PROG_LOAD, &mut attributes)? }))
     }
 
     /// Runs the program once on `frame`; the answer is its verdict and the frame it left behind.
@@ -310,11 +328,16 @@ impl XdpProgram {
     }
 }
 
-/// Name of the loaded program with this id. Needs CAP_SYS_ADMIN.
-pub(crate) fn program_name(id: u32) -> io::Result<String> {
+/// The loaded program with this id. Needs CAP_SYS_ADMIN.
+pub(crate) fn program_by_id(id: u32) -> io::Result<OwnedFd> {
     let mut by_id = FdById { id, ..FdById::default() };
     // SAFETY: FdById is what BPF_PROG_GET_FD_BY_ID expects and holds no pointers.
-    let program = unsafe { bpf_fd(BPF_PROG_GET_FD_BY_ID, &mut by_id)? };
+    unsafe { bpf_fd(BPF_PROG_GET_FD_BY_ID, &mut by_id) }
+}
+
+/// Its name. Needs CAP_SYS_ADMIN.
+pub(crate) fn program_name(id: u32) -> io::Result<String> {
+    let program = program_by_id(id)?;
     let mut info = ProgramInfo::default();
     let mut attributes = ObjectInfo {
         fd: program.as_raw_fd() as u32,

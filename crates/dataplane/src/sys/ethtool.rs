@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
+const ETHTOOL_GSET: u32 = 0x01;
 const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const ETHTOOL_GET_FLAGS: u32 = 0x25;
@@ -26,6 +27,22 @@ struct Channels {
     tx_count: u32,
     other_count: u32,
     combined_count: u32,
+}
+
+/// `struct ethtool_cmd`.
+#[repr(C)]
+#[derive(Default)]
+struct Settings {
+    command: u32,
+    supported: u32,
+    advertising: u32,
+    speed_low: u16,
+    modes: [u8; 6],
+    coalescing: [u32; 2],
+    speed_high: u16,
+    crossover: [u8; 2],
+    partner_advertising: u32,
+    reserved: [u32; 2],
 }
 
 #[repr(C)]
@@ -71,6 +88,14 @@ pub(crate) fn receive_queues(interface: &str) -> Option<u32> {
     let mut channels = Channels { command: ETHTOOL_GCHANNELS, ..Channels::default() };
     query(interface, (&raw mut channels).cast()).ok()?;
     Some(channels.rx_count + channels.combined_count)
+}
+
+/// Speed in Mb/s; `None` when the driver does not know.
+pub(crate) fn speed(interface: &str) -> Option<u32> {
+    let mut settings = Settings { command: ETHTOOL_GSET, ..Settings::default() };
+    query(interface, (&raw mut settings).cast()).ok()?;
+    let speed = u32::from(settings.speed_high) << 16 | u32::from(settings.speed_low);
+    (speed != 0 && speed != u32::MAX).then_some(speed)
 }
 
 /// Name of the driver, such as `veth` or `ixgbe`.

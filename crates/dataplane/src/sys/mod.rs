@@ -7,5 +7,6 @@ pub(crate) mod bpf;
 pub(crate) mod ethtool;
 pub(crate) mod memory;
 pub(crate) mod packet_socket;
+pub(crate) mod tcx;
 pub(crate) mod thread;
 pub(crate) mod xsk;

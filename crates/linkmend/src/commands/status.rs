@@ -175,6 +175,16 @@ fn port(port: &PortReport) -> String {
     if port.drops > 0 {
         let _ = write!(text, "; {} LOST at the socket", count(port.drops as f64));
     }
+    for (drops, place) in [
+        (port.kernel_rx_drops, "by the kernel, arriving"),
+        (port.kernel_queue_drops, "in the port's queue"),
+        (port.kernel_tx_drops, "by the driver, leaving"),
+        (port.bypass_failed_redirects, "between the ports, too long for the other"),
+    ] {
+        if drops > 0 {
+            let _ = write!(text, "; {} LOST {place}", count(drops as f64));
+        }
+    }
     text
 }
 

@@ -1,0 +1,109 @@
+//! The program that sends forwarded frames through the queue of the other port, and what that queue holds and drops.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use super::QUEUE_PROGRAM_NAME;
+use crate::device_counters::{Asking, DeviceCounters};
+use crate::port::{Interface, PortError};
+use crate::sys::bpf::{self, Program};
+use crate::sys::tcx;
+
+/// Time between two looks at a queue that is being waited for.
+const LOOK_AGAIN: Duration = Duration::from_micros(200);
+
+/// Puts `program` on the interface, in the place of one a former run left.
+pub(super) fn attach(interface: &Interface, program: &Program) -> io::Result<()> {
+    match own_program(interface)? {
+        None => tcx::attach(interface.index, program.as_fd(), None),
+        Some(id) => {
+            let old = bpf::program_by_id(id)?;
+            tcx::attach(interface.index, program.as_fd(), Some(old.as_fd()))
+        }
+    }
+}
+
+/// Takes a program of ours off the interface, if there is one.
+///
+/// # Errors
+/// [`PortError::System`].
+pub(super) fn detach(interface: &Interface) -> Result<(), PortError> {
+    let detach = || match own_program(interface)? {
+        None => Ok(()),
+        Some(id) => {
+            let program = bpf::program_by_id(id)?;
+            tcx::detach(interface.index, program.as_fd())
+        }
+    };
+    detach().map_err(PortError::system(&interface.name, "detaching the bypass program behind XDP"))
+}
+
+fn own_program(interface: &Interface) -> io::Result<Option<u32>> {
+    // An older kernel has no such hook, and then nothing of ours is there.
+    let Ok(ids) = tcx::programs(interface.index) else { return Ok(None) };
+    for id in ids {
+        // One that has gone in the meantime was not ours: our lock keeps others of our kind away.
+        if bpf::program_name(id).is_ok_and(|name| name == QUEUE_PROGRAM_NAME) {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// Frames that the kernel dropped at a port on their way between a link end and the port's device, or within the
+/// bypass, since the port was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelDrops {
+    /// Arrived, and found no room (`rx_dropped` and `rx_missed_errors` of the interface).
+    pub received: u64,
+    /// Were not taken by the device (`tx_dropped` of the interface).
+    pub transmitted: u64,
+    /// Found the port's queue full.
+    pub queued: u64,
+    /// Came in here and could not leave at the other port: too long for it, or it is gone.
+    pub failed_redirects: u64,
+}
+
+/// A port's device as the kernel sees it. It keeps a socket of its own, so that it goes on asking in the network
+/// namespace it was opened in.
+pub(super) struct Device {
+    asking: Asking,
+    index: u32,
+    at_first: DeviceCounters,
+}
+
+impl Device {
+    pub(super) fn open(interface: &Interface) -> io::Result<Device> {
+        let asking = Asking::new()?;
+        let at_first = asking.device_counters(interface.index)?;
+        Ok(Device { asking, index: interface.index, at_first })
+    }
+
+    /// What the kernel dropped since [`Device::open`], all but failed redirects. Nothing once the interface is gone.
+    pub(super) fn drops(&self) -> KernelDrops {
+        let Ok(now) = self.asking.device_counters(self.index) else { return KernelDrops::default() };
+        let first = self.at_first;
+        // The queue counts from 0 when it is replaced.
+        let since = |now: u64, first: u64| if now >= first { now - first } else { now };
+        KernelDrops {
+            received: since(now.rx_dropped, first.rx_dropped),
+            transmitted: since(now.tx_dropped, first.tx_dropped),
+            queued: since(now.queue_dropped, first.queue_dropped),
+            failed_redirects: 0,
+        }
+    }
+
+    /// Waits until no frame is in the port's queue; `false` if some still were at the deadline.
+    pub(super) fn wait_until_empty(&self, deadline: Instant) -> bool {
+        loop {
+            if self.asking.waiting_frames(self.index) == 0 {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+}
