@@ -69,17 +69,23 @@ fn an_idle_protected_link_is_quiet() {
     assert!((90..=110).contains(&(pair.stats(B).acks_sent - before.1)));
 }
 
-/// Every sixteenth frame is lost: on a long link that makes more holes at a time than one feedback lists, and what a
-/// feedback covers moves back and forth. The sender's count of frames and losses is exact all the same.
+/// Every sixteenth frame is lost: on a long link that makes more holes at a time than one feedback lists. If the first
+/// feedbacks are lost as well, all of it is said again in stretches, and what a feedback covers moves back and forth. The
+/// sender's count of frames and losses is exact all the same: counted by what is covered, 6.25 % were measured as 38.5 %.
 #[test]
 fn the_measured_loss_is_exact_beyond_what_a_feedback_can_list() {
     for mode in Mode::ALL {
-        for (frames, window) in [(4_000, 4_000), (8_000, 4_000)] {
+        for (frames, window, deaf_ns) in
+            [(4_000, 4_000, 0), (4_000, 4_000, 2 * MILLI), (8_000, 4_000, 0), (8_000, 4_000, 2 * MILLI)]
+        {
             let config = Config { window_frames: 8_192, loss_window_frames: window, ..quick_config() };
             let settings = Settings { config, delay_ns: 500 * MICRO, ..Settings::default() };
             let mut pair = Pair::protected(settings, 1);
             pair.links[A].loss = Loss::originals(|position| position % 16 == 7);
+            pair.links[B].loss = Loss::Iid(1.0);
             pair.offer(A, mode, frames - 1, 64);
+            pair.run_for(deaf_ns);
+            pair.links[B].loss = Loss::None;
             pair.settle(100 * MILLI);
             assert_eq!(pair.stats(B).lost_frames, frames / 16);
             let early = pair.nodes[A].end.status().measured_loss;
