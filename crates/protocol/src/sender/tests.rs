@@ -284,3 +284,46 @@ fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
     assert_eq!(longest, 1, "only the frame that may still be sent again is kept");
     assert!(!sender.is_repairing(), "nothing is left to repair");
 }
+
+/// Reports that cannot be true change nothing: of another time, or forged.
+#[test]
+fn reports_that_contradict_themselves_are_refused() {
+    let mut sender = Sender::new(WINDOW, 10_000, 255);
+    let mut released = VecDeque::new();
+    for frame in 0..10 {
+        sender.send(FrameHandle(frame), BYTES);
+    }
+    let wire = |at: u64| SequenceNumber::from_absolute(FIRST_ABSOLUTE + at);
+    let report = |cumulative: u64, covered: u64, runs: &[(u64, u16)]| {
+        let mut lane = LaneFeedback::new(wire(cumulative), wire(covered), false);
+        for &(first, length) in runs {
+            assert!(lane.push_missing(SequenceRange { first: wire(first), length }));
+        }
+        lane
+    };
+    let refused = [
+        report(0, 11, &[]),
+        report(11, 11, &[]),
+        report(5, 4, &[]),
+        report(2, 6, &[(1, 1)]),
+        report(0, 6, &[(4, 3)]),
+        report(0, 6, &[(6, 1)]),
+        report(0, 6, &[(3, 2), (4, 1)]),
+        report(0, 6, &[(3, 1), (1, 1)]),
+        report(40_000, 6, &[]),
+        report(0, 6, &[(40_000, 1)]),
+    ];
+    for lane in refused {
+        assert!(!sender.handle_feedback(&lane, 0, &mut released), "{lane:?}");
+        assert_eq!((sender.outstanding(), released.len()), (10, 0));
+        assert!(!sender.is_repairing());
+    }
+    assert!(!sender.handle_ack(wire(11), &mut released) && !sender.handle_ack(wire(40_000), &mut released));
+    assert!(sender.handle_ack(wire(0), &mut released) && released.is_empty());
+    // What just fits is taken.
+    assert!(sender.handle_feedback(&report(0, 10, &[(3, 1), (4, 2), (9, 1)]), 0, &mut released));
+    assert_eq!(copies(&mut sender, 1, 99), [3, 4, 5, 9]);
+    assert_eq!(released.iter().map(|frame| frame.0).collect::<std::vec::Vec<_>>(), [0, 1, 2, 6, 7, 8]);
+    assert!(sender.handle_ack(wire(10), &mut released) && sender.is_drained());
+    assert_eq!(released.len(), 10);
+}

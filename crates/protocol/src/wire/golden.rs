@@ -2,8 +2,9 @@
 //! writes and reads with the same code.
 
 use super::*;
-use crate::frame::Mode;
+use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, SequenceRange};
 use crate::sequence::SequenceNumber;
+use crate::session::SessionNumber;
 use std::vec;
 use std::vec::Vec;
 
@@ -206,4 +207,138 @@ fn the_retransmitted_flag_is_the_same_bit_in_both_formats() {
         }
     }
     mark_retransmitted(&mut [0; 14]);
+}
+
+/// A control frame from the EtherType on, without its padding.
+fn control_bytes(control: &Control) -> Vec<u8> {
+    let mut out = [0xff; CONTROL_FRAME_MAX];
+    let length = emit_control(control, [2, 0, 0, 0, 0, 9], &mut out);
+    assert_eq!(out[..12], [3, b'L', b'i', b'n', b'k', b'm', 2, 0, 0, 0, 0, 9], "addresses");
+    assert_eq!(parse(&out[..length]), LinkFrame::Control(*control));
+    assert!(length >= 60, "{length} bytes");
+    let mut bytes = out[12..length].to_vec();
+    while length == 60 && bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    bytes
+}
+
+/// A frame of this type with the magic, as far as its last byte that is not zero.
+fn with_magic(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[0x88, 0xb5, 0x80 | kind, b'L', b'M', b'1'], body].concat()
+}
+
+#[test]
+fn control_frames() {
+    let session = SessionNumber(0x1234_5678);
+    let number = SequenceNumber::new;
+    let format = Format::Compact;
+    let (nonce, window_frames) = (0x9abc_def1, 0x8000);
+    let id = [0x12, 0x34, 0x56, 0x78];
+    let frames: [(Control, u8, Vec<u8>); 8] = [
+        (Control::Hello, 0, vec![]),
+        (Control::Init { session, format }, 1, vec![1]),
+        (
+            Control::InitEcho { session, nonce, window_frames, format },
+            2,
+            vec![0x9a, 0xbc, 0xde, 0xf1, 0, 0, 0x80, 0, 1],
+        ),
+        (Control::Start { session, nonce }, 3, vec![0x9a, 0xbc, 0xde, 0xf1]),
+        (
+            Control::Dummy { session, stamp: 0x0a0b, next: PerMode([number(1, true), number(0x203, false)]) },
+            5,
+            vec![0x0a, 0x0b, 1, 0, 1, 2, 3],
+        ),
+        (
+            Control::Dummy { session, stamp: 0x0a0b, next: PerMode([number(1, false), number(0x203, true)]) },
+            5,
+            vec![0x0a, 0x0b, 2, 0, 1, 2, 3],
+        ),
+        (Control::Fin { session }, 6, vec![]),
+        (Control::FinEcho { session }, 7, vec![]),
+    ];
+    for (control, kind, body) in frames {
+        let id = if control == Control::Hello { &[][..] } else { &id };
+        assert_eq!(control_bytes(&control), with_magic(kind, &[id, &body].concat()), "{control:?}");
+    }
+}
+
+/// One lane each with every flag set and clear, and with no run and two.
+#[test]
+fn feedbacks() {
+    let number = SequenceNumber::new;
+    let mut ordered = LaneFeedback::new(number(0xfff0, false), number(0x0030, true), true);
+    (ordered.from, ordered.seen) = (number(0xfff8, false), number(0x0040, true));
+    // The era of a run is that of the cumulative number, or the other one beyond the wrap.
+    for (first, length) in [(number(0xfff9, false), 0x8000), (number(0x0002, true), 1)] {
+        assert!(ordered.push_missing(SequenceRange { first, length }));
+    }
+    let mut other = LaneFeedback::new(number(0x0102, true), number(0x0304, false), false);
+    (other.from, other.seen) = (number(0x0506, true), number(0x0708, false));
+    let feedback = Feedback {
+        session: SessionNumber(0x1234_5678),
+        number: 0x1112,
+        dummy_stamp: 0x2122,
+        lost_total: 0x3132_3334,
+        rx_overflow_total: 0x4142,
+        lanes: PerMode([ordered, other]),
+    };
+    let head = [0x12, 0x34, 0x56, 0x78, 0x11, 0x12, 0x21, 0x22, 0x31, 0x32, 0x33, 0x34, 0x41, 0x42];
+    let first = [0b1_0110, 0xff, 0xf0, 0xff, 0xf8, 0, 0x30, 0, 0x40, 2, 0xff, 0xf9, 0x80, 0, 0, 2, 0, 1];
+    let second = [0b0_1001, 1, 2, 5, 6, 3, 4, 7, 8];
+    let body = [&head[..], &first, &second].concat();
+    assert_eq!(control_bytes(&Control::Feedback(feedback)), with_magic(8, &body));
+    // Padded or not: cut anywhere within its body it is none, and nor is one with an unknown flag or an empty run.
+    let whole = [&ADDRESSES[..], &with_magic(8, &body), &[0]].concat();
+    assert_eq!(parse(&whole), LinkFrame::Control(Control::Feedback(feedback)));
+    for length in ADDRESSES_BYTES + 6..whole.len() {
+        assert_eq!(parse(&whole[..length]), LinkFrame::Malformed, "{length} bytes");
+    }
+    let flags = whole.len() - 1 - first.len() - second.len();
+    for bit in 5..8 {
+        let mut unknown = whole.clone();
+        unknown[flags] |= 1 << bit;
+        assert_eq!(parse(&unknown), LinkFrame::Malformed, "flag {bit}");
+    }
+    let mut empty = whole;
+    (empty[flags + 12], empty[flags + 13]) = (0, 0);
+    assert_eq!(parse(&empty), LinkFrame::Malformed, "an empty run");
+}
+
+#[test]
+fn the_longest_feedback_fits_a_control_frame() {
+    let number = SequenceNumber::new;
+    let mut lane = LaneFeedback::new(number(0, false), number(1_000, false), false);
+    for run in 0..32 {
+        assert!(lane.push_missing(SequenceRange { first: number(2 * run, false), length: 1 }));
+    }
+    assert!(!lane.push_missing(SequenceRange { first: number(99, false), length: 1 }), "no room for more");
+    let feedback = Feedback {
+        session: SessionNumber(1),
+        number: 1,
+        dummy_stamp: 1,
+        lost_total: 1,
+        rx_overflow_total: 1,
+        lanes: PerMode([lane, lane]),
+    };
+    let mut out = [0; CONTROL_FRAME_MAX];
+    assert_eq!(emit_control(&Control::Feedback(feedback), [0; 6], &mut out), CONTROL_FRAME_MAX);
+    assert_eq!(parse(&out), LinkFrame::Control(Control::Feedback(feedback)));
+    // One run more than there is room for.
+    out[12 + 6 + 14 + 9] = 33;
+    assert_eq!(parse(&out), LinkFrame::Malformed);
+}
+
+#[test]
+fn unknown_control_frames_and_strange_magic_are_told_apart() {
+    let with = |bytes: &[u8]| parse(&[&ADDRESSES[..], bytes, &[0; 50]].concat());
+    assert_eq!(with(&[0x88, 0xb5, 0x80 | 63, b'L', b'M', b'1']), LinkFrame::Malformed);
+    for magic in [[b'X', b'M', b'1'], [b'L', b'X', b'1'], [b'L', b'M', b'X']] {
+        assert_eq!(with(&[&[0x88, 0xb5, 0x80], &magic[..]].concat()), LinkFrame::Foreign, "a host's own");
+        assert_eq!(with(&[&[0x88, 0xb5, 0xc0], &magic[..]].concat()), LinkFrame::Foreign, "a host's own");
+    }
+    // Era bits beyond the two lanes, and a format that there is not.
+    let dummy = [0, 0, 0, 1, 0, 1, 4, 0, 0, 0, 0];
+    assert_eq!(with(&with_magic(5, &dummy)), LinkFrame::Malformed);
+    assert_eq!(with(&with_magic(1, &[0, 0, 0, 1, 200])), LinkFrame::Malformed);
 }

@@ -1,7 +1,9 @@
 //! What the counters and histograms say. Their identities are checked after every step of every scenario.
 
-use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
-use linkmend_protocol::{Config, DataHeader, FrameHandle, Mode, Reception};
+use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
+use linkmend_protocol::{Config, Control, DataHeader, FrameHandle, Mode, Reception};
+use std::cell::Cell;
+use std::rc::Rc;
 
 #[test]
 fn counters_agree_with_what_happened() {
@@ -122,4 +124,53 @@ fn frames_outside_the_window_are_counted() {
             (before.lost_frames, before.delivered_frames, before.delivered_bytes)
         );
     }
+}
+
+/// Hellos of each end in 45 ms, and the interval between them.
+fn hellos(pair: &mut Pair) -> [u32; 2] {
+    let counts = [A, B].map(|end| {
+        let count = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&count);
+        pair.links[end].loss = Loss::script(move |wire| {
+            let hello = matches!(wire, Wire::Control(control) if matches!(**control, Control::Hello));
+            counted.set(counted.get() + u32::from(hello));
+            false
+        });
+        count
+    });
+    pair.run_for(45 * MILLI);
+    counts.map(|count| count.get())
+}
+
+/// A hello says that its sender speaks Linkmend; whoever says anything else with magic need not.
+#[test]
+fn only_an_end_with_nothing_else_to_say_sends_hellos() {
+    let mut pair = Pair::default();
+    pair.run_for(5 * MILLI);
+    assert_eq!(hellos(&mut pair), [4, 4], "one in each hello interval of 10 ms");
+    let mut pair = Pair::protected(Settings::default(), 1);
+    pair.run_for(15 * MILLI);
+    assert_eq!(hellos(&mut pair), [0, 0], "dummies and their answers are enough");
+}
+
+#[test]
+fn the_time_of_a_pause_is_counted_while_it_lasts() {
+    let config = Config { pause_bytes: 20_000, resume_bytes: 5_000, ..quick_config() };
+    let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+    pair.links[A].loss = Loss::script(|wire| matches!(wire, Wire::Data { frame, .. } if frame.0 == 0));
+    pair.offer(A, Mode::Ordered, 100, 1_000);
+    pair.run_until(MILLI, |pair| pair.nodes[A].end.is_paused());
+    let begun = pair.now;
+    for _ in 0..4 {
+        pair.run_for(100 * MICRO);
+        let (counted, passed) = (pair.stats(A).paused_ns, pair.now - begun);
+        // The counters stand at the latest call, which the dummies of a paused lane bring every 20 us and less often.
+        assert!(counted <= passed && counted + 85 * MICRO > passed, "{counted} of {passed} ns");
+    }
+    pair.links[A].loss = Loss::None;
+    pair.settle(5 * MILLI);
+    let ended = pair.stats(A);
+    pair.run_for(5 * MILLI);
+    assert_eq!((pair.stats(A).paused_ns, ended.pauses_received), (ended.paused_ns, 1));
+    assert!(ended.paused_ns >= 400 * MICRO);
 }
