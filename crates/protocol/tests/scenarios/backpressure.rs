@@ -104,6 +104,34 @@ fn an_rx_buffer_that_overflows_loses_nothing() {
     pair.assert_all_delivered(A);
 }
 
+/// A frame that found no room is asked for again; its copies may find none either, and are asked for again, too.
+#[test]
+fn copies_that_find_no_room_in_the_rx_buffer_are_counted_and_lose_nothing() {
+    let config = Config {
+        rx_buffer_bytes: 64 * 1024,
+        pause_bytes: 64 * 1024,
+        resume_bytes: 1_000,
+        recovery_timeout: Nanos::from_millis(50),
+        ..quick_config()
+    };
+    let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
+    let mut pair = Pair::protected(settings, 2);
+    let mut copies = 0;
+    pair.links[A].loss = Loss::script(move |wire| {
+        let first = matches!(wire, Wire::Data { frame: FrameId(0), .. });
+        copies += u32::from(first && wire.is_copy());
+        first && (wire.is_original() || copies <= 8)
+    });
+    pair.offer(A, Mode::Ordered, 300, 1_000);
+    pair.settle(50 * MILLI);
+    let stats = pair.stats(B);
+    assert!(stats.rx_buffer_overflows > 50, "{stats:?}");
+    assert!(stats.overflowed_copies > stats.rx_buffer_overflows, "{stats:?}");
+    assert_eq!((stats.lost_frames, stats.recovery_timeouts), (1, 0));
+    assert_eq!(stats.recovered_frames, 1 + stats.rx_buffer_overflows);
+    pair.assert_all_delivered(A);
+}
+
 #[test]
 fn the_window_bounds_what_is_outstanding() {
     let config = Config { window_frames: 16, ..quick_config() };
