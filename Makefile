@@ -1,6 +1,6 @@
 # `make demo` shows what Linkmend does; `make test` is what every change must pass; `make help` lists the rest.
 
-.PHONY: build demo test bench fuzz acceptance clean help
+.PHONY: build demo test bench fuzz mutants acceptance clean help
 
 # The linkmend binary, at target/release/linkmend.
 build:
@@ -26,6 +26,10 @@ acceptance: build
 # Coverage-guided fuzzing (cargo-fuzz, nightly toolchain) of parsers and state machines, FUZZ_SECONDS=60 each.
 fuzz:
 	@scripts/fuzz
+
+# Changes the protocol in one place at a time (cargo-mutants) and names what no test notices: hours, or a part (scripts/mutants).
+mutants:
+	@scripts/mutants
 
 # Removes what was built.
 clean:

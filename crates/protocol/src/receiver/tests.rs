@@ -253,3 +253,43 @@ fn the_recovery_timeout_counts_from_the_first_report() {
     assert_eq!(stats.recovery_timeouts, 32, "those that were listed");
     assert_eq!(receiver.next_timeout(), None);
 }
+
+/// As if so many frames had been received and delivered: numbers move, what waits for delivery stays in order, wherever
+/// it lies in the ring.
+#[test]
+fn a_receiver_moved_ahead_keeps_what_waits_for_delivery() {
+    for frames in 0..3 * WINDOW {
+        let limits = ReceiverLimits {
+            buffer_bytes: BUFFER_BYTES,
+            pause_bytes: 500,
+            resume_bytes: 100,
+            recovery_timeout: Nanos(TIMEOUT),
+        };
+        let mut stats = Stats::default();
+        let mut receiver = Receiver::new(Mode::Ordered, WINDOW as u32, limits);
+        let first = FIRST_ABSOLUTE + 5;
+        receiver.start(first, &mut stats);
+        let wire = SequenceNumber::from_absolute;
+        // The first comes last, so that those behind it wait.
+        for sequence in [1, 2, 3, 0] {
+            let frame = FrameHandle(sequence as u32);
+            let verdict = receiver.handle_data(Instant(0), wire(first + sequence), frame, BYTES, &mut stats);
+            assert_eq!(verdict, if sequence == 0 { Verdict::Deliver } else { Verdict::Buffered });
+        }
+        let before = receiver.steady_state();
+        assert_eq!(before, (3, 3 * u64::from(BYTES)));
+        receiver.fast_forward(frames);
+        assert_eq!(receiver.steady_state(), before);
+        assert_eq!(receiver.cumulative(), wire(first + 4 + frames));
+        let late =
+            receiver.handle_data(Instant(0), wire(first + 2 + frames), FrameHandle(9), BYTES, &mut stats);
+        assert_eq!(late, Verdict::Duplicate);
+        for frame in 1..4 {
+            assert_eq!(receiver.next_delivery(), Some(FrameHandle(frame)));
+            assert_eq!(receiver.poll_deliver(), Some((FrameHandle(frame), BYTES)));
+        }
+        assert_eq!((receiver.poll_deliver(), receiver.buffer().now), (None, 0));
+        assert!(receiver.is_drained());
+        assert!(receiver.accept_next(wire(first + 4 + frames)), "the next one is its turn");
+    }
+}

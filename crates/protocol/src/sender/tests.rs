@@ -327,3 +327,32 @@ fn reports_that_contradict_themselves_are_refused() {
     assert!(sender.handle_ack(wire(10), &mut released) && sender.is_drained());
     assert_eq!(released.len(), 10);
 }
+
+/// As if so many frames had been sent and acknowledged: numbers move, what is outstanding stays, wherever it lies in the
+/// ring.
+#[test]
+fn a_sender_moved_ahead_keeps_what_is_outstanding() {
+    for frames in 0..3 * u64::from(WINDOW) {
+        let mut sender = Sender::new(WINDOW, 10_000, 255);
+        let mut released = VecDeque::new();
+        let wire = SequenceNumber::from_absolute;
+        for frame in 0..7 {
+            sender.send(FrameHandle(frame), BYTES + frame);
+        }
+        // Two are acknowledged, one more is covered.
+        let far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE + 2, lost: std::vec::Vec::new() };
+        assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+        let before = sender.steady_state();
+        assert_eq!(before, (5, 5, 5 * u64::from(BYTES) + 2 + 3 + 4 + 5 + 6));
+        sender.fast_forward(frames);
+        assert_eq!(sender.steady_state(), before);
+        assert_eq!(sender.next_sequence(), wire(FIRST_ABSOLUTE + 7 + frames));
+        released.clear();
+        assert!(!sender.handle_ack(wire(FIRST_ABSOLUTE + 8 + frames), &mut released), "never sent");
+        assert_eq!(sender.send(FrameHandle(7), BYTES), wire(FIRST_ABSOLUTE + 7 + frames));
+        assert!(sender.handle_ack(wire(FIRST_ABSOLUTE + 4 + frames), &mut released));
+        assert!(sender.handle_ack(wire(FIRST_ABSOLUTE + 8 + frames), &mut released));
+        assert_eq!(released.iter().map(|frame| frame.0).collect::<std::vec::Vec<_>>(), [2, 3, 4, 5, 6, 7]);
+        assert!(sender.is_drained() && sender.buffer().now == 0);
+    }
+}
