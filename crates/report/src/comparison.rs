@@ -31,7 +31,8 @@ pub enum Verdict {
     Inside,
     /// Outside the tolerance; of a counted value, its whole interval.
     Outside,
-    /// The interval of a counted value lies partly inside and partly outside the tolerance.
+    /// The interval of a counted value lies partly inside and partly outside the tolerance; or none were counted where
+    /// some were expected.
     TooFewToTell,
     /// One of the two values is missing or not a number.
     NotMeasured,
@@ -99,7 +100,13 @@ impl Comparison {
         let (low, high) = (low.min(measured), high.max(measured));
         if self.tolerance == Tolerance::Interval {
             let holds = (low..=high).contains(&self.published);
-            return if holds { Verdict::Inside } else { Verdict::Outside };
+            // The interval of a count of none begins at 0 and holds everything below its end.
+            let none = measured == 0.0 && low == 0.0 && self.published > 0.0;
+            return match (holds, none) {
+                (true, false) => Verdict::Inside,
+                (true, true) => Verdict::TooFewToTell,
+                (false, _) => Verdict::Outside,
+            };
         }
         // What is allowed is one interval around the published value, or all on one side of it.
         let nearest = self.published.clamp(low, high);
@@ -113,6 +120,12 @@ impl Comparison {
     /// Whether it is outside the tolerance and nothing says why.
     pub fn is_unexplained(&self) -> bool {
         self.verdict() == Verdict::Outside && self.explanation.is_none()
+    }
+
+    /// Whether too few were counted to tell, though the tolerance asks for an answer. Of an expectation alone, to have
+    /// counted none decides nothing, but refutes nothing either.
+    pub fn is_undecided(&self) -> bool {
+        self.verdict() == Verdict::TooFewToTell && self.tolerance != Tolerance::Interval
     }
 
     fn allows(&self, measured: f64) -> bool {
@@ -240,13 +253,29 @@ mod tests {
     }
 
     #[test]
+    fn a_count_of_none_where_some_are_expected_is_not_inside() {
+        let counted = |expected: f64, counted: f64, low, high| {
+            let comparison = Comparison::new("m", "s", Unit::LossRate, expected, Tolerance::Interval);
+            comparison.measured(counted).between(low, high)
+        };
+        let none = counted(1e-9, 0.0, 0.0, 2e-9);
+        assert!(none.verdict() == Verdict::TooFewToTell && !none.is_undecided(), "it refutes nothing");
+        assert_eq!(
+            counted(3e-9, 0.0, 0.0, 2e-9).verdict(),
+            Verdict::Outside,
+            "so many should have been seen"
+        );
+        assert_eq!(counted(0.0, 0.0, 0.0, 2e-9).verdict(), Verdict::Inside, "none is what was expected");
+    }
+
+    #[test]
     fn of_counted_values_the_interval_decides() {
         let of = |published: f64, measured: f64, low, high, tolerance| {
             let comparison = Comparison::new("m", "s", Unit::LossRate, published, tolerance);
             comparison.measured(measured).between(low, high).verdict()
         };
-        assert_eq!(of(1e-9, 0.0, 0.0, 2e-9, Tolerance::Interval), Verdict::Inside);
-        assert_eq!(of(3e-9, 0.0, 0.0, 2e-9, Tolerance::Interval), Verdict::Outside);
+        assert_eq!(of(1e-9, 5e-10, 1e-10, 2e-9, Tolerance::Interval), Verdict::Inside);
+        assert_eq!(of(3e-9, 5e-10, 1e-10, 2e-9, Tolerance::Interval), Verdict::Outside);
         for (measured, low, high, verdict) in [
             (1e-9, 6e-10, 1.9e-9, Verdict::Inside),
             (1e-9, 5e-10, 2e-9, Verdict::Inside),
@@ -269,7 +298,7 @@ mod tests {
         }
         let few = Comparison::new("m", "s", Unit::Plain, 0.0, Tolerance::Absolute(0.0));
         let few = few.measured(0.0).between(0.0, 3.0);
-        assert!(few.verdict() == Verdict::TooFewToTell && !few.is_unexplained());
+        assert!(few.verdict() == Verdict::TooFewToTell && !few.is_unexplained() && few.is_undecided());
         let missed = Comparison::new("m", "s", Unit::Plain, 1.0, Tolerance::AtMost).measured(2.0);
         assert!(missed.is_unexplained() && !missed.explain("known").is_unexplained());
     }

@@ -136,7 +136,8 @@ fn gains(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
         Axis::new("share of time", Unit::Share).with_zero(),
     )
     .describe(
-        "For how much of the time the total penalty is at most so many times less. 1 is no difference.",
+        "For how much of the time the total penalty (the loss rates of all links in operation, added up) is at most so many \
+         times less. 1 is no difference.",
     );
     for (percent, pairs) in each(experiment, pairs) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.gains)));

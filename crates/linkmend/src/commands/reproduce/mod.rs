@@ -40,7 +40,7 @@ Examples:
 DIR/report.html is the report; DIR/summary.json has the comparisons, and DIR/ID the plots (SVG, CSV), all points (CSV) \
 and all results (JSON) of each experiment. Files are written as experiments finish, so Ctrl-C leaves what is finished.
 A counted value is within its tolerance if all of its 99.9 % interval is; one that may be either is `too few to tell`, \
-which --quick often is.
+which --quick often is. So is a count of none where an equation expects some, but that is no failure.
 Exit codes: 0 all values are within their tolerance or explained, 1 some are not, 2 wrong usage.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`

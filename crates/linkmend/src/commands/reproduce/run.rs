@@ -212,10 +212,11 @@ fn conclude(finished: &[&Finished], of: usize, options: &Options) -> anyhow::Res
             format!("{} values are outside their tolerance, and nothing explains why", tally.unexplained);
         return Err(Hinted { message, hint: format!("look for `outside` in {}", report.display()) }.into());
     }
-    if tally.too_few_to_tell > 0 {
+    let comparisons = finished.iter().flat_map(|finished| &finished.comparisons);
+    let undecided = comparisons.filter(|comparison| comparison.is_undecided()).count();
+    if undecided > 0 {
         let message = format!(
-            "{} values were counted too seldom to tell whether they are within their tolerance",
-            tally.too_few_to_tell
+            "{undecided} values were counted too seldom to tell whether they are within their tolerance"
         );
         let hint = format!("look for `too few` in {}; more `frames` or `runs` decide it", report.display());
         return Err(Hinted { message, hint }.into());
