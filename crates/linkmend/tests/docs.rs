@@ -1,12 +1,99 @@
-//! The commands in the documents are commands of this binary: subcommands and options exist. `make` targets as well.
+//! The commands in the documents are commands of this binary: subcommands and options exist. `make` targets as well. What
+//! a document shows of a command's output is what the command prints.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Samples that a command of their own makes, whose figures are those of the machine: `linkmend demo`.
+const MEASURED: [&str; 1] = ["demo"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 fn read(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    let path = root().join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A sample of output in a document, between `<!-- NAME-results:begin -->` and its end.
+struct Sample {
+    name: String,
+    /// Where its text stands in the document.
+    place: Range<usize>,
+    /// The last command before it.
+    command: Option<String>,
+}
+
+fn samples(document: &str) -> Vec<Sample> {
+    let (begin, end) = ("-results:begin -->\n```text\n", "```\n<!-- ");
+    document
+        .match_indices(begin)
+        .map(|(at, _)| {
+            let name = document[..at].rsplit("<!-- ").next().unwrap_or_default().to_owned();
+            let first = at + begin.len();
+            let length = document[first..].find(end).unwrap_or_else(|| panic!("{name} has no end"));
+            assert!(
+                document[first + length + end.len()..].starts_with(&format!("{name}-results:end -->")),
+                "{name} is ended by another"
+            );
+            let command = commands(&document[..at]).into_iter().rfind(|line| line.starts_with("linkmend "));
+            Sample { name, place: first..first + length, command }
+        })
+        .collect()
+}
+
+/// Output without what differs from run to run: the line that says how long it took.
+fn masked(output: &str) -> String {
+    let timeless = |line: &&str| !line.trim_start().starts_with("took ");
+    output.lines().filter(timeless).map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Output with the time that a document shows: an unoptimised binary takes longer.
+fn with_time_of(shown: &str, printed: &str) -> String {
+    let is_time = |line: &&str| line.trim_start().starts_with("took ");
+    let line = |line| if is_time(&line) { shown.lines().find(is_time).unwrap_or(line) } else { line };
+    printed.lines().map(|printed| format!("{}\n", line(printed))).collect()
+}
+
+/// `UPDATE_EXPECT=1` writes the samples anew.
+#[test]
+fn samples_in_the_documents_are_what_their_commands_print() {
+    let mut checked = Vec::new();
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let mut document = read(name);
+        // The last first, so that places stay right.
+        for sample in samples(&document).into_iter().rev() {
+            if MEASURED.contains(&sample.name.as_str()) {
+                continue;
+            }
+            let command = sample.command.unwrap_or_else(|| panic!("{name}: {} has no command", sample.name));
+            let output = Command::new(env!("CARGO_BIN_EXE_linkmend"))
+                .current_dir(root())
+                .args(command.split_whitespace().skip(1))
+                .env_remove("RUST_LOG")
+                .env("NO_COLOR", "1")
+                .output()
+                .expect("it starts");
+            assert!(output.status.success(), "`{command}`: {}", String::from_utf8_lossy(&output.stderr));
+            let printed = String::from_utf8(output.stdout).expect("UTF-8");
+            let shown = &document[sample.place.clone()];
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                if masked(shown) != masked(&printed) {
+                    let anew = with_time_of(shown, &printed);
+                    document.replace_range(sample.place, &anew);
+                    std::fs::write(root().join(name), &document).expect("written");
+                }
+            } else {
+                let how = "UPDATE_EXPECT=1 cargo test -p linkmend --test docs writes it anew";
+                assert_eq!(masked(shown), masked(&printed), "{name}: `{command}` prints another text; {how}");
+            }
+            checked.push(sample.name);
+        }
+    }
+    assert_eq!(checked, ["plan", "sim"], "does the test still find the samples?");
 }
 
 /// Lines of indented or fenced code blocks, as far as they are commands.

@@ -126,7 +126,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let network = folder.path().join("net.yaml");
     fs::write(&network, "switches:\n  - {name: a, layer: 0}\n  - {name: b, layer: 0}\nlinks:\n  - {from: a, to: b, speed: 100G}\n")
         .expect("written");
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 18] = [
         (
             &["--mode", "non-blocking"],
             "hint: take --protection 25G, 100G or 400G, or a file with `non_blocking_rows`",
@@ -138,6 +138,17 @@ fn what_cannot_be_is_refused_with_its_reason() {
         (&["--topology", "torus"], "there is no topology `torus`"),
         (&["--topology", "fat-tree:k=7"], "k is 7; it must be even, 2 to 256"),
         (&["--topology", "fat-tree:z=7"], "there is no parameter `z`"),
+        (
+            &["--topology", "fat-tree:k=4,k=8"],
+            "error: topology fat-tree:k=4,k=8: `k` is given twice, as 4 and as 8\nhint: leave one of them out\n",
+        ),
+        (&["--repair", "2d:0.8,4d:0.1"], "the shares add up to 0.9, and must add up to 1"),
+        (
+            &["--topology", text(&wrong)],
+            "hint: this is a list of links or events, and --topology takes a network",
+        ),
+        (&["--trace", text(&wrong), "--days", "7"], "'--trace <FILE>' cannot be used with '--days <DAYS>'"),
+        (&["--trace", text(&wrong), "--mttf", "7"], "'--trace <FILE>' cannot be used with '--mttf <HOURS>'"),
         (&["--topology", text(&network)], "net.yaml:5: "),
         (&["--trace", text(&wrong)], "wrong.csv:3: time_s 4 comes after 5; events must be in order of time"),
         (&["--trace", text(&other), "--topology", "facebook-fabric"], "was made for another network"),

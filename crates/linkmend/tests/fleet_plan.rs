@@ -45,24 +45,6 @@ fn the_tables_are_the_golden_ones() {
 }
 
 #[test]
-fn the_readme_shows_what_its_command_prints() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = fs::read_to_string(root.join("README.md")).expect("a README");
-    let (_, after) =
-        readme.split_once("<!-- plan-results:begin -->\n```text\n").expect("the place of the plan");
-    let (shown, _) = after.split_once("```\n<!-- plan-results:end -->").expect("its end");
-    let command =
-        readme.lines().find(|line| line.contains("fleet plan --topology examples/")).expect("a command");
-    let output = Command::new(env!("CARGO_BIN_EXE_linkmend"))
-        .current_dir(&root)
-        .args(command.split_whitespace().skip(1))
-        .env_remove("RUST_LOG")
-        .output()
-        .expect("it starts");
-    assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), shown);
-}
-
-#[test]
 fn explanations_are_wrapped_and_hint_at_the_network() {
     let text = well(LINKS, &["--explain", "0"]);
     assert!(text.lines().count() > 4 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -132,10 +114,10 @@ fn wrong_files_and_arguments_are_refused_with_their_place() {
         (
             LINKS,
             &["--upgraded", "pod0,pod9"],
-            "error: --upgraded: there is no pod or switch `pod9`; pods are pod0 to pod2",
+            "error: --upgraded pod0,pod9: there is no pod or switch `pod9`; pods are pod0 to pod2",
         ),
         (LINKS, &["--constraint", "140%"], "not a share from 0% to 100%"),
-        (LINKS, &["--explain", "pod9"], "error: --explain: there is no link `pod9`"),
+        (LINKS, &["--explain", "pod9"], "error: --explain pod9: there is no link `pod9`"),
     ];
     for (links, arguments, message) in cases {
         let (code, out, err) = plan(folder.path(), links, arguments);
@@ -144,6 +126,71 @@ fn wrong_files_and_arguments_are_refused_with_their_place() {
     }
     let (code, out, err) = plan(folder.path(), LINKS, &["--explain", "20", "--html", "none.html"]);
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(err.starts_with("error: --explain: link 20 is not in links.csv"), "{err}");
+    assert!(err.starts_with("error: --explain 20: this link is not in links.csv"), "{err}");
     assert!(!folder.path().join("none.html").exists());
+}
+
+/// Runs in the folder of the README's examples.
+fn examples(arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_linkmend"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"))
+        .args(["fleet", "plan"])
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("it starts");
+    assert!(output.stdout.is_empty(), "{arguments:?} was not refused");
+    (output.status.code().unwrap_or(-1), String::from_utf8(output.stderr).expect("UTF-8"))
+}
+
+#[test]
+fn files_given_for_each_other_are_told_apart() {
+    let cases: [(&str, &str, &str); 3] = [
+        (
+            "corrupting.csv",
+            "net.yaml",
+            "error: --topology and --links are exchanged: corrupting.csv is a list of links, and net.yaml a network\n\
+             hint: --topology net.yaml --links corrupting.csv\n",
+        ),
+        (
+            "corrupting.csv",
+            "corrupting.csv",
+            "error: --topology corrupting.csv: this is a list of links, not a network\nhint: --links takes it; ",
+        ),
+        (
+            "net.yaml",
+            "net.yaml",
+            "error: --links net.yaml: this is a network, not a list of links\nhint: --topology takes it; ",
+        ),
+    ];
+    for (topology, links, message) in cases {
+        let (code, err) = examples(&["--topology", topology, "--links", links]);
+        assert!(code == 2 && err.starts_with(message), "exit code {code}: {err}");
+    }
+}
+
+#[test]
+fn a_pod_or_switch_to_be_explained_is_told_from_a_link() {
+    let cases = [
+        (
+            "a",
+            "error: --explain a: `a` is a pod, not a link; its links are tor1--agg1, tor1--agg2, tor2--agg1, tor2--agg2 \
+             and 4 more\nhint: write one of those in corrupting.csv: tor1--agg1, tor1--agg2, agg2--spine1\n",
+        ),
+        (
+            "tor1",
+            "error: --explain tor1: `tor1` is a switch, not a link; its links are tor1--agg1, tor1--agg2\n\
+             hint: write one of those in corrupting.csv: tor1--agg1, tor1--agg2\n",
+        ),
+        (
+            "tor2",
+            "error: --explain tor2: `tor2` is a switch, not a link; its links are tor2--agg1, tor2--agg2\n\
+             hint: none of them is in corrupting.csv, so nothing is done about them\n",
+        ),
+    ];
+    for (written, message) in cases {
+        let arguments = ["--topology", "net.yaml", "--links", "corrupting.csv", "--explain", written];
+        assert_eq!(examples(&arguments), (2, message.to_owned()));
+    }
 }

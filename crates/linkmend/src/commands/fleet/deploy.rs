@@ -1,7 +1,7 @@
 //! `linkmend fleet deploy`: which pods to upgrade first.
 
 use super::network::NetworkArgs;
-use super::source::{DrawArgs, network_and_trace};
+use super::source::{DRAWING, DrawArgs, network_and_trace};
 use super::{protection, share};
 use crate::commands::interrupt;
 use crate::failure::Hinted;
@@ -42,7 +42,7 @@ pub struct DeployArgs {
     #[command(flatten)]
     network: NetworkArgs,
     /// Read the trace from a file instead of drawing it: CSV, Parquet, or JSON of the authors' simulator
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
     trace: Option<PathBuf>,
     #[command(flatten)]
     draw: DrawArgs,
@@ -201,8 +201,8 @@ impl Shown<'_> {
         let left = self.upgrades.pods().len().saturating_sub(self.arguments.rows);
         let more = if left > 0 { format!(" {left} more pods: --rows or --json.") } else { String::new() };
         table.note(format!(
-            "{}. Spared is by how much the total penalty falls in the mean over time, with 95 % confidence over the traces. \
-             {}{more}",
+            "{}. Spared is by how much the total penalty, the loss rates of all links in operation added up, falls in the mean \
+             over time, with 95 % confidence over the traces. {}{more}",
             self.topology,
             self.chance()
         ))

@@ -44,8 +44,8 @@ impl UpgradedArgs {
         };
         let lines = text.trim_start_matches('\u{feff}').lines();
         let names = lines.map(str::trim).filter(|name| !name.is_empty());
-        let deployment =
-            Deployment::named(topology, names).map_err(|error| UsageError(format!("--upgraded: {error}")))?;
+        let deployment = Deployment::named(topology, names)
+            .map_err(|error| UsageError(format!("--upgraded {written}: {error}")))?;
         Ok(Some(deployment))
     }
 

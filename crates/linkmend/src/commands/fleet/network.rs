@@ -6,7 +6,12 @@ use clap::Args;
 use linkmend_fleet::topology::file::{TopologyFileOptions, read_topology};
 use linkmend_fleet::topology::{FabricParameters, Topology, fat_tree, leaf_spine};
 use linkmend_quantity::BitRate;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// As much of a file is looked at to see what it is.
+const LOOKED_AT_BYTES: u64 = 64 << 10;
 
 /// Which network.
 #[derive(Debug, Args)]
@@ -36,13 +41,61 @@ impl NetworkArgs {
         }
     }
 
+    /// The file that the network is read from, if it is one's own.
+    pub fn file(&self) -> Option<&Path> {
+        self.topology.as_deref().filter(|written| is_file(written)).map(Path::new)
+    }
+
     fn read(&self, path: &Path) -> anyhow::Result<Topology> {
         let options = TopologyFileOptions { default_speed: self.default_speed, layers: self.layers.clone() };
-        let loaded = read_topology(path, &options).map_err(|error| UsageError(error.to_string()))?;
+        let loaded = read_topology(path, &options).map_err(|error| {
+            let hint = match Written::of(path) {
+                Written::List => {
+                    "\nhint: this is a list of links or events, and --topology takes a network: YAML or JSON"
+                }
+                _ => "",
+            };
+            UsageError(format!("{error}{hint}"))
+        })?;
         for warning in loaded.warnings {
             tracing::warn!("{warning}");
         }
         Ok(loaded.topology)
+    }
+}
+
+/// What a file looks like, to tell people who gave one for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// CSV with a column of links.
+    List,
+    /// YAML or JSON of switches and links, or a folder of dumps.
+    Network,
+    /// None of them, or it cannot be read.
+    Unclear,
+}
+
+impl Written {
+    /// Looks at the beginning of a file.
+    pub fn of(path: &Path) -> Written {
+        if path.is_dir() {
+            return Written::Network;
+        }
+        let mut beginning = String::new();
+        let read =
+            File::open(path).and_then(|file| file.take(LOOKED_AT_BYTES).read_to_string(&mut beginning));
+        if read.is_err() {
+            return Written::Unclear;
+        }
+        let text = beginning.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let mut lines = text.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let Some(first) = lines.next() else { return Written::Unclear };
+        if first.split(',').any(|column| column.trim() == "link") {
+            return Written::List;
+        }
+        let keys = ["switches:", "links:", "topology:"];
+        let is_network = |line: &str| line.starts_with('{') || keys.iter().any(|key| line.starts_with(key));
+        if is_network(first) || lines.any(is_network) { Written::Network } else { Written::Unclear }
     }
 }
 
@@ -97,11 +150,18 @@ struct Parameters<'a> {
 
 impl<'a> Parameters<'a> {
     fn parse(written: &'a str, parameters: &'a str) -> anyhow::Result<Parameters<'a>> {
-        let mut pairs = Vec::new();
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
         for pair in parameters.split(',').filter(|pair| !pair.is_empty()) {
             let pair = pair.split_once('=').ok_or_else(|| {
                 UsageError(format!("topology {written}: `{pair}` is not written NAME=VALUE"))
             })?;
+            if let Some((name, first)) = pairs.iter().find(|(name, _)| *name == pair.0) {
+                let message = format!(
+                    "topology {written}: `{name}` is given twice, as {first} and as {}\nhint: leave one of them out",
+                    pair.1
+                );
+                return Err(UsageError(message).into());
+            }
             pairs.push(pair);
         }
         Ok(Parameters { written, pairs, known: Vec::new() })

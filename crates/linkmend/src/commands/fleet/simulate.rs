@@ -5,7 +5,7 @@ use super::network::NetworkArgs;
 use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
 use super::share;
-use super::source::{DrawArgs, network_and_trace};
+use super::source::{DRAWING, DrawArgs, network_and_trace};
 use crate::output;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -43,7 +43,7 @@ pub struct SimulateArgs {
     #[command(flatten)]
     network: NetworkArgs,
     /// Read the trace from a file instead of drawing it: CSV, Parquet, or JSON of the authors' simulator
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
     trace: Option<PathBuf>,
     #[command(flatten)]
     draw: DrawArgs,
@@ -252,7 +252,8 @@ impl SimulateArgs {
             ),
         };
         table.note(format!(
-            "{loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs{waits}; \
+            "Total penalty: the loss rates of all links in operation, added up; effective: with what protection leaves of \
+             them. {loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs{waits}; \
              {fast_checker_rejections} links could not be disabled at once. {wall_s:.2} s."
         ))
     }

@@ -14,6 +14,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+/// Flags that only say how a trace is drawn: beside a trace from a file they would be passed over in silence. The seed is
+/// none of them, as repairs are drawn as well.
+pub const DRAWING: [&str; 6] = ["days", "mttf", "weibull_shape", "within_bucket", "shared", "shared_links"];
+
 /// How a trace is drawn.
 #[derive(Debug, Args)]
 pub struct DrawArgs {

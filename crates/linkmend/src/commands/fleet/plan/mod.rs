@@ -8,7 +8,7 @@ mod page;
 mod tables;
 
 use super::deployment::UpgradedArgs;
-use super::network::NetworkArgs;
+use super::network::{NetworkArgs, Written};
 use super::simulate::ObjectiveName;
 use super::{protection, share};
 use crate::failure::{Hinted, UsageError};
@@ -16,7 +16,9 @@ use crate::output;
 use anyhow::Context;
 use clap::Args;
 use linkmend_fleet::FileError;
-use linkmend_fleet::plan::{Explanation, LinkFinder, Plan, PlanSettings, ReportedLink, read_links};
+use linkmend_fleet::plan::{
+    Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, read_links,
+};
 use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::topology::{FabricParameters, Topology};
 use linkmend_quantity::LossRate;
@@ -27,6 +29,8 @@ use std::path::{Path, PathBuf};
 
 /// Width of the tables when standard output is no terminal.
 const TABLE_WIDTH: usize = 120;
+/// Links that a hint names.
+const MAX_NAMED: usize = 4;
 /// Longer lines of prose are hard to read, however wide the terminal is.
 const PROSE_WIDTH: usize = 100;
 
@@ -107,6 +111,7 @@ pub struct PlanArgs {
 /// Does what was asked.
 pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
     let protection = protection::read(&arguments.protection)?;
+    check_files(arguments.network.file(), &arguments.links)?;
     let topology = arguments.network.build(FabricParameters::PAPER)?;
     let settings = PlanSettings {
         constraint: arguments.constraint,
@@ -143,6 +148,33 @@ pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
     Ok(output::print(&texts.join("\n"))?)
 }
 
+/// Refuses a network given as the list of links and the list given as the network: their readers would only say what
+/// they miss in the first line.
+fn check_files(network: Option<&Path>, links: &Path) -> anyhow::Result<()> {
+    let is_list = network.filter(|path| Written::of(path) == Written::List);
+    let message = match (is_list, Written::of(links)) {
+        (Some(list), Written::Network) => format!(
+            "--topology and --links are exchanged: {} is a list of links, and {} a network\nhint: --topology {} --links {}",
+            list.display(),
+            links.display(),
+            links.display(),
+            list.display()
+        ),
+        (Some(list), _) => format!(
+            "--topology {}: this is a list of links, not a network\nhint: --links takes it; --topology takes YAML or JSON \
+             with switches and links, or a kind like fat-tree:k=16",
+            list.display()
+        ),
+        (None, Written::Network) => format!(
+            "--links {}: this is a network, not a list of links\nhint: --topology takes it; a list of links begins with \
+             `link,loss_rate`",
+            links.display()
+        ),
+        (None, _) => return Ok(()),
+    };
+    Err(UsageError(message).into())
+}
+
 fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
@@ -161,12 +193,29 @@ fn with_hint(message: &str, topology: &Topology) -> String {
 }
 
 fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanation> {
-    let link = LinkFinder::new(plan.topology())
-        .find(written)
-        .map_err(|error| UsageError(format!("--explain: {error}")))?;
+    let finder = LinkFinder::new(plan.topology());
+    let link = finder.find(written).map_err(|error| {
+        let of_these: Vec<String> = match &error {
+            FindError::NotALink { of, .. } => {
+                let planned = of.iter().filter(|&&link| plan.link(link).is_some());
+                planned.take(MAX_NAMED).map(|&link| finder.name_of(link)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let hint = match (&error, of_these.is_empty()) {
+            (FindError::NotALink { .. }, false) => {
+                format!("\nhint: write one of those in {}: {}", file.display(), of_these.join(", "))
+            }
+            (FindError::NotALink { .. }, true) => {
+                format!("\nhint: none of them is in {}, so nothing is done about them", file.display())
+            }
+            _ => String::new(),
+        };
+        UsageError(format!("--explain {written}: {error}{hint}"))
+    })?;
     let explained = plan.explain(link).ok_or_else(|| Hinted {
         message: format!(
-            "--explain: link {written} is not in {}, so nothing is done about it",
+            "--explain {written}: this link is not in {}, so nothing is done about it",
             file.display()
         ),
         hint: "leave --explain out to see the links of the plan".to_owned(),
