@@ -71,38 +71,42 @@ fn flags_of_a_scenario_decide_what_is_simulated() {
 
 #[test]
 fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
-    let cases: [(&[&str], &str); 22] = [
-        (&["shared-port", "--links", "9"], "error: --links: 9: must be 1 to 8"),
-        (&["shared-port", "--ports", "3"], "error: --ports: 3: must be 1 to the number of links, which is 2"),
+    let cases: [(&[&str], &str); 23] = [
+        (&["shared-port", "--links", "9"], "error: --links 9: must be 1 to 8"),
+        (&["shared-port", "--ports", "3"], "error: --ports 3: must be 1 to the number of links, which is 2"),
         (&["shared-port", "--load", "0"], "`0` is not a load: above 0 and at most 1, like `0.4` or `40%`"),
-        (&["shared-port", "--load", "1e-12"], "error: --load: 0.000000000001: 100000 frames would take"),
-        (&["shared-port", "--buffering", "direct"], "error: --buffering: has no meaning in this scenario"),
-        (&["shared-port", "--mode", "off"], "error: --mode: off: this scenario is of protected links"),
-        (&["shared-port", "--full"], "error: --full: has no meaning in this scenario; remove it"),
+        (&["shared-port", "--load", "1e-12"], "error: --load 0.000000000001: 100000 frames would take"),
+        (&["shared-port", "--buffering", "direct"], "error: --buffering has no meaning in this scenario"),
+        (&["shared-port", "--mode", "off"], "error: --mode off: this scenario is of protected links"),
+        (&["shared-port", "--full"], "error: --full has no meaning in this scenario; remove it"),
         (
             &["shared-port", "--loss", "1"],
-            "error: --loss: 1: is the share of 64-byte frames lost, and must be",
+            "error: --loss 1: a protected link may lose a share of at most 0.999 of its 64-byte frames",
         ),
-        (&["path", "--hops", "17"], "error: --hops: 17: must be 1 to 16"),
+        (&["path", "--hops", "17"], "error: --hops 17: must be 1 to 16"),
         (&["path", "--hops", "2", "--hop", "25G"], "cannot be used with"),
-        (&["path", "--hop", "3G"], "error: --hop: 3G: 3G must be above 0, at most 8T"),
-        (&["path", "--hop", "25G,1"], "error: --hop: 25G,1: 1 is the share of 64-byte frames lost"),
+        (&["path", "--hop", "3G"], "error: --hop 3G: speed 3G: must be above 0, at most 8T"),
+        (&["path", "--hop", "25G,1"], "error: --hop 25G,1: loss 1: a protected link may lose"),
         (&["path", "--hop", "25G,0.1,on"], "write it like 25G,1e-3 or 25G,off"),
-        (&["path", "--queue", "100B"], "error: --queue: 100: must have room for a frame"),
-        (&["both-directions", "--window", "17"], "error: --window: 17: must be a power of two"),
-        (&["classes", "--mode", "ordered"], "error: --mode: has no meaning in this scenario"),
+        (&["path", "--queue", "100B"], "error: --queue 100B: must have room for a frame"),
+        (&["both-directions", "--window", "17"], "error: --window 17: must be a power of two"),
+        (&["classes", "--mode", "ordered"], "error: --mode has no meaning in this scenario"),
         (
             &["classes", "--ordered-load", "80%"],
-            "error: --non-blocking-load: 0.3: both loads must be at most 1",
+            "error: --non-blocking-load 0.3: both loads must be at most 1",
         ),
         (&["fallback", "--phase", "5,1e-3"], "`5` has no unit; a time is written like `5us`"),
-        (&["fallback", "--phase", "100000s,0"], "error: --phase: 1: all together last 100000 s"),
+        (
+            &["fallback", "--phase", "100000s,0"],
+            "error: --phase 100000s: all phases together may last at most 3600 s",
+        ),
         (
             &["fallback", "--fallback-non-blocking-loss-max", "1%"],
-            "--fallback-non-blocking-loss-max: 0.01: must",
+            "error: --fallback-non-blocking-loss-max 0.01: must",
         ),
-        (&["bursts", "--silence", "5us"], "error: --silence: 5000: must be at least"),
-        (&["bursts", "--dummy-copies", "1"], "error: --dummy-copies: has no meaning in this scenario"),
+        (&["bursts", "--silence", "5us"], "error: --silence 5us: must be at least"),
+        (&["bursts", "--dummies", "1,4,1"], "error: --dummies 1: is listed twice; leave one of them out"),
+        (&["bursts", "--dummy-copies", "1"], "error: --dummy-copies has no meaning in this scenario"),
     ];
     for (arguments, message) in cases {
         let (code, out, err) = run(&[&["scenario"], arguments].concat());
@@ -190,10 +194,10 @@ fn a_capture_that_cannot_be_written_is_told_and_wrong_parameters_leave_the_file_
     let cases: [(&[&str], &str); 4] = [
         (
             &["--capture", "/nonexistent/x"],
-            "error: --capture: /nonexistent/x: cannot be written: No such file",
+            "error: --capture /nonexistent/x: cannot be written: No such file",
         ),
-        (&["--capture", name, "--capture-packets", "0"], "error: --capture-packets: 0: must be at least 1"),
-        (&["--capture", name, "--frames", "0"], "error: --frames: 0: at least one frame is sent"),
+        (&["--capture", name, "--capture-packets", "0"], "error: --capture-packets 0: must be at least 1"),
+        (&["--capture", name, "--frames", "0"], "error: --frames 0: at least one frame is sent"),
         (&["--capture-packets", "5"], "--capture <FILE>"),
     ];
     for (arguments, message) in cases {

@@ -39,39 +39,47 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn impossible_parameters_are_refused_by_name_before_anything_runs() {
-    let cases: [(&[&str], &str); 24] = [
+    let cases: [(&[&str], &str); 28] = [
         (&["--speed", "100"], "invalid value '100' for '--speed <RATE>': `100` has no unit"),
-        (&["--speed", "0G"], "error: --speed: 0bit/s: must be above 0"),
-        (&["--speed", "3G"], "error: --speed: 3G: must be above 0, at most 8T, and one byte must last"),
-        (&["--frames", "0"], "error: --frames: 0: at least one frame is sent"),
-        (&["--frame-size", "63B"], "error: --frame-size: 63: must be 64 to 9216 bytes"),
+        (&["--speed", "0G"], "error: --speed 0bit/s: must be above 0"),
+        (&["--speed", "3G"], "error: --speed 3G: must be above 0, at most 8T, and one byte must last"),
+        (&["--frames", "0"], "error: --frames 0: at least one frame is sent"),
+        (&["--frame-size", "63B"], "error: --frame-size 63B: must be 64B to 9216B"),
         (&["--frame-size", "1518"], "`1518` has no unit; a size is written like `1518B`"),
-        (&["--distance", "1000km"], "error: --distance: 1000000: must be at most 100 km"),
+        (&["--distance", "1000km"], "error: --distance 1000km: must be at most 100km"),
+        (&["--distance", "1000000000km"], "error: --distance 1000000000km: must be at most 100km\n"),
+        (
+            &["--loss", "1"],
+            "error: --loss 1: a protected link may lose a share of at most 0.999 of its 64-byte frames, or its session \
+             hardly ever opens; ",
+        ),
+        (&["--reverse-loss", "1"], "error: --reverse-loss 1: a protected link may lose"),
+        (&["--bit-error-rate", "0.5"], "error: --bit-error-rate 0.5: a protected link may lose"),
         (&["--distance", "2"], "`2` has no unit; a distance is written like `2m`"),
         (&["--loss", "2"], "a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`"),
         (&["--loss", "1e-3", "--bit-error-rate", "1e-9"], "cannot be used with"),
-        (&["--burst", "0.5"], "error: --burst: 0.5: "),
+        (&["--burst", "0.5"], "error: --burst 0.5: "),
         (&["--attenuation", "3dB"], "--transceiver <NAME>"),
-        (&["--losses", "/nonexistent"], "error: --losses: /nonexistent: cannot be read: No such file"),
-        (&["--copies", "17"], "error: --copies: 17: must be 1 to 16"),
-        (&["--target", "0"], "error: --target: 0: must lie above 0 and below 1"),
+        (&["--losses", "/nonexistent"], "error: --losses /nonexistent: cannot be read: No such file"),
+        (&["--copies", "17"], "error: --copies 17: must be 1 to 16"),
+        (&["--target", "0"], "error: --target 0: must lie above 0 and below 1"),
         (
             &["--pause-threshold", "30kB", "--resume-threshold", "40kB"],
-            "error: --resume-threshold: 40000: must be below",
+            "error: --resume-threshold 40kB: must be below `pause-threshold`, which is 30kB",
         ),
         (
             &["--pause-threshold", "300kB"],
-            "error: --pause-threshold: 300000: must be at most `recirculation-buffer`, which is 200000",
+            "error: --pause-threshold 300kB: must be at most `recirculation-buffer`, which is 200kB",
         ),
         (
             &["--pause-threshold", "300MB", "--buffering", "direct"],
-            "must be at most the Rx buffer of direct buffering, which is 16777216",
+            "must be at most the Rx buffer of direct buffering, which is 16MiB",
         ),
         (&["--resume-threshold", "40kB", "--no-backpressure"], "cannot be used with"),
         (&["--recovery-timeout", "7"], "`7` has no unit; a time is written like `7us`"),
-        (&["--window", "65536"], "error: --window: 65536: "),
-        (&["--rounds", "0"], "error: --rounds: 0: "),
-        (&["--copy-loss", "1e-6"], "error: --copy-loss: 0.000001: must lie between the loss rate"),
+        (&["--window", "65536"], "error: --window 65536: "),
+        (&["--rounds", "0"], "error: --rounds 0: "),
+        (&["--copy-loss", "1e-6"], "error: --copy-loss 1e-6: must lie between the loss rate"),
         (&["--mode", "fast"], "[possible values: ordered, non-blocking, off]"),
     ];
     for (arguments, message) in cases {
@@ -183,10 +191,10 @@ fn a_series_shows_what_the_report_sums_up() {
     assert_eq!(most(7), report["rx_buffer_bytes"]["max"].as_u64());
 
     let cases: [(&[&str], &str); 3] = [
-        (&["--series", path, "--series-step", "0ns"], "error: --series-step: 0ns: must be above 0"),
+        (&["--series", path, "--series-step", "0ns"], "error: --series-step 0ns: must be above 0"),
         (
             &["--series", "/nonexistent/x.csv"],
-            "error: --series: /nonexistent/x.csv: cannot be written: No such",
+            "error: --series /nonexistent/x.csv: cannot be written: No such",
         ),
         (&["--series-step", "1us"], "--series <FILE>"),
     ];
@@ -230,6 +238,21 @@ fn wrong_names_and_files_are_code_2() {
     let (code, _, err) = run(&["sim", "experiment", name]);
     assert_eq!(code, 2);
     assert!(err.starts_with(&format!("error: {name}:5: unknown key `speeed`, expected runs or")), "{err}");
+    let begin = "id = \"mine\"\ntitle = \"t\"\nsource = \"s\"\n[base]\n";
+    for (base, message) in [
+        (
+            "speed = \"25G\"\nspeed = \"100G\"\n",
+            ":6: `speed` is given twice; leave one of them out, or write a list",
+        ),
+        ("loss = [1e-3, 1e-4, 0.001]\n", ":5: `loss` lists 1e-3 twice; leave one of them out"),
+    ] {
+        let twice = folder.path().join("twice.toml");
+        fs::write(&twice, format!("{begin}{base}")).expect("a file");
+        let name = twice.to_str().expect("UTF-8");
+        let (code, _, err) = run(&["sim", "experiment", name]);
+        assert!(code == 2 && err.starts_with(&format!("error: {name}{message}")), "exit code {code}: {err}");
+        fs::remove_file(&twice).expect("removed");
+    }
     let (code, _, err) = run(&["reproduce", "all", "--experiments", folder.path().to_str().expect("UTF-8")]);
     assert_eq!(code, 2, "{err}");
     let (code, _, err) = run(&["sim", "experiment", "/nonexistent.toml"]);

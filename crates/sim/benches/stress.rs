@@ -4,7 +4,7 @@
 //! machine; the last column compares with the same link unprotected, measured in turns with it.
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
-use linkmend_sim::stress::{Buffering, Mode, StressConfig, StressReport, run};
+use linkmend_sim::stress::{Buffering, Mode, StressConfig, StressReport, Switch, run};
 use linkmend_sim::time::Rate;
 use std::time::Instant;
 
@@ -12,7 +12,10 @@ use std::time::Instant;
 const FULL_FRAMES: u64 = 3_000_000;
 const SKIPPED_FRAMES: u64 = 100_000_000;
 const LONG_FRAMES: u64 = 10_000_000_000;
+const OVERLOADED_FRAMES: u64 = 300_000;
 const TEST_FRAMES: u64 = 20_000;
+/// How much more a frame of a run eight times as long may cost.
+const OVERLOADED_RATIO_MAX: f64 = 1.5;
 const ROUNDS: usize = 5;
 
 struct Case {
@@ -53,11 +56,42 @@ fn main() {
             speed / base
         );
     }
+    overloaded(rounds, frames(OVERLOADED_FRAMES));
     println!(
         "\nFor comparison, one unprotected link elsewhere: ns-3 0.7 to 0.8, htsim 7.1 million frames/s."
     );
     if let Some(kib) = peak_memory_kib() {
         println!("Peak memory of all of it: {:.1} MiB", kib as f64 / 1024.0);
+    }
+}
+
+/// A 400G link whose frames circle through a 100G port, so that copies come too late: what waits must not be searched
+/// longer the longer the run. Times of a short and of a long run, in turns.
+fn overloaded(rounds: usize, frames: u64) {
+    println!(
+        "\n{:48} {:>14} {:>14} {:>12}",
+        "400G through a 100G port", "ns/frame", "8 times as long", "ratio"
+    );
+    for (name, mode) in [("ordered", Mode::Ordered), ("non-blocking", Mode::NonBlocking)] {
+        let paper = StressConfig::paper(gigabits(400), 1e-3, mode);
+        let switch = Switch { recirculation_rate: gigabits(100), ..paper.switch };
+        let run_of =
+            |frames| StressConfig { frames, buffering: Buffering::Recirculating, switch, ..paper.clone() };
+        let mut ns = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            for (times, frames) in ns.iter_mut().zip([frames, 8 * frames]) {
+                let mut seconds = Vec::new();
+                timed(&run_of(frames), &mut seconds);
+                times.push(seconds[0] * 1e9 / frames as f64);
+            }
+        }
+        let [short, long] = ns.map(|mut times| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
+        println!("{name:48} {short:>14.0} {long:>14.0} {:>12.2}", long / short);
+        // In an ordinary test a run is too short to be measured.
+        assert!(rounds == 1 || long < OVERLOADED_RATIO_MAX * short, "a frame costs more the longer the run");
     }
 }
 
@@ -69,8 +103,11 @@ fn timed(config: &StressConfig, seconds: &mut Vec<f64>) -> StressReport {
 }
 
 fn paper(loss: f64, mode: Mode) -> StressConfig {
-    let rate = Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps");
-    StressConfig::paper(rate, loss, mode)
+    StressConfig::paper(gigabits(100), loss, mode)
+}
+
+fn gigabits(rate: u64) -> Rate {
+    Rate::from_bits_per_second(rate * 1_000_000_000).expect("a byte lasts whole picoseconds")
 }
 
 fn cases(full: u64, skipped: u64) -> Vec<Case> {

@@ -37,9 +37,9 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
         |attenuation_db| Corruption::Attenuated { transceiver: Transceiver::TwentyFiveGig, attenuation_db };
     vec![
         (with(|config| config.frames = 0), "frames", "0"),
-        (with(|config| config.frame_bytes = 63), "frame-size", "63"),
-        (with(|config| config.frame_bytes = 9217), "frame-size", "9217"),
-        (with(|config| config.distance_m = 100_001), "distance", "100001"),
+        (with(|config| config.frame_bytes = 63), "frame-size", "63B"),
+        (with(|config| config.frame_bytes = 9217), "frame-size", "9217B"),
+        (with(|config| config.distance_m = 100_001), "distance", "100001m"),
         (corrupted(Corruption::Iid { loss: 2.0 }), "loss", "2"),
         (corrupted(Corruption::Iid { loss: -1e-9 }), "loss", "-0.000000001"),
         (corrupted(Corruption::Iid { loss: f64::NAN }), "loss", "NaN"),
@@ -55,15 +55,15 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
         (protected(|protection| protection.copies = Copies::Target { loss: 0.0 }), "target", "0"),
         (protected(|protection| protection.copies = Copies::Target { loss: 1.0 }), "target", "1"),
         (protected(|protection| protection.copies = Copies::Target { loss: f64::NAN }), "target", "NaN"),
-        (protected(|protection| protection.recovery_timeout_ns = 0), "recovery-timeout", "0"),
+        (protected(|protection| protection.recovery_timeout_ns = 0), "recovery-timeout", "0ns"),
         (protected(|protection| protection.max_rounds = 0), "rounds", "0"),
         (protected(|protection| protection.window_frames = 65_536), "window", "65536"),
         (protected(|protection| protection.window_frames = 1_000), "window", "1000"),
         (protected(|protection| protection.window_frames = 8), "window", "8"),
-        (backpressure(40_000, 40_000), "resume-threshold", "40000"),
-        (backpressure(40_000, 50_000), "resume-threshold", "50000"),
-        (backpressure(200_001, 40_000), "pause-threshold", "200001"),
-        (with(|config| config.switch.recirculation_bytes = 65_535), "recirculation-buffer", "65535"),
+        (backpressure(40_000, 40_000), "resume-threshold", "40kB"),
+        (backpressure(40_000, 50_000), "resume-threshold", "50kB"),
+        (backpressure(200_001, 40_000), "pause-threshold", "200001B"),
+        (with(|config| config.switch.recirculation_bytes = 65_535), "recirculation-buffer", "65535B"),
         (with(|config| config.switch.pipe_packets_per_second = 0), "pipe-capacity", "0"),
     ]
 }
@@ -94,8 +94,8 @@ fn nothing_runs_before_all_is_checked() {
 fn a_session_that_does_not_open_names_what_is_to_blame() {
     let cases = [
         (corrupted(Corruption::Recorded((0..100_000).collect())), "losses", "100000 frames"),
-        (with(|config| config.switch.egress_latency_ns = 500_000_000), "egress-latency", "500000000 ns"),
-        (with(|config| config.switch.ingress_latency_ns = 500_000_000), "ingress-latency", "500000000 ns"),
+        (with(|config| config.switch.egress_latency_ns = 500_000_000), "egress-latency", "500ms"),
+        (with(|config| config.switch.ingress_latency_ns = 500_000_000), "ingress-latency", "500ms"),
     ];
     for (config, parameter, value) in cases {
         let error = run(&config, &mut |_| true).expect_err(parameter);

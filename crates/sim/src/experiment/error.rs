@@ -68,6 +68,14 @@ impl Source<'_> {
 
     /// It is no TOML, or not of the right form.
     pub fn syntax(self, error: &toml::de::Error) -> ExperimentError {
-        self.error(error.span().map(|span| span.start), error.message().trim_end().replace('\n', ", "))
+        let (span, message) = (error.span(), error.message().trim_end().replace('\n', ", "));
+        let key = span.clone().and_then(|span| self.text.get(span));
+        let message = match key {
+            Some(key) if message == "duplicate key" => {
+                format!("`{key}` is given twice; leave one of them out, or write a list to sweep over both")
+            }
+            _ => message,
+        };
+        self.error(span.map(|span| span.start), message)
     }
 }

@@ -30,11 +30,10 @@ impl ProtectionName {
 }
 
 /// How buffered frames can be reached.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferingName {
     /// Each when it comes round through a recirculation port, as on the Tofino
-    #[default]
     Recirculating,
     /// At once: software, or the credit-based queues of the Tofino2
     Direct,
@@ -45,6 +44,15 @@ impl From<BufferingName> for Buffering {
         match name {
             BufferingName::Recirculating => Buffering::Recirculating,
             BufferingName::Direct => Buffering::Direct,
+        }
+    }
+}
+
+impl From<Buffering> for BufferingName {
+    fn from(buffering: Buffering) -> BufferingName {
+        match buffering {
+            Buffering::Recirculating => BufferingName::Recirculating,
+            Buffering::Direct => BufferingName::Direct,
         }
     }
 }

@@ -100,6 +100,7 @@ impl Pool {
         sum.frames_sent += report.frames_sent;
         sum.frames_lost += report.frames_lost;
         sum.frames_undelivered += report.frames_undelivered;
+        sum.undelivered.add(report.undelivered);
         sum.copies = sum.copies.max(report.copies);
         sum.frames_reordered += report.frames_reordered;
         sum.recovery_timeouts += report.recovery_timeouts;

@@ -136,7 +136,8 @@ pub struct StressParameters {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 
-    /// How buffered frames can be reached [default: recirculating]
+    /// How buffered frames can be reached [default: what switches of that speed have: recirculating up to 100G, as on the
+    /// Tofino, and direct beyond, as on the Tofino2; recirculating if anything is said of a recirculation port]
     #[arg(long, value_enum, help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffering: Option<BufferingName>,
@@ -153,7 +154,7 @@ pub struct StressParameters {
     #[arg(long, value_name = "TIME", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_latency: Option<Span>,
-    /// Rate of the recirculation port, at which the Rx buffer drains [default: 100G]
+    /// Rate of the recirculation port, at which the Rx buffer drains [default: 100G, beyond that the link's]
     #[arg(long, value_name = "RATE", help_heading = "Switches")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recirculation_speed: Option<BitRate>,

@@ -3,7 +3,7 @@
 use super::names::ProtectionName;
 use super::parameters::StressParameters;
 use crate::corruption::Corruption;
-use crate::stress::{Backpressure, Copies, Protection, StressConfig, StressError, Switch};
+use crate::stress::{Backpressure, Buffering, Copies, Protection, StressConfig, StressError, Switch};
 use crate::time::Rate;
 use linkmend_protocol::Mode;
 use linkmend_quantity::{BitRate, ByteSize, Count, Distance, LossRate, Span};
@@ -35,15 +35,25 @@ impl StressParameters {
         config.seed = self.seed.unwrap_or(config.seed);
         config.full = self.full;
         if let Some(size) = self.frame_size {
-            config.frame_bytes = narrow("frame-size", size.0, size)?;
+            config.frame_bytes =
+                narrow("frame-size", size.0, size, "must be 64B to 9216B, with frame check sequence")?;
         }
         if let Some(distance) = self.distance {
-            config.distance_m = narrow("distance", distance.0, distance)?;
+            config.distance_m = narrow("distance", distance.0, distance, "must be at most 100km")?;
         }
         config.corruption = self.corruption(folder)?;
         config.reverse_corruption = Corruption::iid(self.reverse_loss.map_or(0.0, |loss| loss.0));
         config.copy_loss = self.copy_loss.map(|loss| loss.0);
-        config.buffering = self.buffering.unwrap_or_default().into();
+        let recirculates = self.recirculation_speed.is_some()
+            || self.recirculation_buffer.is_some()
+            || self.loop_latency.is_some();
+        let buffering = match self.buffering {
+            Some(written) => written.into(),
+            // What is said of a recirculation port means that there is one.
+            None if recirculates => Buffering::Recirculating,
+            None => config.buffering,
+        };
+        config = config.buffered(buffering);
         self.set_switch(&mut config.switch)?;
         let frame_bytes = u64::from(config.frame_bytes);
         config.protection = match (mode, config.protection) {
@@ -170,7 +180,7 @@ impl StressParameters {
             seed: Some(config.seed),
             mode: Some(self.mode.unwrap_or_default()),
             reverse_loss: Some(self.reverse_loss.unwrap_or(LossRate(0.0))),
-            buffering: Some(self.buffering.unwrap_or_default()),
+            buffering: Some(config.buffering.into()),
             egress_latency: Some(span(switch.egress_latency_ns)),
             ingress_latency: Some(span(switch.ingress_latency_ns)),
             loop_latency: Some(span(switch.loop_latency_ns)),
@@ -218,11 +228,16 @@ fn rate(parameter: &'static str, rate: BitRate) -> Result<Rate, StressError> {
     })
 }
 
-fn narrow(parameter: &'static str, value: u64, written: impl std::fmt::Display) -> Result<u32, StressError> {
+fn narrow(
+    parameter: &'static str,
+    value: u64,
+    written: impl std::fmt::Display,
+    requirement: &str,
+) -> Result<u32, StressError> {
     u32::try_from(value).map_err(|_| StressError {
         parameter,
         value: written.to_string(),
-        requirement: "is beyond everything that can be simulated".to_owned(),
+        requirement: requirement.to_owned(),
     })
 }
 
@@ -230,7 +245,7 @@ fn nanoseconds(parameter: &'static str, span: Span) -> Result<u64, StressError> 
     u64::try_from(span.0.as_nanos()).map_err(|_| StressError {
         parameter,
         value: span.to_string(),
-        requirement: "is beyond everything that can be simulated".to_owned(),
+        requirement: "must be at most 500ms".to_owned(),
     })
 }
 

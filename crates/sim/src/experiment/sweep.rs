@@ -88,19 +88,28 @@ impl<'a> Axis<'a> {
         if values.is_empty() {
             return Err(source.error(Some(place), format!("`{name}` has no value")));
         }
+        let mut texts: Vec<String> = Vec::new();
         for value in &values {
-            check(source, name, value, place)?;
+            let text = check(source, name, value, place)?;
+            if texts.contains(&text) {
+                let message = format!("`{name}` lists {text} twice; leave one of them out");
+                return Err(source.error(Some(place), message));
+            }
+            texts.push(text);
         }
         Ok(Axis { key: name, place, values })
     }
 }
 
-/// Reads one value, so that an error can say where it stands.
-fn check(source: Source<'_>, name: &str, value: &Value, place: usize) -> Result<(), ExperimentError> {
-    if name == RUNS {
-        return runs(value).map(|_| ()).map_err(|message| source.error(Some(place), message));
-    }
-    read_one(name, value).map(|_| ()).map_err(|message| source.error(Some(place), message))
+/// Reads one value, so that an error can say where it stands, and writes it as it is shown.
+fn check(source: Source<'_>, name: &str, value: &Value, place: usize) -> Result<String, ExperimentError> {
+    let text = match name {
+        RUNS => runs(value).map(|runs| runs.to_string()),
+        _ => read_one(name, value).map(|one| {
+            super::value::value_of(name, &one).map_or_else(|| value.to_string(), |value| value.text)
+        }),
+    };
+    text.map_err(|message| source.error(Some(place), message))
 }
 
 /// A single parameter.

@@ -62,14 +62,19 @@ fn errors_name_file_line_and_key() {
         ("[base]\nspeed = \"0G\"\n", "x.toml:5: speed = 0bit/s: must be above 0"),
         ("[[sweep]]\nloss = [1e-3, 2]\n", "x.toml:5: loss: `2` is not a loss rate"),
         ("[[sweep]]\nloss = []\n", "x.toml:5: `loss` has no value"),
+        ("[[sweep]]\nloss = [1e-3, \"0.1%\"]\n", "x.toml:5: `loss` lists 1e-3 twice; leave one of them out"),
+        (
+            "[base]\nframes = 5\nframes = 6\n",
+            "x.toml:6: `frames` is given twice; leave one of them out, or write",
+        ),
         (
             "[base]\npause-threshold = \"30kB\"\nresume-threshold = \"40kB\"\n",
-            "x.toml:6: resume-threshold = 40000: must be below the pause threshold, which is 30000",
+            "x.toml:6: resume-threshold = 40kB: must be below `pause-threshold`, which is 30kB",
         ),
         ("[base]\nwindow = 65536\n", "x.toml:5: window = 65536: "),
         ("[base]\nframes = 0\n", "x.toml:5: frames = 0: "),
         ("[base]\ncopies = 17\n", "x.toml:5: copies = 17: must be 1 to 16"),
-        ("[base]\nframe-size = \"63B\"\n", "x.toml:5: frame-size = 63: "),
+        ("[base]\nframe-size = \"63B\"\n", "x.toml:5: frame-size = 63B: "),
         ("[base]\nburst = 0.5\n", "x.toml:5: burst = 0.5: "),
         (
             "[base]\nloss = 0.1\nbit-error-rate = 0.1\n",

@@ -28,6 +28,9 @@ pub(super) struct Losses {
     pub(super) lost: u64,
     /// Frames of which every copy was corrupted as well.
     pub(super) all_copies_lost: u64,
+    /// Frames given up of which every copy was corrupted, and those of which no copy came in time.
+    pub(super) given_up_corrupted: u64,
+    pub(super) given_up_late: u64,
 }
 
 /// Runs of this many frames and more are counted together.
@@ -58,7 +61,7 @@ impl Losses {
     /// One of `copies` copies was corrupted.
     pub(super) fn copy_lost(&mut self, id: u64, copies: u8) {
         if let Some(lost) = self.pending.iter_mut().find(|lost| lost.id == id) {
-            lost.copies_lost += 1;
+            lost.copies_lost = lost.copies_lost.saturating_add(1);
             self.all_copies_lost += u64::from(lost.copies_lost == copies);
         }
     }
@@ -95,9 +98,17 @@ impl Losses {
         }
     }
 
-    /// Forgets what the receiver has given up: what it noticed at or before `until`.
-    pub(super) fn give_up(&mut self, until: Time) {
-        self.pending.retain(|lost| lost.noticed_at.is_none_or(|at| at > until));
+    /// Forgets what the receiver has given up: what it noticed at or before `until`. Each was sent `copies` times again,
+    /// if it was.
+    pub(super) fn give_up(&mut self, until: Time, copies: u8) {
+        let Losses { pending, given_up_corrupted, given_up_late, .. } = self;
+        pending.retain(|lost| {
+            let waits = lost.noticed_at.is_none_or(|at| at > until);
+            let corrupted = lost.copies_lost >= copies;
+            *given_up_corrupted += u64::from(!waits && corrupted);
+            *given_up_late += u64::from(!waits && !corrupted);
+            waits
+        });
     }
 
     /// The last run of losses may have ended the traffic.

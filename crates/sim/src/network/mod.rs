@@ -312,6 +312,13 @@ impl<O: Observer> Network<O> {
         self.ends[end].losses.all_copies_lost
     }
 
+    /// Originals of this end that the peer gave up: those of which the link corrupted every copy, and those of which no
+    /// copy came in time.
+    pub fn given_up(&self, end: usize) -> (u64, u64) {
+        let losses = &self.ends[end].losses;
+        (losses.given_up_corrupted, losses.given_up_late)
+    }
+
     /// From the peer's noticing a loss of this end's frames to the arrival of the first copy, ps.
     pub fn retransmission_delay(&self, end: usize) -> &Histogram {
         &self.ends[end].losses.delay

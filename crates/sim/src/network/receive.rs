@@ -126,7 +126,9 @@ impl<O: Observer> Network<O> {
                 this.attention = true;
                 this.release(now);
                 let peer = this.peer;
-                self.ends[peer].losses.give_up(Time(now.0.saturating_sub(timeout)));
+                let sender = &mut self.ends[peer];
+                let copies = sender.link_end.as_ref().map_or(0, |end| end.status().copies);
+                sender.losses.give_up(Time(now.0.saturating_sub(timeout)), copies);
                 self.deliver_directly(end);
                 self.arm_recovery(end);
             }

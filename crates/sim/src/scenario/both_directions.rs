@@ -59,7 +59,7 @@ impl BothDirectionsConfig {
     pub fn validate(&self) -> Result<(), ScenarioError> {
         self.link.validate()?;
         self.reversed().validate()?;
-        check(self.link.protection.is_some(), "protection", "none", "both directions are protected")?;
+        check(self.link.protection.is_some(), "protection", "off", "both directions are protected")?;
         check_load("load", self.load, &self.link, self.link.frames)?;
         check_load("reverse-load", self.reverse_load, &self.link, self.link.frames)
     }

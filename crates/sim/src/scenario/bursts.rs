@@ -12,7 +12,9 @@ use crate::observe::Histogram;
 use crate::stress::{Percentiles, Protection, StressConfig, percentiles};
 use crate::time::Time;
 use linkmend_protocol::Control;
+use linkmend_quantity::Span;
 use serde::Serialize;
+use std::time::Duration;
 
 /// The end that sends the tails, and the one that receives them.
 const SENDER: usize = 0;
@@ -82,13 +84,20 @@ impl BurstsConfig {
     pub fn validate(&self) -> Result<(), ScenarioError> {
         self.link.validate()?;
         let Some(protection) = self.link.protection else {
-            return check(false, "protection", "none", "there are no dummies without it");
+            return check(false, "protection", "off", "there are no dummies without it");
         };
         check(!self.dummy_copies.is_empty(), "dummy-copies", "none", "at least one number is needed")?;
+        let twice = (1..self.dummy_copies.len())
+            .find(|&place| self.dummy_copies[..place].contains(&self.dummy_copies[place]));
+        if let Some(place) = twice {
+            let copies = self.dummy_copies[place];
+            return check(false, "dummy-copies", copies, "is listed twice; leave one of them out");
+        }
         let least = protection.recovery_timeout_ns.saturating_mul(2).saturating_add(2_000);
-        let requirement = format!("must be at least {least}, or a silence is none");
-        check(self.silence_ns >= least, "silence", self.silence_ns, &requirement)?;
-        check_lasts("silence", self.silence_ns, self.link.frames, self.silence_ns as f64 * 1e3)
+        let silence = |ns| Span(Duration::from_nanos(ns));
+        let requirement = format!("must be at least {}, or a silence is none", silence(least));
+        check(self.silence_ns >= least, "silence", silence(self.silence_ns), &requirement)?;
+        check_lasts("silence", silence(self.silence_ns), self.link.frames, self.silence_ns as f64 * 1e3)
     }
 
     fn with(&self, dummy_copies: u8) -> StressConfig {

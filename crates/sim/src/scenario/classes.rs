@@ -47,7 +47,7 @@ impl ClassesConfig {
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         self.link.validate()?;
-        check(self.link.protection.is_some(), "protection", "none", "the classes are those of protection")?;
+        check(self.link.protection.is_some(), "protection", "off", "the classes are those of protection")?;
         check_load("ordered-load", self.ordered_load, &self.link, self.link.frames)?;
         check_load("non-blocking-load", self.non_blocking_load, &self.link, self.link.frames)?;
         let load = self.load();

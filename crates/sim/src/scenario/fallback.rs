@@ -9,7 +9,9 @@ use crate::random::Random;
 use crate::stress::{Copies, REPEAT, StressConfig};
 use crate::time::Time;
 use linkmend_protocol::{Config, Control, FallbackConfig, Format, Level, Mode, Nanos, Status};
+use linkmend_quantity::Span;
 use serde::Serialize;
+use std::time::Duration;
 
 /// The end that sends the traffic, and the one that receives it.
 const SENDER: usize = 0;
@@ -122,22 +124,31 @@ impl FallbackRunConfig {
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         self.link.validate()?;
-        check(self.link.protection.is_some(), "protection", "none", "must be there to fall back from")?;
+        check(self.link.protection.is_some(), "protection", "off", "must be there to fall back from")?;
         check(!self.phases.is_empty(), "phases", "none", "at least one phase is needed")?;
         for phase in &self.phases {
-            check(phase.duration_us > 0, "duration", phase.duration_us, "a phase lasts at least 1 us")?;
+            check(
+                phase.duration_us > 0,
+                "duration",
+                written(phase.duration_us),
+                "a phase lasts at least 1 us",
+            )?;
             Corruption::iid(phase.loss).validate()?;
         }
         check_load("load", self.load, &self.link, 1)?;
         let seconds = self.duration().as_secs();
-        let requirement =
-            format!("all together last {seconds:.0} s, and {TRAFFIC_SECONDS_MAX} s can be simulated");
-        check(seconds <= TRAFFIC_SECONDS_MAX, "phases", self.phases.len(), &requirement)?;
         let duration_us = self.duration().0 / PS_PER_US;
+        let requirement = format!("all phases together may last at most {TRAFFIC_SECONDS_MAX} s");
+        check(seconds <= TRAFFIC_SECONDS_MAX, "phases", written(duration_us), &requirement)?;
         let holds = (1..=duration_us).contains(&self.sample_us);
-        check(holds, "sample", self.sample_us, "must be above 0 and no longer than all phases")?;
+        check(holds, "sample", written(self.sample_us), "must be above 0 and no longer than all phases")?;
         let samples = duration_us / self.sample_us;
-        check(samples <= SAMPLES_MAX, "sample", self.sample_us, "there may be at most a million samples")?;
+        check(
+            samples <= SAMPLES_MAX,
+            "sample",
+            written(self.sample_us),
+            "there may be at most a million samples",
+        )?;
         self.protocol().map_or(Ok(()), |config| config.validate()).map_err(ScenarioError::from)
     }
 
@@ -198,6 +209,11 @@ impl FallbackRunConfig {
         let ports = [link.recirculation_port(); 2];
         Ok(Network::new(link.seed, vec![sender, receiver], &ports, series)?)
     }
+}
+
+/// A time as people write it.
+fn written(us: u64) -> Span {
+    Span(Duration::from_micros(us))
 }
 
 /// Checks, simulates, and reports. `progress` is called after every sample.

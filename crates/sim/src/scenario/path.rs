@@ -9,8 +9,9 @@ use super::link::{LinkReport, ends, expected, interval, traffic};
 use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
 use crate::corruption::Corruption;
 use crate::network::{Destination, EndConfig, Network, QueueLimits};
-use crate::stress::StressConfig;
+use crate::stress::{Buffering, StressConfig, Switch};
 use crate::time::Rate;
+use linkmend_quantity::ByteSize;
 use serde::Serialize;
 
 /// Most links in a row.
@@ -25,6 +26,10 @@ pub struct Hop {
     pub corruption: Corruption,
     /// Whether it is protected, as [`PathConfig::link`] says.
     pub protected: bool,
+    /// Where its switches buffer frames.
+    pub buffering: Buffering,
+    /// Rate of their recirculation ports.
+    pub recirculation_rate: Rate,
 }
 
 /// Links in a row.
@@ -43,13 +48,19 @@ pub struct PathConfig {
 /// One link of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HopReport {
-    /// Original frames that left its queue.
+    /// Original frames that came to its queue.
+    pub frames_offered: u64,
+    /// Congestion: those that found no room in it.
+    pub frames_lost_to_congestion: u64,
+    /// Those that left it.
     pub frames_sent: u64,
-    /// `frames_lost / frames_sent`.
+    /// `frames_lost / frames_sent`: how many the link corrupted.
     pub actual_loss_rate: f64,
     /// Frames that it passed on.
     pub frames_delivered: u64,
-    /// `1 - frames_delivered / frames_sent`.
+    /// Corruption: frames that it sent and did not pass on.
+    pub frames_lost_to_corruption: u64,
+    /// `frames_lost_to_corruption / frames_sent`.
     pub effective_loss_rate: f64,
     /// What the link did.
     pub link: LinkReport,
@@ -62,6 +73,10 @@ pub struct PathReport {
     pub seed: u64,
     /// From the first queue to behind the last link.
     pub end_to_end: Delivery,
+    /// Frames that never came out because a link corrupted them.
+    pub frames_lost_to_corruption: u64,
+    /// Frames that never came out because a queue had no room for them.
+    pub frames_lost_to_congestion: u64,
     /// The links, in the direction of the data.
     pub hops: Vec<HopReport>,
     /// How it ended.
@@ -72,7 +87,13 @@ impl PathConfig {
     /// A path of `hops` links like `link`, as loaded as it can be.
     pub fn uniform(link: StressConfig, hops: usize) -> PathConfig {
         let protected = link.protection.is_some();
-        let hop = Hop { rate: link.rate, corruption: link.corruption.clone(), protected };
+        let hop = Hop {
+            rate: link.rate,
+            corruption: link.corruption.clone(),
+            protected,
+            buffering: link.buffering,
+            recirculation_rate: link.switch.recirculation_rate,
+        };
         PathConfig { link, hops: vec![hop; hops], load: 1.0, queue: QueueLimits::default() }
     }
 
@@ -82,7 +103,7 @@ impl PathConfig {
         check((1..=HOPS_MAX).contains(&self.hops.len()), "hops", self.hops.len(), "must be 1 to 16")?;
         check_load("load", self.load, &self.link_of(0), self.link.frames)?;
         let least = u64::from(self.link.frame_bytes);
-        check(self.queue.bytes >= least, "queue", self.queue.bytes, "must have room for a frame")?;
+        check(self.queue.bytes >= least, "queue", ByteSize(self.queue.bytes), "must have room for a frame")?;
         (0..self.hops.len()).try_for_each(|hop| self.link_of(hop).validate())
     }
 
@@ -92,8 +113,33 @@ impl PathConfig {
             rate: hop.rate,
             corruption: hop.corruption.clone(),
             protection: self.link.protection.filter(|_| hop.protected),
+            buffering: hop.buffering,
+            switch: Switch { recirculation_rate: hop.recirculation_rate, ..self.link.switch },
             ..self.link.clone()
         }
+    }
+
+    /// The links as they are, in the direction of the data.
+    pub fn links(&self) -> impl Iterator<Item = StressConfig> {
+        (0..self.hops.len()).map(|hop| self.link_of(hop))
+    }
+
+    /// What of their switches is too slow for the traffic.
+    pub fn warnings(&self) -> Vec<String> {
+        let offered =
+            self.hops.first().map_or(0.0, |hop| hop.rate.bits_per_second() as f64 * self.load) as u64;
+        let mut said: Vec<(String, Vec<String>)> = Vec::new();
+        for (hop, link) in self.links().enumerate() {
+            let Some(warning) = link.too_slow_a_port(1, offered.min(link.rate.bits_per_second())) else {
+                continue;
+            };
+            let number = (hop + 1).to_string();
+            match said.iter_mut().find(|(other, _)| *other == warning) {
+                Some((_, hops)) => hops.push(number),
+                None => said.push((warning, vec![number])),
+            }
+        }
+        said.into_iter().map(|(warning, hops)| format!("hop {}: {warning}", hops.join(", "))).collect()
     }
 }
 
@@ -117,7 +163,7 @@ pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathRepor
     }
     all[0] = EndConfig { traffic: traffic(&first_link, interval), ..all[0].clone() };
     // A port of its own for each end: only links of one switch share, which is another scenario.
-    let ports = vec![config.link.recirculation_port(); all.len()];
+    let ports: Vec<_> = (0..all.len()).map(|end| config.link_of(end / 2).recirculation_port()).collect();
     let watch = Watch::new([(0, all.len() - 1, interval)]);
     let mut network = Network::new(config.link.seed, all, &ports, watch)?;
     let drive = Drive {
@@ -127,9 +173,16 @@ pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathRepor
         link_of: &|end| config.link_of(end / 2),
     };
     let ending = drive.run(&mut network, progress)?;
-    let hops = (0..=last).map(|hop| measure(&network, hop)).collect();
+    let hops: Vec<HopReport> = (0..=last).map(|hop| measure(&network, hop)).collect();
     let end_to_end = network.observer.delivery(0, None, network.produced(0));
-    Ok(PathReport { seed: config.link.seed, end_to_end, hops, ending })
+    Ok(PathReport {
+        seed: config.link.seed,
+        end_to_end,
+        frames_lost_to_corruption: hops.iter().map(|hop| hop.frames_lost_to_corruption).sum(),
+        frames_lost_to_congestion: hops.iter().map(|hop| hop.frames_lost_to_congestion).sum(),
+        hops,
+        ending,
+    })
 }
 
 fn measure(network: &Network<Watch>, hop: usize) -> HopReport {
@@ -138,11 +191,15 @@ fn measure(network: &Network<Watch>, hop: usize) -> HopReport {
     let frames_sent = offered.saturating_sub(link.queue_drops);
     let frames_delivered = network.delivered(2 * hop + 1).frames;
     let share = |frames: u64| if frames_sent == 0 { 0.0 } else { frames as f64 / frames_sent as f64 };
+    let frames_lost_to_corruption = frames_sent.saturating_sub(frames_delivered);
     HopReport {
+        frames_offered: offered,
+        frames_lost_to_congestion: link.queue_drops,
+        frames_lost_to_corruption,
         frames_sent,
         actual_loss_rate: share(link.frames_lost),
         frames_delivered,
-        effective_loss_rate: share(frames_sent.saturating_sub(frames_delivered)),
+        effective_loss_rate: share(frames_lost_to_corruption),
         link,
     }
 }

@@ -80,6 +80,13 @@ impl SharedPortConfig {
         check(self.link.recirculates(), "buffering", format!("{:?}", self.link.buffering), requirement)?;
         check_load("load", self.load, &self.link, self.link.frames)
     }
+
+    /// Whether a recirculation port is too slow for the traffic of the links that share it.
+    pub fn warnings(&self) -> Vec<String> {
+        let sharing = self.links.div_ceil(self.ports.max(1));
+        let together = sharing as f64 * self.link.rate.bits_per_second() as f64 * self.load;
+        self.link.too_slow_a_port(sharing, together as u64).into_iter().collect()
+    }
 }
 
 /// Checks, simulates, and reports.

@@ -1,5 +1,6 @@
 //! Parameters of a stress run.
 
+use super::hardware::TOFINO_PORT_MAX;
 use crate::corruption::Corruption;
 use crate::time::Rate;
 pub use linkmend_protocol::Mode;
@@ -12,6 +13,14 @@ pub enum Buffering {
     Recirculating,
     /// At once: software, or the credit-based queues of the Tofino2.
     Direct,
+}
+
+impl Buffering {
+    /// What switches with ports of this rate have. The Tofino's go up to 100G, and its successor need not recirculate:
+    /// its advanced flow control holds frames back in their queues (section 5, "Implementing LinkGuardian with Tofino2").
+    pub fn of_switches_at(rate: Rate) -> Buffering {
+        if rate > TOFINO_PORT_MAX { Buffering::Direct } else { Buffering::Recirculating }
+    }
 }
 
 /// How many copies of a lost frame are retransmitted.
@@ -118,7 +127,8 @@ pub struct StressError {
 
 impl StressConfig {
     /// The paper's testbed at `rate`: 1,518-byte frames, iid corruption at `loss`, target 1e-8, thresholds and timeout
-    /// of appendix B.1 (other rates than 25G and 100G: those of the nearer one).
+    /// of appendix B.1 (other rates than 25G and 100G: those of the nearer one). Beyond 100G, which the Tofino has not,
+    /// buffers are those of switches that have.
     pub fn paper(rate: Rate, loss: f64, mode: Mode) -> StressConfig {
         let fast = rate.bits_per_second() > 50_000_000_000;
         let resume_bytes = if fast { 37_000 } else { 40_000 };
@@ -144,10 +154,21 @@ impl StressConfig {
                 window_frames: 1024,
             }),
             copy_loss: None,
-            buffering: Buffering::Recirculating,
+            buffering: Buffering::of_switches_at(rate),
             switch: Switch::default(),
             full: false,
         }
+    }
+
+    /// The same link with its frames buffered so. A recirculation port is as fast as the link, and no slower than the
+    /// Tofino's.
+    #[must_use]
+    pub fn buffered(self, buffering: Buffering) -> StressConfig {
+        let recirculation_rate = match buffering {
+            Buffering::Recirculating => self.rate.max(TOFINO_PORT_MAX),
+            Buffering::Direct => self.switch.recirculation_rate,
+        };
+        StressConfig { buffering, switch: Switch { recirculation_rate, ..self.switch }, ..self }
     }
 }
 
@@ -157,7 +178,7 @@ impl Default for Switch {
             egress_latency_ns: 260,
             ingress_latency_ns: 850,
             loop_latency_ns: 2_350,
-            recirculation_rate: Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps"),
+            recirculation_rate: TOFINO_PORT_MAX,
             recirculation_bytes: 200_000,
             pipe_packets_per_second: 1_220_000_000,
             timer_interval_ns: 100,

@@ -1,6 +1,7 @@
 //! Line-rate traffic over one protected link: the paper's stress test (section 4.1, artifact).
 
 mod config;
+mod hardware;
 mod report;
 mod run;
 mod validate;
@@ -9,7 +10,8 @@ use crate::network::{NoObserver, Observer};
 use crate::time::Time;
 pub use config::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, StressError, Switch};
 
-pub use report::{BufferSeries, Percentiles, Quartiles, StressReport};
+pub use hardware::Hardware;
+pub use report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
 pub(crate) use run::{percentiles, quartiles};
 pub(crate) use validate::REPEAT;
 

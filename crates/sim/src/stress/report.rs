@@ -1,5 +1,6 @@
 //! What a stress run measured.
 
+use super::hardware::Hardware;
 use crate::observe::TimeSeries;
 use crate::statistics::poisson_interval;
 use crate::time::Time;
@@ -41,6 +42,20 @@ pub struct Percentiles {
     pub max: f64,
 }
 
+/// What became of the frames that never came out at the far side. The four add up to all of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Undelivered {
+    /// Corrupted on a link without protection.
+    pub unprotected: u64,
+    /// Corrupted, and all their copies with them: what Equation 1 expects.
+    pub copies_corrupted: u64,
+    /// Corrupted, and given up before a copy came.
+    pub copies_late: u64,
+    /// Others: dropped by a full Rx buffer and not sent again, lost without the receiver's noticing, or still under way
+    /// when the run ended.
+    pub other: u64,
+}
+
 /// What a stress run measured. Field names are those of `linkmend sim stress --json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StressReport {
@@ -54,6 +69,8 @@ pub struct StressReport {
     pub actual_loss_rate: f64,
     /// Frames sent that never came out at the far side.
     pub frames_undelivered: u64,
+    /// Why not.
+    pub undelivered: Undelivered,
     /// Those of `frames_undelivered` that count with `weight`: the link corrupted them with all of their copies, and
     /// corrupted copies more often than other frames (`--copy-loss`). The others count once.
     pub frames_weighted: u64,
@@ -83,6 +100,8 @@ pub struct StressReport {
     pub tx_buffer_levels: Vec<(u64, f64)>,
     /// The same of the Rx buffer.
     pub rx_buffer_levels: Vec<(u64, f64)>,
+    /// Share of the time in which the Tx buffer had no room for another frame, in percent.
+    pub tx_buffer_full_pct: f64,
     /// Frames the receiver gave up (`ackNoTimeout`).
     pub recovery_timeouts: u64,
     /// Runs of consecutive original frames that the link corrupted, in the order in which the sender numbered them,
@@ -108,6 +127,14 @@ pub struct StressReport {
     pub tx_recirculation_pct: f64,
     /// The same at the receiver.
     pub rx_recirculation_pct: f64,
+    /// How long the sender's recirculation port was busy with frames, as a percentage of the time.
+    pub tx_recirculation_busy_pct: f64,
+    /// The same at the receiver.
+    pub rx_recirculation_busy_pct: f64,
+    /// How the switches buffer, and why so.
+    pub hardware: Hardware,
+    /// What of the switches or the parameters kept the link from its rate.
+    pub warnings: Vec<String>,
     /// Simulated time, ns.
     pub simulated_ns: f64,
     /// Events simulated (fast-forward needs fewer).
@@ -125,6 +152,16 @@ pub struct BufferSeries {
     pub tx: TimeSeries,
     /// The receiver's Rx buffer.
     pub rx: TimeSeries,
+}
+
+impl Undelivered {
+    /// Those of another run as well.
+    pub(crate) fn add(&mut self, other: Undelivered) {
+        self.unprotected += other.unprotected;
+        self.copies_corrupted += other.copies_corrupted;
+        self.copies_late += other.copies_late;
+        self.other += other.other;
+    }
 }
 
 impl StressReport {

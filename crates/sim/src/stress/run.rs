@@ -1,7 +1,7 @@
 //! Runs a stress test: opens the session, sends at line rate, waits for the last frame, and measures.
 
 use super::config::{Buffering, StressConfig, StressError};
-use super::report::{BufferSeries, Percentiles, Quartiles, StressReport};
+use super::report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
 use crate::corruption::Corruption;
 use crate::network::{
     COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer,
@@ -161,12 +161,21 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
     let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
     let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
     let passes = |port: usize| if config.recirculates() { network.passes(port) as f64 } else { 0.0 };
+    let circling = u64::from(config.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+    let pass = config.switch.recirculation_rate.time_of(circling);
+    // Frames go on circling until the run has ended, which is after the last delivery.
+    let busy = |passes: f64| {
+        let busy = 100.0 * passes * pass.0 as f64 / elapsed.0.max(1) as f64;
+        if elapsed == Time::ZERO { 0.0 } else { busy.min(100.0) }
+    };
+    let tx_levels = shares(network.tx_levels(SENDER));
     let report = StressReport {
         seed: config.seed,
         frames_sent: sent,
         frames_lost: lost,
         actual_loss_rate: rate(lost),
         frames_undelivered: undelivered,
+        undelivered: why_undelivered(config, network, undelivered),
         frames_weighted,
         weight,
         effective_loss_rate_expected: effective_loss(rate(lost), copies),
@@ -176,7 +185,8 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         effective_speed_pct: bits_per_ps * 1e14 / config.rate.bits_per_second() as f64,
         tx_buffer_bytes: quartiles(network.tx_levels(SENDER)),
         rx_buffer_bytes: quartiles(network.rx_levels(RECEIVER)),
-        tx_buffer_levels: shares(network.tx_levels(SENDER)),
+        tx_buffer_full_pct: config.full_pct(&tx_levels),
+        tx_buffer_levels: tx_levels,
         rx_buffer_levels: shares(network.rx_levels(RECEIVER)),
         recovery_timeouts: receiver.recovery_timeouts,
         loss_events: runs.iter().sum(),
@@ -194,6 +204,9 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         resume_flight_max_ns: network.resume_flight_max(SENDER).as_nanos(),
         tx_recirculation_pct: share(passes(SENDER)),
         rx_recirculation_pct: share(passes(RECEIVER)),
+        tx_recirculation_busy_pct: busy(passes(SENDER)),
+        rx_recirculation_busy_pct: busy(passes(RECEIVER)),
+        hardware: config.hardware(),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
         ..StressReport::default()
@@ -201,8 +214,27 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
     StressReport {
         effective_loss_rate: report.effective_loss(),
         effective_loss_rate_interval: report.effective_loss_interval(CONFIDENCE),
+        warnings: config.warnings_of(&report),
         ..report
     }
+}
+
+/// What became of frames that never came out. Those that were given up are told apart by what the link did to their
+/// copies.
+fn why_undelivered<O: Observer>(
+    config: &StressConfig,
+    network: &Network<O>,
+    undelivered: u64,
+) -> Undelivered {
+    if config.protection.is_none() {
+        let unprotected = network.losses(SENDER).0.min(undelivered);
+        return Undelivered { unprotected, other: undelivered - unprotected, ..Undelivered::default() };
+    }
+    let (copies_corrupted, copies_late) = network.given_up(SENDER);
+    let copies_corrupted = copies_corrupted.min(undelivered);
+    let copies_late = copies_late.min(undelivered - copies_corrupted);
+    let other = undelivered - copies_corrupted - copies_late;
+    Undelivered { unprotected: 0, copies_corrupted, copies_late, other }
 }
 
 /// With importance sampling, a frame that lost all its copies counts as often as that would have happened with copies that

@@ -5,6 +5,8 @@ use crate::corruption::{Corruption, ParameterError};
 use crate::network::{EndError, FRAME_BYTES_MIN, OPENING_MAX, WIRE_OVERHEAD_BYTES};
 use crate::time::Time;
 use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Nanos, copies_for};
+use linkmend_quantity::{ByteSize, Count, Decibels, Distance, LossRate, Span};
+use std::time::Duration;
 
 /// Frame lengths, with frame check sequence.
 const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
@@ -12,6 +14,8 @@ const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
 const HANDSHAKE_LOSS_MAX: f64 = 0.999;
 /// With fewer handshakes than these in the time that opening may take, latency is to blame rather than loss.
 const HANDSHAKES_LEAST: u64 = 10;
+/// Longest fibre, m.
+pub(crate) const DISTANCE_M_MAX: u32 = 100_000;
 /// Longest time of anything in a switch: half a second.
 const TIME_NANOS_MAX: u64 = 500_000_000;
 /// Longest traffic at line rate: half a day.
@@ -33,10 +37,11 @@ impl StressConfig {
         check(
             FRAME_BYTES.contains(&self.frame_bytes),
             "frame-size",
-            self.frame_bytes,
-            "must be 64 to 9216 bytes, with frame check sequence",
+            ByteSize(u64::from(self.frame_bytes)),
+            "must be 64B to 9216B, with frame check sequence",
         )?;
-        check(self.distance_m <= 100_000, "distance", self.distance_m, "must be at most 100 km")?;
+        let distance = Distance(u64::from(self.distance_m));
+        check(self.distance_m <= DISTANCE_M_MAX, "distance", distance, "must be at most 100km")?;
         for corruption in [&self.corruption, &self.reverse_corruption] {
             corruption.validate()?;
         }
@@ -65,13 +70,13 @@ impl StressConfig {
         check(
             single_round,
             "copy-loss",
-            copy_loss,
+            LossRate(copy_loss),
             "needs a protected link with one round of retransmission",
         )?;
         check(
             copy_loss >= least && copy_loss < 1.0,
             "copy-loss",
-            copy_loss,
+            LossRate(copy_loss),
             "must lie between the loss rate of iid corruption and 1",
         )
     }
@@ -94,14 +99,14 @@ impl StressConfig {
         check(
             backpressure.pause_bytes <= room,
             "pause-threshold",
-            backpressure.pause_bytes,
-            &format!("must be at most {whose}, which is {room}"),
+            ByteSize(backpressure.pause_bytes),
+            &format!("must be at most {whose}, which is {}", ByteSize(room)),
         )?;
         check(
             backpressure.resume_bytes < backpressure.pause_bytes,
             "resume-threshold",
-            backpressure.resume_bytes,
-            &format!("must be below the pause threshold, which is {}", backpressure.pause_bytes),
+            ByteSize(backpressure.resume_bytes),
+            &format!("must be below `pause-threshold`, which is {}", ByteSize(backpressure.pause_bytes)),
         )
     }
 
@@ -113,10 +118,10 @@ impl StressConfig {
             let loss = corruption.frame_loss(FRAME_BYTES_MIN);
             if loss > HANDSHAKE_LOSS_MAX {
                 let requirement = format!(
-                    "is the share of 64-byte frames lost, and must be at most {HANDSHAKE_LOSS_MAX} on a protected \
-                     link, or its session hardly ever opens"
+                    "a protected link may lose a share of at most {HANDSHAKE_LOSS_MAX} of its 64-byte frames, or its session \
+                     hardly ever opens; this makes it {loss}; with `mode` off it may lose all"
                 );
-                return Err(StressError { parameter, value: loss.to_string(), requirement });
+                return Err(StressError { parameter, value: self.written(parameter, loss), requirement });
             }
         }
         Ok(())
@@ -129,6 +134,19 @@ impl StressConfig {
             Corruption::Attenuated { .. } => "attenuation",
             Corruption::Recorded(_) => "losses",
             _ => "loss",
+        }
+    }
+
+    /// The value of a parameter from which a loss follows.
+    fn written(&self, parameter: &str, loss: f64) -> String {
+        match (parameter, &self.corruption) {
+            ("bit-error-rate", Corruption::PerBit { bit_error_rate }) => {
+                LossRate(*bit_error_rate).to_string()
+            }
+            ("attenuation", Corruption::Attenuated { attenuation_db, .. }) => {
+                Decibels(*attenuation_db).to_string()
+            }
+            _ => LossRate(loss).to_string(),
         }
     }
 
@@ -146,8 +164,10 @@ impl StressConfig {
         let longest = times.into_iter().max_by_key(|(_, nanos)| *nanos);
         let (parameter, value) = match longest {
             Some((parameter, nanos)) if there_and_back.0 > OPENING_MAX.0 / HANDSHAKES_LEAST => {
-                let value =
-                    if parameter == "distance" { self.distance_m.to_string() } else { format!("{nanos} ns") };
+                let value = match parameter {
+                    "distance" => Distance(u64::from(self.distance_m)).to_string(),
+                    _ => Span(Duration::from_nanos(nanos)).to_string(),
+                };
                 (parameter, value)
             }
             _ if back > forth => ("reverse-loss", back.to_string()),
@@ -181,17 +201,20 @@ impl StressConfig {
         };
         for (parameter, nanos) in times {
             if nanos > TIME_NANOS_MAX {
-                return refuse(parameter, format!("{nanos} ns"), "must be at most 0.5 s".to_owned());
+                let written = Span(Duration::from_nanos(nanos)).to_string();
+                return refuse(parameter, written, "must be at most 500ms".to_owned());
             }
         }
         let frame_ps = self.rate.time_of(u64::from(self.frame_bytes) + WIRE_OVERHEAD_BYTES).0;
         let frames_max = RUN_PICOSECONDS_MAX / frame_ps;
         if self.frames > frames_max {
-            let requirement = format!("at most {frames_max} of them fit into half a day of simulated time");
-            return refuse("frames", self.frames.to_string(), requirement);
+            let requirement = format!(
+                "must be at most {frames_max} at this speed and length: no more fit into half a day of simulated time"
+            );
+            return refuse("frames", Count(self.frames).to_string(), requirement);
         }
         if self.switch.recirculation_bytes == 0 {
-            return refuse("recirculation-buffer", "0".to_owned(), "must hold at least 64 KiB".to_owned());
+            return refuse("recirculation-buffer", "0B".to_owned(), "must hold at least 64KiB".to_owned());
         }
         Ok(())
     }
@@ -276,7 +299,15 @@ impl From<ConfigError> for StressError {
             "max_rounds" => "rounds",
             other => other,
         };
-        StressError { parameter, value: error.value.to_string(), requirement: error.requirement.to_owned() }
+        let value = match parameter {
+            "pause-threshold" | "resume-threshold" | "recirculation-buffer" => {
+                ByteSize(error.value as u64).to_string()
+            }
+            // The link ends' clock ticks picoseconds.
+            "recovery-timeout" => Span(Duration::from_nanos((error.value / 1e3) as u64)).to_string(),
+            _ => error.value.to_string(),
+        };
+        StressError { parameter, value, requirement: error.requirement.to_owned() }
     }
 }
 

@@ -46,11 +46,11 @@ impl SeriesArgs {
         let Some(path) = &self.series else { return Ok(None) };
         let step = self.series_step.0;
         if step.is_zero() || step > STEP_MAX {
-            let text = format!("--series-step: {}: must be above 0 and at most half a day", self.series_step);
+            let text = format!("--series-step {}: must be above 0 and at most half a day", self.series_step);
             return Err(UsageError(text).into());
         }
         let file = File::create(path).map_err(|error| {
-            UsageError(format!("--series: {}: cannot be written: {error}", path.display()))
+            UsageError(format!("--series {}: cannot be written: {error}", path.display()))
         })?;
         if !config.full {
             tracing::info!("every event is simulated (--full), as nothing is seen of what is skipped");

@@ -12,7 +12,8 @@ use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::{StressParameters, check};
 use linkmend_sim::network::{NoObserver, Observer};
 use linkmend_sim::stress::{
-    self, BufferSeries, Percentiles, Quartiles, StressConfig, StressError, StressReport,
+    self, BufferSeries, Hardware, Percentiles, Quartiles, StressConfig, StressError, StressReport,
+    Undelivered,
 };
 use linkmend_sim::time::Time;
 use std::path::Path;
@@ -30,8 +31,11 @@ Examples:
   linkmend sim stress --speed 100G --loss 1e-3 --mode ordered --frames 100M --seed 1
       The stress test of the paper's artifact: effective speed 92 Gbit/s, and hardly a frame lost.
 
-  linkmend sim stress --speed 800G --mode non-blocking --buffering direct --json
-      Beyond the paper, as one JSON object: times in ns, sizes in bytes, rates as shares.
+  linkmend sim stress --speed 800G --mode non-blocking --json
+      Beyond the Tofino, with direct buffers. One JSON object: times in ns, sizes in bytes.
+
+  linkmend sim stress --speed 400G --recirculation-speed 100G --frames 1M
+      What a recirculation port that is slower than the link makes of it.
 
   linkmend sim stress --speed 25G --loss 1e-3 --no-backpressure
       What Figure 9b shows: the Rx buffer overflows.
@@ -102,7 +106,7 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
 
 pub(super) fn usage(error: StressError) -> anyhow::Error {
     let StressError { parameter, value, requirement } = error;
-    UsageError(format!("--{parameter}: {value}: {requirement}")).into()
+    UsageError(format!("--{parameter} {value}: {requirement}")).into()
 }
 
 /// Drawn on standard error, and only on a terminal.
@@ -189,12 +193,56 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
         );
         row("pauses", count(report.pauses));
         row("retransmission delay", delay(report.retransmission_delay_ns));
+        row("buffering", Cell::text(buffering(report)));
         row("recirculation, Tx and Rx", Cell::text(recirculation(report)));
     }
     row("simulated time", Cell::quantity(report.simulated_ns * NANO, Unit::Second));
     row("events simulated", count(report.events));
     row("took", Cell::quantity(report.wall_s, Unit::Second));
-    table.note("Buffers: least, quartiles, most. Delay: shortest, median, 99.9 %, longest.")
+    let notes = [
+        Some("Buffers: least, quartiles, most. Delay: shortest, median, 99.9 %, longest.".to_owned()),
+        config.protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
+        why_undelivered(config, report),
+    ];
+    let warnings = report.warnings.iter().map(|warning| format!("Warning: {warning}."));
+    let notes: Vec<String> = notes.into_iter().flatten().chain(warnings).collect();
+    table.note(notes.join(" "))
+}
+
+/// How frames are buffered, with the rate of the port through which they circle.
+fn buffering(report: &StressReport) -> String {
+    let Hardware { buffering, recirculation_gbps, .. } = &report.hardware;
+    match recirculation_gbps {
+        None => (*buffering).to_owned(),
+        Some(gbps) => format!("{buffering} at {}", quantity::rate(gbps * 1e9)),
+    }
+}
+
+/// What became of frames that never came out, if there are any.
+fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<String> {
+    let Undelivered { unprotected, copies_corrupted, copies_late, other } = report.undelivered;
+    let timeout = config.protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
+    let reasons = [
+        (unprotected, "corrupted, and nothing protects the link".to_owned()),
+        (copies_corrupted, "corrupted with all their copies".to_owned()),
+        (
+            copies_late,
+            format!("given up before a copy came (--recovery-timeout {})", quantity::duration(timeout)),
+        ),
+        (
+            other,
+            match report.rx_buffer_overflows {
+                0 => "not noticed as lost, or still under way at the end".to_owned(),
+                _ => "dropped by a full Rx buffer and not sent again".to_owned(),
+            },
+        ),
+    ];
+    let said: Vec<String> = reasons
+        .into_iter()
+        .filter(|(frames, _)| *frames > 0)
+        .map(|(frames, why)| format!("{} {why}", quantity::count(frames as f64)))
+        .collect();
+    (!said.is_empty()).then(|| format!("Undelivered: {}.", said.join("; ")))
 }
 
 fn judged(cell: Cell, good: bool) -> Cell {

@@ -9,6 +9,7 @@ use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::scenario::both_directions::{self, BothDirectionsConfig, BothDirectionsReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::stress::StressConfig;
 
 const WITHOUT: [&str; 0] = [];
 
@@ -64,6 +65,10 @@ impl BothDirectionsArgs {
 
 impl Scenario for BothDirectionsConfig {
     type Report = BothDirectionsReport;
+
+    fn links(&self) -> Vec<StressConfig> {
+        vec![self.link.clone()]
+    }
 
     fn validate(&self) -> Result<(), ScenarioError> {
         BothDirectionsConfig::validate(self)

@@ -10,6 +10,7 @@ use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::scenario::bursts::{self, BurstsConfig, BurstsReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::stress::StressConfig;
 use std::time::Duration;
 
 /// The numbers of dummies are varied.
@@ -75,9 +76,8 @@ impl BurstsArgs {
     pub fn execute(&self) -> anyhow::Result<()> {
         let parameters = self.parameters();
         let link = protected_link(&parameters, &WITHOUT)?;
-        let silence_ns = u64::try_from(self.silence.0.as_nanos()).map_err(|_| {
-            UsageError(format!("--silence: {}: is beyond everything that can be simulated", self.silence))
-        })?;
+        let silence_ns = u64::try_from(self.silence.0.as_nanos())
+            .map_err(|_| UsageError(format!("--silence {}: must be less than 500 years", self.silence)))?;
         let dummy_copies = self.dummies.clone();
         let config =
             BurstsConfig { link, dummy_copies, self_replenishing: self.self_replenishing, silence_ns };
@@ -101,6 +101,10 @@ impl BurstsArgs {
 
 impl Scenario for BurstsConfig {
     type Report = BurstsReport;
+
+    fn links(&self) -> Vec<StressConfig> {
+        vec![self.link.clone()]
+    }
 
     fn validate(&self) -> Result<(), ScenarioError> {
         BurstsConfig::validate(self)

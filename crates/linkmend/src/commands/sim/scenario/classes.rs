@@ -8,6 +8,7 @@ use linkmend_report::Table;
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::scenario::classes::{self, ClassesConfig, ClassesReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::stress::StressConfig;
 
 /// Each class has its own mode.
 const WITHOUT: [&str; 1] = ["mode"];
@@ -48,6 +49,10 @@ impl ClassesArgs {
 
 impl Scenario for ClassesConfig {
     type Report = ClassesReport;
+
+    fn links(&self) -> Vec<StressConfig> {
+        vec![self.link.clone()]
+    }
 
     fn validate(&self) -> Result<(), ScenarioError> {
         ClassesConfig::validate(self)

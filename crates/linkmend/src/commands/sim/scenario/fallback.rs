@@ -10,6 +10,7 @@ use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::scenario::fallback::{self, FallbackReport, FallbackRunConfig, Phase};
 use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::stress::StressConfig;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -118,11 +119,15 @@ fn microseconds(flag: &str, time: Span) -> Result<u64, UsageError> {
     let whole = time.0.as_nanos().is_multiple_of(1_000).then(|| u64::try_from(time.0.as_micros()).ok());
     whole
         .flatten()
-        .ok_or_else(|| UsageError(format!("--{flag}: {time}: must be a whole number of microseconds")))
+        .ok_or_else(|| UsageError(format!("--{flag} {time}: must be a whole number of microseconds")))
 }
 
 impl Scenario for FallbackRunConfig {
     type Report = FallbackReport;
+
+    fn links(&self) -> Vec<StressConfig> {
+        vec![self.link.clone()]
+    }
 
     fn validate(&self) -> Result<(), ScenarioError> {
         FallbackRunConfig::validate(self)

@@ -99,15 +99,34 @@ impl FromStr for HopText {
 
 impl HopText {
     /// The hop, on a path of links that are otherwise like `link`.
-    fn hop(&self, link: &StressConfig) -> anyhow::Result<Hop> {
+    fn hop(&self, link: &StressConfig, common: &StressParameters) -> anyhow::Result<Hop> {
         let mode = self.off.then_some(ProtectionName::Off);
-        let alone = StressParameters { speed: Some(self.rate), loss: self.loss, mode, ..Default::default() };
+        // What is said of the switches holds for all links; otherwise they are those of each link's speed.
+        let alone = StressParameters {
+            speed: Some(self.rate),
+            loss: self.loss,
+            mode,
+            buffering: common.buffering,
+            recirculation_speed: common.recirculation_speed,
+            recirculation_buffer: common.recirculation_buffer,
+            loop_latency: common.loop_latency,
+            ..Default::default()
+        };
         let alone = alone.config(Path::new("")).and_then(|alone| check(&alone).map(|()| alone));
         let alone = alone.map_err(|error| {
-            UsageError(format!("--hop: {}: {} {}", self.written, error.value, error.requirement))
+            UsageError(format!(
+                "--hop {}: {} {}: {}",
+                self.written, error.parameter, error.value, error.requirement
+            ))
         })?;
         let corruption = if self.loss.is_some() { alone.corruption } else { link.corruption.clone() };
-        Ok(Hop { rate: alone.rate, corruption, protected: link.protection.is_some() && !self.off })
+        Ok(Hop {
+            rate: alone.rate,
+            corruption,
+            protected: link.protection.is_some() && !self.off,
+            buffering: alone.buffering,
+            recirculation_rate: alone.switch.recirculation_rate,
+        })
     }
 }
 
@@ -115,7 +134,11 @@ impl PathArgs {
     /// Runs it.
     pub fn execute(&self) -> anyhow::Result<()> {
         let link = link(&self.parameters, &WITHOUT)?;
-        let hops = self.hop.iter().map(|hop| hop.hop(&link)).collect::<anyhow::Result<Vec<Hop>>>()?;
+        let hops = self
+            .hop
+            .iter()
+            .map(|hop| hop.hop(&link, &self.parameters))
+            .collect::<anyhow::Result<Vec<Hop>>>()?;
         let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT));
         let hops = if hops.is_empty() { uniform.hops } else { hops };
         let queue = QueueLimits { bytes: self.queue.0, ecn_bytes: self.ecn.0 };
@@ -125,6 +148,14 @@ impl PathArgs {
 
 impl Scenario for PathConfig {
     type Report = PathReport;
+
+    fn links(&self) -> Vec<StressConfig> {
+        PathConfig::links(self).collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        PathConfig::warnings(self)
+    }
 
     fn validate(&self) -> Result<(), ScenarioError> {
         PathConfig::validate(self)
@@ -151,7 +182,10 @@ impl Scenario for PathConfig {
             .column(Column::text("link"))
             .column(Column::text("rate"))
             .column(Column::text("protected"))
+            .column(Column::number("offered", Unit::Count))
+            .column(Column::number("congestion", Unit::Count))
             .column(Column::number("sent", Unit::Count))
+            .column(Column::number("corruption", Unit::Count))
             .column(Column::number("passed on", Unit::Count))
             .column(Column::number("actual loss rate", Unit::LossRate))
             .column(Column::number("effective", Unit::LossRate));
@@ -160,16 +194,32 @@ impl Scenario for PathConfig {
                 Cell::text(name(index)),
                 Cell::text(quantity::rate(hop.rate.bits_per_second() as f64)),
                 Cell::text(if hop.protected { "yes" } else { "no" }),
+                Cell::number(measured.frames_offered as f64),
+                tables::none_hoped_for(measured.frames_lost_to_congestion),
                 Cell::number(measured.frames_sent as f64),
+                tables::none_hoped_for(measured.frames_lost_to_corruption),
                 Cell::number(measured.frames_delivered as f64),
                 Cell::number(measured.actual_loss_rate),
                 Cell::number(measured.effective_loss_rate),
             ]);
         }
+        let hops = hops.note(why_lost(report));
         vec![end_to_end, hops, tables::links(links)]
     }
 
     fn closing(&self, report: &PathReport) -> String {
         tables::ending(&report.ending, report.seed)
     }
+}
+
+/// Which frames were lost to corruption and which to congestion, in words.
+fn why_lost(report: &PathReport) -> String {
+    let mut text = "Congestion: frames that found no room in the queue before the link. Corruption: frames that were sent and \
+                    not passed on, which the effective loss rate counts; the actual one counts what the link corrupted."
+        .to_owned();
+    if report.frames_lost_to_congestion > 0 {
+        text += " At this load copies and pauses leave a link less than it is offered, and its queue fills: a lower --load \
+                 leaves room for them.";
+    }
+    text
 }

@@ -5,9 +5,11 @@ use crate::commands::sim::stress::bar;
 use crate::failure::{Hinted, UsageError};
 use crate::output;
 use anyhow::Context;
-use linkmend_report::Table;
+use linkmend_report::{Table, quantity, wrap};
 use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::stress::{Hardware, StressConfig};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 /// Width of tables when standard output is no terminal.
@@ -35,6 +37,14 @@ pub trait Scenario {
 
     /// A last line below them: the seed, and how it ended.
     fn closing(&self, report: &Self::Report) -> String;
+
+    /// Its links, or one of them where all are alike.
+    fn links(&self) -> Vec<StressConfig>;
+
+    /// What of their switches is too slow for the traffic.
+    fn warnings(&self) -> Vec<String> {
+        self.links().iter().flat_map(StressConfig::warnings).collect()
+    }
 }
 
 /// Checks, runs, prints. After Ctrl-C, what was measured so far is printed, and the exit code is 1.
@@ -54,13 +64,19 @@ pub fn play<S: Scenario>(scenario: &S, json: bool) -> anyhow::Result<()> {
     });
     bar.finish_and_clear();
     let report = report.map_err(usage)?;
+    let hardware: Vec<Hardware> = scenario.links().iter().map(StressConfig::hardware).collect();
+    let warnings = scenario.warnings();
     if json {
-        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+        let shown = Shown { report: &report, hardware: &hardware, warnings: &warnings };
+        output::print(&serde_json::to_string_pretty(&shown).context("the report is no JSON")?)?;
     } else {
         let (width, colour) = output::terminal(TABLE_WIDTH);
         let mut texts: Vec<String> =
             scenario.tables(&report).iter().map(|table| table.to_text(width, colour)).collect();
         texts.push(scenario.closing(&report));
+        let buffering: BTreeSet<String> = hardware.iter().map(describe).collect();
+        texts.push(format!("Buffering: {}.", Vec::from_iter(buffering).join("; ")));
+        texts.extend(warnings.iter().map(|warning| wrap(&format!("Warning: {warning}."), width)));
         output::print(&texts.join("\n"))?;
     }
     let (message, hint) = match (scenario.is_complete(&report), stop.load(Ordering::Relaxed)) {
@@ -74,6 +90,24 @@ pub fn play<S: Scenario>(scenario: &S, json: bool) -> anyhow::Result<()> {
     Err(Hinted { message: message.to_owned(), hint: hint.to_owned() }.into())
 }
 
+/// A report as JSON, with what the switches were taken to be.
+#[derive(Serialize)]
+struct Shown<'a, R: Serialize> {
+    #[serde(flatten)]
+    report: &'a R,
+    hardware: &'a [Hardware],
+    warnings: &'a [String],
+}
+
+/// How switches buffer, in words.
+fn describe(hardware: &Hardware) -> String {
+    let Hardware { buffering, recirculation_gbps, reason } = hardware;
+    match recirculation_gbps {
+        None => format!("{buffering} ({reason})"),
+        Some(gbps) => format!("{buffering} at {} ({reason})", quantity::rate(gbps * 1e9)),
+    }
+}
+
 /// The flag that a parameter of a scenario is set with.
 fn usage(error: ScenarioError) -> anyhow::Error {
     let ScenarioError { parameter, value, requirement } = error;
@@ -85,5 +119,5 @@ fn usage(error: ScenarioError) -> anyhow::Error {
         // The protocol's own names are those of its fields.
         other => other.replace(['.', '_'], "-"),
     };
-    UsageError(format!("--{flag}: {value}: {requirement}")).into()
+    UsageError(format!("--{flag} {value}: {requirement}")).into()
 }

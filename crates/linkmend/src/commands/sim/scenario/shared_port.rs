@@ -9,6 +9,7 @@ use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::scenario::ScenarioError;
 use linkmend_sim::scenario::shared_port::{self, SharedPortConfig, SharedPortReport};
 use linkmend_sim::scenario::{LinkReport, Progress};
+use linkmend_sim::stress::{Buffering, StressConfig};
 
 /// What is buffered directly shares no port.
 const WITHOUT: [&str; 1] = ["buffering"];
@@ -44,6 +45,12 @@ impl SharedPortArgs {
     /// Runs it.
     pub fn execute(&self) -> anyhow::Result<()> {
         let link = protected_link(&self.parameters, &WITHOUT)?;
+        // Frames circle here at every speed: how links share the port is what the scenario is about.
+        let port = link.switch.recirculation_rate;
+        let mut link = link.buffered(Buffering::Recirculating);
+        if self.parameters.recirculation_speed.is_some() {
+            link.switch.recirculation_rate = port;
+        }
         let Load(load) = self.load;
         play(&SharedPortConfig { link, links: self.links, ports: self.ports, load }, self.json)
     }
@@ -51,6 +58,14 @@ impl SharedPortArgs {
 
 impl Scenario for SharedPortConfig {
     type Report = SharedPortReport;
+
+    fn links(&self) -> Vec<StressConfig> {
+        vec![self.link.clone()]
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        SharedPortConfig::warnings(self)
+    }
 
     fn validate(&self) -> Result<(), ScenarioError> {
         SharedPortConfig::validate(self)

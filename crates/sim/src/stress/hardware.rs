@@ -1,0 +1,105 @@
+//! What the switches of a run are taken to be, why, and where they are too slow for the link.
+
+use super::config::{Buffering, StressConfig};
+use super::report::StressReport;
+use crate::time::Rate;
+use linkmend_quantity::{BitRate, ByteSize};
+use serde::Serialize;
+
+/// The fastest port of a Tofino.
+pub(super) const TOFINO_PORT_MAX: Rate = match Rate::from_bits_per_second(100_000_000_000) {
+    Some(rate) => rate,
+    None => panic!("a byte lasts 80 ps"),
+};
+/// Share of the time for which the Tx buffer may be full before that is worth a word, in percent.
+const FULL_PCT_MAX: f64 = 1.0;
+
+/// How a run's switches buffer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Hardware {
+    /// `recirculating`, `direct`, or `none` on a link without protection.
+    pub buffering: &'static str,
+    /// Rate of the recirculation ports, Gbit/s, if there are any.
+    pub recirculation_gbps: Option<f64>,
+    /// What buffers so.
+    pub reason: String,
+}
+
+impl StressConfig {
+    /// How the switches buffer, and what does so.
+    pub fn hardware(&self) -> Hardware {
+        let beyond = self.rate > TOFINO_PORT_MAX;
+        let (buffering, reason) = match self.buffering {
+            _ if self.protection.is_none() => ("none", "an unprotected link buffers nothing".to_owned()),
+            Buffering::Direct if beyond => (
+                "direct",
+                "the Tofino has no ports beyond 100G, and the Tofino2 holds frames in its queues".to_owned(),
+            ),
+            Buffering::Direct => ("direct", "as in software or on a Tofino2".to_owned()),
+            Buffering::Recirculating if beyond => {
+                ("recirculating", "as a Tofino would if it had ports of this rate".to_owned())
+            }
+            Buffering::Recirculating => ("recirculating", "as on the Tofino".to_owned()),
+        };
+        let port = self.switch.recirculation_rate.bits_per_second() as f64 / 1e9;
+        Hardware { buffering, recirculation_gbps: self.recirculates().then_some(port), reason }
+    }
+
+    /// What of the switches keeps the link from its rate, whatever happens on it.
+    pub fn warnings(&self) -> Vec<String> {
+        self.too_slow_a_port(1, self.rate.bits_per_second()).into_iter().collect()
+    }
+
+    /// Whether links of this kind that send so many bits a second together are too much for the recirculation port
+    /// that they share: every protected frame passes it at least once.
+    pub(crate) fn too_slow_a_port(&self, links: usize, bits_per_second: u64) -> Option<String> {
+        let port = self.switch.recirculation_rate.bits_per_second();
+        if !self.recirculates() || port >= bits_per_second {
+            return None;
+        }
+        let whose = match links {
+            1 => "the link sends".to_owned(),
+            _ => format!("the {links} links that share it send"),
+        };
+        Some(format!(
+            "the recirculation port is the bottleneck: {whose} up to {}, every protected frame passes the port at least \
+             once, and it carries {}, {:.0} % of that; frames wait for it, and copies that wait longer than the recovery \
+             timeout come too late; raise `recirculation-speed`, or take direct `buffering`",
+            BitRate(bits_per_second),
+            BitRate(port),
+            100.0 * port as f64 / bits_per_second as f64
+        ))
+    }
+
+    /// What was too slow or too small in a run.
+    pub(super) fn warnings_of(&self, report: &StressReport) -> Vec<String> {
+        let mut warnings = self.warnings();
+        if warnings.is_empty()
+            && report.tx_buffer_full_pct > FULL_PCT_MAX
+            && let Some(protocol) = self.protocol_config()
+        {
+            let name = if self.recirculates() { "`recirculation-buffer`" } else { "the buffer" };
+            warnings.push(format!(
+                "the Tx buffer was full for {:.0} % of the time, and frames waited for acknowledgements: {name} holds {}, \
+                 and `window` {} frames",
+                report.tx_buffer_full_pct,
+                ByteSize(protocol.window_bytes),
+                protocol.window_frames
+            ));
+        }
+        warnings
+    }
+
+    /// Share of the time in which the Tx buffer had no room for another frame, in percent.
+    pub(super) fn full_pct(&self, levels: &[(u64, f64)]) -> f64 {
+        let Some(protocol) = self.protocol_config() else { return 0.0 };
+        let frame = u64::from(self.frame_bytes);
+        let room = protocol.window_bytes.min(u64::from(protocol.window_frames) * frame);
+        // Levels are rounded up to whole frames.
+        let full = levels.iter().filter(|(bytes, _)| bytes + frame > room);
+        // Nothing was recorded of a run that was too short.
+        full.map(|(_, share)| 100.0 * share)
+            .filter(|share| share.is_finite())
+            .fold(0.0, |sum, share| sum + share)
+    }
+}

@@ -1,0 +1,138 @@
+//! Links faster than what buffers for them: what is chosen, what is said of it, and what it costs to simulate.
+
+mod common;
+
+use common::{gigabits, simulate};
+use linkmend_sim::experiment::StressParameters;
+use linkmend_sim::scenario::path::{self, PathConfig};
+use linkmend_sim::scenario::shared_port::SharedPortConfig;
+use linkmend_sim::stress::{Buffering, Mode, StressConfig, Switch};
+use std::path::Path;
+
+/// A 400G link whose frames circle through a 100G port.
+fn overloaded(mode: Mode, frames: u64) -> StressConfig {
+    let config = StressConfig::paper(gigabits(400), 1e-3, mode);
+    let switch = Switch { recirculation_rate: gigabits(100), ..config.switch };
+    StressConfig { frames, buffering: Buffering::Recirculating, switch, ..config }
+}
+
+fn written(text: &str) -> StressConfig {
+    let parameters: StressParameters = toml::from_str(text).expect("parameters");
+    parameters.config(Path::new("")).expect("they can be used")
+}
+
+#[test]
+fn beyond_the_tofinos_ports_buffers_are_those_of_switches_that_have_such_ports() {
+    for (text, buffering, port) in [
+        ("speed = '25G'", Buffering::Recirculating, 100),
+        ("speed = '100G'", Buffering::Recirculating, 100),
+        ("speed = '200G'", Buffering::Direct, 100),
+        ("speed = '400G'", Buffering::Direct, 100),
+        ("speed = '800G'\nbuffering = 'recirculating'", Buffering::Recirculating, 800),
+        ("speed = '400G'\nrecirculation-speed = '100G'", Buffering::Recirculating, 100),
+        ("speed = '400G'\nloop-latency = '2us'", Buffering::Recirculating, 400),
+        ("speed = '100G'\nbuffering = 'direct'", Buffering::Direct, 100),
+    ] {
+        let config = written(text);
+        assert_eq!(
+            (config.buffering, config.switch.recirculation_rate),
+            (buffering, gigabits(port)),
+            "{text}"
+        );
+        assert!(!config.hardware().reason.is_empty());
+    }
+    // The first example of the help, once 86 and 98 Gbit/s.
+    for (mode, least_gbps) in [(Mode::Ordered, 370.0), (Mode::NonBlocking, 390.0)] {
+        let config = StressConfig { frames: 200_000, ..StressConfig::paper(gigabits(400), 1e-3, mode) };
+        let report = simulate(&config);
+        assert!(report.effective_speed_gbps > least_gbps, "{mode:?}: {} Gbit/s", report.effective_speed_gbps);
+        assert_eq!((report.frames_undelivered, report.warnings.len()), (0, 0), "{:?}", report.warnings);
+        assert_eq!(report.hardware.buffering, "direct");
+    }
+}
+
+#[test]
+fn a_recirculation_port_that_is_the_bottleneck_is_named() {
+    let report = simulate(&overloaded(Mode::NonBlocking, 50_000));
+    let [warning] = &report.warnings[..] else { panic!("one warning, not {:?}", report.warnings) };
+    assert!(
+        warning.starts_with("the recirculation port is the bottleneck: the link sends up to 400G"),
+        "{warning}"
+    );
+    assert!(warning.contains("it carries 100G, 25 % of that"), "{warning}");
+    assert!(report.tx_recirculation_busy_pct > 99.0, "{}", report.tx_recirculation_busy_pct);
+    let paper = StressConfig { frames: 50_000, ..StressConfig::paper(gigabits(100), 1e-3, Mode::Ordered) };
+    assert!(simulate(&paper).warnings.is_empty(), "the paper's port is as fast as its link");
+    let shared = |load| SharedPortConfig { link: paper.clone(), links: 2, ports: 1, load };
+    assert!(shared(1.0).warnings()[0].contains("the 2 links that share it send up to 200G"));
+    assert!(shared(0.4).warnings().is_empty());
+    // A buffer that is too small for a long link is told from a port that is too slow.
+    let long = simulate(&StressConfig { distance_m: 10_000, ..paper });
+    assert!(long.warnings[0].contains("the Tx buffer was full for "), "{:?}", long.warnings);
+}
+
+#[test]
+fn an_overloaded_frame_takes_as_many_events_however_long_the_run() {
+    for mode in [Mode::Ordered, Mode::NonBlocking] {
+        let events = |frames| simulate(&overloaded(mode, frames)).events as f64 / frames as f64;
+        let (short, long) = (events(20_000), events(160_000));
+        assert!((long / short - 1.0).abs() < 0.05, "{mode:?}: {short} and {long} events a frame");
+    }
+}
+
+#[test]
+fn what_became_of_undelivered_frames_adds_up_to_all_of_them() {
+    let late = simulate(&overloaded(Mode::NonBlocking, 100_000));
+    assert!(late.frames_undelivered > 50, "{}", late.frames_undelivered);
+    assert_eq!(late.undelivered.copies_late, late.frames_undelivered, "{:?}", late.undelivered);
+
+    let paper =
+        StressConfig { frames: 100_000, ..StressConfig::paper(gigabits(100), 0.05, Mode::NonBlocking) };
+    let off = simulate(&StressConfig { protection: None, ..paper.clone() });
+    assert_eq!(off.undelivered.unprotected, off.frames_undelivered);
+
+    let with_copies = |copies_lost: f64| {
+        let mut config = StressConfig { copy_loss: Some(copies_lost), ..paper.clone() };
+        config.buffering = Buffering::Direct;
+        simulate(&config)
+    };
+    let corrupted = with_copies(0.5);
+    assert!(corrupted.undelivered.copies_corrupted > 10, "{:?}", corrupted.undelivered);
+    assert_eq!(
+        corrupted.undelivered.copies_late, 0,
+        "direct buffers are in time: {:?}",
+        corrupted.undelivered
+    );
+
+    let mut overflowing =
+        StressConfig { frames: 300_000, ..StressConfig::paper(gigabits(25), 1e-3, Mode::Ordered) };
+    overflowing.protection.as_mut().expect("protected").backpressure = None;
+    for report in [late, off, corrupted, simulate(&overflowing)] {
+        let why = report.undelivered;
+        let sum = why.unprotected + why.copies_corrupted + why.copies_late + why.other;
+        assert_eq!(sum, report.frames_undelivered, "{why:?}");
+    }
+}
+
+#[test]
+fn on_a_path_corruption_is_told_from_congestion() {
+    let link = StressConfig { frames: 30_000, ..StressConfig::paper(gigabits(100), 1e-2, Mode::Ordered) };
+    let full = path::run(&PathConfig::uniform(link.clone(), 4), &mut |_| true).expect("it runs");
+    assert!(full.frames_lost_to_congestion > 0, "a queue overflows at full load");
+    for report in [
+        full,
+        path::run(
+            &PathConfig { load: 0.3, ..PathConfig::uniform(StressConfig { protection: None, ..link }, 3) },
+            &mut |_| true,
+        )
+        .expect("it runs"),
+    ] {
+        let lost = report.frames_lost_to_corruption + report.frames_lost_to_congestion;
+        assert_eq!(lost, report.end_to_end.frames_undelivered);
+        for hop in &report.hops {
+            assert_eq!(hop.frames_offered, hop.frames_sent + hop.frames_lost_to_congestion);
+            assert_eq!(hop.frames_sent, hop.frames_delivered + hop.frames_lost_to_corruption);
+            assert_eq!(hop.frames_lost_to_congestion, hop.link.queue_drops);
+        }
+    }
+}
