@@ -27,9 +27,9 @@ pub struct LinkSettings {
     pub fallback: FallbackConfig,
     /// Rate of the link in bit/s, for a link slower than its port; `None`: as fast as the port takes frames.
     pub rate_bps: Option<u64>,
-    /// Bound of the queue of frames that wait for the link, in bytes; beyond it, new frames are dropped.
+    /// Bound of the queue of frames that wait for the link, in bytes of each class; beyond it, new frames are dropped.
     pub queue_bytes: u64,
-    /// ECN-capable frames that find more than this many bytes waiting are marked; `None` marks never.
+    /// ECN-capable frames that find more than this many bytes of their class waiting are marked; `None` marks never.
     pub ecn_threshold_bytes: Option<u64>,
     /// Accept [`crate::Command::Corrupt`].
     pub allow_corruption: bool,

@@ -12,7 +12,8 @@ impl Engine {
         self.ports.inner.receive(&mut self.ports.pool, &mut batch, BATCH);
         for &frame in &batch {
             let bytes = self.ports.pool.frame_length(frame) as u32;
-            match self.queue.arrival(bytes) {
+            let mode = self.protection.classifier.mode(self.ports.pool.head(frame));
+            match self.queue.arrival(mode, bytes) {
                 Arrival::Drop => {
                     self.counters.queue_drops += 1;
                     self.ports.pool.release(frame);
@@ -24,7 +25,6 @@ impl Engine {
                 }
                 Arrival::Queue => {}
             }
-            let mode = self.protection.classifier.mode(self.ports.pool.head(frame));
             self.end.note(Instant(now), || Step::Offered { mode, bytes });
             self.queue.push(Waiting { frame, bytes, mode });
         }

@@ -4,7 +4,7 @@
 use super::Engine;
 use super::queue::Waiting;
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX};
-use linkmend_protocol::{Admission, Control, FrameHandle, Instant, Priority, Transmit};
+use linkmend_protocol::{Admission, Control, FrameHandle, Instant, PerMode, Priority, Transmit};
 
 pub(super) const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
 /// Two tags.
@@ -42,20 +42,22 @@ impl Engine {
 
     fn send_normal(&mut self, now: u64) -> usize {
         let mut sent = 0;
+        let mut held = PerMode::default();
         while self.shaper.is_open(now)
             && self.ports.link.transmit_room() > URGENT_ROOM
-            && let Some(&waiting) = self.queue.front()
+            && let Some(waiting) = self.queue.next(held)
         {
-            if !self.send_waiting(now, waiting) {
-                break;
+            if self.send_waiting(now, waiting) {
+                self.queue.pop(waiting.mode);
+                sent += 1;
+            } else {
+                held[waiting.mode] = true;
             }
-            self.queue.pop();
-            sent += 1;
         }
         sent
     }
 
-    /// Sends the first frame of the queue; `false` if it must wait.
+    /// Sends the first frame of its class; `false` if it must wait.
     fn send_waiting(&mut self, now: u64, waiting: Waiting) -> bool {
         let Waiting { frame, bytes, mode } = waiting;
         let fits_with_header = bytes as usize + HEADER_GROWTH_MAX <= self.interfaces.link_frame_bytes();
