@@ -1,0 +1,216 @@
+//! Two classes on one real link: what happens to one is not the other's business.
+
+#![allow(clippy::print_stdout, reason = "the figures are wanted with --nocapture")]
+
+mod common;
+
+use std::net::{IpAddr, UdpSocket};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use linkmend_dataplane::{LinkSettings, LossScript, ProtectionSettings};
+use linkmend_lab::{Lab, LinkEnds, Role};
+use linkmend_protocol::{Copies, Mode};
+
+const PORT: u16 = 4_791;
+/// Expedited forwarding: the class that is not the default one.
+const DSCP: u8 = 46;
+/// Silence after which nothing more is expected.
+const SILENCE: Duration = Duration::from_secs(1);
+/// One laboratory at a time, lest they disturb each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A datagram's first byte says whose it is, the next two which.
+#[derive(Debug, Clone, Copy)]
+struct Datagram {
+    default_class: bool,
+    number: u16,
+    at: Instant,
+}
+
+struct Host {
+    default_class: UdpSocket,
+    other_class: UdpSocket,
+}
+
+impl Host {
+    fn connect(lab: &Lab) -> Host {
+        let to = (address(Role::Host2), PORT);
+        let socket = |dscp: u8| {
+            let socket = UdpSocket::bind((address(Role::Host1), 0)).expect("an address of the host");
+            socket2::SockRef::from(&socket).set_tos_v4(u32::from(dscp) << 2).expect("any host may");
+            socket.connect(to).expect("an address of the link");
+            socket
+        };
+        let sockets = || Host { default_class: socket(0), other_class: socket(DSCP) };
+        lab.namespace(Role::Host1).run(sockets).expect("the namespace is there")
+    }
+
+    fn send(&self, default_class: bool, number: u16, bytes: usize) -> Datagram {
+        let mut payload = vec![u8::from(default_class); bytes];
+        payload[1..3].copy_from_slice(&number.to_be_bytes());
+        let socket = if default_class { &self.default_class } else { &self.other_class };
+        socket.send(&payload).expect("the host's own queue has room");
+        Datagram { default_class, number, at: Instant::now() }
+    }
+}
+
+fn address(host: Role) -> IpAddr {
+    host.ipv4().expect("a host has one")
+}
+
+fn receiver(lab: &Lab) -> UdpSocket {
+    let bind = || UdpSocket::bind((address(Role::Host2), PORT)).expect("an address of the host");
+    let socket = lab.namespace(Role::Host2).run(bind).expect("the namespace is there");
+    socket.set_read_timeout(Some(SILENCE)).expect("a second");
+    socket
+}
+
+/// All that arrives until nothing does.
+fn receive(socket: &UdpSocket) -> Vec<Datagram> {
+    let mut buffer = [0; 2_000];
+    let mut arrived = Vec::new();
+    while let Ok(length) = socket.recv(&mut buffer) {
+        assert!(length > 3);
+        let number = u16::from_be_bytes([buffer[1], buffer[2]]);
+        arrived.push(Datagram { default_class: buffer[0] == 1, number, at: Instant::now() });
+    }
+    arrived
+}
+
+/// A laboratory whose first link end protects `default` and, for the marked class, the other mode; and the addresses
+/// are known on both sides, so that nothing else is sent.
+fn prepare(
+    name: &str,
+    default: Mode,
+    adjust: impl Fn(&mut LinkSettings) + Sync,
+) -> (Lab, LinkEnds, Host, UdpSocket) {
+    let lab = Lab::up(common::options(name)).expect("the lab comes up");
+    for host in [Role::Host1, Role::Host2] {
+        let off = || std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+        lab.namespace(host).run(off).expect("the namespace is there").expect("IPv6 can be switched off");
+    }
+    let ends = LinkEnds::start_with(&lab, |settings| {
+        settings.seed = Some(3);
+        adjust(settings);
+    })
+    .expect("the link ends start");
+    let mut protection = ProtectionSettings::new(default);
+    let other = if default == Mode::Ordered { Mode::NonBlocking } else { Mode::Ordered };
+    assert!(protection.classifier.set_dscp(DSCP, other));
+    protection.copies = Copies::Fixed(1);
+    ends.protect(Some(protection)).expect("it gets active");
+    let (host, socket) = (Host::connect(&lab), receiver(&lab));
+    host.send(true, u16::MAX, 100);
+    assert_eq!(receive(&socket).len(), 1, "the path is up");
+    (lab, ends, host, socket)
+}
+
+/// The marked class is ordered, sends one frame, which is lost, and then nothing more; the other goes on all the time.
+/// How long it takes until that one arrives, in the median: schedulers make gaps in which any dummy would leave.
+fn lost_tail(name: &str, rate_bps: Option<u64>, gap: Duration) {
+    const REPEATS: u16 = 9;
+    let adjust = |settings: &mut LinkSettings| settings.rate_bps = rate_bps;
+    let (_lab, ends, host, socket) = prepare(name, Mode::NonBlocking, adjust);
+    socket.set_read_timeout(Some(Duration::from_millis(100))).expect("above 0");
+    let mut took: Vec<Duration> = (0..REPEATS)
+        .map(|number| {
+            ends.corrupt_by_script(LossScript { originals: vec![0], copies: vec![] }).expect("allowed");
+            std::thread::scope(|scope| {
+                let receiving = scope.spawn(|| receive(&socket));
+                let sent = host.send(false, number, 200);
+                go_on(&host, sent.at, gap);
+                let arrived = receiving.join().expect("no panic");
+                let tail = arrived.iter().find(|datagram| !datagram.default_class);
+                assert!(arrived.len() > 100, "{} frames of load", arrived.len());
+                tail.expect("it is recovered").at.duration_since(sent.at)
+            })
+        })
+        .collect();
+    took.sort();
+    println!("{name}: a lost tail arrived after {took:?}");
+    // The bound is 400 us and a round trip; a scheduler takes what it takes.
+    assert!(took[took.len() / 2] < Duration::from_millis(3), "{took:?}");
+}
+
+/// The default class sends a frame in every `gap`, without sleeping, which takes too long.
+fn go_on(host: &Host, began: Instant, gap: Duration) {
+    let mut next = began;
+    for number in 0.. {
+        host.send(true, number, 1_000);
+        next += gap;
+        while Instant::now() < next {
+            std::hint::spin_loop();
+        }
+        if began.elapsed() > Duration::from_millis(40) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_lost_tail_is_found_while_the_other_class_trickles() {
+    if !common::privileged("two classes on one link") {
+        return;
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    lost_tail("clt", None, Duration::from_micros(100));
+}
+
+#[test]
+fn a_lost_tail_is_found_while_the_other_class_fills_a_slow_link() {
+    if !common::privileged("two classes on one slow link") {
+        return;
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // A frame lasts 171 us, and one comes every 100: the queue is never empty.
+    lost_tail("cls", Some(50_000_000), Duration::from_micros(100));
+}
+
+/// The ordered class waits for one frame that stays lost through many rounds, and is paused.
+#[test]
+fn a_paused_ordered_class_does_not_hold_the_other() {
+    const ROUNDS_LOST: u64 = 240;
+    if !common::privileged("a paused class beside another") {
+        return;
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_lab, ends, host, socket) = prepare("clp", Mode::Ordered, |settings| {
+        settings.overrides.pause_bytes = Some(20_000);
+        settings.overrides.resume_bytes = Some(10_000);
+        settings.overrides.recovery_timeout = Some(Duration::from_secs(5));
+    });
+    let script = LossScript { originals: vec![0], copies: (0..ROUNDS_LOST).collect() };
+    ends.corrupt_by_script(script).expect("allowed");
+    let (sent, arrived) = std::thread::scope(|scope| {
+        let receiving = scope.spawn(|| receive(&socket));
+        (0..100).for_each(|number| _ = host.send(true, number, 1_200));
+        // By now the pause has arrived.
+        std::thread::sleep(Duration::from_millis(5));
+        let sent: Vec<Datagram> = (0..20)
+            .map(|number| {
+                std::thread::sleep(Duration::from_millis(1));
+                host.send(false, number, 200)
+            })
+            .collect();
+        (sent, receiving.join().expect("no panic"))
+    });
+    assert_eq!(arrived.len(), 120, "nothing is lost");
+    let resumed = arrived.iter().find(|datagram| datagram.default_class).expect("they all arrived").at;
+    let arrival = |number: u16| {
+        let of = |datagram: &&Datagram| !datagram.default_class && datagram.number == number;
+        arrived.iter().find(of).expect("they all arrived").at
+    };
+    let mut meanwhile = 0;
+    for datagram in &sent {
+        // Those of the last milliseconds may have been on their way.
+        if datagram.at + Duration::from_millis(20) < resumed {
+            meanwhile += 1;
+            assert!(arrival(datagram.number) < resumed, "{datagram:?} waited for the ordered class");
+        }
+    }
+    let report = ends.report().expect("a report").0;
+    println!("{meanwhile} frames passed in a pause of {} ms", report.counters.paused_ns / 1_000_000);
+    assert!(report.counters.pauses_received > 0, "the class was paused");
+    assert!(meanwhile >= 10, "{meanwhile} were sent well before the ordered class went on");
+}
