@@ -4,6 +4,7 @@ use crate::corruption::{CorruptionError, CorruptionModel};
 use crate::loss_script::LossScript;
 use crate::report::LinkReport;
 use crate::settings::ProtectionSettings;
+use linkmend_protocol::Format;
 
 /// A request to a running link end.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,11 +34,13 @@ pub enum CommandError {
     },
     /// Two modes at once need the transparent format.
     #[error(
-        "link {link}: the compact format carries one mode at a time; remove the classes or use the transparent format"
+        "link {link}: the {format} format carries one mode at a time; remove the classes or use the transparent format"
     )]
-    CompactOneMode {
+    OneMode {
         /// Name of the link.
         link: String,
+        /// Its format.
+        format: Format,
     },
     /// The model cannot be.
     #[error("link {link}: corruption")]

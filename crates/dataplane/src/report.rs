@@ -111,7 +111,7 @@ pub struct PortReport {
 /// Parameters in force. Times in ns, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ParametersReport {
-    /// Header format: `transparent` or `compact`.
+    /// Header format: `transparent`, `compact` or `linkguardian`.
     pub format: String,
     /// Measured round trip between the link ends, if any.
     pub link_rtt_ns: Option<u64>,

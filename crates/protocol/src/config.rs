@@ -12,8 +12,12 @@ pub enum Format {
     /// Any EtherType, VLAN stack and size.
     #[default]
     Transparent,
-    /// The 3-byte headers of the authors' P4 program: IPv4 only, one mode at a time.
+    /// The 3-byte headers of the authors' P4 program between two Linkmend ends, with Linkmend's sessions: IPv4 only, one
+    /// mode at a time.
     Compact,
+    /// The protocol of the authors' P4 program with an end that runs it: their headers, no sessions, one round of
+    /// retransmission, no automatic fallback.
+    Linkguardian,
 }
 
 impl fmt::Display for Format {
@@ -22,6 +26,7 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Format::Transparent => "transparent",
             Format::Compact => "compact",
+            Format::Linkguardian => "linkguardian",
         })
     }
 }

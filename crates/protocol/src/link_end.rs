@@ -6,6 +6,7 @@ mod fast_forward;
 mod formats;
 mod interface;
 mod receive;
+mod sessionless;
 mod timeouts;
 mod transmit;
 
@@ -122,6 +123,11 @@ pub enum Control {
         /// The next number.
         next: SequenceNumber,
     },
+    /// The authors' protocol only: priority flow control, which holds the normal queue or lets it go.
+    PriorityPause {
+        /// Hold it.
+        paused: bool,
+    },
 }
 
 impl Control {
@@ -130,7 +136,10 @@ impl Control {
     pub fn has_magic(&self) -> bool {
         !matches!(
             self,
-            Control::CompactAck { .. } | Control::CompactNotification { .. } | Control::CompactDummy { .. }
+            Control::CompactAck { .. }
+                | Control::CompactNotification { .. }
+                | Control::CompactDummy { .. }
+                | Control::PriorityPause { .. }
         )
     }
 }
@@ -182,6 +191,7 @@ pub struct LinkEnd {
     receivers: PerMode<Receiver>,
     acks: receive::Acks,
     mismatched_format: Option<Format>,
+    sessionless: sessionless::Sessionless,
     peer_heard_at: Option<Instant>,
     hello_at: Instant,
     released: VecDeque<FrameHandle>,
@@ -215,6 +225,7 @@ impl LinkEnd {
             receivers: PerMode([receiver(Mode::Ordered), receiver(Mode::NonBlocking)]),
             acks: receive::Acks::default(),
             mismatched_format: None,
+            sessionless: sessionless::Sessionless::new(),
             peer_heard_at: None,
             hello_at: Instant(0),
             released: VecDeque::with_capacity(2 * config.window_frames as usize),
@@ -273,6 +284,7 @@ impl LinkEnd {
     pub fn handle_stall(&mut self, now: Instant) {
         self.advance(now);
         self.end_receive_session(CloseReason::Stalled);
+        self.sessionless.forget(true);
     }
 
     /// Does what is due: gives up overdue frames, ends sessions of silent peers, moves the fallback.
@@ -349,6 +361,8 @@ impl LinkEnd {
         let accepted = match *control {
             Control::Hello => true,
             Control::Init { session, format } => self.handle_init(session, format),
+            // The authors' protocol has none of these.
+            _ if control.has_magic() && self.is_sessionless() => false,
             Control::InitEcho { session, nonce, window_frames, format } => {
                 self.handle_init_echo(now, session, nonce, window_frames, format)
             }
@@ -366,6 +380,7 @@ impl LinkEnd {
             }
             Control::CompactNotification { next, hole } => self.handle_notification(now, next, hole),
             Control::CompactDummy { mode, next } => self.handle_compact_dummy(now, mode, next),
+            Control::PriorityPause { paused } => self.handle_priority_pause(now, paused),
         };
         self.stats.control_rejected += u64::from(!accepted);
         // Even one of an unknown session (this end may have restarted) tells that the peer speaks Linkmend.
@@ -402,7 +417,7 @@ impl LinkEnd {
             .poll_handshake(now)
             .or_else(|| self.poll_urgent_feedback(now))
             .or_else(|| self.poll_overdue_dummy(now))
-            .or_else(|| (now >= self.hello_at).then_some(Control::Hello))?;
+            .or_else(|| (now >= self.hello_at && !self.is_sessionless()).then_some(Control::Hello))?;
         self.hello_at = self.hello_at.max(now + self.config.hello_interval);
         Some(control)
     }
@@ -427,7 +442,8 @@ impl LinkEnd {
         self.events.push_back(event);
     }
 
+    /// Whether frames carry the authors' headers.
     fn is_compact(&self) -> bool {
-        self.config.format == Format::Compact
+        self.config.format != Format::Transparent
     }
 }

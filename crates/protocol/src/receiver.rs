@@ -290,6 +290,11 @@ impl Receiver {
         SequenceNumber::from_absolute(self.cumulative)
     }
 
+    /// One beyond the highest number seen.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest
+    }
+
     /// Number of frames missing now.
     pub(crate) fn missing(&self) -> u64 {
         self.missing

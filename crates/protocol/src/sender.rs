@@ -9,6 +9,8 @@
 //! counts only if it was written beyond that mark. No timer, no spurious retransmission, and stale or repeated reports
 //! do no harm.
 
+mod leading;
+
 use crate::frame::{FrameHandle, LaneFeedback};
 use crate::sequence::{FIRST_ABSOLUTE, SequenceNumber, WINDOW_MAX};
 use crate::stats::{BufferStats, Stats};

@@ -56,6 +56,16 @@ impl SequenceNumber {
         SequenceNumber::from_absolute(self.0 as u64 + by)
     }
 
+    /// The number `by` before; `by` is at most [`SEQUENCE_SPACE`].
+    pub(crate) const fn minus(self, by: u64) -> SequenceNumber {
+        SequenceNumber::from_absolute(self.0 as u64 + ERA_SPACE - by)
+    }
+
+    /// An absolute number with this wire form at or after `reference`, for a peer whose numbers were unknown.
+    pub(crate) const fn absolute_near(self, reference: u64) -> u64 {
+        reference + (self.0 as u64).wrapping_sub(reference) % ERA_SPACE
+    }
+
     /// The absolute number within [`WINDOW_MAX`] of `reference` that has this wire form; `None` if the two are further
     /// apart, which no honest peer produces.
     pub const fn expand(self, reference: u64) -> Option<u64> {

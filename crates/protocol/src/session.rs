@@ -27,7 +27,7 @@
 //! Both sides derive the first sequence numbers from the session number, so they need not be sent, and differ from one
 //! session to the next.
 
-use crate::config::Config;
+use crate::config::{Config, Format};
 use crate::frame::Mode;
 use crate::sequence::{FIRST_ABSOLUTE, SEQUENCE_SPACE, SequenceNumber};
 use crate::time::{Instant, Nanos};
@@ -200,8 +200,14 @@ impl TransmitSession {
 
     /// Whether the peer has been silent for too long, or has not confirmed the end in time. An end that makes progress
     /// has time: on a slow link behind a full queue, acknowledging takes as long as it takes.
-    pub(crate) fn is_timed_out(&mut self, now: Instant, outstanding: u64, config: &Config) -> bool {
-        if self.liveness_deadline(config).is_none_or(|at| now < at) {
+    pub(crate) fn is_timed_out(
+        &mut self,
+        now: Instant,
+        outstanding: u64,
+        drained: bool,
+        config: &Config,
+    ) -> bool {
+        if self.liveness_deadline(drained, config).is_none_or(|at| now < at) {
             return false;
         }
         let progress = self.state == TransmitState::Draining && outstanding < self.drain_left;
@@ -214,11 +220,13 @@ impl TransmitSession {
     /// When something here is due.
     pub(crate) fn next_timeout(&self, drained: bool, config: &Config) -> Option<Instant> {
         let handshake = self.pending_handshake(drained).map(|_| self.repeat_at);
-        [handshake, self.liveness_deadline(config)].into_iter().flatten().min()
+        [handshake, self.liveness_deadline(drained, config)].into_iter().flatten().min()
     }
 
-    fn liveness_deadline(&self, config: &Config) -> Option<Instant> {
+    fn liveness_deadline(&self, drained: bool, config: &Config) -> Option<Instant> {
         match self.state {
+            // The authors' receiver speaks only of frames.
+            TransmitState::Active if drained && config.format == Format::Linkguardian => None,
             TransmitState::Dormant | TransmitState::Opening => None,
             TransmitState::Active => Some(self.heard_at + config.peer_timeout),
             TransmitState::Draining => Some(self.drain_deadline),

@@ -177,8 +177,8 @@ pub enum Problem {
     InitialLoss { rate: f64 },
     #[error("{field} has a mode already")]
     ClassTwice { field: ClassField },
-    #[error("the compact format carries one mode at a time, these classes need two")]
-    CompactOneMode,
+    #[error("the {format} format carries one mode at a time, these classes need two")]
+    OneMode { format: Format },
     #[error("{value}: must be {requirement}")]
     Bound { value: String, requirement: &'static str },
     #[error("{value}: {requirement}")]
@@ -191,8 +191,8 @@ impl Problem {
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Problem::CompactOneMode => {
-                Some(format!("remove the classes, or set the format to {}", name_of(Format::Transparent)))
+            Problem::OneMode { .. } => {
+                Some(format!("remove the classes, or set the format to {}", Format::Transparent))
             }
             Problem::InterfaceName { limit, .. } if *limit == super::link::HOST_PORT_NAME_BYTES_MAX => {
                 Some("create:NAME makes a pair `NAME` and `lm-NAME`; both must fit 15 characters".to_owned())
@@ -200,12 +200,5 @@ impl Problem {
             Problem::InterfaceTaken { .. } => Some("each link has two interfaces of its own".to_owned()),
             _ => None,
         }
-    }
-}
-
-fn name_of(format: Format) -> &'static str {
-    match format {
-        Format::Transparent => "transparent",
-        Format::Compact => "compact",
     }
 }

@@ -202,8 +202,10 @@ pub enum HeaderFormat {
     /// Any EtherType, VLAN stack and size
     #[default]
     Transparent,
-    /// The 3-byte headers of the authors' P4 program: IPv4 only, one mode at a time
+    /// The 3-byte headers of the authors' P4 program, between two Linkmend ends: IPv4 only, one mode
     Compact,
+    /// The protocol of the authors' P4 program, with a peer that runs it: no sessions; both start at 0
+    Linkguardian,
 }
 
 impl From<HeaderFormat> for Format {
@@ -211,6 +213,7 @@ impl From<HeaderFormat> for Format {
         match format {
             HeaderFormat::Transparent => Format::Transparent,
             HeaderFormat::Compact => Format::Compact,
+            HeaderFormat::Linkguardian => Format::Linkguardian,
         }
     }
 }

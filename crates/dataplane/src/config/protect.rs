@@ -227,8 +227,8 @@ impl ProtectConfig {
         }
         let two_modes =
             self.mode != ProtectMode::Off && self.classes.iter().any(|rule| rule.mode != self.mode);
-        if format == HeaderFormat::Compact && two_modes {
-            return Err(("protect.classes", Problem::CompactOneMode));
+        if format != HeaderFormat::Transparent && two_modes {
+            return Err(("protect.classes", Problem::OneMode { format: format.into() }));
         }
         Ok(())
     }

@@ -133,7 +133,7 @@ fn report(
     result.map(|report| *report).map_err(|error| {
         let kind = match error {
             CommandError::CorruptionNotAllowed { .. } => ErrorKind::NotAllowed,
-            CommandError::CompactOneMode { .. } | CommandError::Corruption { .. } => ErrorKind::Invalid,
+            CommandError::OneMode { .. } | CommandError::Corruption { .. } => ErrorKind::Invalid,
             CommandError::NoAnswer { .. } | CommandError::Stopped { .. } => ErrorKind::Stopped,
         };
         ErrorReply::new(kind, error.to_string())

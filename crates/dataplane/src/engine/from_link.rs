@@ -3,7 +3,7 @@
 use super::{BATCH, Engine, INNER_STUCK_NS};
 use linkmend_protocol::trace::{CorruptedFrame, Step};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
-use linkmend_protocol::{DataHeader, FrameHandle, Instant, ReceiveState, Reception};
+use linkmend_protocol::{DataHeader, Format, FrameHandle, Instant, ReceiveState, Reception};
 
 impl Engine {
     /// Takes a batch from the link port, and not more than the inner port can take: what it cannot take waits in the
@@ -55,10 +55,13 @@ impl Engine {
     }
 
     fn handle_link_frame(&mut self, now: u64, frame: FrameHandle) {
-        match wire::parse(self.ports.pool.head(frame)) {
-            LinkFrame::Foreign => self.deliver_in_turn(frame),
+        let head = self.ports.pool.head(frame);
+        let believed = self.believes(head);
+        match wire::parse(head) {
+            LinkFrame::Foreign => self.handle_foreign(now, frame),
+            LinkFrame::Data { .. } if !believed => self.deliver_in_turn(frame),
             LinkFrame::Data { header, decapsulation } => self.handle_data(now, frame, &header, decapsulation),
-            LinkFrame::Control(control) if !control.has_magic() && !self.speaks_linkmend() => {
+            LinkFrame::Control(control) if !control.has_magic() && !believed => {
                 // A host's frame of the authors' EtherType.
                 self.deliver_in_turn(frame);
             }
@@ -70,12 +73,12 @@ impl Engine {
                 self.restore(frame, decapsulation);
                 self.deliver_in_turn(frame);
             }
-            LinkFrame::Acknowledging { ack, decapsulation } if self.speaks_linkmend() => {
+            LinkFrame::Acknowledging { ack, decapsulation } if believed => {
                 self.end.handle_ack(Instant(now), ack);
                 self.restore(frame, decapsulation);
                 self.deliver_in_turn(frame);
             }
-            LinkFrame::Malformed if self.speaks_linkmend() => {
+            LinkFrame::Malformed if believed => {
                 self.counters.malformed_frames += 1;
                 self.ports.pool.release(frame);
             }
@@ -91,10 +94,6 @@ impl Engine {
         header: &DataHeader,
         decapsulation: Decapsulation,
     ) {
-        if !self.speaks_linkmend() {
-            self.deliver_in_turn(frame);
-            return;
-        }
         self.restore(frame, decapsulation);
         let bytes = self.ports.pool.frame_length(frame) as u32;
         match self.end.handle_data(Instant(now), header, frame, bytes) {
@@ -107,9 +106,25 @@ impl Engine {
         }
     }
 
-    /// Whether a Linkmend header on the link is to be believed.
-    fn speaks_linkmend(&self) -> bool {
+    /// Whether a header of ours or of the authors' on the link is to be believed, and not some host's.
+    fn believes(&self, head: &[u8]) -> bool {
+        if self.settings.format == Format::Linkguardian {
+            // The operator says so: there is no handshake by which to know.
+            return wire::is_compact(head);
+        }
         self.end.peer_known() || self.end.status().receive == ReceiveState::Active
+    }
+
+    /// A host's frame, or a pause of the authors' program.
+    fn handle_foreign(&mut self, now: u64, frame: FrameHandle) {
+        if self.settings.format == Format::Linkguardian
+            && let Some(pause) = wire::parse_priority_pause(self.ports.pool.head(frame))
+        {
+            self.end.handle_control(Instant(now), &pause);
+            self.ports.pool.release(frame);
+        } else {
+            self.deliver_in_turn(frame);
+        }
     }
 
     /// Puts the frame back into its original form.

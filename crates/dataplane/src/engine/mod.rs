@@ -26,7 +26,7 @@ use crate::settings::{LinkSettings, ProtectionSettings};
 use interfaces::Interfaces;
 use linkmend_protocol::trace::{LogHeader, TracedLinkEnd};
 use linkmend_protocol::{
-    Config, ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
+    Config, ConfigError, Event, Format, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
 };
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
@@ -308,7 +308,8 @@ impl Engine {
     fn beat(&mut self, now: u64) {
         let Some(bypass) = &self.ports.bypass else { return };
         bypass.heartbeat(now);
-        bypass.set_peer_known(self.end.peer_known());
+        let by_configuration = self.settings.format == Format::Linkguardian;
+        bypass.set_peer_known(self.end.peer_known() || by_configuration);
         let gap = now - self.beat_ns;
         self.beat_ns = now;
         if gap >= STALLED_AFTER_NS && self.kernel_mode == BypassMode::Active {

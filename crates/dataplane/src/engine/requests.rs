@@ -55,8 +55,9 @@ impl Engine {
         let link = || self.settings.name.clone();
         match command {
             Command::Protect(protection) => {
-                if self.settings.format == Format::Compact && protection.classifier.uses_both_modes() {
-                    return Err(CommandError::CompactOneMode { link: link() });
+                let format = self.settings.format;
+                if format != Format::Transparent && protection.classifier.uses_both_modes() {
+                    return Err(CommandError::OneMode { link: link(), format });
                 }
                 self.protect(now, protection);
             }

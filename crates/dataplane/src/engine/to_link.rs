@@ -4,7 +4,7 @@
 use super::Engine;
 use super::queue::Waiting;
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX};
-use linkmend_protocol::{Admission, Control, FrameHandle, Instant, PerMode, Priority, Transmit};
+use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, PerMode, Priority, Transmit};
 
 pub(super) const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
 /// Two tags.
@@ -91,9 +91,11 @@ impl Engine {
         }
         if !fits_with_header {
             self.counters.oversize_unprotected_frames += 1;
-        } else if self.end.peer_known() {
+        } else if self.end.peer_known() || self.settings.format == Format::Linkguardian {
             let head = self.ports.pool.head(frame);
-            let encapsulation = wire::escape(head).or_else(|| self.acknowledge_on(now, frame));
+            // The authors' program knows no escape.
+            let escape = if self.settings.format == Format::Linkguardian { None } else { wire::escape(head) };
+            let encapsulation = escape.or_else(|| self.acknowledge_on(now, frame));
             if let Some(encapsulation) = encapsulation {
                 self.wrap(frame, &encapsulation);
             }

@@ -128,6 +128,11 @@ fn peer(report: &LinkReport) -> String {
         let own = &report.parameters.format;
         return format!("it uses format {peer}, this end {own}; set the same one");
     }
+    if report.parameters.format == "linkguardian" {
+        // That protocol has no hello.
+        let answers = if report.transmit_state == "active" { "answers" } else { "has not answered" };
+        return format!("runs the published program, says the configuration; {answers}");
+    }
     match (report.peer_known, report.parameters.link_rtt_ns) {
         (false, _) => "not heard: no Linkmend at the other end, or it is dormant".to_owned(),
         (true, None) => "speaks Linkmend".to_owned(),

@@ -71,6 +71,7 @@ impl LinkEnd {
         let keeps_alive = self.config.keepalive < out_of_reach;
         if keeps_alive
             || !self.is_compact()
+            || self.is_sessionless()
             || self.acks.has_more_to_say(self.config.ack_interval, out_of_reach)
             || Mode::ALL.into_iter().any(disturbed)
         {

@@ -26,19 +26,19 @@ pub(super) struct Acks {
     lost_before: u64,
     overflows_before: u64,
     /// Lanes with arrivals that have not been acknowledged.
-    pending: PerMode<bool>,
+    pub(super) pending: PerMode<bool>,
     /// The lane whose ACK goes first if both owe one: that of the one that did not travel last.
     turn: usize,
     /// Something the sender must know at once: a loss, a change of the pause state, a new session.
-    urgent: bool,
+    pub(super) urgent: bool,
     /// Feedbacks still to repeat a change of the pause state, should the first be lost.
-    repeats: u8,
+    pub(super) repeats: u8,
     /// Anything arrived since the last feedback.
     news: bool,
     /// Latest acknowledgement of any kind; of each lane; and latest feedback.
-    ack_at: Instant,
+    pub(super) ack_at: Instant,
     lane_ack_at: PerMode<Instant>,
-    feedback_at: Instant,
+    pub(super) feedback_at: Instant,
     /// When everything that is missing was last said, or begun to be said again; and how many more feedbacks may go on
     /// with that now.
     repeat_at: Instant,
@@ -46,7 +46,7 @@ pub(super) struct Acks {
     /// Compact format: the lane in which a loss was found, until its notification is out.
     notify: Option<Mode>,
     /// Compact format: the lane in use.
-    lane: Option<Mode>,
+    pub(super) lane: Option<Mode>,
 }
 
 impl Acks {
@@ -84,7 +84,7 @@ impl Acks {
     }
 
     /// Both lanes are acknowledged.
-    fn acknowledged(&mut self, now: Instant) {
+    pub(super) fn acknowledged(&mut self, now: Instant) {
         self.pending = PerMode::default();
         self.ack_at = now;
         self.lane_ack_at = PerMode([now; 2]);
@@ -92,7 +92,7 @@ impl Acks {
 
     /// When an ACK has waited long enough for an idle port or a frame to ride on. Each lane waits by itself, or one
     /// whose ACKs travel all the time would keep the other's back.
-    fn overdue_at(&self, config: &Config) -> Option<Instant> {
+    pub(super) fn overdue_at(&self, config: &Config) -> Option<Instant> {
         let overdue_at =
             |mode: Mode| self.pending[mode].then(|| self.lane_ack_at[mode] + config.ack_interval);
         Mode::ALL.into_iter().filter_map(overdue_at).min()
@@ -122,6 +122,9 @@ impl LinkEnd {
         {
             self.acknowledged(now, ack);
         }
+        if self.is_sessionless() {
+            self.follow_frame(now, header);
+        }
         if self.receive.active.is_none() {
             return self.handle_orphan(header);
         }
@@ -144,16 +147,32 @@ impl LinkEnd {
         frame: FrameHandle,
         bytes: u32,
     ) -> Reception {
-        let lane = &mut self.receivers[header.mode];
         let lost = self.stats.lost_frames;
-        let verdict = lane.handle_data(now, header.sequence, frame, bytes, &mut self.stats);
+        let take = |this: &mut Self| {
+            let lane = &mut this.receivers[header.mode];
+            lane.handle_data(now, header.sequence, frame, bytes, &mut this.stats)
+        };
+        let mut verdict = take(self);
+        if self.is_sessionless()
+            && !header.retransmitted
+            && matches!(verdict, Verdict::Duplicate | Verdict::OutOfWindow)
+        {
+            self.follow_restart(now, header.sequence);
+            verdict = take(self);
+        }
         if verdict == Verdict::OutOfWindow {
             self.stats.out_of_window_frames += 1;
             return Reception::Drop;
         }
         self.acks.arrived(header.mode);
-        if self.stats.lost_frames != lost {
-            self.loss_found(header.mode);
+        let lost = self.stats.lost_frames - lost;
+        let overflow = self.is_sessionless() && verdict == Verdict::Overflow && !header.retransmitted;
+        if lost > 0 {
+            let seen = header.sequence.plus(u64::from(!overflow));
+            self.loss_found(header.mode, header.sequence, lost, seen);
+        }
+        if overflow {
+            self.sessionless.note_overflow(header.sequence);
         }
         match verdict {
             Verdict::Deliver => {
@@ -193,7 +212,7 @@ impl LinkEnd {
     /// Whether something waits that [`LinkEnd::poll_urgent`] returns at once.
     #[inline]
     pub fn is_urgent(&self) -> bool {
-        self.acks.urgent
+        self.acks.urgent || self.has_holes_to_report()
     }
 
     /// When the receiver gives up what is missing (`ackNoTimeout`).
@@ -262,17 +281,13 @@ impl LinkEnd {
         fits
     }
 
-    pub(super) fn handle_compact_dummy(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
-        self.receive.active.is_some() && self.announce(now, mode, next)
-    }
-
     pub(super) fn handle_receive_timeout(&mut self, now: Instant) {
         let timeouts = self.stats.recovery_timeouts;
         for mode in Mode::ALL {
             self.receivers[mode].handle_timeout(now, &mut self.stats);
         }
         // The sender may release what was given up.
-        self.acks.urgent |= self.stats.recovery_timeouts != timeouts;
+        self.acks.urgent |= self.stats.recovery_timeouts != timeouts && !self.is_sessionless();
         if self.receive.active.is_some() && now >= self.receive.heard_at + self.config.session_expiry {
             self.end_receive_session(CloseReason::PeerLost);
         }
@@ -282,6 +297,7 @@ impl LinkEnd {
         for mode in Mode::ALL {
             self.receivers[mode].end(&mut self.stats);
         }
+        self.sessionless.forget(false);
         // An ACK that is still owed would acknowledge what was not waited for.
         self.acks = Acks::default();
         if let Some(session) = self.receive.end() {
@@ -306,6 +322,9 @@ impl LinkEnd {
 
     /// A loss notification, a change of the pause state, or an ACK that has waited long enough.
     pub(super) fn poll_urgent_feedback(&mut self, now: Instant) -> Option<Control> {
+        if self.is_sessionless() {
+            return self.poll_sessionless_urgent(now);
+        }
         let session = self.receive.active?;
         if let Some(mode) = self.acks.notify.take()
             && let Some(mut hole) = self.receivers[mode].first_hole()
@@ -335,7 +354,7 @@ impl LinkEnd {
         if let Some(next) = self.compact_ack(now) {
             return Some(Control::CompactAck { next });
         }
-        if !self.is_pending() || now < self.acks.ack_at + self.config.ack_gap {
+        if self.is_sessionless() || !self.is_pending() || now < self.acks.ack_at + self.config.ack_gap {
             return None;
         }
         self.stats.acks_sent += 1;
@@ -359,12 +378,13 @@ impl LinkEnd {
     fn compact_ack(&mut self, now: Instant) -> Option<SequenceNumber> {
         let lane = self.acks.lane?;
         let due = self.is_pending() && now >= self.acks.ack_at + self.config.ack_gap;
-        if !due || !self.is_compact() || self.missing() > 0 || self.receive.active.is_none() {
+        if !due || !self.is_compact() || self.receive.active.is_none() {
             return None;
         }
+        let next = self.acknowledgement(lane)?;
         self.stats.acks_sent += 1;
         self.acks.acknowledged(now);
-        Some(self.receivers[lane].cumulative())
+        Some(next)
     }
 
     #[inline]
@@ -379,17 +399,30 @@ impl LinkEnd {
             if self.is_compact() && self.acks.lane != Some(mode) {
                 continue;
             }
-            // What is missing needs a complete feedback.
-            if self.acks.pending[mode] && self.receivers[mode].missing() == 0 {
+            if !self.acks.pending[mode] {
+                continue;
+            }
+            if let Some(next) = self.acknowledgement(mode) {
                 self.acks.turn = (mode as usize + 1) % Mode::ALL.len();
                 self.acks.pending[mode] = false;
                 self.acks.ack_at = now;
                 self.acks.lane_ack_at[mode] = now;
                 self.stats.piggybacked_acks_sent += 1;
-                return Some(PiggybackAck { mode, next: self.receivers[mode].cumulative() });
+                return Some(PiggybackAck { mode, next });
             }
         }
         None
+    }
+
+    /// What an ACK that is only a number may say of a lane: nothing while frames are missing, which needs a complete
+    /// feedback, or, in the authors' protocol, a notification before it.
+    #[inline]
+    fn acknowledgement(&self, lane: Mode) -> Option<SequenceNumber> {
+        if self.is_sessionless() {
+            (!self.has_holes_to_report()).then(|| self.leading_number())
+        } else {
+            (self.receivers[lane].missing() == 0).then(|| self.receivers[lane].cumulative())
+        }
     }
 
     /// A frame without a session: this end restarted, or its session has ended, and the peer does not know yet. An
@@ -404,7 +437,7 @@ impl LinkEnd {
         }
     }
 
-    fn announce(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
+    pub(super) fn announce(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
         let lost = self.stats.lost_frames;
         let fits = self.receivers[mode].handle_announcement(now, next, &mut self.stats);
         if fits {
@@ -412,13 +445,18 @@ impl LinkEnd {
             self.acks.pending[mode] = true;
             self.acks.news = true;
         }
-        if self.stats.lost_frames != lost {
-            self.loss_found(mode);
+        let lost = self.stats.lost_frames - lost;
+        if lost > 0 {
+            self.loss_found(mode, next, lost, next);
         }
         fits
     }
 
-    fn loss_found(&mut self, mode: Mode) {
+    /// `lost` frames before `end` are missing; everything else before `seen` is not.
+    fn loss_found(&mut self, mode: Mode, end: SequenceNumber, lost: u64, seen: SequenceNumber) {
+        if self.is_sessionless() {
+            return self.sessionless.note_hole(end, lost, seen);
+        }
         self.acks.urgent = true;
         if self.is_compact() {
             self.acks.notify = Some(mode);
@@ -453,6 +491,9 @@ impl LinkEnd {
 
     /// When a feedback must go, whatever else is queued.
     pub(super) fn feedback_due_at(&self) -> Option<Instant> {
+        if self.is_sessionless() {
+            return self.sessionless_due_at();
+        }
         if self.acks.urgent {
             return Some(self.now);
         }

@@ -23,7 +23,8 @@ impl LinkEnd {
 
     fn next_urgent(&self) -> Option<Instant> {
         let peer_gone = self.peer_heard_at.map(|at| at + self.peer_memory());
-        [Some(self.hello_at), peer_gone, self.next_receive_timeout(), self.next_transmit_timeout()]
+        let hello = (!self.is_sessionless()).then_some(self.hello_at);
+        [hello, peer_gone, self.next_receive_timeout(), self.next_transmit_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -41,6 +42,7 @@ impl LinkEnd {
         let fallback = self.fallback.next_timeout().filter(|_| self.protection.is_some());
         let copies =
             Mode::ALL.iter().any(|&mode| self.senders[mode].has_retransmissions()).then_some(self.now);
-        [session, fallback, copies, self.dummy_overdue_at()].into_iter().flatten().min()
+        let pause = self.sessionless.pause_ends_at;
+        [session, fallback, copies, self.dummy_overdue_at(), pause].into_iter().flatten().min()
     }
 }

@@ -83,6 +83,9 @@ impl LinkEnd {
         debug_assert_eq!(self.admission(mode, bytes), Admission::Protected, "ask for admission first");
         let now = self.advance(now);
         let mode = self.effective_mode(mode);
+        if self.is_sessionless() {
+            self.before_sessionless_send(now, mode);
+        }
         let sequence = self.senders[mode].send(frame, bytes);
         self.compact_lane = mode;
         self.stats.protected_frames += 1;
@@ -106,6 +109,9 @@ impl LinkEnd {
 
     #[inline]
     pub(super) fn acknowledged(&mut self, now: Instant, ack: PiggybackAck) -> bool {
+        if self.is_sessionless() {
+            return self.handle_leading_ack(now, ack.next, None);
+        }
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
         }
@@ -126,6 +132,10 @@ impl LinkEnd {
     }
 
     pub(super) fn open(&mut self, now: Instant) {
+        if self.is_sessionless() {
+            // Numbers go on.
+            return self.transmit.open(now, SessionNumber(0), &self.config);
+        }
         let session = SessionNumber(self.next_random());
         self.transmit.open(now, session, &self.config);
         for mode in Mode::ALL {
@@ -204,6 +214,9 @@ impl LinkEnd {
         next: SequenceNumber,
         hole: SequenceRange,
     ) -> bool {
+        if self.is_sessionless() {
+            return self.handle_leading_ack(now, next, Some(hole));
+        }
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
         }
@@ -218,7 +231,9 @@ impl LinkEnd {
     }
 
     pub(super) fn handle_transmit_timeout(&mut self, now: Instant) {
-        if self.transmit.is_timed_out(now, self.unreleased(), &self.config) {
+        self.end_overdue_pause(now);
+        let (unreleased, drained) = (self.unreleased(), self.is_drained());
+        if self.transmit.is_timed_out(now, unreleased, drained, &self.config) {
             let draining = self.transmit.state == TransmitState::Draining;
             self.peer_lost(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
         }
@@ -232,7 +247,11 @@ impl LinkEnd {
     pub(super) fn poll_sender_handshake(&mut self, now: Instant) -> Option<Control> {
         let session = self.transmit.session;
         let drained = self.is_drained();
-        Some(match self.transmit.poll_handshake(now, drained, &self.config)? {
+        let handshake = self.transmit.poll_handshake(now, drained, &self.config)?;
+        if self.is_sessionless() {
+            return self.sessionless_handshake(now, handshake);
+        }
+        Some(match handshake {
             Handshake::Init => Control::Init { session, format: self.config.format },
             Handshake::Start { nonce } => Control::Start { session, nonce },
             Handshake::Fin => Control::Fin { session },
@@ -260,6 +279,9 @@ impl LinkEnd {
         let stamp = self.dummies.stamp;
         let copy = self.senders[mode].poll_retransmission(self.copies, stamp, &mut self.stats);
         let (frame, sequence) = copy?;
+        if self.is_sessionless() {
+            self.senders[mode].forget_retransmitted(sequence, &mut self.released);
+        }
         self.dummies.copied(self.now, mode, &self.config);
         let header = DataHeader { sequence, mode, retransmitted: true, ack: None };
         Some(Transmit::Retransmission { frame, header })
@@ -301,6 +323,10 @@ impl LinkEnd {
     fn compose_dummy(&mut self, now: Instant) -> Control {
         self.stats.dummies_sent += 1;
         let lanes = self.lanes_outstanding();
+        if self.is_sessionless() {
+            self.dummies.left(now, lanes, &self.config);
+            return self.sessionless_dummy(now);
+        }
         if self.is_compact()
             && let Some(mode) = self.dummies.first_burst(now, lanes, &self.config)
         {
@@ -342,8 +368,9 @@ impl LinkEnd {
             TransmitState::Dormant | TransmitState::Opening => None,
             TransmitState::Active | TransmitState::Draining => {
                 let due_at = self.dummies.due_at(self.lanes_outstanding(), &self.config);
-                let active = self.transmit.state == TransmitState::Active;
-                due_at.or_else(|| active.then(|| self.dummies.keepalive_at(&self.config)))
+                // The authors' receiver answers no dummy that announces nothing new.
+                let keeps_alive = self.transmit.state == TransmitState::Active && !self.is_sessionless();
+                due_at.or_else(|| keeps_alive.then(|| self.dummies.keepalive_at(&self.config)))
             }
         }
     }
@@ -383,7 +410,7 @@ impl LinkEnd {
         }
     }
 
-    fn count_pause(&mut self, now: Instant, paused: bool) {
+    pub(super) fn count_pause(&mut self, now: Instant, paused: bool) {
         match (paused, self.paused_since) {
             (true, None) => {
                 self.stats.pauses_received += 1;
@@ -417,7 +444,7 @@ impl LinkEnd {
     }
 
     /// The session is over: frees what is left, and begins a new one if protection is still wanted.
-    fn closed(&mut self, now: Instant, reason: CloseReason) {
+    pub(super) fn closed(&mut self, now: Instant, reason: CloseReason) {
         let abandoned =
             Mode::ALL.into_iter().map(|mode| self.senders[mode].abandon(&mut self.released)).sum();
         self.stats.abandoned_frames += abandoned;

@@ -60,6 +60,16 @@ impl Receiver {
         (length > 0).then(|| SequenceRange { first: SequenceNumber::from_absolute(self.cumulative), length })
     }
 
+    /// A hole is reported by itself, in order, as the published program does.
+    pub(crate) fn report_hole(&mut self, now: Instant, hole: SequenceRange) {
+        let Some(first) = hole.first.expand(self.highest) else { return };
+        let end = first + u64::from(hole.length);
+        for sequence in first.max(self.told.until)..end {
+            self.slots[(sequence & self.mask) as usize].listed_at = now;
+        }
+        self.told.until = self.told.until.max(end);
+    }
+
     /// The cumulative number, and what is missing from `from` on, as far as one feedback holds it.
     fn report(&mut self, now: Instant, from: u64) -> LaneFeedback {
         let wire = SequenceNumber::from_absolute;

@@ -244,6 +244,9 @@ impl Tracer {
             }
             Control::CompactAck { next } => return self.tell_ack(way, lane, next, tell),
             Control::Dummy { .. } | Control::CompactDummy { .. } => return tell(TraceEvent::Dummy { way }),
+            Control::PriorityPause { paused } => {
+                return tell(TraceEvent::Pause { way, mode: Mode::Ordered, paused });
+            }
             Control::Hello => "hello",
             Control::Init { .. } => "init",
             Control::InitEcho { .. } => "init echo",

@@ -7,11 +7,16 @@
 //!  notification  1 0   0            era   0 0 0 0   | leading ACK 16 | hole size 8 | first lost sequence number 16
 //! ```
 //!
-//! A data header stands between the Ethernet header (EtherType 0xABCD) and an IPv4 header. The leading ACK is the last
-//! number received in order. A dummy announces the next number. The era bit of a notification is that of the leading
-//! ACK; the hole begins behind it, within half the sequence space. The headers carry no session and no lane in ACKs, so
-//! a link end uses one mode at a time in this format; whatever they cannot say (sessions, pause, all that is still
-//! missing) travels in Linkmend's own control frames.
+//! A data header stands between the Ethernet header (EtherType 0xABCD) and an IPv4 header. A dummy announces the next
+//! number. The era bit of a notification is that of the leading ACK; the hole begins within half the sequence space of
+//! it. Its size is what 8 bits keep of it, so 0 stands for 256.
+//!
+//! In the authors' protocol the leading ACK is the latest number received, and that of a notification the frame which
+//! revealed the hole ([`Format::Linkguardian`](crate::Format::Linkguardian)). Two Linkmend ends
+//! ([`Format::Compact`](crate::Format::Compact)) acknowledge what they have received in order, and a notification's hole
+//! begins behind its leading ACK. The headers carry no session and no lane in ACKs, so a link end uses one mode at a time
+//! in them; what they cannot say (sessions, pause, all that is still missing) two Linkmend ends say in their own control
+//! frames.
 
 use super::reader::Reader;
 use super::{Decapsulation, ETHERTYPE_COMPACT, ETHERTYPE_IPV4, Encapsulation, LinkFrame};
@@ -28,6 +33,9 @@ const ERA: u8 = 1 << 4;
 const RETRANSMITTED: u8 = super::transparent::RETRANSMITTED;
 const DUMMY: u8 = 1 << 2;
 const BLOCKING: u8 = 1 << 1;
+
+/// Values of the size of a hole.
+const HOLE_SIZES: u16 = 256;
 
 const RESTORE_IPV4: Decapsulation = Decapsulation { removes: 2 + 3, ethertype: Some(ETHERTYPE_IPV4) };
 
@@ -48,7 +56,7 @@ pub(super) fn control_body(control: &Control) -> Option<([u8; 6], usize)> {
         Control::CompactDummy { mode, next } => body[..3].copy_from_slice(&data_bytes(mode, next, DUMMY)),
         Control::CompactNotification { next, hole } => {
             body[..3].copy_from_slice(&ack_bytes(TYPE_NOTIFICATION, next));
-            body[3] = hole.length.min(u16::from(u8::MAX)) as u8;
+            body[3] = hole.length.min(HOLE_SIZES) as u8;
             body[4..].copy_from_slice(&hole.first.number().to_be_bytes());
             return Some((body, 6));
         }
@@ -85,10 +93,13 @@ fn parse_fields(rest: &[u8]) -> Option<LinkFrame> {
             let length = reader.u8()?;
             let number = reader.u16()?;
             let ahead = u64::from(number.wrapping_sub(next.number()));
-            if length == 0 || ahead >= u64::from(WINDOW_MAX) {
-                return None;
-            }
-            let hole = SequenceRange { first: next.plus(ahead), length: length.into() };
+            let first = if ahead < u64::from(WINDOW_MAX) {
+                next.plus(ahead)
+            } else {
+                next.minus(SEQUENCE_SPACE - ahead)
+            };
+            let length = if length == 0 { HOLE_SIZES } else { length.into() };
+            let hole = SequenceRange { first, length };
             LinkFrame::Control(Control::CompactNotification { next, hole })
         }
         _ => return None,

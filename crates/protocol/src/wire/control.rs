@@ -1,7 +1,7 @@
 //! Linkmend's control frames: EtherType 0x88B5, kind "control", magic, body by type, zero padding.
 
 use super::reader::Reader;
-use super::{CONTROL_ADDRESS, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, compact};
+use super::{CONTROL_ADDRESS, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, compact, priority_pause};
 use crate::config::Format;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, RANGES_MAX, SequenceRange};
 use crate::link_end::Control;
@@ -40,7 +40,11 @@ pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_F
     out[..6].copy_from_slice(&CONTROL_ADDRESS);
     out[6..12].copy_from_slice(&source);
     let mut writer = Writer { out, at: 12 };
-    if let Some((body, length)) = compact::control_body(control) {
+    if let Control::PriorityPause { paused } = *control {
+        writer.out[..6].copy_from_slice(&priority_pause::ADDRESS);
+        writer.put(&priority_pause::ETHERTYPE_MAC_CONTROL.to_be_bytes());
+        writer.put(&priority_pause::body(paused));
+    } else if let Some((body, length)) = compact::control_body(control) {
         writer.put(&ETHERTYPE_COMPACT.to_be_bytes());
         writer.put(&body[..length]);
     } else {
@@ -91,9 +95,10 @@ fn emit_body(control: &Control, writer: &mut Writer) {
         }
         Control::Fin { session } => start(FIN, Some(session)),
         Control::FinEcho { session } => start(FIN_ECHO, Some(session)),
-        Control::CompactAck { .. } | Control::CompactNotification { .. } | Control::CompactDummy { .. } => {
-            unreachable!("has a compact body")
-        }
+        Control::CompactAck { .. }
+        | Control::CompactNotification { .. }
+        | Control::CompactDummy { .. }
+        | Control::PriorityPause { .. } => unreachable!("written above"),
     }
 }
 
@@ -156,12 +161,15 @@ const fn format_code(format: Format) -> u8 {
     match format {
         Format::Transparent => 0,
         Format::Compact => 1,
+        Format::Linkguardian => 2,
     }
 }
 
 fn parse_format(reader: &mut Reader) -> Option<Format> {
     let code = reader.u8()?;
-    [Format::Transparent, Format::Compact].into_iter().find(|&format| format_code(format) == code)
+    [Format::Transparent, Format::Compact, Format::Linkguardian]
+        .into_iter()
+        .find(|&format| format_code(format) == code)
 }
 
 fn parse_feedback(session: SessionNumber, reader: &mut Reader) -> Option<Feedback> {

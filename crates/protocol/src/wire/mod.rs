@@ -6,10 +6,12 @@
 
 mod compact;
 mod control;
+mod priority_pause;
 mod reader;
 mod transparent;
 
 pub use control::{CONTROL_FRAME_MAX, emit_control};
+pub use priority_pause::parse_priority_pause;
 
 use crate::config::Format;
 use crate::frame::{DataHeader, PiggybackAck};
@@ -112,7 +114,9 @@ pub fn encapsulate(format: Format, header: &DataHeader, frame: &[u8]) -> Option<
     let ethertype = ethertype(frame)?;
     match format {
         Format::Transparent => Some(transparent::encapsulate(header, ethertype)),
-        Format::Compact => (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate(header)),
+        Format::Compact | Format::Linkguardian => {
+            (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate(header))
+        }
     }
 }
 
@@ -122,7 +126,9 @@ pub fn encapsulate_ack(format: Format, ack: PiggybackAck, frame: &[u8]) -> Optio
     let ethertype = ethertype(frame)?;
     match format {
         Format::Transparent => Some(transparent::encapsulate_ack(ack, ethertype)),
-        Format::Compact => (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate_ack(ack)),
+        Format::Compact | Format::Linkguardian => {
+            (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate_ack(ack))
+        }
     }
 }
 
@@ -131,7 +137,7 @@ pub fn can_protect(format: Format, frame: &[u8]) -> bool {
     match (format, ethertype(frame)) {
         (_, None) => false,
         (Format::Transparent, Some(_)) => true,
-        (Format::Compact, Some(ethertype)) => ethertype == ETHERTYPE_IPV4,
+        (Format::Compact | Format::Linkguardian, Some(ethertype)) => ethertype == ETHERTYPE_IPV4,
     }
 }
 
@@ -157,6 +163,11 @@ pub fn parse(frame: &[u8]) -> LinkFrame {
         Some(ETHERTYPE_COMPACT) => compact::parse(rest),
         _ => LinkFrame::Foreign,
     }
+}
+
+/// Whether a frame has the EtherType of the authors' P4 program.
+pub fn is_compact(frame: &[u8]) -> bool {
+    ethertype(frame) == Some(ETHERTYPE_COMPACT)
 }
 
 fn ethertype(frame: &[u8]) -> Option<u16> {

@@ -99,9 +99,10 @@ fn control() -> impl Strategy<Value = Control> {
         session().prop_map(|session| Control::FinEcho { session }),
         sequence().prop_map(|next| Control::CompactAck { next }),
         (mode(), sequence()).prop_map(|(mode, next)| Control::CompactDummy { mode, next }),
-        (1u64 << 17..1 << 20, 0u64..32768, 1u16..=255).prop_map(|(next, ahead, length)| {
+        (1u64 << 17..1 << 20, 0u64..65536, 1u16..=256).prop_map(|(next, ahead, length)| {
             let wire = SequenceNumber::from_absolute;
-            let hole = SequenceRange { first: wire(next + ahead), length };
+            // Before the leading ACK, as the authors have it, or behind it.
+            let hole = SequenceRange { first: wire(next + ahead - 32768), length };
             Control::CompactNotification { next: wire(next), hole }
         }),
     ]

@@ -40,6 +40,11 @@ pub fn wire(data: &[u8]) {
         }
         LinkFrame::Foreign | LinkFrame::Malformed => {}
     }
+    if let Some(pause) = wire::parse_priority_pause(data) {
+        let mut out = [0xff; wire::CONTROL_FRAME_MAX];
+        let length = wire::emit_control(&pause, [2, 0, 0, 0, 0, 1], &mut out);
+        assert_eq!(wire::parse_priority_pause(&out[..length]), Some(pause));
+    }
     // A host's frame that looks like one of ours must survive its escape.
     if let Some(escape) = wire::escape(data) {
         let wrapped = wrap(data, &escape);

@@ -180,7 +180,7 @@ impl End {
             .transpose()?;
         let header_bytes = match config.protocol.map(|protocol| protocol.format) {
             None => 0,
-            Some(Format::Compact) => COMPACT_HEADER_BYTES,
+            Some(Format::Compact | Format::Linkguardian) => COMPACT_HEADER_BYTES,
             Some(Format::Transparent) => HEADER_GROWTH_MAX as u32,
         };
         Ok(End {

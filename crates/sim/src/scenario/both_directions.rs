@@ -60,6 +60,8 @@ impl BothDirectionsConfig {
         self.link.validate()?;
         self.reversed().validate()?;
         check(self.link.protection.is_some(), "protection", "off", "both directions are protected")?;
+        let sessions = self.format != Format::Linkguardian;
+        check(sessions, "format", self.format, "simulated ends have sessions; compact has the same headers")?;
         check_load("load", self.load, &self.link, self.link.frames)?;
         check_load("reverse-load", self.reverse_load, &self.link, self.link.frames)
     }

@@ -1,0 +1,94 @@
+//! Leading ACKs, as the published program sends them: the latest number seen, whatever is missing before it.
+
+use super::{Sender, Slot, SlotState, Waiting};
+use crate::frame::{FrameHandle, SequenceRange};
+use crate::sequence::SequenceNumber;
+use alloc::collections::VecDeque;
+
+/// Values of the field for the length of a hole, which holds the rest of a longer one.
+const HOLE_FIELD_SPACE: u64 = 256;
+
+/// What a leading ACK changed, in frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LeadingNews {
+    pub(crate) acknowledged: u64,
+    pub(crate) lost: u64,
+}
+
+impl Sender {
+    /// Everything before `next` has arrived, but for `hole`; what earlier ones left out is on its way back. `None` if it
+    /// does not fit what was sent.
+    pub(crate) fn handle_leading_ack(
+        &mut self,
+        next: SequenceNumber,
+        hole: Option<SequenceRange>,
+        released: &mut VecDeque<FrameHandle>,
+    ) -> Option<LeadingNews> {
+        let next = next.expand(self.next).filter(|&next| next <= self.next)?;
+        if next <= self.covered {
+            return Some(LeadingNews { acknowledged: 0, lost: 0 });
+        }
+        let hole = match hole {
+            Some(hole) => self.whole_hole(hole, next)?,
+            None => next..next,
+        };
+        let mut news = LeadingNews { acknowledged: next - self.covered, lost: 0 };
+        for sequence in self.covered..next {
+            let index = self.index(sequence);
+            if !hole.contains(&sequence) {
+                self.release(sequence, released);
+            } else if self.slots[index].state == SlotState::Outstanding {
+                self.slots[index].state = SlotState::Queued;
+                self.missing.push_back(sequence);
+                self.retransmit_queue.push_back(Waiting::new(sequence));
+                news.lost += 1;
+            }
+        }
+        self.covered = next;
+        self.first = self.missing.front().copied().unwrap_or(next);
+        Some(news)
+    }
+
+    /// A hole reaches to the leading ACK: up to it, if a frame revealed it, or including it, if a dummy did (or if it is
+    /// a piece of a longer one). So its length is known though the field holds 8 bits.
+    fn whole_hole(&self, hole: SequenceRange, next: u64) -> Option<core::ops::Range<u64>> {
+        let first = hole.first.expand(next).filter(|&first| first >= self.covered && first < next)?;
+        let fits = |length: &u64| (length ^ u64::from(hole.length)).is_multiple_of(HOLE_FIELD_SPACE);
+        let length = [next - first - 1, next - first].into_iter().find(fits)?;
+        Some(first..first + length)
+    }
+
+    /// Forgets a frame whose copies are out: it comes back once.
+    pub(crate) fn forget_retransmitted(
+        &mut self,
+        number: SequenceNumber,
+        released: &mut VecDeque<FrameHandle>,
+    ) {
+        let Some(sequence) = number.expand(self.first) else { return };
+        if self.slots[self.index(sequence)].state == SlotState::Retransmitted {
+            self.release(sequence, released);
+            self.missing.retain(|&missing| missing != sequence);
+            self.first = self.missing.front().copied().unwrap_or(self.covered);
+        }
+    }
+
+    /// Leaves out a number; `false` if the window has none left.
+    pub(crate) fn skip_number(&mut self) -> bool {
+        let fits = self.next - self.first < self.window_frames;
+        if fits {
+            let index = self.index(self.next);
+            self.slots[index] = Slot::default();
+            let drained = self.is_drained();
+            self.next += 1;
+            if drained {
+                (self.first, self.covered) = (self.next, self.next);
+            }
+        }
+        fits
+    }
+
+    /// The next new number, as it counts inside.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+}

@@ -1,0 +1,87 @@
+//! Two ends of ours in the published program's protocol.
+
+use super::frame;
+use super::random::Random;
+use super::sender::{Sender, Settings};
+use super::world::{self, End, Ours, World, config, fates};
+use linkmend_protocol::{Mode, Nanos};
+
+/// Corruption of everything, in both directions: nothing twice, nothing out of order, and nothing lost but what lost all
+/// its transmissions or its notification; each of those is counted.
+#[test]
+fn both_directions_under_loss_of_everything() {
+    for seed in 0..12 {
+        let modes = [Mode::ALL[seed as usize & 1], Mode::ALL[seed as usize >> 1 & 1]];
+        let end = |mode| {
+            let mut ours = Ours::new(config(), mode);
+            ours.protect(0, 3);
+            End::Ours(Box::new(ours))
+        };
+        let mut world = World::new(end(modes[0]), end(modes[1]));
+        world.run_until(2_000, |world| (0..2).all(|end| world.ends[end].ours().is_active()));
+        // Two numbers have been knocked with.
+        world.run(2 * Nanos::from_micros(100).0 / 100);
+        let before = [0, 1].map(|end| world.ends[end].ours().end.stats());
+        for end in [0, 1] {
+            fates(&mut world, end, seed * 2 + end as u64, 0.01);
+            world.offer(end, 0..10_000);
+        }
+        world.settle(500_000);
+        for end in [0, 1] {
+            let mut delivered = world.ends[1 - end].delivered();
+            if modes[end] == Mode::NonBlocking {
+                delivered.sort_unstable();
+            }
+            assert!(delivered.is_sorted_by(|a, b| a < b), "seed {seed}: twice or out of order");
+            let stats = world.ends[1 - end].ours().end.stats();
+            let lost = 10_000 - delivered.len() as u64;
+            let given_up = stats.recovery_timeouts - before[1 - end].recovery_timeouts;
+            assert!(lost <= given_up && given_up < 100, "seed {seed}: {lost} of {given_up}: {stats:?}");
+            assert_eq!(world.ends[end].ours().end.stats().peers_lost, 0, "seed {seed}");
+        }
+    }
+}
+
+/// Whoever can write to the wire can lose frames, but no more than that: bounds hold, no handle comes back twice, and the
+/// next honest frames pass.
+#[test]
+fn forged_frames_break_no_bound() {
+    for seed in 0..60 {
+        let mut random = Random(seed);
+        let mut ours = Ours::new(config(), Mode::ALL[seed as usize & 1]);
+        ours.protect(0, 2);
+        let theirs = Sender::new(Settings { blocking: seed & 2 == 0, copies: 1, dummies: 1, loop_ticks: 3 });
+        let mut world = World::new(End::TheirSender(Box::new(theirs), Vec::new()), End::Ours(Box::new(ours)));
+        let mut next = 0;
+        for _ in 0..60 {
+            world.offer(0, next..next + 20);
+            world.offer(1, next..next + 20);
+            next += 20;
+            world.run(random.below(60));
+            let mut bytes = world::plain(u32::MAX);
+            if random.chance(0.1) {
+                bytes = frame::priority_pause(random.chance(0.5));
+            } else {
+                bytes[12..14].copy_from_slice(&frame::ETHERTYPE);
+                let near = (random.below(400) as u16).wrapping_add(next as u16).wrapping_sub(200);
+                let number = if random.chance(0.2) { random.next() as u16 } else { near };
+                // Not a header of which nothing is known.
+                bytes[14] = random.below(0xc0) as u8;
+                bytes[15..17].copy_from_slice(&number.to_be_bytes());
+                bytes[17] = random.next() as u8;
+                bytes[18..20].copy_from_slice(&near.wrapping_sub(random.below(9) as u16).to_be_bytes());
+            }
+            let tick = world.tick;
+            let ours = world.ends[1].ours();
+            ours.take(tick, &bytes);
+            let stats = ours.end.stats();
+            assert!(stats.rx_buffer.max <= config().rx_buffer_bytes && stats.missing_frames <= 4_096);
+            assert!(ours.end.status().outstanding_frames <= 4_096);
+        }
+        world.run(60_000);
+        let before = world.ends[1].delivered().len();
+        world.offer(0, 1_000_000..1_000_050);
+        world.run(20_000);
+        assert!(world.ends[1].delivered().len() >= before + 50, "seed {seed}");
+    }
+}
