@@ -1,5 +1,6 @@
 //! What a running link end can be asked, and what it answers.
 
+use crate::capture::{CAPTURES_MAX, FilterError};
 use crate::corruption::{CorruptionError, CorruptionModel};
 use crate::loss_script::LossScript;
 use crate::report::LinkReport;
@@ -50,6 +51,20 @@ pub enum CommandError {
         /// Which value is wrong.
         #[source]
         error: CorruptionError,
+    },
+    /// The filter of a capture is none.
+    #[error("link {link}: {error}")]
+    CaptureFilter {
+        /// Name of the link.
+        link: String,
+        /// Which word is not understood.
+        error: FilterError,
+    },
+    /// More at once would cost the loop too much.
+    #[error("link {link}: {CAPTURES_MAX} captures are on already; end one of them")]
+    TooManyCaptures {
+        /// Name of the link.
+        link: String,
     },
     /// The loop did not answer in time; what was asked may still be done.
     #[error("link {link}: its loop does not answer; the request may still be carried out")]

@@ -1,5 +1,6 @@
 //! A running link end, as the rest of the process sees it.
 
+use crate::capture::{Capture, CaptureOptions, Tap};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::engine::{Engine, Request, StartError};
 use crate::interface_watch::InterfaceWatch;
@@ -77,6 +78,26 @@ impl LinkEndHandle {
             RecvTimeoutError::Timeout => CommandError::NoAnswer { link: self.name.clone() },
             RecvTimeoutError::Disconnected => stopped(),
         })?
+    }
+
+    /// Begins a capture, which ends when what is returned is dropped.
+    ///
+    /// # Errors
+    /// [`CommandError`].
+    pub fn capture(&self, options: CaptureOptions) -> Result<Capture, CommandError> {
+        let link = || self.name.clone();
+        let (tap, capture) =
+            Tap::new(options).map_err(|error| CommandError::CaptureFilter { link: link(), error })?;
+        let (reply, answer) = sync_channel(1);
+        let request = Request::Capture { tap, reply };
+        self.requests.send(request).map_err(|_| CommandError::Stopped { link: link() })?;
+        self.wake();
+        match answer.recv_timeout(REPLY_TIMEOUT) {
+            Ok(true) => Ok(capture),
+            Ok(false) => Err(CommandError::TooManyCaptures { link: link() }),
+            Err(RecvTimeoutError::Timeout) => Err(CommandError::NoAnswer { link: link() }),
+            Err(RecvTimeoutError::Disconnected) => Err(CommandError::Stopped { link: link() }),
+        }
     }
 
     /// Whether the loop still runs.

@@ -14,6 +14,7 @@
 #![warn(clippy::print_stderr)]
 
 pub mod bypass;
+pub mod capture;
 mod clock;
 pub mod command;
 pub mod config;

@@ -44,6 +44,8 @@ pub enum Command {
     Protect(ProtectArgs),
     /// End the protection of the sending direction of a link
     Unprotect(UnprotectArgs),
+    /// Show or write what passes through a link's ports, decoded: what tcpdump does not see of AF_XDP
+    Capture(Box<crate::commands::capture::CaptureArgs>),
     /// Drop arriving frames on purpose, for tests
     Corrupt(CorruptArgs),
     /// Show what Linkmend does: kernel TCP over a corrupting link in a laboratory of its own, unprotected and protected

@@ -38,6 +38,7 @@ fn help_is_the_golden_one() {
         "top",
         "protect",
         "unprotect",
+        "capture",
         "corrupt",
         "detach",
         "generate",

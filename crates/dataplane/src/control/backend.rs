@@ -1,6 +1,7 @@
 //! From requests to commands of link ends.
 
 use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response};
+use crate::capture::{Capture, CaptureOptions};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::HeaderFormat;
 use crate::handle::LinkEndHandle;
@@ -13,6 +14,8 @@ pub trait Backend: Send + Sync + 'static {
     fn links(&self) -> Vec<String>;
     /// Gives one of them a command; `None` if there is no such link.
     fn command(&self, link: &str, command: Command) -> Option<CommandResult>;
+    /// Begins a capture of one of them; `None` if there is no such link.
+    fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>>;
 }
 
 /// Running link ends, shared by everything that asks them.
@@ -61,6 +64,10 @@ impl Backend for Links {
             report
         }))
     }
+
+    fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>> {
+        self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.capture(options))
+    }
 }
 
 /// Answers one line. Never fails: what makes no sense is answered with [`Response::Error`].
@@ -96,6 +103,10 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
             let command = protect.settings().map_or(Command::Unprotect, Command::Protect);
             one(backend, &link, command)
         }
+        // It takes a connection of its own, which this function does not have.
+        Request::Capture { .. } => {
+            Err(ErrorReply::new(ErrorKind::Invalid, "a capture is the last request of a connection"))
+        }
         Request::Corrupt { link, corruption } => {
             if let Some(Err(error)) = corruption.map(|model| model.validate()) {
                 return Err(ErrorReply::new(ErrorKind::Invalid, format!("link {link}: {error}")));
@@ -125,17 +136,34 @@ fn report(
     link: &str,
     command: Command,
 ) -> Result<crate::report::LinkReport, ErrorReply> {
-    let Some(result) = backend.command(link, command) else {
-        let names = backend.links().join(", ");
-        return Err(ErrorReply::new(ErrorKind::UnknownLink, format!("there is no link `{link}` here"))
-            .with_hint(format!("this daemon serves {names}")));
+    let Some(result) = backend.command(link, command) else { return Err(unknown(backend, link)) };
+    result.map(|report| *report).map_err(|error| refused(&error))
+}
+
+/// Begins a capture.
+pub(super) fn capture(
+    backend: &dyn Backend,
+    link: &str,
+    options: CaptureOptions,
+) -> Result<Capture, ErrorReply> {
+    let Some(result) = backend.capture(link, options) else { return Err(unknown(backend, link)) };
+    result.map_err(|error| refused(&error))
+}
+
+fn unknown(backend: &dyn Backend, link: &str) -> ErrorReply {
+    let names = backend.links().join(", ");
+    ErrorReply::new(ErrorKind::UnknownLink, format!("there is no link `{link}` here"))
+        .with_hint(format!("this daemon serves {names}"))
+}
+
+fn refused(error: &CommandError) -> ErrorReply {
+    let kind = match error {
+        CommandError::CorruptionNotAllowed { .. } => ErrorKind::NotAllowed,
+        CommandError::OneMode { .. }
+        | CommandError::Corruption { .. }
+        | CommandError::CaptureFilter { .. } => ErrorKind::Invalid,
+        CommandError::TooManyCaptures { .. } => ErrorKind::Busy,
+        CommandError::NoAnswer { .. } | CommandError::Stopped { .. } => ErrorKind::Stopped,
     };
-    result.map(|report| *report).map_err(|error| {
-        let kind = match error {
-            CommandError::CorruptionNotAllowed { .. } => ErrorKind::NotAllowed,
-            CommandError::OneMode { .. } | CommandError::Corruption { .. } => ErrorKind::Invalid,
-            CommandError::NoAnswer { .. } | CommandError::Stopped { .. } => ErrorKind::Stopped,
-        };
-        ErrorReply::new(kind, error.to_string())
-    })
+    ErrorReply::new(kind, error.to_string())
 }

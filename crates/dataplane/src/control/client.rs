@@ -1,6 +1,8 @@
 //! The other side: the command line's and the lab's.
 
 use super::message::{ErrorReply, Request, Response};
+use super::streaming::CaptureStream;
+use crate::capture::CaptureOptions;
 use crate::config::{CONTROL_FOLDER, ProtectConfig};
 use crate::corruption::CorruptionModel;
 use crate::report::LinkReport;
@@ -199,6 +201,17 @@ impl Client {
     /// [`ClientError`].
     pub fn reset_extremes(&mut self, link: Option<&str>) -> Result<Vec<LinkReport>, ClientError> {
         self.reports(&Request::ResetExtremes { link: link.map(str::to_owned) })
+    }
+
+    /// Captures what passes through a link's ports from now on.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn capture(mut self, link: &str, options: &CaptureOptions) -> Result<CaptureStream, ClientError> {
+        match self.request(&Request::Capture { link: link.to_owned(), options: options.clone() })? {
+            Response::Capturing {} => Ok(CaptureStream::new(self.path, self.stream)),
+            other => Err(self.unexpected(other)),
+        }
     }
 
     fn reports(&mut self, request: &Request) -> Result<Vec<LinkReport>, ClientError> {

@@ -1,5 +1,6 @@
 //! Requests and answers.
 
+use crate::capture::CaptureOptions;
 use crate::config::ProtectConfig;
 use crate::corruption::CorruptionModel;
 use crate::report::LinkReport;
@@ -43,6 +44,14 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corruption: Option<CorruptionModel>,
     },
+    /// Send what passes through a link's ports from now on. The connection then carries
+    /// [records](crate::capture::record) until it is closed, and no more requests.
+    Capture {
+        /// Name of the link.
+        link: String,
+        /// Which frames.
+        options: CaptureOptions,
+    },
     /// Begin a new observation of the buffers' least and most.
     ResetExtremes {
         /// Name of the link; absent for all.
@@ -66,6 +75,8 @@ pub enum Response {
         /// Names of its links.
         links: Vec<String>,
     },
+    /// To [`Request::Capture`]: it has begun.
+    Capturing {},
     /// To every other request: how the links concerned stand after it.
     Links {
         /// One report for each.

@@ -9,6 +9,7 @@ mod client;
 mod message;
 mod server;
 mod socket;
+mod streaming;
 #[cfg(test)]
 mod tests;
 
@@ -17,3 +18,4 @@ pub use client::{Client, ClientError, sockets};
 pub use message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, REQUEST_BYTES_MAX, Request, Response};
 pub use server::Server;
 pub use socket::{Reservation, SocketError};
+pub use streaming::CaptureStream;

@@ -1,8 +1,9 @@
 //! The daemon's side: one thread accepts, one more for every client.
 
 use super::backend::{Backend, answer};
-use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Response};
+use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Request, Response};
 use super::socket::{ControlSocket, Reservation, SocketError};
+use super::streaming;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -163,6 +164,9 @@ fn serve(stream: &mut UnixStream, backend: &dyn Backend) -> io::Result<()> {
             let line: Vec<u8> = pending.drain(..=end).collect();
             let line = line.trim_ascii();
             if !line.is_empty() {
+                if let Ok(Request::Capture { link, options }) = serde_json::from_slice(line) {
+                    return streaming::serve(stream, backend, &link, options);
+                }
                 write(stream, &answer(backend, line))?;
             }
             begun = (!pending.is_empty()).then(Instant::now);
@@ -197,7 +201,7 @@ fn timed_out(stream: &mut UnixStream) -> io::Result<()> {
     write(stream, &Response::Error(ErrorReply::new(ErrorKind::TimedOut, message)))
 }
 
-fn write(stream: &mut UnixStream, response: &Response) -> io::Result<()> {
+pub(super) fn write(stream: &mut UnixStream, response: &Response) -> io::Result<()> {
     let mut line = serde_json::to_vec(response)?;
     line.push(b'\n');
     stream.write_all(&line)

@@ -1,6 +1,8 @@
 //! The socket with a backend that only remembers.
 
 use super::*;
+use crate::capture::record::Record;
+use crate::capture::{Capture, CaptureOptions, CapturePort, Direction, Tap, Taps};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::{ProtectConfig, ProtectMode};
 use crate::corruption::CorruptionModel;
@@ -14,6 +16,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Default)]
 struct Fake {
     commands: Mutex<Vec<(String, Command)>>,
+    taps: Mutex<Taps>,
 }
 
 impl Backend for Fake {
@@ -28,6 +31,19 @@ impl Backend for Fake {
         }
         self.commands.lock().expect("no panics").push((link.to_owned(), command));
         Some(Ok(Box::new(LinkReport { name: link.to_owned(), copies: 2, ..LinkReport::default() })))
+    }
+
+    fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>> {
+        self.links().iter().find(|name| *name == link)?;
+        let (tap, capture) = match Tap::new(options) {
+            Ok(both) => both,
+            Err(error) => return Some(Err(CommandError::CaptureFilter { link: link.to_owned(), error })),
+        };
+        let mut taps = Taps::default();
+        taps.add(tap);
+        taps.tell(true);
+        *self.taps.lock().expect("no panics") = taps;
+        Some(Ok(capture))
     }
 }
 
@@ -266,4 +282,60 @@ fn an_address_for_metrics_that_is_taken_is_no_reason_not_to_run_and_is_had_when_
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     std::net::TcpStream::connect(address).expect("it listens");
+}
+
+#[test]
+fn a_capture_streams_frames_and_ends_with_its_client() {
+    let daemon = daemon();
+    let options = |filter: &str| CaptureOptions {
+        port: None,
+        snap_bytes: 65_535,
+        classes: Vec::new(),
+        filter: filter.to_owned(),
+    };
+    let connect = || Client::connect(&daemon.path).expect("it listens");
+    let unknown = refusal(connect().capture("side", &options("")).expect_err("unknown"));
+    assert_eq!(unknown.kind, ErrorKind::UnknownLink);
+    let invalid = refusal(connect().capture("up", &options("prot")).expect_err("no filter"));
+    assert_eq!(invalid.kind, ErrorKind::Invalid);
+    assert!(invalid.message.starts_with("link up: filter `prot`: `prot` (word 1)"), "{}", invalid.message);
+
+    let mut stream = connect().capture("up", &options("")).expect("it begins");
+    let patience = std::time::Duration::from_secs(2);
+    match stream.next(patience).expect("the daemon lives") {
+        Some(Record::Progress(progress)) => assert!(progress.kernel_forwards),
+        other => panic!("{other:?}"),
+    }
+    let options = crate::frame_pool::PoolOptions { chunks: 8, chunk_bytes: 4096 };
+    let mut pool = crate::frame_pool::FramePool::new(options).expect("memory");
+    let frame = pool.copy_in(&[7; 100]).expect("room");
+    let show = || {
+        daemon.backend.taps.lock().expect("no panics").show(
+            CapturePort::Link,
+            Direction::Inbound,
+            frame,
+            &pool,
+        )
+    };
+    show();
+    let seen =
+        std::iter::from_fn(|| stream.next(patience).expect("the daemon lives")).find_map(
+            |record| match record {
+                Record::Frame(frame) => Some(frame),
+                Record::Progress(_) => None,
+            },
+        );
+    assert_eq!(seen.map(|frame| (frame.port, frame.bytes)), Some((CapturePort::Link, vec![7; 100])));
+    drop(stream);
+    // The server notices when it next has something to say, and the tap is let go.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    let is_empty = || {
+        let mut taps = daemon.backend.taps.lock().expect("no panics");
+        taps.tell(false);
+        taps.is_empty()
+    };
+    while !is_empty() {
+        assert!(std::time::Instant::now() < deadline, "the capture goes on without its client");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::queue::{Arrival, Waiting};
 use super::{BATCH, Engine, ecn};
+use crate::capture::{CapturePort, Direction};
 use linkmend_protocol::Instant;
 use linkmend_protocol::trace::Step;
 
@@ -11,6 +12,7 @@ impl Engine {
         batch.clear();
         self.ports.inner.receive(&mut self.ports.pool, &mut batch, BATCH);
         for &frame in &batch {
+            self.taps.show(CapturePort::Inner, Direction::Inbound, frame, &self.ports.pool);
             let bytes = self.ports.pool.frame_length(frame) as u32;
             let mode = self.protection.classifier.mode(self.ports.pool.head(frame));
             match self.queue.arrival(mode, bytes) {

@@ -1,6 +1,8 @@
 //! Frames that arrive from the link: corruption (in tests), the protocol, delivery to the inner port.
 
 use super::{BATCH, Engine, INNER_STUCK_NS};
+use crate::capture::{CapturePort, Direction};
+use crate::port::QueueFull;
 use linkmend_protocol::trace::{CorruptedFrame, Step};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
 use linkmend_protocol::{DataHeader, Format, FrameHandle, Instant, ReceiveState, Reception};
@@ -23,6 +25,7 @@ impl Engine {
             self.batch_left -= 1;
             let parse = || wire::parse(self.ports.pool.head(frame));
             let corrupted = self.corruption.as_mut().is_some_and(|corruption| corruption.corrupts(parse));
+            self.taps.show_from_link(corrupted, frame, &self.ports.pool);
             if corrupted {
                 self.counters.corrupted_frames += 1;
                 let step = || Step::Corrupted { frame: CorruptedFrame::from(&parse()) };
@@ -146,8 +149,9 @@ impl Engine {
     }
 
     fn deliver(&mut self, frame: FrameHandle) {
-        if self.ports.inner.send(&mut self.ports.pool, frame).is_err() {
-            self.counters.inner_port_drops += 1;
+        match self.ports.inner.send(&mut self.ports.pool, frame) {
+            Ok(()) => self.taps.show(CapturePort::Inner, Direction::Outbound, frame, &self.ports.pool),
+            Err(QueueFull) => self.counters.inner_port_drops += 1,
         }
         self.ports.pool.release(frame);
     }

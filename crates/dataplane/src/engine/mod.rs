@@ -17,6 +17,7 @@ mod to_link;
 pub(crate) use requests::Request;
 
 use crate::bypass::BypassMode;
+use crate::capture::Taps;
 use crate::clock;
 use crate::loss_script::LossInjector;
 use crate::port::PortError;
@@ -151,6 +152,7 @@ pub(crate) struct Engine {
     full_rounds: u32,
     inner_open_ns: u64,
     corruptions: u64,
+    taps: Taps,
     /// An interface is gone for good; the loop ends.
     gone: bool,
     derived: derive::Derived,
@@ -213,6 +215,7 @@ impl Engine {
             full_rounds: 0,
             inner_open_ns: now,
             corruptions: 0,
+            taps: Taps::default(),
             gone: false,
             derived: derive::Derived::default(),
         };
@@ -398,6 +401,12 @@ impl Engine {
             self.wait_for_kernel_queues();
         }
         self.kernel_mode = mode;
+        self.tell_captures();
+    }
+
+    /// Tells captures whether the kernel forwards past them.
+    fn tell_captures(&mut self) {
+        self.taps.tell(self.ports.bypass.is_some() && self.kernel_mode == BypassMode::Dormant);
     }
 
     /// What the kernel forwarded before goes first: this loop's frames pass by the queues it may still be in.

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::bypass::{BypassCounters, KernelDrops};
+use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::{Corruption, CorruptionModel};
 use crate::interface_watch::InterfaceState;
@@ -28,6 +29,10 @@ pub(crate) enum Request {
         index: u32,
         facts: Option<Box<InterfaceFacts>>,
     },
+    Capture {
+        tap: Tap,
+        reply: SyncSender<bool>,
+    },
     Stop,
 }
 
@@ -43,6 +48,10 @@ impl Engine {
                     let _ = reply.try_send(result);
                 }
                 Ok(Request::Interface { index, facts }) => self.handle_interface(index, facts.as_deref()),
+                Ok(Request::Capture { tap, reply }) => {
+                    let _ = reply.try_send(self.taps.add(tap));
+                    self.tell_captures();
+                }
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return true,
                 Err(TryRecvError::Empty) => break,
             }

@@ -3,6 +3,7 @@
 
 use super::Engine;
 use super::queue::Waiting;
+use crate::capture::{CapturePort, Direction};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX};
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, PerMode, Priority, Transmit};
 
@@ -139,6 +140,8 @@ impl Engine {
     fn post(&mut self, now: u64, frame: FrameHandle) {
         self.shaper.take(now, self.ports.pool.frame_length(frame) as u64);
         // A frame of several chunks may still find no room: it is lost on the link, and the protocol recovers it.
-        let _ = self.ports.link.send(&mut self.ports.pool, frame);
+        if self.ports.link.send(&mut self.ports.pool, frame).is_ok() {
+            self.taps.show(CapturePort::Link, Direction::Outbound, frame, &self.ports.pool);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One file for each subcommand.
 
+pub mod capture;
 mod connect;
 mod control;
 pub mod demo;
@@ -25,6 +26,7 @@ pub fn execute(command: Command, matches: &ArgMatches) -> anyhow::Result<()> {
         Command::Top(arguments) => top::execute(&arguments),
         Command::Protect(arguments) => control::protect(&arguments),
         Command::Unprotect(arguments) => control::unprotect(&arguments),
+        Command::Capture(arguments) => capture::execute(&arguments),
         Command::Corrupt(arguments) => control::corrupt(&arguments),
         Command::Lab(arguments) => lab::execute(&arguments),
         Command::Demo(arguments) => demo::execute(&arguments),

@@ -2,13 +2,14 @@
 //!
 //! Sending: [`encapsulate`] says which bytes to put behind the MAC addresses of a protected frame;
 //! [`mark_retransmitted`] changes them in place for a copy; [`emit_control`] writes a whole control frame.
-//! Receiving: [`parse`] says what a frame from the link is. Nothing here copies a payload.
+//! Receiving: [`parse`] says what a frame from the link is, also in words. Nothing here copies a payload.
 
 mod compact;
 mod control;
 mod priority_pause;
 mod reader;
 mod transparent;
+mod words;
 
 pub use control::{CONTROL_FRAME_MAX, emit_control};
 pub use priority_pause::parse_priority_pause;

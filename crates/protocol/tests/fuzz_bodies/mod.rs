@@ -12,6 +12,8 @@ use linkmend_protocol::{Config, Copies, Format, Mode, Nanos};
 
 /// Any bytes from a link: no panic, and what parses is written and parsed again to the same.
 pub fn wire(data: &[u8]) {
+    // Captures show whatever comes.
+    assert!(!wire::parse(data).to_string().is_empty());
     match wire::parse(data) {
         LinkFrame::Control(control) => {
             let mut out = [0xff; wire::CONTROL_FRAME_MAX];

@@ -1,11 +1,14 @@
 //! Captures a run as packet analysers see links.
 
-use super::pcapng::{Direction, Packet, PcapngWriter, PortId};
 use super::sketch::Sketch;
 use crate::network::{Frame, Observer, OnWire};
 use crate::time::{Rate, Time};
+use linkmend_pcapng::{Direction, Packet, PcapngWriter, PortId, PortOptions};
 use linkmend_protocol::{Control, Format};
 use std::io::{self, Write};
+
+/// 10^-12 s, in which the simulator counts.
+const PICOSECONDS: u8 = 12;
 
 /// What to capture.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,8 +61,10 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// As of `output`.
     pub fn new(output: W, options: &CaptureOptions) -> io::Result<Capture<W>> {
-        let mut writer = PcapngWriter::new(output, options.snap_bytes)?;
-        let mut port = |name: String| writer.add_port(&name, options.rate);
+        let mut writer = PcapngWriter::new(output, "Linkmend simulator", options.snap_bytes)?;
+        let speed = Some(options.rate.bits_per_second());
+        let mut port =
+            |name: String| writer.add_port(&PortOptions { name: &name, tick_exponent: PICOSECONDS, speed });
         let ports = (0..2)
             .map(|end| {
                 Ok(Ports { link: port(format!("end {end} link"))?, inner: port(format!("end {end} inner"))? })
@@ -102,6 +107,10 @@ fn write<W: Write>(
     *error = writer.write(packet).err();
 }
 
+fn healthy(port: PortId, at: Time, direction: Direction, head: &[u8], bytes: u32) -> Packet<'_> {
+    Packet { port, at_ticks: at.0, direction, head, bytes, corrupted: false, comment: None }
+}
+
 impl<W: Write> Observer for Capture<W> {
     fn sent(&mut self, end: usize, at: Time, frame: &OnWire, control: Option<&Control>, corrupted: bool) {
         if !self.is_open() {
@@ -109,7 +118,15 @@ impl<W: Write> Observer for Capture<W> {
         }
         let Some(&Ports { link: port, .. }) = self.ports.get(end) else { return };
         let (head, bytes) = self.sketch.on_wire(end, 1 - end, frame, control);
-        let packet = Packet { port, at, direction: Direction::Outbound, head, bytes, corrupted };
+        let packet = Packet {
+            port,
+            at_ticks: at.0,
+            direction: Direction::Outbound,
+            head,
+            bytes,
+            corrupted,
+            comment: corrupted.then_some("corrupted on the link"),
+        };
         write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
     }
 
@@ -119,7 +136,7 @@ impl<W: Write> Observer for Capture<W> {
         }
         let Some(&Ports { link: port, .. }) = self.ports.get(end) else { return };
         let (head, bytes) = self.sketch.on_wire(1 - end, end, frame, control);
-        let packet = Packet { port, at, direction: Direction::Inbound, head, bytes, corrupted: false };
+        let packet = healthy(port, at, Direction::Inbound, head, bytes);
         write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
     }
 
@@ -129,7 +146,7 @@ impl<W: Write> Observer for Capture<W> {
         }
         let Some(&Ports { inner: port, .. }) = self.ports.get(end) else { return };
         let (head, bytes) = self.sketch.frame(1 - end, end, frame);
-        let packet = Packet { port, at, direction: Direction::Outbound, head, bytes, corrupted: false };
+        let packet = healthy(port, at, Direction::Outbound, head, bytes);
         write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! - [`histogram`]: counts of values, good to one 128th, in constant space.
 //! - [`time_series`]: a level over time, in a bounded number of samples.
-//! - [`capture`]: a run as packet analysers see links; [`pcapng`] is the format of its files.
+//! - [`capture`]: a run as packet analysers see links.
 
 pub mod capture;
 pub mod histogram;
-pub mod pcapng;
 mod sketch;
 pub mod time_series;
 

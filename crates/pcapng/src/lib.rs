@@ -1,9 +1,9 @@
 //! Writing pcapng files (draft-ietf-opsawg-pcapng), the capture format of packet analysers.
 //!
-//! The few blocks a simulator needs are written here because its times are picoseconds (at 800 Gbit/s a short frame
-//! lasts 0.64 ns), and the libraries keep times in nanoseconds. A library reads the files back in the tests.
+//! The few blocks that captures need are written here because the simulator's times are picoseconds (at 800 Gbit/s a
+//! short frame lasts 0.64 ns), and the libraries keep times in nanoseconds. A library reads the files back in the tests
+//! of those who write them, the simulator and the daemon.
 
-use crate::time::{Rate, Time};
 use std::io::{self, Write};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -20,8 +20,6 @@ const INTERFACE_SPEED: u16 = 8;
 const TIME_RESOLUTION: u16 = 9;
 const PACKET_FLAGS: u16 = 2;
 
-/// 10^-12 s.
-const PICOSECONDS: u8 = 12;
 /// Link-layer error in the packet flags: a bad frame check sequence.
 const CRC_ERROR: u32 = 1 << 24;
 
@@ -38,21 +36,34 @@ pub enum Direction {
     Outbound,
 }
 
+/// What is known of a port. Times of its packets are counted in ticks of 10^-`tick_exponent` s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortOptions<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// 9 for nanoseconds, 12 for picoseconds; less than 128.
+    pub tick_exponent: u8,
+    /// In bits per second, if it is known.
+    pub speed: Option<u64>,
+}
+
 /// A packet to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
     /// Where it was seen.
     pub port: PortId,
-    /// When.
-    pub at: Time,
+    /// When, in ticks of its port: since 1970, or since a simulation began.
+    pub at_ticks: u64,
     /// Which way it went.
     pub direction: Direction,
     /// Its beginning, from the destination address on; what exceeds the snap length is not written.
     pub head: &'a [u8],
     /// Its whole length in bytes, without frame check sequence.
     pub bytes: u32,
-    /// Whether the link corrupts it. Analysers show it as a bad frame check sequence, and the comment says so.
+    /// Whether the link corrupts it. Analysers show it as a bad frame check sequence.
     pub corrupted: bool,
+    /// What a person should know of it.
+    pub comment: Option<&'a str>,
 }
 
 /// Writes one section of a pcapng file, always in little-endian order so that the same run gives the same bytes.
@@ -65,11 +76,11 @@ pub struct PcapngWriter<W> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins the file. At most `snap_bytes` of each packet are written.
+    /// Begins the file, which says that `application` wrote it. At most `snap_bytes` of each packet are written.
     ///
     /// # Errors
     /// As of `output`.
-    pub fn new(output: W, snap_bytes: u32) -> io::Result<Self> {
+    pub fn new(output: W, application: &str, snap_bytes: u32) -> io::Result<Self> {
         let mut writer = PcapngWriter { output, ports: 0, snap_bytes, block: Vec::new() };
         writer.begin(SECTION_HEADER);
         writer.put(&BYTE_ORDER_MAGIC.to_le_bytes());
@@ -77,7 +88,7 @@ impl<W: Write> PcapngWriter<W> {
         writer.put(&1u16.to_le_bytes());
         writer.put(&0u16.to_le_bytes());
         writer.put(&u64::MAX.to_le_bytes());
-        writer.option(APPLICATION, b"Linkmend simulator");
+        writer.option(APPLICATION, application.as_bytes());
         writer.end_options();
         writer.end()?;
         Ok(writer)
@@ -87,14 +98,16 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     /// As of the output.
-    pub fn add_port(&mut self, name: &str, rate: Rate) -> io::Result<PortId> {
+    pub fn add_port(&mut self, port: &PortOptions) -> io::Result<PortId> {
         self.begin(INTERFACE_DESCRIPTION);
         self.put(&LINK_TYPE_ETHERNET.to_le_bytes());
         self.put(&0u16.to_le_bytes());
         self.put(&self.snap_bytes.to_le_bytes());
-        self.option(INTERFACE_NAME, name.as_bytes());
-        self.option(INTERFACE_SPEED, &rate.bits_per_second().to_le_bytes());
-        self.option(TIME_RESOLUTION, &[PICOSECONDS]);
+        self.option(INTERFACE_NAME, port.name.as_bytes());
+        if let Some(speed) = port.speed {
+            self.option(INTERFACE_SPEED, &speed.to_le_bytes());
+        }
+        self.option(TIME_RESOLUTION, &[port.tick_exponent]);
         self.end_options();
         self.end()?;
         self.ports += 1;
@@ -109,8 +122,8 @@ impl<W: Write> PcapngWriter<W> {
         let head = &packet.head[..packet.head.len().min(self.snap_bytes as usize).min(packet.bytes as usize)];
         self.begin(ENHANCED_PACKET);
         self.put(&packet.port.0.to_le_bytes());
-        self.put(&((packet.at.0 >> 32) as u32).to_le_bytes());
-        self.put(&(packet.at.0 as u32).to_le_bytes());
+        self.put(&((packet.at_ticks >> 32) as u32).to_le_bytes());
+        self.put(&(packet.at_ticks as u32).to_le_bytes());
         self.put(&(head.len() as u32).to_le_bytes());
         self.put(&packet.bytes.to_le_bytes());
         self.put(head);
@@ -121,11 +134,19 @@ impl<W: Write> PcapngWriter<W> {
         };
         let error = if packet.corrupted { CRC_ERROR } else { 0 };
         self.option(PACKET_FLAGS, &u32::to_le_bytes(direction | error));
-        if packet.corrupted {
-            self.option(COMMENT, b"corrupted on the link");
+        if let Some(comment) = packet.comment {
+            self.option(COMMENT, truncated(comment).as_bytes());
         }
         self.end_options();
         self.end()
+    }
+
+    /// Hands what has been written to whoever reads it now.
+    ///
+    /// # Errors
+    /// As of the output.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
     }
 
     /// Ends the file.
@@ -169,5 +190,26 @@ impl<W: Write> PcapngWriter<W> {
     /// Everything starts at a multiple of four bytes.
     fn pad(&mut self) {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+}
+
+/// An option's length is 16 bits; a comment ends at a character all the same.
+fn truncated(comment: &str) -> &str {
+    let mut end = comment.len().min(usize::from(u16::MAX));
+    while !comment.is_char_boundary(end) {
+        end -= 1;
+    }
+    &comment[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_comments_end_at_a_character() {
+        let long = "é".repeat(40_000);
+        assert_eq!(truncated(&long).len(), 65_534);
+        assert_eq!(truncated("short"), "short");
     }
 }

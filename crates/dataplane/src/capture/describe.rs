@@ -1,0 +1,74 @@
+//! A captured frame in words.
+
+use super::layers::{ARP, ICMP, ICMPV6, IPV4, IPV6, Layers, TCP, UDP};
+use super::{CapturePort, CapturedFrame, Direction};
+use std::fmt::Write;
+use std::net::IpAddr;
+
+/// What Linkmend has to say of the frame, for a comment in a file; `None` on the inner port.
+pub fn comment(frame: &CapturedFrame) -> Option<String> {
+    let link = Layers::of(frame.port, &frame.bytes).link?;
+    Some(if frame.corrupted { format!("{link}; dropped on purpose") } else { link.to_string() })
+}
+
+/// One line: when (UTC), where, which way, what.
+pub fn line(frame: &CapturedFrame) -> String {
+    let seconds = frame.at_ns / 1_000_000_000;
+    let [hours, minutes, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];
+    let micros = frame.at_ns % 1_000_000_000 / 1000;
+    let port = match frame.port {
+        CapturePort::Inner => "inner",
+        CapturePort::Link => "link ",
+    };
+    let way = match frame.direction {
+        Direction::Inbound => "in ",
+        Direction::Outbound => "out",
+    };
+    let mut line = format!("{hours:02}:{minutes:02}:{second:02}.{micros:06} {port} {way} ");
+    let layers = Layers::of(frame.port, &frame.bytes);
+    if let Some(link) = &layers.link {
+        let _ = write!(line, "{link}, ");
+    }
+    original(&mut line, &layers);
+    let _ = write!(line, "{} bytes", frame.length);
+    if frame.corrupted {
+        line.push_str(", dropped on purpose");
+    }
+    line
+}
+
+/// The frame of the host, as far as there is one in it.
+fn original(line: &mut String, layers: &Layers) {
+    let Some(ethertype) = layers.ethertype else { return };
+    for vlan in &layers.vlans {
+        let _ = write!(line, "VLAN {vlan}, ");
+    }
+    let _ = match ethertype {
+        IPV4 => write!(line, "IPv4"),
+        IPV6 => write!(line, "IPv6"),
+        ARP => write!(line, "ARP"),
+        other => write!(line, "EtherType 0x{other:04x}"),
+    };
+    let (sender_port, receiver_port) =
+        layers.ports.map_or((None, None), |(source, destination)| (Some(source), Some(destination)));
+    if let Some((source, destination)) = layers.addresses {
+        let _ = write!(line, " {} > {}", place(source, sender_port), place(destination, receiver_port));
+    }
+    let _ = match layers.protocol {
+        Some(TCP) => write!(line, " TCP"),
+        Some(UDP) => write!(line, " UDP"),
+        Some(ICMP) => write!(line, " ICMP"),
+        Some(ICMPV6) => write!(line, " ICMPv6"),
+        Some(other) => write!(line, " protocol {other}"),
+        None => Ok(()),
+    };
+    line.push_str(", ");
+}
+
+fn place(address: IpAddr, port: Option<u16>) -> String {
+    match (address, port) {
+        (address, None) => address.to_string(),
+        (IpAddr::V4(address), Some(port)) => format!("{address}:{port}"),
+        (IpAddr::V6(address), Some(port)) => format!("[{address}]:{port}"),
+    }
+}

@@ -1,0 +1,86 @@
+//! Captures: frames as they pass through a link end's two ports, for a person to look at.
+//!
+//! While one is on, the loop hands copies of what passes its filter to a bounded ring (`tap`), which the control socket
+//! empties towards whoever asked ([`record`] is the format). What finds the ring full is counted, not waited for. When
+//! none is on the loop asks one question a frame, whether a list is empty.
+//!
+//! [`Layers`] takes a frame apart, [`Filter`] and [`FrameClass`] choose, [`describe`] puts it into words.
+
+mod class;
+pub mod describe;
+mod filter;
+mod layers;
+pub mod record;
+mod tap;
+#[cfg(test)]
+mod tests;
+
+pub use class::FrameClass;
+pub use filter::{Filter, FilterError};
+pub use layers::Layers;
+pub use tap::{CAPTURES_MAX, Capture};
+pub(crate) use tap::{Tap, Taps};
+
+use serde::{Deserialize, Serialize};
+
+/// One of a link end's ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapturePort {
+    /// The port that faces the host
+    Inner,
+    /// The port that faces the corrupting link
+    Link,
+}
+
+/// Which way a frame goes at its port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Into the daemon.
+    Inbound,
+    /// Out of it.
+    Outbound,
+}
+
+/// What to capture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureOptions {
+    /// Only at this port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<CapturePort>,
+    /// Most bytes of each frame.
+    pub snap_bytes: u32,
+    /// Only frames of one of these classes; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<FrameClass>,
+    /// Only frames that this [`Filter`] lets pass.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub filter: String,
+}
+
+/// A frame that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedFrame {
+    /// When, in nanoseconds since 1970.
+    pub at_ns: u64,
+    /// Where.
+    pub port: CapturePort,
+    /// Which way it went.
+    pub direction: Direction,
+    /// Whether it was then dropped on purpose, as if the link had corrupted it.
+    pub corrupted: bool,
+    /// Its whole length, without frame check sequence.
+    pub length: u32,
+    /// Its beginning, from the destination address on.
+    pub bytes: Vec<u8>,
+}
+
+/// How a capture goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CaptureProgress {
+    /// Frames that passed the filter and found no room.
+    pub dropped: u64,
+    /// The kernel forwards, so that nothing but Linkmend's own frames passes the daemon.
+    pub kernel_forwards: bool,
+}

@@ -1,0 +1,203 @@
+//! The ring between the loop of a link end and whoever takes a capture from it.
+
+use super::filter::{Filter, FilterError};
+use super::layers::Layers;
+use super::{CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, class};
+use crate::clock;
+use crate::frame_pool::{FrameHandle, FramePool};
+use linkmend_protocol::wire::CONTROL_FRAME_MAX;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+
+/// Captures of one link end at a time.
+pub const CAPTURES_MAX: usize = 4;
+/// Frames a ring holds: what arrives at two million a second while its reader sleeps for 4 ms.
+const RING_FRAMES: usize = 8192;
+/// Bytes a ring holds.
+const RING_BYTES: usize = 16 << 20;
+/// Bytes of a frame that classes and filters look at: whole control frames, and the headers of others.
+const LOOK_BYTES: usize = CONTROL_FRAME_MAX;
+
+#[derive(Debug, Default)]
+struct Shared {
+    dropped: AtomicU64,
+    bytes: AtomicUsize,
+    kernel_forwards: AtomicBool,
+    closed: AtomicBool,
+}
+
+/// The loop's end.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    options: CaptureOptions,
+    filter: Filter,
+    ring: SyncSender<CapturedFrame>,
+    shared: Arc<Shared>,
+}
+
+/// The other end. Dropping it ends the capture.
+#[derive(Debug)]
+pub struct Capture {
+    ring: Receiver<CapturedFrame>,
+    shared: Arc<Shared>,
+}
+
+impl Tap {
+    /// Both ends of a new ring.
+    ///
+    /// # Errors
+    /// [`FilterError`].
+    pub(crate) fn new(options: CaptureOptions) -> Result<(Tap, Capture), FilterError> {
+        let filter = Filter::parse(&options.filter)?;
+        let (sender, receiver) = sync_channel(RING_FRAMES);
+        let shared = Arc::new(Shared::default());
+        let capture = Capture { ring: receiver, shared: Arc::clone(&shared) };
+        Ok((Tap { options, filter, ring: sender, shared }, capture))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.shared.closed.load(Ordering::Relaxed)
+    }
+
+    fn offer(&self, seen: &Seen, layers: &Layers, frame: FrameHandle, pool: &FramePool) {
+        if self.options.port.is_some_and(|port| port != seen.port)
+            || !class::any_of(&self.options.classes, layers)
+            || !self.filter.passes(layers)
+        {
+            return;
+        }
+        let length = pool.frame_length(frame);
+        let kept = length.min(self.options.snap_bytes as usize);
+        let held = self.shared.bytes.fetch_add(kept, Ordering::Relaxed);
+        if held + kept > RING_BYTES {
+            return self.lose(kept);
+        }
+        let head = pool.head(frame);
+        let mut bytes = Vec::with_capacity(kept);
+        if kept <= head.len() {
+            bytes.extend_from_slice(&head[..kept]);
+        } else {
+            pool.copy_out(frame, &mut bytes);
+            bytes.truncate(kept);
+        }
+        let &Seen { at_ns, port, direction, corrupted } = seen;
+        let frame = CapturedFrame { at_ns, port, direction, corrupted, length: length as u32, bytes };
+        match self.ring.try_send(frame) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => self.lose(kept),
+        }
+    }
+
+    fn lose(&self, bytes: usize) {
+        self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Capture {
+    /// The next frame, if one waits.
+    ///
+    /// # Errors
+    /// [`TryRecvError::Disconnected`] once the link end has stopped and nothing is left.
+    pub fn try_next(&self) -> Result<CapturedFrame, TryRecvError> {
+        let frame = self.ring.try_recv()?;
+        self.shared.bytes.fetch_sub(frame.bytes.len(), Ordering::Relaxed);
+        Ok(frame)
+    }
+
+    /// How it goes.
+    pub fn progress(&self) -> CaptureProgress {
+        CaptureProgress {
+            dropped: self.shared.dropped.load(Ordering::Relaxed),
+            kernel_forwards: self.shared.kernel_forwards.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Where, when and how a frame was seen.
+struct Seen {
+    at_ns: u64,
+    port: CapturePort,
+    direction: Direction,
+    corrupted: bool,
+}
+
+/// All captures of a link end; usually none.
+#[derive(Debug, Default)]
+pub(crate) struct Taps(Vec<Tap>);
+
+impl Taps {
+    /// Adds one; `false` if there are [`CAPTURES_MAX`].
+    pub(crate) fn add(&mut self, tap: Tap) -> bool {
+        self.remove_closed();
+        let room = self.0.len() < CAPTURES_MAX;
+        if room {
+            self.0.push(tap);
+        }
+        room
+    }
+
+    /// Shows them a frame that passes a port.
+    #[inline]
+    pub(crate) fn show(
+        &mut self,
+        port: CapturePort,
+        direction: Direction,
+        frame: FrameHandle,
+        pool: &FramePool,
+    ) {
+        if !self.0.is_empty() {
+            self.show_all(port, direction, false, frame, pool);
+        }
+    }
+
+    /// The same of a frame from the link, which is dropped on purpose if it is `corrupted`.
+    #[inline]
+    pub(crate) fn show_from_link(&mut self, corrupted: bool, frame: FrameHandle, pool: &FramePool) {
+        if !self.0.is_empty() {
+            self.show_all(CapturePort::Link, Direction::Inbound, corrupted, frame, pool);
+        }
+    }
+
+    #[cold]
+    fn show_all(
+        &mut self,
+        port: CapturePort,
+        direction: Direction,
+        corrupted: bool,
+        frame: FrameHandle,
+        pool: &FramePool,
+    ) {
+        self.remove_closed();
+        let seen = Seen { at_ns: clock::unix_ns(), port, direction, corrupted };
+        let head = pool.head(frame);
+        let layers = Layers::of(port, &head[..head.len().min(LOOK_BYTES)]);
+        for tap in &self.0 {
+            tap.offer(&seen, &layers, frame, pool);
+        }
+    }
+
+    /// Tells them who forwards, and lets those go that nobody takes any more.
+    pub(crate) fn tell(&mut self, kernel_forwards: bool) {
+        self.remove_closed();
+        for tap in &self.0 {
+            tap.shared.kernel_forwards.store(kernel_forwards, Ordering::Relaxed);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn remove_closed(&mut self) {
+        self.0.retain(|tap| !tap.is_closed());
+    }
+}

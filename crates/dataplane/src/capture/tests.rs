@@ -1,0 +1,231 @@
+//! The ring, its format on the socket, classes and words.
+
+#![allow(clippy::unwrap_used)]
+
+use super::record::Record;
+use super::*;
+use crate::frame_pool::{FramePool, PoolOptions};
+use linkmend_protocol::wire::{CONTROL_FRAME_MAX, emit_control, encapsulate, escape};
+use linkmend_protocol::{
+    Control, DataHeader, Feedback, Format, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceNumber,
+    SequenceRange, SessionNumber,
+};
+
+fn options() -> CaptureOptions {
+    CaptureOptions { port: None, snap_bytes: 65_535, classes: Vec::new(), filter: String::new() }
+}
+
+fn pool() -> FramePool {
+    FramePool::new(PoolOptions { chunks: 64, chunk_bytes: 4096 }).unwrap()
+}
+
+fn ip_frame() -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0];
+    frame.extend([10, 77, 0, 1, 10, 77, 0, 2, 0x9c, 0x40, 0x14, 0x51]);
+    frame.resize(74, 0);
+    frame
+}
+
+fn data(retransmitted: bool, mode: Mode, ack: Option<PiggybackAck>) -> Vec<u8> {
+    let header = DataHeader { sequence: SequenceNumber::new(123, false), mode, retransmitted, ack };
+    let encapsulation = encapsulate(Format::Transparent, &header, &ip_frame()).unwrap();
+    let mut out = ip_frame()[..12].to_vec();
+    out.extend(encapsulation.bytes());
+    out.extend(&ip_frame()[14..]);
+    out
+}
+
+fn control(control: &Control) -> Vec<u8> {
+    let mut buffer = [0; CONTROL_FRAME_MAX];
+    let length = emit_control(control, [2, 0, 0, 0, 0, 9], &mut buffer);
+    buffer[..length].to_vec()
+}
+
+fn feedback() -> Vec<u8> {
+    let number = |number| SequenceNumber::new(number, false);
+    let mut ordered = LaneFeedback::new(number(12), number(20), true);
+    assert!(ordered.push_missing(SequenceRange { first: number(13), length: 3 }));
+    assert!(ordered.push_missing(SequenceRange { first: number(18), length: 1 }));
+    control(&Control::Feedback(Feedback {
+        session: SessionNumber(9),
+        number: 7,
+        dummy_stamp: 0,
+        lost_total: 4,
+        rx_overflow_total: 0,
+        lanes: PerMode([ordered, LaneFeedback::new(number(0), number(0), false)]),
+    }))
+}
+
+fn dummy() -> Vec<u8> {
+    let next = PerMode([SequenceNumber::new(5, false), SequenceNumber::new(0, true)]);
+    control(&Control::Dummy { session: SessionNumber(9), stamp: 3, next })
+}
+
+/// Shows `frames` to a tap with `options`; what it kept.
+fn captured(options: CaptureOptions, frames: &[(CapturePort, Vec<u8>)]) -> Vec<CapturedFrame> {
+    let mut pool = pool();
+    let (tap, capture) = Tap::new(options).unwrap();
+    let mut taps = Taps::default();
+    assert!(taps.add(tap));
+    for (port, bytes) in frames {
+        let frame = pool.copy_in(bytes).unwrap();
+        taps.show(*port, Direction::Outbound, frame, &pool);
+        pool.release(frame);
+    }
+    std::iter::from_fn(|| capture.try_next().ok()).collect()
+}
+
+fn all() -> Vec<(CapturePort, Vec<u8>)> {
+    let ack = PiggybackAck { mode: Mode::Ordered, next: SequenceNumber::new(45, false) };
+    let mut escaped = ip_frame();
+    escaped[12..14].copy_from_slice(&[0x88, 0xb5]);
+    let encapsulation = escape(&escaped).unwrap();
+    let escaped = [&escaped[..12], encapsulation.bytes(), &escaped[12..]].concat();
+    vec![
+        (CapturePort::Link, data(false, Mode::Ordered, Some(ack))),
+        (CapturePort::Link, data(true, Mode::NonBlocking, None)),
+        (CapturePort::Link, feedback()),
+        (CapturePort::Link, dummy()),
+        (CapturePort::Link, escaped),
+        (CapturePort::Link, ip_frame()),
+        (CapturePort::Inner, ip_frame()),
+    ]
+}
+
+#[test]
+fn classes_choose_kinds_and_lanes() {
+    use FrameClass::*;
+    let chosen = |classes: &[FrameClass]| {
+        let options = CaptureOptions { classes: classes.to_vec(), ..options() };
+        let kept = captured(options, &all());
+        all()
+            .iter()
+            .enumerate()
+            .filter(|(_, (port, bytes))| kept.iter().any(|it| it.port == *port && it.bytes == *bytes))
+            .map(|(index, _)| index)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(&[]), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(chosen(&[Data]), [0]);
+    assert_eq!(chosen(&[Copies]), [1]);
+    assert_eq!(chosen(&[Control]), [2, 3]);
+    assert_eq!(chosen(&[Acks]), [0, 2]);
+    assert_eq!(chosen(&[Dummies]), [3]);
+    assert_eq!(chosen(&[Unprotected]), [4, 5, 6]);
+    assert_eq!(chosen(&[Ordered]), [0, 2, 3]);
+    assert_eq!(chosen(&[NonBlocking, Data, Copies]), [1]);
+}
+
+#[test]
+fn frames_are_put_into_words() {
+    let kept = captured(options(), &all());
+    let comments: Vec<_> = kept.iter().map(|frame| describe::comment(frame).unwrap_or_default()).collect();
+    let expected = [
+        "data ordered 123, ACK of ordered before 45",
+        "copy of non-blocking 123",
+        "loss notification 7 of session 9: ordered before 12, missing 13-15 18, paused; non-blocking before 0",
+        "dummy 3 of session 9: ordered before 5, non-blocking before 65536",
+        "unprotected, escaped",
+        "unprotected",
+        "",
+    ];
+    assert_eq!(comments, expected);
+    let mut first = kept[0].clone();
+    first.at_ns = 1_700_000_000_123_456_789;
+    first.corrupted = true;
+    assert_eq!(
+        describe::line(&first),
+        "22:13:20.123456 link  out data ordered 123, ACK of ordered before 45, IPv4 10.77.0.1:40000 > 10.77.0.2:5201 \
+         TCP, 80 bytes, dropped on purpose"
+    );
+    assert_eq!(
+        describe::line(&kept[3])[16..],
+        *"link  out dummy 3 of session 9: ordered before 5, non-blocking before 65536, 60 bytes"
+    );
+}
+
+#[test]
+fn ports_filters_and_snap_lengths_are_kept_to() {
+    let inner = CaptureOptions { port: Some(CapturePort::Inner), ..options() };
+    assert_eq!(captured(inner, &all()).len(), 1);
+    let filtered = CaptureOptions { filter: "tcp port 5201".to_owned(), snap_bytes: 20, ..options() };
+    let kept = captured(filtered, &all());
+    assert_eq!(kept.len(), 4);
+    assert!(kept.iter().all(|frame| frame.bytes.len() == 20 && frame.length > 20));
+    assert!(Tap::new(CaptureOptions { filter: "prot".to_owned(), ..options() }).is_err());
+}
+
+/// Frames of several chunks are whole in the ring.
+#[test]
+fn jumbo_frames_are_kept_whole() {
+    let mut jumbo = ip_frame();
+    jumbo.resize(9000, 0x5a);
+    let kept = captured(options(), &[(CapturePort::Inner, jumbo.clone())]);
+    assert!(kept[0].bytes == jumbo && kept[0].length == 9000);
+}
+
+#[test]
+fn what_finds_the_ring_full_is_counted_and_room_comes_back() {
+    let mut pool = pool();
+    let (tap, capture) = Tap::new(options()).unwrap();
+    let mut taps = Taps::default();
+    assert!(taps.add(tap));
+    let frame = pool.copy_in(&[7; 4000]).unwrap();
+    let mut shown = 0u64;
+    while capture.progress().dropped < 10 {
+        taps.show(CapturePort::Inner, Direction::Inbound, frame, &pool);
+        shown += 1;
+    }
+    let mut kept = 0;
+    while capture.try_next().is_ok() {
+        kept += 1;
+    }
+    assert_eq!(kept + capture.progress().dropped, shown);
+    // By bytes, not only by frames.
+    assert!(kept * 4000 <= 16 << 20 && kept < 8192, "{kept}");
+    taps.show(CapturePort::Inner, Direction::Inbound, frame, &pool);
+    assert!(capture.try_next().is_ok());
+}
+
+#[test]
+fn a_capture_that_nobody_takes_any_more_is_let_go() {
+    let mut taps = Taps::default();
+    let mut captures = Vec::new();
+    for _ in 0..CAPTURES_MAX {
+        let (tap, capture) = Tap::new(options()).unwrap();
+        assert!(taps.add(tap));
+        captures.push(capture);
+    }
+    assert!(!taps.add(Tap::new(options()).unwrap().0), "a bounded number");
+    taps.tell(true);
+    assert!(captures[0].progress().kernel_forwards);
+    captures.pop();
+    assert!(taps.add(Tap::new(options()).unwrap().0));
+    drop(captures);
+}
+
+#[test]
+fn records_come_apart_again() {
+    let mut bytes = Vec::new();
+    let frame = captured(options(), &all()).remove(0);
+    let records = [
+        Record::Frame(frame.clone()),
+        Record::Progress(CaptureProgress { dropped: 7, kernel_forwards: true }),
+        Record::Frame(CapturedFrame { corrupted: true, direction: Direction::Inbound, ..frame }),
+    ];
+    for record in &records {
+        record.write(&mut bytes);
+    }
+    let mut at = 0;
+    for record in &records {
+        let (read, length) = Record::read(&bytes[at..]).unwrap().unwrap();
+        assert_eq!(read, *record);
+        // A part of a record is none.
+        for cut in 0..length {
+            assert_eq!(Record::read(&bytes[at..at + cut]), Ok(None));
+        }
+        at += length;
+    }
+    assert_eq!(at, bytes.len());
+    assert!(Record::read(b"{\"response\"").is_err());
+}

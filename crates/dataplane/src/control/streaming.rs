@@ -1,0 +1,110 @@
+//! A capture on its way to a client, and at the client.
+
+use super::backend::{Backend, capture};
+use super::client::ClientError;
+use super::message::Response;
+use crate::capture::record::Record;
+use crate::capture::{Capture, CaptureOptions};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::mpsc::TryRecvError;
+use std::time::{Duration, Instant};
+
+/// How often a client hears how the capture goes, and so how soon it is noticed that it has left.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// Sleep while no frames come. The ring holds what comes meanwhile.
+const NAP: Duration = Duration::from_millis(4);
+/// Bytes sent at once.
+const SEND_BYTES: usize = 256 * 1024;
+const READ_BYTES: usize = 64 * 1024;
+
+/// Serves a capture until the client leaves or the link end stops.
+pub(super) fn serve(
+    stream: &mut UnixStream,
+    backend: &dyn Backend,
+    link: &str,
+    options: CaptureOptions,
+) -> io::Result<()> {
+    let capture = match capture(backend, link, options) {
+        Ok(capture) => capture,
+        Err(reply) => return super::server::write(stream, &Response::Error(reply)),
+    };
+    super::server::write(stream, &Response::Capturing {})?;
+    // A client that stands still makes its ring overflow, which it is told, and nothing else.
+    stream.set_write_timeout(None)?;
+    let mut out = Vec::new();
+    let mut told: Option<Instant> = None;
+    loop {
+        let more = take(&capture, &mut out);
+        let idle = out.is_empty();
+        if !more || told.is_none_or(|told| told.elapsed() >= PROGRESS_INTERVAL) {
+            Record::Progress(capture.progress()).write(&mut out);
+            told = Some(Instant::now());
+        }
+        stream.write_all(&out)?;
+        out.clear();
+        if !more {
+            return Ok(());
+        }
+        if idle {
+            std::thread::sleep(NAP);
+        }
+    }
+}
+
+/// Appends what waits in the ring; `false` once the link end has stopped.
+fn take(capture: &Capture, out: &mut Vec<u8>) -> bool {
+    while out.len() < SEND_BYTES {
+        match capture.try_next() {
+            Ok(frame) => Record::Frame(frame).write(out),
+            Err(TryRecvError::Empty) => return true,
+            Err(TryRecvError::Disconnected) => return false,
+        }
+    }
+    true
+}
+
+/// A capture as it arrives. Dropping it ends the capture.
+#[derive(Debug)]
+pub struct CaptureStream {
+    path: PathBuf,
+    stream: BufReader<UnixStream>,
+    pending: Vec<u8>,
+}
+
+impl CaptureStream {
+    pub(super) fn new(path: PathBuf, stream: BufReader<UnixStream>) -> CaptureStream {
+        CaptureStream { path, stream, pending: Vec::new() }
+    }
+
+    /// The next record; `None` if none has come within `patience`.
+    ///
+    /// # Errors
+    /// [`ClientError::Exchange`], also when the daemon has ended.
+    pub fn next(&mut self, patience: Duration) -> Result<Option<Record>, ClientError> {
+        let failed = |path: &PathBuf, source| ClientError::Exchange { path: path.clone(), source };
+        loop {
+            match Record::read(&self.pending) {
+                Ok(Some((record, length))) => {
+                    self.pending.drain(..length);
+                    return Ok(Some(record));
+                }
+                Ok(None) => {}
+                Err(error) => return Err(failed(&self.path, io::Error::other(error))),
+            }
+            self.stream.get_ref().set_read_timeout(Some(patience)).map_err(|e| failed(&self.path, e))?;
+            let mut chunk = [0; READ_BYTES];
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(failed(&self.path, io::ErrorKind::UnexpectedEof.into())),
+                Ok(length) => self.pending.extend_from_slice(&chunk[..length]),
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) =>
+                {
+                    return Ok(None);
+                }
+                Err(error) => return Err(failed(&self.path, error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `linkmend capture`: what passes through the daemon, printed or written to a file.
+
+use crate::cli::Daemons;
+use crate::commands::interrupt;
+use crate::failure::{Hinted, UsageError};
+use crate::output::{print, remark};
+use anyhow::Context;
+use clap::Args;
+use linkmend_dataplane::LinkReport;
+use linkmend_dataplane::capture::describe;
+use linkmend_dataplane::capture::record::Record;
+use linkmend_dataplane::capture::{
+    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, Filter, FrameClass,
+};
+use linkmend_pcapng::{Packet, PcapngWriter, PortId, PortOptions};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a frame before the end is looked for.
+const LOOK_UP: Duration = Duration::from_millis(100);
+const NANOSECONDS: u8 = 9;
+
+/// Arguments of `linkmend capture`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CaptureArgs {
+    /// Name of the link
+    #[arg(value_name = "LINK")]
+    pub name: String,
+    /// Only frames that pass: host, net, port, portrange, ether proto, ether host, vlan, ip, ip6, arp, tcp, udp, icmp,
+    /// icmp6, with src, dst, and, or, not and parentheses, as in tcpdump; also behind a Linkmend header
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
+    /// Only at this port [default: both]
+    #[arg(long, value_enum, value_name = "PORT")]
+    pub port: Option<CapturePort>,
+    /// Only frames of these classes; `data,ordered` are data frames of the ordered lane
+    #[arg(long = "class", value_enum, value_name = "CLASS", value_delimiter = ',')]
+    pub classes: Vec<FrameClass>,
+    /// Write a pcapng file for Wireshark and tshark; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// End after so many frames
+    #[arg(short, long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// End after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub seconds: Option<f64>,
+    /// Most bytes of each frame
+    #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(14..=65_535))]
+    pub snap: u32,
+    #[command(flatten)]
+    pub daemons: Daemons,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linkmend capture uplink                               a line for each frame
+  linkmend capture uplink --port link --class copies,acks
+  linkmend capture uplink tcp port 5201 and not host 10.0.0.7
+  linkmend capture uplink --write uplink.pcapng --seconds 10
+  linkmend capture uplink --write - | tshark -X lua_script:linkmend.lua -r -
+
+tcpdump sees nothing of what AF_XDP ports take: hence this. With AF_PACKET ports (`linkmend run --ports packet`) it does.
+While a link is dormant the kernel forwards, and only Linkmend's own frames pass the daemon. Ctrl-C ends a capture; how
+many frames it has, and how many found no room, is told on standard error. Times are UTC.";
+
+/// Runs it.
+pub fn execute(arguments: &CaptureArgs) -> anyhow::Result<()> {
+    let filter = arguments.filter.join(" ");
+    Filter::parse(&filter).map_err(|error| UsageError(format!("error: {error}")))?;
+    let seconds = arguments.seconds.map(Duration::try_from_secs_f64).transpose();
+    let seconds = seconds.map_err(|error| UsageError(format!("--seconds: {error}")))?;
+    let stop = interrupt::flag()?;
+    let mut client = arguments.daemons.serving(&arguments.name)?;
+    let report =
+        client.status(Some(&arguments.name))?.pop().context("the daemon says nothing of the link")?;
+    let mut sink = Sink::open(arguments, &report)?;
+    let options = CaptureOptions {
+        port: arguments.port,
+        snap_bytes: arguments.snap,
+        classes: arguments.classes.clone(),
+        filter,
+    };
+    let mut stream = client.capture(&arguments.name, &options)?;
+    let mut run = Run { name: &arguments.name, frames: 0, progress: None };
+    let deadline = seconds.map(|seconds| Instant::now() + seconds);
+    let ended = run.follow(&mut stream, &mut sink, arguments.count, deadline, &stop);
+    // What was captured is told also when the daemon or the disk ended it.
+    let closed = sink.finish();
+    let dropped = run.progress.unwrap_or_default().dropped;
+    remark(&format!("{} frames captured, {dropped} dropped for want of room\n", run.frames));
+    ended.and(closed)
+}
+
+struct Run<'a> {
+    name: &'a str,
+    frames: u64,
+    progress: Option<CaptureProgress>,
+}
+
+impl Run<'_> {
+    fn follow(
+        &mut self,
+        stream: &mut linkmend_dataplane::control::CaptureStream,
+        sink: &mut Sink,
+        count: Option<u64>,
+        deadline: Option<Instant>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<()> {
+        let over = |frames| count.is_some_and(|count| frames >= count);
+        while !over(self.frames)
+            && !stop.load(Ordering::Relaxed)
+            && deadline.is_none_or(|deadline| Instant::now() < deadline)
+        {
+            match stream.next(LOOK_UP)? {
+                Some(Record::Frame(frame)) => {
+                    self.frames += 1;
+                    sink.write(&frame)?;
+                }
+                Some(Record::Progress(progress)) => {
+                    sink.flush()?;
+                    self.tell(progress);
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Says who forwards, at the start if that is the kernel, and whenever it changes.
+    fn tell(&mut self, progress: CaptureProgress) {
+        let name = self.name;
+        let before = self.progress.replace(progress).is_some_and(|before| before.kernel_forwards);
+        match (before, progress.kernel_forwards) {
+            (false, true) => remark(&format!(
+                "{name} is dormant: the kernel forwards, and only Linkmend's own frames pass the daemon. tcpdump at the \
+                 hosts sees the others, and `linkmend run --ports packet` lets them pass the daemon.\n"
+            )),
+            (true, false) => remark(&format!("{name} is active: every frame passes the daemon.\n")),
+            _ => {}
+        }
+    }
+}
+
+/// Where frames go.
+enum Sink {
+    Lines,
+    File { writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId },
+}
+
+impl Sink {
+    fn open(arguments: &CaptureArgs, report: &LinkReport) -> anyhow::Result<Sink> {
+        let Some(path) = &arguments.write else { return Ok(Sink::Lines) };
+        let output: Box<dyn Write> = if path.as_os_str() == "-" {
+            if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+                return Err(Hinted {
+                    message: "a pcapng file is not for a terminal".to_owned(),
+                    hint: "leave --write out to have lines, or pipe it into tshark -r -".to_owned(),
+                }
+                .into());
+            }
+            Box::new(BufWriter::new(std::io::stdout()))
+        } else {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Box::new(BufWriter::new(file))
+        };
+        let mut writer = PcapngWriter::new(output, "Linkmend", arguments.snap)?;
+        let mut port =
+            |name: &str| writer.add_port(&PortOptions { name, tick_exponent: NANOSECONDS, speed: None });
+        let (inner, link) = (port(&report.inner.interface)?, port(&report.link.interface)?);
+        writer.flush()?;
+        Ok(Sink::File { writer, inner, link })
+    }
+
+    fn write(&mut self, frame: &CapturedFrame) -> anyhow::Result<()> {
+        match self {
+            Sink::Lines => print(&describe::line(frame))?,
+            Sink::File { writer, inner, link } => writer.write(&Packet {
+                port: if frame.port == CapturePort::Link { *link } else { *inner },
+                at_ticks: frame.at_ns,
+                direction: match frame.direction {
+                    Direction::Inbound => linkmend_pcapng::Direction::Inbound,
+                    Direction::Outbound => linkmend_pcapng::Direction::Outbound,
+                },
+                head: &frame.bytes,
+                bytes: frame.length,
+                corrupted: frame.corrupted,
+                comment: describe::comment(frame).as_deref(),
+            })?,
+        }
+        Ok(())
+    }
+
+    /// Lets whoever reads along have what there is.
+    fn flush(&mut self) -> anyhow::Result<()> {
+        match self {
+            Sink::Lines => Ok(()),
+            Sink::File { writer, .. } => Ok(writer.flush()?),
+        }
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Sink::Lines => Ok(()),
+            Sink::File { writer, .. } => writer.finish().map(drop).context("cannot finish the file"),
+        }
+    }
+}

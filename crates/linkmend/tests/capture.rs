@@ -1,0 +1,99 @@
+//! `linkmend capture` at real daemons, in network namespaces of its own. Needs root and iproute2.
+
+mod daemon_lab;
+
+use daemon_lab::{Lab, ip, outcome};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Two ends with addresses 10.99.0.1 and 10.99.0.2; protected unless `more` says otherwise.
+fn lab(test: &str, more: &str) -> Option<Lab> {
+    let mut lab = Lab::new(test)?;
+    let (left, right) = (lab.left.clone(), lab.right.clone());
+    for (namespace, name, address) in [(&left, "left", 1), (&right, "right", 2)] {
+        lab.start(namespace, name, more);
+        assert!(ip(&format!("-n {namespace} addr add 10.99.0.{address}/24 dev host")));
+    }
+    Some(lab)
+}
+
+fn capture(lab: &Lab, arguments: &str) -> String {
+    format!("capture left --control {} {arguments}", lab.socket("left").display())
+}
+
+/// A ping of some seconds' length beside a capture.
+fn beside_pings(lab: &Lab, arguments: &str) -> (i32, String, String) {
+    std::thread::scope(|scope| {
+        let pings = scope.spawn(|| lab.ping(600));
+        let answer = lab.ask(&capture(lab, arguments));
+        pings.join().expect("no panic").unwrap_or_else(|said| panic!("{said}"));
+        answer
+    })
+}
+
+#[test]
+fn a_capture_shows_frames_on_both_ports_in_the_words_of_the_protocol() {
+    let Some(lab) = lab("capture", "") else { return };
+    for name in ["left", "right"] {
+        lab.wait_for_log(name, "protection is active");
+    }
+    let (code, out, err) = beside_pings(&lab, "--count 40 icmp and host 10.99.0.2");
+    assert_eq!((code, out.lines().count()), (0, 40), "{err}");
+    assert!(err.ends_with("40 frames captured, 0 dropped for want of room\n"), "{err}");
+    for part in [
+        " inner in  IPv4 10.99.0.1 > 10.99.0.2 ICMP, 98 bytes",
+        " link  out data ordered ",
+        " link  in  data ordered ",
+        " inner out IPv4 10.99.0.2 > 10.99.0.1 ICMP, 98 bytes",
+    ] {
+        assert!(out.contains(part), "{part}\n{out}");
+    }
+    // The same frame on the link is longer by its header.
+    assert!(out.lines().any(|line| line.contains(" link  out ") && !line.ends_with(" 98 bytes")), "{out}");
+    let (code, out, err) = beside_pings(&lab, "--port link --class control --count 20");
+    assert_eq!((code, out.lines().count()), (0, 20), "{err}");
+    assert!(out.contains("ACK ") && out.lines().all(|line| line.contains(" of session ")), "{out}");
+}
+
+#[test]
+fn a_capture_is_written_as_a_file_and_ends_by_itself_or_by_ctrl_c() {
+    let Some(lab) = lab("capture-file", "") else { return };
+    lab.wait_for_log("left", "protection is active");
+    let file = lab.folder.path().join("left.pcapng");
+    let (code, out, err) = beside_pings(&lab, &format!("--write {} --seconds 1", file.display()));
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let bytes = std::fs::read(&file).expect("it is written");
+    assert_eq!(bytes[..4], [0x0a, 0x0d, 0x0d, 0x0a], "a section of pcapng");
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("data ordered ") && text.contains(" of session "), "comments");
+
+    let mut command = lab.linkmend(&lab.left, &capture(&lab, "--write -"));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(700));
+    let id = child.id().to_string();
+    assert!(
+        std::process::Command::new("kill").args(["-INT", &id]).status().is_ok_and(|status| status.success())
+    );
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stdout[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.ends_with(" frames captured, 0 dropped for want of room\n"), "{said}");
+}
+
+#[test]
+fn a_capture_of_a_dormant_link_says_that_the_kernel_forwards() {
+    let Some(lab) = lab("capture-dormant", "--mode off") else { return };
+    let (code, _, err) = lab.ask(&capture(&lab, "--seconds 0.5"));
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("left is dormant: the kernel forwards") && err.contains("--ports packet"), "{err}");
+}
+
+#[test]
+fn a_filter_that_is_none_is_refused_before_a_daemon_is_asked() {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
+    let (code, out, err) =
+        outcome(command.args(["capture", "up", "tcp", "prot", "80"]).output().expect("it starts"));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("filter `tcp prot 80`: `prot` (word 2) is not understood, expected "), "{err}");
+}

@@ -1,0 +1,93 @@
+//! Frames on the link in words: what captures show of them.
+
+use super::LinkFrame;
+use crate::frame::{Feedback, LaneFeedback, Mode, SequenceRange};
+use crate::link_end::Control;
+use core::fmt;
+
+/// In the words of the design; numbers as in the protocol log, number and era as one.
+impl fmt::Display for LinkFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkFrame::Data { header, .. } => {
+                let what = if header.retransmitted { "copy of" } else { "data" };
+                write!(f, "{what} {} {}", header.mode, header.sequence)?;
+                match header.ack {
+                    Some(ack) => write!(f, ", ACK of {} before {}", ack.mode, ack.next),
+                    None => Ok(()),
+                }
+            }
+            LinkFrame::Acknowledging { ack, .. } => {
+                write!(f, "unprotected, ACK of {} before {}", ack.mode, ack.next)
+            }
+            LinkFrame::Control(control) => control.fmt(f),
+            LinkFrame::Escaped(_) => f.write_str("unprotected, escaped"),
+            LinkFrame::Foreign => f.write_str("unprotected"),
+            LinkFrame::Malformed => f.write_str("malformed"),
+        }
+    }
+}
+
+impl fmt::Display for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Control::Hello => f.write_str("hello"),
+            Control::Init { session, .. } => write!(f, "init of session {}", session.0),
+            Control::InitEcho { session, window_frames, .. } => {
+                write!(f, "init-echo of session {}, window {window_frames} frames", session.0)
+            }
+            Control::Start { session, .. } => write!(f, "start of session {}", session.0),
+            Control::Feedback(feedback) => feedback.fmt(f),
+            Control::Dummy { session, stamp, next } => {
+                write!(f, "dummy {stamp} of session {}:", session.0)?;
+                for (index, mode) in Mode::ALL.into_iter().enumerate() {
+                    write!(f, "{} {mode} before {}", if index == 0 { "" } else { "," }, next[mode])?;
+                }
+                Ok(())
+            }
+            Control::Fin { session } => write!(f, "fin of session {}", session.0),
+            Control::FinEcho { session } => write!(f, "fin-echo of session {}", session.0),
+            Control::CompactAck { next } => write!(f, "ACK before {next} (compact)"),
+            Control::CompactNotification { next, hole } => {
+                write!(f, "loss notification (compact): ACK before {next}, missing {hole}")
+            }
+            Control::PriorityPause { paused: true } => f.write_str("pause of class 1"),
+            Control::PriorityPause { paused: false } => f.write_str("resume of class 1"),
+            Control::CompactDummy { mode, next } => write!(f, "dummy (compact): {mode} before {next}"),
+        }
+    }
+}
+
+impl fmt::Display for Feedback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missing = Mode::ALL.iter().any(|&mode| !self.lanes[mode].missing().is_empty());
+        let what = if missing { "loss notification" } else { "ACK" };
+        write!(f, "{what} {} of session {}:", self.number, self.session.0)?;
+        for (index, mode) in Mode::ALL.into_iter().enumerate() {
+            write!(f, "{} {mode} {}", if index == 0 { "" } else { ";" }, self.lanes[mode])?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for LaneFeedback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "before {}", self.cumulative)?;
+        if self.from != self.cumulative {
+            write!(f, ", of {} to before {}", self.from, self.covered)?;
+        }
+        for (index, range) in self.missing().iter().enumerate() {
+            write!(f, "{}{range}", if index == 0 { ", missing " } else { " " })?;
+        }
+        f.write_str(if self.paused { ", paused" } else { "" })
+    }
+}
+
+impl fmt::Display for SequenceRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.length {
+            0 | 1 => write!(f, "{}", self.first),
+            length => write!(f, "{}-{}", self.first, self.first.plus(u64::from(length) - 1)),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The numbers in `dist/linkmend.lua`, the Wireshark dissector, against what the wire formats write.
+
+use linkmend_protocol::wire::{
+    ADDRESSES_BYTES, CONTROL_FRAME_MAX, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, emit_control,
+    encapsulate, encapsulate_ack, escape,
+};
+use linkmend_protocol::{
+    Control, DataHeader, Feedback, Format, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceNumber,
+    SequenceRange, SessionNumber,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const DISSECTOR: &str = "dist/linkmend.lua";
+
+/// `local NAME = NUMBER` lines.
+fn numbers() -> BTreeMap<String, u32> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(DISSECTOR);
+    let text = std::fs::read_to_string(&path).expect(DISSECTOR);
+    let value = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    text.lines()
+        .filter_map(|line| line.strip_prefix("local ")?.split_once(" = "))
+        .filter_map(|(name, number)| Some((name.to_owned(), value(number)?)))
+        .collect()
+}
+
+fn plain() -> DataHeader {
+    let sequence = SequenceNumber::new(0, false);
+    DataHeader { sequence, mode: Mode::NonBlocking, retransmitted: false, ack: None }
+}
+
+/// A host's frame.
+fn frame(ethertype: u16) -> Vec<u8> {
+    let mut frame = vec![0; ADDRESSES_BYTES];
+    frame.extend(ethertype.to_be_bytes());
+    frame.resize(60, 0);
+    frame
+}
+
+/// What stands behind the EtherType of a protected frame.
+fn data(format: Format, header: &DataHeader, ethertype: u16) -> Vec<u8> {
+    encapsulate(format, header, &frame(ethertype)).expect("it is long enough").bytes()[2..].to_vec()
+}
+
+fn on_unprotected(format: Format, mode: Mode, era: bool) -> u8 {
+    let ack = PiggybackAck { mode, next: SequenceNumber::new(9, era) };
+    encapsulate_ack(format, ack, &frame(0x0800)).expect("it is long enough").bytes()[2]
+}
+
+/// What stands behind the EtherType of a control frame.
+fn control(control: &Control) -> Vec<u8> {
+    let mut buffer = [0; CONTROL_FRAME_MAX];
+    let length = emit_control(control, [0; 6], &mut buffer);
+    buffer[ADDRESSES_BYTES + 2..length].to_vec()
+}
+
+fn feedback(ordered: LaneFeedback) -> Vec<u8> {
+    let number = SequenceNumber::new(0x2122, false);
+    let non_blocking = LaneFeedback::new(number, number, false);
+    control(&Control::Feedback(Feedback {
+        session: SessionNumber(0x0a0b_0c0d),
+        number: 0x1112,
+        dummy_stamp: 0x1314,
+        lost_total: 0x1516_1718,
+        rx_overflow_total: 0x191a,
+        lanes: PerMode([ordered, non_blocking]),
+    }))
+}
+
+fn transparent_bits() -> Vec<(&'static str, u32)> {
+    let ipv4 = |header: &DataHeader| data(Format::Transparent, header, 0x0800);
+    let none = ipv4(&plain())[0];
+    let changed = |header: DataHeader| u32::from(ipv4(&header)[0] ^ none);
+    let with_ack = |mode, era| {
+        let ack = Some(PiggybackAck { mode, next: SequenceNumber::new(0, era) });
+        ipv4(&DataHeader { ack, ..plain() })
+    };
+    let flags = |mode, era| u32::from(with_ack(mode, era)[3]);
+    let escaped = escape(&frame(ETHERTYPE_TRANSPARENT)).expect("one of ours").bytes()[2];
+    let riding = on_unprotected(Format::Transparent, Mode::NonBlocking, false);
+    let ridden = |mode, era| u32::from(on_unprotected(Format::Transparent, mode, era) ^ riding);
+    vec![
+        ("KIND_SHIFT", 6),
+        ("KIND_DATA", u32::from(none >> 6)),
+        ("KIND_DATA_WITH_ACK", u32::from(with_ack(Mode::Ordered, false)[0] >> 6)),
+        ("KIND_CONTROL", u32::from(control(&Control::Hello)[0] >> 6)),
+        ("KIND_ESCAPED", u32::from(escaped >> 6)),
+        ("DATA_ORDERED", changed(DataHeader { mode: Mode::Ordered, ..plain() })),
+        ("DATA_ERA", changed(DataHeader { sequence: SequenceNumber::new(0, true), ..plain() })),
+        ("DATA_RETRANSMITTED", changed(DataHeader { retransmitted: true, ..plain() })),
+        ("CODE_MASK", 7),
+        ("ACK_ORDERED", flags(Mode::Ordered, false)),
+        ("ACK_ERA", flags(Mode::NonBlocking, true)),
+        ("ESCAPED_WITH_ACK", u32::from((riding ^ escaped) & !7)),
+        ("UNPROTECTED_ACK_ORDERED", ridden(Mode::Ordered, false)),
+        ("UNPROTECTED_ACK_ERA", ridden(Mode::NonBlocking, true)),
+    ]
+}
+
+fn control_types() -> Vec<(&'static str, u32)> {
+    let session = SessionNumber(1);
+    let zero = SequenceNumber::new(0, false);
+    let kind = |frame: &Control| u32::from(control(frame)[0] & 0x3f);
+    let format = Format::Transparent;
+    vec![
+        ("CONTROL_TYPE_MASK", 0x3f),
+        ("CONTROL_HELLO", kind(&Control::Hello)),
+        ("CONTROL_INIT", kind(&Control::Init { session, format })),
+        ("CONTROL_INIT_ECHO", kind(&Control::InitEcho { session, nonce: 0, window_frames: 1, format })),
+        ("CONTROL_START", kind(&Control::Start { session, nonce: 0 })),
+        ("CONTROL_FEEDBACK", u32::from(feedback(LaneFeedback::new(zero, zero, false))[0] & 0x3f)),
+        ("CONTROL_DUMMY", kind(&Control::Dummy { session, stamp: 0, next: PerMode([zero, zero]) })),
+        ("CONTROL_FIN", kind(&Control::Fin { session })),
+        ("CONTROL_FIN_ECHO", kind(&Control::FinEcho { session })),
+    ]
+}
+
+fn lane_bits() -> Vec<(&'static str, u32)> {
+    let flags = |eras: [bool; 4], paused| {
+        let [cumulative, from, covered, seen] = eras.map(|era| SequenceNumber::new(0x0304, era));
+        let mut lane = LaneFeedback::new(cumulative, covered, paused);
+        (lane.from, lane.seen) = (from, seen);
+        u32::from(feedback(lane)[18])
+    };
+    vec![
+        ("LANE_CUMULATIVE_ERA", flags([true, false, false, false], false)),
+        ("LANE_FROM_ERA", flags([false, true, false, false], false)),
+        ("LANE_COVERED_ERA", flags([false, false, true, false], false)),
+        ("LANE_SEEN_ERA", flags([false, false, false, true], false)),
+        ("LANE_PAUSED", flags([false; 4], true)),
+    ]
+}
+
+fn compact_bits() -> Vec<(&'static str, u32)> {
+    let first = |header: &DataHeader| u32::from(data(Format::Compact, header, 0x0800)[0]);
+    let none = first(&plain());
+    let next = SequenceNumber::new(9, false);
+    let of = |frame: &Control| u32::from(control(frame)[0]);
+    let ack = of(&Control::CompactAck { next });
+    let hole = SequenceRange { first: next, length: 1 };
+    let riding = u32::from(on_unprotected(Format::Compact, Mode::Ordered, false));
+    vec![
+        ("COMPACT_TYPE_SHIFT", 6),
+        ("COMPACT_DATA", none >> 6),
+        ("COMPACT_ACK", ack >> 6),
+        ("COMPACT_NOTIFICATION", of(&Control::CompactNotification { next, hole }) >> 6),
+        ("COMPACT_PIGGYBACKED", riding ^ ack),
+        ("COMPACT_ERA", first(&DataHeader { sequence: SequenceNumber::new(0, true), ..plain() }) ^ none),
+        ("COMPACT_RETRANSMITTED", first(&DataHeader { retransmitted: true, ..plain() }) ^ none),
+        ("COMPACT_DUMMY", of(&Control::CompactDummy { mode: Mode::NonBlocking, next }) ^ none),
+        ("COMPACT_BLOCKING", first(&DataHeader { mode: Mode::Ordered, ..plain() }) ^ none),
+    ]
+}
+
+#[test]
+fn the_dissector_knows_the_numbers_of_the_wire_formats() {
+    let mut expected = BTreeMap::from([
+        ("ETHERTYPE_TRANSPARENT".to_owned(), u32::from(ETHERTYPE_TRANSPARENT)),
+        ("ETHERTYPE_COMPACT".to_owned(), u32::from(ETHERTYPE_COMPACT)),
+        ("MAGIC".to_owned(), u32::from_be_bytes([0, MAGIC[0], MAGIC[1], MAGIC[2]])),
+    ]);
+    for (name, number) in [transparent_bits(), control_types(), lane_bits(), compact_bits()].concat() {
+        expected.insert(name.to_owned(), number);
+    }
+    for ethertype in [0x0800, 0x86dd, 0x8100, 0x88a8, 0x0806, 0x8847, 0x8864] {
+        let code = data(Format::Transparent, &plain(), ethertype)[0] & 7;
+        expected.insert(format!("CODE_{code}"), u32::from(ethertype));
+    }
+    assert_eq!(numbers(), expected);
+}
+
+/// The places of fields that the dissector's code counts on.
+#[test]
+fn fields_stand_where_the_dissector_looks_for_them() {
+    let ack = Some(PiggybackAck { mode: Mode::Ordered, next: SequenceNumber::new(0x0304, false) });
+    let header = DataHeader { sequence: SequenceNumber::new(0x0102, false), ack, ..plain() };
+    assert_eq!(data(Format::Transparent, &header, 0x0800)[1..], [1, 2, 0x80, 3, 4]);
+    assert_eq!(data(Format::Transparent, &DataHeader { ack: None, ..header }, 0x1234), [0, 1, 2]);
+    let number = |number| SequenceNumber::new(number, false);
+    let mut ordered = LaneFeedback::new(number(0x0001), number(0x0506), false);
+    (ordered.from, ordered.seen) = (number(0x0102), number(0x0708));
+    assert!(ordered.push_missing(SequenceRange { first: number(0x0304), length: 0x090a }));
+    let feedback = feedback(ordered);
+    let expected = [
+        &[0x0a, 0x0b, 0x0c, 0x0d][..],
+        &[0x11, 0x12],
+        &[0x13, 0x14],
+        &[0x15, 0x16, 0x17, 0x18],
+        &[0x19, 0x1a],
+        &[0, 0, 1, 1, 2, 5, 6, 7, 8, 1, 3, 4, 9, 10],
+        &[0, 0x21, 0x22, 0x21, 0x22, 0x21, 0x22, 0x21, 0x22, 0],
+    ]
+    .concat();
+    assert_eq!(feedback[4..4 + expected.len()], expected);
+    let session = SessionNumber(0x0a0b_0c0d);
+    let next = PerMode([number(0x0102), number(0x0304)]);
+    let dummy = control(&Control::Dummy { session, stamp: 0x0506, next });
+    assert_eq!(dummy[4..15], [0x0a, 0x0b, 0x0c, 0x0d, 5, 6, 0, 1, 2, 3, 4]);
+    let echo = Control::InitEcho {
+        session,
+        nonce: 0x0102_0304,
+        window_frames: 0x0506_0708,
+        format: Format::Compact,
+    };
+    assert_eq!(control(&echo)[4..17], [0x0a, 0x0b, 0x0c, 0x0d, 1, 2, 3, 4, 5, 6, 7, 8, 1]);
+    let hole = SequenceRange { first: number(0x0105), length: 3 };
+    let notification = control(&Control::CompactNotification { next: number(0x0102), hole });
+    assert_eq!(notification[1..6], [1, 1, 3, 1, 5]);
+}
