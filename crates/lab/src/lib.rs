@@ -11,13 +11,15 @@
 //! - [`topology`] puts it up and takes it down: [`Lab`], [`LabOptions`], [`Role`]. [`marker`] is the record that makes
 //!   sure nothing is touched that the lab did not create; [`process`] ends the programs it started; [`offload`] makes
 //!   the ports behave like a wire.
+//! - [`impairments`] are the path's rate and delays; [`delay_line`] is what makes frames wait.
 //! - [`namespace`] runs closures and programs inside: [`Namespace`].
 //! - [`unprivileged`] is the way in for ordinary users.
 //! - [`tcp`] measures what applications feel: goodput, flow completion times, round-trip times.
 //! - [`generator`] sends numbered frames as fast as possible and counts what is lost, doubled, reordered or changed.
 //! - [`frames`] sends odd frames and compares each with what comes out.
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] is the experiments of `linkmend demo`.
-//! - [`stop`] ends and watches any of these; [`summary`] turns a sample into percentiles.
+//! - [`stop`] ends and watches any of these; [`summary`] turns a sample into percentiles, [`statistics`] puts intervals
+//!   around them, [`noise`] says what the machine took from a measurement.
 //!
 //! The traffic tools need nothing of the daemon: they work over whatever joins the ports of the link ends, be it
 //! [`Lab::bridge`]. Their reports are plain data for `serde`; times are in nanoseconds unless a name says otherwise.
@@ -37,24 +39,31 @@
 
 #![deny(unsafe_code)]
 
+pub mod delay_line;
 pub mod demo;
 pub mod frames;
 pub mod generator;
+pub mod impairments;
 mod ip;
 pub mod link_ends;
 pub mod marker;
 pub mod namespace;
+pub mod noise;
 pub mod offload;
 pub mod packet;
 mod plumbing;
 pub mod process;
+pub mod statistics;
 pub mod stop;
 pub mod summary;
 mod sys;
 pub mod tcp;
 pub mod topology;
 pub mod unprivileged;
+mod wires;
 
+pub use delay_line::{DelayLineError, DelayLines, LineReport};
+pub use impairments::Impairments;
 pub use ip::IpError;
 pub use link_ends::{LinkEnds, LinkEndsError};
 pub use namespace::{Namespace, NamespaceError};

@@ -70,6 +70,9 @@ impl LinkEnds {
         let start = |role: Role| {
             let mut settings = LinkSettings::new(role.suffix(), "inner", "link");
             settings.allow_corruption = true;
+            let impairments = &lab.options().impairments;
+            settings.rate_bps = impairments.rate_bps;
+            settings.queue_bytes = impairments.queue_bytes().unwrap_or(settings.queue_bytes);
             adjust(&mut settings);
             // The loop's thread inherits the namespace of the thread that starts it.
             lab.namespace(role).run(|| LinkEndHandle::start(settings))

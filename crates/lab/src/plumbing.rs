@@ -9,17 +9,18 @@ use crate::namespace::Namespace;
 use crate::offload::make_wire_like;
 use crate::topology::{
     HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, LabError,
-    LabOptions, Role,
+    LabOptions, Role, WireInterface,
 };
 
 /// Name of the bridge in a link end.
 const BRIDGE: &str = "bypass";
+/// Largest frame that receive offload may put together at a delay line: shorter than any, so it merges none.
+const GRO_BYTES_NONE: u32 = 1;
 const MAX_BUFFER_FLOOR_BYTES: u32 = 4096;
 
 /// Builds everything, noting each namespace in `marker` before it is made.
 pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), LabError> {
-    for role in Role::ALL {
-        let name = options.namespace_name(role);
+    for (index, name) in options.namespace_names().into_iter().enumerate() {
         marker.namespaces.push(MarkedNamespace { name: name.clone(), inode: None });
         marker.save()?;
         ip(&format!("netns add {name}"))?;
@@ -29,14 +30,25 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
         }
         marker.save()?;
         ip_in(&namespace, "link set dev lo up")?;
-        prepare_settings(&namespace, role, options)?;
+        prepare_settings(&namespace, Role::ALL.get(index).copied(), options)?;
     }
-    connect(options, (Role::Host1, HOST_INTERFACE), (Role::End1, INNER_INTERFACE))?;
-    connect(options, (Role::End1, LINK_INTERFACE), (Role::End2, LINK_INTERFACE))?;
-    connect(options, (Role::End2, INNER_INTERFACE), (Role::Host2, HOST_INTERFACE))?;
+    let impairments = &options.impairments;
+    let lines = WireInterface::pairs(impairments);
+    for &wire in lines.iter().flatten() {
+        connect(Port::wire(options, wire), Port::of(options, wire.faces()))?;
+    }
+    let direct = [
+        (!impairments.on_path(), (Role::Host1, HOST_INTERFACE), (Role::End1, INNER_INTERFACE)),
+        (!impairments.on_link(), (Role::End1, LINK_INTERFACE), (Role::End2, LINK_INTERFACE)),
+        (true, (Role::End2, INNER_INTERFACE), (Role::Host2, HOST_INTERFACE)),
+    ];
+    for (_, left, right) in direct.into_iter().filter(|(joined, ..)| *joined) {
+        connect(Port::of(options, left), Port::of(options, right))?;
+    }
     for role in Role::ALL {
         configure(options, role)?;
     }
+    configure_wires(options, &lines)?;
     if options.host_gro {
         // Only now that both ends of each pair are up: a veth takes on being a target of XDP redirects when receive
         // offload is switched on at its peer while that is up, or when it is itself brought up after that.
@@ -82,8 +94,9 @@ pub(crate) fn remove_links(namespace: &Namespace) {
     }
 }
 
-fn prepare_settings(namespace: &Namespace, role: Role, options: &LabOptions) -> Result<(), LabError> {
-    if matches!(role, Role::End1 | Role::End2) {
+/// Settings of a place; `None` is the namespace of the delay lines.
+fn prepare_settings(namespace: &Namespace, role: Option<Role>, options: &LabOptions) -> Result<(), LabError> {
+    if !matches!(role, Some(Role::Host1 | Role::Host2)) {
         for place in ["all", "default"] {
             set_if_there(namespace, &format!("net/ipv6/conf/{place}/disable_ipv6"), "1")?;
         }
@@ -115,16 +128,34 @@ fn set_if_there(namespace: &Namespace, key: &str, value: &str) -> Result<(), Lab
     })
 }
 
-fn connect(options: &LabOptions, left: (Role, &str), right: (Role, &str)) -> Result<(), LabError> {
+/// One end of a veth pair that is to be made.
+struct Port {
+    namespace: String,
+    interface: &'static str,
+    mac: [u8; 6],
+    mtu: u32,
+}
+
+impl Port {
+    fn of(options: &LabOptions, (role, interface): (Role, &'static str)) -> Self {
+        let (mac, mtu) = (role.mac(interface), mtu(options, interface));
+        Self { namespace: options.namespace_name(role), interface, mac, mtu }
+    }
+
+    fn wire(options: &LabOptions, wire: WireInterface) -> Self {
+        let namespace = options.wires_name().unwrap_or_default();
+        let (mac, mtu) = (wire.mac(), wire.mtu(options.host_mtu));
+        Self { namespace, interface: wire.name(), mac, mtu }
+    }
+}
+
+fn connect(left: Port, right: Port) -> Result<(), LabError> {
     // One queue in each direction: with more, frames of one host would arrive on several queues of the link end, out
     // of order and past an AF_XDP socket that listens on one of them.
-    let end = |(role, interface): (Role, &str)| {
-        let [a, b, c, d, e, f] = role.mac(interface);
-        let mtu = mtu(options, interface);
-        let name = options.namespace_name(role);
+    let end = |Port { namespace, interface, mac: [a, b, c, d, e, f], mtu }: Port| {
         format!(
             "name {interface} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} numtxqueues 1 \
-             numrxqueues 1 netns {name}"
+             numrxqueues 1 netns {namespace}"
         )
     };
     ip(&format!("link add {} type veth peer {}", end(left), end(right)))?;
@@ -138,6 +169,28 @@ fn mtu(options: &LabOptions, interface: &str) -> u32 {
         _ => 0,
     };
     options.host_mtu + headroom
+}
+
+/// The interfaces of the delay lines. What a link end forwards in the kernel is redirected into them, which takes NAPI,
+/// which on a veth comes with receive offload; but a line carries frames as they are, so nothing may be merged.
+fn configure_wires(options: &LabOptions, lines: &[[WireInterface; 2]]) -> Result<(), LabError> {
+    let Some(name) = options.wires_name() else { return Ok(()) };
+    let namespace = Namespace::open(&name)?;
+    for wire in lines.iter().flatten() {
+        let interface = wire.name();
+        make_wire_like(&namespace, interface, false)??;
+        if let Some(frames) = options.queue_frames {
+            tc_in(&namespace, &format!("qdisc replace dev {interface} root pfifo limit {frames}"))?;
+        }
+        let merge_nothing = format!("link set dev {interface} gro_max_size {GRO_BYTES_NONE}");
+        ip_in(&namespace, &format!("link set dev {interface} arp off addrgenmode none up"))?;
+        // Kernels before 5.19 and iproute2 before 5.18 do not know it; without it there is no NAPI, and a dormant link
+        // of AF_XDP ports drops what it forwards towards this interface.
+        if wire.faces().0.ipv4().is_none() && ip_in(&namespace, &merge_nothing).is_ok() {
+            make_wire_like(&namespace, interface, true)??;
+        }
+    }
+    Ok(())
 }
 
 fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {

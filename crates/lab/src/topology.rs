@@ -10,11 +10,13 @@ use std::process::{Child, Command};
 
 use serde::{Deserialize, Serialize};
 
+use crate::impairments::{BadImpairment, Impairments};
 use crate::marker::{FolderLock, Marker, MarkerError, PROCESSES_MAX, Stage};
 use crate::namespace::{NAMESPACE_FOLDER, Namespace, NamespaceError};
 use crate::offload::OffloadError;
 use crate::plumbing;
 use crate::process::{NotEnded, TrackedProcess, end_all};
+pub use crate::wires::WireInterface;
 use crate::{ip::IpError, ip::ip};
 
 /// Name of a host's only interface.
@@ -124,6 +126,9 @@ pub struct LabOptions {
     /// Length of the queue in front of every port, in frames; `None` leaves veth's own, which is none at all. Default
     /// 1000. With a queue, a full veth holds its sender back (kernel 6.16 and later); without one it drops silently.
     pub queue_frames: Option<u32>,
+    /// Rate and delays of the path. Default none. With any, the laboratory has a fifth namespace, and nothing passes
+    /// until [`crate::DelayLines`] have been started.
+    pub impairments: Impairments,
     /// Take the laboratory down when the [`Lab`] is dropped. Default off.
     pub remove_on_drop: bool,
 }
@@ -139,6 +144,7 @@ impl Default for LabOptions {
             tcp_slow_start_after_idle: false,
             tcp_buffer_max_bytes: 16 << 20,
             queue_frames: Some(1000),
+            impairments: Impairments::default(),
             remove_on_drop: false,
         }
     }
@@ -150,7 +156,18 @@ impl LabOptions {
         format!("{}-{}", self.prefix, role.suffix())
     }
 
+    /// The name of the namespace of the delay lines, if there are any.
+    pub fn wires_name(&self) -> Option<String> {
+        (!self.impairments.is_none()).then(|| format!("{}-{}", self.prefix, crate::wires::SUFFIX))
+    }
+
+    /// The names of all namespaces.
+    pub(crate) fn namespace_names(&self) -> Vec<String> {
+        Role::ALL.iter().map(|role| self.namespace_name(*role)).chain(self.wires_name()).collect()
+    }
+
     fn validate(&self) -> Result<(), LabError> {
+        self.impairments.validate()?;
         let ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let prefix = &self.prefix;
         let bad = prefix.is_empty() || prefix.len() > PREFIX_MAX || prefix.starts_with('-');
@@ -251,6 +268,9 @@ pub enum LabError {
         /// What the kernel said, if anything.
         reason: String,
     },
+    /// See [`BadImpairment`].
+    #[error(transparent)]
+    Impairment(#[from] BadImpairment),
     /// See [`MarkerError`].
     #[error(transparent)]
     Marker(#[from] MarkerError),
@@ -279,6 +299,7 @@ pub enum Down {
 pub struct Lab {
     options: LabOptions,
     namespaces: [Namespace; 4],
+    wires: Option<Namespace>,
 }
 
 impl Lab {
@@ -351,14 +372,26 @@ impl Lab {
         &self.namespaces[role as usize]
     }
 
+    /// The namespace of the delay lines; `None` in a laboratory without impairments.
+    pub fn wires(&self) -> Option<&Namespace> {
+        self.wires.as_ref()
+    }
+
     /// Starts `command` in the namespace of `role`, in a process group of its own (a Ctrl-C at the terminal does not
     /// reach it), and notes it so that [`Lab::down`] can end it. The caller waits for the child.
     ///
     /// # Errors
     /// [`LabError::Spawn`] when it cannot be started, [`LabError::NotUp`] when the laboratory is gone.
-    pub fn spawn(&self, role: Role, mut command: Command) -> Result<Child, LabError> {
+    pub fn spawn(&self, role: Role, command: Command) -> Result<Child, LabError> {
+        self.spawn_in(self.namespace(role), command)
+    }
+
+    /// As [`Lab::spawn`], in any namespace of the laboratory, such as [`Lab::wires`].
+    ///
+    /// # Errors
+    /// As [`Lab::spawn`].
+    pub fn spawn_in(&self, namespace: &Namespace, mut command: Command) -> Result<Child, LabError> {
         use std::os::unix::process::CommandExt;
-        let namespace = self.namespace(role);
         let program = command.get_program().to_string_lossy().into_owned();
         let _lock = FolderLock::take()?;
         let prefix = &self.options.prefix;
@@ -401,7 +434,8 @@ impl Lab {
         let open = |role| Namespace::open(&options.namespace_name(role));
         let [h1, g1, g2, h2] = Role::ALL;
         let namespaces = [open(h1)?, open(g1)?, open(g2)?, open(h2)?];
-        Ok(Self { options, namespaces })
+        let wires = options.wires_name().map(|name| Namespace::open(&name)).transpose()?;
+        Ok(Self { options, namespaces, wires })
     }
 }
 
@@ -424,13 +458,13 @@ fn exists(name: &str) -> bool {
 }
 
 fn refuse_foreign(options: &LabOptions) -> Result<(), LabError> {
-    let taken = Role::ALL.map(|role| options.namespace_name(role)).into_iter().find(|name| exists(name));
+    let taken = options.namespace_names().into_iter().find(|name| exists(name));
     taken.map_or(Ok(()), |name| Err(LabError::Foreign { name }))
 }
 
 fn is_whole(marker: &Marker) -> bool {
     let alive = |name: &str| Namespace::open(name).and_then(|namespace| namespace.inode()).ok();
-    marker.namespaces.len() == Role::ALL.len()
+    marker.namespaces.len() == marker.options.namespace_names().len()
         && marker
             .namespaces
             .iter()
@@ -488,8 +522,10 @@ mod tests {
     fn all_addresses_differ() {
         let macs = Role::ALL.map(|role| role.interfaces().iter().map(move |name| role.mac(name)));
         let mut macs: Vec<_> = macs.into_iter().flatten().collect();
+        use WireInterface::{End1, Host1, Link1, Link2};
+        macs.extend([Host1, End1, Link1, Link2].map(WireInterface::mac));
         macs.sort_unstable();
         macs.dedup();
-        assert_eq!(macs.len(), 6);
+        assert_eq!(macs.len(), 10);
     }
 }

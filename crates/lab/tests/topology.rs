@@ -3,7 +3,9 @@
 mod common;
 
 use std::process::Command;
+use std::time::Duration;
 
+use linkmend_lab::Impairments;
 use linkmend_lab::marker::MARKER_FOLDER;
 use linkmend_lab::offload;
 use linkmend_lab::topology::{Down, Lab, LabError, LabOptions, Role};
@@ -159,4 +161,30 @@ fn a_failing_build_removes_its_beginnings() {
     let result = Lab::up(options);
     assert!(result.is_err());
     assert!(!namespaces().contains(&prefix));
+}
+
+#[test]
+fn impairments_add_a_namespace_that_goes_with_the_others() {
+    if !common::privileged("impairments_add_a_namespace_that_goes_with_the_others") {
+        return;
+    }
+    let impairments = Impairments { delay: Duration::from_millis(1), ..Impairments::default() };
+    let options = LabOptions { impairments, ..common::options("imp") };
+    let prefix = options.prefix.clone();
+    let lab = Lab::up(options.clone()).expect("up");
+    let inode = lab.wires().expect("there are impairments").inode().expect("inode");
+    assert!(namespaces().contains(&format!("{prefix}-w")));
+    let again = Lab::up(LabOptions { remove_on_drop: false, ..options.clone() }).expect("up again");
+    assert_eq!(again.wires().expect("still").inode().expect("inode"), inode, "it was rebuilt for nothing");
+    // The link itself has no line: its ends face each other.
+    let interfaces = run(&format!("ip -n {prefix}-w -brief link show"));
+    assert!(interfaces.contains("host1") && interfaces.contains("end1"), "{interfaces}");
+    assert!(!interfaces.contains("link1"), "{interfaces}");
+    let without = LabOptions { impairments: Impairments::default(), remove_on_drop: false, ..options };
+    assert!(Lab::up(without).expect("up without").wires().is_none());
+    assert!(!namespaces().contains(&format!("{prefix}-w")), "the fifth namespace stayed");
+    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed);
+    let bad = Impairments { delay: Duration::from_secs(3), ..Impairments::default() };
+    let refused = Lab::up(LabOptions { impairments: bad, ..common::options("imp") });
+    assert!(matches!(refused, Err(LabError::Impairment(_))), "{refused:?}");
 }

@@ -13,9 +13,10 @@ use linkmend_lab::frames::{TransparencyOptions, catalogue, send_and_capture};
 use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::packet::FramePath;
 use linkmend_lab::stop::RunControl;
-use linkmend_lab::tcp::{FlowOptions, TrafficPath, flows};
+use linkmend_lab::tcp::{FlowOptions, PingOptions, TrafficPath, flows, ping};
 use linkmend_lab::topology::{Down, Lab, LabOptions};
 use linkmend_lab::unprivileged::{Privileges, ensure_privileges, has_capabilities};
+use linkmend_lab::{DelayLines, Impairments};
 
 const NOBODY: u32 = 65534;
 const STAGE: &str = "LINKMEND_LAB_TEST_STAGE";
@@ -76,4 +77,35 @@ fn inside() {
     let report = flows(&TrafficPath::ipv4(&lab), &options, &control).expect("flows");
     assert_eq!(report.samples_ns.len(), 100);
     assert_eq!(Lab::down("lm").expect("down"), Down::Removed);
+    drop(lab);
+    impaired(&control);
+}
+
+/// Rate and delay without any privilege: no netem, no large socket buffers, no real-time priority.
+fn impaired(control: &RunControl) {
+    let impairments = Impairments {
+        rate_bps: Some(100_000_000),
+        delay: Duration::from_millis(3),
+        queue_bytes: Some(1 << 20),
+        ..Impairments::default()
+    };
+    let options =
+        LabOptions { prefix: "lmi".to_owned(), impairments, remove_on_drop: true, ..LabOptions::default() };
+    let lab = Lab::up(options).expect("up");
+    lab.bridge().expect("there are bridges");
+    let lines = DelayLines::start(&lab).expect("lines").expect("there are impairments");
+    let options = PingOptions { count: 50, ..PingOptions::default() };
+    let report = ping(&TrafficPath::ipv4(&lab), &options, control).expect("pings");
+    let round_trip = report.round_trip_ns.expect("some came");
+    // Never early. How late depends on who else runs, for an ordinary user's threads have no precedence.
+    assert!((6_000_000..9_000_000).contains(&round_trip.min), "{round_trip:?}");
+    let options = GeneratorOptions { count: 5_000, ..GeneratorOptions::default() };
+    let report = generate(&FramePath::forward(&lab), &options, control).expect("frames");
+    assert_eq!(
+        (report.received, report.reordered, report.receive_socket_drops),
+        (5_000, 0, 0),
+        "{report:#?}"
+    );
+    assert!(report.frames_per_second * 1538.0 * 8.0 < 101e6, "{report:#?}");
+    assert_eq!(lines.report().iter().map(|line| line.overflow_drops + line.queue_drops).sum::<u64>(), 0);
 }

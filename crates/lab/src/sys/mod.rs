@@ -1,4 +1,5 @@
-//! The few system calls that the safe crates do not cover. The only module of this crate with unsafe code.
+//! The few system calls that the safe crates do not cover. The only module of this crate, with those below it, that
+//! has unsafe code.
 //!
 //! Every function here is safe to call: buffers are slices, and what the kernel may write is bounded by their length.
 
@@ -13,6 +14,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use libc::{c_int, c_void, socklen_t};
+
+pub(crate) mod frame_ring;
 
 /// Frames handed to the kernel, or taken from it, in one system call.
 pub(crate) const BATCH_FRAMES: usize = 64;
@@ -213,6 +216,14 @@ impl FrameBatch {
         }
         call(&mut headers)
     }
+}
+
+/// Makes the calling thread a real-time one (SCHED_RR, sched(7)), if this user may; threads it starts are ordinary ones.
+pub(crate) fn set_real_time(priority: c_int) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the parameters outlive the call; 0 names the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &parameters) })
+        .map(|_| ())
 }
 
 /// Opens a handle of a process that cannot come to mean another one.

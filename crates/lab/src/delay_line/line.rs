@@ -1,0 +1,174 @@
+//! One direction of a delay line: from one interface to another.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use super::schedule::Schedule;
+use crate::sys::frame_ring::{FrameRing, HeldFrame, SEND_BATCH};
+
+/// Rounds of [`Line::serve`] after which the kernel is asked what it dropped: about every 50 ms of a busy line.
+const ROUNDS_PER_LOOK: u32 = 512;
+
+/// What one direction of a delay line has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineReport {
+    /// Which: from where to where.
+    pub name: String,
+    /// Frames that have left the line.
+    pub forwarded_frames: u64,
+    /// Frames dropped because too much waited in front of the rate: congestion, as at any full queue.
+    pub queue_drops: u64,
+    /// Frames the kernel dropped because the line's memory was full: this process was held up for too long.
+    pub overflow_drops: u64,
+    /// Frames the next interface refused, such as longer ones than its MTU.
+    pub refused_frames: u64,
+    /// The most that a frame left after its time, since the report before; ns.
+    pub worst_late_ns: u64,
+}
+
+/// What a line's thread writes and anybody reads.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    forwarded: AtomicU64,
+    queue_drops: AtomicU64,
+    overflow_drops: AtomicU64,
+    refused: AtomicU64,
+    worst_late_ns: AtomicU64,
+}
+
+impl Counters {
+    /// The counters, under a name; begins a new observation of the worst lateness.
+    pub(super) fn report(&self, name: &str) -> LineReport {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        LineReport {
+            name: name.to_owned(),
+            forwarded_frames: read(&self.forwarded),
+            queue_drops: read(&self.queue_drops),
+            overflow_drops: read(&self.overflow_drops),
+            refused_frames: read(&self.refused),
+            worst_late_ns: self.worst_late_ns.swap(0, Ordering::Relaxed),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Waiting {
+    frame: HeldFrame,
+    /// When it leaves, on the clock of [`now_ns`].
+    due_ns: u64,
+    /// It is not sent, and only awaits its turn to be given back.
+    dropped: bool,
+}
+
+/// The two interfaces are each other's input and output in the other direction, so a line borrows its output's ring.
+pub(super) struct Line {
+    schedule: Schedule,
+    waiting: VecDeque<Waiting>,
+    counters: Arc<Counters>,
+    rounds: u32,
+}
+
+impl Line {
+    pub(super) fn new(schedule: Schedule, counters: Arc<Counters>) -> Self {
+        Self { schedule, waiting: VecDeque::new(), counters, rounds: 0 }
+    }
+
+    /// Takes what has arrived at `input` and sends what is due out of `output`; returns whether any are left to wait.
+    pub(super) fn serve(&mut self, input: &mut FrameRing, output: &FrameRing) -> io::Result<bool> {
+        let now = now_ns();
+        self.take(input, now);
+        while let Some(first) = self.waiting.front().copied().filter(|first| first.due_ns <= now) {
+            if first.dropped {
+                self.waiting.pop_front();
+                input.release_oldest();
+            } else if !self.send(input, output, now)? {
+                break;
+            }
+        }
+        self.rounds += 1;
+        if self.rounds >= ROUNDS_PER_LOOK {
+            self.rounds = 0;
+            self.counters.overflow_drops.fetch_add(input.take_drops()?, Ordering::Relaxed);
+        }
+        Ok(!self.waiting.is_empty())
+    }
+
+    fn take(&mut self, input: &mut FrameRing, now: u64) {
+        // The kernel's clock for arrivals may be set while we run; ours may not.
+        let epoch_ahead_ns = read_clock(ClockId::CLOCK_REALTIME).saturating_sub(now);
+        while let Some(arrival) = input.take() {
+            let arrived_ns = arrival.at_epoch_ns.saturating_sub(epoch_ahead_ns).min(now);
+            let due = self.schedule.admit(arrived_ns, arrival.frame.bytes).filter(|_| !arrival.truncated);
+            if due.is_none() {
+                self.counters.queue_drops.fetch_add(1, Ordering::Relaxed);
+            }
+            // A dropped frame's place is given back in its turn, with the frame before it.
+            let due_ns = due.unwrap_or_else(|| self.waiting.back().map_or(now, |last| last.due_ns));
+            self.waiting.push_back(Waiting { frame: arrival.frame, due_ns, dropped: due.is_none() });
+        }
+    }
+
+    /// Sends the frames at the front that are due; `false` when the interface takes none at the moment.
+    fn send(&mut self, input: &mut FrameRing, output: &FrameRing, now: u64) -> io::Result<bool> {
+        let due = self.waiting.iter().take_while(|one| one.due_ns <= now && !one.dropped);
+        let mut frames = [HeldFrame::default(); SEND_BATCH];
+        let mut count = 0;
+        for (place, waiting) in frames.iter_mut().zip(due) {
+            *place = waiting.frame;
+            count += 1;
+        }
+        let sent = match input.send(&frames[..count], output) {
+            Ok(sent) => sent,
+            Err(error) if is_full(&error) => return Ok(false),
+            Err(error) if is_refusal(&error) => {
+                self.counters.refused.fetch_add(1, Ordering::Relaxed);
+                self.waiting.pop_front();
+                input.release_oldest();
+                return Ok(true);
+            }
+            Err(error) => return Err(error),
+        };
+        let late = self.waiting.front().map_or(0, |first| now - first.due_ns);
+        self.counters.worst_late_ns.fetch_max(late, Ordering::Relaxed);
+        self.counters.forwarded.fetch_add(sent as u64, Ordering::Relaxed);
+        for _ in 0..sent {
+            self.waiting.pop_front();
+            input.release_oldest();
+        }
+        Ok(sent == count)
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR))
+}
+
+/// The interface is down, or does not take this frame: it is lost, as on any wire.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMSGSIZE | libc::ENETDOWN | libc::EINVAL | libc::ENXIO))
+}
+
+/// The line's clock: nanoseconds of CLOCK_MONOTONIC.
+fn now_ns() -> u64 {
+    read_clock(ClockId::CLOCK_MONOTONIC)
+}
+
+fn read_clock(clock: ClockId) -> u64 {
+    // The call cannot fail for these clocks (clock_gettime(2)).
+    clock_gettime(clock)
+        .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+}
+
+/// Whether anything can be read from one of them before `wait_ms` is over.
+pub(super) fn wait_for_frames(rings: &[BorrowedFd<'_>], wait_ms: u16) {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let mut waiting: Vec<_> = rings.iter().map(|ring| PollFd::new(*ring, PollFlags::POLLIN)).collect();
+    // A signal ends the wait early, which does no harm.
+    let _ = poll(&mut waiting, PollTimeout::from(wait_ms));
+}

@@ -1,0 +1,224 @@
+//! Delay lines: a thread that takes frames from one interface and sends each out of another when its time has come.
+//!
+//! This is what netem does in kernels that have it; many a small kernel does not, and an ordinary user may not load it.
+//! A line keeps the order of its frames, holds them in memory it shares with the kernel, and counts what it had to drop
+//! and how late it was. When a frame is due follows from the time of its arrival as the kernel noted it, so a busy
+//! machine makes frames late now and then, but does not change rate and delay of the line as a whole.
+
+mod line;
+mod schedule;
+
+pub use line::LineReport;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::impairments::Impairments;
+use crate::namespace::{Namespace, NamespaceError};
+use crate::stop::StopFlag;
+use crate::sys;
+use crate::sys::frame_ring::FrameRing;
+use crate::topology::{Lab, WireInterface};
+use line::{Counters, Line, wait_for_frames};
+use schedule::Schedule;
+
+/// Least time between two looks at a busy line: frames leave up to so much later than they should, and a core is not
+/// spent on waking.
+const ROUND: Duration = Duration::from_micros(100);
+/// How long an idle line waits for a frame before it looks whether it is to stop.
+const IDLE_WAIT_MS: u16 = 50;
+/// Real-time priority of the thread: above the link ends' loops, for a wire does not wait for what it joins.
+const PRIORITY: i32 = 2;
+/// Frames a line holds at least and at most, whatever rate and delay; 2 KiB each with an MTU of 1500.
+const FRAMES_MIN: u64 = 8_192;
+const FRAMES_MAX: u64 = 32_768;
+/// For how long a line's memory takes frames while its thread does not run, at full rate.
+const STALL: Duration = Duration::from_millis(100);
+/// Rate that memory is reckoned for where the link has none.
+const ASSUMED_RATE_BPS: u64 = 5_000_000_000;
+const USUAL_FRAME_BITS: u64 = 1538 * 8;
+
+/// Why delay lines could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum DelayLineError {
+    /// See [`NamespaceError`].
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// A socket or the thread is not to be had.
+    #[error("cannot {action} the delay line at `{interface}`: {source} (hint: this needs CAP_NET_RAW)")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        interface: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// The lines of a laboratory at work. They stop when this is dropped.
+#[derive(Debug)]
+pub struct DelayLines {
+    reports: Vec<(String, Arc<Counters>)>,
+    stop: StopFlag,
+    thread: Option<JoinHandle<()>>,
+    real_time: bool,
+}
+
+/// Two interfaces and what joins them, in both directions.
+struct Pair {
+    left: FrameRing,
+    right: FrameRing,
+    rightwards: Line,
+    leftwards: Line,
+}
+
+impl DelayLines {
+    /// Starts the lines of a laboratory that has impairments, on one thread; without impairments there are none and
+    /// `None` is the answer.
+    ///
+    /// # Errors
+    /// [`DelayLineError`].
+    pub fn start(lab: &Lab) -> Result<Option<Self>, DelayLineError> {
+        let Some(wires) = lab.wires() else { return Ok(None) };
+        let impairments = &lab.options().impairments;
+        let mut reports = Vec::new();
+        let mut pairs = Vec::new();
+        for [left, right] in WireInterface::pairs(impairments) {
+            let on_link = left.is_on_link();
+            let schedule = schedule(impairments, on_link);
+            let slots = slots(impairments);
+            let frame_bytes = left.mtu(lab.options().host_mtu) as usize + 14 + 8;
+            let open = |interface: WireInterface| open(wires, interface, frame_bytes, slots);
+            let mut line = |from: WireInterface, to: WireInterface| {
+                let counters = Arc::new(Counters::default());
+                reports.push((format!("{} to {}", from.name(), to.name()), Arc::clone(&counters)));
+                Line::new(schedule.clone(), counters)
+            };
+            let (rightwards, leftwards) = (line(left, right), line(right, left));
+            pairs.push(Pair { left: open(left)?, right: open(right)?, rightwards, leftwards });
+        }
+        let stop = StopFlag::new();
+        let failed = |action| {
+            let interface = wires.name().to_owned();
+            move |source| DelayLineError::System { action, interface, source }
+        };
+        let (ready, is_real_time) = std::sync::mpsc::sync_channel(1);
+        let seen = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("delay lines".to_owned())
+            .spawn(move || {
+                // Not for ordinary users; the lines are then as punctual as the machine is idle.
+                let _ = ready.send(sys::set_real_time(PRIORITY).is_ok());
+                let _ = nix::sys::prctl::set_timerslack(1);
+                run(&mut pairs, &seen);
+            })
+            .map_err(failed("start"))?;
+        let real_time = is_real_time.recv().unwrap_or(false);
+        Ok(Some(Self { reports, stop, thread: Some(thread), real_time }))
+    }
+
+    /// What each has done so far.
+    pub fn report(&self) -> Vec<LineReport> {
+        self.reports.iter().map(|(name, counters)| counters.report(name)).collect()
+    }
+
+    /// Whether the thread runs at real-time priority.
+    pub fn is_real_time(&self) -> bool {
+        self.real_time
+    }
+
+    /// Whether the lines still work: they end by themselves when their interfaces are gone.
+    pub fn is_running(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+}
+
+impl Drop for DelayLines {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread has shown as frames that do not arrive.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn schedule(impairments: &Impairments, on_link: bool) -> Schedule {
+    let nanos = |delay: Duration| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+    if on_link {
+        let queue = impairments.queue_bytes().unwrap_or(0);
+        Schedule::new(impairments.rate_bps, nanos(impairments.link_delay), queue)
+    } else {
+        Schedule::new(None, nanos(impairments.delay), 0)
+    }
+}
+
+/// Frames a line's memory is made for: what is delayed, what waits, and what comes while the thread is held up.
+fn slots(impairments: &Impairments) -> usize {
+    let rate = impairments.rate_bps.unwrap_or(ASSUMED_RATE_BPS);
+    let held = impairments.delay.max(impairments.link_delay) + STALL;
+    let under_way_bits = u128::from(rate) * held.as_nanos() / 1_000_000_000;
+    let waiting_bits = u128::from(impairments.queue_bytes().unwrap_or(0)) * 8;
+    let frames = (under_way_bits + waiting_bits) / u128::from(USUAL_FRAME_BITS);
+    u64::try_from(frames).unwrap_or(u64::MAX).clamp(FRAMES_MIN, FRAMES_MAX) as usize
+}
+
+fn open(
+    wires: &Namespace,
+    interface: WireInterface,
+    frame_bytes: usize,
+    slots: usize,
+) -> Result<FrameRing, DelayLineError> {
+    let ring = wires.run(|| {
+        let index = nix::net::if_::if_nametoindex(interface.name())?;
+        FrameRing::open(index, frame_bytes, slots)
+    })?;
+    ring.map_err(|source| DelayLineError::System {
+        action: "open",
+        interface: format!("{} in {}", interface.name(), wires.name()),
+        source,
+    })
+}
+
+fn run(pairs: &mut [Pair], stop: &StopFlag) {
+    while !stop.is_stopped() {
+        let mut waiting = false;
+        for pair in &mut *pairs {
+            let Pair { left, right, rightwards, leftwards } = pair;
+            for left in [rightwards.serve(left, right), leftwards.serve(right, left)] {
+                // The interfaces are gone with their laboratory.
+                let Ok(left) = left else { return };
+                waiting |= left;
+            }
+        }
+        if waiting {
+            // Not until the first is due: another line may have received one that is due before.
+            std::thread::sleep(ROUND);
+        } else {
+            let rings: Vec<BorrowedFd<'_>> =
+                pairs.iter().flat_map(|pair| [pair.left.as_fd(), pair.right.as_fd()]).collect();
+            wait_for_frames(&rings, IDLE_WAIT_MS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_covers_what_is_under_way_and_has_bounds() {
+        let of = |rate_bps, delay_ms| {
+            slots(&Impairments { rate_bps, delay: Duration::from_millis(delay_ms), ..Impairments::default() })
+        };
+        assert_eq!(of(Some(100_000_000), 1), FRAMES_MIN as usize);
+        assert_eq!(of(None, 2_000), FRAMES_MAX as usize);
+        // 1 Gb/s: 200 ms under way or held up, 200 ms (both ways) waiting.
+        let frames = of(Some(1_000_000_000), 100);
+        assert!((32_500..=32_768).contains(&frames), "{frames}");
+    }
+}

@@ -1,0 +1,158 @@
+//! What a laboratory's path is like besides its corruption: a rate, and delays in two places.
+//!
+//! ```text
+//!   h1 <-- delay --> g1 <-- rate and link delay --> g2 <--> h2
+//! ```
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Slowest rate, bit/s: below it a frame takes over a tenth of a second.
+pub const RATE_BPS_MIN: u64 = 100_000;
+/// Fastest rate, bit/s: more than any machine carries through the laboratory.
+pub const RATE_BPS_MAX: u64 = 100_000_000_000;
+/// Longest delay of either place.
+pub const DELAY_MAX: Duration = Duration::from_secs(2);
+/// Smallest queue in front of the rate, bytes: some frames of any size.
+pub const QUEUE_BYTES_MIN: u64 = 64 << 10;
+/// Largest such queue, bytes.
+pub const QUEUE_BYTES_MAX: u64 = 256 << 20;
+
+/// See the module documentation. The default is none of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Impairments {
+    /// Rate of the corrupting link in each direction, bit/s; preamble, check sequence and gap count as on Ethernet.
+    /// `None`: as fast as the machine.
+    pub rate_bps: Option<u64>,
+    /// One-way delay between the left host and its link end, in each direction: the network around the link.
+    pub delay: Duration,
+    /// One-way delay of the corrupting link itself, in each direction.
+    pub link_delay: Duration,
+    /// Bytes that may wait in front of the rate; `None`: what is under way in one round trip.
+    pub queue_bytes: Option<u64>,
+}
+
+/// An impairment that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} = {value} is not usable: {reason}")]
+pub struct BadImpairment {
+    /// Which.
+    pub field: &'static str,
+    /// What was wanted.
+    pub value: String,
+    /// What there is.
+    pub reason: &'static str,
+}
+
+impl Impairments {
+    /// Whether the link has a delay line of its own.
+    pub fn on_link(&self) -> bool {
+        self.rate_bps.is_some() || !self.link_delay.is_zero()
+    }
+
+    /// Whether the path between the left host and its link end has one.
+    pub fn on_path(&self) -> bool {
+        !self.delay.is_zero()
+    }
+
+    /// Whether there are none at all.
+    pub fn is_none(&self) -> bool {
+        !self.on_link() && !self.on_path()
+    }
+
+    /// Least round-trip time between the hosts.
+    pub fn round_trip(&self) -> Duration {
+        2 * (self.delay + self.link_delay)
+    }
+
+    /// Bytes that may wait in front of the rate: as asked, or what is under way in one round trip (the rule of thumb
+    /// for routers with few flows), but at least [`QUEUE_BYTES_MIN`]. `None` without a rate, for then nothing waits.
+    pub fn queue_bytes(&self) -> Option<u64> {
+        let rate_bps = self.rate_bps?;
+        let under_way = u128::from(rate_bps) * self.round_trip().as_nanos() / 8_000_000_000;
+        let under_way = u64::try_from(under_way).unwrap_or(u64::MAX);
+        Some(self.queue_bytes.unwrap_or(under_way.clamp(QUEUE_BYTES_MIN, QUEUE_BYTES_MAX)))
+    }
+
+    /// # Errors
+    /// [`BadImpairment`] for a value out of its range.
+    pub fn validate(&self) -> Result<(), BadImpairment> {
+        let bad = |field, value: String, reason| Err(BadImpairment { field, value, reason });
+        for (field, delay) in [("delay", self.delay), ("link delay", self.link_delay)] {
+            if delay > DELAY_MAX {
+                return bad(field, format!("{delay:?}"), "at most 2 s each way");
+            }
+        }
+        match (self.rate_bps, self.queue_bytes) {
+            (Some(rate), _) if !(RATE_BPS_MIN..=RATE_BPS_MAX).contains(&rate) => {
+                bad("rate", format!("{rate} bit/s"), "100 kbit/s to 100 Gbit/s")
+            }
+            (None, Some(queue)) => {
+                bad("queue", format!("{queue} B"), "without a rate nothing waits (hint: give a rate too)")
+            }
+            (_, Some(queue)) if !(QUEUE_BYTES_MIN..=QUEUE_BYTES_MAX).contains(&queue) => {
+                bad("queue", format!("{queue} B"), "64 KiB to 256 MiB")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Impairments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if let Some(rate) = self.rate_bps {
+            parts.push(format!("{} Mbit/s", rate as f64 / 1e6));
+        }
+        if self.on_path() {
+            parts.push(format!("{:?} each way between the left host and its link end", self.delay));
+        }
+        if !self.link_delay.is_zero() {
+            parts.push(format!("{:?} each way on the link", self.link_delay));
+        }
+        if parts.is_empty() {
+            parts.push("none".to_owned());
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_is_what_is_under_way_in_a_round_trip() {
+        let mut impairments = Impairments {
+            rate_bps: Some(1_000_000_000),
+            delay: Duration::from_millis(4),
+            link_delay: Duration::from_millis(1),
+            queue_bytes: None,
+        };
+        assert_eq!(impairments.round_trip(), Duration::from_millis(10));
+        assert_eq!(impairments.queue_bytes(), Some(1_250_000));
+        impairments.delay = Duration::ZERO;
+        impairments.link_delay = Duration::ZERO;
+        assert_eq!(impairments.queue_bytes(), Some(QUEUE_BYTES_MIN));
+        impairments.queue_bytes = Some(100_000);
+        assert_eq!(impairments.queue_bytes(), Some(100_000));
+        assert_eq!(Impairments::default().queue_bytes(), None);
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let of = |change: fn(&mut Impairments)| {
+            let mut impairments = Impairments::default();
+            change(&mut impairments);
+            impairments.validate().expect_err("it is out of range").to_string()
+        };
+        assert!(of(|i| i.rate_bps = Some(99_999)).contains("rate = 99999 bit/s"));
+        assert!(of(|i| i.delay = Duration::from_secs(3)).contains("delay = 3s"));
+        assert!(of(|i| i.link_delay = Duration::from_secs(3)).contains("link delay = 3s"));
+        assert!(of(|i| i.queue_bytes = Some(100_000)).contains("give a rate too"));
+        assert_eq!(Impairments::default().validate(), Ok(()));
+    }
+}

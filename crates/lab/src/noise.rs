@@ -1,0 +1,243 @@
+//! What the machine takes from a measurement: time that a hypervisor gives to others, and threads that wake up late.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use crate::stop::StopFlag;
+use crate::sys;
+
+/// How often a watcher wakes up.
+const INTERVAL: Duration = Duration::from_millis(1);
+/// Above the link ends and the delay lines: what a watcher feels is the machine's doing, not theirs.
+const PRIORITY: i32 = 3;
+/// Processors that are watched; more than the threads of a demo occupy.
+const WATCHERS_MAX: usize = 16;
+/// Lateness that counts as being held up: above what the kernel's own work causes.
+const HELD_UP: Duration = Duration::from_millis(1);
+const THIS_THREAD: Pid = Pid::from_raw(0);
+
+/// What was taken from a span of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Disturbance {
+    /// Stolen time as a share of all processors' time (`steal` in `/proc/stat`).
+    pub stolen_share: f64,
+    /// Share of time in which a processor kept a watcher waiting, of the processor that did so longest.
+    pub held_up_share: f64,
+    /// The latest that a watcher woke up, ns.
+    pub worst_wakeup_ns: u64,
+    /// The latest that a link end's loop or a delay line was found to run, ns.
+    pub worst_loop_ns: u64,
+}
+
+/// How much of it spoils a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// See [`Disturbance::stolen_share`].
+    pub stolen_share: f64,
+    /// See [`Disturbance::held_up_share`].
+    pub held_up_share: f64,
+    /// See [`Disturbance::worst_wakeup_ns`] and [`Disturbance::worst_loop_ns`].
+    pub worst_wakeup_ns: u64,
+}
+
+impl Disturbance {
+    /// Whether it is more than `tolerance` allows.
+    pub fn exceeds(&self, tolerance: &Tolerance) -> bool {
+        self.stolen_share > tolerance.stolen_share
+            || self.held_up_share > tolerance.held_up_share
+            || self.worst_wakeup_ns.max(self.worst_loop_ns) > tolerance.worst_wakeup_ns
+    }
+
+    /// The worse of two in each respect.
+    pub fn worst(self, other: Self) -> Self {
+        Self {
+            stolen_share: self.stolen_share.max(other.stolen_share),
+            held_up_share: self.held_up_share.max(other.held_up_share),
+            worst_wakeup_ns: self.worst_wakeup_ns.max(other.worst_wakeup_ns),
+            worst_loop_ns: self.worst_loop_ns.max(other.worst_loop_ns),
+        }
+    }
+}
+
+/// Says what was taken from a span of time; [`NoiseWatch`] asks the machine, a test makes it up.
+pub trait Watch {
+    /// A span begins.
+    fn begin(&mut self);
+    /// The span ends.
+    fn end(&mut self) -> Disturbance;
+}
+
+/// One watcher's findings in the present span.
+#[derive(Debug, Default)]
+struct Lateness {
+    worst_ns: AtomicU64,
+    held_up_ns: AtomicU64,
+}
+
+/// A watcher on every processor. They end when this is dropped.
+#[derive(Debug)]
+pub struct NoiseWatch {
+    watchers: Vec<Arc<Lateness>>,
+    threads: Vec<JoinHandle<bool>>,
+    stop: StopFlag,
+    began: Instant,
+    at_begin: ProcessorTime,
+}
+
+impl NoiseWatch {
+    /// Starts the watchers, at real-time priority where that is allowed.
+    pub fn start() -> Self {
+        let stop = StopFlag::new();
+        let (mut watchers, mut threads) = (Vec::new(), Vec::new());
+        for processor in processors() {
+            let lateness = Arc::new(Lateness::default());
+            let (seen, found) = (stop.clone(), Arc::clone(&lateness));
+            let thread = std::thread::Builder::new()
+                .name(format!("watch {processor}"))
+                .spawn(move || watch(processor, &found, &seen));
+            // A processor without a watcher is one of which we know less.
+            if let Ok(thread) = thread {
+                watchers.push(lateness);
+                threads.push(thread);
+            }
+        }
+        let at_begin = ProcessorTime::read().unwrap_or_default();
+        Self { watchers, threads, stop, began: Instant::now(), at_begin }
+    }
+}
+
+impl Watch for NoiseWatch {
+    fn begin(&mut self) {
+        for lateness in &self.watchers {
+            lateness.worst_ns.store(0, Ordering::Relaxed);
+            lateness.held_up_ns.store(0, Ordering::Relaxed);
+        }
+        self.at_begin = ProcessorTime::read().unwrap_or_default();
+        self.began = Instant::now();
+    }
+
+    fn end(&mut self) -> Disturbance {
+        let span_ns = self.began.elapsed().as_nanos().max(1) as f64;
+        let most = |of: fn(&Lateness) -> &AtomicU64| {
+            self.watchers.iter().map(|one| of(one).load(Ordering::Relaxed)).max().unwrap_or(0)
+        };
+        let stolen_share = ProcessorTime::read().map_or(0.0, |now| now.stolen_share_since(self.at_begin));
+        Disturbance {
+            stolen_share,
+            held_up_share: most(|one| &one.held_up_ns) as f64 / span_ns,
+            worst_wakeup_ns: most(|one| &one.worst_ns),
+            worst_loop_ns: 0,
+        }
+    }
+}
+
+impl Drop for NoiseWatch {
+    fn drop(&mut self) {
+        self.stop.stop();
+        for thread in self.threads.drain(..) {
+            // A watcher that panicked has told what it could.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Processors this process may use.
+fn processors() -> Vec<usize> {
+    let allowed = sched_getaffinity(THIS_THREAD).unwrap_or_default();
+    (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).take(WATCHERS_MAX).collect()
+}
+
+/// Wakes up every [`INTERVAL`] on one processor and notes how late; returns whether it did at real-time priority.
+fn watch(processor: usize, lateness: &Lateness, stop: &StopFlag) -> bool {
+    let mut here = CpuSet::new();
+    if here.set(processor).is_ok() {
+        // Where that fails, the watcher still feels some processor.
+        let _ = sched_setaffinity(THIS_THREAD, &here);
+    }
+    let real_time = sys::set_real_time(PRIORITY).is_ok();
+    let _ = nix::sys::prctl::set_timerslack(1);
+    while !stop.is_stopped() {
+        let due = Instant::now() + INTERVAL;
+        std::thread::sleep(INTERVAL);
+        let late = due.elapsed();
+        lateness.worst_ns.fetch_max(late.as_nanos() as u64, Ordering::Relaxed);
+        if late > HELD_UP {
+            lateness.held_up_ns.fetch_add(late.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+    real_time
+}
+
+/// The first line of `/proc/stat`, in clock ticks of all processors together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ProcessorTime {
+    stolen: u64,
+    total: u64,
+}
+
+impl ProcessorTime {
+    fn read() -> Option<Self> {
+        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// Fields by proc(5): user nice system idle iowait irq softirq steal; guest time is part of user time.
+    fn parse(text: &str) -> Option<Self> {
+        let line = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
+        Some(Self { stolen: *ticks.get(7)?, total: ticks.iter().sum() })
+    }
+
+    fn stolen_share_since(self, before: Self) -> f64 {
+        let total = self.total.saturating_sub(before.total);
+        if total == 0 { 0.0 } else { self.stolen.saturating_sub(before.stolen) as f64 / total as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_time_is_the_eighth_field() {
+        let before = ProcessorTime::parse("cpu  100 0 100 700 0 50 40 10 0 0\ncpu0 1\n").expect("fields");
+        let after = ProcessorTime::parse("cpu  150 0 100 730 0 50 40 30 5 0\n").expect("fields");
+        assert_eq!((before.stolen, before.total), (10, 1000));
+        assert!((after.stolen_share_since(before) - 0.2).abs() < 1e-9);
+        assert_eq!(before.stolen_share_since(before), 0.0);
+        assert_eq!(ProcessorTime::parse("cpu  1 2 3\n"), None);
+        assert_eq!(ProcessorTime::parse(""), None);
+    }
+
+    #[test]
+    fn each_limit_counts_by_itself() {
+        let tolerance = Tolerance { stolen_share: 0.02, held_up_share: 0.02, worst_wakeup_ns: 5_000_000 };
+        let calm = Disturbance::default();
+        assert!(!calm.exceeds(&tolerance));
+        for disturbed in [
+            Disturbance { stolen_share: 0.03, ..calm },
+            Disturbance { held_up_share: 0.03, ..calm },
+            Disturbance { worst_wakeup_ns: 5_000_001, ..calm },
+            Disturbance { worst_loop_ns: 5_000_001, ..calm },
+        ] {
+            assert!(disturbed.exceeds(&tolerance), "{disturbed:?}");
+        }
+    }
+
+    #[test]
+    fn a_watch_sees_late_wakeups_of_its_span_only() {
+        let mut watch = NoiseWatch::start();
+        assert!(!watch.watchers.is_empty());
+        watch.watchers[0].worst_ns.store(u64::MAX, Ordering::Relaxed);
+        watch.begin();
+        std::thread::sleep(Duration::from_millis(30));
+        let found = watch.end();
+        assert!(found.worst_wakeup_ns > 0 && found.worst_wakeup_ns < 60_000_000_000, "{found:?}");
+        assert!((0.0..=1.0).contains(&found.stolen_share), "{found:?}");
+    }
+}
