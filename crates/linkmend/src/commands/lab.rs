@@ -1,5 +1,6 @@
 //! `linkmend lab`: a laboratory of network namespaces that stays up, with the real daemon at both ends of its link.
 
+use super::lab_wires::{self, ImpairmentArgs};
 use crate::cli::{Bursts, Daemons, RateOrOff};
 use crate::output::print;
 use anyhow::Context;
@@ -9,6 +10,7 @@ use linkmend_dataplane::config::{CONTROL_FOLDER, ProtectConfig};
 use linkmend_dataplane::control::Client;
 use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
 use linkmend_lab::{Down, Lab, LabOptions, Role, StopFlag};
+use linkmend_quantity::{BitRate, ByteSize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,6 +31,7 @@ Examples:
   sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           no longer
   sudo linkmend lab status
   sudo linkmend lab down
+  sudo linkmend lab up --rate 1G --delay 5ms --link-delay 100us     a slower link, further away
 
   lm-h1 -- lm-g1 ==== corrupting link ==== lm-g2 -- lm-h2
   10.77.0.1, fd77::1                       10.77.0.2, fd77::2")]
@@ -50,7 +53,13 @@ enum LabCommand {
         /// AF_PACKET ports even where AF_XDP is to be had
         #[arg(long)]
         packet: bool,
+        /// Rate and delays.
+        #[command(flatten)]
+        impairments: ImpairmentArgs,
     },
+    /// The delay lines of a laboratory that is up; `up` starts this
+    #[command(hide = true)]
+    Wires,
     /// End everything that runs in the laboratory and remove it; also what a crash left
     Down,
     /// Corrupt frames from lm-h1 to lm-h2
@@ -87,7 +96,8 @@ enum LabCommand {
 pub fn execute(arguments: &LabArgs) -> anyhow::Result<()> {
     let prefix = &arguments.prefix;
     match &arguments.command {
-        LabCommand::Up { mtu, packet } => up(prefix, *mtu, *packet),
+        LabCommand::Up { mtu, packet, impairments } => up(prefix, *mtu, *packet, impairments),
+        LabCommand::Wires => lab_wires::run(prefix),
         LabCommand::Down => down(prefix),
         LabCommand::Corrupt { rate, gilbert_elliott, reverse } => {
             let model = match (gilbert_elliott, rate) {
@@ -137,7 +147,7 @@ fn client(prefix: &str, role: Role) -> anyhow::Result<Client> {
     daemons.serving(&name(prefix, role)).context("the laboratory is not up; `linkmend lab up` makes one")
 }
 
-fn up(prefix: &str, mtu: u32, packet: bool) -> anyhow::Result<()> {
+fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> anyhow::Result<()> {
     if !linkmend_lab::unprivileged::has_capabilities() {
         return Err(crate::failure::Hinted {
             message: "a laboratory that stays up needs root".to_owned(),
@@ -145,7 +155,20 @@ fn up(prefix: &str, mtu: u32, packet: bool) -> anyhow::Result<()> {
         }
         .into());
     }
-    let lab = Lab::up(LabOptions { prefix: prefix.to_owned(), host_mtu: mtu, ..LabOptions::default() })?;
+    let impairments = impairments.impairments()?;
+    // Hosts on a path of milliseconds keep the timeouts that their kernel has.
+    let rto_min_ms = LabOptions::default().rto_min_ms.filter(|_| impairments.is_none());
+    let lab = Lab::up(LabOptions {
+        prefix: prefix.to_owned(),
+        host_mtu: mtu,
+        rto_min_ms,
+        impairments,
+        ..LabOptions::default()
+    })?;
+    lab_wires::start(&lab).inspect_err(|_| {
+        // As below.
+        let _ = Lab::down(prefix);
+    })?;
     for role in [Role::End1, Role::End2] {
         if client(prefix, role).is_err() {
             start(&lab, role, packet).inspect_err(|_| {
@@ -174,14 +197,16 @@ fn start(lab: &Lab, role: Role, packet: bool) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.args(["run", "--inner", "inner", "--link", "link", "--mode", "off", "--allow-corruption"]);
-    command.args([
-        "--ports",
-        if packet { "packet" } else { "auto" },
-        "--name",
-        &name(prefix, role),
-        "--control",
-    ]);
-    command.arg(socket(prefix, role)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    command.args(["--ports", if packet { "packet" } else { "auto" }, "--name", &name(prefix, role)]);
+    let impairments = &lab.options().impairments;
+    if let Some(rate) = impairments.rate_bps {
+        command.args(["--rate", &BitRate(rate).to_string()]);
+    }
+    if let Some(queue) = impairments.queue_bytes() {
+        command.args(["--queue", &ByteSize(queue).to_string()]);
+    }
+    command.arg("--control").arg(socket(prefix, role));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     let mut child = lab.spawn(role, command)?;
     let deadline = Instant::now() + START_TIMEOUT;
     while client(prefix, role).is_err() {
@@ -197,14 +222,13 @@ fn start(lab: &Lab, role: Role, packet: bool) -> anyhow::Result<()> {
 
 fn down(prefix: &str) -> anyhow::Result<()> {
     let found = Lab::down(prefix)?;
-    for role in [Role::End1, Role::End2] {
-        for path in [socket(prefix, role), log(prefix, role)] {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| format!("cannot remove {}", path.display()));
-                }
-                _ => {}
+    let of_ends = [Role::End1, Role::End2].map(|role| [socket(prefix, role), log(prefix, role)]);
+    for path in of_ends.into_iter().flatten().chain(lab_wires::files(prefix)) {
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", path.display()));
             }
+            _ => {}
         }
     }
     Ok(print(match found {
@@ -221,6 +245,7 @@ fn status(prefix: &str, json: bool) -> anyhow::Result<()> {
     if json {
         return Ok(print(&serde_json::to_string_pretty(&reports)?)?);
     }
-    let blocks: Vec<String> = reports.iter().map(super::status::describe).collect();
+    let mut blocks: Vec<String> = reports.iter().map(super::status::describe).collect();
+    blocks.extend(lab_wires::report(prefix)?.as_ref().map(lab_wires::describe));
     Ok(print(&blocks.join("\n"))?)
 }

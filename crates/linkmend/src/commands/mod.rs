@@ -9,6 +9,7 @@ pub mod fleet;
 mod generate;
 mod interrupt;
 pub mod lab;
+mod lab_wires;
 pub mod reproduce;
 mod run;
 pub mod sim;
