@@ -7,7 +7,7 @@ build:
 	@scripts/require
 	cargo build --release --locked --bin linkmend
 
-# Kernel TCP over a corrupting link, unprotected and protected: about a minute; with AF_XDP as root, else AF_PACKET.
+# Kernel TCP over a corrupting link, unprotected and protected: 1 to 2 minutes; with AF_XDP as root, else AF_PACKET.
 demo: build
 	"$${CARGO_TARGET_DIR:-target}/release/linkmend" demo
 

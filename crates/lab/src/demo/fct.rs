@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Condition;
 use super::run::{Demo, DemoError};
+use super::turns::{Calm, Turns};
+use crate::statistics::quantile_interval;
 use crate::summary::Summary;
-use crate::tcp::{self, FlowOptions, TrafficPath};
+use crate::tcp::{self, FlowOptions, FlowsReport, TcpError, TrafficPath};
 
 /// The flows of one condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,7 +16,9 @@ pub struct FctColumn {
     pub condition: Condition,
     /// Completion times in ns; `None` if no flow finished.
     pub completion_ns: Option<Summary>,
-    /// Every completion time in ns, in the order of the flows.
+    /// The interval that holds the true 99.9th percentile with 95 %, ns.
+    pub p99_9_interval_ns: Option<(u64, u64)>,
+    /// Every completion time in ns, slot after slot.
     pub samples_ns: Vec<u64>,
     /// Segments that the hosts' kernel retransmitted.
     pub retransmitted_segments: u64,
@@ -24,26 +28,50 @@ pub struct FctColumn {
     pub timed_out: u64,
 }
 
-pub(super) fn run(demo: &mut Demo) -> Result<Vec<FctColumn>, DemoError> {
-    let mut columns = Vec::new();
-    for condition in Condition::ALL {
-        demo.step(&format!("flow completion times, {}", condition.label()))?;
+pub(super) fn run(demo: &mut Demo) -> Result<(Vec<FctColumn>, Calm), DemoError> {
+    let plan = demo.options.turns(Condition::ALL.len());
+    let conditions = Condition::ALL.map(|condition| (condition.label().to_owned(), condition));
+    let (turns, calm) = demo.in_turns("flow completion times", &plan, &conditions, |demo, &condition| {
         demo.set(condition, demo.options.loss)?;
-        let options = FlowOptions {
-            count: demo.options.flows,
-            bytes: demo.options.flow_bytes,
-            congestion_control: Some("cubic".to_owned()),
-            ..FlowOptions::default()
+        measure(demo)
+    })?;
+    let columns = Condition::ALL.into_iter().enumerate();
+    Ok((columns.map(|(index, condition)| column(condition, index, &turns)).collect(), calm))
+}
+
+/// Flows of several clients at once, each making one after another.
+fn measure(demo: &Demo) -> Result<Vec<FlowsReport>, DemoError> {
+    let options = FlowOptions {
+        count: (demo.options.flows / demo.options.flow_clients).max(1),
+        warm_up: 2,
+        bytes: demo.options.flow_bytes,
+        connections: demo.options.connections,
+        congestion_control: Some("cubic".to_owned()),
+        ..FlowOptions::default()
+    };
+    let path = TrafficPath::ipv4(demo.lab);
+    std::thread::scope(|scope| {
+        let client = || scope.spawn(|| tcp::flows(&path, &options, &demo.control));
+        let clients: Vec<_> = (0..demo.options.flow_clients).map(|_| client()).collect();
+        let join = |client: std::thread::ScopedJoinHandle<'_, Result<FlowsReport, TcpError>>| {
+            client.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        let report = tcp::flows(&TrafficPath::ipv4(demo.lab), &options, &demo.control)?;
-        columns.push(FctColumn {
-            condition,
-            completion_ns: report.completion_ns,
-            samples_ns: report.samples_ns,
-            retransmitted_segments: report.retransmitted_segments,
-            flows_with_retransmission: report.flows_with_retransmission,
-            timed_out: report.timed_out,
-        });
+        Ok(clients.into_iter().map(join).collect::<Result<_, _>>()?)
+    })
+}
+
+fn column(condition: Condition, index: usize, turns: &Turns<Vec<FlowsReport>>) -> FctColumn {
+    let reports = || turns.usable(index).flatten();
+    let samples_ns: Vec<u64> = reports().flat_map(|report| report.samples_ns.iter().copied()).collect();
+    let mut sorted = samples_ns.clone();
+    sorted.sort_unstable();
+    FctColumn {
+        condition,
+        completion_ns: Summary::of(&samples_ns),
+        p99_9_interval_ns: quantile_interval(&sorted, 0.999),
+        samples_ns,
+        retransmitted_segments: reports().map(|report| report.retransmitted_segments).sum(),
+        flows_with_retransmission: reports().map(|report| report.flows_with_retransmission).sum(),
+        timed_out: reports().map(|report| report.timed_out).sum(),
     }
-    Ok(columns)
 }

@@ -3,70 +3,89 @@
 use serde::{Deserialize, Serialize};
 
 use super::run::{Demo, DemoError};
+use super::turns::Calm;
 use super::{Condition, DemoOptions};
+use crate::statistics::MedianInterval;
 use crate::tcp::{self, BulkOptions, TcpError, TrafficPath};
 
-/// One transfer.
+/// The transfers of one cell of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoodputRow {
     /// Congestion control of the sender.
     pub congestion_control: String,
     /// Injected loss rate.
     pub loss: f64,
-    /// Protection.
+    /// Protection; the healthy link is the one without loss.
     pub condition: Condition,
-    /// Payload received, bit/s. `None` if this kernel does not have the congestion control.
+    /// Payload received, bit/s: the median of the transfers. `None` if this kernel does not have the congestion control.
     pub goodput_bps: Option<f64>,
+    /// The interval of that median.
+    pub interval: Option<MedianInterval>,
     /// Segments that the host's kernel retransmitted.
     pub retransmitted_segments: u64,
 }
 
-/// Columns of the table: the healthy link is the row without loss of the other three.
-const CONDITIONS: [Condition; 3] = [Condition::Unprotected, Condition::Ordered, Condition::NonBlocking];
-
-/// Transfers for one congestion control.
-pub(super) fn cells(options: &DemoOptions) -> usize {
-    CONDITIONS.len() * (1 + options.goodput_losses.len())
-}
-
-pub(super) fn run(demo: &mut Demo) -> Result<Vec<GoodputRow>, DemoError> {
-    let mut rows = Vec::new();
-    let losses: Vec<f64> = std::iter::once(0.0).chain(demo.options.goodput_losses.iter().copied()).collect();
-    for congestion_control in demo.options.congestion_controls.clone() {
-        for &loss in &losses {
-            for condition in CONDITIONS {
-                demo.step(&format!("goodput, {congestion_control}, loss {loss:e}, {}", condition.label()))?;
-                demo.set(condition, loss)?;
-                rows.push(measure(demo, &congestion_control, loss, condition)?);
-            }
-        }
-    }
-    Ok(rows)
-}
-
-fn measure(
-    demo: &Demo,
-    congestion_control: &str,
+/// What one transfer is made under.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cell {
+    congestion_control: String,
     loss: f64,
     condition: Condition,
-) -> Result<GoodputRow, DemoError> {
+}
+
+const PROTECTIONS: [Condition; 3] = [Condition::Unprotected, Condition::Ordered, Condition::NonBlocking];
+
+/// All of them: for each congestion control the healthy link, and each loss rate in three ways.
+pub(super) fn cells(options: &DemoOptions) -> Vec<(String, Cell)> {
+    let mut cells = Vec::new();
+    for control in &options.congestion_controls {
+        let mut add = |loss, condition: Condition| {
+            let label = format!("{control}, loss {loss:e}, {}", condition.label());
+            cells.push((label, Cell { congestion_control: control.clone(), loss, condition }));
+        };
+        add(0.0, Condition::Healthy);
+        for &loss in &options.goodput_losses {
+            PROTECTIONS.into_iter().for_each(|condition| add(loss, condition));
+        }
+    }
+    cells
+}
+
+pub(super) fn run(demo: &mut Demo) -> Result<(Vec<GoodputRow>, Calm), DemoError> {
+    let cells = cells(demo.options);
+    let plan = demo.options.turns(cells.len());
+    let (turns, calm) = demo.in_turns("goodput", &plan, &cells, |demo, cell| {
+        demo.set(cell.condition, cell.loss)?;
+        measure(demo, &cell.congestion_control)
+    })?;
+    let row = |(index, (_, cell)): (usize, (String, Cell))| {
+        let transfers = || turns.usable(index).flatten();
+        let goodputs: Vec<f64> = transfers().map(|(goodput, _)| *goodput).collect();
+        let interval = MedianInterval::of(&goodputs);
+        GoodputRow {
+            congestion_control: cell.congestion_control,
+            loss: cell.loss,
+            condition: cell.condition,
+            goodput_bps: interval.map(|interval| interval.median),
+            interval,
+            retransmitted_segments: transfers().map(|(_, retransmitted)| retransmitted).sum(),
+        }
+    };
+    Ok((cells.into_iter().enumerate().map(row).collect(), calm))
+}
+
+/// Goodput and retransmitted segments of one transfer; `None` without the congestion control.
+fn measure(demo: &Demo, congestion_control: &str) -> Result<Option<(f64, u64)>, DemoError> {
     let options = BulkOptions {
         duration: demo.options.goodput_time,
         warm_up: demo.options.goodput_warm_up,
         congestion_control: congestion_control.to_owned(),
         ..BulkOptions::default()
     };
-    let row = |goodput_bps, retransmitted_segments| GoodputRow {
-        congestion_control: congestion_control.to_owned(),
-        loss,
-        condition,
-        goodput_bps,
-        retransmitted_segments,
-    };
     match tcp::bulk(&TrafficPath::ipv4(demo.lab), &options, &demo.control) {
-        Ok(report) => Ok(row(Some(report.goodput_bits_per_second), report.retransmitted_segments)),
+        Ok(report) => Ok(Some((report.goodput_bits_per_second, report.retransmitted_segments))),
         // Said in the table as "not available".
-        Err(TcpError::CongestionControl { .. }) => Ok(row(None, 0)),
+        Err(TcpError::CongestionControl { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

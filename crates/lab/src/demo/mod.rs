@@ -1,23 +1,25 @@
 //! The experiments of `linkmend demo`, after the authors' artifact: a stress test, flow completion times, goodput, and
-//! a timeline as in Figure 9. They run one after another in a laboratory of their own.
+//! a timeline as in Figure 9, in a laboratory of their own. Conditions take turns in short slots ([`turns`]), each of
+//! which knows what the machine took from it ([`crate::noise`]).
 //!
 //! What is measured is plain data ([`DemoResult`]); turning it into tables and pictures is not done here.
 
 mod fct;
 mod goodput;
+mod options;
 mod run;
 mod stress;
 mod timeline;
+pub mod turns;
 
 pub use fct::FctColumn;
 pub use goodput::GoodputRow;
-pub use run::{DemoError, Observer, run};
+pub use options::{DemoOptions, Part};
+pub use run::{DemoError, Observer, Step, run};
 pub use stress::StressColumn;
 pub use timeline::{Timeline, TimelineSample};
+pub use turns::{Calm, TurnPlan};
 
-use std::time::Duration;
-
-use linkmend_dataplane::PortChoice;
 use serde::{Deserialize, Serialize};
 
 /// What the link is like in one column of the tables.
@@ -50,74 +52,30 @@ impl Condition {
     }
 }
 
-/// How much to measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DemoOptions {
-    /// Prefix of the laboratory's namespaces.
-    pub prefix: String,
-    /// Seed of the injected corruption.
-    pub seed: u64,
-    /// Use AF_PACKET where AF_XDP is not to be had, or on request.
-    pub packet_ports: bool,
-    /// Loss rate of the four columns.
-    pub loss: f64,
-    /// Loss rates of the goodput table, besides none.
-    pub goodput_losses: Vec<f64>,
-    /// Congestion controls of the goodput table.
-    pub congestion_controls: Vec<String>,
-    /// Frames of each stress test.
-    pub stress_frames: u64,
-    /// Longest time of each stress test.
-    pub stress_time: Duration,
-    /// Flows of each column.
-    pub flows: u64,
-    /// Bytes of a flow.
-    pub flow_bytes: u64,
-    /// Measured time of each goodput cell.
-    pub goodput_time: Duration,
-    /// Warm-up before it.
-    pub goodput_warm_up: Duration,
-    /// Length of each of the three phases of the timeline.
-    pub phase_time: Duration,
+/// How calm the machine was, by experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// During the stress test.
+    pub stress: Calm,
+    /// During the short flows.
+    pub fct: Calm,
+    /// During the bulk transfers.
+    pub goodput: Calm,
+    /// During the timeline.
+    pub timeline: Calm,
 }
 
-impl DemoOptions {
-    /// About a minute.
-    pub fn standard() -> DemoOptions {
-        DemoOptions {
-            prefix: "lmdemo".to_owned(),
-            seed: 1,
-            packet_ports: false,
-            loss: 1e-3,
-            goodput_losses: vec![1e-4, 1e-3, 1e-2],
-            congestion_controls: vec!["cubic".to_owned(), "bbr".to_owned()],
-            stress_frames: 1_000_000,
-            stress_time: Duration::from_secs(3),
-            flows: 2_000,
-            flow_bytes: 24_387,
-            goodput_time: Duration::from_millis(900),
-            goodput_warm_up: Duration::from_millis(250),
-            phase_time: Duration::from_secs(3),
-        }
-    }
-
-    /// Under 20 seconds.
-    pub fn quick() -> DemoOptions {
-        DemoOptions {
-            goodput_losses: vec![1e-3],
-            congestion_controls: vec!["cubic".to_owned()],
-            stress_frames: 200_000,
-            stress_time: Duration::from_secs(1),
-            flows: 500,
-            goodput_time: Duration::from_millis(600),
-            goodput_warm_up: Duration::from_millis(200),
-            phase_time: Duration::from_millis(1_000),
-            ..DemoOptions::standard()
-        }
-    }
-
-    fn ports(&self) -> PortChoice {
-        if self.packet_ports { PortChoice::Packet } else { PortChoice::Auto }
+impl Noise {
+    /// All experiments together.
+    pub fn all(&self) -> Calm {
+        let parts = [self.stress, self.fct, self.goodput, self.timeline];
+        parts.into_iter().fold(Calm::default(), |all, part| Calm {
+            slots: all.slots + part.slots,
+            repeated: all.repeated + part.repeated,
+            disturbed: all.disturbed + part.disturbed,
+            too_disturbed: all.too_disturbed || part.too_disturbed,
+            worst: all.worst.worst(part.worst),
+        })
     }
 }
 
@@ -134,12 +92,34 @@ pub struct DemoResult {
     pub kernel: String,
     /// How long it all took, in seconds.
     pub seconds: f64,
+    /// How calm the machine was.
+    pub noise: Noise,
     /// Stress test: one entry a condition.
     pub stress: Vec<StressColumn>,
     /// Flow completion times: one entry a condition.
     pub fct: Vec<FctColumn>,
-    /// Bulk goodput: one entry for each congestion control, loss rate and protection.
+    /// Bulk goodput: one entry for each congestion control, loss rate and protection; without loss, for the healthy
+    /// link.
     pub goodput: Vec<GoodputRow>,
     /// Healthy, then corrupting, then protected.
     pub timeline: Timeline,
+}
+
+impl DemoResult {
+    /// The goodput of one cell of the table.
+    pub fn goodput_of(&self, control: &str, loss: f64, condition: Condition) -> Option<&GoodputRow> {
+        self.goodput
+            .iter()
+            .find(|row| row.congestion_control == control && row.loss == loss && row.condition == condition)
+    }
+
+    /// The flows of one condition.
+    pub fn fct_of(&self, condition: Condition) -> Option<&FctColumn> {
+        self.fct.iter().find(|column| column.condition == condition)
+    }
+
+    /// The stress test of one condition.
+    pub fn stress_of(&self, condition: Condition) -> Option<&StressColumn> {
+        self.stress.iter().find(|column| column.condition == condition)
+    }
 }

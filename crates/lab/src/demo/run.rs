@@ -1,16 +1,22 @@
 //! The course of the demo.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use linkmend_dataplane::{CorruptionModel, ProtectionSettings};
 use linkmend_protocol::Mode;
 
-use super::{Condition, DemoOptions, DemoResult, fct, goodput, stress, timeline};
+use super::turns::{Calm, TurnPlan, Turns, take_turns};
+use super::{Condition, DemoOptions, DemoResult, Noise, fct, goodput, stress, timeline};
+use crate::delay_line::{DelayLineError, DelayLines};
 use crate::generator::GeneratorError;
 use crate::link_ends::{LinkEnds, LinkEndsError};
+use crate::noise::{Disturbance, NoiseWatch, Watch};
 use crate::stop::{RunControl, StopFlag};
 use crate::tcp::{self, TcpError, TrafficPath};
 use crate::topology::{Lab, LabError, LabOptions};
+
+/// How long the first connection may take.
+const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why the demo could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +24,9 @@ pub enum DemoError {
     /// See [`LabError`].
     #[error("laboratory")]
     Lab(#[from] LabError),
+    /// See [`DelayLineError`].
+    #[error("delay lines")]
+    DelayLines(#[from] DelayLineError),
     /// See [`LinkEndsError`].
     #[error("link ends")]
     LinkEnds(#[from] LinkEndsError),
@@ -32,10 +41,23 @@ pub enum DemoError {
     Stopped,
 }
 
+/// A slot that begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// Which experiment.
+    pub experiment: &'a str,
+    /// Which condition of it.
+    pub detail: &'a str,
+    /// Slots begun before, of all experiments.
+    pub index: usize,
+    /// Slots of all experiments, without repeats.
+    pub total: usize,
+}
+
 /// Is told how the demo goes on.
 pub trait Observer: Sync {
-    /// A step begins: step `index` (from 0) of `total`. Its progress can be read from `control`.
-    fn step(&self, title: &str, index: usize, total: usize, control: &RunControl);
+    /// A slot begins.
+    fn step(&self, step: &Step<'_>);
 }
 
 /// A demo under way.
@@ -44,6 +66,8 @@ pub(super) struct Demo<'a> {
     pub(super) lab: &'a Lab,
     pub(super) ends: LinkEnds,
     pub(super) control: RunControl,
+    lines: Option<DelayLines>,
+    watch: NoiseWatch,
     observer: &'a dyn Observer,
     steps_done: usize,
 }
@@ -56,39 +80,81 @@ pub fn run(options: &DemoOptions, stop: &StopFlag, observer: &dyn Observer) -> R
     let started = Instant::now();
     let lab = Lab::up(LabOptions {
         prefix: options.prefix.clone(),
+        impairments: options.impairments.clone(),
+        rto_min_ms: options.rto_min_ms,
         remove_on_drop: true,
         ..LabOptions::default()
     })?;
+    let lines = DelayLines::start(&lab)?;
     let ends = LinkEnds::start(&lab, options.ports(), options.seed)?;
     let control = RunControl { stop: stop.clone(), ..RunControl::default() };
-    let mut demo = Demo { options, lab: &lab, ends, control, observer, steps_done: 0 };
-    tcp::wait_until_reachable(&TrafficPath::ipv4(&lab), std::time::Duration::from_secs(5), stop)?;
+    let watch = NoiseWatch::start();
+    let mut demo = Demo { options, lab: &lab, ends, control, lines, watch, observer, steps_done: 0 };
+    tcp::wait_until_reachable(&TrafficPath::ipv4(&lab), REACH_TIMEOUT, stop)?;
     let ports = demo.ends.report()?.1.link.description;
-    let result = DemoResult {
+    let (goodput, goodput_calm) = goodput::run(&mut demo)?;
+    let (fct, fct_calm) = fct::run(&mut demo)?;
+    let (stress, stress_calm) = stress::run(&mut demo)?;
+    let (timeline, timeline_calm) = timeline::run(&mut demo)?;
+    Ok(DemoResult {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         options: options.clone(),
         ports,
         kernel: nix::sys::utsname::uname()
             .map(|name| name.release().to_string_lossy().into_owned())
             .unwrap_or_default(),
-        stress: stress::run(&mut demo)?,
-        fct: fct::run(&mut demo)?,
-        goodput: goodput::run(&mut demo)?,
-        timeline: timeline::run(&mut demo)?,
+        noise: Noise { stress: stress_calm, fct: fct_calm, goodput: goodput_calm, timeline: timeline_calm },
+        stress,
+        fct,
+        goodput,
+        timeline,
         seconds: started.elapsed().as_secs_f64(),
-    };
-    Ok(result)
+    })
 }
 
 impl Demo<'_> {
-    /// Announces the next step.
-    pub(super) fn step(&mut self, title: &str) -> Result<(), DemoError> {
+    /// Measures each of `conditions`, which have labels, in turns; disturbed slots are repeated.
+    pub(super) fn in_turns<C, T>(
+        &mut self,
+        experiment: &str,
+        plan: &TurnPlan,
+        conditions: &[(String, C)],
+        measure: impl Fn(&Self, &C) -> Result<T, DemoError>,
+    ) -> Result<(Turns<T>, Calm), DemoError> {
+        take_turns(plan, conditions.len(), |index, _| {
+            let (label, condition) = &conditions[index];
+            self.step(experiment, label)?;
+            self.begin_slot();
+            let value = measure(self, condition)?;
+            if self.control.stop.is_stopped() {
+                return Err(DemoError::Stopped);
+            }
+            Ok((value, self.end_slot()))
+        })
+    }
+
+    fn begin_slot(&mut self) {
+        if let Some(lines) = &self.lines {
+            lines.report();
+        }
+        self.watch.begin();
+    }
+
+    fn end_slot(&mut self) -> Disturbance {
+        let mut disturbance = self.watch.end();
+        let lines = self.lines.iter().flat_map(DelayLines::report);
+        disturbance.worst_loop_ns = lines.map(|line| line.worst_late_ns).max().unwrap_or(0);
+        disturbance
+    }
+
+    /// Announces the next slot.
+    fn step(&mut self, experiment: &str, detail: &str) -> Result<(), DemoError> {
         if self.control.stop.is_stopped() {
             return Err(DemoError::Stopped);
         }
-        let cells = self.options.congestion_controls.len() * goodput::cells(self.options);
-        let total = 2 * Condition::ALL.len() + cells + 1;
-        self.observer.step(title, self.steps_done, total, &self.control);
+        let cells = goodput::cells(self.options).len();
+        let total = self.options.rounds * (2 * Condition::ALL.len() + cells) + 1;
+        self.observer.step(&Step { experiment, detail, index: self.steps_done, total });
         self.steps_done += 1;
         Ok(())
     }

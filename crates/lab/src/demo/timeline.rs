@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Condition;
 use super::run::{Demo, DemoError};
+use super::turns::{Calm, TurnPlan};
 use crate::tcp::{self, BulkOptions, BulkReport, TcpError, TrafficPath};
 
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
@@ -43,8 +44,18 @@ struct Levels {
     queue_bytes: u64,
 }
 
-pub(super) fn run(demo: &mut Demo) -> Result<Timeline, DemoError> {
-    demo.step("timeline: healthy, corrupting, protected")?;
+/// Repeats of a disturbed course, which takes seconds.
+const REPEATS: usize = 2;
+
+pub(super) fn run(demo: &mut Demo) -> Result<(Timeline, Calm), DemoError> {
+    let plan = TurnPlan { rounds: 1, repeats: REPEATS, tolerance: demo.options.tolerance };
+    let course = [("healthy, corrupting, protected".to_owned(), ())];
+    let (turns, calm) = demo.in_turns("timeline", &plan, &course, |demo, ()| measure(demo))?;
+    let timeline = turns.slots.into_iter().flatten().next().map(|slot| slot.value);
+    Ok((timeline.ok_or(DemoError::Stopped)?, calm))
+}
+
+fn measure(demo: &Demo) -> Result<Timeline, DemoError> {
     let phase = demo.options.phase_time;
     // Dormant from the daemon's view, but forwarded by it, so that all phases take the same path.
     demo.set(Condition::Unprotected, 0.0)?;
@@ -55,7 +66,6 @@ pub(super) fn run(demo: &mut Demo) -> Result<Timeline, DemoError> {
         congestion_control: "cubic".to_owned(),
         ..BulkOptions::default()
     };
-    let demo = &*demo;
     let path = TrafficPath::ipv4(demo.lab);
     std::thread::scope(|scope| {
         let transfer = scope.spawn(|| tcp::bulk(&path, &options, &demo.control));

@@ -18,10 +18,12 @@ use crate::sys::{BATCH_FRAMES, FrameBatch};
 const STALL: Duration = Duration::from_millis(200);
 /// Without an arrival for this long, the path counts as dead.
 const DEAD: Duration = Duration::from_secs(10);
-/// Tries in a row that only give the processor away; then it sleeps.
-const YIELDS: u32 = 20;
+/// First and longest sleep while the window is closed or the device full.
 const NAP: Duration = Duration::from_micros(20);
-const LONG_NAP: Duration = Duration::from_millis(5);
+const NAP_MAX: Duration = Duration::from_micros(200);
+/// Least and longest sleep of a sender that keeps a rate: what is due meanwhile goes at once.
+const PACED_NAP: Duration = Duration::from_micros(200);
+const PACED_NAP_MAX: Duration = Duration::from_millis(5);
 const THIS_THREAD: Pid = Pid::from_raw(0);
 
 /// What was sent.
@@ -119,13 +121,19 @@ fn due(options: &GeneratorOptions, elapsed: Duration) -> u64 {
     })
 }
 
-/// Waits for the next frame's time, or for room: first briefly, then longer, and never long.
+/// Waits for the next frame's time, or for room.
 fn pause(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Duration, early: bool) {
+    std::thread::sleep(pause_time(waits, options, sent, elapsed, early));
+}
+
+/// It always sleeps, and longer the longer it has waited: a sender that spins takes the processor from the link ends it
+/// measures.
+fn pause_time(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Duration, early: bool) -> Duration {
     if let Some(rate) = options.frames_per_second.filter(|_| early) {
         let next = Duration::from_nanos((u128::from(sent) * 1_000_000_000 / u128::from(rate)) as u64);
-        return std::thread::sleep(next.saturating_sub(elapsed).clamp(NAP, LONG_NAP));
+        return next.saturating_sub(elapsed).clamp(PACED_NAP, PACED_NAP_MAX);
     }
-    if waits <= YIELDS { std::thread::yield_now() } else { std::thread::sleep(NAP) }
+    (NAP * waits.clamp(1, 16)).min(NAP_MAX)
 }
 
 /// Frames under way, as far as the sender knows.
@@ -181,6 +189,17 @@ mod tests {
         assert!(window.moved == start, "a dead path looks alive");
         assert_eq!(window.open(24, 24, start + STALL * 3, &mut stalls), 10);
         assert!(window.moved == start + STALL * 3);
+    }
+
+    #[test]
+    fn a_sender_that_waits_sleeps_from_the_first_moment() {
+        let full = GeneratorOptions::default();
+        let naps = [1, 2, 5, 1_000].map(|waits| pause_time(waits, &full, 0, Duration::ZERO, false));
+        assert_eq!(naps, [20, 40, 100, 200].map(Duration::from_micros));
+        let paced = GeneratorOptions { frames_per_second: Some(100_000), ..full };
+        assert_eq!(pause_time(1, &paced, 10, Duration::from_micros(95), true), PACED_NAP);
+        let slow = GeneratorOptions { frames_per_second: Some(1_000), ..paced };
+        assert_eq!(pause_time(1, &slow, 1, Duration::ZERO, true), Duration::from_millis(1));
     }
 
     #[test]

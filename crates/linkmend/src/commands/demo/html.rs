@@ -1,39 +1,62 @@
 //! The demo's results as one self-contained HTML page.
 
-use linkmend_lab::demo::{Condition, DemoResult, Timeline as Course, TimelineSample};
+use linkmend_lab::demo::{Calm, Condition, DemoResult, Part, Timeline as Course, TimelineSample};
 use linkmend_report::{
     Axis, Distribution, GroupedBars, Hue, Panel, Plot, Report, Section, Series, TailPlot, Timeline, Tone,
     Unit, quantity,
 };
 
-use super::tables;
+use super::{noise, tables};
+
+const TIMELINE: &str = "One transfer over a link that is healthy, then corrupts frames, then is protected, as in Figure 9 of the paper.";
+const FLOWS: &str =
+    "Short flows feel a lost frame most: a lost first or last segment costs a retransmission timeout.";
+const GOODPUT: &str = "One transfer at a time; the conditions take turns.";
+const STRESS: &str = "Numbered frames at the rate of the link, or as fast as the path takes them. Actual loss is what \
+    the receiving link end found missing; effective loss is what never reached the other host.";
 
 /// The page.
 pub fn page(result: &DemoResult) -> anyhow::Result<String> {
     let mut report = Report::new("linkmend demo")
         .subtitle("Kernel TCP over a corrupting link, unprotected and protected by link-local retransmission")
         .fact("Version", result.version.clone())
+        .fact("Path", tables::path(result))
         .fact("Kernel", result.kernel.clone())
         .fact("Link ports", result.ports.clone())
         .fact("Seed of the corruption", result.options.seed.to_string())
+        .fact("Machine", noise::summary(result))
         .fact("Duration", quantity::duration(result.seconds));
     report = headlines(report, result);
-    let stress = Section::new("Stress test")
-        .prose(
-            "Numbered frames are sent as fast as the path takes them. Actual loss is what the receiving link end found \
-             missing; effective loss is what never reached the other host.",
-        )
-        .table(tables::stress(result));
-    let fct = Section::new("Flow completion times")
-        .prose("Short flows feel a lost frame most: a lost tail costs a retransmission timeout.")
-        .plot(fct_plot(result))
-        .table(tables::fct(result));
-    let goodput = Section::new("Bulk goodput").plot(goodput_plot(result)).table(tables::goodput(result));
-    let timeline = Section::new("Timeline")
-        .prose("One transfer over a link that is healthy, then corrupts frames, then is protected, as in Figure 9 of the paper.")
-        .plot(timeline_plot(&result.timeline));
+    let noise = &result.noise;
+    let timeline = section("Timeline", TIMELINE, noise.timeline, |section| {
+        section.plot(timeline_plot(&result.timeline))
+    });
+    let fct = section("Flow completion times", FLOWS, noise.fct, |section| {
+        section.plot(fct_plot(result)).table(tables::fct(result))
+    });
+    let goodput = section("Bulk goodput", GOODPUT, noise.goodput, |section| {
+        section.plot(goodput_plot(result)).table(tables::goodput(result))
+    });
+    let stress =
+        section("Stress test", STRESS, noise.stress, |section| section.table(tables::stress(result)));
     let raw = Section::new("Raw results").json("All of it as JSON", result)?;
     Ok([timeline, fct, goodput, stress, raw].into_iter().fold(report, Report::section).to_html())
+}
+
+/// A section, unless the machine was too disturbed for what it would say.
+fn section(title: &str, prose: &str, calm: Calm, fill: impl FnOnce(Section) -> Section) -> Section {
+    let section = Section::new(title);
+    if calm.too_disturbed {
+        return section.prose(
+            "The machine was too disturbed to tell. The raw results below have what was measured all the same.",
+        );
+    }
+    let section = section.prose(prose);
+    let section = match calm.disturbed {
+        0 => section,
+        count => section.prose(format!("{count} of {} slots were disturbed and are left out.", calm.slots)),
+    };
+    fill(section)
 }
 
 /// The plots by themselves, with names for files.
@@ -45,21 +68,36 @@ pub fn plots(result: &DemoResult) -> [(&'static str, Plot); 3] {
     ]
 }
 
-fn headlines(report: Report, result: &DemoResult) -> Report {
-    let p999 = |condition| {
-        let column = result.fct.iter().find(|column| column.condition == condition)?;
-        Some(column.completion_ns.as_ref()?.p99_9 as f64 / 1e9)
-    };
-    let mut report = report;
-    if let (Some(without), Some(with), Some(healthy)) =
-        (p999(Condition::Unprotected), p999(Condition::Ordered), p999(Condition::Healthy))
+fn headlines(mut report: Report, result: &DemoResult) -> Report {
+    let noise = &result.noise;
+    let options = &result.options;
+    let goodput = |condition, loss| result.goodput_of("cubic", loss, condition)?.goodput_bps;
+    let loss = options.goodput_losses.iter().copied().fold(0.0, f64::max);
+    if options.part == Part::Link
+        && !noise.goodput.too_disturbed
+        && let (Some(without), Some(with), Some(healthy)) = (
+            goodput(Condition::Unprotected, loss),
+            goodput(Condition::Ordered, loss),
+            goodput(Condition::Healthy, 0.0),
+        )
+    {
+        let detail = format!("{} unprotected, {} healthy", quantity::rate(without), quantity::rate(healthy));
+        let title = format!("Goodput at a loss of {}", quantity::loss_rate(loss));
+        report = report.headline(title, quantity::rate(with), detail, Tone::Good);
+    }
+    let p999 = |condition| Some(result.fct_of(condition)?.completion_ns.as_ref()?.p99_9 as f64 / 1e9);
+    if !noise.fct.too_disturbed
+        && let (Some(without), Some(with), Some(healthy)) =
+            (p999(Condition::Unprotected), p999(Condition::Ordered), p999(Condition::Healthy))
     {
         let detail =
             format!("{} unprotected, {} healthy", quantity::duration(without), quantity::duration(healthy));
         report =
             report.headline("99.9 % of flows complete within", quantity::duration(with), detail, Tone::Good);
     }
-    if let Some(ordered) = result.stress.iter().find(|column| column.condition == Condition::Ordered) {
+    if !noise.stress.too_disturbed
+        && let Some(ordered) = result.stress_of(Condition::Ordered)
+    {
         let detail = format!(
             "of {} sent, {} lost on the link at first",
             quantity::count(ordered.frames_sent as f64),
@@ -92,17 +130,22 @@ fn fct_plot(result: &DemoResult) -> TailPlot {
 }
 
 fn goodput_plot(result: &DemoResult) -> GroupedBars {
-    let category = |control: &str, loss: f64| {
-        format!("{control}, {}", if loss > 0.0 { quantity::loss_rate(loss) } else { "no loss".to_owned() })
+    let options = &result.options;
+    let losses = || std::iter::once(0.0).chain(options.goodput_losses.iter().copied());
+    let cells = || {
+        let each = |control| losses().map(move |loss| (control, loss));
+        options.congestion_controls.iter().flat_map(each)
     };
-    let rows = |condition| result.goodput.iter().filter(move |row| row.condition == condition);
-    let categories: Vec<_> =
-        rows(Condition::Unprotected).map(|row| category(&row.congestion_control, row.loss)).collect();
+    let category = |(control, loss): (&String, f64)| {
+        format!("{control}, {}", if loss > 0.0 { quantity::loss_rate(loss) } else { "healthy".to_owned() })
+    };
     let axis = Axis::new("goodput", Unit::BitPerSecond).with_zero();
-    let mut plot =
-        GroupedBars::new("Goodput by congestion control and loss", "", axis).categories(categories);
-    for condition in [Condition::Unprotected, Condition::Ordered, Condition::NonBlocking] {
-        let values = rows(condition).map(|row| row.goodput_bps.unwrap_or(f64::NAN));
+    let mut plot = GroupedBars::new("Goodput by congestion control and loss", "", axis)
+        .categories(cells().map(category).collect::<Vec<_>>());
+    for condition in Condition::ALL {
+        let values = cells().map(|(control, loss)| {
+            result.goodput_of(control, loss, condition).and_then(|row| row.goodput_bps).unwrap_or(f64::NAN)
+        });
         plot = plot.series(condition.label(), values).hue(hue(condition));
     }
     plot

@@ -1,17 +1,19 @@
-//! Progress of the demo on standard error: a bar on a terminal, a line a step elsewhere.
+//! Progress of the demo on standard error: a bar on a terminal, a line for each experiment elsewhere.
 
 use crate::output::remark;
 use std::io::IsTerminal;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use linkmend_lab::RunControl;
-use linkmend_lab::demo::Observer;
+use linkmend_lab::demo::{Observer, Step};
 
 /// Shows the steps.
 pub struct Steps {
     bar: ProgressBar,
     on_terminal: bool,
+    /// The experiment that was announced last.
+    announced: Mutex<String>,
 }
 
 impl Steps {
@@ -22,7 +24,7 @@ impl Steps {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Steps { bar, on_terminal }
+        Steps { bar, on_terminal, announced: Mutex::default() }
     }
 
     /// Prints a line above the bar.
@@ -40,12 +42,17 @@ impl Steps {
 }
 
 impl Observer for Steps {
-    fn step(&self, title: &str, index: usize, total: usize, _control: &RunControl) {
-        self.bar.set_length(total as u64);
-        self.bar.set_position(index as u64);
-        self.bar.set_message(title.to_owned());
-        if !self.on_terminal {
-            remark(&format!("[{}/{total}] {title}\n", index + 1));
+    fn step(&self, step: &Step<'_>) {
+        // Repeats of disturbed slots come on top of the total.
+        self.bar.set_length(step.total.max(step.index + 1) as u64);
+        self.bar.set_position(step.index as u64);
+        self.bar.set_message(format!("{}: {}", step.experiment, step.detail));
+        if let Ok(mut announced) = self.announced.lock()
+            && !self.on_terminal
+            && *announced != step.experiment
+        {
+            remark(&format!("[{}/{}] {}\n", step.index + 1, step.total, step.experiment));
+            step.experiment.clone_into(&mut announced);
         }
     }
 }

@@ -1,0 +1,204 @@
+//! Conditions taking turns in short slots, so that a machine whose speed drifts is fair to all; and slots that the
+//! machine disturbed being repeated, within a budget.
+
+use serde::{Deserialize, Serialize};
+
+use crate::noise::{Disturbance, Tolerance};
+
+/// How turns are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnPlan {
+    /// Slots of each condition.
+    pub rounds: usize,
+    /// Disturbed slots that are repeated, of all conditions together.
+    pub repeats: usize,
+    /// What counts as disturbed.
+    pub tolerance: Tolerance,
+}
+
+/// One slot of one condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot<T> {
+    /// What was measured in it.
+    pub value: T,
+    /// What the machine took from it.
+    pub disturbance: Disturbance,
+    /// Whether that is more than the plan tolerates.
+    pub disturbed: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turns<T> {
+    /// By condition: the last try of each slot.
+    pub slots: Vec<Vec<Slot<T>>>,
+    /// Tries that were thrown away.
+    pub repeated: usize,
+}
+
+/// How calm the machine was during an experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calm {
+    /// Slots of all conditions.
+    pub slots: usize,
+    /// Tries beyond them, because the machine had disturbed the first ones.
+    pub repeated: usize,
+    /// Slots that stayed disturbed when the budget of repeats was spent. They are left out of the figures.
+    pub disturbed: usize,
+    /// Some condition has less than half of its slots undisturbed, so that nothing can be said.
+    pub too_disturbed: bool,
+    /// The worst of each kind in any try.
+    pub worst: Disturbance,
+}
+
+/// Measures every condition `plan.rounds` times, in turns, each round in the opposite order of the one before.
+/// `measure` is given the condition and the round, and says what it found and what the machine took meanwhile. Slots
+/// that were disturbed are repeated at the end of their round as long as the budget lasts, and only count once.
+///
+/// # Errors
+/// The first error of `measure`.
+pub fn take_turns<T, E>(
+    plan: &TurnPlan,
+    conditions: usize,
+    mut measure: impl FnMut(usize, usize) -> Result<(T, Disturbance), E>,
+) -> Result<(Turns<T>, Calm), E> {
+    let mut turns = Turns { slots: (0..conditions).map(|_| Vec::new()).collect(), repeated: 0 };
+    let mut worst = Disturbance::default();
+    for round in 0..plan.rounds {
+        let mut order: Vec<usize> = (0..conditions).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        let mut first_try = true;
+        while !order.is_empty() {
+            let mut again = Vec::new();
+            for condition in order {
+                if !first_try {
+                    if turns.repeated == plan.repeats {
+                        continue;
+                    }
+                    turns.repeated += 1;
+                }
+                let (value, disturbance) = measure(condition, round)?;
+                worst = worst.worst(disturbance);
+                let disturbed = disturbance.exceeds(&plan.tolerance);
+                let slot = Slot { value, disturbance, disturbed };
+                let slots = &mut turns.slots[condition];
+                if first_try {
+                    slots.push(slot);
+                } else if let Some(last) = slots.last_mut() {
+                    *last = slot;
+                }
+                if disturbed {
+                    again.push(condition);
+                }
+            }
+            order = if turns.repeated < plan.repeats { again } else { Vec::new() };
+            first_try = false;
+        }
+    }
+    let calm = turns.calm(worst);
+    Ok((turns, calm))
+}
+
+impl<T> Turns<T> {
+    /// The undisturbed slots of a condition; all of them where that would leave less than half.
+    pub fn usable(&self, condition: usize) -> impl Iterator<Item = &T> {
+        let slots = &self.slots[condition];
+        let all = is_too_disturbed(slots);
+        slots.iter().filter(move |slot| all || !slot.disturbed).map(|slot| &slot.value)
+    }
+
+    /// The disturbed slots of a condition.
+    pub fn disturbed(&self, condition: usize) -> impl Iterator<Item = &T> {
+        self.slots[condition].iter().filter(|slot| slot.disturbed).map(|slot| &slot.value)
+    }
+
+    fn calm(&self, worst: Disturbance) -> Calm {
+        let all = self.slots.iter().flatten();
+        Calm {
+            slots: all.clone().count(),
+            repeated: self.repeated,
+            disturbed: all.filter(|slot| slot.disturbed).count(),
+            too_disturbed: self.slots.iter().any(|slots| is_too_disturbed(slots)),
+            worst,
+        }
+    }
+}
+
+fn is_too_disturbed<T>(slots: &[Slot<T>]) -> bool {
+    2 * slots.iter().filter(|slot| slot.disturbed).count() > slots.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT_NS: u64 = 5_000_000;
+
+    fn plan(rounds: usize, repeats: usize) -> TurnPlan {
+        let tolerance = Tolerance { stolen_share: 0.02, held_up_share: 0.02, worst_wakeup_ns: LIMIT_NS };
+        TurnPlan { rounds, repeats, tolerance }
+    }
+
+    /// Runs it over a machine that is noisy in the tries of these numbers; the values are the tries' numbers.
+    fn over(plan: &TurnPlan, conditions: usize, noisy: &[u32]) -> (Turns<u32>, Calm, Vec<(usize, usize)>) {
+        let (mut tries, mut order) = (0, Vec::new());
+        let outcome = take_turns(plan, conditions, |condition, round| {
+            order.push((condition, round));
+            let worst_wakeup_ns = if noisy.contains(&tries) { LIMIT_NS + 1 } else { 0 };
+            tries += 1;
+            Ok::<_, ()>((tries - 1, Disturbance { worst_wakeup_ns, ..Disturbance::default() }))
+        });
+        let (turns, calm) = outcome.expect("no error");
+        (turns, calm, order)
+    }
+
+    #[test]
+    fn conditions_take_turns_in_alternating_order() {
+        let (turns, calm, order) = over(&plan(2, 5), 3, &[]);
+        assert_eq!(order, [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (0, 1)]);
+        assert_eq!(turns.usable(0).copied().collect::<Vec<_>>(), [0, 5]);
+        assert_eq!((calm.slots, calm.repeated, calm.disturbed, calm.too_disturbed), (6, 0, 0, false));
+    }
+
+    #[test]
+    fn a_noisy_slot_is_repeated_and_its_first_try_forgotten() {
+        let (turns, calm, order) = over(&plan(2, 5), 2, &[1]);
+        assert_eq!(order, [(0, 0), (1, 0), (1, 0), (1, 1), (0, 1)]);
+        assert_eq!(turns.usable(1).copied().collect::<Vec<_>>(), [2, 3]);
+        assert_eq!((calm.slots, calm.repeated, calm.disturbed, calm.too_disturbed), (4, 1, 0, false));
+        assert_eq!(calm.worst.worst_wakeup_ns, LIMIT_NS + 1, "the thrown-away try was seen all the same");
+    }
+
+    #[test]
+    fn a_slot_is_repeated_until_it_is_calm() {
+        let (turns, calm, _) = over(&plan(1, 5), 1, &[0, 1, 2]);
+        assert_eq!((turns.usable(0).copied().collect::<Vec<_>>(), calm.repeated), (vec![3], 3));
+    }
+
+    #[test]
+    fn an_exhausted_budget_is_said_and_the_slot_left_out() {
+        let (turns, calm, _) = over(&plan(3, 1), 1, &[0, 1]);
+        assert_eq!((calm.repeated, calm.disturbed, calm.too_disturbed), (1, 1, false));
+        assert_eq!(turns.usable(0).copied().collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(turns.disturbed(0).copied().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_machine_that_disturbs_most_of_it_is_too_disturbed_to_tell() {
+        let noisy: Vec<u32> = (0..100).collect();
+        let (turns, calm, order) = over(&plan(3, 4), 2, &noisy);
+        assert_eq!((order.len(), calm.repeated, calm.disturbed), (10, 4, 6));
+        assert!(calm.too_disturbed);
+        assert_eq!(turns.usable(0).count(), 3, "what there is stays to be looked at");
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        let result = take_turns(&plan(2, 2), 2, |condition, _| {
+            if condition == 1 { Err("no") } else { Ok(((), Disturbance::default())) }
+        });
+        assert_eq!(result.err(), Some("no"));
+    }
+}
