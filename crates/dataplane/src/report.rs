@@ -115,7 +115,7 @@ pub struct ParametersReport {
     pub format: String,
     /// Measured round trip between the link ends, if any.
     pub link_rtt_ns: Option<u64>,
-    /// `ackNoTimeout`.
+    /// `ackNoTimeout`; 0 if no clock gives frames up.
     pub recovery_timeout_ns: u64,
     /// `pauseThreshold`.
     pub pause_bytes: u64,
@@ -164,8 +164,17 @@ pub struct CountersReport {
     pub lost_frames: u64,
     /// Missing frames that came after all.
     pub recovered_frames: u64,
-    /// Missing frames given up (effective loss).
+    /// Missing frames given up by the clock.
     pub recovery_timeouts: u64,
+    /// Missing frames given up because the peer no longer holds them.
+    #[serde(default)]
+    pub withdrawn_frames: u64,
+    /// Missing frames not waited for because their session ended.
+    #[serde(default)]
+    pub unrecovered_frames: u64,
+    /// Frames let go here because the copies of their last round were lost.
+    #[serde(default)]
+    pub exhausted_frames: u64,
     /// Copies of frames that had arrived already.
     pub duplicates_dropped: u64,
     /// Frames that found no room in the Rx buffer and were asked for again.
@@ -206,6 +215,13 @@ pub struct CountersReport {
     pub stalls: u64,
     /// Control frames that could not be sent for want of a chunk in the frame pool.
     pub pool_exhausted: u64,
+}
+
+impl CountersReport {
+    /// Missing frames that were given up, for whatever reason: the effective loss.
+    pub fn given_up_frames(&self) -> u64 {
+        self.recovery_timeouts.saturating_add(self.withdrawn_frames).saturating_add(self.unrecovered_frames)
+    }
 }
 
 /// A fill level in bytes.

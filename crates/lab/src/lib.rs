@@ -18,6 +18,7 @@
 //! - [`generator`] sends numbered frames as fast as possible and counts what is lost, doubled, reordered or changed.
 //! - [`frames`] sends odd frames and compares each with what comes out.
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] is the experiments of `linkmend demo`.
+//! - [`hog`] takes the processors away from everything else for a moment.
 //! - [`stop`] ends and watches any of these; [`summary`] turns a sample into percentiles, [`statistics`] puts intervals
 //!   around them, [`noise`] says what the machine took from a measurement.
 //!
@@ -43,7 +44,11 @@ pub mod delay_line;
 pub mod demo;
 pub mod frames;
 pub mod generator;
+<<<<<<< HEAD
 pub mod impairments;
+=======
+pub mod hog;
+>>>>>>> ad57b06 (protocol, dataplane: let sessions outlast what the kernel has not taken over)
 mod ip;
 pub mod link_ends;
 pub mod marker;

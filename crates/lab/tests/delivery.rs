@@ -47,7 +47,7 @@ fn case(lab: &Lab, ends: &LinkEnds, mode: Mode, model: CorruptionModel) {
     let after = ends.report().expect("a report");
     let counted = |count: fn(&linkmend_dataplane::LinkReport) -> u64| count(&after.1) - count(&before.1);
     let lost_first = counted(|report| report.counters.lost_frames);
-    let given_up = counted(|report| report.counters.recovery_timeouts);
+    let given_up = counted(|report| report.counters.given_up_frames());
     let actual = lost_first as f64 / report.sent as f64;
     println!(
         "{what}: sent {}, lost on the link {lost_first} ({actual:.2e}), lost for good {}, given up {given_up}, \

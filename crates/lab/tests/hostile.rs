@@ -9,7 +9,8 @@ use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{FramePath, FramePort, Lab, LinkEnds, Role, RunControl};
 use linkmend_protocol::wire::{CONTROL_ADDRESS, CONTROL_FRAME_MAX, MAGIC, emit_control};
 use linkmend_protocol::{
-    Control, Feedback, Format, LaneFeedback, Mode, PerMode, SequenceNumber, SequenceRange, SessionNumber,
+    Control, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, SequenceNumber,
+    SequenceRange, SessionNumber,
 };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -39,8 +40,9 @@ fn forged_control(random: &mut Random) -> Control {
         4 => Control::Fin { session },
         5 => Control::FinEcho { session },
         6 => {
-            let next = PerMode([sequence(random), sequence(random)]);
-            Control::Dummy { session, stamp: random.next() as u16, next }
+            let mut lanes = || PerMode([0; 2].map(|_: u8| LongSequenceNumber(random.next() as u32)));
+            let (next, held_from) = (lanes(), lanes());
+            Control::Dummy { session, stamp: random.next() as u16, next, held_from }
         }
         7 => Control::CompactAck { next: sequence(random) },
         _ => {

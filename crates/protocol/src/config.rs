@@ -52,10 +52,15 @@ pub struct Config {
     pub pause_bytes: u64,
     /// `resumeThreshold` (Algorithm 2), bytes in the Rx buffer.
     pub resume_bytes: u64,
-    /// `ackNoTimeout`: a frame missing for longer is given up.
+    /// `ackNoTimeout`: a frame missing for longer is given up, if `max_rounds` is 1, `give_up_by_clock` is set, or the
+    /// format is [`Format::Linkguardian`], in which nobody says that a frame is let go.
     pub recovery_timeout: Nanos,
     /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol.
     pub max_rounds: u8,
+    /// Let the receiver give up by the clock in spite of further rounds. Otherwise it waits until the sender says that it
+    /// has let the frame go, or the session ends: a machine that does not run for a while must not cost a frame.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub give_up_by_clock: bool,
     /// Least time between explicit ACKs on an idle port; zero sends one whenever there is news.
     pub ack_gap: Nanos,
     /// Longest wait of each lane's ACK for an idle port or a frame to ride on; also how often what is missing is
@@ -95,36 +100,64 @@ pub(crate) struct ReceiverLimits {
     pub(crate) pause_bytes: u64,
     pub(crate) resume_bytes: u64,
     pub(crate) recovery_timeout: Nanos,
+    /// Whether that timeout counts.
+    pub(crate) by_clock: bool,
+}
+
+impl Config {
+    /// What [`Config::default`] returns.
+    pub const DEFAULT: Config = Config {
+        format: Format::Transparent,
+        window_frames: 8192,
+        window_bytes: 16 << 20,
+        rx_buffer_bytes: 8 << 20,
+        pause_bytes: 2 << 20,
+        resume_bytes: 1 << 20,
+        recovery_timeout: Nanos::from_millis(20),
+        max_rounds: 255,
+        give_up_by_clock: false,
+        ack_gap: Nanos::from_micros(20),
+        ack_interval: Nanos::from_micros(200),
+        dummy_delay: Nanos::from_micros(10),
+        dummy_copies: 2,
+        dummy_interval_min: Nanos::from_micros(200),
+        dummy_interval_max: Nanos::from_millis(10),
+        keepalive: Nanos::from_millis(10),
+        peer_timeout: Nanos::from_millis(400),
+        session_expiry: Nanos::from_millis(800),
+        handshake_min: Nanos::from_millis(2),
+        handshake_max: Nanos::from_millis(250),
+        hello_interval: Nanos::from_secs(1),
+        loss_window_frames: 100_000,
+        fallback: FallbackConfig::DEFAULT,
+    };
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config {
-            format: Format::Transparent,
-            window_frames: 8192,
-            window_bytes: 16 << 20,
-            rx_buffer_bytes: 8 << 20,
-            pause_bytes: 2 << 20,
-            resume_bytes: 1 << 20,
-            recovery_timeout: Nanos::from_millis(20),
-            max_rounds: 255,
-            ack_gap: Nanos::from_micros(20),
-            ack_interval: Nanos::from_micros(200),
-            dummy_delay: Nanos::from_micros(10),
-            dummy_copies: 2,
-            dummy_interval_min: Nanos::from_micros(200),
-            dummy_interval_max: Nanos::from_millis(10),
-            keepalive: Nanos::from_millis(10),
-            peer_timeout: Nanos::from_millis(60),
-            session_expiry: Nanos::from_secs(2),
-            handshake_min: Nanos::from_millis(2),
-            handshake_max: Nanos::from_millis(250),
-            hello_interval: Nanos::from_secs(1),
-            loss_window_frames: 100_000,
-            fallback: FallbackConfig::default(),
-        }
+        Config::DEFAULT
     }
 }
+
+/// A peer that has said nothing for this many times the longest wait between two of its frames is gone: one lost frame
+/// proves nothing.
+const SILENCES: u64 = 3;
+
+// The relations that `Config::validate` asks of every configuration, and that the defaults keep by themselves.
+const _: () = {
+    let config = Config::DEFAULT;
+    assert!(config.ack_gap.0 <= config.ack_interval.0);
+    assert!(config.dummy_delay.0 <= config.dummy_interval_min.0);
+    assert!(config.dummy_interval_min.0 <= config.dummy_interval_max.0);
+    assert!(config.dummy_interval_max.0 <= config.keepalive.0);
+    assert!(config.ack_interval.0 * SILENCES <= config.peer_timeout.0);
+    assert!(config.dummy_interval_max.0 * SILENCES <= config.peer_timeout.0);
+    assert!(config.keepalive.0 * SILENCES <= config.peer_timeout.0);
+    assert!(config.peer_timeout.0 <= config.session_expiry.0);
+    // In the paper's mode a lost notification is repeated before the receiver gives up.
+    assert!((config.ack_interval.0 + config.dummy_interval_min.0) * SILENCES <= config.recovery_timeout.0);
+    assert!(config.handshake_max.0 <= config.hello_interval.0);
+};
 
 /// A parameter that cannot be used: which, its value, and what would do.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -195,7 +228,7 @@ impl Config {
         ]
     }
 
-    fn time_checks(&self) -> [Check; 12] {
+    fn time_checks(&self) -> [Check; 13] {
         [
             (
                 "recovery_timeout",
@@ -227,8 +260,14 @@ impl Config {
             (
                 "peer_timeout",
                 self.peer_timeout.0,
-                self.peer_timeout >= self.keepalive * 3,
+                self.peer_timeout >= self.keepalive * SILENCES,
                 "must be at least three keepalives, or one lost frame ends a session",
+            ),
+            (
+                "peer_timeout",
+                self.peer_timeout.0,
+                self.peer_timeout >= self.ack_interval * SILENCES,
+                "must be at least three ack_interval, or one lost ACK ends a session",
             ),
             (
                 "session_expiry",
@@ -252,12 +291,18 @@ impl Config {
         ]
     }
 
+    /// Whether a receiver gives up what has been missing for longer than the recovery timeout.
+    pub const fn gives_up_by_clock(&self) -> bool {
+        self.max_rounds == 1 || self.give_up_by_clock || matches!(self.format, Format::Linkguardian)
+    }
+
     pub(crate) fn receiver_limits(&self) -> ReceiverLimits {
         ReceiverLimits {
             buffer_bytes: self.rx_buffer_bytes,
             pause_bytes: self.pause_bytes,
             resume_bytes: self.resume_bytes,
             recovery_timeout: self.recovery_timeout,
+            by_clock: self.gives_up_by_clock(),
         }
     }
 }
@@ -342,10 +387,11 @@ mod tests {
             ),
             (Config { keepalive: Nanos::ZERO, ..base }, "keepalive", 0.0),
             (Config { peer_timeout: Nanos(base.keepalive.0 * 3 - 1), ..base }, "peer_timeout", 29_999_999.0),
+            (Config { peer_timeout: ms(50), ack_interval: ms(17), ..base }, "peer_timeout", 50e6),
             (
                 Config { session_expiry: Nanos(base.peer_timeout.0 - 1), ..base },
                 "session_expiry",
-                59_999_999.0,
+                399_999_999.0,
             ),
             (Config { handshake_min: Nanos::ZERO, ..base }, "handshake_max", 250e6),
             (Config { handshake_max: Nanos(base.handshake_min.0 - 1), ..base }, "handshake_max", 1_999_999.0),

@@ -43,17 +43,22 @@ pub struct FallbackConfig {
     pub dormant_hold: Nanos,
 }
 
+impl FallbackConfig {
+    /// What [`FallbackConfig::default`] returns.
+    pub const DEFAULT: FallbackConfig = FallbackConfig {
+        enabled: true,
+        ordered_loss_max: 0.05,
+        non_blocking_loss_max: 0.3,
+        rx_overflow_max: 1_000,
+        return_factor: 0.5,
+        return_hold: Nanos::from_secs(5),
+        dormant_hold: Nanos::from_secs(10),
+    };
+}
+
 impl Default for FallbackConfig {
     fn default() -> Self {
-        FallbackConfig {
-            enabled: true,
-            ordered_loss_max: 0.05,
-            non_blocking_loss_max: 0.3,
-            rx_overflow_max: 1_000,
-            return_factor: 0.5,
-            return_hold: Nanos::from_secs(5),
-            dormant_hold: Nanos::from_secs(10),
-        }
+        FallbackConfig::DEFAULT
     }
 }
 

@@ -69,7 +69,7 @@ pub use link_end::{
     Admission, Control, LinkEnd, Priority, Protection, Reception, RoundTrips, Status, SteadyState, Transmit,
     Undisturbed,
 };
-pub use sequence::{SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
+pub use sequence::{LongSequenceNumber, SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
 pub use session::{ReceiveState, SessionNumber, TransmitState};
 pub use stats::{BufferStats, Stats};
 pub use time::{Instant, Nanos};

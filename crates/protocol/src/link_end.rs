@@ -21,7 +21,7 @@ use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAc
 use crate::loss_window::LossWindow;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
-use crate::sequence::SequenceNumber;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::{ReceiveSession, ReceiveState, SessionNumber, TransmitSession, TransmitState};
 use crate::stats::Stats;
 use crate::time::{Instant, Nanos};
@@ -85,14 +85,16 @@ pub enum Control {
     },
     /// ACK and loss notification.
     Feedback(Feedback),
-    /// Announces what has been sent.
+    /// Announces what has been sent, and what of it there still is.
     Dummy {
         /// Which session.
         session: SessionNumber,
         /// Counts dummies.
         stamp: u16,
         /// The next number of each lane.
-        next: PerMode<SequenceNumber>,
+        next: PerMode<LongSequenceNumber>,
+        /// The first number of each lane that the sender still holds: what is missing before it will not come.
+        held_from: PerMode<LongSequenceNumber>,
     },
     /// Ends a session.
     Fin {
@@ -184,6 +186,8 @@ pub struct LinkEnd {
     dummies: dummies::Dummies,
     /// Compact format: the lane in use, as its ACKs do not name one.
     compact_lane: Mode,
+    /// A dummy must tell the receiver that it waits in vain.
+    withdrawal: bool,
     paused_since: Option<Instant>,
     last_feedback: transmit::LastFeedback,
     round_trips: RoundTrips,
@@ -203,7 +207,7 @@ impl LinkEnd {
     /// A dormant link end. `seed` makes its session numbers; a daemon passes something random, a simulator its seed.
     pub fn new(config: Config, seed: u64) -> Result<LinkEnd, ConfigError> {
         config.validate()?;
-        let sender = || Sender::new(config.window_frames, config.window_bytes, config.max_rounds);
+        let sender = |mode| Sender::new(mode, &config);
         let receiver = |mode| Receiver::new(mode, config.window_frames, config.receiver_limits());
         Ok(LinkEnd {
             config,
@@ -215,9 +219,10 @@ impl LinkEnd {
             fallback: Fallback::new(config.fallback),
             loss: LossWindow::new(config.loss_window_frames),
             transmit: TransmitSession::new(),
-            senders: PerMode([sender(), sender()]),
+            senders: PerMode([sender(Mode::Ordered), sender(Mode::NonBlocking)]),
             dummies: dummies::Dummies::default(),
             compact_lane: Mode::Ordered,
+            withdrawal: false,
             paused_since: None,
             last_feedback: transmit::LastFeedback::default(),
             round_trips: RoundTrips::default(),
@@ -263,7 +268,7 @@ impl LinkEnd {
         self.config = config;
         for mode in Mode::ALL {
             self.receivers[mode].set_limits(config.receiver_limits());
-            self.senders[mode].set_limits(config.window_bytes, config.max_rounds);
+            self.senders[mode].set_limits(&config);
         }
         self.loss.set_size(config.loss_window_frames);
         if let Some(level) = self.fallback.set_config(config.fallback)
@@ -368,7 +373,9 @@ impl LinkEnd {
             }
             Control::Start { session, nonce } => self.handle_start(now, session, nonce),
             Control::Feedback(ref feedback) => self.handle_feedback(now, feedback),
-            Control::Dummy { session, stamp, next } => self.handle_dummy(now, session, stamp, next),
+            Control::Dummy { session, stamp, next, held_from } => {
+                self.handle_dummy(now, session, stamp, next, held_from)
+            }
             Control::Fin { session } => {
                 self.receive.handle_fin(session);
                 true
@@ -416,6 +423,7 @@ impl LinkEnd {
         let control = self
             .poll_handshake(now)
             .or_else(|| self.poll_urgent_feedback(now))
+            .or_else(|| self.poll_withdrawal(now))
             .or_else(|| self.poll_overdue_dummy(now))
             .or_else(|| (now >= self.hello_at && !self.is_sessionless()).then_some(Control::Hello))?;
         self.hello_at = self.hello_at.max(now + self.config.hello_interval);

@@ -8,7 +8,7 @@ mod report;
 
 use crate::config::ReceiverLimits;
 use crate::frame::{FrameHandle, Mode};
-use crate::sequence::{FIRST_ABSOLUTE, SequenceNumber};
+use crate::sequence::{FIRST_ABSOLUTE, LongSequenceNumber, SequenceNumber};
 use crate::stats::{BufferStats, Stats};
 use crate::time::Instant;
 use alloc::boxed::Box;
@@ -181,31 +181,61 @@ impl Receiver {
         next <= self.highest || self.reveal(now, next, stats)
     }
 
+    /// What a dummy says: everything before `next` has been sent, and what is missing before `held_from` is no longer held
+    /// by the sender. `false` if either cannot be of this session, or of this time.
+    pub(crate) fn handle_dummy(
+        &mut self,
+        now: Instant,
+        next: LongSequenceNumber,
+        held_from: LongSequenceNumber,
+        stats: &mut Stats,
+    ) -> bool {
+        let (Some(next), Some(held_from)) = (next.expand(self.highest), held_from.expand(self.highest))
+        else {
+            return false;
+        };
+        if held_from > next || (next > self.highest && !self.reveal(now, next, stats)) {
+            return false;
+        }
+        // The paper's receiver waits for its clock. In non-blocking mode nothing waits but the window.
+        let pressing = self.mode == Mode::NonBlocking && self.highest - self.base() > self.mask / 2;
+        while self.cumulative < held_from.min(self.highest) && (!self.limits.by_clock || pressing) {
+            self.give_up();
+            stats.withdrawn_frames += 1;
+        }
+        true
+    }
+
     /// This end was not run for a while: what came meanwhile has not been looked at, so what is missing is waited for
     /// as long again.
     pub(crate) fn wait_anew(&mut self, now: Instant) {
         self.wait_from = now;
     }
 
-    /// Gives up what has been missing for longer than the recovery timeout (`ackNoTimeout`).
+    /// Gives up what has been missing for longer than the recovery timeout (`ackNoTimeout`), if the clock counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, stats: &mut Stats) {
         while let Some(due_at) = self.next_timeout() {
             if now < due_at {
                 return;
             }
-            let slot = &mut self.slots[(self.cumulative & self.mask) as usize];
-            debug_assert_eq!(slot.state, SlotState::Missing, "cumulative stands at a missing frame");
-            slot.state = SlotState::Done;
-            self.missing -= 1;
+            self.give_up();
             stats.recovery_timeouts += 1;
-            self.advance();
         }
+    }
+
+    /// Gives up the first missing frame.
+    fn give_up(&mut self) {
+        let slot = &mut self.slots[(self.cumulative & self.mask) as usize];
+        debug_assert_eq!(slot.state, SlotState::Missing, "cumulative stands at a missing frame");
+        slot.state = SlotState::Done;
+        self.missing -= 1;
+        self.advance();
     }
 
     /// When [`Receiver::handle_timeout`] has something to do. What the sender has not been told of yet has its whole time
     /// still before it.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        (self.cumulative < self.highest.min(self.told.until)).then(|| {
+        (self.limits.by_clock && self.cumulative < self.highest.min(self.told.until)).then(|| {
             let slot = &self.slots[(self.cumulative & self.mask) as usize];
             slot.listed_at.max(self.wait_from) + self.limits.recovery_timeout
         })

@@ -10,15 +10,17 @@
 //! do no harm.
 
 mod leading;
+mod report;
+mod withdrawal;
 
-use crate::frame::{FrameHandle, LaneFeedback};
+use crate::config::Config;
+use crate::frame::{FrameHandle, LaneFeedback, Mode};
 use crate::sequence::{FIRST_ABSOLUTE, SequenceNumber, WINDOW_MAX};
 use crate::stats::{BufferStats, Stats};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 /// What had been sent on the link at some moment: the next new sequence number, and the number of dummies.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,7 +77,10 @@ pub(crate) struct Sender {
     mask: u64,
     window_frames: u64,
     window_bytes: u64,
+    mode: Mode,
     max_rounds: u8,
+    /// The peer's receiver gives up by its clock.
+    by_clock: bool,
     /// First number not acknowledged cumulatively.
     first: u64,
     /// Below it every frame is released or in `missing`.
@@ -85,6 +90,11 @@ pub(crate) struct Sender {
     touched: u64,
     /// Next new number.
     next: u64,
+    /// Everything before it is released; looked for only when it is asked for.
+    held_from: u64,
+    /// What `held_from` was when it was last announced, and one beyond the last frame given up.
+    announced: u64,
+    exhausted: u64,
     buffer: BufferStats,
     /// Frames below `covered` that were reported missing and are not yet released, ascending.
     missing: VecDeque<u64>,
@@ -94,7 +104,8 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(window_frames: u32, window_bytes: u64, max_rounds: u8) -> Sender {
+    pub(crate) fn new(mode: Mode, config: &Config) -> Sender {
+        let Config { window_frames, window_bytes, max_rounds, .. } = *config;
         assert!(
             window_frames.is_power_of_two() && window_frames <= WINDOW_MAX,
             "checked by Config::validate"
@@ -106,11 +117,16 @@ impl Sender {
             mask: u64::from(window_frames) - 1,
             window_frames: u64::from(window_frames),
             window_bytes,
+            mode,
             max_rounds,
+            by_clock: config.gives_up_by_clock(),
             first: FIRST_ABSOLUTE,
             covered: FIRST_ABSOLUTE,
             touched: FIRST_ABSOLUTE,
             next: FIRST_ABSOLUTE,
+            held_from: FIRST_ABSOLUTE,
+            announced: FIRST_ABSOLUTE,
+            exhausted: FIRST_ABSOLUTE,
             buffer: BufferStats::default(),
             missing: VecDeque::with_capacity(capacity),
             retransmit_queue: VecDeque::with_capacity(capacity),
@@ -124,14 +140,16 @@ impl Sender {
     }
 
     /// Replaces the bounds, for parameters that are measured after the start.
-    pub(crate) fn set_limits(&mut self, window_bytes: u64, max_rounds: u8) {
-        (self.window_bytes, self.max_rounds) = (window_bytes, max_rounds);
+    pub(crate) fn set_limits(&mut self, config: &Config) {
+        (self.window_bytes, self.max_rounds) = (config.window_bytes, config.max_rounds);
+        self.by_clock = config.gives_up_by_clock();
     }
 
     /// Starts a new session at `first`. Frames of the old one must have been released or abandoned.
     pub(crate) fn start(&mut self, first: u64) {
         debug_assert!(self.is_drained(), "abandon before start");
         (self.first, self.covered, self.touched, self.next) = (first, first, first, first);
+        (self.held_from, self.announced, self.exhausted) = (first, first, first);
         self.paused = false;
     }
 
@@ -177,6 +195,7 @@ impl Sender {
         feedback: &LaneFeedback,
         dummy_stamp: u16,
         released: &mut VecDeque<FrameHandle>,
+        stats: &mut Stats,
     ) -> bool {
         let numbers = [feedback.cumulative, feedback.from, feedback.covered, feedback.seen];
         let [Some(cumulative), Some(from), Some(covered), Some(seen)] =
@@ -200,7 +219,7 @@ impl Sender {
         let from = from.max(self.first);
         if covered > from {
             let seen = Mark { next: seen, dummy_stamp };
-            self.update_missing(feedback, from..covered, seen, released);
+            self.update_missing(feedback, from..covered, seen, released, stats);
         }
         true
     }
@@ -360,85 +379,6 @@ impl Sender {
         self.forget_acknowledged();
     }
 
-    /// Releases what the feedback does not list of the stretch that it covers, and queues what it lists and may be
-    /// retransmitted.
-    fn update_missing(
-        &mut self,
-        feedback: &LaneFeedback,
-        stretch: Range<u64>,
-        seen: Mark,
-        released: &mut VecDeque<FrameHandle>,
-    ) {
-        let mut reported = Reported::new(feedback, self.first);
-        let [begin, end] = [stretch.start, stretch.end]
-            .map(|bound| self.missing.partition_point(|&sequence| sequence < bound));
-        let mut kept = begin;
-        for place in begin..end {
-            let sequence = self.missing[place];
-            if reported.contains(sequence) {
-                self.missing[kept] = sequence;
-                kept += 1;
-                self.retransmit_if_copies_are_lost(sequence, seen);
-            } else {
-                self.release(sequence, released);
-            }
-        }
-        self.missing.drain(kept..end);
-        let adjoins = stretch.start <= self.covered;
-        for sequence in stretch.start.max(self.covered)..stretch.end {
-            if !reported.contains(sequence) {
-                self.release(sequence, released);
-            } else if self.is_missing(sequence, seen) && adjoins {
-                self.missing.push_back(sequence);
-            }
-        }
-        if adjoins {
-            self.covered = self.covered.max(stretch.end);
-        }
-        self.touched = self.touched.max(stretch.end);
-        self.forget_acknowledged();
-    }
-
-    /// A feedback lists a frame that is not in `missing`: queues it. `false` if it is known to have arrived.
-    fn is_missing(&mut self, sequence: u64, seen: Mark) -> bool {
-        let index = self.index(sequence);
-        let slot = &mut self.slots[index];
-        match slot.state {
-            SlotState::Free => return false,
-            SlotState::Outstanding => {
-                slot.state = SlotState::Queued;
-                self.retransmit_queue.push_back(Waiting::new(sequence));
-            }
-            SlotState::Queued | SlotState::Retransmitted => {
-                self.retransmit_if_copies_are_lost(sequence, seen);
-            }
-        }
-        true
-    }
-
-    /// Takes frames that were acknowledged before their copies went from the head of the queue. A driver that asks for
-    /// the copies of certain frames alone never comes to them, and would search through all that there ever were. What
-    /// is left is within a window of its head, on either side.
-    fn forget_acknowledged(&mut self) {
-        while let Some(&Waiting { sequence, .. }) = self.retransmit_queue.front() {
-            if sequence >= self.first && self.slots[self.index(sequence)].state == SlotState::Queued {
-                break;
-            }
-            self.retransmit_queue.pop_front();
-        }
-    }
-
-    fn retransmit_if_copies_are_lost(&mut self, sequence: u64, seen: Mark) {
-        let index = self.index(sequence);
-        let (slot, mark) = (&mut self.slots[index], self.marks[index]);
-        let stamps_ahead = seen.dummy_stamp.wrapping_sub(mark.dummy_stamp) as i16;
-        let beyond_mark = seen.next > mark.next || stamps_ahead > 0;
-        if slot.state == SlotState::Retransmitted && beyond_mark && slot.rounds < self.max_rounds {
-            slot.state = SlotState::Queued;
-            self.retransmit_queue.push_back(Waiting::new(sequence));
-        }
-    }
-
     /// Releases `begin..end`, none of which has been reported on: the common case, a slice or two at a time.
     #[inline]
     fn release_outstanding(&mut self, begin: u64, end: u64, released: &mut VecDeque<FrameHandle>) {
@@ -478,29 +418,6 @@ impl Sender {
         self.buffer.remove(u64::from(slot.bytes));
         released.push_back(slot.frame);
         true
-    }
-}
-
-/// Walks the runs of a feedback beside an ascending walk over sequence numbers.
-struct Reported<'a> {
-    ranges: core::slice::Iter<'a, crate::frame::SequenceRange>,
-    reference: u64,
-    current: Range<u64>,
-}
-
-impl<'a> Reported<'a> {
-    fn new(feedback: &'a LaneFeedback, reference: u64) -> Self {
-        Reported { ranges: feedback.missing().iter(), reference, current: 0..0 }
-    }
-
-    /// Whether `sequence` is in a run; calls must ascend.
-    fn contains(&mut self, sequence: u64) -> bool {
-        while sequence >= self.current.end {
-            let Some(range) = self.ranges.next() else { return false };
-            let Some(start) = range.first.expand(self.reference) else { return false };
-            self.current = start..start + u64::from(range.length);
-        }
-        self.current.contains(&sequence)
     }
 }
 

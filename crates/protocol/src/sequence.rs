@@ -80,6 +80,32 @@ impl SequenceNumber {
     }
 }
 
+/// A sequence number as Linkmend's own control frames carry it: 32 bits of the absolute number. A control frame may come
+/// late by whole eras, which 17 bits cannot tell; these repeat after four billion frames, half a minute at 100G.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct LongSequenceNumber(pub u32);
+
+impl LongSequenceNumber {
+    /// The long form of an absolute number.
+    pub const fn from_absolute(absolute: u64) -> LongSequenceNumber {
+        LongSequenceNumber(absolute as u32)
+    }
+
+    /// The absolute number within [`WINDOW_MAX`] of `reference` that has this form; `None` if the two are further apart:
+    /// the frame is late, or forged.
+    pub const fn expand(self, reference: u64) -> Option<u64> {
+        let ahead = self.0.wrapping_sub(reference as u32);
+        if ahead <= WINDOW_MAX {
+            Some(reference + ahead as u64)
+        } else if ahead.wrapping_neg() <= WINDOW_MAX {
+            reference.checked_sub(ahead.wrapping_neg() as u64)
+        } else {
+            None
+        }
+    }
+}
+
 impl fmt::Display for SequenceNumber {
     /// Number and era as one number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,6 +155,18 @@ mod tests {
             let (a, b) = (SequenceNumber::from_absolute(base), SequenceNumber::from_absolute(base + gap));
             prop_assert!(paper_less_than(a, b) && !paper_less_than(b, a));
             prop_assert!(b.expand(base).expect("near") > base);
+        }
+
+        #[test]
+        fn long_numbers_name_a_frame_near_and_none_an_era_away(
+            reference in FIRST_ABSOLUTE * 4..1 << 40,
+            offset in -32768i64..=32768,
+            eras in prop_oneof![-3i64..=-1, 1i64..=3],
+        ) {
+            let absolute = reference.checked_add_signed(offset).expect("in range");
+            prop_assert_eq!(LongSequenceNumber::from_absolute(absolute).expand(reference), Some(absolute));
+            let late = reference.checked_add_signed(offset + eras * ERA_SPACE as i64).expect("in range");
+            prop_assert_eq!(LongSequenceNumber::from_absolute(late).expand(reference), None);
         }
 
         #[test]

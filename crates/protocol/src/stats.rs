@@ -47,8 +47,8 @@ impl BufferStats {
 ///
 /// Two identities hold after every call:
 ///
-/// * what was missing: `lost_frames + rx_buffer_overflows = recovered_frames + recovery_timeouts + unrecovered_frames +
-///   missing_frames`;
+/// * what was missing: `lost_frames + rx_buffer_overflows = recovered_frames + recovery_timeouts + withdrawn_frames +
+///   unrecovered_frames + missing_frames`;
 /// * what was received: `received_frames = delivered_frames + rx_buffer.frames + duplicates_dropped +
 ///   rx_buffer_overflows + overflowed_copies + out_of_window_frames`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -63,6 +63,8 @@ pub struct Stats {
     pub retransmitted_copies: u64,
     /// Bytes of those copies.
     pub retransmitted_bytes: u64,
+    /// Frames let go because the copies of their last round were lost.
+    pub exhausted_frames: u64,
     /// Frames whose fate is unknown because their session ended without acknowledgement (peer lost).
     pub abandoned_frames: u64,
     /// Dummy frames sent.
@@ -85,8 +87,10 @@ pub struct Stats {
     pub lost_frames: u64,
     /// Missing frames that came after all.
     pub recovered_frames: u64,
-    /// Missing frames given up (recovery timeouts; effective loss).
+    /// Missing frames given up by the clock, after the recovery timeout.
     pub recovery_timeouts: u64,
+    /// Missing frames given up because their sender no longer holds them.
+    pub withdrawn_frames: u64,
     /// Missing frames that were not waited for because their session ended.
     pub unrecovered_frames: u64,
     /// Frames missing now.
@@ -127,6 +131,13 @@ pub struct Stats {
     pub recovery_latency_ns: Histogram,
     /// Lengths of holes, in frames.
     pub hole_length: Histogram,
+}
+
+impl Stats {
+    /// Missing frames that were given up, for whatever reason: the effective loss.
+    pub const fn given_up_frames(&self) -> u64 {
+        self.recovery_timeouts + self.withdrawn_frames + self.unrecovered_frames
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Parameters (derived from the link unless set)")]
 pub struct ParametersConfig {
-    /// A frame missing for longer is given up (the paper's ackNoTimeout), like 20ms
+    /// A frame missing for longer is given up (the paper's ackNoTimeout), like 20ms [default: none is given up by the clock]
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery_timeout: Option<Span>,
@@ -38,7 +38,7 @@ pub struct ParametersConfig {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dummy_copies: Option<u8>,
-    /// Silence after which the peer is held for gone, like 60ms
+    /// Silence after which the peer is held for gone, like 400ms
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_timeout: Option<Span>,
@@ -53,7 +53,7 @@ pub struct ParametersConfig {
 }
 
 /// The keys here for the protocol's names.
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 13] = [
     ("window_frames", "parameters.window"),
     ("window_bytes", "parameters.tx-buffer"),
     ("rx_buffer_bytes", "parameters.rx-buffer"),
@@ -67,7 +67,6 @@ const KEYS: [(&str, &str); 14] = [
     ("fallback.ordered_loss_max", "fallback.ordered-loss-max"),
     ("fallback.non_blocking_loss_max", "fallback.non-blocking-loss-max"),
     ("fallback.return_factor", "fallback.return-factor"),
-    ("session_expiry", "parameters.peer-timeout"),
 ];
 
 /// What is wrong, in the words of the configuration.
@@ -102,7 +101,7 @@ impl ParametersConfig {
         fallback: FallbackConfig,
     ) -> Result<(), Impossible> {
         let config = crate::engine::derive::initial(&self.overrides(), format, fallback, chunks);
-        config.validate().map_err(impossible)
+        config.validate().and_then(|()| crate::engine::takeover::validate(&config)).map_err(impossible)
     }
 }
 
@@ -115,11 +114,6 @@ fn impossible(error: ConfigError) -> Impossible {
         requirement = requirement.replace(name(field), name(key));
     }
     let whole = error.value as u64;
-    if error.field == "session_expiry" {
-        // It is not configurable; what is, is too long for it.
-        let limit = Span(std::time::Duration::from_nanos(whole));
-        return Impossible { key, value: limit.to_string(), requirement: "is the most it can be".to_owned() };
-    }
     let value = match error.field {
         "window_bytes" | "rx_buffer_bytes" | "pause_bytes" | "resume_bytes" => ByteSize(whole).to_string(),
         "recovery_timeout" | "peer_timeout" | "ack_interval" => {
@@ -169,8 +163,8 @@ mod tests {
                 "parameters.peer-timeout = 1ms: must be at least three keepalives, or one lost frame ends a session",
             ),
             (
-                ParametersConfig { peer_timeout: Some(Span(std::time::Duration::from_secs(9))), ..none },
-                "parameters.peer-timeout = 2s: is the most it can be",
+                ParametersConfig { peer_timeout: Some(Span(std::time::Duration::from_millis(60))), ..none },
+                "parameters.peer-timeout = 60ms: must be at least 330ms: a loop may stand still for 300 ms before the kernel takes over, and a session outlasts that",
             ),
             (
                 ParametersConfig { window: Some(100), ..none },

@@ -8,11 +8,6 @@ use linkmend_protocol::{Config, FallbackConfig, Format, Nanos, RoundTrips, WINDO
 
 /// Round trips to measure before parameters are derived from them.
 const SAMPLES: u32 = 8;
-/// The recovery timeout in longest round trips: a notification, its copies, and further rounds if they are lost.
-const RECOVERY_ROUND_TRIPS: u64 = 8;
-/// Bounds of the derived recovery timeout. A thread that the scheduler makes wait must not cost a frame.
-const RECOVERY_TIMEOUT_MIN: Nanos = Nanos::from_millis(10);
-const RECOVERY_TIMEOUT_MAX: Nanos = Nanos::from_millis(200);
 /// Rate assumed for a port that has no configured rate, bit/s.
 const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
 /// Bytes of a frame that one chunk holds at least.
@@ -25,6 +20,9 @@ const ACK_INTERVAL: Nanos = Nanos::from_micros(500);
 const DUMMY_DELAY: Nanos = Nanos::from_micros(200);
 /// One at first: repeats with back-off follow anyway until everything is acknowledged.
 const DUMMY_COPIES: u8 = 1;
+
+/// A receiver waits longer for its peer than a sender, so that it is the sender that ends a session and begins the next.
+const EXPIRY_PEER_TIMEOUTS: u64 = 2;
 
 /// What has been derived in the present session.
 #[derive(Debug, Default)]
@@ -47,6 +45,7 @@ pub(crate) fn initial(
     let base = Config::default();
     let rx_buffer_bytes = overrides.rx_buffer_bytes.unwrap_or(share_bytes);
     let pause_bytes = overrides.pause_bytes.unwrap_or(rx_buffer_bytes / 2);
+    let peer_timeout = overrides.peer_timeout.map_or(base.peer_timeout, nanos);
     Config {
         format,
         window_frames: overrides.window_frames.unwrap_or(window_frames),
@@ -55,7 +54,10 @@ pub(crate) fn initial(
         pause_bytes,
         resume_bytes: overrides.resume_bytes.unwrap_or(pause_bytes / 2),
         recovery_timeout: overrides.recovery_timeout.map_or(base.recovery_timeout, nanos),
-        peer_timeout: overrides.peer_timeout.map_or(base.peer_timeout, nanos),
+        // A loop that has to wait for a core must not cost a frame: only who asks for a clock gets one.
+        give_up_by_clock: overrides.recovery_timeout.is_some(),
+        peer_timeout,
+        session_expiry: peer_timeout * EXPIRY_PEER_TIMEOUTS,
         ack_interval: overrides.ack_interval.map_or(ACK_INTERVAL, nanos),
         ack_gap: ACK_GAP.min(overrides.ack_interval.map_or(ACK_GAP, nanos)),
         dummy_delay: DUMMY_DELAY,
@@ -68,7 +70,7 @@ pub(crate) fn initial(
 
 impl Engine {
     /// Derives parameters once enough round trips are measured, and again when the longest has grown so much that the
-    /// recovery timeout would be too short.
+    /// Rx buffer would overflow.
     pub(super) fn derive_parameters(&mut self) {
         let measured = self.end.round_trips();
         let outgrown = self.derived.round_trips.is_none_or(|before| measured.max > before.max * 2);
@@ -78,10 +80,6 @@ impl Engine {
         self.derived.round_trips = Some(measured);
         let overrides = self.settings.overrides;
         let mut config = *self.end.config();
-        if overrides.recovery_timeout.is_none() {
-            config.recovery_timeout =
-                (measured.max * RECOVERY_ROUND_TRIPS).clamp(RECOVERY_TIMEOUT_MIN, RECOVERY_TIMEOUT_MAX);
-        }
         // After a pause is sent, a round trip's worth still arrives and must fit.
         let rate = self.settings.rate_bps.unwrap_or(RATE_ASSUMED_BPS);
         let in_flight = (u128::from(rate / 8) * u128::from(measured.max.0) / 1_000_000_000) as u64;
@@ -98,11 +96,9 @@ impl Engine {
                 round_trips = measured.samples,
                 shortest_us = measured.min.0 / 1_000,
                 longest_us = measured.max.0 / 1_000,
-                recovery_timeout_us = config.recovery_timeout.0 / 1_000,
                 pause_bytes = config.pause_bytes,
                 resume_bytes = config.resume_bytes,
-                "parameters derived: recovery timeout = {RECOVERY_ROUND_TRIPS} longest round trips (10 to 200 ms), \
-                 pause = Rx buffer less what arrives in one"
+                "parameters derived: pause = Rx buffer less what arrives in the longest round trip"
             ),
             Err(error) => {
                 tracing::warn!(link = %self.settings.name, %error, "derived parameters do not fit the overrides; unchanged");

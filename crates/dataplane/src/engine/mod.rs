@@ -12,6 +12,7 @@ mod interfaces;
 mod queue;
 mod requests;
 mod shaper;
+pub(crate) mod takeover;
 mod to_link;
 
 pub(crate) use requests::Request;
@@ -27,7 +28,7 @@ use crate::settings::{LinkSettings, ProtectionSettings};
 use interfaces::Interfaces;
 use linkmend_protocol::trace::{LogHeader, TracedLinkEnd};
 use linkmend_protocol::{
-    Config, ConfigError, Event, Format, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
+    Config, ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
 };
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
@@ -39,18 +40,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
+use takeover::{
+    ACTIVE_STALL_AFTER_NS, ACTIVE_WAIT_MAX_NS, DORMANT_STALL_AFTER_NS, DORMANT_WAIT_MAX_NS, KernelWork,
+};
 
 /// Frames taken from a port in one round: large enough to amortise system calls, small enough for urgent frames not to
 /// wait long.
 const BATCH: usize = 64;
-/// Age of the heartbeat at which the kernel takes over, and how often at least it is renewed.
-const ACTIVE_STALL_AFTER: Duration = Duration::from_millis(250);
-const ACTIVE_WAIT_MAX_NS: u64 = 50_000_000;
-/// The same while dormant, when the kernel forwards anyway and waking costs more than it brings.
-const DORMANT_STALL_AFTER: Duration = Duration::from_secs(3);
-const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
-/// The daemon holds itself for stalled a little before the kernel does, so that the two never differ the other way.
-const STALLED_AFTER_NS: u64 = 200_000_000;
 /// Least sleep when something is due that cannot be served (a port is full, the shaper closed): no spinning.
 const UNSERVED_WAIT_NS: u64 = 200_000;
 /// Rounds in a row that may put timeouts off because frames are still waiting on the link port: its whole ring.
@@ -142,6 +138,7 @@ pub(crate) struct Engine {
     batch: Vec<FrameHandle>,
     started_ns: u64,
     beat_ns: u64,
+    kernel_work: KernelWork,
     busy_ns: u64,
     dormant_wanted_ns: Option<u64>,
     kernel_mode: BypassMode,
@@ -172,7 +169,10 @@ impl Engine {
         };
         let config =
             derive::initial(&settings.overrides, settings.format, settings.fallback, settings.pool_chunks);
-        config.validate().map_err(|error| StartError::Parameter { link: link(), error })?;
+        config
+            .validate()
+            .and_then(|()| takeover::validate(&config))
+            .map_err(|error| StartError::Parameter { link: link(), error })?;
         let seed = settings.seed.unwrap_or_else(clock::random_seed);
         let log = protocol_log(&settings, seed, config)?;
         let ports = PortPair::open(&settings.inner, &settings.link, &options)
@@ -207,6 +207,7 @@ impl Engine {
             batch: Vec::with_capacity(BATCH),
             started_ns: now,
             beat_ns: now,
+            kernel_work: KernelWork::default(),
             busy_ns: now,
             dormant_wanted_ns: None,
             kernel_mode: BypassMode::Dormant,
@@ -307,28 +308,6 @@ impl Engine {
         }
     }
 
-    /// Tells the kernel that this loop lives, and finds out whether it did not for a while.
-    fn beat(&mut self, now: u64) {
-        let Some(bypass) = &self.ports.bypass else { return };
-        bypass.heartbeat(now);
-        let by_configuration = self.settings.format == Format::Linkguardian;
-        bypass.set_peer_known(self.end.peer_known() || by_configuration);
-        let gap = now - self.beat_ns;
-        self.beat_ns = now;
-        if gap >= STALLED_AFTER_NS && self.kernel_mode == BypassMode::Active {
-            self.counters.stalls += 1;
-            tracing::warn!(
-                link = %self.settings.name,
-                stalled_ms = gap / 1_000_000,
-                "this process did not run; the kernel forwarded meanwhile, protection of the receiving direction starts afresh"
-            );
-            self.wait_for_kernel_queues();
-            self.end.handle_stall(Instant(now));
-            // Before anything that still waits in the ring.
-            self.deliver_buffered();
-        }
-    }
-
     fn handle_event(&mut self, now: u64, event: Event) {
         let link = &self.settings.name;
         match event {
@@ -393,8 +372,8 @@ impl Engine {
     fn set_kernel_mode(&mut self, mode: BypassMode) {
         let Some(bypass) = &self.ports.bypass else { return };
         bypass.set_stall_after(match mode {
-            BypassMode::Dormant => DORMANT_STALL_AFTER,
-            BypassMode::Active => ACTIVE_STALL_AFTER,
+            BypassMode::Dormant => Duration::from_nanos(DORMANT_STALL_AFTER_NS),
+            BypassMode::Active => Duration::from_nanos(ACTIVE_STALL_AFTER_NS),
         });
         bypass.set_mode(mode);
         if mode == BypassMode::Active && self.kernel_mode == BypassMode::Dormant {

@@ -196,7 +196,7 @@ impl Engine {
         ParametersReport {
             format: config.format.to_string(),
             link_rtt_ns: (round_trips.samples > 0).then_some(round_trips.min.0),
-            recovery_timeout_ns: config.recovery_timeout.0,
+            recovery_timeout_ns: if config.gives_up_by_clock() { config.recovery_timeout.0 } else { 0 },
             pause_bytes: config.pause_bytes,
             resume_bytes: config.resume_bytes,
             rx_buffer_bytes: config.rx_buffer_bytes,
@@ -224,6 +224,9 @@ impl Engine {
             lost_frames: stats.lost_frames,
             recovered_frames: stats.recovered_frames,
             recovery_timeouts: stats.recovery_timeouts,
+            withdrawn_frames: stats.withdrawn_frames,
+            unrecovered_frames: stats.unrecovered_frames,
+            exhausted_frames: stats.exhausted_frames,
             duplicates_dropped: stats.duplicates_dropped,
             rx_buffer_overflows: stats.rx_buffer_overflows,
             out_of_window_frames: stats.out_of_window_frames,

@@ -33,6 +33,14 @@ fn check(result: c_int) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+/// Makes the calling thread a real-time one that no other of its priority interrupts (SCHED_FIFO, sched(7)).
+pub(crate) fn set_first_in_first_out(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: `parameters` outlives the call; 0 names the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) })
+        .map(|_| ())
+}
+
 /// Makes the child of `command` enter the network namespace `namespace` between fork and exec.
 pub(crate) fn enter_before_exec(command: &mut Command, namespace: Arc<File>) {
     // SAFETY: between fork and exec the closure makes one system call and neither allocates nor locks.

@@ -66,7 +66,7 @@ pub fn describe(report: &LinkReport) -> String {
         line("corruption", &format!("on purpose: {}; {dropped} frames dropped", model(corruption)));
     }
     line("loss before", &loss(counters.lost_frames, counters));
-    line("loss after", &loss(counters.recovery_timeouts, counters));
+    line("loss after", &loss(counters.given_up_frames(), counters));
     let latency = &report.recovery_latency_ns;
     if latency.count > 0 {
         let [p50, p99, max] = [latency.p50, latency.p99, latency.max].map(time);
@@ -151,7 +151,7 @@ fn model(corruption: CorruptionModel) -> String {
 
 /// A share of the frames that were to be delivered.
 fn loss(lost: u64, counters: &CountersReport) -> String {
-    let expected = counters.delivered_frames + counters.recovery_timeouts;
+    let expected = counters.delivered_frames + counters.given_up_frames();
     match (lost, expected) {
         (_, 0) => "no protected frames yet".to_owned(),
         (0, _) => format!("none of {}", count(expected as f64)),
@@ -201,6 +201,9 @@ fn troubles(counters: &CountersReport) -> Vec<String> {
         (counters.oversize_dropped_frames, "frames too long for the link"),
         (counters.oversize_unprotected_frames, "frames sent unprotected, too long with a header"),
         (counters.rx_buffer_overflows, "frames found the Rx buffer full"),
+        (counters.recovery_timeouts, "frames given up by the clock"),
+        (counters.withdrawn_frames, "frames given up after the peer's last copy was lost"),
+        (counters.unrecovered_frames, "frames given up because a session ended"),
         (counters.peers_lost, "times the peer fell silent"),
         (counters.malformed_frames, "malformed frames"),
         (counters.control_rejected, "control frames rejected"),

@@ -1,5 +1,7 @@
 //! The receiving direction of a link end: data, announcements, and the feedback it owes.
 
+mod announce;
+
 use super::{Control, LinkEnd, Reception};
 use crate::config::Config;
 use crate::event::{CloseReason, Event};
@@ -260,27 +262,6 @@ impl LinkEnd {
         true
     }
 
-    pub(super) fn handle_dummy(
-        &mut self,
-        now: Instant,
-        session: SessionNumber,
-        stamp: u16,
-        next: PerMode<SequenceNumber>,
-    ) -> bool {
-        if self.receive.active != Some(session) {
-            // This end restarted or stalled: its peer need not wait for its own timeout, with a full window.
-            self.receive.fin_echo = Some(session);
-            return false;
-        }
-        let fits = Mode::ALL.into_iter().all(|mode| self.announce(now, mode, next[mode]));
-        if fits && stamp.wrapping_sub(self.acks.dummy_stamp) as i16 > 0 {
-            self.acks.dummy_stamp = stamp;
-            // Only a complete feedback echoes it, however many ACKs ride on other frames.
-            self.acks.repeats = self.acks.repeats.max(1);
-        }
-        fits
-    }
-
     pub(super) fn handle_receive_timeout(&mut self, now: Instant) {
         let timeouts = self.stats.recovery_timeouts;
         for mode in Mode::ALL {
@@ -435,21 +416,6 @@ impl LinkEnd {
             self.stats.orphan_frames += 1;
             Reception::Deliver
         }
-    }
-
-    pub(super) fn announce(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
-        let lost = self.stats.lost_frames;
-        let fits = self.receivers[mode].handle_announcement(now, next, &mut self.stats);
-        if fits {
-            self.receive.heard_at = now;
-            self.acks.pending[mode] = true;
-            self.acks.news = true;
-        }
-        let lost = self.stats.lost_frames - lost;
-        if lost > 0 {
-            self.loss_found(mode, next, lost, next);
-        }
-        fits
     }
 
     /// `lost` frames before `end` are missing; everything else before `seen` is not.

@@ -42,7 +42,8 @@ impl LinkEnd {
         let fallback = self.fallback.next_timeout().filter(|_| self.protection.is_some());
         let copies =
             Mode::ALL.iter().any(|&mode| self.senders[mode].has_retransmissions()).then_some(self.now);
+        let withdrawal = self.withdrawal.then_some(self.now);
         let pause = self.sessionless.pause_ends_at;
-        [session, fallback, copies, self.dummy_overdue_at(), pause].into_iter().flatten().min()
+        [session, fallback, copies, withdrawal, self.dummy_overdue_at(), pause].into_iter().flatten().min()
     }
 }

@@ -6,7 +6,7 @@ use crate::fallback::Level;
 use crate::frame::{
     DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceRange,
 };
-use crate::sequence::{SequenceNumber, WINDOW_MAX};
+use crate::sequence::{LongSequenceNumber, SequenceNumber, WINDOW_MAX};
 use crate::session::{Handshake, SessionNumber, TransmitState};
 use crate::time::{Instant, Nanos};
 
@@ -148,6 +148,7 @@ impl LinkEnd {
             ..LastFeedback::default()
         };
         self.round_trips = RoundTrips::default();
+        self.withdrawal = false;
     }
 
     /// Ends the session without loss if there is one, or stops trying to open one.
@@ -168,6 +169,7 @@ impl LinkEnd {
                 &feedback.lanes[mode],
                 feedback.dummy_stamp,
                 &mut this.released,
+                &mut this.stats,
             )
         };
         if !(lane(self, Mode::Ordered) & lane(self, Mode::NonBlocking)) {
@@ -179,6 +181,7 @@ impl LinkEnd {
             self.event(Event::SessionOpened(feedback.session));
         }
         self.stats.feedbacks_received += 1;
+        self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());
         if feedback.dummy_stamp == self.dummies.stamp
             && let Some(stamped_at) = self.dummies.stamped_at.take()
         {
@@ -223,7 +226,8 @@ impl LinkEnd {
         let sender = &mut self.senders[self.compact_lane];
         let mut lane = LaneFeedback::new(next, hole.first.plus(u64::from(hole.length)), sender.paused);
         let nothing_seen = self.last_feedback.dummy_stamp;
-        let fits = lane.push_missing(hole) && sender.handle_feedback(&lane, nothing_seen, &mut self.released);
+        let fits = lane.push_missing(hole)
+            && sender.handle_feedback(&lane, nothing_seen, &mut self.released, &mut self.stats);
         if fits {
             self.transmit.heard_at = now;
         }
@@ -332,13 +336,32 @@ impl LinkEnd {
         {
             let lane = PerMode(Mode::ALL.map(|other| other == mode));
             self.dummies.left(now, lane, &self.config);
-            return Control::CompactDummy { mode, next: self.senders[mode].next_sequence() };
+            let next = self.senders[mode].next_sequence();
+            return Control::CompactDummy { mode, next };
         }
         self.dummies.left(now, lanes, &self.config);
+        self.compose_whole_dummy(now)
+    }
+
+    /// A dummy that says everything, whatever the format.
+    fn compose_whole_dummy(&mut self, now: Instant) -> Control {
         self.dummies.stamp = self.dummies.stamp.wrapping_add(1);
         self.dummies.stamped_at = Some(now);
-        let next = PerMode(Mode::ALL.map(|mode| self.senders[mode].next_sequence()));
-        Control::Dummy { session: self.transmit.session, stamp: self.dummies.stamp, next }
+        let next = Mode::ALL.map(|mode| self.senders[mode].next());
+        Control::Dummy {
+            session: self.transmit.session,
+            stamp: self.dummies.stamp,
+            next: PerMode(next.map(LongSequenceNumber::from_absolute)),
+            held_from: PerMode(Mode::ALL.map(|mode| self.senders[mode].announce_held())),
+        }
+    }
+
+    /// A dummy that cannot wait: the receiver waits for what there is no more.
+    pub(super) fn poll_withdrawal(&mut self, now: Instant) -> Option<Control> {
+        core::mem::take(&mut self.withdrawal).then(|| {
+            self.stats.dummies_sent += 1;
+            self.compose_whole_dummy(now)
+        })
     }
 
     pub(super) fn update_copies(&mut self) {
@@ -449,6 +472,7 @@ impl LinkEnd {
             Mode::ALL.into_iter().map(|mode| self.senders[mode].abandon(&mut self.released)).sum();
         self.stats.abandoned_frames += abandoned;
         self.count_pause(now, false);
+        self.withdrawal = false;
         self.event(Event::SessionClosed { session: self.transmit.session, reason, abandoned });
         if self.protection.is_some() && self.fallback.level() != Level::Dormant {
             self.open(now);

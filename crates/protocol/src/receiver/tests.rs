@@ -120,6 +120,7 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
         pause_bytes: 500,
         resume_bytes: 100,
         recovery_timeout: Nanos(TIMEOUT),
+        by_clock: true,
     };
     let mut stats = Stats::default();
     let mut receiver = Receiver::new(mode, WINDOW as u32, limits);
@@ -192,6 +193,7 @@ fn with_holes(frames: u64) -> (Receiver, Stats) {
         pause_bytes: u64::MAX,
         resume_bytes: 0,
         recovery_timeout: Nanos(TIMEOUT),
+        by_clock: true,
     };
     let mut stats = Stats::default();
     let mut receiver = Receiver::new(Mode::Ordered, 4096, limits);
@@ -264,6 +266,7 @@ fn a_receiver_moved_ahead_keeps_what_waits_for_delivery() {
             pause_bytes: 500,
             resume_bytes: 100,
             recovery_timeout: Nanos(TIMEOUT),
+            by_clock: true,
         };
         let mut stats = Stats::default();
         let mut receiver = Receiver::new(Mode::Ordered, WINDOW as u32, limits);

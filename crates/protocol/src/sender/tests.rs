@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::frame::SequenceRange;
+use core::ops::Range;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -43,8 +44,10 @@ impl Model {
             }
             match *fate {
                 Fate::Unknown => *fate = Fate::Queued,
-                Fate::Sent { next, stamp: sent } if *rounds < max_rounds && (seen > next || stamp > sent) => {
+                Fate::Sent { next, stamp: sent } if seen > next || stamp > sent => {
                     *fate = Fate::Queued;
+                    // After the last round nothing is left to try.
+                    return *rounds < max_rounds;
                 }
                 _ => {}
             }
@@ -110,7 +113,8 @@ impl Far {
 }
 
 fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
-    let mut sender = Sender::new(WINDOW, 1_200, max_rounds);
+    let config = Config { window_frames: WINDOW, window_bytes: 1_200, max_rounds, ..Config::default() };
+    let mut sender = Sender::new(Mode::Ordered, &config);
     sender.start(first);
     let mut model = Model { frames: BTreeMap::new(), next: first, max_rounds };
     let mut far = Far { first, seen: first, lost: Vec::new() };
@@ -140,7 +144,12 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
                 let stamp = stamp.saturating_sub(stamp_behind);
                 let from = (far.cumulative() + omits.0).min(far.seen);
                 let stretch = from..(far.seen - omits.1.min(far.seen - from));
-                assert!(sender.handle_feedback(&far.report(stretch.clone()), stamp, &mut released));
+                assert!(sender.handle_feedback(
+                    &far.report(stretch.clone()),
+                    stamp,
+                    &mut released,
+                    &mut stats
+                ));
                 model.report(far.cumulative(), stretch, far.seen, &far.lost, stamp);
             }
             Step::Recover(count) => {
@@ -167,6 +176,8 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
                 model.report(far.cumulative(), 0..0, 0, &[], 0);
             }
         }
+        let held = model.frames.first_key_value().map_or(model.next, |(&sequence, _)| sequence);
+        assert_eq!(sender.held_from(), held);
         let frames = model.frames.len() as u64;
         assert_eq!((sender.buffer().frames, sender.buffer().now), (frames, frames * u64::from(BYTES)));
         let all: std::collections::BTreeSet<_> = released.iter().map(|frame| frame.0).collect();
@@ -197,7 +208,8 @@ proptest! {
 
 /// A sender of `frames` frames that are all reported missing, each a hole of its own for the copies' sake.
 fn all_missing(frames: u64) -> (Sender, VecDeque<FrameHandle>) {
-    let mut sender = Sender::new(WINDOW, 10_000, 255);
+    let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::default() };
+    let mut sender = Sender::new(Mode::Ordered, &config);
     let mut released = VecDeque::new();
     for frame in 0..frames {
         sender.send(FrameHandle(frame as u32), BYTES);
@@ -207,7 +219,7 @@ fn all_missing(frames: u64) -> (Sender, VecDeque<FrameHandle>) {
         seen: FIRST_ABSOLUTE + frames,
         lost: (FIRST_ABSOLUTE..FIRST_ABSOLUTE + frames).collect(),
     };
-    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut Stats::default()));
     (sender, released)
 }
 
@@ -227,7 +239,7 @@ fn a_frame_acknowledged_between_its_copies_takes_none_from_the_next() {
         seen: FIRST_ABSOLUTE + 3,
         lost: [FIRST_ABSOLUTE + 1, FIRST_ABSOLUTE + 2].to_vec(),
     };
-    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut Stats::default()));
     assert_eq!(copies(&mut sender, 3, 99), [1, 1, 1, 2, 2, 2]);
 }
 
@@ -251,12 +263,12 @@ fn a_frame_asked_for_goes_before_the_others() {
 fn an_acknowledged_frame_is_not_retransmitted() {
     let (mut sender, mut released) = all_missing(4);
     let far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE + 4, lost: [FIRST_ABSOLUTE + 3].to_vec() };
-    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut Stats::default()));
     assert!(!sender.prefer_retransmission(FrameHandle(1)));
     assert_eq!((sender.next_retransmission(), sender.has_retransmissions()), (Some(FrameHandle(3)), true));
     assert_eq!(copies(&mut sender, 2, 99), [3, 3]);
     let far = Far { lost: std::vec::Vec::new(), ..far };
-    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut Stats::default()));
     assert!(!sender.is_repairing() && sender.is_drained());
     assert_eq!(released.len(), 4);
 }
@@ -265,7 +277,9 @@ fn an_acknowledged_frame_is_not_retransmitted() {
 /// acknowledged first. Were they kept, each look for a copy would take longer than the one before.
 #[test]
 fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
-    let mut sender = Sender::new(WINDOW, u64::MAX, 1);
+    let config = Config { window_frames: WINDOW, window_bytes: u64::MAX, max_rounds: 1, ..Config::default() };
+    let mut sender = Sender::new(Mode::Ordered, &config);
+    let mut stats = Stats::default();
     sender.start(FIRST_ABSOLUTE);
     let (mut released, mut longest) = (VecDeque::new(), 0);
     for round in 0..1_000_u64 {
@@ -276,7 +290,8 @@ fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
         // The second of four is lost. A later feedback says so again, and then it is given up.
         for (lost, seen) in [(vec![first + 1], first + 3), (vec![first + 1], first + 4), (vec![], first + 4)]
         {
-            assert!(sender.handle_feedback(&Far { first, seen, lost }.feedback(), 0, &mut released));
+            let far = Far { first, seen, lost };
+            assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut stats));
             longest = longest.max(sender.retransmit_queue.len());
         }
         assert!(!sender.prefer_retransmission(FrameHandle(0)) && !sender.has_retransmissions());
@@ -288,7 +303,8 @@ fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
 /// Reports that cannot be true change nothing: of another time, or forged.
 #[test]
 fn reports_that_contradict_themselves_are_refused() {
-    let mut sender = Sender::new(WINDOW, 10_000, 255);
+    let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::default() };
+    let mut sender = Sender::new(Mode::Ordered, &config);
     let mut released = VecDeque::new();
     for frame in 0..10 {
         sender.send(FrameHandle(frame), BYTES);
@@ -314,14 +330,19 @@ fn reports_that_contradict_themselves_are_refused() {
         report(0, 6, &[(40_000, 1)]),
     ];
     for lane in refused {
-        assert!(!sender.handle_feedback(&lane, 0, &mut released), "{lane:?}");
+        assert!(!sender.handle_feedback(&lane, 0, &mut released, &mut Stats::default()), "{lane:?}");
         assert_eq!((sender.outstanding(), released.len()), (10, 0));
         assert!(!sender.is_repairing());
     }
     assert!(!sender.handle_ack(wire(11), &mut released) && !sender.handle_ack(wire(40_000), &mut released));
     assert!(sender.handle_ack(wire(0), &mut released) && released.is_empty());
     // What just fits is taken.
-    assert!(sender.handle_feedback(&report(0, 10, &[(3, 1), (4, 2), (9, 1)]), 0, &mut released));
+    assert!(sender.handle_feedback(
+        &report(0, 10, &[(3, 1), (4, 2), (9, 1)]),
+        0,
+        &mut released,
+        &mut Stats::default()
+    ));
     assert_eq!(copies(&mut sender, 1, 99), [3, 4, 5, 9]);
     assert_eq!(released.iter().map(|frame| frame.0).collect::<std::vec::Vec<_>>(), [0, 1, 2, 6, 7, 8]);
     assert!(sender.handle_ack(wire(10), &mut released) && sender.is_drained());
@@ -333,7 +354,8 @@ fn reports_that_contradict_themselves_are_refused() {
 #[test]
 fn a_sender_moved_ahead_keeps_what_is_outstanding() {
     for frames in 0..3 * u64::from(WINDOW) {
-        let mut sender = Sender::new(WINDOW, 10_000, 255);
+        let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::default() };
+        let mut sender = Sender::new(Mode::Ordered, &config);
         let mut released = VecDeque::new();
         let wire = SequenceNumber::from_absolute;
         for frame in 0..7 {
@@ -341,7 +363,7 @@ fn a_sender_moved_ahead_keeps_what_is_outstanding() {
         }
         // Two are acknowledged, one more is covered.
         let far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE + 2, lost: std::vec::Vec::new() };
-        assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+        assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut Stats::default()));
         let before = sender.steady_state();
         assert_eq!(before, (5, 5, 5 * u64::from(BYTES) + 2 + 3 + 4 + 5 + 6));
         sender.fast_forward(frames);

@@ -3,8 +3,8 @@
 use super::*;
 use crate::{
     CloseReason, Config, Control, Copies, DataHeader, Event, Feedback, FrameHandle, Instant, LaneFeedback,
-    LinkEnd, Mode, Nanos, PerMode, PiggybackAck, Priority, Protection, Reception, SequenceNumber,
-    SequenceRange, SessionNumber, Transmit,
+    LinkEnd, LongSequenceNumber, Mode, Nanos, PerMode, PiggybackAck, Priority, Protection, Reception,
+    SequenceNumber, SequenceRange, SessionNumber, Transmit,
 };
 use std::boxed::Box;
 use std::format;
@@ -174,7 +174,7 @@ fn story() -> Vec<(Step, Vec<&'static str>)> {
     let unprotected = Step::Send { mode, frame: FrameHandle(1), bytes: 70, header: None };
     let copy = Transmit::Retransmission { frame: FrameHandle(7), header: header(7, true, None) };
     let hole = SequenceRange { first: number(9), length: 2 };
-    let next = PerMode([number(1), number(2)]);
+    let next = PerMode([LongSequenceNumber(1); 2]);
     let ack = |next| PiggybackAck { mode, next: number(next) };
     let closed = Event::SessionEnded { session, reason: CloseReason::Requested };
     vec![
@@ -250,7 +250,7 @@ fn story() -> Vec<(Step, Vec<&'static str>)> {
             ],
         ),
         (Step::Control { control: feedback(21, false), accepted: false }, vec![]),
-        (sent(Control::Dummy { session, stamp: 1, next }), vec!["sent dummy"]),
+        (sent(Control::Dummy { session, stamp: 1, next, held_from: next }), vec!["sent dummy"]),
         (received(Control::CompactDummy { mode, next: number(1) }), vec!["received dummy"]),
         (received(Control::CompactAck { next: number(30) }), vec!["received ACK of ordered before 30"]),
         (

@@ -5,7 +5,7 @@ use super::{CONTROL_ADDRESS, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, co
 use crate::config::Format;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, RANGES_MAX, SequenceRange};
 use crate::link_end::Control;
-use crate::sequence::SequenceNumber;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 
 /// Longest control frame, without frame check sequence.
@@ -24,7 +24,8 @@ const INIT_ECHO: u8 = 2;
 const START: u8 = 3;
 /// 4 was a feedback from the cumulative number on, up to version 0.1.
 const FEEDBACK: u8 = 8;
-const DUMMY: u8 = 5;
+/// 5 was a dummy with 17 bits of each number, up to version 0.1.
+const DUMMY: u8 = 9;
 const FIN: u8 = 6;
 const FIN_ECHO: u8 = 7;
 
@@ -85,13 +86,13 @@ fn emit_body(control: &Control, writer: &mut Writer) {
             start(FEEDBACK, Some(feedback.session));
             emit_feedback(feedback, writer);
         }
-        Control::Dummy { session, stamp, next } => {
+        Control::Dummy { session, stamp, next, held_from } => {
             start(DUMMY, Some(session));
             writer.put(&stamp.to_be_bytes());
-            let [ordered, non_blocking] = next.0;
-            writer.put(&[u8::from(ordered.era()) | u8::from(non_blocking.era()) << 1]);
-            writer.put(&ordered.number().to_be_bytes());
-            writer.put(&non_blocking.number().to_be_bytes());
+            for mode in Mode::ALL {
+                writer.put(&next[mode].0.to_be_bytes());
+                writer.put(&held_from[mode].0.to_be_bytes());
+            }
         }
         Control::Fin { session } => start(FIN, Some(session)),
         Control::FinEcho { session } => start(FIN_ECHO, Some(session)),
@@ -146,9 +147,13 @@ pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
         FEEDBACK => Control::Feedback(parse_feedback(session, &mut reader)?),
         DUMMY => {
             let stamp = reader.u16()?;
-            let eras = reader.u8()?;
-            let next = PerMode([reader.sequence(eras & 1 != 0)?, reader.sequence(eras & 2 != 0)?]);
-            (eras <= 3).then_some(Control::Dummy { session, stamp, next })?
+            let mut numbers = [LongSequenceNumber(0); 4];
+            for number in &mut numbers {
+                *number = LongSequenceNumber(reader.u32()?);
+            }
+            let [ordered_next, ordered_held, next, held] = numbers;
+            let (next, held_from) = (PerMode([ordered_next, next]), PerMode([ordered_held, held]));
+            Control::Dummy { session, stamp, next, held_from }
         }
         FIN => Control::Fin { session },
         FIN_ECHO => Control::FinEcho { session },

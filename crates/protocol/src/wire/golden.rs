@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, SequenceRange};
-use crate::sequence::SequenceNumber;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use std::vec;
 use std::vec::Vec;
@@ -231,11 +231,11 @@ fn with_magic(kind: u8, body: &[u8]) -> Vec<u8> {
 #[test]
 fn control_frames() {
     let session = SessionNumber(0x1234_5678);
-    let number = SequenceNumber::new;
+    let long = LongSequenceNumber;
     let format = Format::Compact;
     let (nonce, window_frames) = (0x9abc_def1, 0x8000);
     let id = [0x12, 0x34, 0x56, 0x78];
-    let frames: [(Control, u8, Vec<u8>); 8] = [
+    let frames: [(Control, u8, Vec<u8>); 7] = [
         (Control::Hello, 0, vec![]),
         (Control::Init { session, format }, 1, vec![1]),
         (
@@ -245,14 +245,14 @@ fn control_frames() {
         ),
         (Control::Start { session, nonce }, 3, vec![0x9a, 0xbc, 0xde, 0xf1]),
         (
-            Control::Dummy { session, stamp: 0x0a0b, next: PerMode([number(1, true), number(0x203, false)]) },
-            5,
-            vec![0x0a, 0x0b, 1, 0, 1, 2, 3],
-        ),
-        (
-            Control::Dummy { session, stamp: 0x0a0b, next: PerMode([number(1, false), number(0x203, true)]) },
-            5,
-            vec![0x0a, 0x0b, 2, 0, 1, 2, 3],
+            Control::Dummy {
+                session,
+                stamp: 0x0a0b,
+                next: PerMode([long(0x0102_0304), long(0x0506_0708)]),
+                held_from: PerMode([long(0x090a_0b0c), long(0x0d0e_0f10)]),
+            },
+            9,
+            vec![0x0a, 0x0b, 1, 2, 3, 4, 9, 10, 11, 12, 5, 6, 7, 8, 13, 14, 15, 16],
         ),
         (Control::Fin { session }, 6, vec![]),
         (Control::FinEcho { session }, 7, vec![]),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, SequenceRange};
-use crate::sequence::SequenceNumber;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use proptest::prelude::*;
 use std::vec;
@@ -90,10 +90,9 @@ fn control() -> impl Strategy<Value = Control> {
         }),
         (session(), any::<u32>()).prop_map(|(session, nonce)| Control::Start { session, nonce }),
         feedback,
-        (session(), any::<u16>(), sequence(), sequence()).prop_map(|(session, stamp, a, b)| Control::Dummy {
-            session,
-            stamp,
-            next: PerMode([a, b])
+        (session(), any::<u16>(), any::<[u32; 4]>()).prop_map(|(session, stamp, numbers)| {
+            let [a, b, c, d] = numbers.map(LongSequenceNumber);
+            Control::Dummy { session, stamp, next: PerMode([a, b]), held_from: PerMode([c, d]) }
         }),
         session().prop_map(|session| Control::Fin { session }),
         session().prop_map(|session| Control::FinEcho { session }),

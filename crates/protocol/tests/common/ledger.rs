@@ -10,7 +10,7 @@ pub struct FrameId(pub u32);
 pub enum Excuse {
     /// Corrupted while it travelled without protection.
     Unprotected,
-    /// Acknowledged without having arrived: a recovery timeout counts it.
+    /// Released without having arrived: a recovery timeout or a withdrawal counts it.
     GivenUp,
     /// Its session ended: `abandoned_frames` counts it.
     Abandoned,
@@ -56,8 +56,10 @@ pub struct Ledger {
     pub frames: Vec<Record>,
     /// By sending end: deliveries in order of time.
     pub deliveries: [Vec<FrameId>; 2],
-    /// By sending end: frames known to have been given up, for comparison with the recovery timeouts.
+    /// By sending end: frames known to have been given up, for comparison with what is counted.
     pub given_up: [u64; 2],
+    /// By sending end: frames it let go because the copies of their last round were lost.
+    pub exhausted: [u64; 2],
     /// By sending end: undelivered frames released with the end of their session.
     pub abandoned: [u64; 2],
     pub undelivered: u64,

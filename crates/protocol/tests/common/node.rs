@@ -58,7 +58,9 @@ pub struct Node {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PastStats {
-    pub recovery_timeouts: u64,
+    /// By the clock, or because the sender no longer held them.
+    pub given_up: u64,
+    pub exhausted_frames: u64,
     pub abandoned_frames: u64,
     pub sessions_opened: u64,
 }
@@ -210,6 +212,7 @@ impl Node {
         while let Some(handle) = self.end.poll_release() {
             released.push(self.tx.remove(handle));
         }
+        ledger.exhausted[self.index] = self.past.exhausted_frames + self.end.stats().exhausted_frames;
         // What a session abandons is released last.
         let mut acknowledged = released.len();
         while let Some(event) = self.end.poll_event() {
@@ -325,7 +328,8 @@ impl Node {
     /// The end loses all it knows and begins again.
     pub fn crash(&mut self, now: u64, seed: u64, ledger: &mut Ledger) {
         let stats = self.end.stats();
-        self.past.recovery_timeouts += stats.recovery_timeouts;
+        self.past.given_up += stats.recovery_timeouts + stats.withdrawn_frames;
+        self.past.exhausted_frames += stats.exhausted_frames;
         self.past.abandoned_frames += stats.abandoned_frames;
         self.past.sessions_opened += stats.sessions_opened;
         self.end = LinkEnd::new(*self.end.config(), seed).expect("was valid");
@@ -356,11 +360,11 @@ impl Node {
         assert_eq!(self.tx.live(), stats.tx_buffer.0.iter().map(|buffer| buffer.frames).sum::<u64>());
         assert_eq!(self.rx.live(), stats.rx_buffer.frames);
         let from = 1 - self.index;
+        let counted = stats.recovery_timeouts + stats.withdrawn_frames + self.past.given_up;
         assert!(
-            ledger.given_up[from] <= stats.recovery_timeouts + self.past.recovery_timeouts,
-            "{} frames were given up, {} counted: {stats:?}",
+            ledger.given_up[from] <= counted + ledger.exhausted[from],
+            "{} frames were given up, {counted} counted: {stats:?}",
             ledger.given_up[from],
-            stats.recovery_timeouts
         );
         assert!(ledger.abandoned[self.index] <= stats.abandoned_frames + self.past.abandoned_frames);
     }
@@ -374,7 +378,7 @@ impl Node {
 pub fn check_identities(stats: &Stats) {
     assert_eq!(
         stats.lost_frames + stats.rx_buffer_overflows,
-        stats.recovered_frames + stats.recovery_timeouts + stats.unrecovered_frames + stats.missing_frames,
+        stats.recovered_frames + stats.given_up_frames() + stats.missing_frames,
         "what was missing: {stats:?}"
     );
     assert_eq!(

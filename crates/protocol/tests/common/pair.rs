@@ -227,7 +227,8 @@ impl Pair {
     pub fn assert_accounts(&self) {
         for end in [A, B] {
             let lost = self.ledger.count(end, Excuse::GivenUp);
-            assert_eq!(lost, self.stats(1 - end).recovery_timeouts, "effective loss from {end}");
+            let stats = self.stats(1 - end);
+            assert_eq!(lost, stats.recovery_timeouts + stats.withdrawn_frames, "effective loss from {end}");
             for record in self.ledger.frames.iter().filter(|record| record.excuse == Some(Excuse::GivenUp)) {
                 assert_eq!(record.transmissions, record.corrupted, "a copy arrived: {record:?}");
             }

@@ -243,11 +243,12 @@ impl Run {
         for end in [A, B] {
             let (sender, receiver) = (pair.stats(end), pair.stats(1 - end));
             let given_up = pair.ledger.count(end, Excuse::GivenUp);
-            let timeouts = receiver.recovery_timeouts + pair.nodes[1 - end].past.recovery_timeouts;
-            assert!(given_up <= timeouts);
+            let past = pair.nodes[1 - end].past.given_up;
+            let counted = receiver.recovery_timeouts + receiver.withdrawn_frames + past;
+            assert!(given_up <= counted + pair.ledger.exhausted[end]);
             let whole = self.unbroken && sender.abandoned_frames == 0 && receiver.unrecovered_frames == 0;
             if whole && receiver.orphan_frames == 0 && sender.peers_lost == 0 {
-                assert_eq!(given_up, timeouts, "effective loss from {end}: {}", pair.describe());
+                assert_eq!(given_up, counted, "effective loss from {end}: {}", pair.describe());
             }
         }
     }
@@ -260,7 +261,9 @@ fn draw_config(random: &mut Random) -> Config {
     let pause_bytes = random.between(3_000, rx_buffer_bytes);
     let keepalive = micros(random, 200, 1_500);
     let dummy_interval_min = micros(random, 5, 200);
+    let dummy_interval_max = dummy_interval_min * random.between(1, 20);
     let ack_gap = Nanos(random.below(5_000));
+    let peer_timeout = keepalive.max(dummy_interval_max) * random.between(3, 8);
     let handshake_min = micros(random, 20, 500);
     let mut config = Config {
         format: if random.chance(0.08) { Format::Compact } else { Format::Transparent },
@@ -271,14 +274,16 @@ fn draw_config(random: &mut Random) -> Config {
         resume_bytes: random.below(pause_bytes),
         recovery_timeout: micros(random, 50, 4_000),
         max_rounds: *random.pick(&[1, 2, 5, 255]),
+        give_up_by_clock: random.chance(0.2),
         ack_gap,
         ack_interval: ack_gap + Nanos(1 + random.log_between(500, 100_000)),
         dummy_delay: Nanos(random.below(10_000)),
         dummy_copies: random.between(1, 3) as u8,
         dummy_interval_min,
-        dummy_interval_max: dummy_interval_min * random.between(1, 20),
+        dummy_interval_max,
         keepalive,
-        peer_timeout: keepalive * random.between(3, 8),
+        peer_timeout,
+        session_expiry: base.session_expiry.max(peer_timeout),
         handshake_min,
         handshake_max: handshake_min * random.between(1, 20),
         loss_window_frames: random.log_between(100, 1_000) as u32,

@@ -3,8 +3,9 @@
 use crate::common::node::check_identities;
 use crate::common::{A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings, pair::quick_config};
 use linkmend_protocol::{
-    Control, Copies, DataHeader, Feedback, Format, FrameHandle, Instant, LaneFeedback, LinkEnd, Mode,
-    PerMode, PiggybackAck, Priority, Protection, SequenceNumber, SequenceRange, SessionNumber, Transmit,
+    Control, Copies, DataHeader, Feedback, Format, FrameHandle, Instant, LaneFeedback, LinkEnd,
+    LongSequenceNumber, Mode, PerMode, PiggybackAck, Priority, Protection, SequenceNumber, SequenceRange,
+    SessionNumber, Transmit,
 };
 
 #[test]
@@ -141,11 +142,19 @@ fn forge(session: SessionNumber, random: &mut Random) -> Control {
         lane
     };
     match random.below(8) {
-        0 => Control::Dummy {
-            session,
-            stamp: random.next() as u16,
-            next: PerMode([near(0, random), near(1, random)]),
-        },
+        0 => {
+            let long = |mode: usize, random: &mut Random| {
+                let first = session.first(Mode::ALL[mode]);
+                let base = u64::from(first.number()) + (u64::from(first.era()) << 16) + (1 << 17);
+                LongSequenceNumber::from_absolute(base + random.below(80) - 20)
+            };
+            Control::Dummy {
+                session,
+                stamp: random.next() as u16,
+                next: PerMode([long(0, random), long(1, random)]),
+                held_from: PerMode([long(0, random), long(1, random)]),
+            }
+        }
         1 => Control::Fin { session },
         2 => Control::FinEcho { session },
         3 => Control::CompactAck { next: near(0, random) },

@@ -32,6 +32,7 @@ fn the_end_of_a_session_on_a_slow_link_with_a_full_ring_loses_nothing() {
         pair.run_until(20_000 * MILLI, |pair| pair.is_dormant(A));
         assert!(!closed_by_timeout(&pair), "{mbps} Mb/s: {:?}", pair.nodes[A].events);
         assert_eq!(pair.stats(A).abandoned_frames, 0, "{mbps} Mb/s");
+        assert_eq!(pair.stats(B).given_up_frames(), 0, "{mbps} Mb/s");
     }
 }
 

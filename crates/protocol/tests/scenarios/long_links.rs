@@ -17,8 +17,8 @@ fn settings(mbps: u64, delay_ns: u64, window_frames: u32, max_rounds: u8) -> Set
         dummy_interval_max: Nanos::from_millis(10),
         recovery_timeout: round_trip * 10 + Nanos::from_millis(20),
         keepalive: round_trip + Nanos::from_millis(1),
-        peer_timeout: round_trip * 4 + Nanos::from_millis(10),
-        session_expiry: round_trip * 8 + Nanos::from_millis(20),
+        peer_timeout: round_trip * 4 + Nanos::from_millis(30),
+        session_expiry: round_trip * 8 + Nanos::from_millis(60),
         handshake_min: round_trip + Nanos::from_millis(1),
         handshake_max: round_trip * 2 + Nanos::from_millis(5),
         ..quick_config()
@@ -43,7 +43,7 @@ fn hundreds_of_holes_in_a_round_trip_are_all_recovered() {
         pair.settle(4_000 * MILLI);
         pair.assert_all_delivered(A);
         assert!(pair.stats(B).lost_frames > (35_000.0 * loss) as u64);
-        assert_eq!(pair.stats(B).recovery_timeouts, 0);
+        assert_eq!(pair.stats(B).given_up_frames(), 0);
         pair.assert_accounts();
     }
 }
@@ -56,7 +56,7 @@ fn hundreds_of_holes_are_recovered_though_the_other_direction_loses_as_much() {
     pair.offer(A, Mode::Ordered, 20_000, 200);
     pair.settle(4_000 * MILLI);
     pair.assert_all_delivered(A);
-    assert_eq!(pair.stats(B).recovery_timeouts, 0);
+    assert_eq!(pair.stats(B).given_up_frames(), 0);
     // A report that has not come is no reason to send a frame again.
     let stats = pair.stats(A);
     let once = 11 * pair.stats(B).lost_frames;
@@ -94,7 +94,7 @@ fn equation_1(settings: Settings, loss: f64, copies: u8, frames: u64, bytes: u32
         pair.settle(60_000 * MILLI);
         let expected = effective_loss(loss, copies) * frames as f64;
         let margin = 4.0 * expected.sqrt();
-        let lost = pair.stats(B).recovery_timeouts as f64;
+        let lost = pair.stats(B).given_up_frames() as f64;
         assert!(
             (lost - expected).abs() < margin,
             "{mode}: {lost} lost, {expected:.1} +- {margin:.1} expected"

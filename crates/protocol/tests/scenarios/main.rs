@@ -16,6 +16,7 @@ mod limits;
 mod long_links;
 mod recovery;
 mod sessions;
+mod sleep;
 mod slow_drivers;
 mod statistics;
 mod windows;

@@ -262,7 +262,7 @@ fn equation_one(loss: f64, copies: u8, frames: u64, seed: u64) {
         pair.settle(50 * MILLI);
     }
     let expected = linkmend_protocol::effective_loss(loss, copies) * frames as f64;
-    let lost = pair.stats(B).recovery_timeouts as f64;
+    let lost = pair.stats(B).given_up_frames() as f64;
     // Four standard deviations of the binomial.
     let margin = 4.0 * expected.sqrt();
     assert!((lost - expected).abs() < margin, "{lost} lost, {expected:.1} +- {margin:.1} expected");

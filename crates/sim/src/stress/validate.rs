@@ -253,6 +253,7 @@ impl StressConfig {
             resume_bytes,
             recovery_timeout: Nanos(protection.recovery_timeout_ns.saturating_mul(1_000)),
             max_rounds: protection.max_rounds,
+            give_up_by_clock: true,
             ack_gap: Nanos::ZERO,
             ack_interval: if reverse_is_clean { NEVER } else { REPEAT },
             dummy_delay: if protection.dummy_copies == 0 { NEVER } else { Nanos::ZERO },

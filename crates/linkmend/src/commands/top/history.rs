@@ -74,14 +74,14 @@ impl Rates {
             tx_fps: per_second(|report| report.link.tx_frames),
             copies_ps: per_second(|report| report.counters.retransmitted_copies),
             loss_before: share(|report| report.counters.lost_frames),
-            loss_after: share(|report| report.counters.recovery_timeouts),
+            loss_after: share(|report| report.counters.given_up_frames()),
         }
     }
 }
 
 /// Protected frames that were delivered, or should have been.
 fn expected(counters: &CountersReport) -> u64 {
-    counters.delivered_frames.saturating_add(counters.recovery_timeouts)
+    counters.delivered_frames.saturating_add(counters.given_up_frames())
 }
 
 #[cfg(test)]

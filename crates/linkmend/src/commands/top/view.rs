@@ -129,7 +129,7 @@ fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
                 "{} found, {} recovered, {} given up",
                 count(counters.lost_frames as f64),
                 count(counters.recovered_frames as f64),
-                count(counters.recovery_timeouts as f64)
+                count(counters.given_up_frames() as f64)
             ),
         ),
         field(

@@ -1,0 +1,90 @@
+//! When the kernel takes over from a loop that stands still, and how the loop finds out.
+//!
+//! A session survives whatever the kernel has not taken over: the peer's patience is longer than the kernel's, and the
+//! loop asks the kernel's counters, not a clock, what became of the frames that it did not see.
+
+use super::Engine;
+use crate::bypass::BypassMode;
+use linkmend_protocol::{Config, ConfigError, Format, Instant};
+
+/// Age of the heartbeat at which the kernel takes over, and how often at least it is renewed.
+pub(super) const ACTIVE_STALL_AFTER_NS: u64 = 300_000_000;
+pub(super) const ACTIVE_WAIT_MAX_NS: u64 = 50_000_000;
+/// The same while dormant, when the kernel forwards anyway and waking costs more than it brings.
+pub(super) const DORMANT_STALL_AFTER_NS: u64 = 3_000_000_000;
+pub(super) const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
+/// A loop that stands still for this long hands nothing over, even if it was about to wake from its longest sleep.
+const STANDSTILL_NS: u64 = 200_000_000;
+/// Keepalives that may be lost or late beside a standstill before the peer is held for gone.
+const KEEPALIVES: u64 = 3;
+const PEER_TIMEOUT_MIN_NS: u64 = ACTIVE_STALL_AFTER_NS + KEEPALIVES * Config::DEFAULT.keepalive.0;
+
+const _: () = {
+    assert!(STANDSTILL_NS + ACTIVE_WAIT_MAX_NS < ACTIVE_STALL_AFTER_NS);
+    assert!(3 * DORMANT_WAIT_MAX_NS <= DORMANT_STALL_AFTER_NS);
+    assert!(Config::DEFAULT.keepalive.0 < ACTIVE_WAIT_MAX_NS);
+    assert!(PEER_TIMEOUT_MIN_NS <= Config::DEFAULT.peer_timeout.0);
+    // The text below says so.
+    assert!(PEER_TIMEOUT_MIN_NS == 330_000_000 && ACTIVE_STALL_AFTER_NS == 300_000_000);
+};
+
+/// Checks what is asked of the peer's patience; everything else is checked by [`Config::validate`].
+pub(crate) fn validate(config: &Config) -> Result<(), ConfigError> {
+    if config.peer_timeout.0 >= PEER_TIMEOUT_MIN_NS {
+        return Ok(());
+    }
+    Err(ConfigError {
+        field: "peer_timeout",
+        value: config.peer_timeout.0 as f64,
+        requirement: "must be at least 330ms: a loop may stand still for 300 ms before the kernel takes over, and a \
+                      session outlasts that",
+    })
+}
+
+/// What the kernel has done so far in the place of a daemon.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct KernelWork {
+    forwarded: u64,
+    decapsulated: u64,
+}
+
+impl Engine {
+    /// Tells the kernel that this loop lives, and finds out whether the kernel acted in its place.
+    ///
+    /// The sign of life goes first. A frame that met the program just before it may still be counted afterwards: then
+    /// the next round sees that, long before a copy could be delivered of what the kernel has delivered.
+    pub(super) fn beat(&mut self, now: u64) {
+        let Some(bypass) = &self.ports.bypass else { return };
+        bypass.heartbeat(now);
+        let by_configuration = self.settings.format == Format::Linkguardian;
+        bypass.set_peer_known(self.end.peer_known() || by_configuration);
+        let (from_inner, from_link) = bypass.counters();
+        let work = KernelWork {
+            forwarded: from_inner.bypassed_frames + from_link.bypassed_frames,
+            decapsulated: from_link.decapsulated,
+        };
+        let before = std::mem::replace(&mut self.kernel_work, work);
+        let gap = now - std::mem::replace(&mut self.beat_ns, now);
+        if self.kernel_mode == BypassMode::Dormant || work == before {
+            return;
+        }
+        // While the mode changes, too, frames may be counted late; only a gap is a stall.
+        if gap >= ACTIVE_STALL_AFTER_NS {
+            self.counters.stalls += 1;
+            tracing::warn!(
+                link = %self.settings.name,
+                stalled_ms = gap / 1_000_000,
+                frames = work.forwarded - before.forwarded,
+                "this process did not run; the kernel forwarded meanwhile"
+            );
+            self.wait_for_kernel_queues();
+        }
+        if work.decapsulated != before.decapsulated {
+            // What the receiver believes missing may have been delivered.
+            tracing::warn!(link = %self.settings.name, "protection of the receiving direction starts afresh");
+            self.end.handle_stall(Instant(now));
+            // Before anything that still waits in the ring.
+            self.deliver_buffered();
+        }
+    }
+}

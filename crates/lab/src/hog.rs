@@ -1,0 +1,76 @@
+//! Something that takes the processors away: what a host does to a virtual machine, or a real-time process to the loops.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::sys;
+
+/// Above the loops' priority, which is the lowest.
+const PRIORITY: i32 = 10;
+const THIS_THREAD: Pid = Pid::from_raw(0);
+
+/// Makes the calling thread one that runs as soon as it is woken, whatever else wants to run, the loops included: what
+/// it times is as long as it is meant to be.
+///
+/// # Errors
+/// Without CAP_SYS_NICE.
+pub fn go_first() -> io::Result<()> {
+    sys::set_first_in_first_out(PRIORITY)
+}
+
+/// Keeps every processor busy for `span`, so that nothing of a lower priority runs; returns how long it really was.
+///
+/// # Errors
+/// Without CAP_SYS_NICE, or where a processor cannot be had.
+pub fn occupy_all(span: Duration) -> io::Result<Duration> {
+    let processors = std::thread::available_parallelism()?.get();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        let hogs: Vec<_> =
+            (0..processors).map(|processor| scope.spawn(move || occupy(processor, span))).collect();
+        hogs.into_iter().try_for_each(|hog| hog.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
+    })?;
+    Ok(began.elapsed())
+}
+
+fn occupy(processor: usize, span: Duration) -> io::Result<()> {
+    let mut here = CpuSet::new();
+    here.set(processor)?;
+    sched_setaffinity(THIS_THREAD, &here)?;
+    go_first()?;
+    let began = Instant::now();
+    while began.elapsed() < span {
+        std::hint::spin_loop();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_else_runs_meanwhile() {
+        if !crate::unprivileged::has_capabilities() {
+            return;
+        }
+        let span = Duration::from_millis(50);
+        let longest_gap = std::thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                let (began, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+                while began.elapsed() < span * 3 {
+                    longest = longest.max(last.elapsed());
+                    last = Instant::now();
+                }
+                longest
+            });
+            std::thread::sleep(span / 2);
+            assert!(occupy_all(span).expect("real-time priority") >= span);
+            watcher.join().expect("it does not panic")
+        });
+        assert!(longest_gap >= span * 4 / 5, "the watcher ran after {longest_gap:?}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Dummies: what they announce as sent, and what of it the sender has let go.
+
+use super::LinkEnd;
+use crate::frame::{Mode, PerMode};
+use crate::receiver::Receiver;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
+use crate::session::SessionNumber;
+use crate::stats::Stats;
+use crate::time::Instant;
+
+impl LinkEnd {
+    pub(in crate::link_end) fn handle_dummy(
+        &mut self,
+        now: Instant,
+        session: SessionNumber,
+        stamp: u16,
+        next: PerMode<LongSequenceNumber>,
+        held_from: PerMode<LongSequenceNumber>,
+    ) -> bool {
+        if self.receive.active != Some(session) {
+            // This end restarted or stalled: its peer need not wait for its own timeout, with a full window.
+            self.receive.fin_echo = Some(session);
+            return false;
+        }
+        let fits = Mode::ALL.into_iter().all(|mode| {
+            self.announce_by(now, mode, |receiver, stats| {
+                receiver.handle_dummy(now, next[mode], held_from[mode], stats)
+            })
+        });
+        if fits && stamp.wrapping_sub(self.acks.dummy_stamp) as i16 > 0 {
+            self.acks.dummy_stamp = stamp;
+            // Only a complete feedback echoes it, however many ACKs ride on other frames.
+            self.acks.repeats = self.acks.repeats.max(1);
+        }
+        fits
+    }
+
+    /// Everything before `next` has been sent.
+    pub(in crate::link_end) fn announce(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
+        self.announce_by(now, mode, |receiver, stats| receiver.handle_announcement(now, next, stats))
+    }
+
+    fn announce_by(
+        &mut self,
+        now: Instant,
+        mode: Mode,
+        handle: impl FnOnce(&mut Receiver, &mut Stats) -> bool,
+    ) -> bool {
+        let (lost, withdrawn) = (self.stats.lost_frames, self.stats.withdrawn_frames);
+        let fits = handle(&mut self.receivers[mode], &mut self.stats);
+        if fits {
+            self.receive.heard_at = now;
+            self.acks.pending[mode] = true;
+            self.acks.news = true;
+        }
+        let lost = self.stats.lost_frames - lost;
+        if lost > 0 {
+            let end = SequenceNumber::from_absolute(self.receivers[mode].highest());
+            self.loss_found(mode, end, lost, end);
+        }
+        // The sender's window may move on.
+        self.acks.urgent |= self.stats.withdrawn_frames != withdrawn;
+        fits
+    }
+}

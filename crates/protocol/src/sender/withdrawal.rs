@@ -1,0 +1,30 @@
+//! What a sender tells its receiver of frames that it no longer holds: whoever waits for them waits in vain.
+
+use super::{Sender, SlotState};
+use crate::frame::Mode;
+use crate::sequence::LongSequenceNumber;
+
+impl Sender {
+    /// The first number still held: what the receiver misses before it will not come.
+    pub(crate) fn held_from(&mut self) -> u64 {
+        self.held_from = self.held_from.max(self.first);
+        while self.held_from < self.next && self.slots[self.index(self.held_from)].state == SlotState::Free {
+            self.held_from += 1;
+        }
+        self.held_from
+    }
+
+    /// Takes note that [`Sender::held_from`] travels in a dummy.
+    pub(crate) fn announce_held(&mut self) -> LongSequenceNumber {
+        self.announced = self.held_from();
+        LongSequenceNumber::from_absolute(self.announced)
+    }
+
+    /// Whether the receiver must be told at once that it waits in vain. One that gives up by its clock need not be, unless
+    /// the non-blocking lane is about to stand still: what was given up takes its place in the window like any other.
+    pub(crate) fn has_withdrawal(&mut self) -> bool {
+        let told = self.announced.max(self.first);
+        let pressing = self.mode == Mode::NonBlocking && self.next - self.first > self.window_frames / 2;
+        self.exhausted > told && (!self.by_clock || pressing) && self.held_from() > told
+    }
+}
