@@ -378,3 +378,19 @@ fn a_sender_moved_ahead_keeps_what_is_outstanding() {
         assert!(sender.is_drained() && sender.buffer().now == 0);
     }
 }
+
+/// From the first report of a loss until it is acknowledged.
+#[test]
+fn a_sender_repairs_until_nothing_is_missing() {
+    let (mut sender, mut released) = all_missing(2);
+    assert!(sender.is_repairing(), "its copies wait");
+    assert_eq!(copies(&mut sender, 2, 1), [0]);
+    assert!(sender.is_repairing(), "between two copies");
+    assert_eq!(copies(&mut sender, 2, 99), [0, 1, 1]);
+    assert!(sender.is_repairing(), "its copies are on the way");
+    let far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE + 2, lost: std::vec::Vec::new() };
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(!sender.is_repairing());
+    assert_eq!(sender.send(FrameHandle(2), BYTES), SequenceNumber::from_absolute(FIRST_ABSOLUTE + 2));
+    assert!(!sender.is_repairing(), "what is not reported on is not missing");
+}

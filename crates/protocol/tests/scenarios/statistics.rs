@@ -1,7 +1,7 @@
 //! What the counters and histograms say. Their identities are checked after every step of every scenario.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Config, Control, DataHeader, FrameHandle, Mode, Reception};
+use linkmend_protocol::{Config, Control, Copies, DataHeader, FrameHandle, Mode, Reception};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -173,4 +173,47 @@ fn the_time_of_a_pause_is_counted_while_it_lasts() {
     pair.run_for(5 * MILLI);
     assert_eq!((pair.stats(A).paused_ns, ended.pauses_received), (ended.paused_ns, 1));
     assert!(ended.paused_ns >= 400 * MICRO);
+}
+
+/// What the sender is told of losses and overflows is of the session: the next one begins with none.
+#[test]
+fn losses_and_overflows_are_counted_from_the_beginning_of_the_session() {
+    let config =
+        Config { rx_buffer_bytes: 65_536, pause_bytes: 65_536, resume_bytes: 1_000, ..quick_config() };
+    let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
+    let mut pair = Pair::protected(settings, 1);
+    let told = Rc::new(Cell::new((0, 0)));
+    let latest = Rc::clone(&told);
+    pair.links[B].loss = Loss::script(move |wire| {
+        if let Wire::Control(control) = wire
+            && let Control::Feedback(feedback) = &**control
+        {
+            latest.set((feedback.lost_total, feedback.rx_overflow_total));
+        }
+        false
+    });
+    let mut lost = 0;
+    for session in 1..4u64 {
+        let first = pair.ledger.frames.len();
+        pair.links[A].loss = Loss::script(move |wire| {
+            wire.is_original()
+                && matches!(wire, Wire::Data { frame, .. } if frame.0 as usize - first < session as usize)
+        });
+        pair.offer(A, Mode::Ordered, 400, 1_000);
+        pair.settle(50 * MILLI);
+        lost += session;
+        let stats = pair.stats(B);
+        assert_eq!((stats.lost_frames, told.get().0), (lost, session as u32), "session {session}");
+        assert!(told.get().1 > 50, "{told:?}");
+        assert!(
+            session == 1 || u64::from(told.get().1) < stats.rx_buffer_overflows,
+            "those before do not count"
+        );
+        pair.unprotect(A);
+        pair.run_until(50 * MILLI, |pair| pair.is_dormant(A));
+        pair.protect(A, Copies::Fixed(1));
+        pair.run_until(50 * MILLI, |pair| pair.is_active(A));
+        pair.run_for(2 * MILLI);
+        assert_eq!(told.get(), (0, 0), "of a session without frames");
+    }
 }
