@@ -140,6 +140,65 @@ fn a_stress_run_is_one_object_with_the_promised_fields() {
 }
 
 #[test]
+fn what_buffers_a_link_is_said_and_a_port_that_is_too_slow_for_it() {
+    let json = |arguments: &[&str]| {
+        let (code, out, err) = run(&[&["sim"], arguments, &["--frames", "50k", "--json"]].concat());
+        assert_eq!((code, err.as_str()), (0, ""));
+        serde_json::from_str::<Value>(&out).expect("JSON")
+    };
+    let fast = json(&["stress", "--speed", "400G", "--mode", "non-blocking"]);
+    assert_eq!(fast["hardware"]["buffering"], "direct");
+    assert!(fast["hardware"]["reason"].as_str().is_some_and(|reason| reason.contains("Tofino2")));
+    assert!(fast["effective_speed_gbps"].as_f64().is_some_and(|speed| speed > 390.0), "{fast}");
+    assert_eq!(fast["warnings"], serde_json::json!([]));
+    let slow = ["stress", "--speed", "400G", "--recirculation-speed", "100G", "--mode", "non-blocking"];
+    let said = json(&slow);
+    assert_eq!(said["hardware"]["recirculation_gbps"], 100.0);
+    assert!(said["warnings"][0].as_str().is_some_and(|text| text.contains("port is the bottleneck")));
+    assert_eq!(said["undelivered"]["copies_late"], said["frames_undelivered"]);
+    let (_, text, _) = run(&[&["sim"], &slow[..], &["--frames", "50k"]].concat());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "buffering recirculating at 100 Gbit/s",
+        "given up before a copy came (--recovery-timeout 7.00 µs).",
+        "Warning: the recirculation port is the bottleneck: the link sends up to 400G",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let path = json(&["scenario", "path", "--hops", "4", "--loss", "1e-2"]);
+    assert!(path["frames_lost_to_congestion"].as_u64().is_some_and(|frames| frames > 0));
+    assert_eq!(path["frames_lost_to_congestion"], path["end_to_end"]["frames_undelivered"]);
+    assert_eq!(path["hardware"].as_array().map(Vec::len), Some(4));
+}
+
+/// Examples that need no file run as they stand, but for fewer frames.
+#[test]
+fn examples_of_the_help_run() {
+    let mut checked = 0;
+    for scenario in ["", "shared-port", "path", "both-directions", "classes", "fallback", "bursts"] {
+        let command = if scenario.is_empty() { vec!["stress"] } else { vec!["scenario", scenario] };
+        let (_, help, _) = run(&[&["sim"], &command[..], &["--help"]].concat());
+        let begin = format!("linkmend sim {}", command.join(" "));
+        let examples = help.lines().map(str::trim).filter(|line| line.starts_with(&begin));
+        for example in examples.filter(|line| !line.contains(".txt") && !line.contains(".csv")) {
+            // A remark follows after some spaces.
+            let words = example.split("   ").next().unwrap_or_default().split_whitespace().skip(1);
+            let mut words: Vec<&str> = words.collect();
+            if let Some(place) = words.iter().position(|word| *word == "--frames") {
+                words.drain(place..place + 2);
+            }
+            if scenario != "fallback" {
+                words.extend(["--frames", "2k"]);
+            }
+            let (code, out, err) = run(&words);
+            assert!(code == 0 && !out.is_empty(), "{example}: exit code {code}: {err}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 15, "only {checked} examples were found");
+}
+
+#[test]
 fn recorded_losses_are_those_of_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("lost.txt");

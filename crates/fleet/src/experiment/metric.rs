@@ -33,7 +33,9 @@ impl PairMetric {
     /// What it is called.
     pub fn label(self) -> &'static str {
         match self {
-            PairMetric::PenaltyReductionOrders => "orders of magnitude less penalty",
+            PairMetric::PenaltyReductionOrders => {
+                "orders of magnitude less total penalty (loss rates of links in operation, added up)"
+            }
             PairMetric::NoDifferenceTime => "time without a difference",
             PairMetric::MaxProtectedLinksPerPipe => "protected links per pipe, most",
             PairMetric::NotDisablable => "links not disabled at once",
