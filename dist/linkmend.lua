@@ -119,7 +119,8 @@ local f = {
     paused = ProtoField.bool("linkmend.paused", "Paused"),
     missing = ProtoField.uint16("linkmend.missing", "First missing"),
     missing_length = ProtoField.uint16("linkmend.missing_length", "Frames missing"),
-    next = ProtoField.uint16("linkmend.next", "Next number"),
+    next = ProtoField.uint32("linkmend.next", "Next number"),
+    held_from = ProtoField.uint32("linkmend.held_from", "First number still held"),
     compact_type = ProtoField.uint8("linkmend.compact_type", "Type", base.DEC, compact_types, 0xc0),
     compact_blocking = ProtoField.bool("linkmend.blocking", "Blocking (ordered)", 8, nil, COMPACT_BLOCKING),
     compact_dummy = ProtoField.bool("linkmend.dummy", "Dummy", 8, nil, COMPACT_DUMMY),
@@ -231,10 +232,12 @@ local function control(buffer, first, tree, pinfo)
         info = info .. ":" .. ordered .. "," .. non_blocking
     elseif kind == CONTROL_DUMMY then
         tree:add(f.stamp, buffer(8, 2))
-        tree:add(f.next, buffer(11, 2)):prepend_text("Ordered lane: ")
-        tree:add(f.next, buffer(13, 2)):prepend_text("Non-blocking lane: ")
-        info = string.format("%s: ordered before %d, non-blocking before %d", info, buffer(11, 2):uint(),
-            buffer(13, 2):uint())
+        tree:add(f.next, buffer(10, 4)):prepend_text("Ordered lane: ")
+        tree:add(f.held_from, buffer(14, 4)):prepend_text("Ordered lane: ")
+        tree:add(f.next, buffer(18, 4)):prepend_text("Non-blocking lane: ")
+        tree:add(f.held_from, buffer(22, 4)):prepend_text("Non-blocking lane: ")
+        info = string.format("%s: ordered before %d, non-blocking before %d", info, buffer(12, 2):uint(),
+            buffer(20, 2):uint())
     end
     pinfo.cols.info = info
 end

@@ -44,11 +44,8 @@ pub mod delay_line;
 pub mod demo;
 pub mod frames;
 pub mod generator;
-<<<<<<< HEAD
-pub mod impairments;
-=======
 pub mod hog;
->>>>>>> ad57b06 (protocol, dataplane: let sessions outlast what the kernel has not taken over)
+pub mod impairments;
 mod ip;
 pub mod link_ends;
 pub mod marker;

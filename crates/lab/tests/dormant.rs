@@ -27,7 +27,6 @@ struct Cost {
     /// bursts into a port that has to keep up.
     drops: u64,
     retransmitted: u64,
-    gigabits_per_second: f64,
 }
 
 fn dropped(lab: &Lab, role: Role, interface: &str) -> u64 {
@@ -59,7 +58,6 @@ fn slot(lab: &Lab) -> Cost {
             .filter_map(|report| report.samples.last())
             .map(|sample| u64::from(sample.sender.retransmitted_segments))
             .sum(),
-        gigabits_per_second: reports.iter().map(|report| report.goodput_bits_per_second).sum::<f64>() / 1e9,
     }
 }
 

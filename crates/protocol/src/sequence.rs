@@ -113,6 +113,13 @@ impl fmt::Display for SequenceNumber {
     }
 }
 
+impl fmt::Display for LongSequenceNumber {
+    /// As the frame with this number shows it: 16 bits and the era, as one number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SequenceNumber::from_absolute(self.0.into()).fmt(f)
+    }
+}
+
 #[cfg(feature = "serde")]
 impl From<u32> for SequenceNumber {
     /// From 16 bits with the era above them, as a protocol log writes it; higher bits are ignored.

@@ -5,8 +5,8 @@ use linkmend_protocol::wire::{
     encapsulate, encapsulate_ack, escape,
 };
 use linkmend_protocol::{
-    Control, DataHeader, Feedback, Format, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceNumber,
-    SequenceRange, SessionNumber,
+    Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,
+    SequenceNumber, SequenceRange, SessionNumber,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -103,6 +103,7 @@ fn transparent_bits() -> Vec<(&'static str, u32)> {
 fn control_types() -> Vec<(&'static str, u32)> {
     let session = SessionNumber(1);
     let zero = SequenceNumber::new(0, false);
+    let far = PerMode([LongSequenceNumber(0); 2]);
     let kind = |frame: &Control| u32::from(control(frame)[0] & 0x3f);
     let format = Format::Transparent;
     vec![
@@ -112,7 +113,7 @@ fn control_types() -> Vec<(&'static str, u32)> {
         ("CONTROL_INIT_ECHO", kind(&Control::InitEcho { session, nonce: 0, window_frames: 1, format })),
         ("CONTROL_START", kind(&Control::Start { session, nonce: 0 })),
         ("CONTROL_FEEDBACK", u32::from(feedback(LaneFeedback::new(zero, zero, false))[0] & 0x3f)),
-        ("CONTROL_DUMMY", kind(&Control::Dummy { session, stamp: 0, next: PerMode([zero, zero]) })),
+        ("CONTROL_DUMMY", kind(&Control::Dummy { session, stamp: 0, next: far, held_from: far })),
         ("CONTROL_FIN", kind(&Control::Fin { session })),
         ("CONTROL_FIN_ECHO", kind(&Control::FinEcho { session })),
     ]
@@ -196,9 +197,12 @@ fn fields_stand_where_the_dissector_looks_for_them() {
     .concat();
     assert_eq!(feedback[4..4 + expected.len()], expected);
     let session = SessionNumber(0x0a0b_0c0d);
-    let next = PerMode([number(0x0102), number(0x0304)]);
-    let dummy = control(&Control::Dummy { session, stamp: 0x0506, next });
-    assert_eq!(dummy[4..15], [0x0a, 0x0b, 0x0c, 0x0d, 5, 6, 0, 1, 2, 3, 4]);
+    let next = PerMode([LongSequenceNumber(0x0102_0304), LongSequenceNumber(0x0506_0708)]);
+    let held_from = PerMode([LongSequenceNumber(0x1112_1314), LongSequenceNumber(0x1516_1718)]);
+    let dummy = control(&Control::Dummy { session, stamp: 0x0506, next, held_from });
+    let lanes = [&[1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14][..], &[5, 6, 7, 8, 0x15, 0x16, 0x17, 0x18]].concat();
+    assert_eq!(dummy[4..10], [0x0a, 0x0b, 0x0c, 0x0d, 5, 6]);
+    assert_eq!(dummy[10..26], lanes);
     let echo = Control::InitEcho {
         session,
         nonce: 0x0102_0304,

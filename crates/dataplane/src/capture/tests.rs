@@ -7,8 +7,8 @@ use super::*;
 use crate::frame_pool::{FramePool, PoolOptions};
 use linkmend_protocol::wire::{CONTROL_FRAME_MAX, emit_control, encapsulate, escape};
 use linkmend_protocol::{
-    Control, DataHeader, Feedback, Format, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceNumber,
-    SequenceRange, SessionNumber,
+    Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,
+    SequenceNumber, SequenceRange, SessionNumber,
 };
 
 fn options() -> CaptureOptions {
@@ -57,8 +57,8 @@ fn feedback() -> Vec<u8> {
 }
 
 fn dummy() -> Vec<u8> {
-    let next = PerMode([SequenceNumber::new(5, false), SequenceNumber::new(0, true)]);
-    control(&Control::Dummy { session: SessionNumber(9), stamp: 3, next })
+    let next = PerMode([LongSequenceNumber(5), LongSequenceNumber(65_536)]);
+    control(&Control::Dummy { session: SessionNumber(9), stamp: 3, next, held_from: next })
 }
 
 /// Shows `frames` to a tap with `options`; what it kept.

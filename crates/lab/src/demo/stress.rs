@@ -129,8 +129,8 @@ fn measure(demo: &Demo, condition: Condition) -> Result<Run, DemoError> {
         lost_at_first,
         copies: after.0.copies,
         retransmitted_copies: after.0.counters.retransmitted_copies - before.0.counters.retransmitted_copies,
-            recovery_timeouts: since(|report| report.counters.given_up_frames()),
-            recovery: after.1.recovery_latency_ns.since(&before.1.recovery_latency_ns),
+        recovery_timeouts: since(|report| report.counters.given_up_frames()),
+        recovery: after.1.recovery_latency_ns.since(&before.1.recovery_latency_ns),
         tx_buffer: after.0.tx_buffer,
         rx_buffer: after.1.rx_buffer,
     })

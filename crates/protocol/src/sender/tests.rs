@@ -389,7 +389,7 @@ fn a_sender_repairs_until_nothing_is_missing() {
     assert_eq!(copies(&mut sender, 2, 99), [0, 1, 1]);
     assert!(sender.is_repairing(), "its copies are on the way");
     let far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE + 2, lost: std::vec::Vec::new() };
-    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released));
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut Stats::default()));
     assert!(!sender.is_repairing());
     assert_eq!(sender.send(FrameHandle(2), BYTES), SequenceNumber::from_absolute(FIRST_ABSOLUTE + 2));
     assert!(!sender.is_repairing(), "what is not reported on is not missing");

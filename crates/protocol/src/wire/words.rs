@@ -38,10 +38,13 @@ impl fmt::Display for Control {
             }
             Control::Start { session, .. } => write!(f, "start of session {}", session.0),
             Control::Feedback(feedback) => feedback.fmt(f),
-            Control::Dummy { session, stamp, next } => {
+            Control::Dummy { session, stamp, next, held_from } => {
                 write!(f, "dummy {stamp} of session {}:", session.0)?;
                 for (index, mode) in Mode::ALL.into_iter().enumerate() {
                     write!(f, "{} {mode} before {}", if index == 0 { "" } else { "," }, next[mode])?;
+                    if held_from[mode] != next[mode] {
+                        write!(f, " held from {}", held_from[mode])?;
+                    }
                 }
                 Ok(())
             }
