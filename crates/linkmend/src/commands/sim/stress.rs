@@ -40,7 +40,7 @@ Examples:
   linkmend sim stress --speed 25G --loss 1e-3 --no-backpressure
       What Figure 9b shows: the Rx buffer overflows.
 
-  linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 4dB --speed 50G
+  linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 0.7dB --speed 50G
       Losses as an attenuated fibre makes them.
 
   linkmend sim stress --losses lost.txt --frames 1M --mode off
