@@ -215,21 +215,17 @@ impl LinkEnd {
 
 /// The sending direction.
 impl LinkEnd {
-    /// Before a frame leaves in `mode`: silence counts from the first frame that waits for an answer, and the lane gets
-    /// the numbers of the one before.
+    /// Before a frame leaves in `mode`, in either of the authors' formats. In their protocol, silence counts from the first
+    /// frame that waits for an answer, and the lane gets the numbers of the one before.
     #[inline]
-    pub(super) fn before_sessionless_send(&mut self, now: Instant, mode: Mode) {
-        if self.outstanding() == 0 {
+    pub(super) fn before_compact_send(&mut self, now: Instant, mode: Mode) {
+        let before = core::mem::replace(&mut self.compact_lane, mode);
+        if self.is_sessionless() && self.outstanding() == 0 {
             self.transmit.heard_at = now;
-            self.move_numbers_to(mode);
-        }
-    }
-
-    fn move_numbers_to(&mut self, mode: Mode) {
-        if mode != self.compact_lane {
-            let next = self.senders[self.compact_lane].next();
-            self.senders[mode].start(next);
-            self.compact_lane = mode;
+            if mode != before {
+                let next = self.senders[before].next();
+                self.senders[mode].start(next);
+            }
         }
     }
 

@@ -83,15 +83,15 @@ impl LinkEnd {
         debug_assert_eq!(self.admission(mode, bytes), Admission::Protected, "ask for admission first");
         let now = self.advance(now);
         let mode = self.effective_mode(mode);
-        if self.is_sessionless() {
-            self.before_sessionless_send(now, mode);
+        let compact = self.is_compact();
+        if compact {
+            self.before_compact_send(now, mode);
         }
         let sequence = self.senders[mode].send(frame, bytes);
-        self.compact_lane = mode;
         self.stats.protected_frames += 1;
         self.stats.protected_bytes += u64::from(bytes);
         self.dummies.sent(now, mode);
-        let ack = if self.is_compact() { None } else { self.take_piggyback(now) };
+        let ack = if compact { None } else { self.take_piggyback(now) };
         DataHeader { sequence, mode, retransmitted: false, ack }
     }
 
@@ -109,14 +109,17 @@ impl LinkEnd {
 
     #[inline]
     pub(super) fn acknowledged(&mut self, now: Instant, ack: PiggybackAck) -> bool {
-        if self.is_sessionless() {
-            return self.handle_leading_ack(now, ack.next, None);
+        let mut mode = ack.mode;
+        if self.is_compact() {
+            if self.is_sessionless() {
+                return self.handle_leading_ack(now, ack.next, None);
+            }
+            // The authors' ACK does not name its lane.
+            mode = self.compact_lane;
         }
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
         }
-        // The authors' ACK does not name its lane.
-        let mode = if self.is_compact() { self.compact_lane } else { ack.mode };
         let fits = self.senders[mode].handle_ack(ack.next, &mut self.released);
         if fits {
             self.transmit.heard_at = now;
