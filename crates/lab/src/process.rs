@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,29 @@ impl TrackedProcess {
     pub fn is_running(&self) -> bool {
         Stat::read(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.ended)
     }
+}
+
+/// Processes whose main thread is in one of the network namespaces with these inode numbers: whoever started them, but
+/// for this one and those it descends from (a shell inside that takes its own laboratory down).
+pub(crate) fn inside(namespaces: &[u64]) -> Vec<TrackedProcess> {
+    let mut own = vec![std::process::id()];
+    while let Some(stat) = own.last().and_then(|pid| Stat::read(*pid)).filter(|stat| stat.parent > 0) {
+        own.push(stat.parent);
+    }
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_inside = |pid: &u32| {
+        let namespace = std::fs::metadata(format!("/proc/{pid}/ns/net")).map(|metadata| metadata.ino());
+        namespace.is_ok_and(|inode| namespaces.contains(&inode))
+    };
+    pids.filter(|pid| !own.contains(pid))
+        .filter(is_inside)
+        .filter_map(|pid| {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            TrackedProcess::of(pid, name.trim())
+        })
+        .filter(TrackedProcess::is_running)
+        .collect()
 }
 
 /// A process that would not end.
@@ -77,6 +101,7 @@ pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), NotEnded> {
 }
 
 struct Stat {
+    parent: u32,
     start_ticks: u64,
     ended: bool,
 }
@@ -89,8 +114,9 @@ impl Stat {
     /// The program name is in parentheses and may hold anything, parentheses too; the fields follow the last one.
     fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let parent = fields.get(1)?.parse().ok()?;
         let start_ticks = fields.get(19)?.parse().ok()?;
-        Some(Self { start_ticks, ended: matches!(*fields.first()?, "Z" | "X") })
+        Some(Self { parent, start_ticks, ended: matches!(*fields.first()?, "Z" | "X") })
     }
 }
 
@@ -103,7 +129,7 @@ mod tests {
     fn a_hostile_program_name_does_not_confuse_the_fields() {
         let rest: Vec<String> = (4..30).map(|field| field.to_string()).collect();
         let stat = Stat::parse(&format!("7 (a) Z 1 (b)) S {}", rest.join(" "))).expect("it parses");
-        assert_eq!((stat.start_ticks, stat.ended), (22, false));
+        assert_eq!((stat.parent, stat.start_ticks, stat.ended), (4, 22, false));
     }
 
     #[test]

@@ -11,11 +11,11 @@ use std::process::{Child, Command};
 use serde::{Deserialize, Serialize};
 
 use crate::impairments::{BadImpairment, Impairments};
-use crate::marker::{FolderLock, Marker, MarkerError, PROCESSES_MAX, Stage};
+use crate::marker::{FolderLock, MarkedNamespace, Marker, MarkerError, PROCESSES_MAX, Stage};
 use crate::namespace::{NAMESPACE_FOLDER, Namespace, NamespaceError};
 use crate::offload::OffloadError;
 use crate::plumbing;
-use crate::process::{NotEnded, TrackedProcess, end_all};
+use crate::process::{self, NotEnded, TrackedProcess, end_all};
 pub use crate::wires::WireInterface;
 use crate::{ip::IpError, ip::ip};
 
@@ -286,10 +286,13 @@ pub enum LabError {
 }
 
 /// What [`Lab::down`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
     /// A laboratory, or what a crash had left of one; it is gone now.
-    Removed,
+    Removed {
+        /// What others had started inside, and was ended: pid and program.
+        ended: Vec<(u32, String)>,
+    },
     /// Nothing of ours.
     NothingThere,
 }
@@ -334,8 +337,8 @@ impl Lab {
         }
     }
 
-    /// Takes the laboratory with this prefix down: ends the processes it started, removes its namespaces and its
-    /// record. Also finishes what a crashed `up` or `down` left.
+    /// Takes the laboratory with this prefix down: ends every process inside, whoever started it, but for the caller and
+    /// what the caller descends from; removes its namespaces and its record. Also finishes what a crashed `up` or `down` left.
     ///
     /// # Errors
     /// [`LabError::Foreign`] when namespaces of these names exist that are not ours.
@@ -347,8 +350,8 @@ impl Lab {
             refuse_foreign(&options)?;
             return Ok(Down::NothingThere);
         };
-        tear_down(&marker)?;
-        Ok(Down::Removed)
+        let ended = tear_down(&marker)?;
+        Ok(Down::Removed { ended: ended.into_iter().map(|process| (process.pid, process.program)).collect() })
     }
 
     /// Attaches to a laboratory that is up, whoever put it up.
@@ -471,14 +474,35 @@ fn is_whole(marker: &Marker) -> bool {
             .all(|marked| marked.inode.is_some() && alive(&marked.name) == marked.inode)
 }
 
-/// Removes everything the record names, then the record.
-fn tear_down(marker: &Marker) -> Result<(), LabError> {
-    end_all(&marker.processes).map_err(|NotEnded { process, source }| LabError::NotEnded {
-        prefix: marker.options.prefix.clone(),
-        pid: process.pid,
-        program: process.program,
-        reason: source.map(|error| format!(": {error}")).unwrap_or_default(),
-    })?;
+/// Looks for processes that were started while others were being ended; a program that forks faster is left.
+const SEARCHES_MAX: usize = 5;
+
+/// Removes everything the record names, then the record. The answer is what ran inside besides what the record names: a
+/// namespace lives on, nameless, with the traffic of a forgotten generator, as long as anything runs in it.
+fn tear_down(marker: &Marker) -> Result<Vec<TrackedProcess>, LabError> {
+    let end = |processes: &[TrackedProcess]| {
+        end_all(processes).map_err(|NotEnded { process, source }| LabError::NotEnded {
+            prefix: marker.options.prefix.clone(),
+            pid: process.pid,
+            program: process.program,
+            reason: source.map(|error| format!(": {error}")).unwrap_or_default(),
+        })
+    };
+    end(&marker.processes)?;
+    let ours = |marked: &MarkedNamespace| {
+        let inode = Namespace::open(&marked.name).and_then(|namespace| namespace.inode()).ok();
+        inode.filter(|inode| Some(*inode) == marked.inode)
+    };
+    let inodes: Vec<u64> = marker.namespaces.iter().filter_map(ours).collect();
+    let mut ended = Vec::new();
+    for _ in 0..SEARCHES_MAX {
+        let found = process::inside(&inodes);
+        if found.is_empty() {
+            break;
+        }
+        end(&found)?;
+        ended.extend(found);
+    }
     let mut foreign = None;
     for marked in marker.namespaces.iter().filter(|marked| exists(&marked.name)) {
         let name = &marked.name;
@@ -493,7 +517,7 @@ fn tear_down(marker: &Marker) -> Result<(), LabError> {
         ip(&format!("netns del {name}"))?;
     }
     Marker::remove(&marker.options.prefix)?;
-    foreign.map_or(Ok(()), Err)
+    foreign.map_or(Ok(ended), Err)
 }
 
 /// Whether the name still leads to a namespace rather than to the empty file it was mounted on.

@@ -66,7 +66,7 @@ fn up_and_down_are_idempotent_and_leave_nothing() {
     let rebuilt = Lab::up(larger).expect("up with another MTU");
     assert_eq!(rebuilt.options().host_mtu, 9000);
     assert!(run(&format!("ip -n {prefix}-g1 link show dev link")).contains("mtu 9016"));
-    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed);
+    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed { ended: Vec::new() });
     assert_eq!(Lab::down(&prefix).expect("down again"), Down::NothingThere);
     assert!(!namespaces().contains(&prefix));
     assert!(!std::path::Path::new(MARKER_FOLDER).join(format!("{prefix}.json")).exists());
@@ -143,7 +143,7 @@ fn processes_are_tracked_and_ended() {
     let other = LabOptions { host_mtu: 2000, remove_on_drop: false, ..lab.options().clone() };
     assert!(matches!(Lab::up(other), Err(LabError::InUse { .. })));
     let attached = Lab::attach(&lab.options().prefix).expect("it is up");
-    assert_eq!(Lab::down(&lab.options().prefix).expect("down"), Down::Removed);
+    assert_eq!(Lab::down(&lab.options().prefix).expect("down"), Down::Removed { ended: Vec::new() });
     let late = attached.spawn(Role::End1, Command::new("sleep"));
     assert!(matches!(late, Err(LabError::NotUp { .. })), "{late:?}");
     assert!(!child.wait().expect("it is ours").success());
@@ -183,8 +183,40 @@ fn impairments_add_a_namespace_that_goes_with_the_others() {
     let without = LabOptions { impairments: Impairments::default(), remove_on_drop: false, ..options };
     assert!(Lab::up(without).expect("up without").wires().is_none());
     assert!(!namespaces().contains(&format!("{prefix}-w")), "the fifth namespace stayed");
-    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed);
+    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed { ended: Vec::new() });
     let bad = Impairments { delay: Duration::from_secs(3), ..Impairments::default() };
     let refused = Lab::up(LabOptions { impairments: bad, ..common::options("imp") });
     assert!(matches!(refused, Err(LabError::Impairment(_))), "{refused:?}");
+}
+
+/// A generator that somebody had started with `ip netns exec` went on, in a namespace that had lost its name.
+#[test]
+fn what_others_started_inside_ends_with_the_lab() {
+    if !common::privileged("what_others_started_inside_ends_with_the_lab") {
+        return;
+    }
+    let lab = Lab::up(LabOptions { remove_on_drop: false, ..common::options("inside") }).expect("up");
+    let name = lab.options().namespace_name(Role::Host1);
+    let inside = |program: &[&str]| {
+        std::process::Command::new("ip")
+            .args(["netns", "exec", &name])
+            .args(program)
+            .spawn()
+            .expect("ip starts")
+    };
+    let mut sleeper = inside(&["sleep", "600"]);
+    let mut deaf = inside(&["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"]);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let down = Lab::down(&lab.options().prefix).expect("down");
+    for child in [&mut sleeper, &mut deaf] {
+        let ended = child.try_wait().expect("it can be asked");
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(ended.is_some(), "it still runs");
+    }
+    let Down::Removed { ended } = down else { panic!("{down:?}") };
+    assert!(
+        ended.contains(&(sleeper.id(), "sleep".to_owned())) && ended.iter().any(|(pid, _)| *pid == deaf.id())
+    );
+    assert!(!namespaces().contains(&lab.options().prefix));
 }

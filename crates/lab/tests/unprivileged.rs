@@ -76,7 +76,7 @@ fn inside() {
     let options = FlowOptions { count: 100, ..FlowOptions::default() };
     let report = flows(&TrafficPath::ipv4(&lab), &options, &control).expect("flows");
     assert_eq!(report.samples_ns.len(), 100);
-    assert_eq!(Lab::down("lm").expect("down"), Down::Removed);
+    assert_eq!(Lab::down("lm").expect("down"), Down::Removed { ended: Vec::new() });
     drop(lab);
     impaired(&control);
 }

@@ -22,13 +22,14 @@ pub(super) fn attach(interface: &Interface, program: &Program, mode: XdpMode) ->
         .map_err(PortError::system(&interface.name, "attaching the bypass program"))
 }
 
-/// Takes a program of ours off the interface, if there is one.
-pub(super) fn detach(interface: &Interface) -> Result<(), PortError> {
+/// Takes a program of ours off the interface; the answer is how it ran, `None` if there was none.
+pub(super) fn detach(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
     let Some(program) = own_program(interface)? else {
-        return Ok(());
+        return Ok(None);
     };
     netlink::set_xdp_program(interface.index, None, program.mode)
-        .map_err(PortError::system(&interface.name, "detaching the bypass program"))
+        .map_err(PortError::system(&interface.name, "detaching the bypass program"))?;
+    Ok(Some(program.mode))
 }
 
 /// The program of ours on the interface; `None` when it carries none at all.

@@ -266,7 +266,7 @@ impl Bypass {
     /// [`PortError::System`].
     pub fn detach(self, inner: &Interface, link: &Interface) -> Result<(), PortError> {
         remove(inner)?;
-        remove(link)
+        remove(link).map(drop)
     }
 
     fn set(&self, word: usize, value: u64) {
@@ -274,13 +274,14 @@ impl Bypass {
     }
 }
 
-/// Takes a program left by a former run off an interface, if there is one.
+/// Takes a program left by a former run off an interface; the answer is how it ran, `None` if there was none.
 ///
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
-pub fn remove(interface: &Interface) -> Result<(), PortError> {
-    attach::detach(interface)?;
-    queue::detach(interface)
+pub fn remove(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
+    let mode = attach::detach(interface)?;
+    queue::detach(interface)?;
+    Ok(mode)
 }
 
 fn load(

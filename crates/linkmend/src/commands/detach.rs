@@ -10,8 +10,13 @@ pub fn execute(arguments: &DetachArgs) -> anyhow::Result<()> {
     for name in &arguments.interfaces {
         // Taking the interface refuses one that a daemon serves.
         let interface = Interface::acquire(name)?;
-        bypass::remove(&interface)?;
-        print(&format!("{name}: carries no program of Linkmend's"))?;
+        print(&match bypass::remove(&interface)? {
+            Some(mode) => format!(
+                "{name}: removed the bypass ({mode} XDP); frames that arrive there are no longer forwarded to the \
+                 other port of its link"
+            ),
+            None => format!("{name}: carried no bypass of Linkmend's; nothing has changed"),
+        })?;
     }
     Ok(())
 }

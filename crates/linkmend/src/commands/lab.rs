@@ -2,14 +2,15 @@
 
 use super::lab_wires::{self, ImpairmentArgs};
 use crate::cli::{Bursts, Daemons, RateOrOff};
+use crate::failure::Hinted;
 use crate::output::print;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use linkmend_dataplane::CorruptionModel;
 use linkmend_dataplane::config::{CONTROL_FOLDER, ProtectConfig};
-use linkmend_dataplane::control::Client;
+use linkmend_dataplane::control::{Client, ClientError};
 use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
-use linkmend_lab::{Down, Lab, LabOptions, Role, StopFlag};
+use linkmend_lab::{Down, Lab, LabError, LabOptions, Role, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,14 @@ enum LabCommand {
 /// Does what was asked.
 pub fn execute(arguments: &LabArgs) -> anyhow::Result<()> {
     let prefix = &arguments.prefix;
+    // Namespaces and sockets are root's; what else would go wrong without is only a consequence.
+    if !linkmend_lab::unprivileged::has_capabilities() {
+        return Err(Hinted {
+            message: "a laboratory that stays up needs root, whatever is done with it".to_owned(),
+            hint: "use sudo; `linkmend demo` works for ordinary users".to_owned(),
+        }
+        .into());
+    }
     match &arguments.command {
         LabCommand::Up { mtu, packet, impairments } => up(prefix, *mtu, *packet, impairments),
         LabCommand::Wires => lab_wires::run(prefix),
@@ -144,17 +153,31 @@ fn log(prefix: &str, role: Role) -> PathBuf {
 
 fn client(prefix: &str, role: Role) -> anyhow::Result<Client> {
     let daemons = Daemons { control: Some(socket(prefix, role)) };
-    daemons.serving(&name(prefix, role)).context("the laboratory is not up; `linkmend lab up` makes one")
+    daemons.serving(&name(prefix, role)).map_err(|error| silent(prefix, role, error))
+}
+
+/// Why a daemon of the laboratory does not answer.
+fn silent(prefix: &str, role: Role, error: ClientError) -> anyhow::Error {
+    let again = if prefix == "lm" { String::new() } else { format!(" --prefix {prefix}") };
+    if let Err(error) = Lab::attach(prefix) {
+        return match error {
+            LabError::NotUp { .. } => Hinted {
+                message: format!("the laboratory `{prefix}` is not up"),
+                hint: format!("`linkmend lab up{again}` makes one"),
+            }
+            .into(),
+            other => other.into(),
+        };
+    }
+    let (name, log) = (name(prefix, role), log(prefix, role));
+    Hinted {
+        message: format!("the daemon of link end {name} does not answer: {error}"),
+        hint: format!("{} says why; `linkmend lab up{again}` starts it again", log.display()),
+    }
+    .into()
 }
 
 fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> anyhow::Result<()> {
-    if !linkmend_lab::unprivileged::has_capabilities() {
-        return Err(crate::failure::Hinted {
-            message: "a laboratory that stays up needs root".to_owned(),
-            hint: "use sudo; `linkmend demo` works for ordinary users".to_owned(),
-        }
-        .into());
-    }
     let impairments = impairments.impairments()?;
     // Hosts on a path of milliseconds keep the timeouts that their kernel has.
     let rto_min_ms = LabOptions::default().rto_min_ms.filter(|_| impairments.is_none());
@@ -197,6 +220,8 @@ fn start(lab: &Lab, role: Role, packet: bool) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.args(["run", "--inner", "inner", "--link", "link", "--mode", "off", "--allow-corruption"]);
+    // It is to come up dormant, as it says.
+    command.args(["--restore", "false"]);
     command.args(["--ports", if packet { "packet" } else { "auto" }, "--name", &name(prefix, role)]);
     let impairments = &lab.options().impairments;
     if let Some(rate) = impairments.rate_bps {
@@ -231,9 +256,14 @@ fn down(prefix: &str) -> anyhow::Result<()> {
             _ => {}
         }
     }
-    Ok(print(match found {
-        Down::Removed => "the laboratory is gone",
-        Down::NothingThere => "there is no laboratory",
+    Ok(print(&match found {
+        Down::NothingThere => format!("there is no laboratory `{prefix}`"),
+        Down::Removed { ended } if ended.is_empty() => "the laboratory is gone".to_owned(),
+        Down::Removed { ended } => {
+            let ended: Vec<String> =
+                ended.into_iter().map(|(pid, program)| format!("{program} (pid {pid})")).collect();
+            format!("the laboratory is gone; ended what ran inside: {}", ended.join(", "))
+        }
     })?)
 }
 
