@@ -1,5 +1,10 @@
 //! Measures the actual loss rate from what the peer's feedbacks count.
 
+/// A window whose rate is no lower than the held one by this factor is the same rate, measured again.
+const FALL_FACTOR: f64 = 1.5;
+/// Windows in a row that must be lower before the held rate follows.
+const FALL_WINDOWS: u8 = 4;
+
 /// A finished window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Measured {
@@ -8,18 +13,23 @@ pub(crate) struct Measured {
 }
 
 /// Counts frames and losses until a window is full.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LossWindow {
     size: u64,
     frames: u64,
     lost: u64,
     overflows: u32,
     estimate: Option<f64>,
+    /// The rate that the number of copies is chosen by.
+    held: Option<f64>,
+    /// Windows in a row that were clearly below the held rate, and the highest rate of them.
+    low_windows: u8,
+    low_max: f64,
 }
 
 impl LossWindow {
     pub(crate) fn new(size: u32) -> LossWindow {
-        LossWindow { size: size.into(), frames: 0, lost: 0, overflows: 0, estimate: None }
+        LossWindow { size: size.into(), frames: 0, lost: 0, overflows: 0, ..LossWindow::default() }
     }
 
     /// Changes its size, and keeps what it has counted.
@@ -40,13 +50,38 @@ impl LossWindow {
         let measured = Measured { loss, rx_overflows: self.overflows };
         // Copies follow a rising rate at once and a falling one by half each window.
         self.estimate = Some(loss.max(self.estimate.unwrap_or(0.0) / 2.0));
+        self.hold(loss);
         (self.frames, self.lost, self.overflows) = (0, 0, 0);
         Some(measured)
     }
 
-    /// Actual loss rate for choosing the number of copies, once one window is full.
+    /// The rate that copies are chosen by follows a rising rate at once: too few copies lose frames. It follows a falling
+    /// one when several windows in a row are clearly lower. Without that, a rate at the very edge between two numbers (1e-2
+    /// is the edge between 3 and 4 copies for a target of 1e-8) changes the number with the noise of every window.
+    fn hold(&mut self, loss: f64) {
+        let held = self.held.unwrap_or(0.0);
+        if loss >= held || loss * FALL_FACTOR > held {
+            self.held = Some(loss.max(held));
+            (self.low_windows, self.low_max) = (0, 0.0);
+            return;
+        }
+        self.low_windows += 1;
+        self.low_max = self.low_max.max(loss);
+        if self.low_windows == FALL_WINDOWS {
+            // No faster than by half each window: windows without any loss say little of a rate.
+            self.held = Some(self.low_max.max(held / f64::from(1 << FALL_WINDOWS)));
+            (self.low_windows, self.low_max) = (0, 0.0);
+        }
+    }
+
+    /// Actual loss rate as last measured, once one window is full.
     pub(crate) fn estimate(&self) -> Option<f64> {
         self.estimate
+    }
+
+    /// Actual loss rate for choosing the number of copies, once one window is full.
+    pub(crate) fn held(&self) -> Option<f64> {
+        self.held
     }
 }
 
@@ -62,6 +97,43 @@ mod tests {
         assert_eq!(window.estimate(), Some(2e-3));
         window.add(1_000, 0, 0);
         assert_eq!(window.estimate(), Some(1e-3));
+    }
+
+    /// The number of copies once changed between 3 and 4 with every window of a link that loses 1e-2.
+    #[test]
+    fn a_rate_at_the_edge_between_two_numbers_of_copies_does_not_change_them_with_its_noise() {
+        let copies = crate::Copies::Target { target_loss: 1e-8, initial_loss: 1e-3 };
+        let mut window = LossWindow::new(100_000);
+        let mut noise: u32 = 1;
+        let (mut before, mut changes) = (0, 0);
+        for _ in 0..1_000 {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // 1,000 losses, give or take three standard deviations.
+            window.add(100_000, u64::from(905 + noise / (u32::MAX / 190)), 0);
+            let number = copies.number(window.held());
+            changes += u32::from(number != before && before != 0);
+            before = number;
+        }
+        assert_eq!(before, 4, "enough for the worst that was measured");
+        assert!(changes <= 1, "{changes} changes in 1,000 windows");
+    }
+
+    #[test]
+    fn copies_follow_a_rising_rate_at_once_and_a_falling_one_within_a_few_windows() {
+        let mut window = LossWindow::new(1_000);
+        window.add(1_000, 1, 0);
+        window.add(1_000, 30, 0);
+        assert_eq!(window.held(), Some(3e-2));
+        for _ in 0..3 {
+            window.add(1_000, 2, 0);
+            assert_eq!(window.held(), Some(3e-2), "a few good windows are chance");
+        }
+        window.add(1_000, 2, 0);
+        assert_eq!(window.held(), Some(2e-3));
+        for _ in 0..4 {
+            window.add(1_000, 0, 0);
+        }
+        assert_eq!(window.held(), Some(2e-3 / 16.0));
     }
 
     #[test]

@@ -369,10 +369,10 @@ impl LinkEnd {
 
     pub(super) fn update_copies(&mut self) {
         let Some(protection) = self.protection else { return };
-        let copies = protection.copies.number(self.loss.estimate());
+        let copies = protection.copies.number(self.loss.held());
         if copies != self.copies {
             self.copies = copies;
-            if let Some(loss) = self.loss.estimate() {
+            if let Some(loss) = self.loss.held() {
                 self.event(Event::CopiesChanged { copies, loss });
             }
         }
