@@ -258,6 +258,9 @@ fn metrics_are_served_over_http() {
         answer
     };
     let page = get("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"), "{page}");
+    assert!(page.contains("linkmend_copies{link=\"down\"} 2.0\n") && !page.contains("EOF"), "{page}");
+    let page = get("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n");
     assert!(page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text"), "{page}");
     assert!(page.contains("linkmend_copies{link=\"down\"} 2.0\n") && page.ends_with("# EOF\n"), "{page}");
     assert!(get("GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));

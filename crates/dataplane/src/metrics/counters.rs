@@ -73,6 +73,7 @@ pub(super) const PORT_COUNTERS: &[PortCounter] = counters! { PortCounter, report
     tx_bytes = "Bytes sent on the port",
     drops = "Frames lost at the socket of the port",
     bypassed_frames = "Frames that the in-kernel bypass took in at the port and forwarded",
+    bypassed_bytes = "Bytes of the frames that the in-kernel bypass took in at the port and forwarded",
     bypass_drops = "Copies, dummies and control frames that the in-kernel bypass dropped for want of a daemon",
     kernel_rx_drops = "Frames that arrived at the interface and that the kernel had no room for",
     kernel_tx_drops = "Frames that the driver of the interface did not take",

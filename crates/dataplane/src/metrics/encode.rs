@@ -267,50 +267,51 @@ fn port_labels(report: &LinkReport, port: &PortReport, side: &str) -> [Label; 3]
     [label(&report.name), ("port", side.to_owned()), ("interface", port.interface.clone())]
 }
 
+/// A report in which every number differs, so that no two can be mixed up unseen.
+#[cfg(test)]
+pub(super) fn sample() -> LinkReport {
+    let mut report = LinkReport { name: "uplink".to_owned(), ..LinkReport::default() };
+    let mut value = serde_json::to_value(&report.counters).expect("plain numbers");
+    let fields = value.as_object_mut().expect("a struct").values_mut();
+    for (number, field) in (1..).zip(fields) {
+        *field = serde_json::Value::from(number);
+    }
+    report.counters = serde_json::from_value(value).expect("the same struct");
+    report.counters.paused_ns = 1_500_000_000;
+    report.inner.interface = "eth1".to_owned();
+    report.inner.rx_frames = 101;
+    report.link.interface = "eth2".to_owned();
+    report.link.tx_bytes = 102;
+    report.transmit_state = "active".to_owned();
+    report.receive_state = "listening".to_owned();
+    report.fallback_level = "full".to_owned();
+    report.measured_loss = Some(1e-3);
+    report.copies = 2;
+    report.rx_buffer = BufferReport { now: 5, min: 1, max: 9 };
+    report.recovery_latency_ns = HistogramReport {
+        count: 4,
+        sum: 20_000_000_600,
+        max: 19_999_999_000,
+        p50: 0,
+        p99: 0,
+        buckets: vec![(511, 1), (65_535, 2), (u64::MAX, 1)],
+    };
+    report
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A report in which every number differs, so that no two can be mixed up unseen.
-    fn report() -> LinkReport {
-        let mut report = LinkReport { name: "uplink".to_owned(), ..LinkReport::default() };
-        let mut value = serde_json::to_value(&report.counters).expect("plain numbers");
-        let fields = value.as_object_mut().expect("a struct").values_mut();
-        for (number, field) in (1..).zip(fields) {
-            *field = serde_json::Value::from(number);
-        }
-        report.counters = serde_json::from_value(value).expect("the same struct");
-        report.counters.paused_ns = 1_500_000_000;
-        report.inner.interface = "eth1".to_owned();
-        report.inner.rx_frames = 101;
-        report.link.interface = "eth2".to_owned();
-        report.link.tx_bytes = 102;
-        report.transmit_state = "active".to_owned();
-        report.receive_state = "listening".to_owned();
-        report.fallback_level = "full".to_owned();
-        report.measured_loss = Some(1e-3);
-        report.copies = 2;
-        report.rx_buffer = BufferReport { now: 5, min: 1, max: 9 };
-        report.recovery_latency_ns = HistogramReport {
-            count: 4,
-            sum: 20_000_000_600,
-            max: 19_999_999_000,
-            p50: 0,
-            p99: 0,
-            buckets: vec![(511, 1), (65_535, 2), (u64::MAX, 1)],
-        };
-        report
-    }
-
     #[test]
     fn the_page_is_the_golden_one() {
-        let page = encode(vec![report()], vec!["downlink".to_owned()]);
+        let page = encode(vec![sample()], vec!["downlink".to_owned()]);
         expect_test::expect_file!["golden/metrics.txt"].assert_eq(&page);
     }
 
     #[test]
     fn values_beyond_the_buckets_are_counted() {
-        let page = encode(vec![report()], Vec::new());
+        let page = encode(vec![sample()], Vec::new());
         assert!(page.contains(
             "linkmend_recovery_latency_seconds_bucket{le=\"0.000001023\",link=\"uplink\"} 1
 "

@@ -1,6 +1,7 @@
 //! As much of HTTP/1.1 as a scrape needs: one GET, one answer, one connection each.
 
 use super::encode::encode;
+use super::text_format::from_open_metrics;
 use crate::command::Command;
 use crate::control::Backend;
 use crate::health::{DaemonHealth, Part};
@@ -13,8 +14,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What [`super::encode`] writes.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// What [`super::encode`] writes, and what [`from_open_metrics`] makes of it.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest request, headers included.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
 /// Longest a client may take, all in all: scrapes are served one after the other.
@@ -143,7 +145,8 @@ fn serve(stream: &mut TcpStream, backend: &dyn Backend) -> io::Result<()> {
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = target.split('?').next().unwrap_or_default();
     let (status, content_type, body) = match (method, path) {
-        ("GET" | "HEAD", "/metrics") => ("200 OK", CONTENT_TYPE, page(backend)),
+        ("GET" | "HEAD", "/metrics") if wants_open_metrics(&head) => ("200 OK", OPEN_METRICS, page(backend)),
+        ("GET" | "HEAD", "/metrics") => ("200 OK", TEXT_FORMAT, from_open_metrics(&page(backend))),
         ("GET" | "HEAD", "/") => ("200 OK", "text/plain", "Linkmend: metrics are at /metrics\n".to_owned()),
         ("GET" | "HEAD", _) => ("404 Not Found", "text/plain", "not found\n".to_owned()),
         ("", _) => ("400 Bad Request", "text/plain", "not HTTP\n".to_owned()),
@@ -156,6 +159,26 @@ fn serve(stream: &mut TcpStream, backend: &dyn Backend) -> io::Result<()> {
     let body = if method == "HEAD" { "" } else { body.as_str() };
     stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
     stream.shutdown(Shutdown::Write)
+}
+
+/// Whether the request prefers OpenMetrics (RFC 9110, section 12.5.1). The older format, which everybody reads, is for
+/// those who do not ask, or ask for anything.
+fn wants_open_metrics(head: &str) -> bool {
+    let (mut open_metrics, mut text) = (0.0f64, 0.0f64);
+    let headers = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+    for (_, value) in headers.filter(|(name, _)| name.trim().eq_ignore_ascii_case("accept")) {
+        for range in value.split(',') {
+            let mut parts = range.split(';').map(str::trim);
+            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f64>().ok()).unwrap_or(1.0);
+            match kind.as_str() {
+                "application/openmetrics-text" => open_metrics = open_metrics.max(weight),
+                "text/plain" | "text/*" => text = text.max(weight),
+                _ => {}
+            }
+        }
+    }
+    open_metrics > 0.0 && open_metrics >= text
 }
 
 /// Everything up to the empty line.
@@ -189,4 +212,27 @@ fn page(backend: &dyn Backend) -> String {
         }
     }
     encode(reports, silent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_is_the_one_the_scraper_prefers() {
+        let wants = |accept: &str| {
+            wants_open_metrics(&format!("GET /metrics HTTP/1.1\r\nHost: x\r\naccept: {accept}\r\n\r\n"))
+        };
+        // Prometheus 2 and 3 as they come.
+        assert!(wants(
+            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+             text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+        ));
+        // One that is told to use the older format, curl, and a browser.
+        assert!(!wants("text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
+        assert!(!wants("*/*"));
+        assert!(!wants("text/html,application/xhtml+xml,*/*;q=0.8"));
+        assert!(!wants("application/openmetrics-text;q=0.2,text/plain;q=0.9"));
+        assert!(!wants_open_metrics("GET /metrics HTTP/1.1\r\n\r\n"));
+    }
 }
