@@ -22,6 +22,9 @@ pub struct LinkReport {
     pub receive_state: String,
     /// Whether protection was asked for.
     pub protection_requested: bool,
+    /// Whether it was set at run time, otherwise than the configuration says.
+    #[serde(default)]
+    pub set_at_run_time: bool,
     /// Default mode: `ordered` or `non-blocking`.
     pub mode: String,
     /// What the automatic fallback leaves: `full`, `non-blocking` or `dormant`.
@@ -95,6 +98,8 @@ pub struct PortReport {
     pub drops: u64,
     /// Frames that the in-kernel bypass took in at this port and forwarded.
     pub bypassed_frames: u64,
+    /// Their bytes.
+    pub bypassed_bytes: u64,
     /// Frames that it took in and dropped because they were of no use without the daemon: copies, dummies and control
     /// frames.
     pub bypass_drops: u64,

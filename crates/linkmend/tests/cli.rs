@@ -106,10 +106,10 @@ fn impossible_arguments_name_the_option() {
     let (code, _, err) = run(&["run", "--inner", "a", "--link", "a"]);
     assert_eq!(
         (code, err.as_str()),
-        (2, "error: --link: `a` is also the inner port of this link; the two ports must differ\n")
+        (2, "error: --link `a` is also the inner port of this link; the two ports must differ\n")
     );
     let (code, _, err) = run(&["run", "--inner", "a", "--link", "b", "--pause", "1MiB", "--resume", "2MiB"]);
-    assert_eq!((code, err.as_str()), (2, "error: --resume: 2MiB: must be below pause\n"));
+    assert_eq!((code, err.as_str()), (2, "error: --resume 2MiB: must be below pause\n"));
 }
 
 #[test]
@@ -161,6 +161,7 @@ fn check_prints_what_reads_back() {
     ]);
     assert_eq!(code, 0, "{err}");
     assert!(err.contains("there is no interface `lmt-none1`"), "devices are looked at: {err}");
+    assert!(err.contains("the configuration is valid, but would not start here and now"), "{err}");
     assert!(
         from_arguments.starts_with("control = \"/run/linkmend/up.sock\"\nmetrics = \"[::1]:9464\"\n"),
         "{from_arguments}"
@@ -247,4 +248,49 @@ fn logs_on_a_terminal_do_not_panic() {
     let (code, out, err) = outcome(output);
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("WARN") && out.contains("inner = \"lmt-none0\""), "{out}");
+}
+
+/// Its first line once said that the laboratory is not up, whatever was wrong.
+#[test]
+fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
+    let mut command = linkmend(&["lab", "status", "--prefix", "lmnone"]);
+    let (code, _, err) = outcome(command.output().expect("it starts"));
+    assert_eq!(code, 1);
+    let first = err.lines().next().unwrap_or_default();
+    if first != "error: a laboratory that stays up needs root, whatever is done with it" {
+        assert_eq!(first, "error: the laboratory `lmnone` is not up", "as root");
+        assert!(err.contains("hint: `linkmend lab up --prefix lmnone` makes one"), "{err}");
+    }
+    // The binary may stand where nobody else can read it.
+    let folder = tempfile::tempdir_in("/tmp").expect("a folder");
+    let binary = folder.path().join("linkmend");
+    fs::copy(env!("CARGO_BIN_EXE_linkmend"), &binary).expect("a copy");
+    let open = std::os::unix::fs::PermissionsExt::from_mode;
+    fs::set_permissions(folder.path(), open(0o755)).expect("ours");
+    for asked in ["up", "down", "status", "unprotect"] {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&binary);
+        let Ok(output) = command.args(["lab", asked]).output() else { return };
+        let (code, _, err) = outcome(output);
+        if err.starts_with("setpriv:") {
+            return; // Not root: the case above was this one.
+        }
+        assert_eq!(code, 1, "{asked}");
+        assert!(err.starts_with("error: a laboratory that stays up needs root"), "{asked}: {err}");
+    }
+}
+
+#[test]
+fn addresses_without_a_port_or_a_host_are_refused_with_what_to_write() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = file(folder.path(), &format!("metrics = \"9464\"\n{MINIMAL}"));
+    for arguments in
+        [&["run", "--config", &path][..], &["run", "--inner", "a", "--link", "b", "--metrics", "9464"]]
+    {
+        let (code, _, err) = run(arguments);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains("`9464` is not an IP address with a port; write `127.0.0.1:9464`"), "{err}");
+    }
+    let (_, _, err) = run(&["run", "--inner", "a", "--link", "b", "--loss", "1"]);
+    assert_eq!(err, "error: --loss 1: must be below 1; a link that loses everything cannot be protected\n");
 }

@@ -2,7 +2,7 @@
 
 use super::error::{ConfigError, Place, Problem};
 use super::link::LinkConfig;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -21,13 +21,38 @@ pub struct DaemonConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<PathBuf>,
     /// Address to serve Prometheus metrics at, like 127.0.0.1:9464 [default: none]
-    #[arg(long, value_name = "ADDRESS")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "ADDRESS", value_parser = metrics_address)]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "metrics_address_of_file")]
     pub metrics: Option<SocketAddr>,
+    /// File that keeps what `linkmend protect` and `unprotect` set at run time [default: beside the control socket]
+    #[arg(long, value_name = "FILE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<PathBuf>,
+    /// Start as set at run time before, where the configuration has not been changed since; `false`: always as
+    /// configured [default: true]
+    #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restore: Option<bool>,
     /// The links. One of them on the command line, any number in a file.
     #[arg(skip)]
     #[serde(default, rename = "link")]
     pub links: Vec<LinkConfig>,
+}
+
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        let example = if text.parse::<u16>().is_ok() {
+            format!("`127.0.0.1:{text}` for this machine alone, or `[::]:{text}` for all")
+        } else {
+            "`127.0.0.1:9464` or `[::1]:9464`".to_owned()
+        };
+        format!("`{text}` is not an IP address with a port; write {example}")
+    })
+}
+
+fn metrics_address_of_file<'de, D: Deserializer<'de>>(file: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(file)?;
+    metrics_address(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
 impl DaemonConfig {
@@ -91,7 +116,9 @@ impl DaemonConfig {
             _ => "control",
         };
         let control = Path::new(CONTROL_FOLDER).join(format!("{name}.sock"));
-        self.control.get_or_insert(control);
+        let control = self.control.get_or_insert(control);
+        self.state.get_or_insert(control.with_extension("state"));
+        self.restore.get_or_insert(true);
         for link in &mut self.links {
             link.name = Some(link.name().to_owned());
         }

@@ -51,7 +51,7 @@ pub enum ConfigError {
         problem: Box<Problem>,
     },
     /// A value on the command line that cannot be.
-    #[error("{option}: {problem}")]
+    #[error("{option} {problem}")]
     InArguments {
         /// Which option.
         option: String,
@@ -177,7 +177,7 @@ pub enum Problem {
     InitialLoss { rate: f64 },
     #[error("{field} has a mode already")]
     ClassTwice { field: ClassField },
-    #[error("the {format} format carries one mode at a time, these classes need two")]
+    #[error("needs two modes, and the {format} format carries one at a time")]
     OneMode { format: Format },
     #[error("{value}: must be {requirement}")]
     Bound { value: String, requirement: &'static str },
@@ -185,6 +185,8 @@ pub enum Problem {
     Impossible { value: String, requirement: String },
     #[error("{}: must be an absolute path of at most {limit} bytes", path.display())]
     SocketPath { path: PathBuf, limit: usize },
+    #[error("{}: must be the absolute path of a file", path.display())]
+    NotAFilePath { path: PathBuf },
 }
 
 impl Problem {

@@ -59,6 +59,16 @@ pub enum ProtectMode {
     Off,
 }
 
+impl fmt::Display for ProtectMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProtectMode::Ordered => "ordered",
+            ProtectMode::NonBlocking => "non-blocking",
+            ProtectMode::Off => "off",
+        })
+    }
+}
+
 impl ProtectMode {
     /// The protocol's mode; `None` when off.
     pub fn mode(self) -> Option<Mode> {

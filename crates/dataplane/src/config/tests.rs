@@ -15,7 +15,7 @@ fn parse(text: &str) -> Result<DaemonConfig, String> {
 fn a_minimal_file_means_the_defaults() {
     let config = parse(MINIMAL).expect("valid");
     let expected = LinkConfig::new("eth1".to_owned().into(), "eth2");
-    assert_eq!(config, DaemonConfig { control: None, metrics: None, links: vec![expected] });
+    assert_eq!(config, DaemonConfig { links: vec![expected], ..DaemonConfig::default() });
     assert_eq!(config.links[0].name(), "eth2");
 }
 
@@ -115,7 +115,10 @@ fn every_mistake_is_named_with_its_line() {
             "control = \"run/x.sock\"\n[[link]]\ninner = \"a\"\nlink = \"b\"",
             "lm.toml:1: control: run/x.sock: must be an absolute path of at most 100 bytes",
         ),
-        ("metrics = \"9464\"\n", "lm.toml:1: invalid socket address syntax"),
+        (
+            "metrics = \"9464\"\n",
+            "lm.toml:1: `9464` is not an IP address with a port; write `127.0.0.1:9464` for this machine alone, or `[::]:9464` for all",
+        ),
         (
             "[[link]]\ninner = \"a\"\nlink = \"a\"\n",
             "lm.toml:3: link a: link: `a` is also the inner port of this link; the two ports must differ",
@@ -198,7 +201,7 @@ fn every_bad_value_is_named_with_its_line() {
         ),
         (
             "format = \"compact\"\nprotect.classes = [{ pcp = 1, mode = \"non-blocking\" }]",
-            "link eth2: protect.classes: the compact format carries one mode at a time, these classes need two"
+            "link eth2: protect.classes: needs two modes, and the compact format carries one at a time"
                 .to_owned(),
         ),
         (
@@ -232,10 +235,10 @@ fn on_the_command_line_the_option_is_named() {
     let mut link = LinkConfig::new("eth1".to_owned().into(), "eth2");
     link.fallback.return_factor = 2.0;
     let error = DaemonConfig::default().of_arguments(link.clone()).expect_err("impossible").to_string();
-    assert_eq!(error, "--fallback-return-factor: 2: must lie strictly between 0 and 1, or the level swings");
+    assert_eq!(error, "--fallback-return-factor 2: must lie strictly between 0 and 1, or the level swings");
     link.link = "eth1".to_owned();
     let error = DaemonConfig::default().of_arguments(link).expect_err("impossible").to_string();
-    assert_eq!(error, "--link: `eth1` is also the inner port of this link; the two ports must differ");
+    assert_eq!(error, "--link `eth1` is also the inner port of this link; the two ports must differ");
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub(super) fn daemon(config: &DaemonConfig) -> Result<(), (Place, Problem)> {
     if let Some(path) = &config.control {
         socket_path(path).map_err(own("control"))?;
     }
+    if let Some(path) = config.state.as_ref().filter(|path| !path.is_absolute() || path.file_name().is_none())
+    {
+        return Err(own("state")(Problem::NotAFilePath { path: path.clone() }));
+    }
     if config.links.is_empty() {
         return Err(own("link")(Problem::NoLink));
     }

@@ -3,9 +3,11 @@
 use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response};
 use crate::capture::{Capture, CaptureOptions};
 use crate::command::{Command, CommandError, CommandResult};
-use crate::config::HeaderFormat;
+use crate::config::{HeaderFormat, ProtectConfig, ProtectMode};
 use crate::handle::LinkEndHandle;
 use crate::health::DaemonHealth;
+use crate::kept_protection::KeptProtection;
+use crate::report::LinkReport;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The links of a daemon.
@@ -16,19 +18,28 @@ pub trait Backend: Send + Sync + 'static {
     fn command(&self, link: &str, command: Command) -> Option<CommandResult>;
     /// Begins a capture of one of them; `None` if there is no such link.
     fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>>;
+    /// Protects the sending direction of one of them, or ends that; `None` if there is no such link.
+    fn protect(&self, link: &str, protect: &ProtectConfig) -> Option<CommandResult> {
+        self.command(link, command_of(protect))
+    }
 }
 
 /// Running link ends, shared by everything that asks them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Links {
     handles: RwLock<Vec<LinkEndHandle>>,
     health: Arc<DaemonHealth>,
+    kept: KeptProtection,
+}
+
+fn command_of(protect: &ProtectConfig) -> Command {
+    protect.settings().map_or(Command::Unprotect, Command::Protect)
 }
 
 impl Links {
-    /// These, of a daemon that is in this health.
-    pub fn new(handles: Vec<LinkEndHandle>, health: Arc<DaemonHealth>) -> Links {
-        Links { handles: RwLock::new(handles), health }
+    /// These, of a daemon that is in this health; what is set at run time goes to `kept`.
+    pub fn new(handles: Vec<LinkEndHandle>, health: Arc<DaemonHealth>, kept: KeptProtection) -> Links {
+        Links { handles: RwLock::new(handles), health, kept }
     }
 
     /// The first whose loop has ended or does not answer.
@@ -45,6 +56,10 @@ impl Links {
         }
     }
 
+    fn handle_command(&self, link: &str, command: Command) -> Option<CommandResult> {
+        self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Vec<LinkEndHandle>> {
         // A list of handles is whole even if a thread panicked while it held the lock.
         self.handles.read().unwrap_or_else(PoisonError::into_inner)
@@ -57,16 +72,27 @@ impl Backend for Links {
     }
 
     fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
-        let result =
-            self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))?;
-        Some(result.map(|mut report| {
+        Some(self.handle_command(link, command)?.map(|mut report| {
             report.daemon = self.health.report();
+            report.set_at_run_time = self.kept.differs(link);
             report
         }))
     }
 
     fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>> {
         self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.capture(options))
+    }
+
+    fn protect(&self, link: &str, protect: &ProtectConfig) -> Option<CommandResult> {
+        let set = || match self.handle_command(link, command_of(protect)) {
+            Some(Ok(report)) => Ok(report),
+            other => Err(other),
+        };
+        match self.kept.keep(link, protect, set) {
+            // Once more, for what is kept now.
+            Ok(_) => self.command(link, Command::Report),
+            Err(refusal) => refusal,
+        }
     }
 }
 
@@ -90,7 +116,10 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
         }),
         Request::Status { link } => each(backend, link, &Command::Report),
         Request::ResetExtremes { link } => each(backend, link, &Command::ResetExtremes),
-        Request::Unprotect { link } => one(backend, &link, Command::Unprotect),
+        Request::Unprotect { link } => {
+            let off = ProtectConfig { mode: ProtectMode::Off, ..ProtectConfig::default() };
+            answered(backend, &link, backend.protect(&link, &off))
+        }
         Request::Protect { link, protect } => {
             // The format is known to the link end, which checks the modes against it.
             if let Err((key, problem)) = protect.validate(HeaderFormat::Transparent) {
@@ -100,8 +129,7 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
                     ..ErrorReply::new(ErrorKind::Invalid, message)
                 });
             }
-            let command = protect.settings().map_or(Command::Unprotect, Command::Protect);
-            one(backend, &link, command)
+            answered(backend, &link, backend.protect(&link, &protect))
         }
         // It takes a connection of its own, which this function does not have.
         Request::Capture { .. } => {
@@ -131,12 +159,24 @@ fn one(backend: &dyn Backend, link: &str, command: Command) -> Result<Response, 
     report(backend, link, command).map(|report| Response::Links { links: vec![report] })
 }
 
-fn report(
+fn answered(
     backend: &dyn Backend,
     link: &str,
-    command: Command,
-) -> Result<crate::report::LinkReport, ErrorReply> {
-    let Some(result) = backend.command(link, command) else { return Err(unknown(backend, link)) };
+    result: Option<CommandResult>,
+) -> Result<Response, ErrorReply> {
+    report_of(backend, link, result).map(|report| Response::Links { links: vec![report] })
+}
+
+fn report(backend: &dyn Backend, link: &str, command: Command) -> Result<LinkReport, ErrorReply> {
+    report_of(backend, link, backend.command(link, command))
+}
+
+fn report_of(
+    backend: &dyn Backend,
+    link: &str,
+    result: Option<CommandResult>,
+) -> Result<LinkReport, ErrorReply> {
+    let Some(result) = result else { return Err(unknown(backend, link)) };
     result.map(|report| *report).map_err(|error| refused(&error))
 }
 

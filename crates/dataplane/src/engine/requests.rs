@@ -1,6 +1,6 @@
 //! Requests to the loop, and the report that answers each.
 
-use super::Engine;
+use super::{Engine, words};
 use crate::bypass::{BypassCounters, KernelDrops};
 use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
@@ -79,7 +79,7 @@ impl Engine {
             }
             Command::Corrupt(model) => self.corrupt(model)?,
             Command::CorruptByScript(script) => {
-                tracing::info!(link = %self.settings.name, ?script, "injected corruption");
+                tracing::info!(link = %self.settings.name, originals = script.originals.len(), copies = script.copies.len(), "injected corruption by a script");
                 self.corruption = Some(LossInjector::scripted(script));
             }
             Command::ResetExtremes => {
@@ -96,8 +96,8 @@ impl Engine {
     fn protect(&mut self, now: u64, protection: ProtectionSettings) {
         tracing::info!(
             link = %self.settings.name,
-            mode = ?protection.classifier.default_mode(),
-            copies = ?protection.copies,
+            mode = mode_name(protection.classifier.default_mode()),
+            copies = words::copies(protection.copies),
             "protection is switched on"
         );
         self.end.protect(Instant(now), Protection { copies: protection.copies });
@@ -109,7 +109,7 @@ impl Engine {
         // start still draw the same.
         let seed = self.seed ^ self.corruptions.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.corruptions += 1;
-        tracing::info!(link = %self.settings.name, ?model, seed, "injected corruption");
+        tracing::info!(link = %self.settings.name, corruption = words::corruption(model), seed, "injected corruption");
         self.corruption = match model {
             Some(model) => Some(
                 Corruption::new(model, seed)
@@ -157,6 +157,7 @@ impl Engine {
             }
             .to_owned(),
             protection_requested: status.protection_requested,
+            set_at_run_time: false,
             mode: mode_name(self.protection.classifier.default_mode()).to_owned(),
             fallback_level: match status.level {
                 Level::Full => "full",
@@ -185,7 +186,7 @@ impl Engine {
             queue: self.queue.report(),
             recovery_latency_ns: histogram(&stats.recovery_latency_ns),
             hole_length_frames: histogram(&stats.hole_length),
-            // Whoever holds the links of a daemon knows.
+            // Whoever holds the links of a daemon knows this, and whether protection was set at run time.
             daemon: DaemonReport::default(),
         }
     }
@@ -288,6 +289,7 @@ fn port(
             + counters.kernel.rx_ring_full
             + counters.kernel.rx_fill_ring_empty,
         bypassed_frames: bypassed.bypassed_frames,
+        bypassed_bytes: bypassed.bypassed_bytes,
         bypass_drops: bypassed.dropped,
         kernel_rx_drops: kernel.received,
         kernel_tx_drops: kernel.transmitted,

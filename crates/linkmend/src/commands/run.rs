@@ -10,18 +10,27 @@ use linkmend_dataplane::config::{DaemonConfig, check_devices};
 use std::path::Path;
 
 /// Options that go with a configuration file.
-const BESIDE_CONFIG: [&str; 5] = ["config", "check", "control", "metrics", "verbose"];
+const BESIDE_CONFIG: [&str; 7] = ["config", "check", "control", "metrics", "state", "restore", "verbose"];
 
 /// Validates, then runs until a signal.
 pub fn execute(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<()> {
     let check = arguments.check;
     let config = configuration(arguments, matches)?;
     if check {
+        let mut unusable = 0;
         for link in &config.links {
             if let Err(error) = check_devices(link) {
                 let hint = error.hint().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
                 tracing::warn!("{error}{hint}");
+                unusable += 1;
             }
+        }
+        if unusable > 0 {
+            let links = config.links.len();
+            tracing::warn!(
+                "the configuration is valid, but would not start here and now: the interfaces of {unusable} of \
+                 {links} links cannot be used"
+            );
         }
         print(&config.to_toml())?;
         return Ok(());
@@ -42,7 +51,10 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<Dae
             let file = DaemonConfig::read(&path)?;
             let control = daemon.control.or(file.control);
             let metrics = daemon.metrics.or(file.metrics);
-            Ok(DaemonConfig { control, metrics, links: file.links }.resolved(true))
+            let state = daemon.state.or(file.state);
+            let restore = daemon.restore.or(file.restore);
+            let config = DaemonConfig { control, metrics, state, restore, links: file.links };
+            Ok(config.resolved(true))
         }
         None => Ok(daemon.of_arguments(link)?.resolved(false)),
     }

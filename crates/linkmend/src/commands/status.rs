@@ -59,6 +59,9 @@ pub fn describe(report: &LinkReport) -> String {
         let _ = writeln!(text, "  {label:<12} {value}");
     };
     line("sending", &sending(report));
+    if report.set_at_run_time {
+        line("", "set at run time, otherwise than configured; a restart keeps it");
+    }
     line("receiving", &receiving(report));
     line("peer", &peer(report));
     if let Some(corruption) = report.corruption {

@@ -11,7 +11,7 @@ use anyhow::Context;
 use linkmend_dataplane::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
 use linkmend_dataplane::control::{Backend, Links, Reservation, Server};
 use linkmend_dataplane::metrics::MetricsServer;
-use linkmend_dataplane::{DaemonHealth, LinkEndHandle};
+use linkmend_dataplane::{DaemonHealth, KeptProtection, LinkEndHandle};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +31,14 @@ impl Daemon {
         // First of all: a second daemon must find out before it changes anything.
         let reservation = Reservation::take(&path)?;
         let health = Arc::new(DaemonHealth::new(crate::logging::lost_lines));
-        let (links, host_ports) = start_links(&config.links, &health)?;
+        let kept = match (&config.state, config.restore) {
+            (_, Some(false)) => KeptProtection::none(),
+            (state, _) => {
+                let path = state.clone().unwrap_or_else(|| path.with_extension("state"));
+                KeptProtection::open(&path, Arc::clone(&health))
+            }
+        };
+        let (links, host_ports) = start_links(&config.links, &health, kept)?;
         let mut daemon = Daemon { links, health, host_ports, control: None, metrics: None };
         let backend = || Arc::clone(&daemon.links) as Arc<dyn Backend>;
         let metrics = config
@@ -63,10 +70,12 @@ impl Drop for Daemon {
 fn start_links(
     configs: &[LinkConfig],
     health: &Arc<DaemonHealth>,
+    kept: KeptProtection,
 ) -> anyhow::Result<(Arc<Links>, Vec<HostPort>)> {
     let (mut handles, mut host_ports) = (Vec::new(), Vec::new());
     for config in configs {
-        match start_link(config, &mut host_ports) {
+        let config = LinkConfig { protect: kept.restore(config), ..config.clone() };
+        match start_link(&config, &mut host_ports) {
             Ok(handle) => handles.push(handle),
             Err(error) => {
                 for handle in handles {
@@ -78,7 +87,7 @@ fn start_links(
             }
         }
     }
-    Ok((Arc::new(Links::new(handles, Arc::clone(health))), host_ports))
+    Ok((Arc::new(Links::new(handles, Arc::clone(health), kept)), host_ports))
 }
 
 fn start_link(config: &LinkConfig, host_ports: &mut Vec<HostPort>) -> anyhow::Result<LinkEndHandle> {

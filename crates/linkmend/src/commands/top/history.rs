@@ -20,16 +20,17 @@ pub struct History {
     at: Instant,
 }
 
-/// Per second, unless it says otherwise.
+/// Per second, unless it says otherwise. Traffic is what the host sends and gets, counted at the inner port and in the
+/// bypass: on the link port, dummies, acknowledgements and keep-alives would look like traffic of an idle link.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// Bits received on the link port.
+    /// Bits that the host got.
     pub rx_bps: f64,
-    /// Bits sent on the link port.
+    /// Bits that the host sent.
     pub tx_bps: f64,
-    /// Frames received on the link port.
+    /// Frames that the host got.
     pub rx_fps: f64,
-    /// Frames sent on the link port.
+    /// Frames that the host sent.
     pub tx_fps: f64,
     /// Retransmitted copies sent.
     pub copies_ps: f64,
@@ -68,10 +69,10 @@ impl Rates {
         let expected = grown(|report| expected(&report.counters));
         let share = |value| (expected > 0.0).then(|| (grown(value) / expected).min(1.0));
         Rates {
-            rx_bps: per_second(|report| report.link.rx_bytes) * 8.0,
-            tx_bps: per_second(|report| report.link.tx_bytes) * 8.0,
-            rx_fps: per_second(|report| report.link.rx_frames),
-            tx_fps: per_second(|report| report.link.tx_frames),
+            rx_bps: per_second(|report| report.inner.tx_bytes + report.link.bypassed_bytes) * 8.0,
+            tx_bps: per_second(|report| report.inner.rx_bytes + report.inner.bypassed_bytes) * 8.0,
+            rx_fps: per_second(|report| report.inner.tx_frames + report.link.bypassed_frames),
+            tx_fps: per_second(|report| report.inner.rx_frames + report.inner.bypassed_frames),
             copies_ps: per_second(|report| report.counters.retransmitted_copies),
             loss_before: share(|report| report.counters.lost_frames),
             loss_after: share(|report| report.counters.given_up_frames()),
@@ -94,7 +95,8 @@ mod tests {
         let start = Instant::now();
         let mut history = History::new(LinkReport::default(), start);
         let mut report = LinkReport::default();
-        report.link.rx_bytes = 1_000;
+        report.inner.tx_bytes = 900;
+        report.link.bypassed_bytes = 100;
         report.counters.delivered_frames = 999;
         report.counters.recovery_timeouts = 1;
         report.counters.lost_frames = 10;
@@ -107,10 +109,21 @@ mod tests {
     }
 
     #[test]
+    fn keep_alives_of_an_idle_link_are_no_traffic() {
+        let start = Instant::now();
+        let mut history = History::new(LinkReport::default(), start);
+        let mut report = LinkReport::default();
+        (report.link.rx_frames, report.link.tx_frames) = (50, 50);
+        (report.link.rx_bytes, report.link.tx_bytes) = (3_000, 3_000);
+        history.push(report, start + Duration::from_secs(1));
+        assert_eq!(history.rates, Rates::default());
+    }
+
+    #[test]
     fn a_restarted_counter_is_not_a_rate() {
         let start = Instant::now();
         let mut report = LinkReport::default();
-        report.link.tx_frames = 100;
+        report.inner.rx_frames = 100;
         let mut history = History::new(report, start);
         history.push(LinkReport::default(), start + Duration::from_secs(1));
         assert_eq!(history.rates.tx_fps, 0.0);

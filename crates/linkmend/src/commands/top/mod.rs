@@ -40,7 +40,7 @@ enum Action {
 pub fn execute(arguments: &TopArgs) -> anyhow::Result<()> {
     if !INTERVAL_S.contains(&arguments.interval) {
         let (least, most) = (INTERVAL_S.start(), INTERVAL_S.end());
-        let message = format!("--interval: {}: must be from {least} to {most} seconds", arguments.interval);
+        let message = format!("--interval {}: must be from {least} to {most} seconds", arguments.interval);
         return Err(UsageError(message).into());
     }
     if !std::io::stdout().is_terminal() {

@@ -213,8 +213,8 @@ mod tests {
             (report.transmit_state, report.receive_state) = ("active".into(), "active".into());
             (report.mode, report.fallback_level) = ("non-blocking".into(), "full".into());
             (report.inner.interface, report.link.interface) = ("eth1".into(), "eth2".into());
-            report.link.rx_bytes = second * 1_175_000_000;
-            report.link.rx_frames = second * 800_000;
+            report.inner.tx_bytes = second * 1_175_000_000;
+            report.inner.tx_frames = second * 800_000;
             report.counters.delivered_frames = second * 800_000;
             report.counters.lost_frames = second * second * 40;
             report.counters.recovered_frames = second * second * 40;

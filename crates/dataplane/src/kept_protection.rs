@@ -1,0 +1,335 @@
+//! Protection that was set at run time, kept for the next start of the daemon.
+//!
+//! One small file for all links of a daemon. Beside what was set it holds what the configuration said then: where that
+//! has been changed since, whoever changed it meant it, and the configuration wins.
+
+use crate::config::{LinkConfig, ProtectConfig, ProtectMode};
+use crate::health::{DaemonHealth, Part};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Changes when the file changes its meaning.
+const VERSION: u32 = 1;
+/// Largest file that is read: far more than the links of any machine need.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+const HEAD: &str = "# Protection set at run time (`linkmend protect`, `linkmend unprotect`), kept for the next start of the\n\
+                    # daemon. Written by it; remove the file, or set `restore = false`, to start as configured.\n";
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptFile {
+    version: u32,
+    #[serde(default, rename = "link")]
+    links: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    /// What was set.
+    protect: ProtectConfig,
+    /// What the configuration said then.
+    configured: ProtectConfig,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum KeptError {
+    #[error("{0}")]
+    Unreadable(#[from] io::Error),
+    #[error("it has more than {FILE_BYTES_MAX} bytes")]
+    TooLarge,
+    #[error("{0}")]
+    Syntax(String),
+    #[error("its version is {0}, this program knows {VERSION}")]
+    Version(u32),
+    #[error("link {link}: {key}: {problem}")]
+    Invalid { link: String, key: &'static str, problem: String },
+}
+
+/// What is kept, and where.
+#[derive(Debug)]
+pub struct KeptProtection {
+    /// `None` when the configuration always wins.
+    path: Option<PathBuf>,
+    health: Arc<DaemonHealth>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By the link's name.
+    entries: BTreeMap<String, Entry>,
+    configured: BTreeMap<String, ProtectConfig>,
+}
+
+impl KeptProtection {
+    /// Nothing is kept: every start is as configured.
+    pub fn none() -> KeptProtection {
+        KeptProtection { path: None, health: Arc::default(), kept: Mutex::default() }
+    }
+
+    /// Reads what a former run kept at `path`. A file that makes no sense is put aside, loudly, and the links start as
+    /// configured: a link must not stay down for it.
+    pub fn open(path: &Path, health: Arc<DaemonHealth>) -> KeptProtection {
+        let entries = read(path).unwrap_or_else(|error| {
+            let aside = path.with_extension("damaged");
+            let path = path.display();
+            tracing::error!(
+                "{path}: protection set at run time cannot be restored, links start as configured: {error}"
+            );
+            health.set(
+                Part::State,
+                Some(format!("{path} could not be used: {error}; links started as configured")),
+            );
+            if fs::rename(path.to_string(), &aside).is_ok() {
+                tracing::error!("the file is kept as {}", aside.display());
+            }
+            Vec::new()
+        });
+        let entries = entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+        let kept = Mutex::new(Kept { entries, ..Kept::default() });
+        KeptProtection { path: Some(path.to_owned()), health, kept }
+    }
+
+    /// How `link` is to be protected from its start: as it was set at run time, or as it is configured.
+    pub fn restore(&self, link: &LinkConfig) -> ProtectConfig {
+        let mut kept = self.lock();
+        let name = link.name();
+        kept.configured.insert(name.to_owned(), link.protect.clone());
+        let Some(entry) = kept.entries.get(name) else { return link.protect.clone() };
+        let refusal = if !means_the_same(&entry.configured, &link.protect) {
+            Some("its configuration has been changed since".to_owned())
+        } else {
+            let problem = entry.protect.validate(link.format).err();
+            problem.map(|(key, problem)| format!("{key}: {problem}"))
+        };
+        if let Some(refusal) = refusal {
+            tracing::warn!(link = name, "protection set at run time is dropped: {refusal}");
+            kept.entries.remove(name);
+            self.save(&kept);
+            return link.protect.clone();
+        }
+        let protect = entry.protect.clone();
+        let configured = link.protect.mode;
+        tracing::info!(
+            link = name,
+            "protection is restored as it was set at run time: {}; configured: {configured} (restore = false prefers that)",
+            protect.mode
+        );
+        protect
+    }
+
+    /// Sets protection by `set`, and keeps it if that was done. One caller at a time, so that what is kept last is what
+    /// was set last.
+    pub fn keep<T, E>(
+        &self,
+        link: &str,
+        protect: &ProtectConfig,
+        set: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut kept = self.lock();
+        let done = set()?;
+        let Some(configured) = kept.configured.get(link).cloned() else { return Ok(done) };
+        let entry = Entry { name: link.to_owned(), protect: protect.clone(), configured };
+        let before = match means_the_same(&entry.protect, &entry.configured) {
+            true => kept.entries.remove(link),
+            false => kept.entries.insert(link.to_owned(), entry),
+        };
+        if before.as_ref() != kept.entries.get(link) {
+            self.save(&kept);
+        }
+        Ok(done)
+    }
+
+    /// Whether a link is protected otherwise than configured.
+    pub fn differs(&self, link: &str) -> bool {
+        self.lock().entries.contains_key(link)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // What is in it is whole even if a thread panicked while it held the lock.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn save(&self, kept: &Kept) {
+        let Some(path) = &self.path else { return };
+        let links = kept.entries.values().cloned().collect();
+        match write(path, &KeptFile { version: VERSION, links }) {
+            Ok(()) => {
+                self.health.set(Part::State, None);
+            }
+            Err(error) => {
+                let trouble = format!(
+                    "{}: protection set at run time is lost at the next start: {error}",
+                    path.display()
+                );
+                tracing::warn!("{trouble}");
+                self.health.set(Part::State, Some(trouble));
+            }
+        }
+    }
+}
+
+/// Defaults that are written out mean what they mean when they are not.
+fn means_the_same(one: &ProtectConfig, other: &ProtectConfig) -> bool {
+    let off = |protect: &ProtectConfig| protect.mode == ProtectMode::Off;
+    (off(one) && off(other)) || one.settings() == other.settings()
+}
+
+fn read(path: &Path) -> Result<Vec<Entry>, KeptError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut text = String::new();
+    // A folder, or bytes that are no text, are errors of reading.
+    if file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)? as u64 > FILE_BYTES_MAX {
+        return Err(KeptError::TooLarge);
+    }
+    let file: KeptFile =
+        toml::from_str(&text).map_err(|error| KeptError::Syntax(error.message().replace('\n', ", ")))?;
+    if file.version != VERSION {
+        return Err(KeptError::Version(file.version));
+    }
+    for Entry { name, protect, .. } in &file.links {
+        // The format is looked at when the link is known.
+        protect.validate(crate::config::HeaderFormat::Transparent).map_err(|(key, problem)| {
+            KeptError::Invalid { link: name.clone(), key, problem: problem.to_string() }
+        })?;
+    }
+    Ok(file.links)
+}
+
+/// Whole or not at all, also when the machine loses its power in the middle.
+fn write(path: &Path, file: &KeptFile) -> io::Result<()> {
+    let text = toml::to_string(file).map_err(io::Error::other)?;
+    let beside = path.with_extension("new");
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let mut options = OpenOptions::new();
+    let mut new = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    new.write_all(HEAD.as_bytes())?;
+    new.write_all(text.as_bytes())?;
+    new.sync_all()?;
+    fs::rename(&beside, path)?;
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    fn link(mode: ProtectMode) -> LinkConfig {
+        let mut link = LinkConfig::new("eth1".to_owned().into(), "eth2");
+        link.protect.mode = mode;
+        link
+    }
+
+    fn protect(mode: ProtectMode) -> ProtectConfig {
+        ProtectConfig { mode, ..ProtectConfig::default() }
+    }
+
+    fn set(kept: &KeptProtection, mode: ProtectMode) {
+        kept.keep("eth2", &protect(mode), || Ok::<_, Infallible>(())).expect("it was set");
+    }
+
+    struct Place {
+        _folder: tempfile::TempDir,
+        path: PathBuf,
+        health: Arc<DaemonHealth>,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("up.state");
+            Place { _folder: folder, path, health: Arc::default() }
+        }
+
+        fn open(&self) -> KeptProtection {
+            KeptProtection::open(&self.path, Arc::clone(&self.health))
+        }
+    }
+
+    #[test]
+    fn what_was_set_is_restored_and_setting_what_is_configured_forgets_it() {
+        let place = Place::new();
+        let first = place.open();
+        assert_eq!(first.restore(&link(ProtectMode::Ordered)).mode, ProtectMode::Ordered);
+        set(&first, ProtectMode::NonBlocking);
+        assert!(first.differs("eth2"));
+        let second = place.open();
+        assert_eq!(second.restore(&link(ProtectMode::Ordered)).mode, ProtectMode::NonBlocking);
+        set(&second, ProtectMode::Ordered);
+        assert!(!second.differs("eth2"));
+        assert_eq!(place.open().restore(&link(ProtectMode::Ordered)).mode, ProtectMode::Ordered);
+        assert_eq!(place.health.report().troubles, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_configuration_that_was_changed_since_wins() {
+        let place = Place::new();
+        let first = place.open();
+        first.restore(&link(ProtectMode::Ordered));
+        set(&first, ProtectMode::Off);
+        let mut changed = link(ProtectMode::Ordered);
+        changed.protect.copies = Some(4);
+        assert_eq!(place.open().restore(&changed), changed.protect);
+        assert_eq!(place.open().restore(&link(ProtectMode::Ordered)).mode, ProtectMode::Ordered, "for good");
+    }
+
+    #[test]
+    fn what_could_not_be_set_is_not_kept() {
+        let place = Place::new();
+        let kept = place.open();
+        kept.restore(&link(ProtectMode::Ordered));
+        let refused: Result<(), &str> = kept.keep("eth2", &protect(ProtectMode::Off), || Err("no"));
+        assert_eq!(refused, Err("no"));
+        assert!(!place.path.exists());
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused_loudly_and_ignored() {
+        let long = format!("{HEAD}version = 1\n{}", "# nothing\n".repeat(200_000));
+        let bad_copies =
+            "version = 1\n[[link]]\nname = \"eth2\"\n[link.protect]\ncopies = 99\n[link.configured]\n";
+        for text in ["", "version = 2", "version = 1\n[[link]]\nname = 3", "\u{0}\u{0}", bad_copies, &long] {
+            let place = Place::new();
+            fs::write(&place.path, text).expect("written");
+            let kept = place.open();
+            let troubles = place.health.report().troubles;
+            assert!(troubles[0].contains("up.state could not be used: "), "{troubles:?}");
+            assert_eq!(kept.restore(&link(ProtectMode::Ordered)).mode, ProtectMode::Ordered);
+            assert_eq!(fs::read_to_string(place.path.with_extension("damaged")).expect("put aside"), text);
+            set(&kept, ProtectMode::Off);
+            assert_eq!(
+                place.open().restore(&link(ProtectMode::Ordered)).mode,
+                ProtectMode::Off,
+                "it works again"
+            );
+            assert_eq!(place.health.report().troubles, Vec::<String>::new());
+        }
+        // Not even a file.
+        let place = Place::new();
+        fs::create_dir(&place.path).expect("made");
+        assert_eq!(place.open().restore(&link(ProtectMode::Off)).mode, ProtectMode::Off);
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_told() {
+        let place = Place::new();
+        let kept = KeptProtection::open(Path::new("/proc/no/such.state"), Arc::clone(&place.health));
+        kept.restore(&link(ProtectMode::Ordered));
+        set(&kept, ProtectMode::Off);
+        let troubles = place.health.report().troubles;
+        assert!(troubles[0].contains("protection set at run time is lost at the next start"), "{troubles:?}");
+    }
+}
