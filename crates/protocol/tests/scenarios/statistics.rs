@@ -217,3 +217,23 @@ fn losses_and_overflows_are_counted_from_the_beginning_of_the_session() {
         assert_eq!(told.get(), (0, 0), "of a session without frames");
     }
 }
+
+/// Every feedback is counted once: as a loss notification if something in it is urgent, as an ACK if not.
+#[test]
+fn every_feedback_is_a_notification_or_an_ack() {
+    let mut pair = Pair::protected(Settings::default(), 1);
+    let before = pair.stats(B);
+    pair.links[A].loss = Loss::originals(|position| position % 50 == 7);
+    let sent = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&sent);
+    pair.links[B].loss = Loss::script(move |wire| {
+        counted.set(counted.get() + u64::from(wire.is_feedback()));
+        false
+    });
+    pair.offer(A, Mode::Ordered, 500, 500);
+    pair.settle(10 * MILLI);
+    let after = pair.stats(B);
+    let notifications = after.notifications_sent - before.notifications_sent;
+    assert!(notifications >= 10, "one for each of ten losses: {notifications}");
+    assert_eq!(notifications + after.acks_sent - before.acks_sent, sent.get());
+}
