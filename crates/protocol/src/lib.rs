@@ -29,6 +29,8 @@
 //! `dummy_interval_max`, and again at most `dummy_interval_min` for an idle port. An ACK waits at most `ack_interval`, in
 //! each lane by itself.
 //!
+//! [`Config::shortfalls`] says which parameters are too small for a link of some rate, length and loss.
+//!
 //! The modules [`wire`] (headers) and [`classify`] (which frame gets which mode) know bytes; nothing else does. The
 //! module [`trace`] writes down what a driver does with a link end, for replaying it and for telling it in protocol
 //! words.
@@ -47,6 +49,7 @@ mod fallback;
 mod frame;
 mod histogram;
 mod link_end;
+mod link_needs;
 mod loss_window;
 mod receiver;
 mod sender;
@@ -69,6 +72,7 @@ pub use link_end::{
     Admission, Control, LinkEnd, Priority, Protection, Reception, RoundTrips, Status, SteadyState, Transmit,
     Undisturbed,
 };
+pub use link_needs::{Consequence, LinkConditions, LinkNeeds, Shortfall};
 pub use sequence::{LongSequenceNumber, SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
 pub use session::{ReceiveState, SessionNumber, TransmitState};
 pub use stats::{BufferStats, Stats};

@@ -4,7 +4,9 @@
 use super::Engine;
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
-use linkmend_protocol::{Config, FallbackConfig, Format, Nanos, RoundTrips, WINDOW_MAX};
+use linkmend_protocol::{
+    Config, FallbackConfig, Format, LinkConditions, Nanos, RoundTrips, Shortfall, WINDOW_MAX,
+};
 
 /// Round trips to measure before parameters are derived from them.
 const SAMPLES: u32 = 8;
@@ -23,6 +25,11 @@ const DUMMY_COPIES: u8 = 1;
 
 /// A receiver waits longer for its peer than a sender, so that it is the sender that ends a session and begins the next.
 const EXPIRY_PEER_TIMEOUTS: u64 = 2;
+
+/// Frames whose mean length says more than the longest possible one.
+const MEAN_FRAMES_MIN: u64 = 1_000;
+/// Header, preamble, check sequence and gap of a frame, bytes.
+const WIRE_OVERHEAD_BYTES: u64 = 8 + 8 + 4 + 12;
 
 /// What has been derived in the present session.
 #[derive(Debug, Default)]
@@ -90,7 +97,9 @@ impl Engine {
         if overrides.resume_bytes.is_none() {
             config.resume_bytes = config.pause_bytes / 2;
         }
-        match self.end.reconfigure(config) {
+        let outcome = self.end.reconfigure(config);
+        self.warn_of_shortfalls(measured, rate);
+        match outcome {
             Ok(()) => tracing::info!(
                 link = %self.settings.name,
                 round_trips = measured.samples,
@@ -103,6 +112,38 @@ impl Engine {
             Err(error) => {
                 tracing::warn!(link = %self.settings.name, %error, "derived parameters do not fit the overrides; unchanged");
             }
+        }
+    }
+
+    /// Says once an activation what the parameters lack for this link. The shortest round trip is the link's own; of
+    /// frames' lengths it takes the mean of those sent so far, or the longest.
+    fn warn_of_shortfalls(&self, measured: RoundTrips, rate_bps: u64) {
+        let (status, stats) = (self.end.status(), self.end.stats());
+        let longest = u64::from(self.ports.link.mtu());
+        let mean = stats.protected_bytes.checked_div(stats.protected_frames).unwrap_or(longest);
+        let frame_bytes = if stats.protected_frames < MEAN_FRAMES_MIN { longest } else { mean };
+        let frame_bits = (frame_bytes + WIRE_OVERHEAD_BYTES) * 8;
+        let link = LinkConditions {
+            round_trip: measured.min,
+            loss: status.measured_loss.unwrap_or(0.0),
+            copies: status.copies,
+            frame_bytes: frame_bytes as u32,
+            frame_time: Nanos((u128::from(frame_bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64),
+            mode: self.protection.classifier.default_mode(),
+        };
+        for shortfall in self.end.config().shortfalls(&link) {
+            let Shortfall { field, value, needed, consequence } = shortfall;
+            tracing::warn!(
+                link = %self.settings.name,
+                parameter = field,
+                value,
+                needed,
+                round_trip_us = measured.min.0 / 1_000,
+                rate_bps,
+                rate_is_assumed = self.settings.rate_bps.is_none(),
+                frame_bytes,
+                "{consequence}: a parameter is too small for this link (bytes, frames, or ns)"
+            );
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::config::{Buffering, StressConfig};
 use super::report::StressReport;
-use crate::time::Rate;
+use crate::network::{COMPACT_HEADER_BYTES, WIRE_OVERHEAD_BYTES};
+use crate::time::{Rate, Time};
+use linkmend_protocol::{LinkConditions, Nanos, Shortfall};
 use linkmend_quantity::{BitRate, ByteSize};
 use serde::Serialize;
 
@@ -74,7 +76,8 @@ impl StressConfig {
     /// What was too slow or too small in a run.
     pub(super) fn warnings_of(&self, report: &StressReport) -> Vec<String> {
         let mut warnings = self.warnings();
-        if warnings.is_empty()
+        let fast_enough = warnings.is_empty();
+        if fast_enough
             && report.tx_buffer_full_pct > FULL_PCT_MAX
             && let Some(protocol) = self.protocol_config()
         {
@@ -87,7 +90,45 @@ impl StressConfig {
                 protocol.window_frames
             ));
         }
+        if fast_enough {
+            warnings.extend(self.shortfalls());
+        }
         warnings
+    }
+
+    /// What the protocol's parameters lack for a link of this rate, length and loss.
+    fn shortfalls(&self) -> Vec<String> {
+        let (Some(protocol), Some(protection)) = (self.protocol_config(), self.protection) else {
+            return Vec::new();
+        };
+        let wire_bytes = u64::from(self.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+        let frame_time = self.rate.time_of(wire_bytes);
+        let link = LinkConditions {
+            round_trip: Nanos(2 * (self.wire_latency().0 + self.ingress_latency().0) + frame_time.0),
+            loss: self.corruption.frame_loss(self.frame_bytes),
+            copies: self.copies().unwrap_or(1),
+            frame_bytes: self.frame_bytes,
+            frame_time: Nanos(frame_time.0),
+            mode: protection.mode,
+        };
+        let buffer = if self.recirculates() { "`recirculation-buffer`" } else { "the buffer" };
+        let text = |shortfall: Shortfall| {
+            let Shortfall { field, value, needed, consequence } = shortfall;
+            let bytes = |bytes: u64| ByteSize(bytes).to_string();
+            let time = |ticks: u64| format!("{} us", Time(ticks).as_nanos() / 1e3);
+            let (name, value, needed) = match field {
+                "window_frames" => ("`window`", format!("{value} frames"), needed.to_string()),
+                "recovery_timeout" => ("`recovery-timeout`", time(value), time(needed)),
+                // Without backpressure there is no pause after which anything could overflow.
+                "rx_buffer_bytes" if protection.backpressure.is_none() => return None,
+                "window_bytes" | "rx_buffer_bytes" => (buffer, bytes(value), bytes(needed)),
+                _ => return None,
+            };
+            Some(format!(
+                "{name} is {value}, and a link of this rate and length needs {needed}: {consequence}"
+            ))
+        };
+        protocol.shortfalls(&link).filter_map(text).collect()
     }
 
     /// Share of the time in which the Tx buffer had no room for another frame, in percent.
