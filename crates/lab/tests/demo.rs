@@ -1,0 +1,74 @@
+//! The demo at its smallest: that it measures what it says, and says when it cannot.
+
+mod common;
+
+use std::time::Duration;
+
+use linkmend_lab::StopFlag;
+use linkmend_lab::demo::{Condition, DemoOptions, DemoResult, Observer, Part, Step, run};
+
+/// Counts slots.
+#[derive(Default)]
+struct Slots(std::sync::atomic::AtomicUsize);
+
+impl Observer for Slots {
+    fn step(&self, _: &Step<'_>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+fn smallest(name: &str) -> DemoOptions {
+    DemoOptions {
+        prefix: common::options(name).prefix,
+        rounds: 1,
+        goodput_losses: vec![1e-2],
+        stress_time: Duration::from_millis(150),
+        flows: 16,
+        goodput_time: Duration::from_millis(400),
+        goodput_warm_up: Duration::from_millis(200),
+        phase_time: Duration::from_millis(200),
+        ..DemoOptions::standard(Part::Link)
+    }
+}
+
+fn demo(options: &DemoOptions) -> (DemoResult, usize) {
+    let slots = Slots::default();
+    let result = run(options, &StopFlag::new(), &slots).expect("it runs to its end");
+    (result, slots.0.into_inner())
+}
+
+#[test]
+fn a_demo_shows_a_link_that_suffers_and_one_that_does_not() {
+    if !common::privileged("a_demo_shows_a_link_that_suffers_and_one_that_does_not") {
+        return;
+    }
+    let (result, slots) = demo(&smallest("demo"));
+    let goodput = |condition, loss| {
+        result.goodput_of("cubic", loss, condition).and_then(|row| row.goodput_bps).expect("measured")
+    };
+    let ordered = goodput(Condition::Ordered, 1e-2);
+    // The real ratio is 13; even a machine that barely runs tells these apart.
+    assert!(ordered > 2.0 * goodput(Condition::Unprotected, 1e-2), "{:#?}", result.goodput);
+    assert!(goodput(Condition::Healthy, 0.0) < 300e6, "{:#?}", result.goodput);
+    let flows = |condition| result.fct_of(condition).map(|column| column.samples_ns.len());
+    assert!(Condition::ALL.iter().all(|condition| flows(*condition) == Some(16)), "{:#?}", result.fct);
+    let stress = result.stress_of(Condition::Ordered).expect("measured");
+    assert!(stress.frames_sent > 100 && stress.actual_loss > 0.0, "{stress:#?}");
+    let all = result.noise.all();
+    assert_eq!((all.slots, all.slots + all.repeated), (4 + 4 + 4 + 1, slots));
+}
+
+#[test]
+fn a_demo_on_a_machine_too_disturbed_to_tell_says_so() {
+    if !common::privileged("a_demo_on_a_machine_too_disturbed_to_tell_says_so") {
+        return;
+    }
+    // No wake-up is this punctual: every slot counts as disturbed.
+    let mut options = smallest("noisy");
+    options.tolerance.worst_wakeup_ns = 0;
+    let (result, slots) = demo(&options);
+    let all = result.noise.all();
+    assert!(all.too_disturbed && result.noise.goodput.too_disturbed, "{all:?}");
+    // Half as many repeats as slots in each of three experiments, and two of the timeline.
+    assert_eq!((all.disturbed, all.repeated, slots), (13, 2 + 2 + 2 + 2, 21));
+}
