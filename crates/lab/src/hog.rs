@@ -1,6 +1,7 @@
 //! Something that takes the processors away: what a host does to a virtual machine, or a real-time process to the loops.
 
 use std::io;
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -27,23 +28,33 @@ pub fn go_first() -> io::Result<()> {
 /// Without CAP_SYS_NICE, or where a processor cannot be had.
 pub fn occupy_all(span: Duration) -> io::Result<()> {
     let processors = std::thread::available_parallelism()?.get();
+    // The first to begin would keep whoever starts the others from running.
+    let all_ready = Barrier::new(processors);
+    let all_ready = &all_ready;
     std::thread::scope(|scope| {
-        let hogs: Vec<_> =
-            (0..processors).map(|processor| scope.spawn(move || occupy(processor, span))).collect();
+        let hogs: Vec<_> = (0..processors)
+            .map(|processor| scope.spawn(move || occupy(processor, span, all_ready)))
+            .collect();
         hogs.into_iter().try_for_each(|hog| hog.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
     })
 }
 
-fn occupy(processor: usize, span: Duration) -> io::Result<()> {
-    let mut here = CpuSet::new();
-    here.set(processor)?;
-    sched_setaffinity(THIS_THREAD, &here)?;
-    go_first()?;
+fn occupy(processor: usize, span: Duration, all_ready: &Barrier) -> io::Result<()> {
+    let prepared = go_first_on(processor);
+    all_ready.wait();
+    prepared?;
     let began = Instant::now();
     while began.elapsed() < span {
         std::hint::spin_loop();
     }
     Ok(())
+}
+
+fn go_first_on(processor: usize) -> io::Result<()> {
+    let mut here = CpuSet::new();
+    here.set(processor)?;
+    sched_setaffinity(THIS_THREAD, &here)?;
+    go_first()
 }
 
 #[cfg(test)]
