@@ -23,8 +23,11 @@ fn main() -> ExitCode {
     // clap prints help and usage errors itself, and ends with 0 or 2.
     let matches = cli::Cli::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let log = logging::start(cli.verbose, matches!(cli.command, cli::Command::Demo(_)));
-    let result = commands::execute(cli.command, &matches);
+    let is_demo = matches!(cli.command, cli::Command::Demo(_));
+    // An ordinary user's demo enters a user namespace, which only a process of one thread may: before the log has its.
+    let entered = if is_demo { commands::demo::enter_namespace() } else { Ok(()) };
+    let log = logging::start(cli.verbose, is_demo);
+    let result = entered.and_then(|()| commands::execute(cli.command, &matches));
     // What the log still has to say comes before the error that ends it all.
     drop(log);
     match result {

@@ -111,6 +111,11 @@ fn loss_rate(text: &str) -> Result<f64, String> {
     if rate > 0.0 && rate <= 0.1 { Ok(rate) } else { Err(format!("{rate} is not above 0 and up to 0.1")) }
 }
 
+/// Moves an ordinary user into a user namespace, by starting this program again in it; [`execute`] finds it done.
+pub fn enter_namespace() -> anyhow::Result<()> {
+    ensure_privileges().map(drop).context("the demo needs network namespaces")
+}
+
 /// Runs it. After Ctrl-C the laboratory is taken down all the same.
 pub fn execute(arguments: &DemoArgs) -> anyhow::Result<()> {
     let privileges = ensure_privileges().context("the demo needs network namespaces")?;

@@ -45,3 +45,49 @@ fn worst(calm: &Calm) -> String {
         quantity::duration(late_ns as f64 / 1e9)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::demo::tables;
+    use linkmend_lab::demo::{DemoOptions, Noise, Part, Timeline};
+
+    fn result(noise: Noise) -> DemoResult {
+        DemoResult {
+            version: String::new(),
+            options: DemoOptions::standard(Part::Link),
+            ports: String::new(),
+            kernel: String::new(),
+            seconds: 90.0,
+            noise,
+            stress: Vec::new(),
+            fct: Vec::new(),
+            goodput: Vec::new(),
+            timeline: Timeline { corruption_at_s: 1.0, protection_at_s: 2.0, samples: Vec::new() },
+        }
+    }
+
+    #[test]
+    fn a_calm_machine_is_summed_up_in_a_line() {
+        let calm = Calm { slots: 20, repeated: 1, ..Calm::default() };
+        let result = result(Noise { stress: calm, fct: Calm { disturbed: 3, ..calm }, ..Noise::default() });
+        assert!(
+            summary(&result).starts_with("3 of 40 slots disturbed, 2 repeated (at worst"),
+            "{}",
+            summary(&result)
+        );
+        assert_eq!((complaints(&result), tables::all(&result).len()), (Vec::new(), 3));
+    }
+
+    #[test]
+    fn an_experiment_that_was_too_disturbed_has_a_sentence_in_place_of_its_table() {
+        let disturbed =
+            Calm { slots: 20, repeated: 10, disturbed: 14, too_disturbed: true, ..Calm::default() };
+        let result = result(Noise { stress: disturbed, ..Noise::default() });
+        let [complaint] = &complaints(&result)[..] else { panic!("one") };
+        assert!(complaint.starts_with("Stress test: this machine was too disturbed to tell: 14 of 20 slots"));
+        let tables = tables::all(&result);
+        assert_eq!(tables.len(), 2);
+        assert!(tables.iter().all(|table| !table.to_text(110, false).contains("Stress test")));
+    }
+}
