@@ -80,8 +80,8 @@ impl SequenceNumber {
     }
 }
 
-/// A sequence number as Linkmend's own control frames carry it: 32 bits of the absolute number. A control frame may come
-/// late by whole eras, which 17 bits cannot tell; these repeat after four billion frames, half a minute at 100G.
+/// A sequence number as dummies carry it: 32 bits of the absolute number. A dummy may come late by whole eras, which 17
+/// bits cannot tell; these repeat after four billion frames, half a minute at 100G.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct LongSequenceNumber(pub u32);
