@@ -1,0 +1,95 @@
+//! What the receiver owes its sender, and since when.
+
+use crate::config::Config;
+use crate::frame::{Mode, PerMode};
+use crate::time::{Instant, Nanos};
+
+/// What the receiver owes its sender.
+#[derive(Debug, Default)]
+pub(in crate::link_end) struct Acks {
+    /// Number of the next feedback.
+    pub(super) number: u16,
+    /// Latest dummy stamp seen.
+    pub(super) dummy_stamp: u16,
+    /// Losses and overflows before this session, to count from its beginning.
+    pub(super) lost_before: u64,
+    pub(super) overflows_before: u64,
+    /// Lanes with arrivals that have not been acknowledged.
+    pub(in crate::link_end) pending: PerMode<bool>,
+    /// The lane whose ACK goes first if both owe one: that of the one that did not travel last.
+    pub(super) turn: usize,
+    /// Something the sender must know at once: a loss, a change of the pause state, a new session.
+    pub(in crate::link_end) urgent: bool,
+    /// Feedbacks still to repeat a change of the pause state, should the first be lost.
+    pub(in crate::link_end) repeats: u8,
+    /// Anything arrived since the last feedback.
+    pub(super) news: bool,
+    /// Latest acknowledgement of any kind; of each lane; and latest feedback.
+    pub(in crate::link_end) ack_at: Instant,
+    pub(super) lane_ack_at: PerMode<Instant>,
+    pub(in crate::link_end) feedback_at: Instant,
+    /// When everything that is missing was last said, or begun to be said again; and how many more feedbacks may go on
+    /// with that now.
+    pub(super) repeat_at: Instant,
+    pub(super) parts_left: u8,
+    /// Compact format: the lane in which a loss was found, until its notification is out.
+    pub(super) notify: Option<Mode>,
+    /// Compact format: the lane in use.
+    pub(in crate::link_end) lane: Option<Mode>,
+}
+
+impl Acks {
+    #[inline]
+    pub(super) fn arrived(&mut self, mode: Mode) {
+        self.pending[mode] = true;
+        self.news = true;
+        self.lane = Some(mode);
+    }
+
+    /// The feedback that confirmed a session seems to be lost.
+    pub(in crate::link_end) fn repeat_confirmation(&mut self, lost: bool) {
+        self.urgent |= lost;
+    }
+
+    /// Whether anything but a plain ACK is owed at once, or within `interval` an ACK that repeats something.
+    pub(in crate::link_end) fn has_more_to_say(&self, interval: Nanos, out_of_reach: Nanos) -> bool {
+        self.urgent || self.notify.is_some() || (self.repeats > 0 && interval < out_of_reach)
+    }
+
+    pub(in crate::link_end) fn pending(&self) -> PerMode<bool> {
+        self.pending
+    }
+
+    /// See [`super::SteadyState::ack_wait`].
+    pub(in crate::link_end) fn waits(
+        &self,
+        now: Instant,
+        config: &Config,
+        out_of_reach: Nanos,
+    ) -> (Nanos, PerMode<Nanos>) {
+        let wait = |at: Instant, span: Nanos| if span < out_of_reach { (at + span).since(now) } else { span };
+        let lanes = self.lane_ack_at.0.map(|at| wait(at, config.ack_interval));
+        (wait(self.ack_at, config.ack_gap), PerMode(lanes))
+    }
+
+    /// Both lanes are acknowledged.
+    pub(in crate::link_end) fn acknowledged(&mut self, now: Instant) {
+        self.pending = PerMode::default();
+        self.ack_at = now;
+        self.lane_ack_at = PerMode([now; 2]);
+    }
+
+    /// When an ACK has waited long enough for an idle port or a frame to ride on. Each lane waits by itself, or one
+    /// whose ACKs travel all the time would keep the other's back.
+    pub(in crate::link_end) fn overdue_at(&self, config: &Config) -> Option<Instant> {
+        let overdue_at =
+            |mode: Mode| self.pending[mode].then(|| self.lane_ack_at[mode] + config.ack_interval);
+        Mode::ALL.into_iter().filter_map(overdue_at).min()
+    }
+
+    /// ACKs went on being sent; complete feedbacks did not, and are as old as they were.
+    pub(in crate::link_end) fn fast_forward(&mut self, elapsed: Nanos) {
+        self.ack_at = self.ack_at + elapsed;
+        self.lane_ack_at = PerMode(self.lane_ack_at.0.map(|at| at + elapsed));
+    }
+}
