@@ -2,7 +2,7 @@
 
 use linkmend_protocol::wire::{LinkFrame, parse};
 use linkmend_protocol::{Control, Format, Mode};
-use linkmend_sim::observe::{Capture, CaptureOptions};
+use linkmend_sim::measure::{Capture, CaptureOptions};
 use linkmend_sim::stress::{StressConfig, run_observed};
 use linkmend_sim::time::Rate;
 use pcap_file::DataLink;

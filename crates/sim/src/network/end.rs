@@ -1,12 +1,12 @@
 //! One side of a link: a port with its queues, the wire that leaves it, and the protocol's link end.
 
-use super::divisor::Divisor;
 use super::frame::{COMPACT_HEADER_BYTES, Frame, OnWire, Slots, WIRE_OVERHEAD_BYTES};
 use super::levels::Levels;
 use super::losses::Losses;
 use super::queue::{NormalQueue, QueueLimits};
 use super::traffic::{Source, Traffic};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
+use crate::kernel::divisor::Divisor;
 use crate::random::Random;
 use crate::time::{Rate, Time};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;

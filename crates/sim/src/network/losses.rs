@@ -1,6 +1,6 @@
 //! What the simulator knows and the link ends do not: which frames were corrupted, and when that was noticed.
 
-use crate::observe::Histogram;
+use crate::measure::Histogram;
 use crate::time::Time;
 use std::collections::VecDeque;
 

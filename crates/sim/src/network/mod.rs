@@ -17,7 +17,6 @@
 //! from the end of the last real frame, and a frame that becomes ready within a slot waits for its end. A corrupted one
 //! is followed by its like in the next slot.
 
-mod divisor;
 mod end;
 mod fast_forward;
 mod frame;
@@ -40,7 +39,7 @@ pub use traffic::Traffic;
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
-use crate::observe::{Histogram, TimeSeries};
+use crate::measure::{Histogram, TimeSeries};
 use crate::random::Random;
 use crate::time::{Rate, Time};
 use end::End;

@@ -5,7 +5,7 @@ use anyhow::Context;
 use clap::Args;
 use linkmend_dataplane::config::HeaderFormat;
 use linkmend_quantity::Count;
-use linkmend_sim::observe::{Capture, CaptureOptions};
+use linkmend_sim::measure::{Capture, CaptureOptions};
 use linkmend_sim::stress::StressConfig;
 use std::fs::File;
 use std::io::BufWriter;

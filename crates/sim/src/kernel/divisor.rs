@@ -5,8 +5,8 @@ const FRACTION_BITS: u32 = 40;
 
 /// A divisor with its reciprocal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Divisor {
-    pub(super) value: u64,
+pub(crate) struct Divisor {
+    pub(crate) value: u64,
     /// `1 / value` in units of 2^-40, rounded up.
     reciprocal: u64,
     /// The reciprocal gives exact results below this.
@@ -14,7 +14,7 @@ pub(super) struct Divisor {
 }
 
 impl Divisor {
-    pub(super) const fn new(value: u64) -> Divisor {
+    pub(crate) const fn new(value: u64) -> Divisor {
         let one = 1 << FRACTION_BITS;
         let reciprocal = one / value + 1;
         // The error of the product, x (reciprocal - 1/value), must stay below one value-th, and the product in 64 bits.
@@ -26,7 +26,7 @@ impl Divisor {
 
     /// The least multiple of the divisor that is not below `x`, divided by it.
     #[inline]
-    pub(super) const fn ceiling(self, x: u64) -> u64 {
+    pub(crate) const fn ceiling(self, x: u64) -> u64 {
         let x = x + (self.value - 1);
         if x < self.exact_below { (x * self.reciprocal) >> FRACTION_BITS } else { x / self.value }
     }

@@ -3,11 +3,11 @@
 use super::config::{Buffering, StressConfig, StressError};
 use super::report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
 use crate::corruption::Corruption;
+use crate::measure::Histogram;
 use crate::network::{
     COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer,
     Opening, QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
 };
-use crate::observe::Histogram;
 use crate::statistics::CONFIDENCE;
 use crate::time::{Rate, Time};
 use linkmend_protocol::effective_loss;

@@ -1,7 +1,7 @@
 //! What a stress run measured.
 
 use super::hardware::Hardware;
-use crate::observe::TimeSeries;
+use crate::measure::TimeSeries;
 use crate::statistics::poisson_interval;
 use crate::time::Time;
 use serde::Serialize;

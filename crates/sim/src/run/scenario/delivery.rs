@@ -1,7 +1,7 @@
 //! Follows frames from where they come from to where they leave the network.
 
+use crate::measure::Histogram;
 use crate::network::{Frame, Observer, OnWire};
-use crate::observe::Histogram;
 use crate::stress::{Percentiles, percentiles};
 use crate::time::Time;
 use linkmend_protocol::{Control, Mode, PerMode};
