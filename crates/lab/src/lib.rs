@@ -47,6 +47,7 @@ pub mod generator;
 pub mod hog;
 pub mod impairments;
 mod ip;
+mod lab_error;
 pub mod link_ends;
 pub mod marker;
 pub mod namespace;

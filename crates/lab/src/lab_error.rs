@@ -1,0 +1,112 @@
+//! Why a laboratory could not be put up, used or taken down.
+
+use crate::impairments::BadImpairment;
+use crate::ip::IpError;
+use crate::marker::{MarkerError, PROCESSES_MAX};
+use crate::namespace::NamespaceError;
+use crate::offload::OffloadError;
+use crate::topology::{HOST_MTU_MAX, HOST_MTU_MIN, PREFIX_MAX};
+
+/// Why a laboratory could not be put up, used or taken down.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The prefix is not usable in names.
+    #[error(
+        "lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-` (hint: try `lm`)"
+    )]
+    BadPrefix {
+        /// The value.
+        prefix: String,
+    },
+    /// The MTU is out of range.
+    #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes (hint: 1500 is usual)")]
+    BadMtu {
+        /// The value.
+        host_mtu: u32,
+    },
+    /// A namespace of the wanted name exists and this program did not create it.
+    #[error(
+        "network namespace `{name}` exists and is not ours, so it is left alone (hint: choose another prefix, or \
+         remove it with `ip netns del {name}` if you know it is unused)"
+    )]
+    Foreign {
+        /// Name of the namespace.
+        name: String,
+    },
+    /// There is no record of such a laboratory.
+    #[error("lab `{prefix}` is not up (hint: `linkmend lab up` puts it up)")]
+    NotUp {
+        /// Prefix of the laboratory.
+        prefix: String,
+    },
+    /// The laboratory exists, differs from what is wanted, and programs run in it.
+    #[error(
+        "lab `{prefix}` is in use: {program} (pid {pid}) runs in it (hint: `linkmend lab down` ends it, or choose \
+         another prefix)"
+    )]
+    InUse {
+        /// Prefix of the laboratory.
+        prefix: String,
+        /// One of the running processes.
+        pid: u32,
+        /// Its program.
+        program: String,
+    },
+    /// A kernel setting could not be written.
+    #[error("cannot write `{value}` to /proc/sys/{key} in `{namespace}`: {source}")]
+    Setting {
+        /// Path below `/proc/sys`.
+        key: String,
+        /// What was to be written.
+        value: String,
+        /// Namespace it was to be written in.
+        namespace: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A program could not be started inside.
+    #[error("cannot start `{program}` in `{namespace}`: {source}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// The namespace.
+        namespace: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// More processes than a laboratory keeps track of.
+    #[error("lab `{prefix}` runs {PROCESSES_MAX} processes already (hint: end some first)")]
+    TooManyProcesses {
+        /// Prefix of the laboratory.
+        prefix: String,
+    },
+    /// A process did not end.
+    #[error(
+        "process {pid} ({program}) of lab `{prefix}` does not end{reason} (hint: it may hang in the kernel)"
+    )]
+    NotEnded {
+        /// Prefix of the laboratory.
+        prefix: String,
+        /// The process.
+        pid: u32,
+        /// Its program.
+        program: String,
+        /// What the kernel said, if anything.
+        reason: String,
+    },
+    /// See [`BadImpairment`].
+    #[error(transparent)]
+    Impairment(#[from] BadImpairment),
+    /// See [`MarkerError`].
+    #[error(transparent)]
+    Marker(#[from] MarkerError),
+    /// See [`IpError`].
+    #[error(transparent)]
+    Ip(#[from] IpError),
+    /// See [`NamespaceError`].
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// See [`OffloadError`].
+    #[error(transparent)]
+    Offload(#[from] OffloadError),
+}
