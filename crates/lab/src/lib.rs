@@ -56,6 +56,7 @@ pub mod offload;
 pub mod packet;
 mod plumbing;
 pub mod process;
+mod run_delay;
 pub mod statistics;
 pub mod stop;
 pub mod summary;

@@ -9,12 +9,14 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
+use crate::run_delay::RunDelays;
 use crate::stop::StopFlag;
 use crate::sys;
 
 /// How often a watcher wakes up.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// Above the link ends and the delay lines: what a watcher feels is the machine's doing, not theirs.
+/// Above the link ends and the delay lines: what a watcher feels is the machine's doing, not theirs. What takes the
+/// processor from them but not from a watcher is found by how long they wait ([`RunDelays`]).
 const PRIORITY: i32 = 3;
 /// Processors that are watched; more than the threads of a demo occupy.
 const WATCHERS_MAX: usize = 16;
@@ -31,8 +33,11 @@ pub struct Disturbance {
     pub held_up_share: f64,
     /// The latest that a watcher woke up, ns.
     pub worst_wakeup_ns: u64,
-    /// The latest that a link end's loop or a delay line was found to run, ns.
+    /// The longest that a link end's loop or the delay lines waited for a processor, or a frame left a line late; ns.
     pub worst_loop_ns: u64,
+    /// The longest that another thread of this process, or one of the kernel's that carry frames, waited for a
+    /// processor, ns.
+    pub worst_thread_ns: u64,
 }
 
 /// How much of it spoils a measurement.
@@ -44,6 +49,8 @@ pub struct Tolerance {
     pub held_up_share: f64,
     /// See [`Disturbance::worst_wakeup_ns`] and [`Disturbance::worst_loop_ns`].
     pub worst_wakeup_ns: u64,
+    /// See [`Disturbance::worst_thread_ns`].
+    pub worst_thread_ns: u64,
 }
 
 impl Disturbance {
@@ -52,6 +59,7 @@ impl Disturbance {
         self.stolen_share > tolerance.stolen_share
             || self.held_up_share > tolerance.held_up_share
             || self.worst_wakeup_ns.max(self.worst_loop_ns) > tolerance.worst_wakeup_ns
+            || self.worst_thread_ns > tolerance.worst_thread_ns
     }
 
     /// The worse of two in each respect.
@@ -61,6 +69,7 @@ impl Disturbance {
             held_up_share: self.held_up_share.max(other.held_up_share),
             worst_wakeup_ns: self.worst_wakeup_ns.max(other.worst_wakeup_ns),
             worst_loop_ns: self.worst_loop_ns.max(other.worst_loop_ns),
+            worst_thread_ns: self.worst_thread_ns.max(other.worst_thread_ns),
         }
     }
 }
@@ -78,6 +87,21 @@ pub trait Watch {
 struct Lateness {
     worst_ns: AtomicU64,
     held_up_ns: AtomicU64,
+    /// When it is to wake up, in ns since the watch was started; a watcher that has not woken by then is late already.
+    due_ns: AtomicU64,
+}
+
+impl Lateness {
+    fn begin(&self) {
+        self.worst_ns.store(0, Ordering::Relaxed);
+        self.held_up_ns.store(0, Ordering::Relaxed);
+    }
+
+    /// How late it woke up at worst, or is by now.
+    fn worst_ns(&self, now_ns: u64) -> u64 {
+        let so_far = now_ns.saturating_sub(self.due_ns.load(Ordering::Relaxed));
+        self.worst_ns.load(Ordering::Relaxed).max(so_far)
+    }
 }
 
 /// A watcher on every processor. They end when this is dropped.
@@ -88,19 +112,21 @@ pub struct NoiseWatch {
     stop: StopFlag,
     began: Instant,
     at_begin: ProcessorTime,
+    waits: RunDelays,
+    started: Instant,
 }
 
 impl NoiseWatch {
     /// Starts the watchers, at real-time priority where that is allowed.
     pub fn start() -> Self {
-        let stop = StopFlag::new();
+        let (stop, started) = (StopFlag::new(), Instant::now());
         let (mut watchers, mut threads) = (Vec::new(), Vec::new());
         for processor in processors() {
             let lateness = Arc::new(Lateness::default());
             let (seen, found) = (stop.clone(), Arc::clone(&lateness));
             let thread = std::thread::Builder::new()
                 .name(format!("watch {processor}"))
-                .spawn(move || watch(processor, &found, &seen));
+                .spawn(move || watch(processor, &found, started, &seen));
             // A processor without a watcher is one of which we know less.
             if let Ok(thread) = thread {
                 watchers.push(lateness);
@@ -108,31 +134,32 @@ impl NoiseWatch {
             }
         }
         let at_begin = ProcessorTime::read().unwrap_or_default();
-        Self { watchers, threads, stop, began: Instant::now(), at_begin }
+        let waits = RunDelays::start(PRIORITY);
+        Self { watchers, threads, stop, began: started, at_begin, waits, started }
     }
 }
 
 impl Watch for NoiseWatch {
     fn begin(&mut self) {
-        for lateness in &self.watchers {
-            lateness.worst_ns.store(0, Ordering::Relaxed);
-            lateness.held_up_ns.store(0, Ordering::Relaxed);
-        }
+        self.waits.begin();
+        self.watchers.iter().for_each(|lateness| lateness.begin());
         self.at_begin = ProcessorTime::read().unwrap_or_default();
         self.began = Instant::now();
     }
 
     fn end(&mut self) -> Disturbance {
         let span_ns = self.began.elapsed().as_nanos().max(1) as f64;
-        let most = |of: fn(&Lateness) -> &AtomicU64| {
-            self.watchers.iter().map(|one| of(one).load(Ordering::Relaxed)).max().unwrap_or(0)
-        };
+        let now_ns = nanos(self.started.elapsed());
+        let watchers = || self.watchers.iter();
+        let held_up_ns = watchers().map(|one| one.held_up_ns.load(Ordering::Relaxed)).max().unwrap_or(0);
         let stolen_share = ProcessorTime::read().map_or(0.0, |now| now.stolen_share_since(self.at_begin));
+        let waits = self.waits.end();
         Disturbance {
             stolen_share,
-            held_up_share: most(|one| &one.held_up_ns) as f64 / span_ns,
-            worst_wakeup_ns: most(|one| &one.worst_ns),
-            worst_loop_ns: 0,
+            held_up_share: held_up_ns as f64 / span_ns,
+            worst_wakeup_ns: watchers().map(|one| one.worst_ns(now_ns)).max().unwrap_or(0),
+            worst_loop_ns: waits.loops_ns,
+            worst_thread_ns: waits.others_ns,
         }
     }
 }
@@ -154,7 +181,7 @@ fn processors() -> Vec<usize> {
 }
 
 /// Wakes up every [`INTERVAL`] on one processor and notes how late; returns whether it did at real-time priority.
-fn watch(processor: usize, lateness: &Lateness, stop: &StopFlag) -> bool {
+fn watch(processor: usize, lateness: &Lateness, started: Instant, stop: &StopFlag) -> bool {
     let mut here = CpuSet::new();
     if here.set(processor).is_ok() {
         // Where that fails, the watcher still feels some processor.
@@ -164,14 +191,19 @@ fn watch(processor: usize, lateness: &Lateness, stop: &StopFlag) -> bool {
     let _ = nix::sys::prctl::set_timerslack(1);
     while !stop.is_stopped() {
         let due = Instant::now() + INTERVAL;
+        lateness.due_ns.store(nanos(due - started), Ordering::Relaxed);
         std::thread::sleep(INTERVAL);
         let late = due.elapsed();
-        lateness.worst_ns.fetch_max(late.as_nanos() as u64, Ordering::Relaxed);
+        lateness.worst_ns.fetch_max(nanos(late), Ordering::Relaxed);
         if late > HELD_UP {
-            lateness.held_up_ns.fetch_add(late.as_nanos() as u64, Ordering::Relaxed);
+            lateness.held_up_ns.fetch_add(nanos(late), Ordering::Relaxed);
         }
     }
     real_time
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The first line of `/proc/stat`, in clock ticks of all processors together.
@@ -216,7 +248,12 @@ mod tests {
 
     #[test]
     fn each_limit_counts_by_itself() {
-        let tolerance = Tolerance { stolen_share: 0.02, held_up_share: 0.02, worst_wakeup_ns: 5_000_000 };
+        let tolerance = Tolerance {
+            stolen_share: 0.02,
+            held_up_share: 0.02,
+            worst_wakeup_ns: 5_000_000,
+            worst_thread_ns: 20_000_000,
+        };
         let calm = Disturbance::default();
         assert!(!calm.exceeds(&tolerance));
         for disturbed in [
@@ -224,9 +261,18 @@ mod tests {
             Disturbance { held_up_share: 0.03, ..calm },
             Disturbance { worst_wakeup_ns: 5_000_001, ..calm },
             Disturbance { worst_loop_ns: 5_000_001, ..calm },
+            Disturbance { worst_thread_ns: 20_000_001, ..calm },
         ] {
             assert!(disturbed.exceeds(&tolerance), "{disturbed:?}");
         }
+    }
+
+    #[test]
+    fn a_watcher_that_has_not_woken_at_the_end_of_a_span_is_late_in_that_span() {
+        let lateness = Lateness::default();
+        lateness.due_ns.store(5_000_000, Ordering::Relaxed);
+        lateness.begin();
+        assert_eq!((lateness.worst_ns(4_000_000), lateness.worst_ns(151_000_000)), (0, 146_000_000));
     }
 
     #[test]

@@ -65,6 +65,15 @@ pub struct DemoOptions {
     pub phase_time: Duration,
 }
 
+/// A tenth of a second is what the demo's figures stand: the 99.9th percentile of short flows takes a second unprotected.
+const TOLERANCE: Tolerance = Tolerance {
+    stolen_share: 0.03,
+    held_up_share: 0.03,
+    worst_wakeup_ns: 10_000_000,
+    // Ordinary threads stand back for the loops, too, and for each other.
+    worst_thread_ns: 25_000_000,
+};
+
 impl DemoOptions {
     /// About a minute and a half on a calm machine.
     pub fn standard(part: Part) -> DemoOptions {
@@ -108,11 +117,12 @@ impl DemoOptions {
             goodput_losses: vec![1e-3, 1e-2],
             congestion_controls: vec!["cubic".to_owned()],
             rounds: 5,
-            tolerance: Tolerance { stolen_share: 0.03, held_up_share: 0.03, worst_wakeup_ns: 10_000_000 },
+            tolerance: TOLERANCE,
             stress_frames: u64::MAX,
             stress_time: Duration::from_millis(600),
-            flows: 400,
-            flow_clients: 8,
+            // 99.9 % of 5,000 flows: five are slower, and an interval around them has both ends.
+            flows: 1_000,
+            flow_clients: 10,
             flow_bytes: 24_387,
             connections: Connections::FreshWithHandshake,
             goodput_time: Duration::from_millis(750),
@@ -132,7 +142,7 @@ impl DemoOptions {
             rounds: 3,
             stress_frames: 1_000_000,
             stress_time: Duration::from_secs(1),
-            flows: 700,
+            flows: 1_700,
             flow_clients: 1,
             connections: Connections::FreshAfterHandshake,
             goodput_time: Duration::from_millis(600),

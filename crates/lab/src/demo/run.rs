@@ -143,7 +143,8 @@ impl Demo<'_> {
     fn end_slot(&mut self) -> Disturbance {
         let mut disturbance = self.watch.end();
         let lines = self.lines.iter().flat_map(DelayLines::report);
-        disturbance.worst_loop_ns = lines.map(|line| line.worst_late_ns).max().unwrap_or(0);
+        let worst_late_ns = lines.map(|line| line.worst_late_ns).max().unwrap_or(0);
+        disturbance.worst_loop_ns = disturbance.worst_loop_ns.max(worst_late_ns);
         disturbance
     }
 

@@ -137,7 +137,12 @@ mod tests {
     const LIMIT_NS: u64 = 5_000_000;
 
     fn plan(rounds: usize, repeats: usize) -> TurnPlan {
-        let tolerance = Tolerance { stolen_share: 0.02, held_up_share: 0.02, worst_wakeup_ns: LIMIT_NS };
+        let tolerance = Tolerance {
+            stolen_share: 0.02,
+            held_up_share: 0.02,
+            worst_wakeup_ns: LIMIT_NS,
+            worst_thread_ns: LIMIT_NS,
+        };
         TurnPlan { rounds, repeats, tolerance }
     }
 

@@ -40,19 +40,20 @@ pub fn complaints(result: &DemoResult) -> Vec<String> {
 fn worst(calm: &Calm) -> String {
     let late_ns = calm.worst.worst_wakeup_ns.max(calm.worst.worst_loop_ns);
     format!(
-        "at worst {} of a slot stolen, a wake-up {} late",
+        "at worst {} of a slot stolen, a wake-up {} late, an ordinary thread {} without a processor",
         quantity::percent(calm.worst.stolen_share),
-        quantity::duration(late_ns as f64 / 1e9)
+        quantity::duration(late_ns as f64 / 1e9),
+        quantity::duration(calm.worst.worst_thread_ns as f64 / 1e9)
     )
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::commands::demo::tables;
     use linkmend_lab::demo::{DemoOptions, Noise, Part, Timeline};
 
-    fn result(noise: Noise) -> DemoResult {
+    pub(in crate::commands::demo) fn result(noise: Noise) -> DemoResult {
         DemoResult {
             version: String::new(),
             options: DemoOptions::standard(Part::Link),

@@ -1,0 +1,286 @@
+//! How long threads wait for a processor although they have work: the loops, what else an experiment runs, and the
+//! kernel's own threads that carry frames from one interface to the next.
+//!
+//! A watcher at a higher priority does not feel what the loops feel: a process at their priority, or one that only the
+//! kernel's threads and the hosts' applications have to stand back for. The scheduler keeps for each thread how long it
+//! has been runnable without running (`/proc/PID/task/TID/schedstat`, second field). It is added when the thread runs
+//! at last, so the growth between two looks is the longest single wait, and at most the time between the looks more.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::stop::StopFlag;
+use crate::sys;
+
+/// Time between two looks.
+const INTERVAL: Duration = Duration::from_millis(5);
+/// Looks after which threads that have begun or ended are looked for.
+const LOOKS_PER_SEARCH: u32 = 4;
+/// Threads of this process that are followed; a demo has thirty.
+const THREADS_MAX: usize = 256;
+/// Three decimal numbers of 64 bits.
+const LINE_BYTES: usize = 64;
+const OWN_THREADS: &str = "/proc/self/task";
+/// Names of the threads that belong to the link: the link ends' loops, and the delay lines.
+const LOOP_NAMES: [&str; 2] = ["link-", "delay lines"];
+/// Names of the threads that only watch.
+const WATCH_NAME: &str = "watch";
+/// The kernel's threads that take frames where its interrupts leave too many of them.
+const KERNEL_NAME: &str = "ksoftirqd/";
+
+/// The longest waits of a span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waits {
+    /// Of a loop of a link end, or of the delay lines, ns.
+    pub(crate) loops_ns: u64,
+    /// Of any other thread of this process, or a thread of the kernel's that carries frames, ns.
+    pub(crate) others_ns: u64,
+}
+
+/// One thread that is followed.
+#[derive(Debug)]
+struct Followed {
+    file: File,
+    is_loop: bool,
+    waited_ns: u64,
+    worst_ns: u64,
+}
+
+impl Followed {
+    fn open(folder: &Path) -> Option<Followed> {
+        let name = std::fs::read_to_string(folder.join("comm")).ok()?;
+        if name.starts_with(WATCH_NAME) {
+            return None;
+        }
+        let file = File::open(folder.join("schedstat")).ok()?;
+        let waited_ns = waited_ns(&file)?;
+        let is_loop = LOOP_NAMES.iter().any(|prefix| name.starts_with(prefix));
+        Some(Followed { file, is_loop, waited_ns, worst_ns: 0 })
+    }
+
+    /// `false` when the thread has ended.
+    fn look(&mut self) -> bool {
+        let Some(waited_ns) = waited_ns(&self.file) else { return false };
+        let before = std::mem::replace(&mut self.waited_ns, waited_ns);
+        self.worst_ns = self.worst_ns.max(waited_ns.saturating_sub(before));
+        true
+    }
+}
+
+fn waited_ns(file: &File) -> Option<u64> {
+    let mut line = [0; LINE_BYTES];
+    let length = file.read_at(&mut line, 0).ok()?;
+    parse(std::str::from_utf8(&line[..length]).ok()?)
+}
+
+/// Time on a processor, time waiting for one, times it was given one (Documentation/scheduler/sched-stats.rst).
+fn parse(line: &str) -> Option<u64> {
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// All that are followed, and the worst of those that have ended since the span began.
+#[derive(Debug, Default)]
+struct Threads {
+    own: BTreeMap<u32, Followed>,
+    kernel: Vec<Followed>,
+    ended: Waits,
+}
+
+impl Threads {
+    /// Finds what this process runs; `new` says whether threads seen for the first time began within the span.
+    fn search(&mut self, new: bool) {
+        let Ok(entries) = std::fs::read_dir(OWN_THREADS) else { return };
+        for entry in entries.flatten().take(THREADS_MAX) {
+            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            if !self.own.contains_key(&id)
+                && let Some(mut thread) = Followed::open(&entry.path())
+            {
+                thread.worst_ns = if new { thread.waited_ns } else { 0 };
+                self.own.insert(id, thread);
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        let Threads { own, kernel, ended } = self;
+        own.retain(|_, thread| {
+            let lives = thread.look();
+            if !lives {
+                ended.add(thread);
+            }
+            lives
+        });
+        kernel.retain_mut(Followed::look);
+    }
+
+    fn begin(&mut self) {
+        self.search(false);
+        self.look();
+        self.ended = Waits::default();
+        self.own.values_mut().chain(&mut self.kernel).for_each(|thread| thread.worst_ns = 0);
+    }
+
+    fn end(&mut self) -> Waits {
+        self.look();
+        let mut waits = self.ended;
+        self.own.values().chain(&self.kernel).for_each(|thread| waits.add(thread));
+        waits
+    }
+}
+
+impl Waits {
+    fn add(&mut self, thread: &Followed) {
+        let worst = if thread.is_loop { &mut self.loops_ns } else { &mut self.others_ns };
+        *worst = (*worst).max(thread.worst_ns);
+    }
+}
+
+/// Looks at all threads until it is dropped.
+#[derive(Debug)]
+pub(crate) struct RunDelays {
+    threads: Arc<Mutex<Threads>>,
+    stop: StopFlag,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RunDelays {
+    /// Starts to look, at `priority` where real-time priorities are allowed. Where the kernel keeps no such account, every
+    /// wait is 0.
+    pub(crate) fn start(priority: i32) -> RunDelays {
+        let threads = Threads { kernel: kernel_threads(), ..Threads::default() };
+        let threads = Arc::new(Mutex::new(threads));
+        let stop = StopFlag::new();
+        let (seen, shared) = (stop.clone(), Arc::clone(&threads));
+        let thread = std::thread::Builder::new().name(format!("{WATCH_NAME} waits")).spawn(move || {
+            // Not for ordinary users; looks are late then, and a wait is found to be that much longer.
+            let _ = sys::set_real_time(priority);
+            let mut looks = 0;
+            while seen.sleep(INTERVAL) {
+                let mut threads = lock(&shared);
+                threads.look();
+                looks = (looks + 1) % LOOKS_PER_SEARCH;
+                if looks == 0 {
+                    threads.search(true);
+                }
+            }
+        });
+        // Without the thread, what a span's end finds is the sum of its waits: more is called disturbed.
+        RunDelays { threads, stop, thread: thread.ok() }
+    }
+
+    /// A span begins.
+    pub(crate) fn begin(&self) {
+        lock(&self.threads).begin();
+    }
+
+    /// The span ends.
+    pub(crate) fn end(&self) -> Waits {
+        lock(&self.threads).end()
+    }
+}
+
+impl Drop for RunDelays {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            // A panic there has cost nothing but what it would have found.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(threads: &Mutex<Threads>) -> MutexGuard<'_, Threads> {
+    // What a panic left is still an account of waits.
+    threads.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Those of the kernel, as far as this process sees them: not from inside a container.
+fn kernel_threads() -> Vec<Followed> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let is_one = |folder: &PathBuf| {
+        std::fs::read_to_string(folder.join("comm")).is_ok_and(|name| name.starts_with(KERNEL_NAME))
+    };
+    let folders = entries.flatten().map(|entry| entry.path()).filter(is_one);
+    folders.filter_map(|folder| Followed::open(&folder)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sched::{CpuSet, sched_setaffinity};
+    use nix::unistd::Pid;
+    use std::time::Instant;
+
+    #[test]
+    fn the_wait_is_the_second_field() {
+        assert_eq!(parse("27707942943 128403376425 212448\n"), Some(128_403_376_425));
+        assert_eq!((parse(""), parse("1"), parse("1 x 3")), (None, None, None));
+    }
+
+    fn on_one_processor() {
+        let mut here = CpuSet::new();
+        here.set(0).expect("within the set");
+        sched_setaffinity(Pid::from_raw(0), &here).expect("the first processor is allowed");
+    }
+
+    /// What a thread of this name finds to have waited for while another of its own priority does not leave the processor.
+    fn waits_beside_a_hog(name: &str, hog: Duration) -> Waits {
+        const LOOP_PRIORITY: i32 = 1;
+        let delays = RunDelays::start(LOOP_PRIORITY + 2);
+        let stop = StopFlag::new();
+        std::thread::scope(|scope| {
+            let seen = &stop;
+            let one = std::thread::Builder::new().name(name.to_owned());
+            let looping = move || {
+                on_one_processor();
+                sys::set_first_in_first_out(LOOP_PRIORITY).expect("allowed");
+                while seen.sleep(Duration::from_millis(1)) {}
+            };
+            one.spawn_scoped(scope, looping).expect("a thread");
+            std::thread::sleep(Duration::from_millis(30));
+            delays.begin();
+            let hogging = move || {
+                on_one_processor();
+                sys::set_first_in_first_out(LOOP_PRIORITY).expect("allowed");
+                let began = Instant::now();
+                while began.elapsed() < hog {
+                    std::hint::spin_loop();
+                }
+            };
+            let hog = std::thread::Builder::new().name("watch-me-not".to_owned());
+            hog.spawn_scoped(scope, hogging).expect("a thread").join().expect("no panic");
+            std::thread::sleep(Duration::from_millis(10));
+            let waits = delays.end();
+            stop.stop();
+            waits
+        })
+    }
+
+    #[test]
+    fn a_loop_that_a_process_of_its_own_priority_keeps_waiting_is_found_late() {
+        if !crate::unprivileged::has_capabilities() {
+            return;
+        }
+        let hog = Duration::from_millis(40);
+        let waits = waits_beside_a_hog("link-g1", hog);
+        assert!(u128::from(waits.loops_ns) >= hog.as_nanos() * 8 / 10, "{waits:?}");
+        let waits = waits_beside_a_hog("application", hog);
+        assert!(u128::from(waits.others_ns) >= hog.as_nanos() * 8 / 10, "{waits:?}");
+    }
+
+    #[test]
+    fn a_span_knows_its_own_waits_only() {
+        let mut threads = Threads::default();
+        threads.begin();
+        let most = threads.own.values_mut().map(|thread| thread.worst_ns = u64::MAX).count();
+        assert!(most >= 1, "this test is a thread");
+        assert_eq!(threads.end().others_ns, u64::MAX);
+        threads.begin();
+        assert!(threads.end().others_ns < u64::MAX);
+    }
+}
