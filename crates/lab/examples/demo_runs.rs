@@ -132,6 +132,8 @@ struct Line {
     of_healthy: f64,
     /// 99.9th percentile of the short flows, unprotected over ordered: at least 10.
     flows: f64,
+    /// The same without handshakes.
+    flows_established: f64,
     /// Speed of the stress test, ordered over unprotected: at least 0.8.
     stress: f64,
     /// Frames lost for good in either protected mode: none.
@@ -145,8 +147,7 @@ struct Line {
 }
 
 impl Line {
-    const HEADING: &str =
-        "run   x unprotected (>= 5)  of healthy (>= .95)  p99.9 x (>= 10)  stress (>= .8)  lost (0)  slots";
+    const HEADING: &str = "run   x unprotected (>= 5)  of healthy (>= .95)  p99.9 x (>= 10; established)  stress (>= .8)  lost (0)  slots";
 
     fn of(result: &DemoResult) -> Line {
         let goodput = |condition, loss| {
@@ -157,6 +158,10 @@ impl Line {
             let completion = result.fct_of(condition).and_then(|column| column.completion_ns.as_ref());
             completion.map_or(f64::NAN, |summary| summary.p99_9 as f64)
         };
+        let established = |condition| {
+            let completion = result.fct_of(condition).and_then(|column| column.established_ns.as_ref());
+            completion.map_or(f64::NAN, |summary| summary.p99_9 as f64)
+        };
         let protected = || {
             [Condition::Ordered, Condition::NonBlocking].map(|c| result.stress_of(c)).into_iter().flatten()
         };
@@ -165,6 +170,7 @@ impl Line {
             better: ordered / goodput(Condition::Unprotected, 1e-2),
             of_healthy: ordered / goodput(Condition::Healthy, 0.0),
             flows: p999(Condition::Unprotected) / p999(Condition::Ordered),
+            flows_established: established(Condition::Unprotected) / established(Condition::Ordered),
             stress: result.stress_of(Condition::Ordered).and_then(|c| c.effective_speed).unwrap_or(f64::NAN),
             lost: protected().map(|column| column.frames_lost).sum(),
             lost_disturbed: protected().map(|column| column.frames_lost_disturbed).sum(),
@@ -192,10 +198,11 @@ impl std::fmt::Display for Line {
         };
         write!(
             f,
-            "{:>22.1}  {:>19.3}  {:>15.1}  {:>14.3}  {:>4}+{:<3}  {}, {:.0} s: {verdict}",
+            "{:>22.1}  {:>19.3}  {:>15.1}; {:>11.1}  {:>14.3}  {:>4}+{:<3}  {}, {:.0} s: {verdict}",
             self.better,
             self.of_healthy,
             self.flows,
+            self.flows_established,
             self.stress,
             self.lost,
             self.lost_disturbed,

@@ -23,7 +23,7 @@ fn smallest(name: &str) -> DemoOptions {
         rounds: 1,
         goodput_losses: vec![1e-2],
         stress_time: Duration::from_millis(150),
-        flows: 16,
+        flows: 20,
         goodput_time: Duration::from_millis(400),
         goodput_warm_up: Duration::from_millis(200),
         phase_time: Duration::from_millis(200),
@@ -51,7 +51,16 @@ fn a_demo_shows_a_link_that_suffers_and_one_that_does_not() {
     assert!(ordered > 2.0 * goodput(Condition::Unprotected, 1e-2), "{:#?}", result.goodput);
     assert!(goodput(Condition::Healthy, 0.0) < 300e6, "{:#?}", result.goodput);
     let flows = |condition| result.fct_of(condition).map(|column| column.samples_ns.len());
-    assert!(Condition::ALL.iter().all(|condition| flows(*condition) == Some(16)), "{:#?}", result.fct);
+    assert!(Condition::ALL.iter().all(|condition| flows(*condition) == Some(20)), "{:#?}", result.fct);
+    for column in &result.fct {
+        let of = |summary: &Option<linkmend_lab::Summary>| summary.as_ref().map(|one| (one.count, one.min));
+        let (with, without) = (of(&column.completion_ns), of(&column.established_ns));
+        let (Some((flows, with_ns)), Some((same, without_ns))) = (with, without) else {
+            panic!("{column:#?}")
+        };
+        // A handshake takes a round trip of 4 ms.
+        assert!(flows == same && without_ns + 3_900_000 < with_ns, "{column:#?}");
+    }
     let stress = result.stress_of(Condition::Ordered).expect("measured");
     assert!(stress.frames_sent > 100 && stress.actual_loss > 0.0, "{stress:#?}");
     let all = result.noise.all();

@@ -86,6 +86,8 @@ pub struct FlowsReport {
     pub completion_ns: Option<Summary>,
     /// Every completion time in nanoseconds, in the order of the flows.
     pub samples_ns: Vec<u64>,
+    /// How much of each was its handshake, in nanoseconds: 0 but with [`Connections::FreshWithHandshake`].
+    pub handshakes_ns: Vec<u64>,
     /// Segments the clients' kernel retransmitted during the measured flows (handshakes not included), also during
     /// those that timed out.
     pub retransmitted_segments: u64,
@@ -116,6 +118,7 @@ pub fn flows(
         options: options.clone(),
         completion_ns: None,
         samples_ns: Vec::with_capacity(usize::try_from(options.count).unwrap_or(0)),
+        handshakes_ns: Vec::new(),
         retransmitted_segments: 0,
         flows_with_retransmission: 0,
         timed_out: 0,
@@ -161,18 +164,33 @@ fn window_restarts(path: &TrafficPath) -> Result<Option<bool>, TcpError> {
 
 struct Flow {
     completion: Option<Duration>,
+    /// Part of the completion time.
+    handshake: Duration,
     retransmitted: u32,
+}
+
+impl Flow {
+    fn given_up() -> Flow {
+        Flow { completion: None, handshake: Duration::ZERO, retransmitted: 0 }
+    }
 }
 
 impl FlowsReport {
     fn add(&mut self, flow: &Flow) {
         match flow.completion {
-            Some(time) => self.samples_ns.push(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+            Some(time) => {
+                self.samples_ns.push(nanos(time));
+                self.handshakes_ns.push(nanos(flow.handshake));
+            }
             None => self.timed_out += 1,
         }
         self.retransmitted_segments += u64::from(flow.retransmitted);
         self.flows_with_retransmission += u64::from(flow.retransmitted > 0);
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 struct Client<'a> {
@@ -192,9 +210,7 @@ impl Client<'_> {
             let flow = match self.flow() {
                 Ok(flow) => flow,
                 Err(TcpError::Stopped) => break,
-                Err(TcpError::Unreachable { .. }) if number > 0 => {
-                    Flow { completion: None, retransmitted: 0 }
-                }
+                Err(TcpError::Unreachable { .. }) if number > 0 => Flow::given_up(),
                 Err(error) => return Err(error),
             };
             if control.stop.is_stopped() {
@@ -218,13 +234,14 @@ impl Client<'_> {
             (Connections::Persistent, Some(stream)) => (stream, None),
             (Connections::FreshWithHandshake, _) => match self.pool.inline(self.options.timeout)? {
                 Some((stream, started)) => (stream, Some(started)),
-                None => return Ok(Flow { completion: None, retransmitted: 0 }),
+                None => return Ok(Flow::given_up()),
             },
             _ => (self.pool.fresh(self.options.timeout, self.stop)?, None),
         };
         let slices = stream.set_read_timeout(Some(IO_SLICE)).and(stream.set_write_timeout(Some(IO_SLICE)));
         slices.map_err(|source| self.pool.failed("prepare", source))?;
         let before = TcpInfo::of(&stream).unwrap_or_default().retransmitted_segments;
+        let handshake = started.map_or(Duration::ZERO, |began| began.elapsed());
         let started = started.unwrap_or_else(Instant::now);
         let done = self.transfer(&mut stream, started + self.options.timeout);
         let completion = done.then(|| started.elapsed());
@@ -232,7 +249,7 @@ impl Client<'_> {
         if done && self.options.connections == Connections::Persistent {
             self.persistent = Some(stream);
         }
-        Ok(Flow { completion, retransmitted: after.saturating_sub(before) })
+        Ok(Flow { completion, handshake, retransmitted: after.saturating_sub(before) })
     }
 
     /// Sends one flow and waits for the answer; returns whether it came before `deadline`.

@@ -18,7 +18,7 @@ use linkmend_quantity::{BitRate, Span};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Width of the tables when standard output is no terminal.
-const TABLE_WIDTH: usize = 110;
+const TABLE_WIDTH: usize = 100;
 
 /// Arguments of `linkmend demo`.
 ///
@@ -165,11 +165,19 @@ fn print_tables(result: &DemoResult) -> anyhow::Result<()> {
         crate::output::print(&table.to_text(width, colour))?;
         crate::output::print("\n")?;
     }
-    for complaint in noise::complaints(result) {
-        crate::output::print(&format!("  {complaint}\n"))?;
+    let mut sentences = noise::complaints(result);
+    sentences.push(format!("{}, {}.", tables::path(result), noise::summary(result)));
+    for sentence in sentences {
+        crate::output::print(&indented(&sentence, width))?;
     }
-    crate::output::print(&format!("  {}, {}.\n", tables::path(result), noise::summary(result)))?;
     Ok(())
+}
+
+/// As the tables are.
+fn indented(paragraph: &str, width: usize) -> String {
+    const INDENT: &str = "  ";
+    let lines = linkmend_report::wrap(paragraph, width.saturating_sub(INDENT.len()).max(1));
+    lines.lines().map(|line| format!("{INDENT}{line}\n")).collect()
 }
 
 fn write_report(result: &DemoResult, path: &Path) -> anyhow::Result<()> {

@@ -27,16 +27,22 @@ fn by_condition(title: String, heading: &str) -> Table {
     columns.into_iter().fold(Table::new(title).column(Column::text(heading)), Table::column)
 }
 
-/// A median and its interval, the latter without repeating the unit.
+/// Two values with one unit where both have the same: `71.6-73.4 Mbit/s`.
+fn span(unit: Unit, low: f64, high: f64) -> String {
+    let (low, high) = (unit.format(low), unit.format(high));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, of_low)), Some((_, of_high))) if of_low == of_high => format!("{number}-{high}"),
+        _ => format!("{low} - {high}"),
+    }
+}
+
+/// A median and its interval: `72.3 Mbit/s (71.6-73.4)`, with the unit once where all three have the same.
 fn median(interval: MedianInterval) -> String {
-    let text = |value| quantity::rate(value);
-    let (low, high) = (text(interval.low), text(interval.high));
-    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
-    let low = match unit(&low) == unit(&high) {
-        true => low.split(' ').next().unwrap_or_default().to_owned(),
-        false => low,
-    };
-    format!("{} ({low} - {high})", text(interval.median))
+    let middle = quantity::rate(interval.median);
+    let span = span(Unit::BitPerSecond, interval.low, interval.high);
+    let unit = middle.split_once(' ').map_or("", |(_, unit)| unit);
+    let bare = span.strip_suffix(unit).map(str::trim_end).filter(|bare| !bare.contains(' '));
+    format!("{middle} ({})", bare.unwrap_or(&span))
 }
 
 pub fn stress(result: &DemoResult) -> Table {
@@ -44,9 +50,7 @@ pub fn stress(result: &DemoResult) -> Table {
     let cells = |name: &str, cell: fn(&StressColumn) -> Cell| {
         std::iter::once(Cell::text(name)).chain(columns.iter().map(cell)).collect::<Vec<_>>()
     };
-    let span = |min: u64, max: u64| {
-        Cell::text(format!("{} - {}", quantity::bytes(min as f64), quantity::bytes(max as f64)))
-    };
+    let bytes = |min: u64, max: u64| Cell::text(span(Unit::Byte, min as f64, max as f64));
     let protected =
         |column: &StressColumn| matches!(column.condition, Condition::Ordered | Condition::NonBlocking);
     let pace = match result.options.impairments.rate_bps {
@@ -62,14 +66,14 @@ pub fn stress(result: &DemoResult) -> Table {
         let cell = Cell::quantity(c.effective_loss, Unit::LossRate);
         if c.frames_lost > 0 { cell.bad() } else { cell.good() }
     }));
-    table.push_row(cells("predicted by Equation 1", |c| Cell::quantity(c.predicted_loss, Unit::LossRate)));
+    table.push_row(cells("Equation 1 predicts", |c| Cell::quantity(c.predicted_loss, Unit::LossRate)));
     table.push_row(cells("frames lost", |c| Cell::text(c.frames_lost.to_string())));
-    table.push_row(cells("duplicated / reordered", |c| {
+    table.push_row(cells("doubled / reordered", |c| {
         Cell::text(format!("{} / {}", c.frames_duplicated, c.frames_reordered))
     }));
     table.push_row(cells("speed, median", |c| Cell::quantity(c.speed_bps, Unit::BitPerSecond)));
-    table.push_row(cells("speed, slowest - fastest likely", |c| match c.speed {
-        Some(speed) => Cell::text(format!("{} - {}", quantity::rate(speed.low), quantity::rate(speed.high))),
+    table.push_row(cells("speed, interval", |c| match c.speed {
+        Some(speed) => Cell::text(span(Unit::BitPerSecond, speed.low, speed.high)),
         None => Cell::missing(),
     }));
     table.push_row(cells("effective link speed", |c| {
@@ -86,16 +90,14 @@ pub fn stress(result: &DemoResult) -> Table {
         )),
         None => Cell::missing(),
     };
-    table.push_row(
-        std::iter::once(Cell::text("recovery, median / p99 below")).chain(columns.iter().map(recovery)),
-    );
+    table.push_row(std::iter::once(Cell::text("recovery, 50% / 99%")).chain(columns.iter().map(recovery)));
     let tx = columns
         .iter()
-        .map(|c| if protected(c) { span(c.tx_buffer.min, c.tx_buffer.max) } else { Cell::missing() });
+        .map(|c| if protected(c) { bytes(c.tx_buffer.min, c.tx_buffer.max) } else { Cell::missing() });
     table.push_row(std::iter::once(Cell::text("Tx buffer, min - max")).chain(tx));
     let rx = columns
         .iter()
-        .map(|c| if protected(c) { span(c.rx_buffer.min, c.rx_buffer.max) } else { Cell::missing() });
+        .map(|c| if protected(c) { bytes(c.rx_buffer.min, c.rx_buffer.max) } else { Cell::missing() });
     table.push_row(std::iter::once(Cell::text("Rx buffer, min - max")).chain(rx));
     let disturbed: u64 = columns.iter().filter(|c| protected(c)).map(|c| c.frames_lost_disturbed).sum();
     let mut note =
@@ -144,16 +146,28 @@ pub fn fct(result: &DemoResult) -> Table {
     table.push_row(
         std::iter::once(Cell::text("segments retransmitted")).chain(counts(|c| c.retransmitted_segments)),
     );
-    let interval = |c: &FctColumn| match c.p99_9_interval_ns {
-        Some((low, high)) => {
-            let text = |ns: u64| quantity::duration(ns as f64 / 1e9);
-            Cell::text(format!("{} - {}", text(low), text(high)))
-        }
-        None => Cell::missing(),
+    let interval = |name: &str, of: fn(&FctColumn) -> Option<(u64, u64)>| {
+        let cell = |c: &FctColumn| match of(c) {
+            Some((low, high)) => Cell::text(span(Unit::Second, low as f64 / 1e9, high as f64 / 1e9)),
+            None => Cell::missing(),
+        };
+        std::iter::once(Cell::text(name)).chain(columns.iter().map(cell)).collect::<Vec<_>>()
     };
-    table.push_row(std::iter::once(Cell::text("99.9%, 95 % interval")).chain(columns.iter().map(interval)));
+    table.push_row(interval("99.9%, interval", |c| c.p99_9_interval_ns));
+    if result.options.connections == Connections::FreshWithHandshake {
+        let cell = |c: &FctColumn| {
+            let p99_9 = c.established_ns.as_ref().map(|summary| summary.p99_9 as f64 / 1e9);
+            p99_9.map_or(Cell::missing(), |seconds| Cell::quantity(seconds, Unit::Second))
+        };
+        let name = "99.9%, no handshake";
+        table.push_row(std::iter::once(Cell::text(name)).chain(columns.iter().map(cell)));
+        table.push_row(interval("its interval", |c| c.established_p99_9_interval_ns));
+    }
     let handshake = match result.options.connections {
-        Connections::FreshWithHandshake => "Each flow is a new connection, its handshake included.",
+        Connections::FreshWithHandshake => {
+            "Each flow is a new connection, and its time includes the handshake, as a user waits for both: a lost SYN costs \
+             a second. Without handshake: from the first byte, as the paper measures."
+        }
         Connections::FreshAfterHandshake => {
             "Each flow is a new connection; the clock starts after its handshake."
         }
@@ -169,7 +183,7 @@ pub fn goodput(result: &DemoResult) -> Table {
         Part::Link => format!("Bulk goodput over kernel TCP, {}", path(result)),
         Part::Fast => "Bulk goodput over kernel TCP, as fast as this machine can".to_owned(),
     };
-    let mut table = Table::new(title).column(Column::text("congestion control")).column(Column::text("loss"));
+    let mut table = Table::new(title).column(Column::text("TCP")).column(Column::text("loss"));
     for condition in CORRUPTING {
         table = table.column(Column::text(condition.label()).align(linkmend_report::Alignment::Right));
     }
@@ -196,4 +210,107 @@ pub fn path(result: &DemoResult) -> String {
     let impairments = &result.options.impairments;
     let rate = impairments.rate_bps.map_or("full speed".to_owned(), |rate| quantity::rate(rate as f64));
     format!("{rate}, round trip {}", quantity::duration(impairments.round_trip().as_secs_f64()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::demo::noise;
+    use linkmend_lab::demo::Noise;
+
+    fn interval(median: f64) -> Option<MedianInterval> {
+        Some(MedianInterval { median, low: median * 0.98, high: median * 1.02, coverage: 0.95, count: 6 })
+    }
+
+    /// Figures as wide as a run has them.
+    fn result() -> DemoResult {
+        let mut result = noise::tests::result(Noise::default());
+        let row = |loss, condition, bps| GoodputRow {
+            congestion_control: "cubic".to_owned(),
+            loss,
+            condition,
+            goodput_bps: Some(bps),
+            interval: interval(bps),
+            retransmitted_segments: 0,
+        };
+        result.goodput.push(row(0.0, Condition::Healthy, 282e6));
+        for condition in CORRUPTING {
+            result.goodput.extend([1e-3, 1e-2].map(|loss| row(loss, condition, 72.34e6)));
+        }
+        let milliseconds = |count: u64| (1..=count).map(|n| n * 123_456 + 13_000_000).collect::<Vec<u64>>();
+        for condition in Condition::ALL {
+            result.fct.push(FctColumn {
+                condition,
+                completion_ns: Summary::of(&milliseconds(2_000)),
+                p99_9_interval_ns: Some((16_300_000, 1_045_000_000)),
+                established_ns: Summary::of(&milliseconds(1_000)),
+                established_p99_9_interval_ns: Some((16_300_000, 17_800_000)),
+                samples_ns: Vec::new(),
+                handshakes_ns: Vec::new(),
+                retransmitted_segments: 376,
+                flows_with_retransmission: 300,
+                timed_out: 0,
+            });
+            result.stress.push(StressColumn {
+                condition,
+                frames_sent: 1_073_131,
+                frames_lost: 791,
+                frames_duplicated: 0,
+                frames_reordered: 1_788,
+                frames_changed: 0,
+                frames_lost_disturbed: 0,
+                actual_loss: 1.1e-2,
+                effective_loss: 1.1e-2,
+                predicted_loss: 1.7e-10,
+                speed_bps: 279e6,
+                speed: interval(279e6),
+                effective_speed: Some(0.9597),
+                copies: 4,
+                retransmitted_copies: 3_000,
+                recovery_timeouts: 0,
+                recovery_ns: Some((524_000, 1_050_000)),
+                tx_buffer: linkmend_dataplane::report::BufferReport { now: 0, min: 0, max: 71_200 },
+                rx_buffer: linkmend_dataplane::report::BufferReport { now: 0, min: 0, max: 25_700 },
+            });
+        }
+        result
+    }
+
+    #[test]
+    fn tables_fit_a_hundred_columns_without_a_wrapped_cell() {
+        let result = result();
+        for table in all(&result) {
+            let (narrow, wide) = (table.to_text(100, false), table.to_text(400, false));
+            let longest = narrow.lines().map(|line| line.chars().count()).max();
+            assert!(longest.is_some_and(|columns| columns <= 100), "{narrow}");
+            // Only the notes below a table are broken at its width.
+            let is_row = |line: &&str| line.contains("   ") && !line.contains(". ");
+            assert_eq!(
+                narrow.lines().filter(is_row).count(),
+                wide.lines().filter(is_row).count(),
+                "{narrow}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_unit_of_an_interval_is_written_once() {
+        assert_eq!(span(Unit::Second, 0.0163, 0.0178), "16.3-17.8 ms");
+        assert_eq!(span(Unit::Second, 0.0163, 1.045), "16.3 ms - 1.04 s");
+        assert_eq!(span(Unit::Byte, 0.0, 71_200.0), "0 B - 71.2 kB");
+        assert_eq!(interval(72.3e6).map(median).as_deref(), Some("72.3 Mbit/s (70.9-73.7)"));
+        let wide = MedianInterval { low: 999e3, ..interval(1.2e6).expect("one") };
+        assert_eq!(median(wide), "1.20 Mbit/s (999 kbit/s - 1.22 Mbit/s)");
+    }
+
+    #[test]
+    fn short_flows_are_shown_with_and_without_their_handshake() {
+        let result = result();
+        let text = fct(&result).to_text(100, false);
+        let row =
+            |name: &str| text.lines().find(|line| line.trim_start().starts_with(name)).map(str::to_owned);
+        assert!(row("99.9% ").is_some_and(|row| row.contains("260 ms")), "{text}");
+        assert!(row("99.9%, no handshake").is_some_and(|row| row.contains("136 ms")), "{text}");
+        assert!(text.contains("includes the handshake"), "{text}");
+    }
 }
