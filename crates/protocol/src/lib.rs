@@ -12,13 +12,10 @@
 //!
 //! 1. [`LinkEnd::handle_timeout`], if a timeout has passed (inputs that have already arrived go first);
 //! 2. [`LinkEnd::poll_deliver`] until `None`: frames for the inner port, in order;
-//! 3. [`LinkEnd::poll_transmit`] with [`Priority::High`] until `None`: retransmissions and urgent control, and what has
-//!    waited too long for an idle port;
-//! 4. normal frames: while [`LinkEnd::admission`] lets them, [`LinkEnd::send`];
-//! 5. only when the normal queue is empty *or blocked*: [`LinkEnd::poll_transmit`] with [`Priority::Low`]: dummies
-//!    and explicit ACKs;
-//! 6. [`LinkEnd::poll_release`] until `None`: frames whose buffers are free again;
-//! 7. [`LinkEnd::poll_event`] until `None`: what an operator should read in the log.
+//! 3. [`schedule::Round::next`] until `None`: what to send, in the order of section 3. A normal frame that it returns as
+//!    [`Admission::Protected`] gets its number from [`LinkEnd::send`];
+//! 4. [`LinkEnd::poll_release`] until `None`: frames whose buffers are free again;
+//! 5. [`LinkEnd::poll_event`] until `None`: what an operator should read in the log.
 //!
 //! # What one lane owes the other
 //!
@@ -31,7 +28,8 @@
 //!
 //! [`Config::shortfalls`] says which parameters are too small for a link of some rate, length and loss.
 //!
-//! The modules [`wire`] (headers) and [`classify`] (which frame gets which mode) know bytes; nothing else does. The
+//! The module [`schedule`] is the policy around the state machines: queues by class, what is dropped and marked, and who
+//! goes first. The modules [`wire`] (headers) and [`classify`] (which frame gets which mode) know bytes; nothing else does. The
 //! module [`trace`] writes down what a driver does with a link end, for replaying it and for telling it in protocol
 //! words.
 #![no_std]
@@ -52,6 +50,7 @@ mod link_end;
 mod link_needs;
 mod loss_window;
 mod receiver;
+pub mod schedule;
 mod sender;
 mod sequence;
 mod session;

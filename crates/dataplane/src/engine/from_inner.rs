@@ -1,10 +1,28 @@
 //! Frames that arrive from the inner port: classified, marked if the queue is long, queued.
 
-use super::queue::{Arrival, Waiting};
 use super::{BATCH, Engine, ecn};
 use crate::capture::{CapturePort, Direction};
-use linkmend_protocol::Instant;
+use crate::settings::LinkSettings;
+use linkmend_protocol::schedule::{Arrival, ClassQueues, QueueLimits, Waiting};
 use linkmend_protocol::trace::Step;
+use linkmend_protocol::{FrameHandle, Instant};
+
+/// Most frames in the queues of both classes, whatever their size: it bounds their share of the frame pool.
+const QUEUE_FRAMES_MAX: usize = 2048;
+/// Most frames of one class: the other always finds a quarter of the places.
+const CLASS_FRAMES_MAX: usize = QUEUE_FRAMES_MAX / 4 * 3;
+
+/// The queues in which frames wait for the link, with their places: nothing is allocated later.
+pub(super) fn queues(settings: &LinkSettings) -> ClassQueues<FrameHandle> {
+    let mut queues = ClassQueues::new(QueueLimits {
+        class_bytes: settings.queue_bytes,
+        class_frames: CLASS_FRAMES_MAX,
+        frames: QUEUE_FRAMES_MAX,
+        ecn_bytes: settings.ecn_threshold_bytes.unwrap_or(u64::MAX),
+    });
+    queues.reserve(CLASS_FRAMES_MAX);
+    queues
+}
 
 impl Engine {
     pub(super) fn take_from_inner(&mut self, now: u64) -> usize {
@@ -15,7 +33,7 @@ impl Engine {
             self.taps.show(CapturePort::Inner, Direction::Inbound, frame, &self.ports.pool);
             let bytes = self.ports.pool.frame_length(frame) as u32;
             let mode = self.protection.classifier.mode(self.ports.pool.head(frame));
-            match self.queue.arrival(mode, bytes) {
+            match self.queues.arrival(mode, bytes) {
                 Arrival::Drop => {
                     self.counters.queue_drops += 1;
                     self.ports.pool.release(frame);
@@ -28,7 +46,7 @@ impl Engine {
                 Arrival::Queue => {}
             }
             self.end.note(Instant(now), || Step::Offered { mode, bytes });
-            self.queue.push(Waiting { frame, bytes, mode });
+            self.queues.push(Waiting { frame, bytes, mode });
         }
         let count = batch.len();
         self.batch = batch;

@@ -9,7 +9,6 @@ mod ecn;
 mod from_inner;
 mod from_link;
 mod interfaces;
-mod queue;
 mod requests;
 mod shaper;
 pub(crate) mod takeover;
@@ -27,6 +26,7 @@ use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
 use interfaces::Interfaces;
+use linkmend_protocol::schedule::ClassQueues;
 use linkmend_protocol::trace::{LogHeader, TracedLinkEnd};
 use linkmend_protocol::{
     Config, ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
@@ -34,7 +34,6 @@ use linkmend_protocol::{
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::time::TimeSpec;
-use queue::NormalQueue;
 use shaper::Shaper;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -129,7 +128,7 @@ pub(crate) struct Engine {
     interfaces: Interfaces,
     end: TracedLinkEnd<Box<ProtocolLog>>,
     protection: ProtectionSettings,
-    queue: NormalQueue,
+    queues: ClassQueues<FrameHandle>,
     shaper: Shaper,
     corruption: Option<LossInjector>,
     seed: u64,
@@ -193,7 +192,7 @@ impl Engine {
         let chunks_per_frame = ports.pool.chunks_for(longest);
         let protection = settings.protection.clone();
         let mut engine = Engine {
-            queue: NormalQueue::new(settings.queue_bytes, settings.ecn_threshold_bytes),
+            queues: from_inner::queues(&settings),
             shaper: Shaper::new(settings.rate_bps),
             protection: protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
             settings,
@@ -268,7 +267,7 @@ impl Engine {
             self.set_kernel_mode(BypassMode::Dormant);
             return false;
         }
-        !busy && self.queue.is_empty() && self.ports.inner.in_flight() + self.ports.link.in_flight() == 0
+        !busy && self.queues.is_empty() && self.ports.inner.in_flight() + self.ports.link.in_flight() == 0
     }
 
     /// One round; `true` if there was anything to do.
@@ -360,7 +359,7 @@ impl Engine {
             return;
         }
         let under_way = self.ports.inner.in_flight() + self.ports.link.in_flight();
-        if self.kernel_mode == BypassMode::Dormant || !self.queue.is_empty() || under_way > 0 {
+        if self.kernel_mode == BypassMode::Dormant || !self.queues.is_empty() || under_way > 0 {
             return;
         }
         let wanted = *self.dormant_wanted_ns.get_or_insert(now);
@@ -418,7 +417,7 @@ impl Engine {
         if self.kernel_mode == BypassMode::Active && !self.needs_every_frame() {
             until = until.min(now + QUIET_BEFORE_DORMANT_NS);
         }
-        if !self.queue.is_empty() && opens_at > now {
+        if !self.queues.is_empty() && opens_at > now {
             until = until.min(opens_at);
         }
         let sleep_ns = if self.settings.busy_poll { 0 } else { until.saturating_sub(now) };

@@ -84,7 +84,7 @@ impl Engine {
             }
             Command::ResetExtremes => {
                 self.end.reset_buffer_extremes();
-                self.queue.reset_extremes();
+                self.queues.reset_extremes();
             }
             Command::Report => {}
         }
@@ -183,7 +183,7 @@ impl Engine {
                 max: ordered.max + non_blocking.max,
             },
             rx_buffer: buffer(stats.rx_buffer),
-            queue: self.queue.report(),
+            queue: buffer(*self.queues.buffer()),
             recovery_latency_ns: histogram(&stats.recovery_latency_ns),
             hole_length_frames: histogram(&stats.hole_length),
             // Whoever holds the links of a daemon knows this, and whether protection was set at run time.

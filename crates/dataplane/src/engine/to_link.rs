@@ -1,11 +1,10 @@
-//! Frames that leave on the link, in the order of section 3: retransmissions and urgent control, the normal queue, and
-//! dummies and explicit ACKs only when the port would otherwise idle.
+//! Frames that leave on the link, in the order that [`linkmend_protocol::schedule`] says.
 
 use super::Engine;
-use super::queue::Waiting;
 use crate::capture::{CapturePort, Direction};
+use linkmend_protocol::schedule::{Next, Room, Round, Waiting};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX};
-use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, PerMode, Priority, Transmit};
+use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
 
 pub(super) const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
 /// Two tags.
@@ -15,71 +14,53 @@ const URGENT_ROOM: usize = 64;
 
 impl Engine {
     pub(super) fn send_to_link(&mut self, now: u64) -> usize {
-        let mut sent = self.send_protocol(now, Priority::High);
-        sent += self.send_normal(now);
-        // Empty or held: either way the port idles. A closed shaper is a busy link.
-        if self.shaper.is_open(now) {
-            sent += self.send_protocol(now, Priority::Low);
-        }
-        sent
-    }
-
-    fn send_protocol(&mut self, now: u64, priority: Priority) -> usize {
+        let mut round = Round::new(Instant(now));
         let mut sent = 0;
-        while self.ports.link.transmit_room() > 0
-            && let Some(transmit) = self.end.poll_transmit(Instant(now), priority)
-        {
-            match transmit {
-                Transmit::Retransmission { frame, .. } => {
+        loop {
+            let room = self.link_room(now);
+            let Some(next) = round.next(&mut self.end, &mut self.queues, room) else { return sent };
+            match next {
+                Next::Urgent(Transmit::Retransmission { frame, .. })
+                | Next::Idle(Transmit::Retransmission { frame, .. }) => {
                     wire::mark_retransmitted(self.ports.pool.head_mut(frame));
                     self.post(now, frame);
                 }
-                Transmit::Control(control) => self.send_control(now, &control),
+                Next::Urgent(Transmit::Control(control)) | Next::Idle(Transmit::Control(control)) => {
+                    self.send_control(now, &control);
+                }
+                Next::Normal(waiting, admission) => self.send_normal(now, waiting, admission),
             }
             sent += 1;
         }
-        sent
     }
 
-    fn send_normal(&mut self, now: u64) -> usize {
-        let mut sent = 0;
-        let mut held = PerMode::default();
-        while self.shaper.is_open(now)
-            && self.ports.link.transmit_room() > URGENT_ROOM
-            && let Some(waiting) = self.queue.next(held)
-        {
-            if self.send_waiting(now, waiting) {
-                self.queue.pop(waiting.mode);
-                sent += 1;
-            } else {
-                held[waiting.mode] = true;
-            }
+    /// What the link port can take. A closed shaper is a busy link, and urgent frames do not wait for it.
+    fn link_room(&self, now: u64) -> Room {
+        match self.ports.link.transmit_room() {
+            0 => Room::None,
+            1..=URGENT_ROOM => Room::Urgent,
+            _ if !self.shaper.is_open(now) => Room::Urgent,
+            _ => Room::All,
         }
-        sent
     }
 
-    /// Sends the first frame of its class; `false` if it must wait.
-    fn send_waiting(&mut self, now: u64, waiting: Waiting) -> bool {
+    fn send_normal(&mut self, now: u64, waiting: Waiting<FrameHandle>, admission: Admission) {
         let Waiting { frame, bytes, mode } = waiting;
         let fits_with_header = bytes as usize + HEADER_GROWTH_MAX <= self.interfaces.link_frame_bytes();
         let protectable =
             fits_with_header && wire::can_protect(self.settings.format, self.ports.pool.head(frame));
-        match self.end.admission(mode, bytes) {
-            Admission::Held => return false,
-            Admission::Protected if protectable => {
-                if let Some(header) = self.end.send(Instant(now), mode, frame, bytes) {
-                    let head = self.ports.pool.head(frame);
-                    if let Some(encapsulation) = wire::encapsulate(self.settings.format, &header, head) {
-                        self.wrap(frame, &encapsulation);
-                    }
-                    self.post(now, frame);
-                    return true;
-                }
+        if admission == Admission::Protected
+            && protectable
+            && let Some(header) = self.end.send(Instant(now), mode, frame, bytes)
+        {
+            let head = self.ports.pool.head(frame);
+            if let Some(encapsulation) = wire::encapsulate(self.settings.format, &header, head) {
+                self.wrap(frame, &encapsulation);
             }
-            Admission::Protected | Admission::Unprotected => {}
+            self.post(now, frame);
+        } else {
+            self.send_unprotected(now, frame, bytes, fits_with_header);
         }
-        self.send_unprotected(now, frame, bytes, fits_with_header);
-        true
     }
 
     fn send_unprotected(&mut self, now: u64, frame: FrameHandle, bytes: u32, fits_with_header: bool) {

@@ -4,9 +4,10 @@ use super::ledger::{Excuse, FrameId, Ledger, Path, Record};
 use super::link::{Link, Wire};
 use super::random::Random;
 use super::slab::Slab;
+use linkmend_protocol::schedule::{ClassQueues, Next, QueueLimits, Room, Round, Waiting};
 use linkmend_protocol::{
-    Admission, Config, Control, DataHeader, Event, Instant, LinkEnd, Mode, PerMode, Priority, Protection,
-    Reception, Stats, Transmit, wire,
+    Admission, Config, Control, DataHeader, Event, Instant, LinkEnd, Mode, Protection, Reception, Stats,
+    Transmit, wire,
 };
 use std::collections::VecDeque;
 
@@ -30,7 +31,7 @@ pub struct Node {
     pub clock_offset: u64,
     pub tx: Slab,
     pub rx: Slab,
-    pub queues: PerMode<VecDeque<FrameId>>,
+    pub queues: ClassQueues<FrameId>,
     pub protection: Option<Protection>,
     pub source: Option<Source>,
     /// Not run until then; what arrives waits, or is handled by the kernel.
@@ -48,7 +49,6 @@ pub struct Node {
     pub past: PastStats,
     pub events: Vec<Event>,
     pub check_wire: bool,
-    turn: usize,
     /// Most copies in one round so far.
     round_max: u8,
     duplicates_seen: u64,
@@ -73,7 +73,7 @@ impl Node {
             clock_offset: 1_000_000_000_000,
             tx: Slab::default(),
             rx: Slab::default(),
-            queues: PerMode::default(),
+            queues: ClassQueues::new(QueueLimits::UNLIMITED),
             protection: None,
             source: None,
             starved_until: 0,
@@ -86,7 +86,6 @@ impl Node {
             past: PastStats::default(),
             events: Vec::new(),
             check_wire: true,
-            turn: 0,
             round_max: 0,
             duplicates_seen: 0,
             spins: 0,
@@ -118,7 +117,7 @@ impl Node {
     }
 
     fn can_send(&self, mode: Mode) -> bool {
-        self.queues[mode].front().is_some() && self.end.admission(mode, 1_500) != Admission::Held
+        self.queues.frames(mode) > 0 && self.end.admission(mode, 1_500) != Admission::Held
     }
 
     pub fn offer_due(&mut self, now: u64, ledger: &mut Ledger, random: &mut Random) {
@@ -131,7 +130,8 @@ impl Node {
             source.remaining -= 1;
             let mode = if random.chance(source.ordered) { Mode::Ordered } else { Mode::NonBlocking };
             let bytes = random.between(60, source.bytes_max) as u32;
-            self.queues[mode].push_back(ledger.offer(self.index, mode, bytes));
+            let frame = ledger.offer(self.index, mode, bytes);
+            self.queues.push(Waiting { frame, bytes, mode });
         }
     }
 
@@ -236,12 +236,17 @@ impl Node {
         let local = self.local(now);
         let epoch = self.past.sessions_opened + self.end.stats().sessions_opened;
         let mut any = false;
-        while link.busy_until <= now + self.ring_ns {
-            if let Some(transmit) = self.end.poll_transmit(local, Priority::High) {
-                self.put(now, transmit, link, ledger, random);
-            } else if !self.send_normal(now, epoch, link, ledger, random) {
-                let Some(transmit) = self.end.poll_transmit(local, Priority::Low) else { break };
-                self.put(now, transmit, link, ledger, random);
+        let mut round = Round::new(local);
+        while link.busy_until <= now + self.ring_ns
+            && let Some(next) = round.next(&mut self.end, &mut self.queues, Room::All)
+        {
+            match next {
+                Next::Urgent(transmit) | Next::Idle(transmit) => {
+                    self.put(now, transmit, link, ledger, random)
+                }
+                Next::Normal(waiting, admission) => {
+                    self.send_normal(now, waiting, admission, epoch, link, ledger, random);
+                }
             }
             any = true;
         }
@@ -272,52 +277,42 @@ impl Node {
         }
     }
 
-    /// Sends one normal frame if a queue is neither empty nor held; the queues take turns.
+    #[allow(clippy::too_many_arguments, reason = "what a step of the swarm works on")]
     fn send_normal(
         &mut self,
         now: u64,
+        waiting: Waiting<FrameId>,
+        admission: Admission,
         epoch: u64,
         link: &mut Link,
         ledger: &mut Ledger,
         random: &mut Random,
-    ) -> bool {
-        self.turn ^= 1;
-        for mode in [Mode::ALL[self.turn], Mode::ALL[self.turn ^ 1]] {
-            let Some(&frame) = self.queues[mode].front() else { continue };
-            let bytes = ledger.record(frame).bytes;
-            let admission = self.end.admission(mode, bytes);
-            if admission == Admission::Held {
-                continue;
+    ) {
+        let Waiting { frame, bytes, mode } = waiting;
+        let handle = self.tx.insert(frame);
+        let header = self.end.send(self.local(now), mode, handle, bytes);
+        assert_eq!(header.is_some(), admission == Admission::Protected);
+        ledger.sent(frame, header.as_ref(), epoch);
+        let wire = match header {
+            Some(header) => {
+                if self.check_wire {
+                    check_header(self.end.config().format, &header);
+                }
+                Wire::Data { frame, header, bytes }
             }
-            self.queues[mode].pop_front();
-            let handle = self.tx.insert(frame);
-            let header = self.end.send(self.local(now), mode, handle, bytes);
-            assert_eq!(header.is_some(), admission == Admission::Protected);
-            ledger.sent(frame, header.as_ref(), epoch);
-            let wire = match header {
-                Some(header) => {
-                    if self.check_wire {
-                        check_header(self.end.config().format, &header);
-                    }
-                    Wire::Data { frame, header, bytes }
-                }
-                None => {
-                    self.tx.remove(handle);
-                    Wire::Plain { frame, bytes }
-                }
-            };
-            let corrupted = link.send(now, wire, random);
-            ledger.transmitted(frame, corrupted);
-            return true;
-        }
-        false
+            None => {
+                self.tx.remove(handle);
+                Wire::Plain { frame, bytes }
+            }
+        };
+        let corrupted = link.send(now, wire, random);
+        ledger.transmitted(frame, corrupted);
     }
 
     /// While the node is not run, the kernel passes the host's frames as they are.
     pub fn kernel_send(&mut self, now: u64, link: &mut Link, ledger: &mut Ledger, random: &mut Random) {
         for mode in Mode::ALL {
-            while let Some(frame) = self.queues[mode].pop_front() {
-                let bytes = ledger.record(frame).bytes;
+            while let Some(Waiting { frame, bytes, .. }) = self.queues.pop(mode) {
                 ledger.sent(frame, None, 0);
                 let corrupted = link.send(now, Wire::Plain { frame, bytes }, random);
                 ledger.transmitted(frame, corrupted);
@@ -370,7 +365,7 @@ impl Node {
     }
 
     pub fn queued(&self) -> usize {
-        Mode::ALL.into_iter().map(|mode| self.queues[mode].len()).sum()
+        Mode::ALL.into_iter().map(|mode| self.queues.frames(mode)).sum()
     }
 }
 

@@ -4,6 +4,7 @@ use super::ledger::{Excuse, FrameId, Ledger};
 use super::link::{Link, Wire};
 use super::node::Node;
 use super::random::Random;
+use linkmend_protocol::schedule::Waiting;
 use linkmend_protocol::{Config, Copies, Mode, Nanos, Protection, Stats, TransmitState};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -164,7 +165,9 @@ impl Pair {
 
     pub fn offer(&mut self, end: usize, mode: Mode, count: u64, bytes: u32) -> Vec<FrameId> {
         let frames: Vec<_> = (0..count).map(|_| self.ledger.offer(end, mode, bytes)).collect();
-        self.nodes[end].queues[mode].extend(&frames);
+        for &frame in &frames {
+            self.nodes[end].queues.push(Waiting { frame, bytes, mode });
+        }
         self.service(end);
         frames
     }

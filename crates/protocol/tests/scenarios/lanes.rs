@@ -84,6 +84,8 @@ fn lost_tail(lost: u32, least_rounds: u64) {
             }
             let mut pair = pair_under(load, busy, lost);
             let frame = pair.offer(A, other(busy), 1, 143)[0];
+            // Frames of the other lane that came before it go first.
+            pair.run_until(100 * MILLI, |pair| pair.ledger.frames[frame.0 as usize].sent);
             let (begun, config) = (pair.now, *pair.nodes[A].end.config());
             let bound = least_rounds * (announcement_ns(&config) + ROUND_TRIP_NS) + 3 * MICRO;
             pair.run_for(2 * MILLI);

@@ -5,9 +5,10 @@ use super::numbering::Numberings;
 use super::script::{Arrivals, EndScript, Script, Transmission};
 use crate::event_queue::EventQueue;
 use crate::time::Time;
+use linkmend_protocol::schedule::{ClassQueues, Next, QueueLimits, Room, Round, Waiting};
 use linkmend_protocol::trace::{CorruptedFrame, Record, Step, TracedLinkEnd};
 use linkmend_protocol::{
-    Admission, Control, DataHeader, FrameHandle, Instant, LinkEnd, Mode, PiggybackAck, Priority, Transmit,
+    Admission, Control, DataHeader, FrameHandle, Instant, LinkEnd, PiggybackAck, Transmit,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -43,7 +44,7 @@ enum Item {
 struct End {
     end: TracedLinkEnd<Vec<Record>>,
     numberings: Numberings,
-    queue: VecDeque<(Mode, u32)>,
+    queues: ClassQueues<()>,
     inputs: VecDeque<(Time, Step)>,
     losses: BTreeSet<Transmission>,
     arrivals: Arrivals,
@@ -136,7 +137,7 @@ impl Pair {
         match input {
             Step::Offered { mode, bytes } => {
                 end.end.note(at, || Step::Offered { mode, bytes });
-                end.queue.push_back((mode, bytes));
+                end.queues.push(Waiting { frame: (), bytes, mode });
             }
             Step::Protect { protection } => end.end.protect(at, protection),
             Step::Unprotect => end.end.unprotect(at),
@@ -157,9 +158,7 @@ impl Pair {
             end.end.handle_timeout(at);
         }
         while end.end.poll_deliver().is_some() {}
-        end.poll_transmit(at, Priority::High, &mut items);
-        end.send_normal(at, &mut items);
-        end.poll_transmit(at, Priority::Low, &mut items);
+        end.transmit(at, &mut items);
         while let Some(frame) = end.end.poll_release() {
             end.sent_bytes.remove(&frame);
         }
@@ -175,7 +174,7 @@ impl End {
         End {
             end: TracedLinkEnd::new(end, Some(Vec::new())),
             numberings: Numberings::default(),
-            queue: VecDeque::new(),
+            queues: ClassQueues::new(QueueLimits::UNLIMITED),
             inputs: script.inputs.iter().map(input).collect(),
             losses: script.losses.clone(),
             arrivals: Arrivals::default(),
@@ -200,39 +199,37 @@ impl End {
         })
     }
 
-    fn poll_transmit(&mut self, at: Instant, priority: Priority, items: &mut Vec<Item>) {
-        while let Some(transmit) = self.end.poll_transmit(at, priority) {
-            items.push(match transmit {
-                Transmit::Control(control) => Item::Control(Box::new(control)),
-                Transmit::Retransmission { frame, header } => {
-                    let bytes = self.sent_bytes.get(&frame).copied().unwrap_or(0);
-                    Item::Data { header, bytes }
-                }
+    /// Puts on the link all that may go; it always has room.
+    fn transmit(&mut self, at: Instant, items: &mut Vec<Item>) {
+        let mut round = Round::new(at);
+        while let Some(next) = round.next(&mut self.end, &mut self.queues, Room::All) {
+            items.extend(match next {
+                Next::Urgent(transmit) | Next::Idle(transmit) => Some(self.item(transmit)),
+                Next::Normal(waiting, admission) => self.send_normal(at, waiting, admission),
             });
         }
     }
 
-    fn send_normal(&mut self, at: Instant, items: &mut Vec<Item>) {
-        while let Some(&(mode, bytes)) = self.queue.front() {
-            match self.end.admission(mode, bytes) {
-                Admission::Held => return,
-                Admission::Unprotected => {
-                    if self.end.peer_known()
-                        && let Some(ack) = self.end.poll_piggyback(at)
-                    {
-                        items.push(Item::Ack(ack));
-                    }
-                }
-                Admission::Protected => {
-                    let frame = self.new_handle();
-                    if let Some(header) = self.end.send(at, mode, frame, bytes) {
-                        self.sent_bytes.insert(frame, bytes);
-                        items.push(Item::Data { header, bytes });
-                    }
-                }
+    fn item(&self, transmit: Transmit) -> Item {
+        match transmit {
+            Transmit::Control(control) => Item::Control(Box::new(control)),
+            Transmit::Retransmission { frame, header } => {
+                let bytes = self.sent_bytes.get(&frame).copied().unwrap_or(0);
+                Item::Data { header, bytes }
             }
-            self.queue.pop_front();
         }
+    }
+
+    fn send_normal(&mut self, at: Instant, waiting: Waiting<()>, admission: Admission) -> Option<Item> {
+        let Waiting { bytes, mode, .. } = waiting;
+        if admission == Admission::Protected {
+            let frame = self.new_handle();
+            let header = self.end.send(at, mode, frame, bytes)?;
+            self.sent_bytes.insert(frame, bytes);
+            return Some(Item::Data { header, bytes });
+        }
+        let ack = if self.end.peer_known() { self.end.poll_piggyback(at) } else { None };
+        ack.map(Item::Ack)
     }
 
     /// Notices the sessions in what was recorded since the last round.

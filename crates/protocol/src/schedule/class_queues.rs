@@ -1,0 +1,170 @@
+//! The normal queue of a port (section 3, Figure 5), one for each class: finite, with ECN marking.
+
+use crate::frame::{Mode, PerMode};
+use crate::stats::BufferStats;
+use alloc::collections::VecDeque;
+
+/// Bounds of the normal queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Most bytes of one class: a frame that would exceed them is dropped, unless it is the only one.
+    pub class_bytes: u64,
+    /// Most frames of one class.
+    pub class_frames: usize,
+    /// Most frames of both.
+    pub frames: usize,
+    /// A frame that finds more bytes than this in its class is marked (ECN, RFC 3168), as in DCTCP: not the frames that
+    /// wait already, and not by an average. `u64::MAX` marks none.
+    pub ecn_bytes: u64,
+}
+
+impl QueueLimits {
+    /// None at all.
+    pub const UNLIMITED: QueueLimits = QueueLimits {
+        class_bytes: u64::MAX,
+        class_frames: usize::MAX,
+        frames: usize::MAX,
+        ecn_bytes: u64::MAX,
+    };
+}
+
+/// A frame in the queue of its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting<F> {
+    /// The driver's own: a handle, a simulated frame.
+    pub frame: F,
+    /// Its length.
+    pub bytes: u32,
+    /// Its class.
+    pub mode: Mode,
+}
+
+/// What to do with a frame that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Queue it.
+    Queue,
+    /// Queue it, and mark it if it is ECN-capable.
+    Mark,
+    /// Drop it.
+    Drop,
+}
+
+/// The frames of one class, each with its place in the order of arrival.
+#[derive(Debug)]
+struct ClassQueue<F> {
+    frames: VecDeque<(u64, Waiting<F>)>,
+    bytes: u64,
+    bytes_max: u64,
+}
+
+/// A first-in-first-out queue for each class. What one class waits for is not the other's business: a class that is held
+/// fills its own queue and drops its own frames.
+#[derive(Debug)]
+pub struct ClassQueues<F> {
+    classes: PerMode<ClassQueue<F>>,
+    limits: QueueLimits,
+    /// Frames that ever were pushed.
+    arrivals: u64,
+    both: BufferStats,
+}
+
+impl<F> ClassQueues<F> {
+    /// Empty queues.
+    pub fn new(limits: QueueLimits) -> ClassQueues<F> {
+        let class = || ClassQueue { frames: VecDeque::new(), bytes: 0, bytes_max: 0 };
+        ClassQueues {
+            classes: PerMode([class(), class()]),
+            limits,
+            arrivals: 0,
+            both: BufferStats::default(),
+        }
+    }
+
+    /// Makes places for so many frames of each class beforehand.
+    pub fn reserve(&mut self, frames: usize) {
+        self.classes.0.iter_mut().for_each(|class| class.frames.reserve(frames));
+    }
+
+    /// What is to happen to a frame of `bytes` that arrives now for class `mode`.
+    #[inline]
+    pub fn arrival(&self, mode: Mode, bytes: u32) -> Arrival {
+        let class = &self.classes[mode];
+        let limits = &self.limits;
+        let too_many = class.frames.len() >= limits.class_frames || self.both.frames >= limits.frames as u64;
+        let too_long = !class.frames.is_empty() && class.bytes + u64::from(bytes) > limits.class_bytes;
+        if too_many || too_long {
+            Arrival::Drop
+        } else if class.bytes > limits.ecn_bytes {
+            Arrival::Mark
+        } else {
+            Arrival::Queue
+        }
+    }
+
+    /// Queues a frame, whatever [`ClassQueues::arrival`] says of it.
+    #[inline]
+    pub fn push(&mut self, waiting: Waiting<F>) {
+        let bytes = u64::from(waiting.bytes);
+        let class = &mut self.classes[waiting.mode];
+        class.bytes += bytes;
+        class.bytes_max = class.bytes_max.max(class.bytes);
+        class.frames.push_back((self.arrivals, waiting));
+        self.arrivals += 1;
+        self.both.add(bytes);
+    }
+
+    /// Class and length of the frame that came first, of the classes that are not `held`.
+    #[inline]
+    pub fn first(&self, held: PerMode<bool>) -> Option<(Mode, u32)> {
+        let first = |mode: Mode| if held[mode] { None } else { self.classes[mode].frames.front() };
+        let waiting = match (first(Mode::Ordered), first(Mode::NonBlocking)) {
+            (Some((one_at, one)), Some((other_at, other))) => {
+                if one_at < other_at {
+                    one
+                } else {
+                    other
+                }
+            }
+            (Some((_, one)), None) | (None, Some((_, one))) => one,
+            (None, None) => return None,
+        };
+        Some((waiting.mode, waiting.bytes))
+    }
+
+    /// Takes the first frame of a class.
+    #[inline]
+    pub fn pop(&mut self, mode: Mode) -> Option<Waiting<F>> {
+        let class = &mut self.classes[mode];
+        let (_, waiting) = class.frames.pop_front()?;
+        class.bytes -= u64::from(waiting.bytes);
+        self.both.remove(u64::from(waiting.bytes));
+        Some(waiting)
+    }
+
+    /// Whether no frame waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.both.frames == 0
+    }
+
+    /// Frames of a class.
+    pub fn frames(&self, mode: Mode) -> usize {
+        self.classes[mode].frames.len()
+    }
+
+    /// Most bytes that a class held.
+    pub fn bytes_max(&self, mode: Mode) -> u64 {
+        self.classes[mode].bytes_max
+    }
+
+    /// Both classes together.
+    pub const fn buffer(&self) -> &BufferStats {
+        &self.both
+    }
+
+    /// Begins a new observation of the extremes of both classes together.
+    pub fn reset_extremes(&mut self) {
+        self.both.reset_extremes();
+    }
+}

@@ -1,0 +1,164 @@
+//! What a port sends next: the policy around the state machines, written once for every driver.
+//!
+//! Frames from the host side queue by class ([`ClassQueues`]), and a port that can take a frame asks [`Round::next`],
+//! which knows the order of section 3 (Figure 5):
+//!
+//! 1. *urgent*: retransmissions, loss notifications, pause and resume, handshake, overdue dummies and ACKs;
+//! 2. *normal*: of the classes whose first frame may go, the one whose first frame came first. A class that is held
+//!    (paused, Tx buffer full, draining) stands aside and holds no other;
+//! 3. *idle*: dummies and explicit ACKs, only if no normal frame may go.
+//!
+//! A driver tells apart only what its port can take at the moment ([`Room`]), and puts what it is told on the wire.
+
+mod class_queues;
+#[cfg(test)]
+mod tests;
+
+pub use class_queues::{Arrival, ClassQueues, QueueLimits, Waiting};
+
+use crate::frame::{Mode, PerMode};
+use crate::link_end::{Admission, LinkEnd, Priority, Transmit};
+use crate::time::Instant;
+use crate::trace::{StepSink, TracedLinkEnd};
+
+/// Whoever knows what is urgent, which normal frames may leave, and what fills an idle port: a link end, or a driver that
+/// stands between it and the port because its copies are not always at hand.
+pub trait Transmitter {
+    /// What is sent before and after normal frames.
+    type Transmit;
+
+    /// The next urgent thing to send.
+    fn poll_urgent(&mut self, now: Instant) -> Option<Self::Transmit>;
+    /// Whether a normal frame of `bytes` may leave in `mode`.
+    fn admission(&self, mode: Mode, bytes: u32) -> Admission;
+    /// The next thing to send on a port that would otherwise be idle.
+    fn poll_idle(&mut self, now: Instant) -> Option<Self::Transmit>;
+}
+
+impl Transmitter for LinkEnd {
+    type Transmit = Transmit;
+
+    #[inline]
+    fn poll_urgent(&mut self, now: Instant) -> Option<Transmit> {
+        self.poll_transmit(now, Priority::High)
+    }
+
+    #[inline]
+    fn admission(&self, mode: Mode, bytes: u32) -> Admission {
+        LinkEnd::admission(self, mode, bytes)
+    }
+
+    #[inline]
+    fn poll_idle(&mut self, now: Instant) -> Option<Transmit> {
+        self.poll_transmit(now, Priority::Low)
+    }
+}
+
+impl<S: StepSink> Transmitter for TracedLinkEnd<S> {
+    type Transmit = Transmit;
+
+    #[inline]
+    fn poll_urgent(&mut self, now: Instant) -> Option<Transmit> {
+        self.poll_transmit(now, Priority::High)
+    }
+
+    #[inline]
+    fn admission(&self, mode: Mode, bytes: u32) -> Admission {
+        LinkEnd::admission(self, mode, bytes)
+    }
+
+    #[inline]
+    fn poll_idle(&mut self, now: Instant) -> Option<Transmit> {
+        self.poll_transmit(now, Priority::Low)
+    }
+}
+
+/// What a port can take now, the more the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Room {
+    /// Nothing.
+    None,
+    /// Urgent frames only: its queue is nearly full, or a shaper keeps it for later.
+    Urgent,
+    /// Anything.
+    All,
+}
+
+/// What to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next<T, F> {
+    /// A copy or a control frame, urgent.
+    Urgent(T),
+    /// A normal frame, which has left its queue, and how it may go: never [`Admission::Held`].
+    Normal(Waiting<F>, Admission),
+    /// A control frame for an idle port.
+    Idle(T),
+}
+
+/// One turn of a driver at a port, at one instant: a port that takes several frames asks until [`Round::next`] has no
+/// more. Nothing but what the driver is told to send may change the link end or the queues meanwhile, so what was asked
+/// and had nothing is not asked again.
+#[derive(Debug)]
+pub struct Round {
+    now: Instant,
+    stage: Stage,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Stage {
+    Urgent,
+    Normal,
+    Idle,
+}
+
+impl Round {
+    /// A turn at `now`.
+    #[inline]
+    pub const fn new(now: Instant) -> Round {
+        Round { now, stage: Stage::Urgent }
+    }
+
+    /// What to send next into a port with so much `room`; `None` if nothing of what may go fits it.
+    #[inline]
+    pub fn next<E: Transmitter, F>(
+        &mut self,
+        end: &mut E,
+        queues: &mut ClassQueues<F>,
+        room: Room,
+    ) -> Option<Next<E::Transmit, F>> {
+        if room == Room::None {
+            return None;
+        }
+        if self.stage == Stage::Urgent {
+            if let Some(transmit) = end.poll_urgent(self.now) {
+                return Some(Next::Urgent(transmit));
+            }
+            self.stage = Stage::Normal;
+        }
+        // What waits for an idle port waits for one that has room for normal frames.
+        if room < Room::All {
+            return None;
+        }
+        if self.stage == Stage::Normal {
+            if let Some((waiting, admission)) = take_admitted(end, queues) {
+                return Some(Next::Normal(waiting, admission));
+            }
+            self.stage = Stage::Idle;
+        }
+        end.poll_idle(self.now).map(Next::Idle)
+    }
+}
+
+/// Takes the frame that came first, of those classes whose first frame may go.
+#[inline]
+fn take_admitted<E: Transmitter, F>(end: &E, queues: &mut ClassQueues<F>) -> Option<(Waiting<F>, Admission)> {
+    let mut held = PerMode::default();
+    // Each class is asked for at most once: it goes, or it is held.
+    while let Some((mode, bytes)) = queues.first(held) {
+        match end.admission(mode, bytes) {
+            Admission::Held => held[mode] = true,
+            admission => return queues.pop(mode).map(|waiting| (waiting, admission)),
+        }
+    }
+    None
+}

@@ -1,0 +1,160 @@
+//! The policy against link ends that say what the test wants.
+
+use super::*;
+use crate::stats::BufferStats;
+use std::vec::Vec;
+
+const NONE_HELD: PerMode<bool> = PerMode([false; 2]);
+const ORDERED_HELD: PerMode<bool> = PerMode([true, false]);
+const LIMITS: QueueLimits = QueueLimits { class_frames: 1_536, frames: 2_048, ..QueueLimits::UNLIMITED };
+
+fn ordered(bytes: u32) -> Waiting<u32> {
+    Waiting { frame: 0, bytes, mode: Mode::Ordered }
+}
+
+fn frame(frame: u32, mode: Mode) -> Waiting<u32> {
+    Waiting { frame, bytes: 100, mode }
+}
+
+/// Has so many urgent and idle frames, and holds what it is told to.
+#[derive(Default)]
+struct Script {
+    urgent: u32,
+    idle: u32,
+    held: PerMode<bool>,
+    asked_urgent: u32,
+}
+
+impl Transmitter for Script {
+    type Transmit = u32;
+
+    fn poll_urgent(&mut self, _: Instant) -> Option<u32> {
+        self.asked_urgent += 1;
+        self.urgent = self.urgent.checked_sub(1)?;
+        Some(self.urgent)
+    }
+
+    fn admission(&self, mode: Mode, bytes: u32) -> Admission {
+        match self.held[mode] {
+            true => Admission::Held,
+            false if bytes > 1_000 => Admission::Unprotected,
+            false => Admission::Protected,
+        }
+    }
+
+    fn poll_idle(&mut self, _: Instant) -> Option<u32> {
+        self.idle = self.idle.checked_sub(1)?;
+        Some(self.idle)
+    }
+}
+
+fn sent(end: &mut Script, queues: &mut ClassQueues<u32>, room: Room) -> Vec<Next<u32, u32>> {
+    let mut round = Round::new(Instant(0));
+    core::iter::from_fn(|| round.next(end, queues, room)).collect()
+}
+
+#[test]
+fn marks_above_the_threshold_and_drops_at_the_limit() {
+    let limits = QueueLimits { class_bytes: 4_000, ecn_bytes: 2_000, ..LIMITS };
+    let mut queues = ClassQueues::new(limits);
+    assert_eq!(queues.arrival(Mode::Ordered, 1_500), Arrival::Queue);
+    queues.push(ordered(1_500));
+    queues.push(ordered(500));
+    assert_eq!(queues.arrival(Mode::Ordered, 1_500), Arrival::Queue, "at the threshold is not above it");
+    queues.push(ordered(1));
+    assert_eq!(queues.arrival(Mode::Ordered, 1_500), Arrival::Mark);
+    queues.push(ordered(499));
+    assert_eq!(queues.arrival(Mode::Ordered, 1_500), Arrival::Mark, "exactly full is not too full");
+    assert_eq!(queues.arrival(Mode::Ordered, 1_501), Arrival::Drop);
+    queues.pop(Mode::Ordered);
+    let BufferStats { now, frames, min, max } = *queues.buffer();
+    assert_eq!((now, frames, min, max), (1_000, 3, 0, 2_500));
+    assert_eq!((queues.bytes_max(Mode::Ordered), queues.bytes_max(Mode::NonBlocking)), (2_500, 0));
+    queues.reset_extremes();
+    assert_eq!((queues.buffer().min, queues.buffer().max), (1_000, 1_000));
+}
+
+#[test]
+fn a_single_frame_above_the_limit_still_passes() {
+    let mut queues = ClassQueues::new(QueueLimits { class_bytes: 1_000, ..LIMITS });
+    assert_eq!(queues.arrival(Mode::Ordered, 9_000), Arrival::Queue);
+    queues.push(ordered(9_000));
+    assert_eq!(queues.arrival(Mode::Ordered, 1), Arrival::Drop);
+    assert_eq!(queues.arrival(Mode::NonBlocking, 9_000), Arrival::Queue);
+}
+
+/// One queue for both classes once let a paused ordered frame hold all that came behind it.
+#[test]
+fn a_class_that_is_held_neither_holds_the_other_nor_takes_its_places() {
+    let mut queues = ClassQueues::new(QueueLimits { class_bytes: 1 << 20, ecn_bytes: 100_000, ..LIMITS });
+    while queues.arrival(Mode::Ordered, 600) != Arrival::Drop {
+        queues.push(ordered(600));
+    }
+    assert_eq!(queues.arrival(Mode::NonBlocking, 600), Arrival::Queue, "neither dropped nor marked");
+    queues.push(frame(1, Mode::NonBlocking));
+    queues.push(frame(2, Mode::NonBlocking));
+    let mut end = Script { held: ORDERED_HELD, idle: 1, ..Script::default() };
+    let next = sent(&mut end, &mut queues, Room::All);
+    let [Next::Normal(first, _), Next::Normal(second, _), Next::Idle(_)] = next[..] else {
+        panic!("two frames, and then the port is idle: {next:?}")
+    };
+    assert_eq!([first.frame, second.frame], [1, 2]);
+    assert!(queues.first(ORDERED_HELD).is_none() && !queues.is_empty());
+}
+
+#[test]
+fn classes_that_may_both_go_do_so_in_the_order_of_arrival() {
+    let mut queues = ClassQueues::new(LIMITS);
+    let modes = [Mode::NonBlocking, Mode::Ordered, Mode::Ordered, Mode::NonBlocking, Mode::Ordered];
+    for (number, mode) in modes.into_iter().enumerate() {
+        queues.push(frame(number as u32, mode));
+    }
+    for number in 0..5 {
+        let (mode, _) = queues.first(NONE_HELD).expect("one is left");
+        assert_eq!(queues.pop(mode).map(|waiting| waiting.frame), Some(number));
+    }
+    assert!(queues.is_empty() && queues.pop(Mode::Ordered).is_none());
+}
+
+#[test]
+fn both_classes_together_stay_within_their_frames() {
+    let mut queues = ClassQueues::new(LIMITS);
+    for mode in Mode::ALL {
+        while queues.arrival(mode, 64) != Arrival::Drop {
+            queues.push(frame(0, mode));
+        }
+    }
+    assert_eq!(queues.buffer().frames, 2_048);
+    assert_eq!(queues.frames(Mode::Ordered), 1_536);
+}
+
+#[test]
+fn urgent_frames_go_first_and_idle_ones_only_when_no_normal_one_may() {
+    let mut queues = ClassQueues::new(LIMITS);
+    queues.push(frame(7, Mode::Ordered));
+    queues.push(Waiting { frame: 8, bytes: 1_500, mode: Mode::NonBlocking });
+    let mut end = Script { urgent: 2, idle: 2, ..Script::default() };
+    assert_eq!(sent(&mut end, &mut queues, Room::None), []);
+    assert_eq!(sent(&mut end, &mut queues, Room::Urgent), [Next::Urgent(1), Next::Urgent(0)]);
+    end.urgent = 1;
+    let expected = [
+        Next::Urgent(0),
+        Next::Normal(frame(7, Mode::Ordered), Admission::Protected),
+        Next::Normal(Waiting { frame: 8, bytes: 1_500, mode: Mode::NonBlocking }, Admission::Unprotected),
+        Next::Idle(1),
+        Next::Idle(0),
+    ];
+    end.asked_urgent = 0;
+    assert_eq!(sent(&mut end, &mut queues, Room::All), expected);
+    assert_eq!(end.asked_urgent, 2, "once more than it had something, whatever followed");
+}
+
+/// A port that has room only for urgent frames is a busy link: dummies and ACKs that were sent there would take the place
+/// of the frames that wait.
+#[test]
+fn what_waits_for_an_idle_port_does_not_take_a_nearly_full_one() {
+    let mut queues = ClassQueues::new(LIMITS);
+    let mut end = Script { idle: 1, ..Script::default() };
+    assert_eq!(sent(&mut end, &mut queues, Room::Urgent), []);
+    assert_eq!(sent(&mut end, &mut queues, Room::All), [Next::Idle(0)]);
+}
