@@ -2,7 +2,7 @@
 #![no_main]
 #![allow(dead_code)]
 
-#[path = "../../crates/fleet/tests/fuzz_bodies/mod.rs"]
+#[path = "../../crates/topology/tests/fuzz_bodies/mod.rs"]
 mod fuzz_bodies;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_bodies::lldp(data));

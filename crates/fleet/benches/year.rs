@@ -5,8 +5,8 @@
 
 use linkmend_fleet::simulate::{Settings, Summary, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::FabricParameters;
 use linkmend_fleet::trace::TraceParameters;
+use linkmend_topology::FabricParameters;
 use std::time::Instant;
 
 fn main() {

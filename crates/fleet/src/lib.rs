@@ -1,8 +1,5 @@
 //! Which links of a fleet to disable, protect and repair.
 //!
-//! - [`topology`]: layered networks and their zones; the Facebook fabric of the paper, fat trees, leaf-spine, and
-//!   networks from files.
-//! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date.
 //! - [`trace`]: which link starts to corrupt when; drawn at random, or imported from the authors' files.
 //! - [`repair`], [`protection`]: how long disabled links are away, and what protection leaves of loss and capacity.
 //! - [`deployment`]: which switches can protect links, and which should be upgraded first.
@@ -21,7 +18,6 @@ pub mod experiment;
 mod file_error;
 pub mod network;
 pub mod optimizer;
-pub mod paths;
 pub mod plan;
 pub mod protection;
 pub mod repair;
@@ -30,7 +26,6 @@ pub mod simulate;
 pub mod strategy;
 mod threads;
 mod timeline;
-pub mod topology;
 pub mod trace;
 
 pub use file_error::FileError;

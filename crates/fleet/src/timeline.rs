@@ -3,8 +3,8 @@
 //! As in the authors' simulator every event has a second of its own. All loss events are placed first; a repair that
 //! falls into an occupied second moves to the next free one when it is scheduled.
 
-use crate::topology::LinkId;
 use crate::trace::{LossEvent, Trace};
+use linkmend_topology::LinkId;
 use std::collections::BTreeMap;
 
 /// What happens.

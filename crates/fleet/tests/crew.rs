@@ -4,8 +4,8 @@ use linkmend_fleet::network::Metrics;
 use linkmend_fleet::repair::{Crew, RepairOrder, TakeDown};
 use linkmend_fleet::simulate::{Settings, Step, Summary, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::{FabricParameters, Topology, fat_tree, leaf_spine};
 use linkmend_fleet::trace::{Trace, TraceParameters};
+use linkmend_topology::{FabricParameters, Topology, fat_tree, leaf_spine};
 use std::collections::{BTreeMap, BTreeSet};
 
 const GBPS_100: u64 = 100_000_000_000;

@@ -3,9 +3,9 @@
 use linkmend_fleet::deployment::{ALWAYS, Deployment, Spared, Upgrades, spared_by_seed, spared_in};
 use linkmend_fleet::simulate::{Settings, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::file::{TopologyFileOptions, read_topology};
-use linkmend_fleet::topology::{FabricParameters, Topology, ZoneId, fat_tree, leaf_spine};
 use linkmend_fleet::trace::{Trace, TraceParameters};
+use linkmend_topology::file::{TopologyFileOptions, read_topology};
+use linkmend_topology::{FabricParameters, Topology, ZoneId, fat_tree, leaf_spine};
 use std::sync::atomic::AtomicBool;
 
 const GBPS_100: u64 = 100_000_000_000;

@@ -26,12 +26,6 @@ fn traces() {
 }
 
 #[test]
-fn topologies() {
-    replay("topology", fuzz_bodies::topology);
-    replay("lldp", fuzz_bodies::lldp);
-}
-
-#[test]
 fn reported_links() {
     replay("reported_links", fuzz_bodies::reported_links);
 }

@@ -7,9 +7,9 @@ use linkmend_fleet::network::{CLEAN_LOSS_RATE, Metrics};
 use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::simulate::{Optimizer, Settings, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, ZoneId};
 use linkmend_fleet::trace::{LossEvent, Trace};
 use linkmend_random::Random;
+use linkmend_topology::{FabricParameters, LinkId, Topology, ZoneId};
 use naive::{Fabric, Model, Rules};
 
 const DAY_S: u64 = 86_400;

@@ -2,10 +2,10 @@
 
 mod graphs;
 
-use graphs::{BITS_PER_SECOND, Switches, cases, links, topologies, walk, zones};
+use graphs::{BITS_PER_SECOND, cases, links, topologies, walk, zones};
 use linkmend_fleet::network::{Metrics, Network};
-use linkmend_fleet::paths::Paths;
-use linkmend_fleet::topology::{LinkId, SwitchId, Topology, ZoneId, fat_tree};
+use linkmend_topology::paths::Paths;
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId, fat_tree};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@ mod graphs;
 use graphs::{BITS_PER_SECOND, cases, links, topologies, walk, zones};
 use linkmend_fleet::network::Network;
 use linkmend_fleet::optimizer::{Objective, exact, greedy};
-use linkmend_fleet::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use proptest::prelude::*;
 
 /// Corrupting links of a whole network: all subsets of them are tried.

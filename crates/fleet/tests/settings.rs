@@ -8,10 +8,10 @@ use linkmend_fleet::protection::{
 use linkmend_fleet::repair::RepairDelays;
 use linkmend_fleet::simulate::{Settings, Step, simulate};
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::{
+use linkmend_fleet::trace::{LossEvent, Trace};
+use linkmend_topology::{
     FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError, ZoneId, leaf_spine,
 };
-use linkmend_fleet::trace::{LossEvent, Trace};
 
 const GBPS_100: u64 = 100_000_000_000;
 

@@ -1,11 +1,11 @@
 //! Trace files: what is read back, and what is refused with file, line and reason.
 
 use linkmend_fleet::FileError;
-use linkmend_fleet::topology::{FabricParameters, LinkId, Topology, leaf_spine};
 use linkmend_fleet::trace::{
     AuthorsTrace, LossEvent, MAX_TIME_S, Trace, TraceParameters, parse_parquet, read_authors, read_csv,
     read_parquet, write_csv, write_parquet,
 };
+use linkmend_topology::{FabricParameters, LinkId, Topology, leaf_spine};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! Statistics of generated traces, within five standard deviations.
 
-use linkmend_fleet::topology::{FabricParameters, LinkId, SwitchId, Topology, leaf_spine};
 use linkmend_fleet::trace::{
     LossDistribution, LossEvent, SharedFailures, Trace, TraceParameters, WithinBucket,
 };
+use linkmend_topology::{FabricParameters, LinkId, SwitchId, Topology, leaf_spine};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOUR_S: u64 = 3600;

@@ -9,8 +9,8 @@ pub use spared::{Spared, SparedLoss};
 pub use study::{ALWAYS, spared_by_seed, spared_in};
 
 use crate::rounding::share_of;
-use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
 use linkmend_random::Random;
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::BTreeMap;
 
 /// What stands for all switches of the top layer in a list of upgraded ones.

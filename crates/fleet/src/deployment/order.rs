@@ -5,7 +5,7 @@
 //! little while few pods are: the two orders, with and without it, are kept apart.
 
 use super::{Deployment, Spared};
-use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 
 /// Degrees of freedom between pods, and within them, below which the F ratio is too broad to be judged by its deviation.
 const MIN_PODS: f64 = 4.0;

@@ -9,7 +9,7 @@ use super::Deployment;
 use crate::network::Network;
 use crate::protection::ProtectionTable;
 use crate::simulate::Step;
-use crate::topology::{LinkId, Topology, ZoneId};
+use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::ops::Range;
 
 /// What protection would have spared in a stretch of time.

@@ -8,7 +8,7 @@ pub use metric::{Estimate, PairMetric};
 pub use study::{Moment, Pair, Study, merged};
 pub use upgrades::{PodChoice, UpgradeRun};
 
-use crate::topology::{FabricParameters, Topology, TopologyError};
+use linkmend_topology::{FabricParameters, Topology, TopologyError};
 use serde::Deserialize;
 
 /// A published evaluation and what to compare.

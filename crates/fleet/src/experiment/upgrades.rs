@@ -5,8 +5,8 @@ use crate::deployment::{Upgrades, spared_in};
 use crate::simulate::Settings;
 use crate::strategy::Strategy;
 use crate::threads::run_each;
-use crate::topology::{Topology, ZoneId};
 use crate::trace::TraceParameters;
+use linkmend_topology::{Topology, ZoneId};
 use std::sync::atomic::AtomicBool;
 
 /// How the pods that are upgraded are chosen, halfway through a trace.

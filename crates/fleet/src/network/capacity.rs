@@ -1,7 +1,7 @@
 //! What each zone can carry towards the top layer.
 
 use super::extremes::OrderedCounts;
-use crate::topology::{LinkId, Topology, ZoneId};
+use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::ops::Range;
 
 /// Capacity of every zone: the least, over the gaps between layers, of the summed effective capacity of the links that

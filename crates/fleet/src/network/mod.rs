@@ -8,11 +8,11 @@ mod extremes;
 mod pipes;
 
 use crate::exact_sum::ExactSum;
-use crate::paths::Paths;
 use crate::rounding::share_of;
-use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
 use capacity::ZoneCapacity;
 use extremes::{CountTable, OrderedCounts};
+use linkmend_topology::paths::Paths;
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use pipes::ProtectedPerPipe;
 
 /// Loss rate of a link that does not corrupt, as the authors' simulator has it. It keeps ratios of penalties defined.

@@ -1,7 +1,7 @@
 //! How many protected links share a forwarding pipe, and with it its recirculation ports (section 5).
 
 use super::extremes::OrderedCounts;
-use crate::topology::{LinkId, Topology};
+use linkmend_topology::{LinkId, Topology};
 
 /// Protected links per pipe of every switch.
 #[derive(Debug, Clone)]
@@ -16,9 +16,9 @@ impl ProtectedPerPipe {
     pub(super) fn new(topology: &Topology) -> ProtectedPerPipe {
         let mut first = Vec::with_capacity(topology.switch_count() + 1);
         let mut pipes = 0;
-        for switch in &topology.switches {
+        for switch in topology.switches() {
             first.push(pipes);
-            pipes += switch.pipes;
+            pipes += topology.switch(switch).pipes;
         }
         first.push(pipes);
         ProtectedPerPipe { first, links: vec![0; pipes as usize], busy: OrderedCounts::default() }

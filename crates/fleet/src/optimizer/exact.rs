@@ -9,7 +9,7 @@
 use super::gains::Gains;
 use super::{Candidate, Decision, Objective, candidates, greedy, lower_switch};
 use crate::network::Network;
-use crate::topology::{LinkId, SwitchId, ZoneId};
+use linkmend_topology::{LinkId, SwitchId, ZoneId};
 
 /// Nodes after which the search stops with the best it has.
 const MAX_NODES: u64 = 2_000_000;

@@ -7,7 +7,7 @@
 use super::subset::{Item, Subset, heaviest};
 use super::{Candidate, lower_switch};
 use crate::network::Network;
-use crate::topology::{LinkId, SwitchId};
+use linkmend_topology::{LinkId, SwitchId};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most uplinks of a ToR in a group: its sets are bits of a u64.

@@ -11,7 +11,7 @@ mod subset;
 
 use crate::exact_sum::steps;
 use crate::network::{Corrupting, Network};
-use crate::topology::{LinkId, SwitchId, ZoneId};
+use linkmend_topology::{LinkId, SwitchId, ZoneId};
 
 pub use exact::exact;
 

@@ -4,7 +4,7 @@ use super::{Action, Plan, ReportedLink, as_number, badness_of, badness_of_zone, 
 use crate::network::Network;
 use crate::optimizer;
 use crate::repair::tors_below;
-use crate::topology::{LinkId, SwitchId};
+use linkmend_topology::{LinkId, SwitchId};
 use std::collections::BTreeSet;
 
 /// The best that could be done in a link's pod if the link were treated otherwise.

@@ -4,7 +4,7 @@ use super::{Action, Hindrance, PlanSettings, PlannedLink, Protection, ReportedLi
 use crate::network::{CLEAN_LOSS_RATE, Network};
 use crate::optimizer;
 use crate::repair::take_down;
-use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds of deciding again because limits kept links from protection. Each round takes protection from at least one

@@ -4,8 +4,8 @@ use super::counterfactual::{Blocked, Otherwise};
 use super::{Action, Hindrance, Mode, Plan, PlannedLink, Protection, ends_of};
 use crate::optimizer::Objective;
 use crate::repair::tors_below;
-use crate::topology::{LinkId, Names};
 use linkmend_quantity::LossRate;
+use linkmend_topology::{LinkId, Names};
 
 /// Links that a sentence names before it counts the others.
 const MAX_NAMED: usize = 6;

@@ -1,7 +1,7 @@
 //! Links by number, by name, or by their two ends.
 
 use super::ends_of;
-use crate::topology::{LinkId, Names, SwitchId, Topology, ZoneId};
+use linkmend_topology::{LinkId, Names, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 

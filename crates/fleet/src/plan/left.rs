@@ -1,7 +1,7 @@
 //! What is left for pods and ToRs once the plan is carried out.
 
 use super::Plan;
-use crate::topology::{SwitchId, ZoneId};
+use linkmend_topology::{SwitchId, ZoneId};
 
 /// What a pod has left.
 #[derive(Debug, Clone, Copy, PartialEq)]

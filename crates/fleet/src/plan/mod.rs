@@ -31,7 +31,7 @@ use crate::exact_sum;
 use crate::network::Network;
 use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
-use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 

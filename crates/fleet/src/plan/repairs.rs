@@ -7,7 +7,7 @@
 use super::{Action, Plan, as_number};
 use crate::optimizer;
 use crate::repair::{Optimize, Worth, WorthQueue};
-use crate::topology::{LinkId, SwitchId};
+use linkmend_topology::{LinkId, SwitchId};
 
 /// How a link comes to be repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

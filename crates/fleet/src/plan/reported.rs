@@ -2,8 +2,8 @@
 
 use super::find::LinkFinder;
 use crate::FileError;
-use crate::topology::{LinkId, Topology};
 use linkmend_quantity::LossRate;
+use linkmend_topology::{LinkId, Topology};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 

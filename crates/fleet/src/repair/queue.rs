@@ -3,8 +3,8 @@
 use super::worth::{Key, Optimize, Worth};
 use crate::network::Network;
 use crate::optimizer::Objective;
-use crate::paths::Paths;
-use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::paths::Paths;
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,8 +89,8 @@ mod tests {
     use super::{Optimize, Worth, WorthQueue};
     use crate::network::{CLEAN_LOSS_RATE, Network};
     use crate::optimizer::{self, Objective};
-    use crate::topology::{FabricParameters, LinkId, fat_tree};
     use linkmend_random::Random;
+    use linkmend_topology::{FabricParameters, LinkId, fat_tree};
     use std::cmp::Reverse;
     use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use crate::network::{CLEAN_LOSS_RATE, Network};
 use crate::optimizer::{Decision, Objective};
-use crate::paths::Paths;
-use crate::topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::paths::Paths;
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 

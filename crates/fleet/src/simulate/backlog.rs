@@ -2,9 +2,9 @@
 
 use crate::network::Network;
 use crate::optimizer::{self, Objective};
-use crate::paths::Paths;
 use crate::repair::{Crew, RepairOrder, WorthQueue};
-use crate::topology::{LinkId, Topology, ZoneId};
+use linkmend_topology::paths::Paths;
+use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

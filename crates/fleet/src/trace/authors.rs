@@ -2,8 +2,8 @@
 
 use super::{EventList, LossEvent, Trace};
 use crate::FileError;
-use crate::topology::file::MAX_LINKS;
-use crate::topology::{FabricParameters, LinkId};
+use linkmend_topology::file::MAX_LINKS;
+use linkmend_topology::{FabricParameters, LinkId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::{EventList, LossEvent, Trace};
 use crate::FileError;
-use crate::topology::{LinkId, Topology};
+use linkmend_topology::{LinkId, Topology};
 use std::io::{BufRead, Write};
 
 const HEADER: &str = "time_s,link,loss_rate";

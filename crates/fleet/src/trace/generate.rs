@@ -1,8 +1,8 @@
 //! Traces drawn at random (appendix D): links fail independently, or several of one switch at once.
 
 use super::{LossDistribution, LossEvent, Trace};
-use crate::topology::{LinkId, SwitchId, Topology};
 use linkmend_random::Random;
+use linkmend_topology::{LinkId, SwitchId, Topology};
 
 /// What a trace is drawn from.
 #[derive(Debug, Clone, PartialEq)]

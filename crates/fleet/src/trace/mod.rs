@@ -12,7 +12,7 @@ pub use csv::{read_csv, write_csv};
 pub use generate::{SharedFailures, TraceParameterError, TraceParameters};
 pub use loss_buckets::{LossBucket, LossDistribution, WithinBucket};
 
-use crate::topology::LinkId;
+use linkmend_topology::LinkId;
 
 /// A link starts to corrupt, or changes its loss rate.
 #[derive(Debug, Clone, Copy, PartialEq)]

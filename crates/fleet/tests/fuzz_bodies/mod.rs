@@ -1,18 +1,16 @@
 //! Bodies of the fuzz targets of the file readers. The targets under `fuzz/` include this file, and so do the ordinary
 //! tests, which replay the committed corpora with it.
 
-mod topologies;
 mod traces;
 
-pub use topologies::{lldp, topology};
 pub use traces::{trace_authors, trace_csv, trace_parquet};
 
 use linkmend_fleet::FileError;
 use linkmend_fleet::plan::read_links;
 use linkmend_fleet::protection::ProtectionTable;
 use linkmend_fleet::repair::RepairDelays;
-use linkmend_fleet::topology::file::{TopologyFileOptions, parse_topology};
-use linkmend_fleet::topology::{LinkId, Topology};
+use linkmend_topology::file::{TopologyFileOptions, parse_topology};
+use linkmend_topology::{LinkId, Topology};
 use std::collections::BTreeSet;
 
 /// What readers are told that the file is called.

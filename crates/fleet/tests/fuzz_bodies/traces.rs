@@ -1,10 +1,10 @@
 //! Traces.
 
 use super::{FILE, check_refusal, network};
-use linkmend_fleet::topology::Topology;
 use linkmend_fleet::trace::{
     MAX_TIME_S, Trace, parse_authors, parse_parquet, read_csv, write_csv, write_parquet,
 };
+use linkmend_topology::Topology;
 use std::io::{Read, Seek};
 
 /// A trace as CSV.

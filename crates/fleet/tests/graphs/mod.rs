@@ -1,6 +1,6 @@
 //! Random layered networks, and what is true of them by walking them.
 
-use linkmend_fleet::topology::{
+use linkmend_topology::{
     FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId, fat_tree, leaf_spine,
 };
 use proptest::prelude::*;
@@ -92,17 +92,6 @@ pub fn walk(topology: &Topology, switch: SwitchId, is_active: &dyn Fn(LinkId) ->
 
 pub fn links(topology: &Topology) -> impl Iterator<Item = LinkId> + use<> {
     (0..topology.link_count() as u32).map(LinkId)
-}
-
-/// All switches of a network.
-pub trait Switches {
-    fn switches(&self) -> impl Iterator<Item = SwitchId>;
-}
-
-impl Switches for Topology {
-    fn switches(&self) -> impl Iterator<Item = SwitchId> {
-        (0..self.switch_count() as u32).map(SwitchId)
-    }
 }
 
 pub fn zones(topology: &Topology) -> impl Iterator<Item = ZoneId> + use<> {

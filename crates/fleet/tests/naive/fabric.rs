@@ -1,7 +1,7 @@
 //! A fabric as the authors number it, and its metrics by looking at every link.
 
 use linkmend_fleet::network::Metrics;
-use linkmend_fleet::topology::FabricParameters;
+use linkmend_topology::FabricParameters;
 use std::collections::BTreeMap;
 
 /// Where a link is, from its number.

@@ -5,7 +5,7 @@ use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::plan::{Action, Hindrance, Mode, Plan, PlanSettings, Protection};
 use crate::protection::{ProtectionLimits, ProtectionRow, ProtectionTable};
-use crate::topology::{LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId};
+use linkmend_topology::{LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId};
 
 #[test]
 fn the_worse_of_two_links_is_disabled_and_the_other_protected() {

@@ -5,7 +5,7 @@ use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::plan::{Plan, PlanSettings, ReportedLink};
 use crate::protection::ProtectionLimits;
-use crate::topology::{LinkId, Topology};
+use linkmend_topology::{LinkId, Topology};
 
 fn explain(topology: &Topology, reported: &[ReportedLink], settings: PlanSettings, link: u32) -> String {
     let plan = Plan::new(topology, reported, settings);

@@ -2,7 +2,7 @@
 
 use super::{active, down, four_links, small_fabric};
 use crate::plan::{LinkFinder, read_links};
-use crate::topology::{LinkId, Topology, TopologyBuilder};
+use linkmend_topology::{LinkId, Topology, TopologyBuilder};
 
 fn refusal(topology: &Topology, text: &str) -> String {
     read_links(text.as_bytes(), "corrupting.csv", topology).expect_err(text).to_string()
@@ -79,7 +79,7 @@ fn parallel_links_must_go_by_number() {
     let (leaf, spine) = (builder.switch(0, None), builder.switch(1, None));
     builder.link(leaf, spine, 1);
     builder.link(spine, leaf, 1);
-    let topology = builder.build(crate::topology::Names::Numbers("two".to_owned())).expect("a network");
+    let topology = builder.build(linkmend_topology::Names::Numbers("two".to_owned())).expect("a network");
     let finder = LinkFinder::new(&topology);
     assert_eq!(finder.find("1"), Ok(LinkId(1)));
     let several = finder.find("switch1--switch0").expect_err("two links").to_string();
@@ -92,7 +92,7 @@ fn the_operators_names_come_before_numbers() {
     let (leaf, one, other) = (builder.switch(0, None), builder.switch(1, None), builder.switch(1, None));
     builder.link(leaf, one, 1);
     builder.link(leaf, other, 1);
-    let names = crate::topology::Names::Given {
+    let names = linkmend_topology::Names::Given {
         switches: vec!["a--b".to_owned(), "c".to_owned(), "d".to_owned()],
         links: vec!["1".to_owned(), "up".to_owned()],
         zones: vec![],

@@ -9,7 +9,7 @@ use super::{Plan, PlanSettings, ReportedLink};
 use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
-use crate::topology::{FabricParameters, LinkId, Topology, leaf_spine};
+use linkmend_topology::{FabricParameters, LinkId, Topology, leaf_spine};
 
 /// One leaf with four links to four spines: it may lose one path of four at 75 %. Links 0 to 3.
 pub(super) fn four_links() -> Topology {

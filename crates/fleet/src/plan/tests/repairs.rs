@@ -2,7 +2,7 @@
 
 use super::{active, down, four_links, settings, small_fabric};
 use crate::plan::{Origin, Plan, PlanSettings};
-use crate::topology::{LinkId, SwitchId};
+use linkmend_topology::{LinkId, SwitchId};
 
 fn order(plan: &Plan) -> Vec<(u32, u32, Origin)> {
     plan.repairs().iter().map(|repair| (repair.link.0, repair.round, repair.origin)).collect()

@@ -5,8 +5,8 @@ mod quietly;
 
 use super::{EventList, LossEvent, Trace};
 use crate::FileError;
-use crate::topology::{LinkId, Topology};
 use bytes::Bytes;
+use linkmend_topology::{LinkId, Topology};
 use parquet::basic::{Compression, Type};
 use parquet::data_type::{DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};

@@ -15,8 +15,8 @@ use linkmend_fleet::repair::RepairDelays;
 use linkmend_fleet::share_of;
 use linkmend_fleet::simulate::Settings;
 use linkmend_fleet::strategy::Strategy;
-use linkmend_fleet::topology::{FabricParameters, Topology};
 use linkmend_report::{Cell, Column, Table, Unit};
+use linkmend_topology::{FabricParameters, Topology};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use crate::failure::UsageError;
 use anyhow::Context;
 use clap::Args;
 use linkmend_fleet::deployment::Deployment;
-use linkmend_fleet::topology::Topology;
+use linkmend_topology::Topology;
 
 /// Which switches can protect links.
 #[derive(Debug, Args)]

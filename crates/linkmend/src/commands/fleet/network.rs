@@ -3,9 +3,9 @@
 use crate::failure::UsageError;
 use anyhow::Context;
 use clap::Args;
-use linkmend_fleet::topology::file::{TopologyFileOptions, read_topology};
-use linkmend_fleet::topology::{FabricParameters, Topology, fat_tree, leaf_spine};
 use linkmend_quantity::BitRate;
+use linkmend_topology::file::{TopologyFileOptions, read_topology};
+use linkmend_topology::{FabricParameters, Topology, fat_tree, leaf_spine};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -5,11 +5,11 @@ use super::share;
 use crate::failure::UsageError;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use linkmend_fleet::topology::{FabricParameters, Topology};
 use linkmend_fleet::trace::{
     LossDistribution, SharedFailures, Trace, TraceParameters, WithinBucket, read_authors, read_csv,
     read_parquet,
 };
+use linkmend_topology::{FabricParameters, Topology};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;

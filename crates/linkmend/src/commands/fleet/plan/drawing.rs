@@ -2,8 +2,8 @@
 
 use super::tables::{full_name, what_to_do};
 use linkmend_fleet::plan::{Action, Plan, PlannedLink, TorLeft, ZoneLeft};
-use linkmend_fleet::topology::{LinkId, SwitchId, ZoneId};
 use linkmend_report::{Hue, LayeredGraph, Line, Mark, Place, Stroke, quantity};
+use linkmend_topology::{LinkId, SwitchId, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Switches of a layer that are drawn at most; those whose links are reported come first.

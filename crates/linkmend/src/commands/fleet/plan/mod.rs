@@ -20,9 +20,9 @@ use linkmend_fleet::plan::{
     Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, read_links,
 };
 use linkmend_fleet::protection::ProtectionLimits;
-use linkmend_fleet::topology::{FabricParameters, Topology};
 use linkmend_quantity::LossRate;
 use linkmend_report::wrap;
+use linkmend_topology::{FabricParameters, Topology};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

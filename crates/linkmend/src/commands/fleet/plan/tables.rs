@@ -1,8 +1,8 @@
 //! The plan as tables: what to do, in which order to repair, what pods and ToRs have left.
 
 use linkmend_fleet::plan::{Action, Hindrance, Origin, Plan, PlannedLink, Repair, TorLeft, ends_of};
-use linkmend_fleet::topology::{LinkId, Names};
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
+use linkmend_topology::{LinkId, Names};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

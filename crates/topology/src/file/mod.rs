@@ -10,7 +10,7 @@
 //! (`from--to`, a second one `from--to#2`), and its speed is the default. Unknown keys are refused.
 //!
 //! ```
-//! # use linkmend_fleet::topology::file::{TopologyFileOptions, read_topology};
+//! # use linkmend_topology::file::{TopologyFileOptions, read_topology};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("net.yaml");
 //! # std::fs::write(&path, r#"

@@ -4,7 +4,7 @@
 //! comes up, only switches below it change, each by what its active links up change: the cost depends on what hangs below
 //! the link, not on the size of the network.
 
-use crate::topology::{LinkId, SwitchId, Topology, TopologyError};
+use crate::{LinkId, SwitchId, Topology, TopologyError};
 
 /// Most paths a ToR may have: a table of this many counters is kept.
 pub const MAX_PATHS: u64 = 1 << 24;

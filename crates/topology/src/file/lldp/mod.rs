@@ -6,7 +6,7 @@ mod rules;
 use super::draft::{Draft, DraftSwitch, Spot, counted, some_of};
 use super::yaml::{self, Text};
 use super::{Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
-use crate::topology::SwitchId;
+use crate::SwitchId;
 use dump::{Dump, View};
 use rules::Rules;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -6,9 +6,9 @@ mod hostile;
 mod layered;
 mod lldp;
 
-use linkmend_fleet::topology::file::{Loaded, TopologyFileError, TopologyFileOptions, read_topology};
-use linkmend_fleet::topology::{LinkId, SwitchId, Topology};
 use linkmend_quantity::BitRate;
+use linkmend_topology::file::{Loaded, TopologyFileError, TopologyFileOptions, read_topology};
+use linkmend_topology::{LinkId, SwitchId, Topology};
 use std::path::{Path, PathBuf};
 
 const NO_OPTIONS: TopologyFileOptions = TopologyFileOptions { default_speed: None, layers: None };

@@ -3,7 +3,7 @@
 use super::{
     MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, Place, TopologyFault, TopologyFileError,
 };
-use crate::topology::{Names, SwitchId, Topology, TopologyBuilder, TopologyError};
+use crate::{Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_quantity::BitRate;
 use std::collections::{BTreeSet, HashMap};
 

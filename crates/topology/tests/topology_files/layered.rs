@@ -1,8 +1,8 @@
 //! Layered networks.
 
 use super::*;
-use linkmend_fleet::topology::file::write_layered;
-use linkmend_fleet::topology::{FabricParameters, ZoneId, fat_tree, leaf_spine};
+use linkmend_topology::file::write_layered;
+use linkmend_topology::{FabricParameters, ZoneId, fat_tree, leaf_spine};
 use proptest::prelude::*;
 
 fn zones(topology: &Topology) -> Vec<String> {

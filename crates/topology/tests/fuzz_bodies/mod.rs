@@ -1,14 +1,17 @@
-//! Networks.
+//! Bodies of the fuzz targets of the file readers. The targets under `fuzz/` include this file, and so do the ordinary
+//! tests, which replay the committed corpora with it.
 
-use super::FILE;
-use linkmend_fleet::paths::Paths;
-use linkmend_fleet::topology::file::{
+use linkmend_quantity::BitRate;
+use linkmend_topology::file::{
     Loaded, MAX_LAYER, MAX_PIPES, MAX_SPEED, TopologyFileError, TopologyFileOptions, parse_lldp,
     parse_topology, write_layered,
 };
-use linkmend_fleet::topology::{LinkId, SwitchId, Topology};
-use linkmend_quantity::BitRate;
+use linkmend_topology::paths::Paths;
+use linkmend_topology::{LinkId, SwitchId, Topology};
 use std::collections::BTreeSet;
+
+/// What readers are told that the file is called.
+const FILE: &str = "the/file";
 
 /// A layered network or a containerlab topology, as YAML or JSON.
 pub fn topology(data: &[u8]) {

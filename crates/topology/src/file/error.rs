@@ -1,6 +1,6 @@
 //! Why a topology file was refused, and where.
 
-use crate::topology::TopologyError;
+use crate::TopologyError;
 use std::fmt;
 
 /// A line of a file, or the file as a whole.

@@ -1,7 +1,7 @@
 //! Networks as files of the layered format.
 
 use super::MAX_PIPES;
-use crate::topology::{LinkId, SwitchId, Topology};
+use crate::{LinkId, SwitchId, Topology};
 use linkmend_quantity::BitRate;
 use std::io::{self, Write};
 

@@ -4,6 +4,7 @@
 //! What lies below the top layer falls into *zones*, which no path of a ToR ever leaves before its last link; the pods of
 //! a fabric are its zones. Every link belongs to the zone of its lower switch, so capacity constraints of different zones
 //! have nothing to do with each other.
+#![forbid(unsafe_code)]
 
 use std::fmt;
 
@@ -11,6 +12,7 @@ mod builder;
 pub mod file;
 mod generated;
 mod names;
+pub mod paths;
 
 pub use builder::{TopologyBuilder, TopologyError};
 pub use generated::{FabricParameters, fat_tree, leaf_spine};
@@ -75,7 +77,7 @@ pub struct Switch {
     pub above_tors: bool,
 }
 
-/// A layered network, unchanging: what is disabled or corrupts is kept by [`crate::network::Network`].
+/// A layered network, unchanging: what is disabled or corrupts is kept by its user.
 #[derive(Debug, Clone)]
 pub struct Topology {
     pub(crate) switches: Vec<Switch>,
@@ -170,6 +172,11 @@ impl Topology {
     /// All switches of layer 0.
     pub fn tors(&self) -> &[SwitchId] {
         &self.tors
+    }
+
+    /// All switches, in order.
+    pub fn switches(&self) -> impl ExactSizeIterator<Item = SwitchId> + use<> {
+        (0..self.switches.len() as u32).map(SwitchId)
     }
 
     /// A switch's place.
