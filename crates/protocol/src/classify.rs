@@ -1,13 +1,7 @@
 //! Which frame is protected in which mode: by VLAN priority (PCP), by DSCP, or by default.
 
 use crate::frame::Mode;
-
-const ETHERTYPE_VLAN: u16 = 0x8100;
-const ETHERTYPE_SERVICE_VLAN: u16 = 0x88a8;
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// VLAN tags looked through to find an IP header.
-const VLAN_TAGS_MAX: usize = 2;
+use crate::wire::{Untagged, ethertype};
 
 /// Maps frames to modes. The outermost VLAN tag's priority decides first, then the DSCP, then the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,23 +54,18 @@ impl Classifier {
     }
 
     fn look_up(&self, frame: &[u8]) -> Option<Mode> {
-        let mut at = 12;
-        let field = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
-        for tag in 0..=VLAN_TAGS_MAX {
-            match field(at)? {
-                ETHERTYPE_VLAN | ETHERTYPE_SERVICE_VLAN => {
-                    let pcp = usize::from(field(at + 2)? >> 13);
-                    if tag == 0 && self.by_pcp[pcp].is_some() {
-                        return self.by_pcp[pcp];
-                    }
-                    at += 4;
-                }
-                ETHERTYPE_IPV4 => return self.by_dscp[usize::from(*frame.get(at + 3)? >> 2)],
-                ETHERTYPE_IPV6 => return self.by_dscp[usize::from(field(at + 2)? >> 6 & 0x3f)],
-                _ => return None,
-            }
-        }
-        None
+        let untagged = Untagged::of_frame(frame)?;
+        let by_priority = untagged.priority().and_then(|pcp| self.by_pcp[usize::from(pcp)]);
+        by_priority.or_else(|| self.by_dscp[usize::from(dscp(&untagged)?)])
+    }
+}
+
+/// The differentiated services code point of an IP packet (RFC 2474), 0 to 63.
+fn dscp(untagged: &Untagged<'_>) -> Option<u8> {
+    match (untagged.ethertype, untagged.payload) {
+        (ethertype::IPV4, [_, services, ..]) => Some(services >> 2),
+        (ethertype::IPV6, [first, second, ..]) => Some((first & 0x0f) << 2 | second >> 6),
+        _ => None,
     }
 }
 

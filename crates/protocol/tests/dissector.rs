@@ -1,8 +1,7 @@
 //! The numbers in `dist/linkmend.lua`, the Wireshark dissector, against what the wire formats write.
 
 use linkmend_protocol::wire::{
-    ADDRESSES_BYTES, CONTROL_FRAME_MAX, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, emit_control,
-    encapsulate, encapsulate_ack, escape,
+    ADDRESSES_BYTES, CONTROL_FRAME_MAX, MAGIC, emit_control, encapsulate, encapsulate_ack, escape, ethertype,
 };
 use linkmend_protocol::{
     Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,
@@ -79,7 +78,7 @@ fn transparent_bits() -> Vec<(&'static str, u32)> {
         ipv4(&DataHeader { ack, ..plain() })
     };
     let flags = |mode, era| u32::from(with_ack(mode, era)[3]);
-    let escaped = escape(&frame(ETHERTYPE_TRANSPARENT)).expect("one of ours").bytes()[2];
+    let escaped = escape(&frame(ethertype::TRANSPARENT)).expect("one of ours").bytes()[2];
     let riding = on_unprotected(Format::Transparent, Mode::NonBlocking, false);
     let ridden = |mode, era| u32::from(on_unprotected(Format::Transparent, mode, era) ^ riding);
     vec![
@@ -159,8 +158,8 @@ fn compact_bits() -> Vec<(&'static str, u32)> {
 #[test]
 fn the_dissector_knows_the_numbers_of_the_wire_formats() {
     let mut expected = BTreeMap::from([
-        ("ETHERTYPE_TRANSPARENT".to_owned(), u32::from(ETHERTYPE_TRANSPARENT)),
-        ("ETHERTYPE_COMPACT".to_owned(), u32::from(ETHERTYPE_COMPACT)),
+        ("ETHERTYPE_TRANSPARENT".to_owned(), u32::from(ethertype::TRANSPARENT)),
+        ("ETHERTYPE_COMPACT".to_owned(), u32::from(ethertype::COMPACT)),
         ("MAGIC".to_owned(), u32::from_be_bytes([0, MAGIC[0], MAGIC[1], MAGIC[2]])),
     ]);
     for (name, number) in [transparent_bits(), control_types(), lane_bits(), compact_bits()].concat() {

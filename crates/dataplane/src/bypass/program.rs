@@ -7,7 +7,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use linkmend_protocol::wire::{ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT};
+use linkmend_protocol::wire::{self, ethertype};
 
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Instruction, Label, Operation, Width};
@@ -52,12 +52,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) sockets: BorrowedFd<'a>,
 }
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
-/// EtherTypes with a code of their own in the transparent header, codes 1 to 7.
-const COMMON_ETHERTYPES: [u16; 7] = [0x0800, 0x86dd, 0x8100, 0x88a8, 0x0806, 0x8847, 0x8864];
-
-const MAC_BYTES: i16 = 12;
-const ETHERNET_BYTES: i32 = 14;
+const MAC_BYTES: i16 = wire::ADDRESSES_BYTES as i16;
+const ETHERNET_BYTES: i32 = wire::ETHERNET_HEADER_BYTES as i32;
 /// Ethernet header, the longest Linkmend header, and the EtherType behind it.
 const LONGEST_HEADER: i32 = ETHERNET_BYTES + 6 + 2;
 const COMPACT_HEADER: i32 = 3;
@@ -244,8 +240,8 @@ impl Program<'_> {
         code.load(Width::Double, R1, R9, word(words::ACTIVE));
         code.jump_if(R1, Condition::NotEqual, 0, ours);
         // Dormant: only Linkmend's own frames concern the daemon.
-        code.jump_if(R8, Condition::Equal, loaded(ETHERTYPE_TRANSPARENT), ours);
-        code.jump_if(R8, Condition::NotEqual, loaded(ETHERTYPE_COMPACT), forward);
+        code.jump_if(R8, Condition::Equal, loaded(ethertype::TRANSPARENT), ours);
+        code.jump_if(R8, Condition::NotEqual, loaded(ethertype::COMPACT), forward);
         code.bind(ours);
         // The kernel takes a closed socket out of the map at once, so a dead daemon is noticed
         // here, without waiting for its heartbeat to age.
@@ -266,8 +262,8 @@ impl Program<'_> {
         code.load(Width::Double, R1, R9, word(words::PEER_KNOWN));
         // With a peer that does not speak Linkmend these EtherTypes are some host's own.
         code.jump_if(R1, Condition::Equal, 0, forward);
-        code.jump_if(R8, Condition::Equal, loaded(ETHERTYPE_COMPACT), compact);
-        code.jump_if(R8, Condition::NotEqual, loaded(ETHERTYPE_TRANSPARENT), forward);
+        code.jump_if(R8, Condition::Equal, loaded(ethertype::COMPACT), compact);
+        code.jump_if(R8, Condition::NotEqual, loaded(ethertype::TRANSPARENT), forward);
         self.transparent(decapsulate, drop, forward);
         self.code.bind(compact);
         self.compact(decapsulate, drop);
@@ -297,7 +293,7 @@ impl Program<'_> {
         code.immediate(Operation::Move, R2, 6);
         code.bind(data);
         code.immediate(Operation::And, R1, 7);
-        for (index, &ethertype) in COMMON_ETHERTYPES.iter().enumerate() {
+        for (index, &ethertype) in wire::CODED_ETHERTYPES.iter().enumerate() {
             code.immediate(Operation::Move, R8, loaded(ethertype));
             code.jump_if(R1, Condition::Equal, index as i32 + 1, decapsulate);
         }
@@ -343,7 +339,7 @@ impl Program<'_> {
         code.jump_if(R1, Condition::Greater, 0x3f, drop);
         code.jump_if(R1, Condition::AnyBit, RETRANSMITTED | COMPACT_DUMMY, drop);
         code.bind(original);
-        code.immediate(Operation::Move, R8, loaded(ETHERTYPE_IPV4));
+        code.immediate(Operation::Move, R8, loaded(ethertype::IPV4));
         code.immediate(Operation::Move, R2, COMPACT_HEADER);
         code.jump(decapsulate);
     }

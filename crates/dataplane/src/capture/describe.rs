@@ -1,7 +1,8 @@
 //! A captured frame in words.
 
-use super::layers::{ARP, ICMP, ICMPV6, IPV4, IPV6, Layers, TCP, UDP};
+use super::layers::{ICMP, ICMPV6, Layers, TCP, UDP};
 use super::{CapturePort, CapturedFrame, Direction};
+use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
 use std::fmt::Write;
 use std::net::IpAddr;
 

@@ -1,14 +1,9 @@
 //! What a frame is, from its first bytes: its Linkmend header, if it is on the link, and the original frame behind it.
 
 use super::CapturePort;
-use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
+use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame, Untagged, ethertype};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-pub(super) const IPV4: u16 = 0x0800;
-pub(super) const ARP: u16 = 0x0806;
-pub(super) const IPV6: u16 = 0x86dd;
-const VLAN_TAGS: [u16; 2] = [0x8100, 0x88a8];
-const VLAN_TAGS_MAX: usize = 2;
 pub(super) const ICMP: u8 = 1;
 pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
@@ -61,19 +56,14 @@ impl Layers {
         layers
     }
 
-    fn untag(&mut self, mut ethertype: u16, mut payload: &[u8]) {
-        while VLAN_TAGS.contains(&ethertype)
-            && self.vlans.len() < VLAN_TAGS_MAX
-            && let (Some(tag), Some(inner)) = (u16_at(payload, 0), u16_at(payload, 2))
-        {
-            self.vlans.push(tag & 0x0fff);
-            (ethertype, payload) = (inner, payload.get(4..).unwrap_or_default());
-        }
+    fn untag(&mut self, ethertype: u16, payload: &[u8]) {
+        let Untagged { tags, ethertype, payload } = Untagged::of_payload(ethertype, payload);
+        self.vlans.extend(tags.into_iter().flatten().map(|tag| tag & 0x0fff));
         self.ethertype = Some(ethertype);
         match ethertype {
-            IPV4 => self.ipv4(payload),
-            IPV6 => self.ipv6(payload),
-            ARP => {
+            ethertype::IPV4 => self.ipv4(payload),
+            ethertype::IPV6 => self.ipv6(payload),
+            ethertype::ARP => {
                 if let (Some(source), Some(target)) = (ipv4_at(payload, 14), ipv4_at(payload, 24)) {
                     self.addresses = Some((source.into(), target.into()));
                 }

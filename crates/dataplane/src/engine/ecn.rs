@@ -1,29 +1,23 @@
 //! ECN marking (RFC 3168): sets Congestion Experienced on frames of ECN-capable transports.
 
+use linkmend_protocol::wire::{Untagged, ethertype};
+
+/// Without options.
+const IPV4_HEADER_BYTES: usize = 20;
 /// ECN field values (RFC 3168, section 5).
 const NOT_ECT: u8 = 0b00;
 const CE: u8 = 0b11;
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-const ETHERTYPE_VLAN: u16 = 0x8100;
-const ETHERTYPE_SERVICE_VLAN: u16 = 0x88a8;
-/// VLAN tags looked through to find an IP header.
-const VLAN_TAGS_MAX: usize = 2;
-
 /// Marks an ECN-capable frame; `true` if it is marked afterwards. The IPv4 header checksum stays correct.
 pub(super) fn mark(frame: &mut [u8]) -> bool {
-    let mut at = 12;
-    for _ in 0..=VLAN_TAGS_MAX {
-        let Some(ethertype) = frame.get(at..at + 2) else { return false };
-        match u16::from_be_bytes([ethertype[0], ethertype[1]]) {
-            ETHERTYPE_VLAN | ETHERTYPE_SERVICE_VLAN => at += 4,
-            ETHERTYPE_IPV4 => return frame.get_mut(at + 2..at + 22).is_some_and(mark_ipv4),
-            ETHERTYPE_IPV6 => return frame.get_mut(at + 2..at + 4).is_some_and(mark_ipv6),
-            _ => return false,
-        }
+    let Some(untagged) = Untagged::of_frame(frame) else { return false };
+    let (ethertype, at) = (untagged.ethertype, frame.len() - untagged.payload.len());
+    let packet = &mut frame[at..];
+    match ethertype {
+        ethertype::IPV4 => packet.get_mut(..IPV4_HEADER_BYTES).is_some_and(mark_ipv4),
+        ethertype::IPV6 => packet.get_mut(..2).is_some_and(mark_ipv6),
+        _ => false,
     }
-    false
 }
 
 fn mark_ipv4(header: &mut [u8]) -> bool {

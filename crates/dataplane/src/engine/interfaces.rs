@@ -1,10 +1,10 @@
 //! Changes of the ports' interfaces while the link runs.
 
 use super::Engine;
-use super::to_link::ETHERNET_HEADER_BYTES;
 use crate::interface_watch::InterfaceState;
 use crate::netlink::InterfaceFacts;
 use crate::port::Port;
+use linkmend_protocol::wire::ETHERNET_HEADER_BYTES;
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 
 /// The two interfaces as they are now; a [`Port`] knows how its own was when it was opened.

@@ -3,12 +3,11 @@
 use super::Engine;
 use crate::capture::{CapturePort, Direction};
 use linkmend_protocol::schedule::{Next, Room, Round, Waiting};
-use linkmend_protocol::wire::{self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX};
+use linkmend_protocol::wire::{
+    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX, VLAN_TAG_BYTES, VLAN_TAGS_MAX,
+};
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
 
-pub(super) const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
-/// Two tags.
-const VLAN_TAGS_BYTES: usize = 8;
 /// Room of the link port that normal frames leave for urgent ones.
 const URGENT_ROOM: usize = 64;
 
@@ -66,7 +65,7 @@ impl Engine {
     fn send_unprotected(&mut self, now: u64, frame: FrameHandle, bytes: u32, fits_with_header: bool) {
         self.counters.unprotected_frames += 1;
         // VLAN tags are not counted by most drivers; one that does refuses the frame, and the port counts that.
-        if bytes as usize > self.interfaces.link_frame_bytes() + VLAN_TAGS_BYTES {
+        if bytes as usize > self.interfaces.link_frame_bytes() + VLAN_TAGS_MAX * VLAN_TAG_BYTES {
             self.counters.oversize_dropped_frames += 1;
             self.ports.pool.release(frame);
             return;

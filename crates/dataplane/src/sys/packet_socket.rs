@@ -14,6 +14,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::sys::socket::{setsockopt, sockopt};
 
 use super::memory::Memory;
+use linkmend_protocol::wire::ethertype;
 
 const BLOCK_BYTES: usize = 128 * 1024;
 const RING_BYTES: usize = 8 * 1024 * 1024;
@@ -27,7 +28,6 @@ const TP_STATUS_USER: u32 = 1 << 0;
 const TP_STATUS_CHECKSUM_NOT_READY: u32 = 1 << 3;
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
-const ETHERTYPE_VLAN: u16 = 0x8100;
 
 /// A received frame, still in the ring.
 pub(crate) struct Received<'a> {
@@ -168,7 +168,7 @@ impl PacketSocket {
         // SAFETY: clamped to the slot.
         let bytes = unsafe { std::slice::from_raw_parts(slot.as_ptr().add(start), length) };
         let protocol = match flags & TP_STATUS_VLAN_TPID_VALID {
-            0 => ETHERTYPE_VLAN,
+            0 => ethertype::VLAN,
             _ => header.tp_vlan_tpid,
         };
         let result = handle(Received {

@@ -1,24 +1,5 @@
 //! Pieces of frames.
 
-/// EtherTypes by name.
-pub(super) mod ethertype {
-    pub(crate) const IPV4: u16 = 0x0800;
-    pub(crate) const ARP: u16 = 0x0806;
-    pub(crate) const VLAN: u16 = 0x8100;
-    pub(crate) const IPV6: u16 = 0x86dd;
-    pub(crate) const SLOW_PROTOCOLS: u16 = 0x8809;
-    pub(crate) const MPLS: u16 = 0x8847;
-    pub(crate) const PPPOE: u16 = 0x8864;
-    pub(crate) const SERVICE_VLAN: u16 = 0x88a8;
-    pub(crate) const LINKMEND: u16 = 0x88b5;
-    pub(crate) const EXPERIMENTAL_2: u16 = 0x88b6;
-    pub(crate) const LLDP: u16 = 0x88cc;
-    pub(crate) const COMPACT: u16 = 0xabcd;
-}
-
-/// What marks Linkmend's control frames and escaped frames.
-pub(super) const MAGIC: [u8; 3] = *b"LM1";
-
 /// Bytes that repeat nowhere soon.
 pub(super) fn filler(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()

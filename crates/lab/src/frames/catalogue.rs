@@ -1,8 +1,9 @@
 //! The odd frames: whatever may be on an Ethernet, and above all what could be mistaken for Linkmend's own frames.
 
-use super::build::{MAGIC, arp, ethertype as kind, filled, filler, neighbour_solicitation, udp_packet};
+use super::build::{arp, filled, filler, neighbour_solicitation, udp_packet};
 use super::{OddFrame, source_of};
 use crate::packet::FramePath;
+use linkmend_protocol::wire::{MAGIC, ethertype as kind};
 
 /// Payload that makes a frame of the smallest size, 60 bytes.
 const SHORTEST: usize = 46;
@@ -22,7 +23,7 @@ pub fn catalogue(path: &FramePath) -> Vec<OddFrame> {
     list.add_lengths();
     list.add_sizes();
     list.add_ethertypes();
-    for ethertype in [kind::LINKMEND, kind::COMPACT] {
+    for ethertype in [kind::TRANSPARENT, kind::COMPACT] {
         list.add_imitations(ethertype);
     }
     list.frames
@@ -81,8 +82,13 @@ impl List {
         self.add("802.1Q twice, 8100 + 8100", self.to, kind::VLAN, &tagged(inner, kind::IPV4, &packet));
         self.add("88A8 alone", self.to, kind::SERVICE_VLAN, &tagged(&[9], kind::IPV4, &packet));
         let disguised = filled(&[0x80, MAGIC[0], MAGIC[1], MAGIC[2]], SHORTEST);
-        self.add("802.1Q around 88B5", self.to, kind::VLAN, &tagged(&[7], kind::LINKMEND, &disguised));
-        self.add("QinQ around 88B5", self.to, kind::SERVICE_VLAN, &tagged(inner, kind::LINKMEND, &disguised));
+        self.add("802.1Q around 88B5", self.to, kind::VLAN, &tagged(&[7], kind::TRANSPARENT, &disguised));
+        self.add(
+            "QinQ around 88B5",
+            self.to,
+            kind::SERVICE_VLAN,
+            &tagged(inner, kind::TRANSPARENT, &disguised),
+        );
         let full = udp_packet(self.mtu);
         self.add("802.1Q, largest", self.to, kind::VLAN, &tagged(&[7], kind::IPV4, &full));
         let less = udp_packet(self.mtu - 8);
@@ -123,7 +129,7 @@ impl List {
             kind::MPLS,
             0x8848,
             0x8863,
-            kind::PPPOE,
+            kind::PPPOE_SESSION,
             kind::EXPERIMENTAL_2,
             kind::LLDP,
             0x88f7,
@@ -164,7 +170,7 @@ impl List {
         add("control type 63".to_owned(), &filled(&[0xbf, MAGIC[0], MAGIC[1], MAGIC[2]], SHORTEST));
         add("control without magic".to_owned(), &filled(&[0x81, 0, 0, 0], SHORTEST));
         let escape = [0xc0, MAGIC[0], MAGIC[1], MAGIC[2]];
-        let [high, low] = kind::LINKMEND.to_be_bytes();
+        let [high, low] = kind::TRANSPARENT.to_be_bytes();
         let nested: Vec<u8> = escape.iter().chain(&[high, low]).chain(&escape).copied().collect();
         add("escaped".to_owned(), &filled(&escape, SHORTEST));
         add("escaped, escaped inside".to_owned(), &filled(&nested, SHORTEST));

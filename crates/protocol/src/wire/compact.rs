@@ -19,7 +19,7 @@
 //! frames.
 
 use super::reader::Reader;
-use super::{Decapsulation, ETHERTYPE_COMPACT, ETHERTYPE_IPV4, Encapsulation, LinkFrame};
+use super::{Decapsulation, Encapsulation, LinkFrame, ethertype};
 use crate::frame::{DataHeader, Mode, PiggybackAck, SequenceRange};
 use crate::link_end::Control;
 use crate::sequence::{SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
@@ -37,7 +37,7 @@ const BLOCKING: u8 = 1 << 1;
 /// Values of the size of a hole.
 const HOLE_SIZES: u16 = 256;
 
-const RESTORE_IPV4: Decapsulation = Decapsulation { removes: 2 + 3, ethertype: Some(ETHERTYPE_IPV4) };
+const RESTORE_IPV4: Decapsulation = Decapsulation { removes: 2 + 3, ethertype: Some(ethertype::IPV4) };
 
 pub(super) fn encapsulate(header: &DataHeader) -> Encapsulation {
     let retransmitted = if header.retransmitted { RETRANSMITTED } else { 0 };
@@ -108,7 +108,7 @@ fn parse_fields(rest: &[u8]) -> Option<LinkFrame> {
 
 fn with_ethertype(header: &[u8; 3]) -> Encapsulation {
     let mut out = Encapsulation::new(2);
-    out.push(&ETHERTYPE_COMPACT.to_be_bytes());
+    out.push(&ethertype::COMPACT.to_be_bytes());
     out.push(header);
     out
 }

@@ -1,7 +1,7 @@
 //! Linkmend's control frames: EtherType 0x88B5, kind "control", magic, body by type, zero padding.
 
 use super::reader::Reader;
-use super::{CONTROL_ADDRESS, ETHERTYPE_COMPACT, ETHERTYPE_TRANSPARENT, MAGIC, compact, priority_pause};
+use super::{CONTROL_ADDRESS, MAGIC, compact, ethertype, priority_pause};
 use crate::config::Format;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, RANGES_MAX, SequenceRange};
 use crate::link_end::Control;
@@ -43,13 +43,13 @@ pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_F
     let mut writer = Writer { out, at: 12 };
     if let Control::PriorityPause { paused } = *control {
         writer.out[..6].copy_from_slice(&priority_pause::ADDRESS);
-        writer.put(&priority_pause::ETHERTYPE_MAC_CONTROL.to_be_bytes());
+        writer.put(&ethertype::MAC_CONTROL.to_be_bytes());
         writer.put(&priority_pause::body(paused));
     } else if let Some((body, length)) = compact::control_body(control) {
-        writer.put(&ETHERTYPE_COMPACT.to_be_bytes());
+        writer.put(&ethertype::COMPACT.to_be_bytes());
         writer.put(&body[..length]);
     } else {
-        writer.put(&ETHERTYPE_TRANSPARENT.to_be_bytes());
+        writer.put(&ethertype::TRANSPARENT.to_be_bytes());
         emit_body(control, &mut writer);
     }
     let length = writer.at;

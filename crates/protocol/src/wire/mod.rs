@@ -6,33 +6,29 @@
 
 mod compact;
 mod control;
+mod ethernet;
 mod priority_pause;
 mod reader;
 mod transparent;
 mod words;
 
 pub use control::{CONTROL_FRAME_MAX, emit_control};
+pub use ethernet::{
+    ADDRESSES_BYTES, ETHERNET_HEADER_BYTES, Untagged, VLAN_TAG_BYTES, VLAN_TAGS_MAX, ethertype, is_vlan_tag,
+};
 pub use priority_pause::parse_priority_pause;
+pub use transparent::CODED_ETHERTYPES;
 
 use crate::config::Format;
 use crate::frame::{DataHeader, PiggybackAck};
 use crate::link_end::Control;
 
-/// EtherType of the transparent format and of all control frames: IEEE 802 local experimental 1.
-pub const ETHERTYPE_TRANSPARENT: u16 = 0x88b5;
-/// EtherType of the authors' P4 program.
-pub const ETHERTYPE_COMPACT: u16 = 0xabcd;
 /// Follows the first byte of control and escaped frames: tells them from a host's frames of the same EtherType.
 pub const MAGIC: [u8; 3] = *b"LM1";
 /// Destination of control frames: a locally administered group address that bridges and radios forward.
 pub const CONTROL_ADDRESS: [u8; 6] = [0x03, b'L', b'i', b'n', b'k', b'm'];
 /// Most bytes by which a header makes a frame longer.
 pub const HEADER_GROWTH_MAX: usize = 8;
-/// Bytes of the two MAC addresses, which stay in front.
-pub const ADDRESSES_BYTES: usize = 12;
-
-const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
-const ETHERTYPE_IPV4: u16 = 0x0800;
 
 /// How to turn a frame into a protected or escaped one: behind the MAC addresses, `removes` bytes give way to `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,11 +108,11 @@ pub enum LinkFrame {
 
 /// The header for a protected frame; `None` if the format cannot carry it (compact: not IPv4; either: too short).
 pub fn encapsulate(format: Format, header: &DataHeader, frame: &[u8]) -> Option<Encapsulation> {
-    let ethertype = ethertype(frame)?;
+    let ethertype = ethertype_of(frame)?;
     match format {
         Format::Transparent => Some(transparent::encapsulate(header, ethertype)),
         Format::Compact | Format::Linkguardian => {
-            (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate(header))
+            (ethertype == ethertype::IPV4).then(|| compact::encapsulate(header))
         }
     }
 }
@@ -124,27 +120,27 @@ pub fn encapsulate(format: Format, header: &DataHeader, frame: &[u8]) -> Option<
 /// The header for an acknowledgement that rides on an unprotected frame; `None` if the format cannot carry it (as
 /// [`encapsulate`]).
 pub fn encapsulate_ack(format: Format, ack: PiggybackAck, frame: &[u8]) -> Option<Encapsulation> {
-    let ethertype = ethertype(frame)?;
+    let ethertype = ethertype_of(frame)?;
     match format {
         Format::Transparent => Some(transparent::encapsulate_ack(ack, ethertype)),
         Format::Compact | Format::Linkguardian => {
-            (ethertype == ETHERTYPE_IPV4).then(|| compact::encapsulate_ack(ack))
+            (ethertype == ethertype::IPV4).then(|| compact::encapsulate_ack(ack))
         }
     }
 }
 
 /// Whether a frame can be protected in `format` at all.
 pub fn can_protect(format: Format, frame: &[u8]) -> bool {
-    match (format, ethertype(frame)) {
+    match (format, ethertype_of(frame)) {
         (_, None) => false,
         (Format::Transparent, Some(_)) => true,
-        (Format::Compact | Format::Linkguardian, Some(ethertype)) => ethertype == ETHERTYPE_IPV4,
+        (Format::Compact | Format::Linkguardian, Some(ethertype)) => ethertype == ethertype::IPV4,
     }
 }
 
 /// Escapes an unprotected frame whose own EtherType is one of Linkmend's; `None` for all others.
 pub fn escape(frame: &[u8]) -> Option<Encapsulation> {
-    matches!(ethertype(frame)?, ETHERTYPE_TRANSPARENT | ETHERTYPE_COMPACT).then(transparent::escape)
+    matches!(ethertype_of(frame)?, ethertype::TRANSPARENT | ethertype::COMPACT).then(transparent::escape)
 }
 
 /// Sets the retransmitted flag of an encapsulated frame in place.
@@ -159,19 +155,19 @@ pub fn mark_retransmitted(frame: &mut [u8]) {
 /// [`CONTROL_FRAME_MAX`] bytes suffice.
 pub fn parse(frame: &[u8]) -> LinkFrame {
     let Some(rest) = frame.get(ETHERNET_HEADER_BYTES..) else { return LinkFrame::Foreign };
-    match ethertype(frame) {
-        Some(ETHERTYPE_TRANSPARENT) => transparent::parse(rest),
-        Some(ETHERTYPE_COMPACT) => compact::parse(rest),
+    match ethertype_of(frame) {
+        Some(ethertype::TRANSPARENT) => transparent::parse(rest),
+        Some(ethertype::COMPACT) => compact::parse(rest),
         _ => LinkFrame::Foreign,
     }
 }
 
 /// Whether a frame has the EtherType of the authors' P4 program.
 pub fn is_compact(frame: &[u8]) -> bool {
-    ethertype(frame) == Some(ETHERTYPE_COMPACT)
+    ethertype_of(frame) == Some(ethertype::COMPACT)
 }
 
-fn ethertype(frame: &[u8]) -> Option<u16> {
+fn ethertype_of(frame: &[u8]) -> Option<u16> {
     let bytes = frame.get(ADDRESSES_BYTES..ETHERNET_HEADER_BYTES)?;
     Some(u16::from_be_bytes([bytes[0], bytes[1]]))
 }

@@ -1,11 +1,9 @@
 //! Priority flow control (IEEE 802.1Qbb), class 1: how the published program pauses and resumes its sender (section 3.5).
 
 use super::reader::Reader;
-use super::{ETHERNET_HEADER_BYTES, ethertype};
+use super::{ETHERNET_HEADER_BYTES, ethertype, ethertype_of};
 use crate::link_end::Control;
 
-/// MAC control frames.
-pub(super) const ETHERTYPE_MAC_CONTROL: u16 = 0x8808;
 /// No bridge forwards what is sent there.
 pub(super) const ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
@@ -27,7 +25,7 @@ pub(super) fn body(paused: bool) -> [u8; 20] {
 /// A pause or resume of class 1, if the frame is one. For links in [`Format::Linkguardian`](crate::Format::Linkguardian);
 /// on any other it is a frame like all others.
 pub fn parse_priority_pause(frame: &[u8]) -> Option<Control> {
-    if ethertype(frame)? != ETHERTYPE_MAC_CONTROL || frame[..6] != ADDRESS {
+    if ethertype_of(frame)? != ethertype::MAC_CONTROL || frame[..6] != ADDRESS {
         return None;
     }
     let mut reader = Reader(&frame[ETHERNET_HEADER_BYTES..]);

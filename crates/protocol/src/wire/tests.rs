@@ -125,7 +125,7 @@ proptest! {
 
     #[test]
     fn compact_frames_survive(header in header(), mut frame in frame()) {
-        frame[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+        frame[12..14].copy_from_slice(&ethertype::IPV4.to_be_bytes());
         let header = DataHeader { ack: None, ..header };
         let encapsulation = encapsulate(Format::Compact, &header, &frame).expect("IPv4");
         prop_assert_eq!(encapsulation.growth(), 3);
@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn acks_ride_on_unprotected_frames(next in sequence(), mode in mode(), mut frame in frame(), compact in any::<bool>()) {
         let (format, ack) = if compact {
-            frame[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+            frame[12..14].copy_from_slice(&ethertype::IPV4.to_be_bytes());
             // The authors' ACK does not name its lane.
             (Format::Compact, PiggybackAck { mode: Mode::Ordered, next })
         } else {
@@ -152,7 +152,7 @@ proptest! {
 
     #[test]
     fn escaped_frames_survive(mut frame in frame(), compact in any::<bool>()) {
-        let ethertype = if compact { ETHERTYPE_COMPACT } else { ETHERTYPE_TRANSPARENT };
+        let ethertype = if compact { ethertype::COMPACT } else { ethertype::TRANSPARENT };
         frame[12..14].copy_from_slice(&ethertype.to_be_bytes());
         let wrapped = wrap(&frame, &escape(&frame).expect("own EtherType"));
         let LinkFrame::Escaped(decapsulation) = parse(&wrapped) else { panic!("not escaped") };
@@ -170,7 +170,7 @@ proptest! {
     #[test]
     fn any_bytes_parse_without_panic(mut frame in frame(), own in 0usize..3) {
         if own > 0 && frame.len() >= 18 {
-            let ethertype = [ETHERTYPE_TRANSPARENT, ETHERTYPE_COMPACT][own - 1];
+            let ethertype = [ethertype::TRANSPARENT, ethertype::COMPACT][own - 1];
             frame[12..14].copy_from_slice(&ethertype.to_be_bytes());
             if frame[14] & 1 == 0 {
                 frame[15..18].copy_from_slice(&MAGIC);

@@ -15,7 +15,7 @@
 //! as the paper's (section 4.6).
 
 use super::reader::Reader;
-use super::{Decapsulation, ETHERTYPE_TRANSPARENT, Encapsulation, LinkFrame, MAGIC, control};
+use super::{Decapsulation, Encapsulation, LinkFrame, MAGIC, control, ethertype};
 use crate::frame::{DataHeader, Mode, PiggybackAck};
 
 pub(super) const RETRANSMITTED: u8 = 1 << 3;
@@ -33,14 +33,22 @@ const UNPROTECTED_ACK_ERA: u8 = 1 << 3;
 const ACK_ORDERED: u8 = 1 << 7;
 const ACK_ERA: u8 = 1 << 6;
 
-/// Code 0 means that the EtherType follows the header.
-const CODED_ETHERTYPES: [u16; 8] = [0, 0x0800, 0x86dd, 0x8100, 0x88a8, 0x0806, 0x8847, 0x8864];
+/// EtherTypes with a code of their own in the header: 1 for the first, and so on. Code 0 means that the EtherType follows
+/// the header.
+pub const CODED_ETHERTYPES: [u16; 7] = [
+    ethertype::IPV4,
+    ethertype::IPV6,
+    ethertype::VLAN,
+    ethertype::SERVICE_VLAN,
+    ethertype::ARP,
+    ethertype::MPLS,
+    ethertype::PPPOE_SESSION,
+];
 
 pub(super) fn encapsulate(header: &DataHeader, ethertype: u16) -> Encapsulation {
-    let code =
-        CODED_ETHERTYPES.iter().skip(1).position(|&coded| coded == ethertype).map_or(0, |i| i as u8 + 1);
+    let code = code_of(ethertype);
     let mut out = Encapsulation::new(if code == 0 { 0 } else { 2 });
-    out.push(&ETHERTYPE_TRANSPARENT.to_be_bytes());
+    out.push(&ethertype::TRANSPARENT.to_be_bytes());
     let first = if header.ack.is_some() { KIND_DATA_WITH_ACK } else { KIND_DATA }
         | flag(header.mode == Mode::Ordered, ORDERED)
         | flag(header.sequence.era(), ERA)
@@ -58,7 +66,7 @@ pub(super) fn encapsulate(header: &DataHeader, ethertype: u16) -> Encapsulation 
 pub(super) fn encapsulate_ack(ack: PiggybackAck, ethertype: u16) -> Encapsulation {
     let code = code_of(ethertype);
     let mut out = Encapsulation::new(if code == 0 { 0 } else { 2 });
-    out.push(&ETHERTYPE_TRANSPARENT.to_be_bytes());
+    out.push(&ethertype::TRANSPARENT.to_be_bytes());
     out.push(&[KIND_ESCAPED
         | ESCAPED_WITH_ACK
         | flag(ack.mode == Mode::Ordered, UNPROTECTED_ACK_ORDERED)
@@ -70,7 +78,7 @@ pub(super) fn encapsulate_ack(ack: PiggybackAck, ethertype: u16) -> Encapsulatio
 
 pub(super) fn escape() -> Encapsulation {
     let mut out = Encapsulation::new(0);
-    out.push(&ETHERTYPE_TRANSPARENT.to_be_bytes());
+    out.push(&ethertype::TRANSPARENT.to_be_bytes());
     out.push(&[KIND_ESCAPED]);
     out.push(&MAGIC);
     out
@@ -128,12 +136,12 @@ fn parse_acknowledging(first: u8, body: &[u8]) -> Option<LinkFrame> {
 fn original_ethertype(first: u8, reader: &mut Reader) -> Option<Option<u16>> {
     match usize::from(first & CODE) {
         0 => reader.u16().map(|_| None),
-        code => Some(Some(CODED_ETHERTYPES[code])),
+        code => Some(Some(CODED_ETHERTYPES[code - 1])),
     }
 }
 
 fn code_of(ethertype: u16) -> u8 {
-    CODED_ETHERTYPES.iter().skip(1).position(|&coded| coded == ethertype).map_or(0, |i| i as u8 + 1)
+    CODED_ETHERTYPES.iter().position(|&coded| coded == ethertype).map_or(0, |i| i as u8 + 1)
 }
 
 fn mode(ordered_bit: u8) -> Mode {

@@ -22,7 +22,7 @@ pub fn wire(data: &[u8]) {
         }
         LinkFrame::Data { header, decapsulation } => {
             let format = match u16::from_be_bytes([data[12], data[13]]) {
-                wire::ETHERTYPE_COMPACT => Format::Compact,
+                wire::ethertype::COMPACT => Format::Compact,
                 _ => Format::Transparent,
             };
             let original = restore(data, &decapsulation);

@@ -19,6 +19,7 @@ mod parse;
 mod tests;
 
 use super::layers::{self, Layers};
+use linkmend_protocol::wire::ethertype;
 use std::net::IpAddr;
 
 pub use parse::FilterError;
@@ -113,8 +114,8 @@ impl Test {
             Test::Protocol(protocol) => {
                 // As tcpdump's: `icmp` is of IPv4 alone, `icmp6` of IPv6.
                 let family = match protocol {
-                    layers::ICMP => layers.ethertype == Some(layers::IPV4),
-                    layers::ICMPV6 => layers.ethertype == Some(layers::IPV6),
+                    layers::ICMP => layers.ethertype == Some(ethertype::IPV4),
+                    layers::ICMPV6 => layers.ethertype == Some(ethertype::IPV6),
                     _ => true,
                 };
                 family && layers.protocol == Some(protocol)

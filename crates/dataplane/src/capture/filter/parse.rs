@@ -1,7 +1,8 @@
 //! From words to a filter.
 
-use super::super::layers::{ARP, ICMP, ICMPV6, IPV4, IPV6, TCP, UDP};
+use super::super::layers::{ICMP, ICMPV6, TCP, UDP};
 use super::{Expression, Side, Test};
+use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
 use std::net::IpAddr;
 
 /// Deeper nesting is refused.
