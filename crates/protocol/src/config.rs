@@ -1,6 +1,7 @@
 //! Parameters of a link end, and the relations between them that must hold.
 
 use crate::fallback::FallbackConfig;
+use crate::receiver::believed_ahead;
 use crate::sequence::WINDOW_MAX;
 use crate::time::Nanos;
 use core::fmt;
@@ -102,6 +103,8 @@ pub(crate) struct ReceiverLimits {
     pub(crate) recovery_timeout: Nanos,
     /// Whether that timeout counts.
     pub(crate) by_clock: bool,
+    /// How far ahead one frame alone is believed.
+    pub(crate) believed_ahead: u64,
 }
 
 impl Config {
@@ -303,6 +306,11 @@ impl Config {
             resume_bytes: self.resume_bytes,
             recovery_timeout: self.recovery_timeout,
             by_clock: self.gives_up_by_clock(),
+            // The authors' sender may begin anywhere, and says so with a frame.
+            believed_ahead: match self.format {
+                Format::Linkguardian => u64::MAX,
+                Format::Transparent | Format::Compact => believed_ahead(self.window_frames),
+            },
         }
     }
 }

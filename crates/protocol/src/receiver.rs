@@ -4,6 +4,7 @@
 //! the paper. Where the Tofino looks at a buffered frame when it comes round, this machine hands frames out with
 //! [`Receiver::poll_deliver`], whenever its driver can take them.
 
+mod doubt;
 mod report;
 
 use crate::config::ReceiverLimits;
@@ -15,6 +16,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use doubt::Doubt;
+pub(crate) use doubt::believed_ahead;
 use report::Told;
 
 /// What becomes of a frame that was handed to the receiver.
@@ -28,7 +31,7 @@ pub(crate) enum Verdict {
     Duplicate,
     /// No room in the Rx buffer: it counts as missing.
     Overflow,
-    /// Its number cannot be of this session.
+    /// Its number cannot be of this session, or is too far ahead for one frame to be believed.
     OutOfWindow,
 }
 
@@ -67,6 +70,7 @@ pub(crate) struct Receiver {
     highest: u64,
     missing: u64,
     told: Told,
+    doubt: Doubt,
     /// What is missing is waited for from then on, if it was noticed before.
     wait_from: Instant,
     buffer: BufferStats,
@@ -87,6 +91,7 @@ impl Receiver {
             highest: FIRST_ABSOLUTE,
             missing: 0,
             told: Told::new(FIRST_ABSOLUTE),
+            doubt: Doubt::default(),
             wait_from: Instant(0),
             buffer: BufferStats::default(),
             flush: VecDeque::with_capacity(window_frames as usize),
@@ -99,6 +104,7 @@ impl Receiver {
         self.end(stats);
         (self.deliver, self.cumulative, self.highest) = (first, first, first);
         self.told = Told::new(first);
+        self.doubt = Doubt::default();
     }
 
     /// Ends the session: buffered frames will be delivered in order, missing ones are not waited for.
@@ -141,7 +147,7 @@ impl Receiver {
     ) -> Verdict {
         let Some(sequence) = sequence.expand(self.highest) else { return Verdict::OutOfWindow };
         if sequence >= self.highest {
-            if sequence - self.base() > self.mask {
+            if sequence - self.base() > self.mask || self.is_doubted(sequence, sequence + 1) {
                 return Verdict::OutOfWindow;
             }
             self.reveal(now, sequence, stats);
@@ -168,8 +174,8 @@ impl Receiver {
         verdict
     }
 
-    /// Learns that everything before `next` has been sent (from a dummy, or from a frame beyond a gap): what has not
-    /// arrived is missing. `false` if `next` cannot be of this session.
+    /// Learns that everything before `next` has been sent (from the authors' dummy, which names no session): what has not
+    /// arrived is missing. `false` if `next` cannot be of this session; one that is too far ahead must be said twice.
     pub(crate) fn handle_announcement(
         &mut self,
         now: Instant,
@@ -178,7 +184,7 @@ impl Receiver {
     ) -> bool {
         let Some(next) = next.expand(self.highest) else { return false };
         // A dummy that was overtaken announces less than is known: no news.
-        next <= self.highest || self.reveal(now, next, stats)
+        next <= self.highest || self.is_doubted(next, next) || self.reveal(now, next, stats)
     }
 
     /// What a dummy says: everything before `next` has been sent, and what is missing before `held_from` is no longer held
@@ -197,9 +203,10 @@ impl Receiver {
         if held_from > next || (next > self.highest && !self.reveal(now, next, stats)) {
             return false;
         }
-        // The paper's receiver waits for its clock. In non-blocking mode nothing waits but the window.
-        let pressing = self.mode == Mode::NonBlocking && self.highest - self.base() > self.mask / 2;
-        while self.cumulative < held_from.min(self.highest) && (!self.limits.by_clock || pressing) {
+        // The paper's receiver waits for its clock. In non-blocking mode nothing waits but a window, the sender's, which
+        // may be the smaller one and stand still.
+        let obeys = self.mode == Mode::NonBlocking || !self.limits.by_clock;
+        while obeys && self.cumulative < held_from.min(self.highest) {
             self.give_up();
             stats.withdrawn_frames += 1;
         }

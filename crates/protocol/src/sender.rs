@@ -9,6 +9,7 @@
 //! counts only if it was written beyond that mark. No timer, no spurious retransmission, and stale or repeated reports
 //! do no harm.
 
+mod beyond;
 mod leading;
 mod report;
 mod withdrawal;
@@ -95,6 +96,8 @@ pub(crate) struct Sender {
     /// What `held_from` was when it was last announced, and one beyond the last frame given up.
     announced: u64,
     exhausted: u64,
+    /// The next new number when it was.
+    announced_at: u64,
     buffer: BufferStats,
     /// Frames below `covered` that were reported missing and are not yet released, ascending.
     missing: VecDeque<u64>,
@@ -127,6 +130,7 @@ impl Sender {
             held_from: FIRST_ABSOLUTE,
             announced: FIRST_ABSOLUTE,
             exhausted: FIRST_ABSOLUTE,
+            announced_at: FIRST_ABSOLUTE,
             buffer: BufferStats::default(),
             missing: VecDeque::with_capacity(capacity),
             retransmit_queue: VecDeque::with_capacity(capacity),
@@ -150,6 +154,7 @@ impl Sender {
         debug_assert!(self.is_drained(), "abandon before start");
         (self.first, self.covered, self.touched, self.next) = (first, first, first, first);
         (self.held_from, self.announced, self.exhausted) = (first, first, first);
+        self.announced_at = first;
         self.paused = false;
     }
 
@@ -216,6 +221,7 @@ impl Sender {
             }
         }
         self.acknowledge(cumulative, released);
+        self.check_announced(cumulative, seen);
         let from = from.max(self.first);
         if covered > from {
             let seen = Mark { next: seen, dummy_stamp };

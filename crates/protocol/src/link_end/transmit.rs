@@ -168,8 +168,15 @@ impl LinkEnd {
             return false;
         }
         let lane = |this: &mut Self, mode: Mode| {
-            this.senders[mode].handle_feedback(
-                &feedback.lanes[mode],
+            let sender = &mut this.senders[mode];
+            let next = sender.next();
+            let fitted = sender.fit(&feedback.lanes[mode], &mut this.released);
+            if sender.next() != next {
+                // Numbers were left out, which a dummy has to say.
+                this.dummies.sent(now, mode);
+            }
+            sender.handle_feedback(
+                fitted.as_ref().unwrap_or(&feedback.lanes[mode]),
                 feedback.dummy_stamp,
                 &mut this.released,
                 &mut this.stats,

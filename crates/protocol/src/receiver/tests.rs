@@ -121,6 +121,7 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
         resume_bytes: 100,
         recovery_timeout: Nanos(TIMEOUT),
         by_clock: true,
+        believed_ahead: u64::MAX,
     };
     let mut stats = Stats::default();
     let mut receiver = Receiver::new(mode, WINDOW as u32, limits);
@@ -194,6 +195,7 @@ fn with_holes(frames: u64) -> (Receiver, Stats) {
         resume_bytes: 0,
         recovery_timeout: Nanos(TIMEOUT),
         by_clock: true,
+        believed_ahead: u64::MAX,
     };
     let mut stats = Stats::default();
     let mut receiver = Receiver::new(Mode::Ordered, 4096, limits);
@@ -267,6 +269,7 @@ fn a_receiver_moved_ahead_keeps_what_waits_for_delivery() {
             resume_bytes: 100,
             recovery_timeout: Nanos(TIMEOUT),
             by_clock: true,
+            believed_ahead: u64::MAX,
         };
         let mut stats = Stats::default();
         let mut receiver = Receiver::new(Mode::Ordered, WINDOW as u32, limits);

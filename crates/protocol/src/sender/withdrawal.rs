@@ -17,7 +17,16 @@ impl Sender {
     /// Takes note that [`Sender::held_from`] travels in a dummy.
     pub(crate) fn announce_held(&mut self) -> LongSequenceNumber {
         self.announced = self.held_from();
+        self.announced_at = self.next;
         LongSequenceNumber::from_absolute(self.announced)
+    }
+
+    /// A receiver that has seen what was sent after the dummy, and still waits for what the dummy withdrew, has not got
+    /// it: it is told again.
+    pub(super) fn check_announced(&mut self, cumulative: u64, seen: u64) {
+        if cumulative < self.announced && seen > self.announced_at {
+            self.announced = self.first;
+        }
     }
 
     /// Whether the receiver must be told at once that it waits in vain. One that gives up by its clock need not be, unless

@@ -20,3 +20,5 @@ mod sleep;
 mod slow_drivers;
 mod statistics;
 mod windows;
+mod withdrawals;
+mod wrong_numbers;

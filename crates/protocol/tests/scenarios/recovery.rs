@@ -96,8 +96,11 @@ fn burst(mode: Mode, first: u64, length: u64) {
     pair.settle(50 * MILLI);
     pair.assert_all_delivered(A);
     let stats = pair.stats(B);
-    assert_eq!((stats.lost_frames, stats.recovered_frames), (length, length));
-    assert_eq!((stats.hole_length.count(), stats.hole_length.max()), (1, length));
+    // Behind a hole of more than 512 frames, the first one is not believed alone, and comes again.
+    let missing = if length > 512 { length + 1 } else { length };
+    assert_eq!((stats.lost_frames, stats.recovered_frames), (missing, missing));
+    assert_eq!((stats.hole_length.count(), stats.hole_length.max()), (1, missing));
+    assert_eq!(stats.out_of_window_frames, missing - length);
 }
 
 #[test]

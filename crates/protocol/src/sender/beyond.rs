@@ -1,0 +1,54 @@
+//! Reports of a receiver that has seen numbers beyond all that was sent: a frame with a wrong number got there.
+
+use super::{Sender, Slot};
+use crate::frame::{FrameHandle, LaneFeedback, SequenceRange};
+use crate::sequence::SequenceNumber;
+use alloc::collections::VecDeque;
+
+impl Sender {
+    /// Makes a report fit what was sent. The numbers that the receiver takes for sent are left out, as a frame that got one
+    /// of them would be taken for a copy. If the window does not reach so far, only what was sent counts of the report.
+    pub(crate) fn fit(
+        &mut self,
+        feedback: &LaneFeedback,
+        released: &mut VecDeque<FrameHandle>,
+    ) -> Option<LaneFeedback> {
+        let seen = feedback.seen.expand(self.first).filter(|&seen| seen > self.next)?;
+        let cumulative = feedback.cumulative.expand(self.first).filter(|&cumulative| cumulative <= seen)?;
+        self.acknowledge(cumulative.min(self.next), released);
+        if seen - self.first <= self.mask + 1 {
+            self.leave_out(seen);
+            return None;
+        }
+        self.cut(feedback)
+    }
+
+    /// Leaves out the numbers up to `next`, and lets the receiver know that nothing will come of them.
+    fn leave_out(&mut self, next: u64) {
+        for sequence in self.next..next {
+            let index = self.index(sequence);
+            self.slots[index] = Slot::default();
+        }
+        (self.next, self.touched, self.exhausted) = (next, next, next);
+    }
+
+    /// What the report says of frames that were sent.
+    fn cut(&self, feedback: &LaneFeedback) -> Option<LaneFeedback> {
+        let sent = |number: SequenceNumber| Some(number.expand(self.first)?.min(self.next));
+        let wire = SequenceNumber::from_absolute;
+        let mut cut = LaneFeedback::new(
+            wire(sent(feedback.cumulative)?),
+            wire(sent(feedback.covered)?),
+            feedback.paused,
+        );
+        (cut.from, cut.seen) = (wire(sent(feedback.from)?), wire(self.next));
+        for range in feedback.missing() {
+            let first = sent(range.first)?;
+            let length = (self.next - first).min(u64::from(range.length)) as u16;
+            if length > 0 {
+                cut.push_missing(SequenceRange { first: range.first, length });
+            }
+        }
+        Some(cut)
+    }
+}
