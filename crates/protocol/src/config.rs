@@ -56,7 +56,9 @@ pub struct Config {
     /// `ackNoTimeout`: a frame missing for longer is given up, if `max_rounds` is 1, `give_up_by_clock` is set, or the
     /// format is [`Format::Linkguardian`], in which nobody says that a frame is let go.
     pub recovery_timeout: Nanos,
-    /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol.
+    /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol. It bounds how long a frame that can never
+    /// pass holds the ordered lane up. By Equation 1, N copies in R rounds leave `loss^(N R + 1)`: with 32 rounds less than
+    /// 1e-16 wherever protection is of use, up to a loss of 0.3 and with a single copy.
     pub max_rounds: u8,
     /// Let the receiver give up by the clock in spite of further rounds. Otherwise it waits until the sender says that it
     /// has let the frame go, or the session ends: a machine that does not run for a while must not cost a frame.
@@ -78,7 +80,7 @@ pub struct Config {
     pub dummy_interval_max: Nanos,
     /// Longest silence of an active session in either direction.
     pub keepalive: Nanos,
-    /// Silence after which a sender holds its peer for gone.
+    /// Silence after which a sender holds its peer for gone, and a receiver waits no longer for what is missing.
     pub peer_timeout: Nanos,
     /// Silence after which a receiver forgets a session.
     pub session_expiry: Nanos,
@@ -117,7 +119,7 @@ impl Config {
         pause_bytes: 2 << 20,
         resume_bytes: 1 << 20,
         recovery_timeout: Nanos::from_millis(20),
-        max_rounds: 255,
+        max_rounds: 32,
         give_up_by_clock: false,
         ack_gap: Nanos::from_micros(20),
         ack_interval: Nanos::from_micros(200),

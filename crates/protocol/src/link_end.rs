@@ -376,10 +376,7 @@ impl LinkEnd {
             Control::Dummy { session, stamp, next, held_from } => {
                 self.handle_dummy(now, session, stamp, next, held_from)
             }
-            Control::Fin { session } => {
-                self.receive.handle_fin(session);
-                true
-            }
+            Control::Fin { session } => self.handle_fin(session),
             Control::FinEcho { session } => self.handle_fin_echo(now, session),
             // Counted there, and without magic: nothing more is to be done for it.
             Control::CompactAck { next } => {

@@ -230,6 +230,14 @@ impl Receiver {
         }
     }
 
+    /// Gives up all that is missing, because nobody is there who could send it.
+    pub(crate) fn wait_no_more(&mut self, stats: &mut Stats) {
+        while self.cumulative < self.highest {
+            self.give_up();
+            stats.unrecovered_frames += 1;
+        }
+    }
+
     /// Gives up the first missing frame.
     fn give_up(&mut self) {
         let slot = &mut self.slots[(self.cumulative & self.mask) as usize];

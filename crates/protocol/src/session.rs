@@ -90,6 +90,11 @@ pub(crate) struct TransmitSession {
     drain_left: u64,
     /// Latest sign of life.
     pub(crate) heard_at: Instant,
+    /// The latest session that was given up without the receiver's consent, whether the receiver knows, and whether it is
+    /// to be told now.
+    given_up: Option<SessionNumber>,
+    farewell_heard: bool,
+    farewell_due: bool,
 }
 
 /// A handshake frame that a sender has to send.
@@ -111,6 +116,9 @@ impl TransmitSession {
             drain_deadline: Instant(0),
             drain_left: 0,
             heard_at: Instant(0),
+            given_up: None,
+            farewell_heard: false,
+            farewell_due: false,
         }
     }
 
@@ -146,8 +154,30 @@ impl TransmitSession {
         let opened = self.state == TransmitState::Opening;
         if opened {
             self.state = TransmitState::Active;
+            (self.farewell_heard, self.farewell_due) = (true, false);
         }
         opened
+    }
+
+    /// Gives the session up. Its receiver may hear this end though this end does not hear it: it need not wait for what is
+    /// missing until the session expires.
+    pub(crate) fn give_up(&mut self) {
+        self.state = TransmitState::Dormant;
+        (self.given_up, self.farewell_heard, self.farewell_due) = (Some(self.session), false, true);
+    }
+
+    /// The session to say goodbye to now: at once, and with each attempt to begin another.
+    pub(crate) fn poll_farewell(&mut self) -> Option<SessionNumber> {
+        core::mem::take(&mut self.farewell_due).then_some(self.given_up)?
+    }
+
+    /// The receiver knows of no such session any more. `true` if it was told so.
+    pub(crate) fn handle_farewell_echo(&mut self, session: SessionNumber) -> bool {
+        let told = self.given_up == Some(session);
+        if told {
+            (self.farewell_heard, self.farewell_due) = (true, false);
+        }
+        told
     }
 
     /// Begins to end the session with `outstanding` frames; the caller holds the normal queue from now on.
@@ -191,6 +221,7 @@ impl TransmitSession {
         }
         self.repeat_at = now + self.repeat_wait;
         self.repeat_wait = (self.repeat_wait * 2).min(config.handshake_max);
+        self.farewell_due = self.given_up.is_some() && !self.farewell_heard;
         if self.nonce.is_some() && self.repeat_wait == config.handshake_max {
             // The receiver may have restarted since it gave its nonce.
             self.nonce = None;
@@ -220,7 +251,8 @@ impl TransmitSession {
     /// When something here is due.
     pub(crate) fn next_timeout(&self, drained: bool, config: &Config) -> Option<Instant> {
         let handshake = self.pending_handshake(drained).map(|_| self.repeat_at);
-        [handshake, self.liveness_deadline(drained, config)].into_iter().flatten().min()
+        let farewell = self.farewell_due.then_some(Instant(0));
+        [handshake, farewell, self.liveness_deadline(drained, config)].into_iter().flatten().min()
     }
 
     fn liveness_deadline(&self, drained: bool, config: &Config) -> Option<Instant> {

@@ -91,7 +91,7 @@ pub struct Stats {
     pub recovery_timeouts: u64,
     /// Missing frames given up because their sender no longer holds them.
     pub withdrawn_frames: u64,
-    /// Missing frames that were not waited for because their session ended.
+    /// Missing frames that were not waited for because their session ended, or their sender fell silent.
     pub unrecovered_frames: u64,
     /// Frames missing now.
     pub missing_frames: u64,

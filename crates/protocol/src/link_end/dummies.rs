@@ -33,6 +33,8 @@ struct Clock {
     burst_left: u8,
     /// The first burst is out and was not acknowledged.
     repeating: bool,
+    /// A copy was sent, and no frame since: only a dummy with a stamp can reveal its loss.
+    after_copy: bool,
 }
 
 impl Clock {
@@ -47,12 +49,13 @@ impl Clock {
             self.due_at = self.sent_at + config.dummy_delay;
             self.interval = config.dummy_interval_min;
             self.burst_left = config.dummy_copies;
-            self.repeating = false;
+            (self.repeating, self.after_copy) = (false, false);
         }
     }
 
     fn dummy_left(&mut self, now: Instant, config: &Config) {
         self.settle(config);
+        self.after_copy = false;
         self.burst_left = self.burst_left.saturating_sub(1);
         if self.burst_left == 0 {
             self.due_at = now + self.interval;
@@ -89,7 +92,7 @@ impl Dummies {
         clock.due_at = now + config.dummy_delay;
         clock.interval = config.dummy_interval_min;
         clock.burst_left = clock.burst_left.max(1);
-        clock.repeating = false;
+        (clock.repeating, clock.after_copy) = (false, true);
     }
 
     /// When the next dummy may take an idle port: for a lane with frames `outstanding`, soon.
@@ -108,7 +111,7 @@ impl Dummies {
         self.latest_at.max(sent_at[0]).max(sent_at[1]) + config.keepalive
     }
 
-    /// The lane whose first burst is due, if there is one.
+    /// The lane whose first burst is due, if there is one, and needs no stamp.
     pub(super) fn first_burst(
         &self,
         now: Instant,
@@ -117,7 +120,7 @@ impl Dummies {
     ) -> Option<Mode> {
         let waits = |mode: &Mode| {
             let clock = &self.clocks[*mode];
-            let first = clock.restart || !clock.repeating;
+            let first = clock.restart || !(clock.repeating || clock.after_copy);
             outstanding[*mode] && first && now >= clock.due_at(config)
         };
         Mode::ALL.into_iter().find(waits)

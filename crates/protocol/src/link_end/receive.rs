@@ -179,8 +179,33 @@ impl LinkEnd {
         }
         // The sender may release what was given up.
         self.acks.urgent |= self.stats.recovery_timeouts != timeouts && !self.is_sessionless();
-        if self.receive.active.is_some() && now >= self.receive.heard_at + self.config.session_expiry {
-            self.end_receive_session(CloseReason::PeerLost);
+        if self.silence_ends_at().is_some_and(|at| now >= at) {
+            self.wait_no_more();
+            if now >= self.receive.heard_at + self.config.session_expiry {
+                self.end_receive_session(CloseReason::PeerLost);
+            }
+        }
+    }
+
+    /// When a silence of the sender has lasted too long: first for what is missing, then for the session.
+    pub(super) fn silence_ends_at(&self) -> Option<Instant> {
+        let patience = if self.missing() > 0 { self.config.peer_timeout } else { self.config.session_expiry };
+        self.receive.active.map(|_| self.receive.heard_at + patience)
+    }
+
+    /// The sender wants to end a session, or has given it up. Either way it holds nothing more of it.
+    pub(super) fn handle_fin(&mut self, session: SessionNumber) -> bool {
+        self.receive.handle_fin(session);
+        if self.receive.ending {
+            self.wait_no_more();
+        }
+        true
+    }
+
+    /// What is missing will not come: what is buffered behind it need not wait.
+    fn wait_no_more(&mut self) {
+        for mode in Mode::ALL {
+            self.receivers[mode].wait_no_more(&mut self.stats);
         }
     }
 

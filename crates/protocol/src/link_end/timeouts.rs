@@ -33,8 +33,7 @@ impl LinkEnd {
     fn next_receive_timeout(&self) -> Option<Instant> {
         let active = self.receive.active.is_some();
         let feedback = active.then(|| self.feedback_due_at()).flatten();
-        let expiry = active.then(|| self.receive.heard_at + self.config.session_expiry);
-        [self.next_recovery_timeout(), feedback, expiry].into_iter().flatten().min()
+        [self.next_recovery_timeout(), feedback, self.silence_ends_at()].into_iter().flatten().min()
     }
 
     fn next_transmit_timeout(&self) -> Option<Instant> {

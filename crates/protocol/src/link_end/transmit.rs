@@ -216,7 +216,7 @@ impl LinkEnd {
             self.peer_lost(now, CloseReason::PeerLost);
         }
         // A repeated confirmation is no fault.
-        ends || session == self.transmit.session
+        self.transmit.handle_farewell_echo(session) || ends || session == self.transmit.session
     }
 
     /// The authors' loss notification: one hole. It says nothing of what lies behind the hole, nor what had been seen
@@ -249,6 +249,9 @@ impl LinkEnd {
         let (unreleased, drained) = (self.unreleased(), self.is_drained());
         if self.transmit.is_timed_out(now, unreleased, drained, &self.config) {
             let draining = self.transmit.state == TransmitState::Draining;
+            if !self.is_sessionless() {
+                self.transmit.give_up();
+            }
             self.peer_lost(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
         }
         if self.protection.is_some()
@@ -259,6 +262,9 @@ impl LinkEnd {
     }
 
     pub(super) fn poll_sender_handshake(&mut self, now: Instant) -> Option<Control> {
+        if let Some(session) = self.transmit.poll_farewell() {
+            return Some(Control::Fin { session });
+        }
         let session = self.transmit.session;
         let drained = self.is_drained();
         let handshake = self.transmit.poll_handshake(now, drained, &self.config)?;

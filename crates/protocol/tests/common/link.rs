@@ -120,10 +120,18 @@ impl Link {
         }
     }
 
+    /// A frame that nobody asks after goes over the link.
+    pub fn fill(&mut self, now: u64, bytes: u32) {
+        self.busy_until = self.busy_until.max(now) + self.serialisation_ns(bytes);
+    }
+
+    fn serialisation_ns(&self, bytes: u32) -> u64 {
+        ((u64::from(bytes) + 20) * 8_000 / self.mbps).max(1)
+    }
+
     /// Puts a frame on the link; returns whether it was corrupted.
     pub fn send(&mut self, now: u64, wire: Wire, random: &mut Random) -> bool {
-        let serialisation = (u64::from(wire.bytes()) + 20) * 8_000 / self.mbps;
-        self.busy_until = self.busy_until.max(now) + serialisation.max(1);
+        self.fill(now, wire.bytes());
         if self.loss.corrupts(&wire, random) {
             return true;
         }

@@ -45,6 +45,8 @@ pub struct Node {
     /// The inner port takes one buffered frame in this time; with 0, all at once.
     pub delivery_gap_ns: u64,
     delivery_at: u64,
+    /// Frames of this length that cannot be protected take all that is left of the port.
+    pub filler_bytes: Option<u32>,
     /// Counters of incarnations before a crash, as far as the ledger needs them.
     pub past: PastStats,
     pub events: Vec<Event>,
@@ -83,6 +85,7 @@ impl Node {
             ring_ns: 0,
             delivery_gap_ns: 0,
             delivery_at: 0,
+            filler_bytes: None,
             past: PastStats::default(),
             events: Vec::new(),
             check_wire: true,
@@ -113,7 +116,7 @@ impl Node {
         let due = self.end.next_timeout().map_or(u64::MAX, |at| at.0.saturating_sub(self.clock_offset));
         let sending = Mode::ALL.into_iter().any(|mode| self.can_send(mode));
         let delivery = if self.end.next_delivery().is_some() { self.delivery_at } else { u64::MAX };
-        (if sending { port_free } else { due.max(port_free) }).min(delivery)
+        (if sending || self.filler_bytes.is_some() { port_free } else { due.max(port_free) }).min(delivery)
     }
 
     fn can_send(&self, mode: Mode) -> bool {
@@ -237,16 +240,19 @@ impl Node {
         let epoch = self.past.sessions_opened + self.end.stats().sessions_opened;
         let mut any = false;
         let mut round = Round::new(local);
-        while link.busy_until <= now + self.ring_ns
-            && let Some(next) = round.next(&mut self.end, &mut self.queues, Room::All)
-        {
-            match next {
-                Next::Urgent(transmit) | Next::Idle(transmit) => {
-                    self.put(now, transmit, link, ledger, random)
+        while link.busy_until <= now + self.ring_ns {
+            // With a filler the port is never idle.
+            let filler = self.filler_bytes.filter(|_| self.queued() == 0);
+            let room = if filler.is_some() { Room::Urgent } else { Room::All };
+            match (round.next(&mut self.end, &mut self.queues, room), filler) {
+                (Some(Next::Urgent(transmit) | Next::Idle(transmit)), _) => {
+                    self.put(now, transmit, link, ledger, random);
                 }
-                Next::Normal(waiting, admission) => {
+                (Some(Next::Normal(waiting, admission)), _) => {
                     self.send_normal(now, waiting, admission, epoch, link, ledger, random);
                 }
+                (None, Some(bytes)) => link.fill(now, bytes),
+                (None, None) => break,
             }
             any = true;
         }

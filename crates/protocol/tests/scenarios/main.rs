@@ -10,6 +10,7 @@ mod control;
 mod copies;
 mod fallback;
 mod formats;
+mod gone;
 mod lanes;
 mod latency;
 mod limits;

@@ -155,7 +155,7 @@ fn only_an_end_with_nothing_else_to_say_sends_hellos() {
 
 #[test]
 fn the_time_of_a_pause_is_counted_while_it_lasts() {
-    let config = Config { pause_bytes: 20_000, resume_bytes: 5_000, ..quick_config() };
+    let config = Config { pause_bytes: 20_000, resume_bytes: 5_000, max_rounds: 255, ..quick_config() };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     pair.links[A].loss = Loss::script(|wire| matches!(wire, Wire::Data { frame, .. } if frame.0 == 0));
     pair.offer(A, Mode::Ordered, 100, 1_000);
