@@ -206,9 +206,12 @@ impl Receiver {
         // The paper's receiver waits for its clock. In non-blocking mode nothing waits but a window, the sender's, which
         // may be the smaller one and stand still.
         let obeys = self.mode == Mode::NonBlocking || !self.limits.by_clock;
+        // With room in this window, the clock would have given the frame up before long.
+        let by_clock = self.limits.by_clock && self.highest - self.base() <= self.mask / 2;
         while obeys && self.cumulative < held_from.min(self.highest) {
             self.give_up();
-            stats.withdrawn_frames += 1;
+            let count = if by_clock { &mut stats.recovery_timeouts } else { &mut stats.withdrawn_frames };
+            *count += 1;
         }
         true
     }
@@ -230,12 +233,13 @@ impl Receiver {
         }
     }
 
-    /// Gives up all that is missing, because nobody is there who could send it.
-    pub(crate) fn wait_no_more(&mut self, stats: &mut Stats) {
+    /// Gives up all that is missing, because nobody is there who could send it. How much that is.
+    pub(crate) fn wait_no_more(&mut self) -> u64 {
+        let missing = self.missing;
         while self.cumulative < self.highest {
             self.give_up();
-            stats.unrecovered_frames += 1;
         }
+        missing
     }
 
     /// Gives up the first missing frame.

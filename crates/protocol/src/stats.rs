@@ -87,11 +87,12 @@ pub struct Stats {
     pub lost_frames: u64,
     /// Missing frames that came after all.
     pub recovered_frames: u64,
-    /// Missing frames given up by the clock, after the recovery timeout.
+    /// Missing frames given up by the clock: after the recovery timeout, or earlier in non-blocking mode where their sender
+    /// has let them go; or after a silence as long as the peer timeout.
     pub recovery_timeouts: u64,
     /// Missing frames given up because their sender no longer holds them.
     pub withdrawn_frames: u64,
-    /// Missing frames that were not waited for because their session ended, or their sender fell silent.
+    /// Missing frames that were not waited for because their session ended.
     pub unrecovered_frames: u64,
     /// Frames missing now.
     pub missing_frames: u64,

@@ -177,13 +177,13 @@ impl LinkEnd {
         for mode in Mode::ALL {
             self.receivers[mode].handle_timeout(now, &mut self.stats);
         }
+        if self.silence_ends_at().is_some_and(|at| now >= at) {
+            self.stats.recovery_timeouts += self.wait_no_more();
+        }
         // The sender may release what was given up.
         self.acks.urgent |= self.stats.recovery_timeouts != timeouts && !self.is_sessionless();
-        if self.silence_ends_at().is_some_and(|at| now >= at) {
-            self.wait_no_more();
-            if now >= self.receive.heard_at + self.config.session_expiry {
-                self.end_receive_session(CloseReason::PeerLost);
-            }
+        if self.receive.active.is_some() && now >= self.receive.heard_at + self.config.session_expiry {
+            self.end_receive_session(CloseReason::PeerLost);
         }
     }
 
@@ -197,16 +197,14 @@ impl LinkEnd {
     pub(super) fn handle_fin(&mut self, session: SessionNumber) -> bool {
         self.receive.handle_fin(session);
         if self.receive.ending {
-            self.wait_no_more();
+            self.stats.unrecovered_frames += self.wait_no_more();
         }
         true
     }
 
-    /// What is missing will not come: what is buffered behind it need not wait.
-    fn wait_no_more(&mut self) {
-        for mode in Mode::ALL {
-            self.receivers[mode].wait_no_more(&mut self.stats);
-        }
+    /// What is missing will not come: what is buffered behind it need not wait. How many frames that is.
+    fn wait_no_more(&mut self) -> u64 {
+        Mode::ALL.into_iter().map(|mode| self.receivers[mode].wait_no_more()).sum()
     }
 
     pub(super) fn end_receive_session(&mut self, reason: CloseReason) {

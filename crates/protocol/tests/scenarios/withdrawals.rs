@@ -34,7 +34,7 @@ fn a_lost_withdrawal_is_repeated_while_the_lane_is_busy() {
             lose(&mut pair, FrameId(first + 50), lost);
             pair.offer(A, mode, 3_000, 1_000);
             let waited = waited_in_vain_ns(&mut pair);
-            assert!(!pair.nodes[A].queues[mode].is_empty(), "the lane is busy until then");
+            assert!(pair.nodes[A].queued() > 0, "the lane is busy until then");
             // There; and for each that is lost, back with the next report, and there again.
             let bound = u64::from(lost + 1) * (DELAY + MICRO)
                 + u64::from(lost) * (config.ack_interval.0 + DELAY + 2 * MICRO);
@@ -62,7 +62,7 @@ fn standstill_ns(config: Config, peer_window: u32, rest_after: Option<u64>) -> u
         pair.run_for(100 * MICRO);
     }
     pair.offer(A, Mode::NonBlocking, 4_000, 500);
-    pair.run_until(20 * MILLI, |pair| pair.nodes[A].queues[Mode::NonBlocking].is_empty());
+    pair.run_until(20 * MILLI, |pair| pair.nodes[A].queued() == 0);
     let begun = if rest_after.is_some() { first as usize + 30 } else { first as usize };
     let mut times: Vec<_> =
         pair.ledger.frames[begun..].iter().filter_map(|record| record.delivered_at).collect();

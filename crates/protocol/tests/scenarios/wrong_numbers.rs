@@ -240,7 +240,7 @@ fn long_hole(mode: Mode, length: u64, after: u64, dummies_lost: u32) -> (u64, Pa
         wire.is_original() && (11..11 + length).contains(&originals) || lost_dummy
     });
     pair.offer(A, mode, 10 + length + after, 1_000);
-    pair.run_until(50 * MILLI, |pair| pair.nodes[A].queues[mode].is_empty());
+    pair.run_until(50 * MILLI, |pair| pair.nodes[A].queued() == 0);
     let last_sent = pair.links[A].busy_until;
     pair.settle(50 * MILLI);
     pair.assert_all_delivered(A);

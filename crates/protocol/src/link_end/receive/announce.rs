@@ -46,7 +46,7 @@ impl LinkEnd {
         mode: Mode,
         handle: impl FnOnce(&mut Receiver, &mut Stats) -> bool,
     ) -> bool {
-        let (lost, withdrawn) = (self.stats.lost_frames, self.stats.withdrawn_frames);
+        let (lost, given_up) = (self.stats.lost_frames, self.stats.given_up_frames());
         let fits = handle(&mut self.receivers[mode], &mut self.stats);
         if fits {
             self.receive.heard_at = now;
@@ -59,7 +59,7 @@ impl LinkEnd {
             self.loss_found(mode, end, lost, end);
         }
         // The sender's window may move on.
-        self.acks.urgent |= self.stats.withdrawn_frames != withdrawn;
+        self.acks.urgent |= self.stats.given_up_frames() != given_up;
         fits
     }
 }
