@@ -15,6 +15,7 @@ mod lanes;
 mod latency;
 mod limits;
 mod long_links;
+mod obligations;
 mod recovery;
 mod sessions;
 mod sleep;
