@@ -16,6 +16,7 @@ pub mod deployment;
 mod exact_sum;
 pub mod experiment;
 mod file_error;
+mod file_kind;
 pub mod network;
 pub mod optimizer;
 pub mod plan;
@@ -29,4 +30,5 @@ mod timeline;
 pub mod trace;
 
 pub use file_error::FileError;
+pub use file_kind::FileKind;
 pub use rounding::share_of;

@@ -1,61 +1,11 @@
 //! From lists of switches and links to a checked topology.
 
-use super::{Adjacency, Hop, Link, LinkId, Names, Switch, SwitchId, Topology, ZoneId};
+use crate::layered::{Adjacency, Hop, Link, Switch, Topology};
+use crate::paths::check_paths;
+use crate::{LinkId, Names, SwitchId, TopologyError, ZoneId};
 
 /// Ports of one forwarding pipe, as the authors' simulator assumes for switches it has no number for.
-pub(super) const PORTS_PER_PIPE: u32 = 16;
-
-/// Why a list of switches and links is no layered network.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TopologyError {
-    /// There is no switch, or only one layer.
-    #[error("a network needs at least two layers, but the highest layer is {highest}")]
-    OneLayer {
-        /// The highest layer found.
-        highest: u8,
-    },
-    /// There is no switch in layer 0.
-    #[error("a network needs ToRs, but no switch is in layer 0")]
-    NoTor,
-    /// A link's ends are on one layer: with it, paths could turn back down.
-    #[error("link {link} joins {one} and {other}, both of layer {layer}; a link must climb")]
-    Level {
-        /// The link.
-        link: String,
-        /// One end.
-        one: String,
-        /// The other.
-        other: String,
-        /// Layer of both.
-        layer: u8,
-    },
-    /// A ToR from which no path climbs to the top layer.
-    #[error("{tor} has no path to the top layer (layer {top})")]
-    NoPath {
-        /// The ToR.
-        tor: String,
-        /// The top layer.
-        top: u8,
-    },
-    /// More paths than fit the counters.
-    #[error("{tor} has more than {limit} paths to the top layer")]
-    TooManyPaths {
-        /// The ToR.
-        tor: String,
-        /// The limit.
-        limit: u64,
-    },
-    /// A parameter of a generated network that is out of its range.
-    #[error("{name} is {value}; it must be {range}")]
-    Parameter {
-        /// The parameter.
-        name: &'static str,
-        /// Its value.
-        value: u64,
-        /// What is allowed.
-        range: &'static str,
-    },
-}
+pub(crate) const PORTS_PER_PIPE: u32 = 16;
 
 /// Collects switches and links.
 #[derive(Debug, Default)]
@@ -149,7 +99,7 @@ impl TopologyBuilder {
             zones: zones.count,
             names,
         };
-        topology.check_paths()?;
+        check_paths(&topology)?;
         Ok(topology)
     }
 }

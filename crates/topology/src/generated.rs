@@ -1,54 +1,14 @@
 //! Networks that a few numbers describe.
 
-use super::builder::PORTS_PER_PIPE;
-use super::{Names, Topology, TopologyBuilder, TopologyError};
+use crate::builder::PORTS_PER_PIPE;
+use crate::{FabricParameters, Names, Topology, TopologyBuilder, TopologyError};
 use linkmend_quantity::BitRate;
-use std::fmt;
-
-/// The Facebook fabric of section 4.8 and its relatives: pods of ToRs and four fabric switches, each fabric switch with
-/// links to all spine switches of its plane.
-///
-/// Links are numbered as in the authors' trace files: first pod by pod, ToR by ToR, fabric switch by fabric switch; then
-/// plane by plane, spine by spine, pod by pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct FabricParameters {
-    /// Pods; 1 to 65,536.
-    pub pods: u32,
-    /// ToRs of a pod; 1 to 4,096.
-    pub tors_per_pod: u32,
-    /// Fabric switches of a pod, and spine planes; 1 to 64.
-    pub fabric_switches_per_pod: u32,
-    /// Spine switches of a plane; 1 to 4,096.
-    pub spines_per_plane: u32,
-    /// Bits per second of every link.
-    pub bits_per_second: u64,
-}
 
 /// Pipes of a ToR and of a fabric switch in the authors' model of this fabric.
 const TOR_PIPES: u32 = 2;
 const FABRIC_SWITCH_PIPES: u32 = 6;
 
 impl FabricParameters {
-    /// 261 pods of 48 ToRs and 4 fabric switches, 4 planes of 48 spines, 100G: 100,224 links (section 4.8).
-    pub const PAPER: FabricParameters = FabricParameters {
-        pods: 261,
-        tors_per_pod: 48,
-        fabric_switches_per_pod: 4,
-        spines_per_plane: 48,
-        bits_per_second: 100_000_000_000,
-    };
-
-    /// Links between ToRs and fabric switches of one pod.
-    pub fn lower_links_per_pod(&self) -> u32 {
-        self.tors_per_pod * self.fabric_switches_per_pod
-    }
-
-    /// All links.
-    pub fn links(&self) -> u64 {
-        let uplinks = u64::from(self.fabric_switches_per_pod) * u64::from(self.spines_per_plane);
-        u64::from(self.pods) * (u64::from(self.lower_links_per_pod()) + uplinks)
-    }
-
     /// Builds the network.
     ///
     /// # Errors
@@ -140,15 +100,6 @@ pub fn leaf_spine(leaves: u32, spines: u32, bits_per_second: u64) -> Result<Topo
     }
     let speed = BitRate(bits_per_second);
     builder.build(Names::Numbers(format!("leaf-spine:leaves={leaves},spines={spines},speed={speed}")))
-}
-
-impl fmt::Display for FabricParameters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FabricParameters { pods, tors_per_pod, fabric_switches_per_pod, spines_per_plane, .. } = self;
-        let speed = BitRate(self.bits_per_second);
-        write!(f, "facebook-fabric:pods={pods},tors={tors_per_pod},")?;
-        write!(f, "fabric-switches={fabric_switches_per_pod},spines={spines_per_plane},speed={speed}")
-    }
 }
 
 fn in_range(name: &'static str, value: u32, most: u32, range: &'static str) -> Result<(), TopologyError> {

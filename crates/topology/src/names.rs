@@ -1,6 +1,6 @@
 //! What switches, links and zones are called.
 
-use super::{FabricParameters, LinkId, SwitchId, ZoneId};
+use crate::{FabricParameters, LinkId, SwitchId, ZoneId};
 
 /// How switches, links and zones are called in tables and files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Names {
     /// What a switch is called.
     pub fn switch(&self, switch: SwitchId) -> String {
         match self {
-            Names::Fabric(fabric) => fabric_switch(fabric, switch.0),
+            Names::Fabric(fabric) => fabric.switch_name(switch.0),
             Names::Given { switches, .. } => switches[switch.index()].clone(),
             Names::Numbers(_) => format!("switch{}", switch.0),
         }
@@ -46,19 +46,5 @@ impl Names {
             }
             Names::Fabric(_) | Names::Numbers(_) => format!("pod{}", zone.0),
         }
-    }
-}
-
-fn fabric_switch(fabric: &FabricParameters, switch: u32) -> String {
-    let per_pod = fabric.tors_per_pod + fabric.fabric_switches_per_pod;
-    let (pod, place) = (switch / per_pod, switch % per_pod);
-    if pod >= fabric.pods {
-        let spine = switch - fabric.pods * per_pod;
-        return format!("spine{}-{}", spine / fabric.spines_per_plane, spine % fabric.spines_per_plane);
-    }
-    if place < fabric.tors_per_pod {
-        format!("pod{pod}-tor{place}")
-    } else {
-        format!("pod{pod}-fabric{}", place - fabric.tors_per_pod)
     }
 }

@@ -16,21 +16,20 @@ pub struct Paths {
     active: Vec<bool>,
 }
 
-impl Topology {
-    /// Refuses ToRs without a path and ToRs with too many.
-    pub(crate) fn check_paths(&self) -> Result<(), TopologyError> {
-        let paths = Paths::new(self);
-        for &tor in self.tors() {
-            let tor_paths = paths.of(tor);
-            if tor_paths == 0 {
-                return Err(TopologyError::NoPath { tor: self.names.switch(tor), top: self.layers - 1 });
-            }
-            if tor_paths > MAX_PATHS {
-                return Err(TopologyError::TooManyPaths { tor: self.names.switch(tor), limit: MAX_PATHS });
-            }
+/// Refuses ToRs without a path and ToRs with too many.
+pub(crate) fn check_paths(topology: &Topology) -> Result<(), TopologyError> {
+    let paths = Paths::new(topology);
+    let name = |tor| topology.names().switch(tor);
+    for &tor in topology.tors() {
+        let tor_paths = paths.of(tor);
+        if tor_paths == 0 {
+            return Err(TopologyError::NoPath { tor: name(tor), top: topology.layers - 1 });
         }
-        Ok(())
+        if tor_paths > MAX_PATHS {
+            return Err(TopologyError::TooManyPaths { tor: name(tor), limit: MAX_PATHS });
+        }
     }
+    Ok(())
 }
 
 impl Paths {

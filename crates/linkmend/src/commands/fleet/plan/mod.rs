@@ -8,18 +8,18 @@ mod page;
 mod tables;
 
 use super::deployment::UpgradedArgs;
-use super::network::{NetworkArgs, Written};
+use super::network::NetworkArgs;
 use super::simulate::ObjectiveName;
 use super::{protection, share};
 use crate::failure::{Hinted, UsageError};
 use crate::output;
 use anyhow::Context;
 use clap::Args;
-use linkmend_fleet::FileError;
 use linkmend_fleet::plan::{
     Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, read_links,
 };
 use linkmend_fleet::protection::ProtectionLimits;
+use linkmend_fleet::{FileError, FileKind};
 use linkmend_quantity::LossRate;
 use linkmend_report::wrap;
 use linkmend_topology::{FabricParameters, Topology};
@@ -151,9 +151,9 @@ pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
 /// Refuses a network given as the list of links and the list given as the network: their readers would only say what
 /// they miss in the first line.
 fn check_files(network: Option<&Path>, links: &Path) -> anyhow::Result<()> {
-    let is_list = network.filter(|path| Written::of(path) == Written::List);
-    let message = match (is_list, Written::of(links)) {
-        (Some(list), Written::Network) => format!(
+    let is_list = network.filter(|path| FileKind::of(path) == FileKind::List);
+    let message = match (is_list, FileKind::of(links)) {
+        (Some(list), FileKind::Network) => format!(
             "--topology and --links are exchanged: {} is a list of links, and {} a network\nhint: --topology {} --links {}",
             list.display(),
             links.display(),
@@ -165,7 +165,7 @@ fn check_files(network: Option<&Path>, links: &Path) -> anyhow::Result<()> {
              with switches and links, or a kind like fat-tree:k=16",
             list.display()
         ),
-        (None, Written::Network) => format!(
+        (None, FileKind::Network) => format!(
             "--links {}: this is a network, not a list of links\nhint: --topology takes it; a list of links begins with \
              `link,loss_rate`",
             links.display()

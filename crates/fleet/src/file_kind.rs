@@ -1,0 +1,43 @@
+//! What a file looks like, to tell people who gave one for another.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// As much of a file is looked at to see what it is.
+const LOOKED_AT_BYTES: u64 = 64 << 10;
+
+/// What a file holds, by its beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// CSV with a column of links.
+    List,
+    /// YAML or JSON of switches and links, or a folder of dumps.
+    Network,
+    /// None of them, or it cannot be read.
+    Unclear,
+}
+
+impl FileKind {
+    /// Looks at the beginning of a file.
+    pub fn of(path: &Path) -> FileKind {
+        if path.is_dir() {
+            return FileKind::Network;
+        }
+        let mut beginning = String::new();
+        let read =
+            File::open(path).and_then(|file| file.take(LOOKED_AT_BYTES).read_to_string(&mut beginning));
+        if read.is_err() {
+            return FileKind::Unclear;
+        }
+        let text = beginning.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let mut lines = text.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let Some(first) = lines.next() else { return FileKind::Unclear };
+        if first.split(',').any(|column| column.trim() == "link") {
+            return FileKind::List;
+        }
+        let keys = ["switches:", "links:", "topology:"];
+        let is_network = |line: &str| line.starts_with('{') || keys.iter().any(|key| line.starts_with(key));
+        if is_network(first) || lines.any(is_network) { FileKind::Network } else { FileKind::Unclear }
+    }
+}

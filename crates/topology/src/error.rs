@@ -1,0 +1,76 @@
+//! Why a network cannot be.
+
+/// Why switches, hosts and links are no network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyError {
+    /// There is no switch, or only one layer.
+    #[error("a network needs at least two layers, but the highest layer is {highest}")]
+    OneLayer {
+        /// The highest layer found.
+        highest: u8,
+    },
+    /// There is no switch in layer 0.
+    #[error("a network needs ToRs, but no switch is in layer 0")]
+    NoTor,
+    /// A link's ends are on one layer: with it, paths could turn back down.
+    #[error("link {link} joins {one} and {other}, both of layer {layer}; a link must climb")]
+    Level {
+        /// The link.
+        link: String,
+        /// One end.
+        one: String,
+        /// The other.
+        other: String,
+        /// Layer of both.
+        layer: u8,
+    },
+    /// A ToR from which no path climbs to the top layer.
+    #[error("{tor} has no path to the top layer (layer {top})")]
+    NoPath {
+        /// The ToR.
+        tor: String,
+        /// The top layer.
+        top: u8,
+    },
+    /// More paths than fit the counters.
+    #[error("{tor} has more than {limit} paths to the top layer")]
+    TooManyPaths {
+        /// The ToR.
+        tor: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// A graph without nodes.
+    #[error("a network needs at least one host or switch")]
+    NoNode,
+    /// Two nodes that cannot be told apart.
+    #[error("two nodes are called {name}")]
+    TwoOfOneName {
+        /// The name.
+        name: String,
+    },
+    /// A link with both ends on one node.
+    #[error("a link joins {node} with itself")]
+    SelfLink {
+        /// The node.
+        node: String,
+    },
+    /// A graph in several parts.
+    #[error("no path leads from {one} to {other}")]
+    Apart {
+        /// A node.
+        one: String,
+        /// A node that it cannot reach.
+        other: String,
+    },
+    /// A parameter of a generated network that is out of its range.
+    #[error("{name} is {value}; it must be {range}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+        /// What is allowed.
+        range: &'static str,
+    },
+}

@@ -1,0 +1,303 @@
+//! Networks of hosts and switches without layers: what a simulator or a control plane walks.
+//!
+//! A [`Topology`] knows which way is up, and nothing of hosts. A [`Graph`] knows hosts, ports and the length of cables,
+//! and any shape will do: a line, a star, or a layered network with hosts at its ToRs. Switches and links of a layered
+//! network keep their numbers, so that what a fleet tool says about a link can be simulated on that link.
+
+use crate::{Link, LinkId, NodeId, Topology, TopologyError};
+use linkmend_quantity::{BitRate, Distance};
+
+/// Most nodes of a graph.
+pub const MAX_NODES: u64 = 4_000_000;
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    /// An end of flows.
+    Host,
+    /// Forwards what is not for it.
+    Switch,
+}
+
+/// A host or a switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// What it is called; no two nodes of a graph have one name.
+    pub name: String,
+    /// Its links: port `p` has the `p`-th of them.
+    ports: Vec<LinkId>,
+}
+
+impl Node {
+    /// Links of this node, in the order of its ports.
+    pub fn links(&self) -> &[LinkId] {
+        &self.ports
+    }
+}
+
+/// A port of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port {
+    /// The node.
+    pub node: NodeId,
+    /// The port's rank among the node's ports, from 0.
+    pub number: u32,
+}
+
+/// What a cable is like, whatever it joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cable {
+    /// Speed in each direction.
+    pub speed: BitRate,
+    /// Length.
+    pub length: Distance,
+}
+
+impl Cable {
+    /// 100G over 2 m, as in the paper's testbed.
+    pub const DEFAULT: Cable = Cable { speed: BitRate(100_000_000_000), length: Distance(2) };
+}
+
+/// A full-duplex link between two ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edge {
+    /// The two ports that it joins.
+    pub ends: [Port; 2],
+    /// What it is made of.
+    pub cable: Cable,
+}
+
+impl Edge {
+    /// The other end of the link, as seen from a node.
+    ///
+    /// # Panics
+    /// If the link does not end at the node.
+    pub fn far_end(&self, node: NodeId) -> Port {
+        let [one, other] = self.ends;
+        assert!(one.node == node || other.node == node, "the link does not end at node {}", node.0);
+        if one.node == node { other } else { one }
+    }
+}
+
+/// A connected network of hosts and switches, unchanging.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+}
+
+impl Graph {
+    /// A layered network with `hosts` hosts at every ToR. Switches keep their numbers, hosts follow ToR by ToR; links keep
+    /// theirs, and those of hosts follow. Links between switches have the speed of the topology and the given length.
+    ///
+    /// # Errors
+    /// If there would be more than [`MAX_NODES`] nodes.
+    pub fn with_hosts(
+        topology: &Topology,
+        hosts: u32,
+        host_cable: Cable,
+        length: Distance,
+    ) -> Result<Graph, TopologyError> {
+        let all_hosts = topology.tors().len() as u64 * u64::from(hosts);
+        let nodes = topology.switch_count() as u64 + all_hosts;
+        if nodes > MAX_NODES {
+            return Err(TopologyError::Parameter { name: "nodes", value: nodes, range: "at most 4,000,000" });
+        }
+        let mut builder = GraphBuilder::default();
+        for switch in topology.switches() {
+            builder.switch(topology.names().switch(switch));
+        }
+        for link in topology.links() {
+            let Link { lower, upper, .. } = *topology.link(link);
+            builder.link(
+                lower.into(),
+                upper.into(),
+                Cable { speed: BitRate(topology.capacity(link)), length },
+            );
+        }
+        for &tor in topology.tors() {
+            for host in 0..hosts {
+                let name = format!("{}-host{host}", topology.names().switch(tor));
+                let host = builder.host(name);
+                builder.link(host, tor.into(), host_cable);
+            }
+        }
+        builder.build()
+    }
+
+    /// All nodes, in order.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// All hosts, in order.
+    pub fn hosts(&self) -> impl Iterator<Item = NodeId> {
+        self.nodes().filter(|&node| self.node(node).kind == NodeKind::Host)
+    }
+
+    /// All links, in order.
+    pub fn links(&self) -> impl ExactSizeIterator<Item = LinkId> + use<> {
+        (0..self.edges.len() as u32).map(LinkId)
+    }
+
+    /// A node.
+    pub fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    /// A link.
+    pub fn link(&self, link: LinkId) -> &Edge {
+        &self.edges[link.index()]
+    }
+
+    /// Links and the ports that they lead to, in the order of a node's own ports.
+    pub fn neighbours(&self, node: NodeId) -> impl ExactSizeIterator<Item = (LinkId, Port)> {
+        self.node(node).links().iter().map(move |&link| (link, self.link(link).far_end(node)))
+    }
+
+    /// The node of a name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.nodes().find(|&node| self.node(node).name == name)
+    }
+
+    /// Links from each node to the nearest of `to`, breadth-first; hosts forward nothing. What an equal-cost next hop is
+    /// follows: a neighbour that is one link nearer.
+    pub fn distances_to(&self, to: NodeId) -> Vec<Option<u32>> {
+        let mut distances = vec![None; self.nodes.len()];
+        distances[to.index()] = Some(0);
+        let mut reached = vec![to];
+        let mut next = 0;
+        while let Some(&node) = reached.get(next) {
+            next += 1;
+            if node != to && self.node(node).kind == NodeKind::Host {
+                continue;
+            }
+            let beyond = distances[node.index()].map(|links: u32| links + 1);
+            for (_, port) in self.neighbours(node) {
+                let distance = &mut distances[port.node.index()];
+                if distance.is_none() {
+                    *distance = beyond;
+                    reached.push(port.node);
+                }
+            }
+        }
+        distances
+    }
+}
+
+/// Collects nodes and links.
+#[derive(Debug, Default)]
+pub struct GraphBuilder {
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+}
+
+impl GraphBuilder {
+    /// Adds a host.
+    pub fn host(&mut self, name: impl Into<String>) -> NodeId {
+        self.node(NodeKind::Host, name.into())
+    }
+
+    /// Adds a switch.
+    pub fn switch(&mut self, name: impl Into<String>) -> NodeId {
+        self.node(NodeKind::Switch, name.into())
+    }
+
+    fn node(&mut self, kind: NodeKind, name: String) -> NodeId {
+        self.nodes.push(Node { kind, name, ports: Vec::new() });
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a link between two nodes that were added before. It takes the next port of each.
+    ///
+    /// # Panics
+    /// If a node was not added before.
+    pub fn link(&mut self, one: NodeId, other: NodeId, cable: Cable) -> LinkId {
+        let link = LinkId(self.edges.len() as u32);
+        let ends = [one, other].map(|node| {
+            let ports = &mut self.nodes[node.index()].ports;
+            ports.push(link);
+            Port { node, number: ports.len() as u32 - 1 }
+        });
+        self.edges.push(Edge { ends, cable });
+        link
+    }
+
+    /// Checks the graph.
+    ///
+    /// # Errors
+    /// If it has no node, two nodes of one name, a link from a node to itself or without speed, or a node that not every
+    /// other node can reach through switches.
+    pub fn build(self) -> Result<Graph, TopologyError> {
+        let graph = Graph { nodes: self.nodes, edges: self.edges };
+        let Some(first) = graph.nodes().next() else { return Err(TopologyError::NoNode) };
+        let mut names: Vec<&str> = graph.nodes.iter().map(|node| &node.name[..]).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(TopologyError::TwoOfOneName { name: pair[0].to_owned() });
+        }
+        for edge in &graph.edges {
+            let [one, other] = edge.ends.map(|end| end.node);
+            if one == other {
+                return Err(TopologyError::SelfLink { node: graph.node(one).name.clone() });
+            }
+            if edge.cable.speed.0 == 0 {
+                return Err(TopologyError::Parameter { name: "speed", value: 0, range: "above 0" });
+            }
+        }
+        // What reaches a switch reaches everything that this switch reaches.
+        let from = graph.nodes().find(|&node| graph.node(node).kind == NodeKind::Switch).unwrap_or(first);
+        let distances = graph.distances_to(from);
+        if let Some(lost) = graph.nodes().find(|node| distances[node.index()].is_none()) {
+            let [one, other] = [from, lost].map(|node| graph.node(node).name.clone());
+            return Err(TopologyError::Apart { one, other });
+        }
+        Ok(graph)
+    }
+}
+
+/// Switches in a row, with `hosts` hosts at the first and as many at the last one; a line of one switch has them all.
+/// With two switches it is a dumbbell.
+///
+/// # Errors
+/// If there are not 1 to 65,536 switches, or not 1 to 65,536 hosts at an end.
+pub fn line(switches: u32, hosts: u32, cable: Cable, host_cable: Cable) -> Result<Graph, TopologyError> {
+    in_range("switches", switches)?;
+    in_range("hosts", hosts)?;
+    let mut builder = GraphBuilder::default();
+    let row: Vec<NodeId> = (0..switches).map(|switch| builder.switch(format!("switch{switch}"))).collect();
+    for pair in row.windows(2) {
+        builder.link(pair[0], pair[1], cable);
+    }
+    for (side, end) in [("left", row[0]), ("right", row[row.len() - 1])] {
+        for host in 0..hosts {
+            let host = builder.host(format!("{side}{host}"));
+            builder.link(host, end, host_cable);
+        }
+    }
+    builder.build()
+}
+
+/// One switch and `hosts` hosts.
+///
+/// # Errors
+/// If there are not 1 to 65,536 hosts.
+pub fn star(hosts: u32, host_cable: Cable) -> Result<Graph, TopologyError> {
+    in_range("hosts", hosts)?;
+    let mut builder = GraphBuilder::default();
+    let centre = builder.switch("switch0");
+    for host in 0..hosts {
+        let host = builder.host(format!("host{host}"));
+        builder.link(host, centre, host_cable);
+    }
+    builder.build()
+}
+
+fn in_range(name: &'static str, value: u32) -> Result<(), TopologyError> {
+    if value == 0 || value > 65_536 {
+        return Err(TopologyError::Parameter { name, value: value.into(), range: "1 to 65,536" });
+    }
+    Ok(())
+}

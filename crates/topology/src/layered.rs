@@ -1,0 +1,215 @@
+//! Layered networks: switches in layers, links that each go up at least one layer.
+//!
+//! A path of a ToR is valley-free: it climbs from the ToR to any switch of the top layer and never goes down on the way.
+//! What lies below the top layer falls into *zones*, which no path of a ToR ever leaves before its last link; the pods of
+//! a fabric are its zones. Every link belongs to the zone of its lower switch, so capacity constraints of different zones
+//! have nothing to do with each other.
+
+use crate::{FabricParameters, LinkId, Names, SwitchId, ZoneId};
+use std::fmt;
+
+/// The two ends of a link, and the port it has on each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The end nearer to the ToRs.
+    pub lower: SwitchId,
+    /// The end nearer to the top layer.
+    pub upper: SwitchId,
+    /// Port on the lower switch: the link's rank among that switch's links, in ascending link number.
+    pub lower_port: u32,
+    /// Port on the upper switch, likewise.
+    pub upper_port: u32,
+}
+
+/// A switch's place in the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switch {
+    /// 0 for a ToR.
+    pub layer: u8,
+    /// Its zone; none in the top layer.
+    pub zone: Option<ZoneId>,
+    /// Forwarding pipes: port `p` belongs to pipe `p` modulo this number.
+    pub pipes: u32,
+    /// Whether all links down lead to ToRs, no two to the same: then a change reaches each of them once.
+    pub above_tors: bool,
+}
+
+/// A layered network, unchanging: what is disabled or corrupts is kept by its user.
+#[derive(Debug, Clone)]
+pub struct Topology {
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) links: Vec<Link>,
+    /// Bits per second of each link.
+    pub(crate) capacity: Vec<u64>,
+    pub(crate) layers: u8,
+    pub(crate) zones: u32,
+    pub(crate) up: Adjacency,
+    pub(crate) down: Adjacency,
+    pub(crate) tors: Vec<SwitchId>,
+    pub(crate) names: Names,
+}
+
+/// A link as one of its ends sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// The link.
+    pub link: LinkId,
+    /// The switch at its other end.
+    pub switch: SwitchId,
+}
+
+/// Links of each switch in one direction, in ascending link number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Adjacency {
+    first: Vec<u32>,
+    hops: Vec<Hop>,
+}
+
+impl Adjacency {
+    /// Counts, then fills, the links of each of `switches` switches; `ends` says from which switch a link is seen, and
+    /// which it leads to.
+    pub(crate) fn new(
+        switches: usize,
+        links: &[Link],
+        ends: impl Fn(&Link) -> (SwitchId, SwitchId),
+    ) -> Adjacency {
+        let mut first = vec![0_u32; switches + 1];
+        for link in links {
+            first[ends(link).0.index() + 1] += 1;
+        }
+        for switch in 0..switches {
+            first[switch + 1] += first[switch];
+        }
+        let mut next = first.clone();
+        let mut hops = vec![Hop { link: LinkId(0), switch: SwitchId(0) }; links.len()];
+        for (number, link) in links.iter().enumerate() {
+            let (from, switch) = ends(link);
+            let place = &mut next[from.index()];
+            hops[*place as usize] = Hop { link: LinkId(number as u32), switch };
+            *place += 1;
+        }
+        Adjacency { first, hops }
+    }
+
+    pub(crate) fn of(&self, switch: SwitchId) -> &[Hop] {
+        &self.hops[self.first[switch.index()] as usize..self.first[switch.index() + 1] as usize]
+    }
+}
+
+impl Topology {
+    /// The parameters of a generated fabric.
+    pub fn fabric(&self) -> Option<FabricParameters> {
+        match &self.names {
+            Names::Fabric(fabric) => Some(*fabric),
+            Names::Given { .. } | Names::Numbers(_) => None,
+        }
+    }
+
+    /// What switches, links and zones are called.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// How many switches there are.
+    pub fn switch_count(&self) -> usize {
+        self.switches.len()
+    }
+
+    /// How many links there are.
+    pub fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// How many zones (pods, in a fabric) there are.
+    pub fn zone_count(&self) -> usize {
+        self.zones as usize
+    }
+
+    /// How many layers there are, ToRs and top layer included.
+    pub fn layer_count(&self) -> usize {
+        usize::from(self.layers)
+    }
+
+    /// All switches of layer 0.
+    pub fn tors(&self) -> &[SwitchId] {
+        &self.tors
+    }
+
+    /// All switches, in order.
+    pub fn switches(&self) -> impl ExactSizeIterator<Item = SwitchId> + use<> {
+        (0..self.switches.len() as u32).map(SwitchId)
+    }
+
+    /// All links, in order.
+    pub fn links(&self) -> impl ExactSizeIterator<Item = LinkId> + use<> {
+        (0..self.links.len() as u32).map(LinkId)
+    }
+
+    /// All zones, in order.
+    pub fn zones(&self) -> impl ExactSizeIterator<Item = ZoneId> + use<> {
+        (0..self.zones).map(ZoneId)
+    }
+
+    /// A switch's place.
+    pub fn switch(&self, switch: SwitchId) -> &Switch {
+        &self.switches[switch.index()]
+    }
+
+    /// A link's ends.
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link.index()]
+    }
+
+    /// Bits per second of a link.
+    pub fn capacity(&self, link: LinkId) -> u64 {
+        self.capacity[link.index()]
+    }
+
+    /// The zone that a link belongs to: that of its lower switch.
+    pub fn zone_of(&self, link: LinkId) -> ZoneId {
+        self.switch(self.link(link).lower)
+            .zone
+            .expect("only the top layer is in no zone, and has no links up")
+    }
+
+    /// The layer of a link's lower switch.
+    pub fn layer_of(&self, link: LinkId) -> u8 {
+        self.switch(self.link(link).lower).layer
+    }
+
+    /// The links that go up from a switch.
+    pub fn up(&self, switch: SwitchId) -> &[Hop] {
+        self.up.of(switch)
+    }
+
+    /// The links that go down from a switch.
+    pub fn down(&self, switch: SwitchId) -> &[Hop] {
+        self.down.of(switch)
+    }
+
+    /// The pipe of each of a link's two switches, lower first, that its port belongs to.
+    pub fn pipes_of(&self, link: LinkId) -> [(SwitchId, u32); 2] {
+        let Link { lower, upper, lower_port, upper_port } = *self.link(link);
+        [(lower, lower_port % self.switch(lower).pipes), (upper, upper_port % self.switch(upper).pipes)]
+    }
+}
+
+/// Says which network it is: two that are written the same are the same, up to names.
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.names {
+            Names::Fabric(fabric) => write!(f, "{fabric}"),
+            Names::Numbers(description) => f.write_str(description),
+            Names::Given { .. } => {
+                // FNV-1a over the ends and capacities.
+                let parts = self.links.iter().zip(&self.capacity);
+                let hash = parts.fold(0xcbf2_9ce4_8422_2325_u64, |hash, (link, &capacity)| {
+                    [u64::from(link.lower.0), u64::from(link.upper.0), capacity]
+                        .iter()
+                        .fold(hash, |hash, part| (hash ^ part).wrapping_mul(0x0000_0100_0000_01b3))
+                });
+                write!(f, "{} switches, {} links ({hash:016x})", self.switches.len(), self.links.len())
+            }
+        }
+    }
+}
