@@ -14,8 +14,9 @@ use crate::time::{Instant, Nanos};
 pub(super) struct Dummies {
     /// Counts dummies.
     pub(super) stamp: u16,
-    /// When the latest stamp left, until a feedback echoes it.
-    pub(super) stamped_at: Option<Instant>,
+    /// The dummy whose echo measures a round trip, and when it left. Not always the latest: where the answer takes longer
+    /// than the wait between two dummies, the latest would never be the one that is answered.
+    probe: Option<(u16, Instant)>,
     /// Latest dummy, or the opening of the session.
     latest_at: Instant,
     clocks: PerMode<Clock>,
@@ -69,7 +70,25 @@ impl Clock {
 impl Dummies {
     /// A session opens: stamps are counted from its beginning.
     pub(super) fn start(&mut self) {
-        (self.stamp, self.stamped_at) = (0, None);
+        (self.stamp, self.probe) = (0, None);
+    }
+
+    /// The stamp of a dummy that leaves now.
+    pub(super) fn next_stamp(&mut self, now: Instant) -> u16 {
+        self.stamp = self.stamp.wrapping_add(1);
+        self.probe.get_or_insert((self.stamp, now));
+        self.stamp
+    }
+
+    /// A feedback echoes `stamp`: the round trip, if that is the dummy that is waited for. With a later one, that dummy or
+    /// its answer is lost, and the next dummy measures.
+    pub(super) fn handle_echo(&mut self, now: Instant, stamp: u16) -> Option<Nanos> {
+        let (sent, sent_at) = self.probe?;
+        let ahead = stamp.wrapping_sub(sent) as i16;
+        if ahead >= 0 {
+            self.probe = None;
+        }
+        (ahead == 0).then(|| now.since(sent_at))
     }
 
     /// The session is open from `now` on.

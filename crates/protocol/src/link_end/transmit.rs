@@ -192,10 +192,8 @@ impl LinkEnd {
         }
         self.stats.feedbacks_received += 1;
         self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());
-        if feedback.dummy_stamp == self.dummies.stamp
-            && let Some(stamped_at) = self.dummies.stamped_at.take()
-        {
-            self.round_trips.add(now.since(stamped_at));
+        if let Some(round_trip) = self.dummies.handle_echo(now, feedback.dummy_stamp) {
+            self.round_trips.add(round_trip);
         }
         let ahead = self.last_feedback.number.map_or(1, |last| feedback.number.wrapping_sub(last) as i16);
         if ahead > 0 {
@@ -361,12 +359,11 @@ impl LinkEnd {
 
     /// A dummy that says everything, whatever the format.
     fn compose_whole_dummy(&mut self, now: Instant) -> Control {
-        self.dummies.stamp = self.dummies.stamp.wrapping_add(1);
-        self.dummies.stamped_at = Some(now);
+        let stamp = self.dummies.next_stamp(now);
         let next = Mode::ALL.map(|mode| self.senders[mode].next());
         Control::Dummy {
             session: self.transmit.session,
-            stamp: self.dummies.stamp,
+            stamp,
             next: PerMode(next.map(LongSequenceNumber::from_absolute)),
             held_from: PerMode(Mode::ALL.map(|mode| self.senders[mode].announce_held())),
         }

@@ -167,3 +167,28 @@ fn round_trips_are_those_of_dummies_and_their_echoes() {
     let later = pair.nodes[A].end.round_trips();
     assert!(later.samples > measured.samples && later.max.0 < 1_100 * MICRO, "{later:?}");
 }
+
+/// Only the latest dummy was waited for, and on a link longer than a keepalive (10 ms) the next had always left before the
+/// answer came: no round trip was measured, and nothing derived from it.
+#[test]
+fn round_trips_longer_than_a_keepalive_are_measured() {
+    let delay_ns = 5 * MILLI;
+    let patient = Nanos::from_millis(100);
+    let config = Config {
+        keepalive: Nanos::from_millis(1),
+        peer_timeout: patient,
+        session_expiry: patient * 2,
+        hello_interval: Nanos::from_millis(10),
+        ..settings().config
+    };
+    let mut pair = Pair::new(Settings { config, delay_ns, ..Settings::default() });
+    pair.protect(A, Copies::Fixed(1));
+    pair.run_until(200 * MILLI, |pair| pair.is_active(A));
+    pair.offer(A, Mode::Ordered, 5, 1_000);
+    pair.run_for(200 * MILLI);
+    let measured = pair.nodes[A].end.round_trips();
+    assert!(measured.samples >= 8, "{measured:?}");
+    let least = 2 * delay_ns;
+    assert!(measured.min.0 >= least && measured.min.0 < least + MILLI, "{measured:?}");
+    assert!(measured.max.0 < least + 2 * MILLI, "{measured:?}");
+}
