@@ -72,6 +72,14 @@ pub enum CommandError {
         /// Name of the link.
         link: String,
     },
+    /// An interface of the link is gone; its link end starts again when it is back.
+    #[error("link {link}: {why}")]
+    Gone {
+        /// Name of the link.
+        link: String,
+        /// Which interface, and what is needed.
+        why: String,
+    },
     /// The link end has stopped.
     #[error("link {link}: its loop has ended")]
     Stopped {

@@ -2,7 +2,7 @@
 
 use crate::capture::{Capture, CaptureOptions, Tap};
 use crate::command::{Command, CommandError, CommandResult};
-use crate::engine::{Engine, Request, StartError};
+use crate::engine::{Ending, Engine, Request, StartError};
 use crate::interface_watch::InterfaceWatch;
 use crate::settings::LinkSettings;
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -24,7 +24,7 @@ pub struct LinkEndHandle {
     name: String,
     requests: Sender<Request>,
     wake: Arc<EventFd>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Ending>>,
     /// `None` where the kernel does not announce changes; then they are noticed by traffic.
     watch: Option<InterfaceWatch>,
 }
@@ -51,7 +51,7 @@ impl LinkEndHandle {
             .name(format!("link-{name}"))
             .spawn(move || {
                 prefer_this_thread(&link, busy_poll);
-                engine.run();
+                engine.run()
             })
             .map_err(system("starting the loop's thread"))?;
         let watch = InterfaceWatch::start(interfaces, requests.clone(), Arc::clone(&wake)).inspect_err(
@@ -110,15 +110,20 @@ impl LinkEndHandle {
         self.end();
     }
 
-    fn end(&mut self) {
+    /// Why the loop has ended; `None` while it runs, and if it ended by a panic.
+    pub fn ending(&mut self) -> Option<Ending> {
+        if self.is_running() { None } else { self.end() }
+    }
+
+    fn end(&mut self) -> Option<Ending> {
         self.watch = None;
         let _ = self.requests.send(Request::Stop);
         self.wake();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
+        let ending = self.thread.take()?.join();
+        if ending.is_err() {
             tracing::error!(link = %self.name, "the loop ended by a panic; the kernel forwards where it can");
         }
+        ending.ok()
     }
 
     fn wake(&self) {

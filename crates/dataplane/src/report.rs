@@ -10,6 +10,9 @@ pub struct LinkReport {
     pub name: String,
     /// Process id of the daemon.
     pub pid: u32,
+    /// Why the link does not run, for people, while one of its interfaces is gone: then nothing else here says anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<String>,
     /// Seconds since the link end started.
     pub uptime_s: f64,
     /// The port that faces the host.

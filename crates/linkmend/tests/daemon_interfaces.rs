@@ -29,17 +29,106 @@ fn a_deleted_interface_ends_the_link_at_once_without_traffic() {
     let daemon = lab.start_between(&left, "left", "i0");
     let begun = Instant::now();
     assert!(ip(&format!("-n {left} link del i0")));
-    let code = loop {
-        if let Some(status) = lab.daemons[daemon].try_wait().expect("it can be asked") {
-            break status.code();
-        }
-        assert!(begun.elapsed() < PATIENCE, "{}", lab.read_log("left"));
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    let code = lab.wait_for_end(daemon);
     let (took, log) = (begun.elapsed(), lab.read_log("left"));
     assert_eq!(code, Some(1), "{log}");
     assert!(log.contains("the interface is gone; the loop ends link=left port=\"i0\""), "{log}");
     assert!(took < Duration::from_secs(3), "{took:?}");
+}
+
+/// Two links: `kept` over the cable, `lost` between two interfaces that can be deleted.
+const TWO_LINKS: &str = r#"
+    [[link]]
+    name = "kept"
+    inner = "create:host"
+    link = "l0"
+
+    [[link]]
+    name = "lost"
+    inner = "i0"
+    link = "o0"
+"#;
+
+fn make_pair(namespace: &str, name: &str, mtu: u32) {
+    let (near, far) = (format!("{name}0"), format!("{name}1"));
+    assert!(ip(&format!("-n {namespace} link add {near} mtu {mtu} type veth peer name {far} mtu {mtu}")));
+    for end in [near, far] {
+        assert!(ip(&format!("-n {namespace} link set {end} up")));
+    }
+}
+
+fn show(lab: &Lab, link: &str) -> (i32, String) {
+    let (code, out, err) = lab.ask(&format!("status {link} --control {}", lab.socket("left").display()));
+    (code, out + &err)
+}
+
+fn wait_to_see(lab: &Lab, link: &str, words: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let (code, said) = show(lab, link);
+        if code == 0 && said.contains(words) {
+            return said;
+        }
+        assert!(begun.elapsed() < PATIENCE, "`{words}` is not shown: {said}\n{}", lab.read_log("left"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// It once ended the daemon, and with it the protection of every other link.
+#[test]
+fn a_deleted_interface_ends_one_link_and_the_others_go_on() {
+    let Some(mut lab) = Lab::new("others") else { return };
+    let (left, right) = (lab.left.clone(), lab.right.clone());
+    make_pair(&left, "i", 1500);
+    make_pair(&left, "o", 1508);
+    let daemon = lab.start_configured(&left, "left", TWO_LINKS);
+    lab.start(&right, "right", "");
+    for (side, address) in [(&left, "10.99.0.1"), (&right, "10.99.0.2")] {
+        assert!(ip(&format!("-n {side} addr add {address}/24 dev host")));
+    }
+    lab.wait_for_log("left", "protection is active");
+    assert!(ip(&format!("-n {left} link del i0")));
+    wait_to_see(&lab, "lost", "OUT OF OPERATION: there is no interface `i0`");
+    let log = lab.read_log("left");
+    assert!(log.contains("the interface is gone; the loop ends link=lost port=\"i0\""), "{log}");
+    assert!(log.contains("this link is out of operation; the others go on"), "{log}");
+    let control = lab.socket("left").display().to_string();
+    let (code, _, said) = lab.ask(&format!("protect lost --control {control}"));
+    assert!(code == 1 && said.contains("there is no interface `i0`"), "{said}");
+    lab.ping(50).unwrap_or_else(|said| panic!("{said}\n{}", lab.read_log("left")));
+    let kept = wait_to_see(&lab, "kept", "active: ordered");
+    assert!(!kept.contains("times the peer fell silent"), "{kept}");
+    let (code, json, _) = lab.ask(&format!("status --json --control {control}"));
+    let reports: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(
+        (code, reports[0]["gone"].is_null(), reports[1]["gone"].is_string()),
+        (0, true, true),
+        "{json}"
+    );
+    // It comes back, and the link with it.
+    make_pair(&left, "i", 1500);
+    lab.wait_for_log("left", "the interface is back; the link runs again link=\"lost\"");
+    wait_to_see(&lab, "lost", "not heard: no Linkmend at the other end");
+    assert_eq!(lab.read_log("left").matches("protection is active").count(), 1, "{}", lab.read_log("left"));
+    // With none left there is nothing to go on for.
+    assert!(ip(&format!("-n {left} link del o0")));
+    wait_to_see(&lab, "lost", "there is no interface `o0`");
+    assert!(ip(&format!("-n {left} link del host")));
+    assert_eq!(lab.wait_for_end(daemon), Some(1), "{}", lab.read_log("left"));
+}
+
+#[test]
+fn a_stop_with_a_link_out_of_operation_says_so_and_is_no_success() {
+    let Some(mut lab) = Lab::new("stop") else { return };
+    let left = lab.left.clone();
+    make_pair(&left, "i", 1500);
+    make_pair(&left, "o", 1508);
+    let daemon = lab.start_configured(&left, "left", TWO_LINKS);
+    assert!(ip(&format!("-n {left} link del i0")));
+    wait_to_see(&lab, "lost", "OUT OF OPERATION");
+    assert_eq!(lab.stop(daemon, "-TERM"), Some(1));
+    let log = lab.read_log("left");
+    assert!(log.contains("error: link lost: ") && log.contains("hint: bring the interface back"), "{log}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! `linkmend lab` with a rate and delays: the real program, its daemons and its delay lines.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A laboratory that is taken down whatever becomes of the test.
 struct Laboratory(String);
@@ -20,6 +23,61 @@ impl Drop for Laboratory {
     fn drop(&mut self) {
         self.ask("down");
     }
+}
+
+/// Protects the direction and sends some frames, for round trips to be measured.
+fn protect_and_ping(lab: &Laboratory) {
+    let (code, said) = lab.ask("protect");
+    assert_eq!(code, Some(0), "{said}");
+    wait_for_line(lab, "protection is active");
+    let ping = format!("netns exec {}-h1 ping -q -c 20 -i 0.05 10.77.0.2", lab.0);
+    let ping = Command::new("ip").args(ping.split(' ')).output().expect("ping");
+    assert!(ping.status.success(), "{ping:?}");
+}
+
+/// Waits until the log of an end says so, and returns that line.
+fn wait_for_line(lab: &Laboratory, words: &str) -> String {
+    let path = format!("/run/linkmend/{}-g1.log", lab.0);
+    let begun = Instant::now();
+    loop {
+        let log = std::fs::read_to_string(&path).unwrap_or_default();
+        if let Some(line) = log.lines().find(|line| line.contains(words)) {
+            return line.to_owned();
+        }
+        assert!(begun.elapsed() < PATIENCE, "`{words}` is not said: {log}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The log said so with the protocol's names and numbers of ns, and the peer timeout took no notice of the link's length.
+#[test]
+fn a_gigabit_over_100_ms_is_told_in_the_log_what_to_set_and_gets_a_longer_peer_timeout() {
+    if !linkmend_lab::unprivileged::has_capabilities() {
+        eprintln!("\n######## SKIPPED: a_gigabit_over_100_ms needs root: sudo -E make test ########\n");
+        return;
+    }
+    let lab = Laboratory(format!("tf{}", std::process::id()));
+    let (code, said) = lab.ask("up --rate 1G --link-delay 50ms");
+    assert_eq!(code, Some(0), "{said}");
+    protect_and_ping(&lab);
+    let derived = wait_for_line(&lab, "parameters derived");
+    let timeout = derived.split("peer_timeout_ms=").nth(1).and_then(|rest| rest.split(' ').next());
+    let timeout: u64 = timeout.and_then(|ms| ms.parse().ok()).unwrap_or_else(|| panic!("{derived}"));
+    assert!((500..700).contains(&timeout), "400 ms and a round trip: {derived}");
+    let warning = wait_for_line(&lab, "the link carries at most");
+    for words in ["WARN", "parameters.window = 4096, but", "round trip of 10", "hint: set `pool` to "] {
+        assert!(warning.contains(words), "{words}: {warning}");
+    }
+    let (_, status) = lab.ask("status");
+    assert!(status.contains("active: ordered"), "{status}");
+    // A link that is short is told nothing.
+    lab.ask("down");
+    let (code, said) = lab.ask("up --rate 1G --delay 5ms --link-delay 100us");
+    assert_eq!(code, Some(0), "{said}");
+    protect_and_ping(&lab);
+    wait_for_line(&lab, "parameters derived");
+    let log = std::fs::read_to_string(format!("/run/linkmend/{}-g1.log", lab.0)).expect("a log");
+    assert!(!log.contains("carries at most"), "{log}");
 }
 
 #[test]

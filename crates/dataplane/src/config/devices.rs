@@ -94,23 +94,33 @@ pub(super) fn growth() -> u32 {
 /// # Errors
 /// The first [`DeviceError`].
 pub fn check_devices(config: &LinkConfig) -> Result<(), DeviceError> {
-    let link_port = usable(config, &config.link)?;
+    device_problems(config).into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Everything that is wrong with the interfaces of one link. A port that is yet to be made is not looked at.
+pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
+    let link_port = usable(config, &config.link);
     let InnerPort::Existing(inner) = &config.inner else {
-        return Ok(());
+        return link_port.err().into_iter().collect();
     };
-    let inner_port = usable(config, inner)?;
+    let (link_port, inner_port) = match (link_port, usable(config, inner)) {
+        (Ok(link_port), Ok(inner_port)) => (link_port, inner_port),
+        (link_port, inner_port) => {
+            return [link_port.err(), inner_port.err()].into_iter().flatten().collect();
+        }
+    };
     let needed = inner_port.mtu.saturating_add(growth());
-    if link_port.mtu < needed && !config.allow_oversize {
-        return Err(DeviceError::MtuTooSmall {
-            link: config.name().to_owned(),
-            inner_interface: inner.clone(),
-            inner_mtu: inner_port.mtu,
-            link_interface: config.link.clone(),
-            link_mtu: link_port.mtu,
-            needed,
-        });
+    if link_port.mtu >= needed || config.allow_oversize {
+        return Vec::new();
     }
-    Ok(())
+    vec![DeviceError::MtuTooSmall {
+        link: config.name().to_owned(),
+        inner_interface: inner.clone(),
+        inner_mtu: inner_port.mtu,
+        link_interface: config.link.clone(),
+        link_mtu: link_port.mtu,
+        needed,
+    }]
 }
 
 /// The facts about an Ethernet interface that is up.

@@ -62,11 +62,11 @@ pub struct LinkConfig {
     #[arg(long, value_name = "RATE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// Most bytes that wait for the link; beyond it, new frames are dropped
+    /// Most bytes of each class that wait for the link; beyond it, new frames of that class are dropped
     #[arg(long, value_name = "SIZE", default_value_t = LinkConfig::QUEUE_DEFAULT)]
     #[serde(default = "queue_default")]
     pub queue: ByteSize,
-    /// ECN-capable frames that find more waiting than this are marked; `off` marks never
+    /// ECN-capable frames that find more of their class waiting than this are marked; `off` marks never
     #[arg(long, value_name = "SIZE|off", default_value_t)]
     #[serde(default)]
     pub ecn: EcnThreshold,

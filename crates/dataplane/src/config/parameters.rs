@@ -38,7 +38,7 @@ pub struct ParametersConfig {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dummy_copies: Option<u8>,
-    /// Silence after which the peer is held for gone, like 400ms
+    /// Silence after which the peer is held for gone [default: 400ms and the link's round trip]
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_timeout: Option<Span>,
@@ -68,6 +68,11 @@ const KEYS: [(&str, &str); 13] = [
     ("fallback.non_blocking_loss_max", "fallback.non-blocking-loss-max"),
     ("fallback.return_factor", "fallback.return-factor"),
 ];
+
+/// The key of a field of the protocol's configuration.
+pub(crate) fn parameter_key(field: &str) -> &'static str {
+    KEYS.iter().find(|(name, _)| *name == field).map_or("parameters", |(_, key)| key)
+}
 
 /// What is wrong, in the words of the configuration.
 pub(super) struct Impossible {
@@ -107,7 +112,7 @@ impl ParametersConfig {
 
 /// Puts the protocol's complaint into the words of the configuration.
 fn impossible(error: ConfigError) -> Impossible {
-    let key = KEYS.iter().find(|(field, _)| *field == error.field).map_or("parameters", |(_, key)| key);
+    let key = parameter_key(error.field);
     let mut requirement = error.requirement.to_owned();
     for (field, key) in KEYS {
         let name = |name: &'static str| name.rsplit('.').next().unwrap_or(name);

@@ -4,11 +4,7 @@ use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response}
 use crate::capture::{Capture, CaptureOptions};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::{HeaderFormat, ProtectConfig, ProtectMode};
-use crate::handle::LinkEndHandle;
-use crate::health::DaemonHealth;
-use crate::kept_protection::KeptProtection;
 use crate::report::LinkReport;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The links of a daemon.
 pub trait Backend: Send + Sync + 'static {
@@ -24,76 +20,8 @@ pub trait Backend: Send + Sync + 'static {
     }
 }
 
-/// Running link ends, shared by everything that asks them.
-#[derive(Debug)]
-pub struct Links {
-    handles: RwLock<Vec<LinkEndHandle>>,
-    health: Arc<DaemonHealth>,
-    kept: KeptProtection,
-}
-
-fn command_of(protect: &ProtectConfig) -> Command {
+pub(super) fn command_of(protect: &ProtectConfig) -> Command {
     protect.settings().map_or(Command::Unprotect, Command::Protect)
-}
-
-impl Links {
-    /// These, of a daemon that is in this health; what is set at run time goes to `kept`.
-    pub fn new(handles: Vec<LinkEndHandle>, health: Arc<DaemonHealth>, kept: KeptProtection) -> Links {
-        Links { handles: RwLock::new(handles), health, kept }
-    }
-
-    /// The first whose loop has ended or does not answer.
-    pub fn first_dead(&self) -> Option<String> {
-        let alive = |handle: &LinkEndHandle| handle.is_running() && handle.command(Command::Report).is_ok();
-        self.read().iter().find(|handle| !alive(handle)).map(|handle| handle.name().to_owned())
-    }
-
-    /// Stops them all. From then on there are none.
-    pub fn stop(&self) {
-        let handles = std::mem::take(&mut *self.handles.write().unwrap_or_else(PoisonError::into_inner));
-        for handle in handles {
-            handle.stop();
-        }
-    }
-
-    fn handle_command(&self, link: &str, command: Command) -> Option<CommandResult> {
-        self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.command(command))
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Vec<LinkEndHandle>> {
-        // A list of handles is whole even if a thread panicked while it held the lock.
-        self.handles.read().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Backend for Links {
-    fn links(&self) -> Vec<String> {
-        self.read().iter().map(|handle| handle.name().to_owned()).collect()
-    }
-
-    fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
-        Some(self.handle_command(link, command)?.map(|mut report| {
-            report.daemon = self.health.report();
-            report.set_at_run_time = self.kept.differs(link);
-            report
-        }))
-    }
-
-    fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>> {
-        self.read().iter().find(|handle| handle.name() == link).map(|handle| handle.capture(options))
-    }
-
-    fn protect(&self, link: &str, protect: &ProtectConfig) -> Option<CommandResult> {
-        let set = || match self.handle_command(link, command_of(protect)) {
-            Some(Ok(report)) => Ok(report),
-            other => Err(other),
-        };
-        match self.kept.keep(link, protect, set) {
-            // Once more, for what is kept now.
-            Ok(_) => self.command(link, Command::Report),
-            Err(refusal) => refusal,
-        }
-    }
 }
 
 /// Answers one line. Never fails: what makes no sense is answered with [`Response::Error`].
@@ -203,7 +131,9 @@ fn refused(error: &CommandError) -> ErrorReply {
         | CommandError::Corruption { .. }
         | CommandError::CaptureFilter { .. } => ErrorKind::Invalid,
         CommandError::TooManyCaptures { .. } => ErrorKind::Busy,
-        CommandError::NoAnswer { .. } | CommandError::Stopped { .. } => ErrorKind::Stopped,
+        CommandError::NoAnswer { .. } | CommandError::Stopped { .. } | CommandError::Gone { .. } => {
+            ErrorKind::Stopped
+        }
     };
     ErrorReply::new(kind, error.to_string())
 }

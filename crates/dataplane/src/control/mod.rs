@@ -6,6 +6,7 @@
 
 mod backend;
 mod client;
+mod links;
 mod message;
 mod server;
 mod socket;
@@ -13,8 +14,9 @@ mod streaming;
 #[cfg(test)]
 mod tests;
 
-pub use backend::{Backend, Links, answer};
+pub use backend::{Backend, answer};
 pub use client::{Client, ClientError, sockets};
+pub use links::{Links, Loss};
 pub use message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, REQUEST_BYTES_MAX, Request, Response};
 pub use server::Server;
 pub use socket::{Reservation, SocketError};

@@ -2,18 +2,17 @@
 //! (appendix B.1 derives the same from the Tofino's latencies).
 
 use super::Engine;
+use super::shortfall;
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
-use linkmend_protocol::{
-    Config, FallbackConfig, Format, LinkConditions, Nanos, RoundTrips, Shortfall, WINDOW_MAX,
-};
+use linkmend_protocol::{Config, FallbackConfig, Format, LinkConditions, Nanos, RoundTrips, WINDOW_MAX};
 
 /// Round trips to measure before parameters are derived from them.
 const SAMPLES: u32 = 8;
 /// Rate assumed for a port that has no configured rate, bit/s.
 const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
 /// Bytes of a frame that one chunk holds at least.
-const CHUNK_BYTES: u64 = 2048;
+pub(super) const CHUNK_BYTES: u64 = 2048;
 
 /// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little for company: an ACK
 /// for more frames to acknowledge, a dummy for a frame that makes it needless. Neither delays a loss notification.
@@ -37,6 +36,11 @@ pub(super) struct Derived {
     pub(super) round_trips: Option<RoundTrips>,
 }
 
+/// What of a pool is for each of the Tx buffer, the Rx buffer and the queue, in chunks.
+pub(super) fn share_of_pool(chunks: u32) -> u32 {
+    (chunks - LENT_CHUNKS_MAX.min(chunks / 2)) / 3
+}
+
 /// The parameters before anything is measured: what fits a pool of `chunks`. Its ports may lend half of it to the kernel;
 /// of the rest a third each is for the Tx buffer, the Rx buffer, and the queue with all that is under way.
 pub(crate) fn initial(
@@ -46,7 +50,7 @@ pub(crate) fn initial(
     chunks: u32,
 ) -> Config {
     let nanos = |duration: std::time::Duration| Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
-    let share = (chunks - LENT_CHUNKS_MAX.min(chunks / 2)) / 3;
+    let share = share_of_pool(chunks);
     let window_frames = (1 << share.max(1).ilog2()).min(WINDOW_MAX);
     let share_bytes = u64::from(share) * CHUNK_BYTES;
     let base = Config::default();
@@ -75,6 +79,26 @@ pub(crate) fn initial(
     }
 }
 
+/// The parameters for a link of so many bit/s on which these round trips were `measured`: `config`, less what is set.
+fn for_link(config: Config, overrides: &Overrides, measured: RoundTrips, rate_bps: u64) -> Config {
+    let mut config = config;
+    // After a pause is sent, a round trip's worth still arrives and must fit.
+    let in_flight = (u128::from(rate_bps / 8) * u128::from(measured.max.0) / 1_000_000_000) as u64;
+    if overrides.pause_bytes.is_none() {
+        config.pause_bytes = config.rx_buffer_bytes.saturating_sub(in_flight).max(config.rx_buffer_bytes / 4);
+    }
+    if overrides.resume_bytes.is_none() {
+        config.resume_bytes = config.pause_bytes / 2;
+    }
+    if overrides.peer_timeout.is_none() {
+        // What a short link allows for, a standstill of the peer above all, and the way of the answer besides. The
+        // shortest round trip is the link's own; a longer one may be a standstill itself.
+        config.peer_timeout = Config::DEFAULT.peer_timeout + measured.min;
+        config.session_expiry = config.peer_timeout * EXPIRY_PEER_TIMEOUTS;
+    }
+    config
+}
+
 impl Engine {
     /// Derives parameters once enough round trips are measured, and again when the longest has grown so much that the
     /// Rx buffer would overflow.
@@ -85,18 +109,8 @@ impl Engine {
             return;
         }
         self.derived.round_trips = Some(measured);
-        let overrides = self.settings.overrides;
-        let mut config = *self.end.config();
-        // After a pause is sent, a round trip's worth still arrives and must fit.
         let rate = self.settings.rate_bps.unwrap_or(RATE_ASSUMED_BPS);
-        let in_flight = (u128::from(rate / 8) * u128::from(measured.max.0) / 1_000_000_000) as u64;
-        if overrides.pause_bytes.is_none() {
-            config.pause_bytes =
-                config.rx_buffer_bytes.saturating_sub(in_flight).max(config.rx_buffer_bytes / 4);
-        }
-        if overrides.resume_bytes.is_none() {
-            config.resume_bytes = config.pause_bytes / 2;
-        }
+        let config = for_link(*self.end.config(), &self.settings.overrides, measured, rate);
         let outcome = self.end.reconfigure(config);
         self.warn_of_shortfalls(measured, rate);
         match outcome {
@@ -107,7 +121,9 @@ impl Engine {
                 longest_us = measured.max.0 / 1_000,
                 pause_bytes = config.pause_bytes,
                 resume_bytes = config.resume_bytes,
-                "parameters derived: pause = Rx buffer less what arrives in the longest round trip"
+                peer_timeout_ms = config.peer_timeout.0 / 1_000_000,
+                "parameters derived: pause = Rx buffer less what arrives in the longest round trip; peer timeout = 400 \
+                 ms and the shortest"
             ),
             Err(error) => {
                 tracing::warn!(link = %self.settings.name, %error, "derived parameters do not fit the overrides; unchanged");
@@ -122,28 +138,63 @@ impl Engine {
         let longest = u64::from(self.ports.link.mtu());
         let mean = stats.protected_bytes.checked_div(stats.protected_frames).unwrap_or(longest);
         let frame_bytes = if stats.protected_frames < MEAN_FRAMES_MIN { longest } else { mean };
-        let frame_bits = (frame_bytes + WIRE_OVERHEAD_BYTES) * 8;
         let link = LinkConditions {
             round_trip: measured.min,
             loss: status.measured_loss.unwrap_or(0.0),
             copies: status.copies,
             frame_bytes: frame_bytes as u32,
-            frame_time: Nanos((u128::from(frame_bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64),
+            frame_time: frame_time(frame_bytes, rate_bps),
             mode: self.protection.classifier.default_mode(),
         };
-        for shortfall in self.end.config().shortfalls(&link) {
-            let Shortfall { field, value, needed, consequence } = shortfall;
-            tracing::warn!(
-                link = %self.settings.name,
-                parameter = field,
-                value,
-                needed,
-                round_trip_us = measured.min.0 / 1_000,
-                rate_bps,
-                rate_is_assumed = self.settings.rate_bps.is_none(),
-                frame_bytes,
-                "{consequence}: a parameter is too small for this link (bytes, frames, or ns)"
-            );
+        let rate = shortfall::Rate { bps: rate_bps, is_assumed: self.settings.rate_bps.is_none() };
+        for text in shortfall::texts(self.end.config(), &self.settings.overrides, &link, rate) {
+            tracing::warn!(link = %self.settings.name, "{text}");
         }
+    }
+}
+
+/// How long a frame of so many bytes in a buffer takes on the wire.
+pub(super) fn frame_time(frame_bytes: u64, rate_bps: u64) -> Nanos {
+    let bits = (frame_bytes + WIRE_OVERHEAD_BYTES) * 8;
+    Nanos((u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::takeover;
+    use crate::port_pair::POOL_CHUNKS_DEFAULT;
+
+    fn measured(ms: u64) -> RoundTrips {
+        RoundTrips { samples: SAMPLES, min: Nanos::from_millis(ms), max: Nanos::from_millis(ms + 1) }
+    }
+
+    fn derived(overrides: Overrides, ms: u64) -> Config {
+        let config = initial(&overrides, Format::Transparent, FallbackConfig::default(), POOL_CHUNKS_DEFAULT);
+        for_link(config, &overrides, measured(ms), 1_000_000_000)
+    }
+
+    /// It was 400 ms for every link, of which 100 ms of round trip left less than a standstill may take.
+    #[test]
+    fn the_peer_timeout_leaves_room_for_a_standstill_beside_a_round_trip() {
+        for ms in [0, 1, 100, 300] {
+            let config = derived(Overrides::default(), ms);
+            assert_eq!(config.peer_timeout, Nanos::from_millis(400 + ms));
+            assert_eq!(config.session_expiry, config.peer_timeout * 2);
+            assert!(config.peer_timeout >= takeover::PEER_TIMEOUT_MIN + Nanos::from_millis(ms), "{ms} ms");
+            config.validate().expect("a round trip makes no contradiction");
+        }
+        let own =
+            Overrides { peer_timeout: Some(std::time::Duration::from_millis(500)), ..Overrides::default() };
+        assert_eq!(derived(own, 100).peer_timeout, Nanos::from_millis(500));
+    }
+
+    #[test]
+    fn a_pause_leaves_room_for_a_round_trip_or_a_quarter() {
+        let near = derived(Overrides::default(), 1);
+        assert_eq!(near.rx_buffer_bytes - near.pause_bytes, 250_000, "2 ms at 1 Gbit/s");
+        let far = derived(Overrides::default(), 100);
+        assert_eq!(far.pause_bytes, far.rx_buffer_bytes / 4);
+        assert_eq!(far.resume_bytes, far.pause_bytes / 2);
     }
 }

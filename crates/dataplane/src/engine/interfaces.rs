@@ -35,7 +35,7 @@ impl Engine {
         let port = if is_inner { &self.ports.inner } else { &self.ports.link };
         let Some(facts) = facts else {
             tracing::error!(%link, port = port.name(), "the interface is gone; the loop ends");
-            self.gone = true;
+            self.gone = Some(port.name().to_owned());
             return;
         };
         let state = InterfaceState::from(facts);

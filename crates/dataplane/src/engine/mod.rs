@@ -11,6 +11,7 @@ mod from_link;
 mod interfaces;
 mod requests;
 mod shaper;
+mod shortfall;
 pub(crate) mod takeover;
 mod to_link;
 mod words;
@@ -107,6 +108,18 @@ pub enum StartError {
     },
 }
 
+/// Why a loop has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It was asked to.
+    Stopped,
+    /// One of its interfaces is gone.
+    InterfaceGone {
+        /// Its name.
+        interface: String,
+    },
+}
+
 /// What the loop counts besides the protocol and the ports.
 #[derive(Debug, Default)]
 struct Counters {
@@ -150,8 +163,8 @@ pub(crate) struct Engine {
     inner_open_ns: u64,
     corruptions: u64,
     taps: Taps,
-    /// An interface is gone for good; the loop ends.
-    gone: bool,
+    /// The name of an interface that is gone; the loop ends.
+    gone: Option<String>,
     derived: derive::Derived,
 }
 
@@ -217,7 +230,7 @@ impl Engine {
             inner_open_ns: now,
             corruptions: 0,
             taps: Taps::default(),
-            gone: false,
+            gone: None,
             derived: derive::Derived::default(),
         };
         engine.set_kernel_mode(BypassMode::Dormant);
@@ -233,7 +246,7 @@ impl Engine {
     }
 
     /// Runs until a request to stop comes; then ends its session if it can, and leaves the link to the kernel.
-    pub(crate) fn run(mut self) {
+    pub(crate) fn run(mut self) -> Ending {
         let mut stop_at: Option<u64> = None;
         loop {
             let now = clock::now_ns();
@@ -243,7 +256,7 @@ impl Engine {
                 stop_at = Some(now + STOP_DRAIN_NS);
             }
             let busy = self.round(now);
-            if self.gone || stop_at.is_some_and(|at| now >= at || self.is_empty(now, busy)) {
+            if self.gone.is_some() || stop_at.is_some_and(|at| now >= at || self.is_empty(now, busy)) {
                 break;
             }
             if busy {
@@ -253,7 +266,7 @@ impl Engine {
                 self.wait(now);
             }
         }
-        self.finish();
+        self.finish()
     }
 
     /// Whether a stopping loop has nothing left to pass on. From the end of the session the kernel forwards what is new.
@@ -300,7 +313,7 @@ impl Engine {
             let Err(error) = port.flush(&mut self.ports.pool) else { continue };
             if matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
                 tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
-                self.gone = true;
+                self.gone = Some(port.name().to_owned());
             } else {
                 // The interface is down. Frames are lost meanwhile, as on any such port; it may come up again.
                 tracing::debug!(link = %self.settings.name, %error, "flush failed");
@@ -458,14 +471,15 @@ impl Engine {
     }
 
     /// Delivers what waits for its turn and leaves the link to the kernel.
-    fn finish(mut self) {
+    fn finish(mut self) -> Ending {
         self.end.handle_stall(Instant(clock::now_ns()));
         self.deliver_buffered();
         self.flush();
         let name = &self.settings.name;
-        if self.gone {
-            tracing::info!(link = %name, "ended; start again when the interface is back");
-        } else if self.settings.detach_on_stop
+        if let Some(interface) = self.gone {
+            return Ending::InterfaceGone { interface };
+        }
+        if self.settings.detach_on_stop
             && let Some(bypass) = self.ports.bypass.take()
         {
             match bypass.detach(self.ports.inner.interface(), self.ports.link.interface()) {
@@ -477,6 +491,7 @@ impl Engine {
         } else {
             tracing::info!(link = %name, "stopped; nothing forwards");
         }
+        Ending::Stopped
     }
 }
 

@@ -131,6 +131,7 @@ impl Engine {
         LinkReport {
             name: self.settings.name.clone(),
             pid: std::process::id(),
+            gone: None,
             uptime_s: (now - self.started_ns) as f64 / 1e9,
             inner: port(
                 &mut self.ports.inner,

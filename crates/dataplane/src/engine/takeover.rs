@@ -18,6 +18,8 @@ const STANDSTILL_NS: u64 = 200_000_000;
 /// Keepalives that may be lost or late beside a standstill before the peer is held for gone.
 const KEEPALIVES: u64 = 3;
 const PEER_TIMEOUT_MIN_NS: u64 = ACTIVE_STALL_AFTER_NS + KEEPALIVES * Config::DEFAULT.keepalive.0;
+#[cfg(test)]
+pub(super) const PEER_TIMEOUT_MIN: linkmend_protocol::Nanos = linkmend_protocol::Nanos(PEER_TIMEOUT_MIN_NS);
 
 const _: () = {
     assert!(STANDSTILL_NS + ACTIVE_WAIT_MAX_NS < ACTIVE_STALL_AFTER_NS);

@@ -207,7 +207,7 @@ fn page(backend: &dyn Backend) -> String {
     let (mut reports, mut silent) = (Vec::new(), Vec::new());
     for link in backend.links() {
         match backend.command(&link, Command::Report) {
-            Some(Ok(report)) => reports.push(*report),
+            Some(Ok(report)) if report.gone.is_none() => reports.push(*report),
             _ => silent.push(link),
         }
     }

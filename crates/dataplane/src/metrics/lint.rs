@@ -88,7 +88,7 @@ fn promtool_has_nothing_to_complain_of() {
         // Past the test harness, which swallows what passing tests print.
         let _ = writeln!(
             std::io::stderr(),
-            "\n######## SKIPPED: promtool_has_nothing_to_complain_of needs promtool (Debian: prometheus) ########\n"
+            "\n######## SKIPPED: promtool_has_nothing_to_complain_of needs promtool, which scripts/require test fetches ########\n"
         );
         return;
     };

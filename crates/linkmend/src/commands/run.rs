@@ -6,7 +6,7 @@ use crate::failure::UsageError;
 use crate::output::print;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
-use linkmend_dataplane::config::{DaemonConfig, check_devices};
+use linkmend_dataplane::config::{DaemonConfig, device_problems};
 use std::path::Path;
 
 /// Options that go with a configuration file.
@@ -18,12 +18,12 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<()> {
     let config = configuration(arguments, matches)?;
     if check {
         let mut unusable = 0;
-        for link in &config.links {
-            if let Err(error) = check_devices(link) {
+        for problems in config.links.iter().map(device_problems) {
+            for error in &problems {
                 let hint = error.hint().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
                 tracing::warn!("{error}{hint}");
-                unusable += 1;
             }
+            unusable += usize::from(!problems.is_empty());
         }
         if unusable > 0 {
             let links = config.links.len();
@@ -37,8 +37,10 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<()> {
     }
     // Before anything is changed, so that nothing is left behind by an early Ctrl-C.
     let signals = Signals::catch()?;
-    for link in &config.links {
-        check_devices(link)?;
+    let mut problems = config.links.iter().flat_map(device_problems);
+    if let Some(first) = problems.next() {
+        problems.for_each(|error| tracing::error!("{error}"));
+        return Err(first.into());
     }
     serve(Daemon::start(&config)?, &signals)
 }

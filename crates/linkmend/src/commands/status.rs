@@ -47,6 +47,11 @@ pub fn execute(arguments: &StatusArgs) -> anyhow::Result<()> {
 pub fn describe(report: &LinkReport) -> String {
     let mut text = String::new();
     let LinkReport { name, inner, link, pid, counters, parameters, .. } = report;
+    if let Some(why) = &report.gone {
+        let _ = writeln!(text, "{name}: {} <-> {}, pid {pid}", inner.interface, link.interface);
+        let _ = writeln!(text, "  {:<12} OUT OF OPERATION: {why}", "state");
+        return text;
+    }
     // Writing to a string does not fail.
     let _ = writeln!(
         text,

@@ -1,5 +1,6 @@
 //! What `linkmend run` is made of: links, sockets, signals, the service manager.
 
+mod absent;
 mod serve;
 mod service_manager;
 mod signals;
@@ -7,19 +8,26 @@ mod signals;
 pub use serve::serve;
 pub use signals::Signals;
 
+use crate::failure::Hinted;
+use absent::Absent;
 use anyhow::Context;
 use linkmend_dataplane::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
-use linkmend_dataplane::control::{Backend, Links, Reservation, Server};
+use linkmend_dataplane::control::{Backend, Links, Loss, Reservation, Server};
 use linkmend_dataplane::metrics::MetricsServer;
 use linkmend_dataplane::{DaemonHealth, KeptProtection, LinkEndHandle};
 use std::path::Path;
 use std::sync::Arc;
 
+/// What to do when a loop has failed.
+const KERNEL_FORWARDS: &str = "the log above says why; with AF_XDP ports the kernel forwards in the meantime";
+
 /// Everything that runs. Dropping it ends it in the right order.
 pub struct Daemon {
+    configs: Vec<LinkConfig>,
     links: Arc<Links>,
     health: Arc<DaemonHealth>,
     host_ports: Vec<HostPort>,
+    absent: Absent,
     control: Option<Server>,
     metrics: Option<MetricsServer>,
 }
@@ -38,8 +46,11 @@ impl Daemon {
                 KeptProtection::open(&path, Arc::clone(&health))
             }
         };
-        let (links, host_ports) = start_links(&config.links, &health, kept)?;
-        let mut daemon = Daemon { links, health, host_ports, control: None, metrics: None };
+        let links = Arc::new(Links::new(Arc::clone(&health), kept));
+        let host_ports = start_links(&config.links, &links)?;
+        let configs = config.links.clone();
+        let absent = Absent::default();
+        let mut daemon = Daemon { configs, links, health, host_ports, absent, control: None, metrics: None };
         let backend = || Arc::clone(&daemon.links) as Arc<dyn Backend>;
         let metrics = config
             .metrics
@@ -51,10 +62,50 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Looks at the links and the host: the first link whose loop has ended or does not answer.
-    pub fn look(&self) -> Option<String> {
+    /// Looks at the links and the host. A link whose interface is gone is left alone until that is back, while others
+    /// run.
+    ///
+    /// # Errors
+    /// What the daemon must end for: a loop that has failed or does not answer, or no link left.
+    pub fn look(&mut self) -> Result<(), Hinted> {
         self.health.look();
-        self.links.first_dead()
+        for loss in self.links.look() {
+            match loss {
+                Loss::Interface { link, interface } => tracing::error!(
+                    link,
+                    interface,
+                    "this link is out of operation; the others go on, and it starts again when the interface is back"
+                ),
+                Loss::Loop { link } => {
+                    return Err(Hinted {
+                        message: format!("link {link}: its loop has ended or does not answer"),
+                        hint: KERNEL_FORWARDS.to_owned(),
+                    });
+                }
+            }
+        }
+        if !self.links.any_runs() {
+            return Err(self.gone().unwrap_or_else(|| Hinted {
+                message: "no link runs any more".to_owned(),
+                hint: KERNEL_FORWARDS.to_owned(),
+            }));
+        }
+        self.absent.start_again(&self.configs, &self.links, &mut self.host_ports);
+        Ok(())
+    }
+
+    /// The links that are out of operation, as an error; `None` if there are none.
+    pub fn gone(&self) -> Option<Hinted> {
+        let gone = self.links.gone();
+        if gone.is_empty() {
+            return None;
+        }
+        let texts: Vec<String> = gone.iter().map(|(link, why)| format!("link {link}: {why}")).collect();
+        Some(Hinted {
+            message: texts.join("; "),
+            hint: "bring the interface back, then start again; `linkmend run --check` says what is missing"
+                .to_owned(),
+        })
     }
 }
 
@@ -67,36 +118,31 @@ impl Drop for Daemon {
     }
 }
 
-fn start_links(
-    configs: &[LinkConfig],
-    health: &Arc<DaemonHealth>,
-    kept: KeptProtection,
-) -> anyhow::Result<(Arc<Links>, Vec<HostPort>)> {
-    let (mut handles, mut host_ports) = (Vec::new(), Vec::new());
+fn start_links(configs: &[LinkConfig], links: &Links) -> anyhow::Result<Vec<HostPort>> {
+    let mut host_ports = Vec::new();
     for config in configs {
-        let config = LinkConfig { protect: kept.restore(config), ..config.clone() };
-        match start_link(&config, &mut host_ports) {
-            Ok(handle) => handles.push(handle),
-            Err(error) => {
-                for handle in handles {
-                    handle.stop();
-                }
-                // A pair that was there already may be in use by whoever is in our way.
-                remove(host_ports.into_iter().filter(|port| !port.reused()));
-                return Err(error);
-            }
+        if let Err(error) = start_link(config, links, &mut host_ports) {
+            links.stop();
+            // A pair that was there already may be in use by whoever is in our way.
+            remove(host_ports.into_iter().filter(|port| !port.reused()));
+            return Err(error);
         }
     }
-    Ok((Arc::new(Links::new(handles, Arc::clone(health), kept)), host_ports))
+    Ok(host_ports)
 }
 
-fn start_link(config: &LinkConfig, host_ports: &mut Vec<HostPort>) -> anyhow::Result<LinkEndHandle> {
+/// Starts a link, and makes its host port if it asks for one.
+fn start_link(config: &LinkConfig, links: &Links, host_ports: &mut Vec<HostPort>) -> anyhow::Result<()> {
     if let Some(port) = HostPort::make(config)? {
         let how = if port.reused() { "found again" } else { "made" };
         tracing::info!(link = config.name(), "host port {} {how}", port.host_interface());
+        host_ports.retain(|known| known.host_interface() != port.host_interface());
         host_ports.push(port);
     }
-    LinkEndHandle::start(config.settings()).with_context(|| format!("cannot start link {}", config.name()))
+    let handle = LinkEndHandle::start(links.restored(config).settings())
+        .with_context(|| format!("cannot start link {}", config.name()))?;
+    links.add(config, handle);
+    Ok(())
 }
 
 fn remove(host_ports: impl Iterator<Item = HostPort>) {

@@ -100,9 +100,21 @@ impl Lab {
         self.run(namespace, name, &format!("--inner {inner}"), log.into())
     }
 
+    /// As [`Lab::start`], with the links of a configuration file.
+    pub fn start_configured(&mut self, namespace: &str, name: &str, config: &str) -> usize {
+        let path = self.folder.path().join(format!("{name}.toml"));
+        fs::write(&path, config).expect("written");
+        let log = fs::File::create(self.log(name)).expect("a log");
+        self.spawn(namespace, name, &format!("--config {}", path.display()), log.into())
+    }
+
     fn run(&mut self, namespace: &str, name: &str, more: &str, log: Stdio) -> usize {
+        self.spawn(namespace, name, &format!("--link l0 --name {name} {more}"), log)
+    }
+
+    fn spawn(&mut self, namespace: &str, name: &str, more: &str, log: Stdio) -> usize {
         let socket = self.socket(name);
-        let arguments = format!("run --link l0 --name {name} --control {} {more}", socket.display());
+        let arguments = format!("run --control {} {more}", socket.display());
         let child = self.linkmend(namespace, &arguments).stderr(log).stdout(Stdio::null()).spawn();
         self.daemons.push(child.expect("it starts"));
         let begun = Instant::now();
@@ -129,6 +141,18 @@ impl Lab {
 
     pub fn ask(&self, arguments: &str) -> (i32, String, String) {
         outcome(self.linkmend(&self.left, arguments).output().expect("it starts"))
+    }
+
+    /// The exit code of a daemon that ends by itself.
+    pub fn wait_for_end(&mut self, daemon: usize) -> Option<i32> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.daemons[daemon].try_wait().expect("it can be asked") {
+                return status.code();
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// How a link of the left namespace stands, for people.

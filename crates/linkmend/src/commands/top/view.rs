@@ -79,6 +79,9 @@ fn cells(link: &History) -> Vec<Cell<'static>> {
 
 fn sending(link: &History) -> String {
     let report = &link.report;
+    if report.gone.is_some() {
+        return "OUT OF OPERATION".to_owned();
+    }
     if report.transmit_state == "dormant" {
         return report.transmit_state.clone();
     }
@@ -92,6 +95,7 @@ fn short_mode(mode: &str) -> &str {
 fn state_style(link: &History) -> Style {
     let report = &link.report;
     match report.transmit_state.as_str() {
+        _ if report.gone.is_some() => Style::new().fg(Color::Red),
         _ if report.fallback_level != "full" && report.protection_requested => Style::new().fg(Color::Yellow),
         "active" => Style::new().fg(Color::Green),
         "dormant" => Style::new(),
@@ -109,11 +113,14 @@ fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
     };
     let latency = &report.recovery_latency_ns;
     let counters = &report.counters;
+    let state = match &report.gone {
+        Some(why) => why.clone(),
+        None => {
+            format!("receiving {}, peer {peer}, fallback {}", report.receive_state, report.fallback_level)
+        }
+    };
     let lines = vec![
-        field(
-            "state",
-            &format!("receiving {}, peer {peer}, fallback {}", report.receive_state, report.fallback_level),
-        ),
+        field("state", &state),
         field(
             "frames",
             &format!(

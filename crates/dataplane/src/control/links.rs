@@ -1,0 +1,225 @@
+//! The links of a daemon: those that run, and those whose interface is gone.
+
+use super::backend::{Backend, command_of};
+use crate::capture::{Capture, CaptureOptions};
+use crate::command::{Command, CommandError, CommandResult};
+use crate::config::{LinkConfig, ProtectConfig};
+use crate::engine::Ending;
+use crate::handle::LinkEndHandle;
+use crate::health::DaemonHealth;
+use crate::kept_protection::KeptProtection;
+use crate::report::{LinkReport, PortReport};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// What a link without an interface does.
+const WAITS: &str = "the link starts again by itself when that is mended";
+
+/// Links, shared by everything that asks them.
+#[derive(Debug)]
+pub struct Links {
+    links: RwLock<Vec<Link>>,
+    health: Arc<DaemonHealth>,
+    kept: KeptProtection,
+}
+
+#[derive(Debug)]
+struct Link {
+    name: String,
+    /// Its interfaces, inner and link.
+    interfaces: [String; 2],
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Running(LinkEndHandle),
+    /// Not at work, for want of an interface; says why.
+    Gone(String),
+}
+
+/// What has become of a link that no longer runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loss {
+    /// One of its interfaces is gone: the others go on without it.
+    Interface {
+        /// Name of the link.
+        link: String,
+        /// The interface.
+        interface: String,
+    },
+    /// Its loop has failed or does not answer, which only a new start of the daemon mends.
+    Loop {
+        /// Name of the link.
+        link: String,
+    },
+}
+
+impl Link {
+    fn has_ended(&self) -> bool {
+        matches!(&self.state, State::Running(handle) if !handle.is_running())
+    }
+
+    /// Takes in why the loop has ended.
+    fn end(&mut self) -> Loss {
+        let link = self.name.clone();
+        let State::Running(handle) = &mut self.state else { return Loss::Loop { link } };
+        let Some(Ending::InterfaceGone { interface }) = handle.ending() else { return Loss::Loop { link } };
+        self.state = State::Gone(format!("interface `{interface}` is gone; {WAITS}"));
+        Loss::Interface { link, interface }
+    }
+}
+
+impl Links {
+    /// None as yet, of a daemon that is in this health; what is set at run time goes to `kept`.
+    pub fn new(health: Arc<DaemonHealth>, kept: KeptProtection) -> Links {
+        Links { links: RwLock::default(), health, kept }
+    }
+
+    /// How a link is to be protected from its start: as it was set at run time, or as it is configured.
+    pub fn restored(&self, config: &LinkConfig) -> LinkConfig {
+        LinkConfig { protect: self.kept.restore(config), ..config.clone() }
+    }
+
+    /// Takes a link that has been started, in the place of one of the same name that is gone, or as the last one.
+    pub fn add(&self, config: &LinkConfig, handle: LinkEndHandle) {
+        let mut links = self.write();
+        let state = State::Running(handle);
+        match links.iter_mut().find(|link| link.name == config.name()) {
+            Some(link) => link.state = state,
+            None => {
+                let interfaces = [config.inner.interface(), config.link.clone()];
+                links.push(Link { name: config.name().to_owned(), interfaces, state });
+            }
+        }
+    }
+
+    /// Looks after all links; those that no longer run since the last look.
+    pub fn look(&self) -> Vec<Loss> {
+        let answers = |link: &Link| match &link.state {
+            // What has just ended is looked at below, or the next time.
+            State::Running(handle) => {
+                matches!(handle.command(Command::Report), Ok(_) | Err(CommandError::Stopped { .. }))
+            }
+            State::Gone(_) => true,
+        };
+        let silent = |link: &Link| (!answers(link)).then(|| Loss::Loop { link: link.name.clone() });
+        let mut lost: Vec<Loss> = self.read().iter().filter_map(silent).collect();
+        if self.read().iter().any(Link::has_ended) {
+            lost.extend(self.write().iter_mut().filter(|link| link.has_ended()).map(Link::end));
+        }
+        lost
+    }
+
+    /// Whether any link runs.
+    pub fn any_runs(&self) -> bool {
+        self.read().iter().any(|link| matches!(link.state, State::Running(_)))
+    }
+
+    /// Names of the links that are gone, and why.
+    pub fn gone(&self) -> Vec<(String, String)> {
+        let gone = |link: &Link| match &link.state {
+            State::Running(_) => None,
+            State::Gone(why) => Some((link.name.clone(), why.clone())),
+        };
+        self.read().iter().filter_map(gone).collect()
+    }
+
+    /// Says what now keeps a link that is gone from starting again; `true` if that is new.
+    pub fn set_obstacle(&self, name: &str, obstacle: &str) -> bool {
+        let now = format!("{obstacle}; {WAITS}");
+        for link in &mut *self.write() {
+            if let State::Gone(why) = &mut link.state
+                && link.name == name
+                && *why != now
+            {
+                *why = now;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Stops them all. From then on there are none.
+    pub fn stop(&self) {
+        for link in std::mem::take(&mut *self.write()) {
+            if let State::Running(handle) = link.state {
+                handle.stop();
+            }
+        }
+    }
+
+    /// Does something with a link that runs; `None` if there is no such link.
+    fn with<T>(
+        &self,
+        name: &str,
+        ask: impl FnOnce(&LinkEndHandle) -> Result<T, CommandError>,
+    ) -> Option<Result<T, CommandError>> {
+        let links = self.read();
+        let link = links.iter().find(|link| link.name == name)?;
+        Some(match &link.state {
+            State::Running(handle) => ask(handle),
+            State::Gone(why) => Err(CommandError::Gone { link: name.to_owned(), why: why.clone() }),
+        })
+    }
+
+    /// The report of a link that does not run; `None` if it does.
+    fn report_gone(&self, name: &str) -> Option<LinkReport> {
+        let links = self.read();
+        let link = links.iter().find(|link| link.name == name)?;
+        let State::Gone(why) = &link.state else { return None };
+        let [inner, outer] = link.interfaces.clone();
+        let port = |interface| PortReport { interface, ..PortReport::default() };
+        Some(LinkReport {
+            name: link.name.clone(),
+            pid: std::process::id(),
+            gone: Some(why.clone()),
+            inner: port(inner),
+            link: port(outer),
+            ..LinkReport::default()
+        })
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Vec<Link>> {
+        // A list of links is whole even if a thread panicked while it held the lock.
+        self.links.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Vec<Link>> {
+        self.links.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backend for Links {
+    fn links(&self) -> Vec<String> {
+        self.read().iter().map(|link| link.name.clone()).collect()
+    }
+
+    fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
+        let gone = matches!(command, Command::Report).then(|| self.report_gone(link)).flatten();
+        let result = match gone {
+            Some(report) => Ok(Box::new(report)),
+            None => self.with(link, |handle| handle.command(command))?,
+        };
+        Some(result.map(|mut report| {
+            report.daemon = self.health.report();
+            report.set_at_run_time = self.kept.differs(link);
+            report
+        }))
+    }
+
+    fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>> {
+        self.with(link, |handle| handle.capture(options))
+    }
+
+    fn protect(&self, link: &str, protect: &ProtectConfig) -> Option<CommandResult> {
+        let set = || match self.with(link, |handle| handle.command(command_of(protect))) {
+            Some(Ok(report)) => Ok(report),
+            other => Err(other),
+        };
+        match self.kept.keep(link, protect, set) {
+            // Once more, for what is kept now.
+            Ok(_) => self.command(link, Command::Report),
+            Err(refusal) => refusal,
+        }
+    }
+}

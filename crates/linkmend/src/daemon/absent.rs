@@ -1,0 +1,53 @@
+//! Starts links again whose interface is back.
+
+use super::start_link;
+use linkmend_dataplane::config::{HostPort, LinkConfig, check_devices};
+use linkmend_dataplane::control::Links;
+use std::time::{Duration, Instant};
+
+/// Between two attempts to start links whose interfaces are there. One that failed has cost the other links nothing, but
+/// its port's driver may have reset the interface for it.
+const START_INTERVAL: Duration = Duration::from_secs(5);
+
+/// What is known of the attempts.
+#[derive(Debug, Default)]
+pub(super) struct Absent {
+    failed_at: Option<Instant>,
+}
+
+impl Absent {
+    /// Starts those of the links that are gone whose interfaces can be used, as at the start of the daemon. What keeps one
+    /// from it is told to the log once, and to `status`.
+    pub(super) fn start_again(
+        &mut self,
+        configs: &[LinkConfig],
+        links: &Links,
+        host_ports: &mut Vec<HostPort>,
+    ) {
+        for (name, _) in links.gone() {
+            let Some(config) = configs.iter().find(|config| config.name() == name) else { continue };
+            let obstacle = match check_devices(config) {
+                Err(error) => match error.hint() {
+                    Some(hint) => format!("{error} (hint: {hint})"),
+                    None => error.to_string(),
+                },
+                Ok(()) if self.failed_at.is_some_and(|at| at.elapsed() < START_INTERVAL) => continue,
+                Ok(()) => match start_link(config, links, host_ports) {
+                    Ok(()) => {
+                        tracing::info!(link = name, "the interface is back; the link runs again");
+                        continue;
+                    }
+                    Err(error) => {
+                        self.failed_at = Some(Instant::now());
+                        format!("{error:#}")
+                    }
+                },
+            };
+            // The log and the report name the link themselves.
+            let obstacle = obstacle.trim_start_matches(&format!("link {name}: "));
+            if links.set_obstacle(&name, obstacle) {
+                tracing::warn!(link = name, "still out of operation: {obstacle}");
+            }
+        }
+    }
+}
