@@ -77,7 +77,7 @@ pub struct BypassCounters {
     pub bypassed_frames: u64,
     /// Their bytes, as forwarded.
     pub bypassed_bytes: u64,
-    /// Frames whose Linkmend header was taken off.
+    /// Protected originals whose header was taken off; not what was unprotected (escaped, or with an ACK on it).
     pub decapsulated: u64,
     /// Retransmissions, dummies and control frames dropped because the daemon was gone.
     pub dropped: u64,

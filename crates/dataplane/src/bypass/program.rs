@@ -30,6 +30,7 @@ pub(crate) mod words {
     /// Within a direction's counters.
     pub(crate) const BYPASSED_FRAMES: usize = 0;
     pub(crate) const BYPASSED_BYTES: usize = 1;
+    /// Protected originals alone, of the frames that lost their header.
     pub(crate) const DECAPSULATED: usize = 2;
     pub(crate) const DROPPED: usize = 3;
     pub(crate) const FAILED_REDIRECTS: usize = 4;
@@ -53,6 +54,8 @@ pub(crate) struct Parameters<'a> {
 }
 
 const MAC_BYTES: i16 = wire::ADDRESSES_BYTES as i16;
+/// On the stack, below the MAC addresses.
+const PROTECTED_AT: i16 = -16;
 const ETHERNET_BYTES: i32 = wire::ETHERNET_HEADER_BYTES as i32;
 /// Ethernet header, the longest Linkmend header, and the EtherType behind it.
 const LONGEST_HEADER: i32 = ETHERNET_BYTES + 6 + 2;
@@ -258,6 +261,7 @@ impl Program<'_> {
         let compact = self.code.label();
         let drop = self.code.label();
         let decapsulate = self.code.label();
+        self.note_protected(false);
         let code = &mut self.code;
         code.load(Width::Double, R1, R9, word(words::PEER_KNOWN));
         // With a peer that does not speak Linkmend these EtherTypes are some host's own.
@@ -289,6 +293,8 @@ impl Program<'_> {
         // A retransmission is dropped: the daemon may have delivered the original just before it
         // died, and a lost frame harms the hosts less than one delivered twice.
         code.jump_if(R1, Condition::AnyBit, RETRANSMITTED, drop);
+        self.note_protected(true);
+        let code = &mut self.code;
         code.jump_if(R3, Condition::Equal, 0, data);
         code.immediate(Operation::Move, R2, 6);
         code.bind(data);
@@ -338,6 +344,8 @@ impl Program<'_> {
         code.jump_if(R3, Condition::Equal, COMPACT_PIGGYBACKED_ACK, original);
         code.jump_if(R1, Condition::Greater, 0x3f, drop);
         code.jump_if(R1, Condition::AnyBit, RETRANSMITTED | COMPACT_DUMMY, drop);
+        self.note_protected(true);
+        let code = &mut self.code;
         code.bind(original);
         code.immediate(Operation::Move, R8, loaded(ethertype::IPV4));
         code.immediate(Operation::Move, R2, COMPACT_HEADER);
@@ -360,8 +368,18 @@ impl Program<'_> {
             self.code.store(Width::Word, R7, part, R1);
         }
         self.code.store(Width::Half, R7, MAC_BYTES, R8);
+        let unprotected = self.code.label();
+        self.code.load(Width::Word, R1, R10, PROTECTED_AT);
+        self.code.jump_if(R1, Condition::Equal, 0, unprotected);
         self.count(words::DECAPSULATED);
+        self.code.bind(unprotected);
         self.forward();
+    }
+
+    /// Notes on the stack whether the frame is a protected one: the receiver believes those missing, and only those.
+    fn note_protected(&mut self, protected: bool) {
+        self.code.immediate(Operation::Move, R4, i32::from(protected));
+        self.code.store(Width::Word, R10, PROTECTED_AT, R4);
     }
 
     /// Ends with the frame on its way out of the other port: by itself, or by [`queue`].

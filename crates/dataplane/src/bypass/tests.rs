@@ -129,6 +129,31 @@ fn frames_of_a_dead_daemon_are_decapsulated_as_the_model_says() {
     assert_eq!(fixture.count(Side::Inner, words::BYPASSED_FRAMES), 0);
 }
 
+/// A receiver believes protected frames missing, and no others: what else loses a header must not end its session.
+#[test]
+fn only_protected_originals_are_counted_as_decapsulated() {
+    let Some(fixture) = fixture() else { return };
+    fixture.set(words::PEER_KNOWN, 1);
+    let rows: [(&str, &[u8], u64); 9] = [
+        ("escaped", &[0x88, 0xb5, 0xc0, b'L', b'M', b'1', 0x88, 0xb5], 0),
+        ("ACK on an unprotected frame", &[0x88, 0xb5, 0xe1, 0, 7], 0),
+        ("the same with an explicit EtherType", &[0x88, 0xb5, 0xf8, 0, 7, 0x12, 0x34], 0),
+        ("compact ACK on an unprotected frame", &[0xab, 0xcd, 0x60, 0, 7, 0x45], 0),
+        ("data", &[0x88, 0xb5, 0x01, 0, 7], 1),
+        ("data with an explicit EtherType", &[0x88, 0xb5, 0x30, 0, 7, 0x12, 0x34], 1),
+        ("data with an ACK", &[0x88, 0xb5, 0x61, 0, 7, 0x80, 0, 9], 1),
+        ("data with an ACK and an explicit EtherType", &[0x88, 0xb5, 0x40, 0, 7, 0, 0, 9, 0x12, 0x34], 1),
+        ("compact data", &[0xab, 0xcd, 0x02, 0, 7, 0x45], 1),
+    ];
+    for (name, header, counted) in rows {
+        let before = fixture.count(Side::Link, words::DECAPSULATED);
+        let frame = frame(header);
+        let out = fixture.after_link(&frame);
+        assert!(out.is_some_and(|out| out.len() < frame.len()), "{name}: its header is taken off");
+        assert_eq!(fixture.count(Side::Link, words::DECAPSULATED) - before, counted, "{name}");
+    }
+}
+
 #[test]
 fn random_frames_are_treated_as_the_model_says() {
     let Some(fixture) = fixture() else { return };
