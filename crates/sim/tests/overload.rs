@@ -109,7 +109,7 @@ fn what_became_of_undelivered_frames_adds_up_to_all_of_them() {
     overflowing.protection.as_mut().expect("protected").backpressure = None;
     for report in [late, off, corrupted, simulate(&overflowing)] {
         let why = report.undelivered;
-        let sum = why.unprotected + why.copies_corrupted + why.copies_late + why.other;
+        let sum = why.unprotected + why.copies_corrupted + why.copies_late + why.overflowed + why.other;
         assert_eq!(sum, report.frames_undelivered, "{why:?}");
     }
 }

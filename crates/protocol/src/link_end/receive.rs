@@ -121,6 +121,12 @@ impl LinkEnd {
         self.receivers[Mode::Ordered].next_delivery()
     }
 
+    /// The first number of a lane that the receiver misses or has not seen: everything before it has arrived or was given
+    /// up.
+    pub fn awaited(&self, mode: Mode) -> SequenceNumber {
+        self.receivers[mode].cumulative()
+    }
+
     /// Whether something waits that [`LinkEnd::poll_urgent`] returns at once.
     #[inline]
     pub fn is_urgent(&self) -> bool {

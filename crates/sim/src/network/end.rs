@@ -123,6 +123,8 @@ pub(super) struct End {
     pub(super) urgent: VecDeque<Urgent>,
     /// The link end has something urgent to say.
     pub(super) attention: bool,
+    /// Frames for which its Rx buffer had no room when that was last asked.
+    pub(super) overflows: u64,
     /// The dummy or ACK that the self-replenishing queue goes on sending, after its last one was corrupted.
     pub(super) replenished: Option<OnWire>,
     /// Whether that queue does go on: without, a corrupted dummy or ACK is gone.
@@ -210,6 +212,7 @@ impl End {
             turn: 0,
             urgent: VecDeque::with_capacity(64),
             attention: false,
+            overflows: 0,
             replenished: None,
             replenishes: true,
             housekeeping: None,

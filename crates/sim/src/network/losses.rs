@@ -2,20 +2,26 @@
 
 use crate::measure::Histogram;
 use crate::time::Time;
+use linkmend_protocol::{DataHeader, Mode, PerMode, SEQUENCE_SPACE, SequenceNumber};
 use std::collections::VecDeque;
 
-/// A corrupted original on its way through recovery.
+/// An original on its way through recovery: corrupted, or arrived without finding room.
 #[derive(Debug, Clone, Copy)]
 struct Lost {
     id: u64,
+    mode: Mode,
+    sequence: SequenceNumber,
     /// When it would have arrived.
     due_at: Time,
     /// When the receiver noticed that it had not.
     noticed_at: Option<Time>,
-    copies_lost: u8,
+    copies_sent: u32,
+    copies_lost: u32,
+    /// It, or a copy of it, found no room in the Rx buffer.
+    overflowed: bool,
 }
 
-/// Follows corrupted originals of one direction until their first copy arrives or the receiver gives them up.
+/// Follows originals of one direction that were corrupted or found no room, until the receiver has them or gives them up.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pending: VecDeque<Lost>,
@@ -28,22 +34,45 @@ pub(super) struct Losses {
     pub(super) lost: u64,
     /// Frames of which every copy was corrupted as well.
     pub(super) all_copies_lost: u64,
-    /// Frames given up of which every copy was corrupted, and those of which no copy came in time.
-    pub(super) given_up_corrupted: u64,
-    pub(super) given_up_late: u64,
+    pub(super) given_up: GivenUp,
+}
+
+/// Frames that the receiver gave up, each counted once, by what became of them on the way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GivenUp {
+    /// Corrupted, and every copy with them.
+    pub corrupted: u64,
+    /// Corrupted, and no copy came in time.
+    pub late: u64,
+    /// Arrived, themselves or a copy, and found no room in the Rx buffer, or in a window full of what it holds.
+    pub overflowed: u64,
 }
 
 /// Runs of this many frames and more are counted together.
 pub(super) const RUNS: usize = 64;
 
+impl Lost {
+    fn new(id: u64, header: &DataHeader, due_at: Time, noticed_at: Option<Time>) -> Lost {
+        let DataHeader { mode, sequence, .. } = *header;
+        Lost { id, mode, sequence, due_at, noticed_at, copies_sent: 0, copies_lost: 0, overflowed: false }
+    }
+}
+
+/// Whether a number of a lane comes before another that is within a window of it.
+fn precedes(sequence: SequenceNumber, other: SequenceNumber) -> bool {
+    let era_space = 2 * SEQUENCE_SPACE;
+    let reference = era_space + u64::from(other.era()) * SEQUENCE_SPACE + u64::from(other.number());
+    sequence.expand(reference).is_some_and(|sequence| sequence < reference)
+}
+
 impl Losses {
     /// A protected original was sent.
     #[inline]
-    pub(super) fn sent(&mut self, id: u64, due_at: Time, corrupted: bool) {
+    pub(super) fn sent(&mut self, id: u64, header: &DataHeader, due_at: Time, corrupted: bool) {
         self.sent_unprotected(corrupted);
         if corrupted {
             self.unnoticed += 1;
-            self.pending.push_back(Lost { id, due_at, noticed_at: None, copies_lost: 0 });
+            self.pending.push_back(Lost::new(id, header, due_at, None));
         }
     }
 
@@ -58,11 +87,14 @@ impl Losses {
         }
     }
 
-    /// One of `copies` copies was corrupted.
-    pub(super) fn copy_lost(&mut self, id: u64, copies: u8) {
+    /// One of `copies` copies was sent.
+    pub(super) fn copy_sent(&mut self, id: u64, corrupted: bool, copies: u8) {
         if let Some(lost) = self.pending.iter_mut().find(|lost| lost.id == id) {
-            lost.copies_lost = lost.copies_lost.saturating_add(1);
-            self.all_copies_lost += u64::from(lost.copies_lost == copies);
+            lost.copies_sent += 1;
+            if corrupted {
+                lost.copies_lost += 1;
+                self.all_copies_lost += u64::from(lost.copies_lost == u32::from(copies));
+            }
         }
     }
 
@@ -90,25 +122,53 @@ impl Losses {
         }
     }
 
-    /// A copy arrived.
-    pub(super) fn copy_arrived(&mut self, id: u64, now: Time) {
+    /// A copy arrived. The receiver has its frame, unless it found no room.
+    pub(super) fn copy_arrived(&mut self, id: u64, now: Time, overflowed: bool) {
         let Some(index) = self.pending.iter().position(|lost| lost.id == id) else { return };
-        if let Some(Lost { noticed_at: Some(noticed_at), .. }) = self.pending.remove(index) {
+        let lost = &mut self.pending[index];
+        let first = !lost.overflowed;
+        if first && let Some(noticed_at) = lost.noticed_at {
             self.delay.record((now - noticed_at).0);
+        }
+        lost.overflowed |= overflowed;
+        if !overflowed {
+            self.forget(index);
         }
     }
 
-    /// Forgets what the receiver has given up: what it noticed at or before `until`. Each was sent `copies` times again,
-    /// if it was.
-    pub(super) fn give_up(&mut self, until: Time, copies: u8) {
-        let Losses { pending, given_up_corrupted, given_up_late, .. } = self;
-        pending.retain(|lost| {
-            let waits = lost.noticed_at.is_none_or(|at| at > until);
-            let corrupted = lost.copies_lost >= copies;
-            *given_up_corrupted += u64::from(!waits && corrupted);
-            *given_up_late += u64::from(!waits && !corrupted);
-            waits
-        });
+    /// Whether it is followed what becomes of a frame.
+    pub(super) fn follows(&self, id: u64) -> bool {
+        self.pending.iter().any(|lost| lost.id == id)
+    }
+
+    /// An original arrived and found no room.
+    pub(super) fn overflowed(&mut self, id: u64, header: &DataHeader, now: Time) {
+        self.pending.push_back(Lost { overflowed: true, ..Lost::new(id, header, now, Some(now)) });
+    }
+
+    fn forget(&mut self, index: usize) {
+        if self.pending.remove(index).is_some_and(|lost| lost.noticed_at.is_none()) {
+            self.unnoticed -= 1;
+        }
+    }
+
+    /// Counts and forgets what the receiver has given up: everything of a lane before the number that it waits for. Each
+    /// was to be sent again in `copies` copies.
+    pub(super) fn give_up(&mut self, awaited: PerMode<SequenceNumber>, copies: u8) {
+        for index in (0..self.pending.len()).rev() {
+            let lost = self.pending[index];
+            if !precedes(lost.sequence, awaited[lost.mode]) {
+                continue;
+            }
+            let all_corrupted = lost.copies_lost == lost.copies_sent && lost.copies_lost >= u32::from(copies);
+            let GivenUp { corrupted, late, overflowed } = &mut self.given_up;
+            *match (lost.overflowed, all_corrupted) {
+                (true, _) => overflowed,
+                (false, true) => corrupted,
+                (false, false) => late,
+            } += 1;
+            self.forget(index);
+        }
     }
 
     /// The last run of losses may have ended the traffic.

@@ -33,6 +33,7 @@ pub use end::{Delivered, Destination, EndConfig, EndError};
 pub use fast_forward::Moment;
 pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, Frame, OnWire, WIRE_OVERHEAD_BYTES};
 pub use levels::Levels;
+pub use losses::GivenUp;
 pub use observer::{NoObserver, Observer};
 pub use queue::QueueLimits;
 pub use traffic::Traffic;
@@ -311,11 +312,9 @@ impl<O: Observer> Network<O> {
         self.ends[end].losses.all_copies_lost
     }
 
-    /// Originals of this end that the peer gave up: those of which the link corrupted every copy, and those of which no
-    /// copy came in time.
-    pub fn given_up(&self, end: usize) -> (u64, u64) {
-        let losses = &self.ends[end].losses;
-        (losses.given_up_corrupted, losses.given_up_late)
+    /// Originals of this end that the peer gave up, by the clock or because this end let them go.
+    pub fn given_up(&self, end: usize) -> GivenUp {
+        self.ends[end].losses.given_up
     }
 
     /// From the peer's noticing a loss of this end's frames to the arrival of the first copy, ps.

@@ -147,7 +147,7 @@ impl<O: Observer> Network<O> {
         let this = &mut self.ends[end];
         let (arrival, corrupted) = this.begin(now, frame.bytes + this.header_bytes, false);
         self.observer.sent(end, now, &on_wire, None, corrupted);
-        this.losses.sent(frame.id, arrival, corrupted);
+        this.losses.sent(frame.id, &header, arrival, corrupted);
         if let Some(resumed_at) = this.resumed_at.take() {
             this.resume_flight_max = this.resume_flight_max.max(arrival - resumed_at);
         }
@@ -240,10 +240,10 @@ impl<O: Observer> Network<O> {
         let control = self.controls.content(&on_wire);
         self.observer.sent(end, now, &on_wire, control, corrupted);
         if let OnWire::Protected { frame, .. } = &on_wire
-            && corrupted
+            && !this.losses.is_empty()
         {
             let copies = this.link_end.as_ref().map_or(0, |end| end.status().copies);
-            this.losses.copy_lost(frame.id, copies);
+            this.losses.copy_sent(frame.id, corrupted, copies);
         }
         let control_sent = control.is_some();
         if corrupted {

@@ -5,7 +5,7 @@ use super::frame::{Frame, OnWire};
 use super::recirculation::{Buffer, Circling};
 use super::{End, Network, Observer, SOURCES};
 use crate::time::Time;
-use linkmend_protocol::{Control, FrameHandle, Instant, Mode, PiggybackAck, Reception};
+use linkmend_protocol::{Control, DataHeader, FrameHandle, Instant, Mode, PerMode, PiggybackAck, Reception};
 
 /// A Tx buffer in which less is left may have kept a frame waiting: more than two of the longest frames.
 const NEARLY_FULL_BYTES: u64 = 20_000;
@@ -40,12 +40,10 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    fn handle_protected(&mut self, end: usize, header: &linkmend_protocol::DataHeader, frame: Frame) {
+    fn handle_protected(&mut self, end: usize, header: &DataHeader, frame: Frame) {
         let now = self.now;
         let peer = self.ends[end].peer;
-        if header.retransmitted {
-            self.ends[peer].losses.copy_arrived(frame.id, now);
-        } else {
+        if !header.retransmitted {
             self.ends[peer].losses.arrived(now);
         }
         let this = &mut self.ends[end];
@@ -78,9 +76,50 @@ impl<O: Observer> Network<O> {
                 }
             }
         }
+        self.follow_loss(end, header, frame, reception);
         if disturbed {
             self.arm_recovery(end);
         }
+    }
+
+    /// Keeps account of a frame that was corrupted, or finds no room.
+    fn follow_loss(&mut self, end: usize, header: &DataHeader, frame: Frame, reception: Reception) {
+        let now = self.now;
+        let peer = self.ends[end].peer;
+        let matters = if header.retransmitted {
+            self.ends[peer].losses.follows(frame.id)
+        } else {
+            reception == Reception::Drop
+        };
+        if !matters {
+            return;
+        }
+        let this = &mut self.ends[end];
+        let overflows = this.link_end.as_ref().map_or(0, |link_end| {
+            let stats = link_end.stats();
+            // What comes while the window is full of frames that still circle finds no room, either.
+            stats.rx_buffer_overflows + stats.overflowed_copies + stats.out_of_window_frames
+        });
+        let overflowed = std::mem::replace(&mut this.overflows, overflows) != overflows;
+        let losses = &mut self.ends[peer].losses;
+        if header.retransmitted {
+            losses.copy_arrived(frame.id, now, overflowed);
+        } else if overflowed {
+            losses.overflowed(frame.id, header, now);
+        }
+    }
+
+    /// The receiver may have given up frames of its peer.
+    fn count_given_up(&mut self, end: usize) {
+        let peer = self.ends[end].peer;
+        if self.ends[peer].losses.is_empty() {
+            return;
+        }
+        let Some(link_end) = &self.ends[end].link_end else { return };
+        let awaited = PerMode(Mode::ALL.map(|mode| link_end.awaited(mode)));
+        let sender = &mut self.ends[peer];
+        let copies = sender.link_end.as_ref().map_or(0, |end| end.status().copies);
+        sender.losses.give_up(awaited, copies);
     }
 
     #[inline(never)]
@@ -102,6 +141,9 @@ impl<O: Observer> Network<O> {
         }
         this.attention = true;
         this.release(now);
+        // A withdrawal lets go what is behind the frame that was waited for.
+        self.count_given_up(end);
+        self.deliver_directly(end);
         self.arm_recovery(end);
     }
 
@@ -122,13 +164,9 @@ impl<O: Observer> Network<O> {
             this.timeout_at = Time::NEVER;
             if let Some(link_end) = &mut this.link_end {
                 link_end.handle_timeout(Instant(now.0));
-                let timeout = link_end.config().recovery_timeout.0;
                 this.attention = true;
                 this.release(now);
-                let peer = this.peer;
-                let sender = &mut self.ends[peer];
-                let copies = sender.link_end.as_ref().map_or(0, |end| end.status().copies);
-                sender.losses.give_up(Time(now.0.saturating_sub(timeout)), copies);
+                self.count_given_up(end);
                 self.deliver_directly(end);
                 self.arm_recovery(end);
             }

@@ -220,7 +220,7 @@ fn buffering(report: &StressReport) -> String {
 
 /// What became of frames that never came out, if there are any.
 fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<String> {
-    let Undelivered { unprotected, copies_corrupted, copies_late, other } = report.undelivered;
+    let Undelivered { unprotected, copies_corrupted, copies_late, overflowed, other } = report.undelivered;
     let timeout = config.protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
     let reasons = [
         (unprotected, "corrupted, and nothing protects the link".to_owned()),
@@ -229,13 +229,8 @@ fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<Strin
             copies_late,
             format!("given up before a copy came (--recovery-timeout {})", quantity::duration(timeout)),
         ),
-        (
-            other,
-            match report.rx_buffer_overflows {
-                0 => "not noticed as lost, or still under way at the end".to_owned(),
-                _ => "dropped by a full Rx buffer and not sent again".to_owned(),
-            },
-        ),
+        (overflowed, "dropped by a full Rx buffer and given up before they came again".to_owned()),
+        (other, "not noticed as lost, or still under way at the end".to_owned()),
     ];
     let said: Vec<String> = reasons
         .into_iter()

@@ -42,7 +42,7 @@ pub struct Percentiles {
     pub max: f64,
 }
 
-/// What became of the frames that never came out at the far side. The four add up to all of them.
+/// What became of the frames that never came out at the far side. The five add up to all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Undelivered {
     /// Corrupted on a link without protection.
@@ -51,8 +51,9 @@ pub struct Undelivered {
     pub copies_corrupted: u64,
     /// Corrupted, and given up before a copy came.
     pub copies_late: u64,
-    /// Others: dropped by a full Rx buffer and not sent again, lost without the receiver's noticing, or still under way
-    /// when the run ended.
+    /// Arrived, themselves or a copy, found no room in the Rx buffer, and were given up before they came again.
+    pub overflowed: u64,
+    /// Others: lost without the receiver's noticing, or still under way when the run ended.
     pub other: u64,
 }
 
@@ -160,6 +161,7 @@ impl Undelivered {
         self.unprotected += other.unprotected;
         self.copies_corrupted += other.copies_corrupted;
         self.copies_late += other.copies_late;
+        self.overflowed += other.overflowed;
         self.other += other.other;
     }
 }

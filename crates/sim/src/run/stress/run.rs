@@ -5,8 +5,8 @@ use super::report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelive
 use crate::corruption::Corruption;
 use crate::measure::Histogram;
 use crate::network::{
-    COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, Levels, Moment, Network, Observer,
-    Opening, QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
+    COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, GivenUp, Levels, Moment, Network,
+    Observer, Opening, QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
 };
 use crate::statistics::CONFIDENCE;
 use crate::time::{Rate, Time};
@@ -230,11 +230,13 @@ fn why_undelivered<O: Observer>(
         let unprotected = network.losses(SENDER).0.min(undelivered);
         return Undelivered { unprotected, other: undelivered - unprotected, ..Undelivered::default() };
     }
-    let (copies_corrupted, copies_late) = network.given_up(SENDER);
-    let copies_corrupted = copies_corrupted.min(undelivered);
-    let copies_late = copies_late.min(undelivered - copies_corrupted);
-    let other = undelivered - copies_corrupted - copies_late;
-    Undelivered { unprotected: 0, copies_corrupted, copies_late, other }
+    let GivenUp { corrupted: copies_corrupted, late: copies_late, overflowed } = network.given_up(SENDER);
+    let given_up = copies_corrupted + copies_late + overflowed;
+    let said = network.link_end(RECEIVER).map(|end| end.stats().given_up_frames());
+    debug_assert_eq!(Some(given_up), said, "each is counted once");
+    debug_assert!(given_up <= undelivered, "a frame that was given up has come out");
+    let other = undelivered.saturating_sub(given_up);
+    Undelivered { unprotected: 0, copies_corrupted, copies_late, overflowed, other }
 }
 
 /// With importance sampling, a frame that lost all its copies counts as often as that would have happened with copies that

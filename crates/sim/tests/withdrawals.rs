@@ -1,0 +1,132 @@
+//! A receiver that does not give up by the clock: its sender tells it what it waits for in vain.
+
+use linkmend_protocol::{Config, Control, Copies, FallbackConfig, Format, Mode, Nanos};
+use linkmend_random::Random;
+use linkmend_sim::corruption::Corruption;
+use linkmend_sim::network::{
+    Destination, EndConfig, Frame, GivenUp, Network, Observer, OnWire, Opening, QueueLimits, Traffic,
+};
+use linkmend_sim::time::{Rate, Time};
+
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+const FRAMES: u64 = 60;
+/// Corrupted, and every copy with it.
+const LOST: u64 = 30;
+
+/// When frames came out, and when the latest dummy had come in by then.
+#[derive(Default)]
+struct Deliveries {
+    dummy_at: Time,
+    all: Vec<(u64, Time, Time)>,
+}
+
+impl Observer for Deliveries {
+    fn received(&mut self, end: usize, at: Time, _: &OnWire, control: Option<&Control>) {
+        if end == RECEIVER && matches!(control, Some(Control::Dummy { .. })) {
+            self.dummy_at = at;
+        }
+    }
+
+    fn delivered(&mut self, _: usize, at: Time, frame: &Frame) {
+        self.all.push((frame.id, at, self.dummy_at));
+    }
+}
+
+const fn micros(us: u64) -> Nanos {
+    // The simulator counts in picoseconds.
+    Nanos(us * 1_000_000)
+}
+
+/// Without a clock: two rounds of one copy each, and a feedback that is repeated.
+fn config() -> Config {
+    Config {
+        format: Format::Compact,
+        window_frames: 1_024,
+        window_bytes: 1 << 20,
+        rx_buffer_bytes: 1 << 20,
+        pause_bytes: 1 << 20,
+        resume_bytes: 1 << 19,
+        recovery_timeout: micros(5_000),
+        max_rounds: 2,
+        give_up_by_clock: false,
+        ack_gap: Nanos::ZERO,
+        ack_interval: micros(10),
+        dummy_delay: Nanos::ZERO,
+        dummy_copies: 1,
+        dummy_interval_min: micros(10),
+        dummy_interval_max: micros(10_000),
+        keepalive: micros(100_000),
+        peer_timeout: micros(1_000_000),
+        session_expiry: micros(1_000_000),
+        handshake_min: micros(100),
+        handshake_max: micros(1_000),
+        hello_interval: micros(1_000_000),
+        loss_window_frames: 100_000,
+        fallback: FallbackConfig { enabled: false, ..FallbackConfig::default() },
+    }
+}
+
+fn run(mode: Mode, recirculates: bool) -> Network<Deliveries> {
+    let rate = Rate::from_bits_per_second(100_000_000_000).expect("exact");
+    let end = |index: usize| EndConfig {
+        rate,
+        wire_latency: Time::from_nanos(500),
+        ingress_latency: Time::from_nanos(500),
+        corruption: Corruption::None,
+        copy_corruption: None,
+        protocol: Some(config()),
+        protect: None,
+        recirculation: recirculates.then_some(index),
+        timer_interval: Time::ZERO,
+        traffic: Traffic::None,
+        destination: Destination::Sink,
+        queue: QueueLimits::default(),
+        level_unit: 1_500,
+    };
+    let sender = EndConfig {
+        protect: Some(Copies::Fixed(1)),
+        copy_corruption: Some(Corruption::iid(1.0)),
+        traffic: Traffic::LineRate { frames: FRAMES, bytes: 1_500, mode },
+        ..end(SENDER)
+    };
+    let port = (rate, Time::from_nanos(500));
+    let mut network =
+        Network::new(1, vec![sender, end(RECEIVER)], &[port, port], Deliveries::default()).expect("valid");
+    assert!(matches!(network.open_sessions(&mut || true), Opening::Open));
+    let lost = Corruption::Recorded([LOST].into());
+    network.set_corruption(SENDER, &lost, Random::new(1, "corruption")).expect("valid");
+    network.start_traffic();
+    network.drain(&mut || true);
+    network.finish();
+    network
+}
+
+/// What stood behind the frame that was let go waited for the next arrival, and there may be none.
+#[test]
+fn what_a_withdrawal_lets_go_is_delivered_at_once() {
+    let network = run(Mode::Ordered, false);
+    let stats = network.link_end(RECEIVER).expect("protected").stats();
+    assert_eq!((stats.withdrawn_frames, stats.recovery_timeouts), (1, 0));
+    let expected: Vec<u64> = (0..FRAMES).filter(|&id| id != LOST).collect();
+    let deliveries = &network.observer.all;
+    assert_eq!(deliveries.iter().map(|&(id, ..)| id).collect::<Vec<_>>(), expected);
+    for &(id, at, dummy_at) in deliveries.iter().filter(|&&(id, ..)| id > LOST) {
+        assert_eq!(at, dummy_at, "frame {id} goes with the dummy that withdraws the one before it");
+    }
+}
+
+/// A frame that its sender let go was not counted until some clock went off, if ever, and then as one that came too late.
+#[test]
+fn a_withdrawn_frame_is_counted_once_as_corrupted_with_its_copies() {
+    for mode in Mode::ALL {
+        for recirculates in [false, true] {
+            let network = run(mode, recirculates);
+            let stats = network.link_end(RECEIVER).expect("protected").stats();
+            assert_eq!(stats.given_up_frames(), 1, "{mode}, recirculates: {recirculates}");
+            let expected = GivenUp { corrupted: 1, ..GivenUp::default() };
+            assert_eq!(network.given_up(SENDER), expected, "{mode}, recirculates: {recirculates}");
+            assert_eq!(network.delivered(RECEIVER).frames, FRAMES - 1);
+        }
+    }
+}
