@@ -41,17 +41,18 @@ local CONTROL_HELLO = 0
 local CONTROL_INIT = 1
 local CONTROL_INIT_ECHO = 2
 local CONTROL_START = 3
-local CONTROL_FEEDBACK = 8
+local CONTROL_FEEDBACK = 10
 local CONTROL_DUMMY = 9
 local CONTROL_FIN = 6
 local CONTROL_FIN_ECHO = 7
 
 -- Lanes of a feedback.
-local LANE_CUMULATIVE_ERA = 0x01
+local LANE_BY_CLOCK = 0x01
 local LANE_COVERED_ERA = 0x02
 local LANE_PAUSED = 0x04
 local LANE_FROM_ERA = 0x08
 local LANE_SEEN_ERA = 0x10
+local RUN_OVERFLOWED = 0x8000
 
 -- The first byte of the compact format.
 local COMPACT_TYPE_SHIFT = 6
@@ -110,6 +111,7 @@ local f = {
     stamp = ProtoField.uint16("linkmend.stamp", "Stamp of the dummy"),
     lost = ProtoField.uint32("linkmend.lost_total", "Frames lost so far"),
     overflows = ProtoField.uint16("linkmend.rx_overflow_total", "Rx buffer overflows so far"),
+    cumulative = ProtoField.uint32("linkmend.cumulative", "Everything before this has arrived"),
     from = ProtoField.uint16("linkmend.from", "Reports from"),
     from_era = ProtoField.bool("linkmend.from_era", "Era of the first reported"),
     covered = ProtoField.uint16("linkmend.covered", "Reports to before"),
@@ -117,8 +119,10 @@ local f = {
     seen = ProtoField.uint16("linkmend.seen", "Has seen up to before"),
     seen_era = ProtoField.bool("linkmend.seen_era", "Era of the last seen"),
     paused = ProtoField.bool("linkmend.paused", "Paused"),
+    by_clock = ProtoField.bool("linkmend.by_clock", "Gives up by the clock"),
     missing = ProtoField.uint16("linkmend.missing", "First missing"),
     missing_length = ProtoField.uint16("linkmend.missing_length", "Frames missing"),
+    overflowed = ProtoField.bool("linkmend.overflowed", "Arrived, but found no room"),
     next = ProtoField.uint32("linkmend.next", "Next number"),
     held_from = ProtoField.uint32("linkmend.held_from", "First number still held"),
     compact_type = ProtoField.uint8("linkmend.compact_type", "Type", base.DEC, compact_types, 0xc0),
@@ -186,26 +190,28 @@ end
 
 local function lane(buffer, at, name, tree)
     local flags = buffer(at, 1):uint()
-    local count = buffer(at + 9, 1):uint()
-    local part = tree:add(buffer(at, 10 + 4 * count), "Lane: " .. name)
-    part:add(f.ack, buffer(at + 1, 2))
-    part:add(f.ack_era, buffer(at, 1), has(flags, LANE_CUMULATIVE_ERA))
-    part:add(f.from, buffer(at + 3, 2))
+    local count = buffer(at + 11, 1):uint()
+    local part = tree:add(buffer(at, 12 + 4 * count), "Lane: " .. name)
+    part:add(f.cumulative, buffer(at + 1, 4))
+    part:add(f.from, buffer(at + 5, 2))
     part:add(f.from_era, buffer(at, 1), has(flags, LANE_FROM_ERA))
-    part:add(f.covered, buffer(at + 5, 2))
+    part:add(f.covered, buffer(at + 7, 2))
     part:add(f.covered_era, buffer(at, 1), has(flags, LANE_COVERED_ERA))
-    part:add(f.seen, buffer(at + 7, 2))
+    part:add(f.seen, buffer(at + 9, 2))
     part:add(f.seen_era, buffer(at, 1), has(flags, LANE_SEEN_ERA))
     part:add(f.paused, buffer(at, 1), has(flags, LANE_PAUSED))
+    part:add(f.by_clock, buffer(at, 1), has(flags, LANE_BY_CLOCK))
     for i = 0, count - 1 do
-        part:add(f.missing, buffer(at + 10 + 4 * i, 2))
-        part:add(f.missing_length, buffer(at + 12 + 4 * i, 2))
+        part:add(f.missing, buffer(at + 12 + 4 * i, 2))
+        local length = buffer(at + 14 + 4 * i, 2)
+        part:add(f.missing_length, length, length:uint() % RUN_OVERFLOWED)
+        part:add(f.overflowed, length, has(length:uint(), RUN_OVERFLOWED))
     end
-    local info = string.format(" %s before %d", name, buffer(at + 1, 2):uint())
+    local info = string.format(" %s before %d", name, buffer(at + 3, 2):uint())
     if count > 0 then
         info = string.format("%s (%d holes)", info, count)
     end
-    return at + 10 + 4 * count, info
+    return at + 12 + 4 * count, info
 end
 
 local function control(buffer, first, tree, pinfo)

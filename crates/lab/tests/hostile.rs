@@ -47,7 +47,8 @@ fn forged_control(random: &mut Random) -> Control {
         7 => Control::CompactAck { next: sequence(random) },
         _ => {
             let lane = |random: &mut Random| {
-                let mut lane = LaneFeedback::new(sequence(random), sequence(random), true);
+                let long = LongSequenceNumber(random.next() as u32);
+                let mut lane = LaneFeedback::new(long, sequence(random), true);
                 lane.push_missing(SequenceRange {
                     first: sequence(random),
                     length: random.next() as u16 | 1,

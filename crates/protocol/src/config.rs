@@ -60,8 +60,9 @@ pub struct Config {
     /// pass holds the ordered lane up. By Equation 1, N copies in R rounds leave `loss^(N R + 1)`: with 32 rounds less than
     /// 1e-16 wherever protection is of use, up to a loss of 0.3 and with a single copy.
     pub max_rounds: u8,
-    /// Let the receiver give up by the clock in spite of further rounds. Otherwise it waits until the sender says that it
-    /// has let the frame go, or the session ends: a machine that does not run for a while must not cost a frame.
+    /// Let the receiver give up by the clock in spite of further rounds, and also what has arrived and found no room in the
+    /// Rx buffer. Otherwise it waits until the sender says that it has let the frame go, or the session ends: a machine
+    /// that does not run for a while must not cost a frame.
     #[cfg_attr(feature = "serde", serde(default))]
     pub give_up_by_clock: bool,
     /// Least time between explicit ACKs on an idle port; zero sends one whenever there is news.
@@ -107,6 +108,11 @@ pub(crate) struct ReceiverLimits {
     pub(crate) by_clock: bool,
     /// How far ahead one frame alone is believed.
     pub(crate) believed_ahead: u64,
+    /// Whether the sender sends a frame that found no room until there is some: its clock begins anew with each arrival.
+    pub(crate) resends: bool,
+    /// Whether the clock, which nobody has asked for by itself, yields to what is known of the sender: that it sends a frame
+    /// until there is room, and what it has let go.
+    pub(crate) clock_yields: bool,
 }
 
 impl Config {
@@ -302,6 +308,8 @@ impl Config {
     }
 
     pub(crate) fn receiver_limits(&self) -> ReceiverLimits {
+        // The authors' sender does so once.
+        let resends = !matches!(self.format, Format::Linkguardian);
         ReceiverLimits {
             buffer_bytes: self.rx_buffer_bytes,
             pause_bytes: self.pause_bytes,
@@ -313,6 +321,8 @@ impl Config {
                 Format::Linkguardian => u64::MAX,
                 Format::Transparent | Format::Compact => believed_ahead(self.window_frames),
             },
+            resends,
+            clock_yields: resends && !self.give_up_by_clock,
         }
     }
 }

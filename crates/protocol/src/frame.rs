@@ -1,6 +1,6 @@
 //! What the state machines know of a frame, and what the headers say.
 
-use crate::sequence::SequenceNumber;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use core::fmt;
 use core::ops::{Index, IndexMut};
@@ -88,6 +88,8 @@ pub struct SequenceRange {
 
 /// Most runs of missing frames that one feedback names; the next feedback goes on from there.
 pub(crate) const RANGES_MAX: usize = 32;
+/// Longest run that a feedback names: a window may hold one frame more, which is then a run of its own.
+pub(crate) const RUN_LENGTH_MAX: u16 = (1 << 15) - 1;
 
 /// What the receiver of one lane says of it: a report on the frames from `from` to `covered`, and how far it has seen.
 /// Reports are facts: one that is lost, late or repeated does no harm, and they may follow in any order.
@@ -98,8 +100,8 @@ pub(crate) const RANGES_MAX: usize = 32;
     serde(try_from = "crate::trace::LaneForm", into = "crate::trace::LaneForm")
 )]
 pub struct LaneFeedback {
-    /// Everything before this was received or given up.
-    pub cumulative: SequenceNumber,
+    /// Everything before this was received or given up. The one long number tells the age of all the others.
+    pub cumulative: LongSequenceNumber,
     /// Where the report begins: of what lies between `cumulative` and this, it says nothing.
     pub from: SequenceNumber,
     /// Everything from there to before this was received, given up, or is listed in `missing`.
@@ -108,36 +110,77 @@ pub struct LaneFeedback {
     pub seen: SequenceNumber,
     /// The receiver asks the sender to hold this lane's normal queue (Algorithm 2).
     pub paused: bool,
+    /// The receiver gives up by its clock, whatever the sender still holds.
+    pub by_clock: bool,
     missing: [SequenceRange; RANGES_MAX],
     missing_count: u8,
+    /// A bit for each run: its frames have arrived, and found no room in the Rx buffer.
+    overflowed: u32,
+}
+
+const _: () = assert!(RANGES_MAX <= u32::BITS as usize);
+
+/// A run that a feedback lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MissingRun {
+    pub(crate) range: SequenceRange,
+    /// Its frames have arrived, and found no room in the Rx buffer.
+    pub(crate) overflowed: bool,
 }
 
 impl LaneFeedback {
     /// A report from `cumulative` on, of a receiver that has seen no more than it covers. Nothing is missing.
-    pub const fn new(cumulative: SequenceNumber, covered: SequenceNumber, paused: bool) -> LaneFeedback {
+    pub const fn new(cumulative: LongSequenceNumber, covered: SequenceNumber, paused: bool) -> LaneFeedback {
         let none = SequenceRange { first: SequenceNumber::new(0, false), length: 0 };
         LaneFeedback {
             cumulative,
-            from: cumulative,
+            from: cumulative.short(),
             covered,
             seen: covered,
             paused,
+            by_clock: false,
             missing: [none; RANGES_MAX],
             missing_count: 0,
+            overflowed: 0,
         }
     }
 
-    /// Adds a run of missing frames; `false` if there is no room for it.
+    /// Adds a run of missing frames; `false` if there is no room for it, or it is longer than 32,767.
     pub fn push_missing(&mut self, range: SequenceRange) -> bool {
+        if range.length > RUN_LENGTH_MAX {
+            return false;
+        }
         let Some(place) = self.missing.get_mut(usize::from(self.missing_count)) else { return false };
         *place = range;
         self.missing_count += 1;
         true
     }
 
+    /// Adds a run of frames that have arrived, each at least once, and found no room in the Rx buffer: they are missing,
+    /// but the link has not lost them. `false` as for [`LaneFeedback::push_missing`].
+    pub fn push_overflowed(&mut self, range: SequenceRange) -> bool {
+        let bit = 1_u32.checked_shl(self.missing_count.into()).unwrap_or(0);
+        let fits = self.push_missing(range);
+        if fits {
+            self.overflowed |= bit;
+        }
+        fits
+    }
+
     /// The runs of missing frames, in ascending order.
     pub fn missing(&self) -> &[SequenceRange] {
         &self.missing[..usize::from(self.missing_count)]
+    }
+
+    /// Whether the frames of a run have arrived, and found no room in the Rx buffer.
+    pub const fn is_overflowed(&self, run: usize) -> bool {
+        run < RANGES_MAX && self.overflowed >> run & 1 != 0
+    }
+
+    /// The runs with what is known of them, in ascending order.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = MissingRun> {
+        let run = |(index, &range)| MissingRun { range, overflowed: self.is_overflowed(index) };
+        self.missing().iter().enumerate().map(run)
     }
 }
 

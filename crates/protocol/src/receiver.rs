@@ -53,6 +53,8 @@ struct Slot {
     frame: FrameHandle,
     bytes: u32,
     state: SlotState,
+    /// It is missing, but has arrived before, and found no room.
+    overflowed: bool,
 }
 
 /// The receiver of one lane. `deliver <= cumulative <= highest`, all within one window.
@@ -167,6 +169,9 @@ impl Receiver {
         let verdict = self.fill(sequence, frame, bytes);
         if verdict == Verdict::Overflow {
             stats.overflowed_copies += 1;
+            if self.limits.resends {
+                self.slots[(sequence & self.mask) as usize].listed_at = now;
+            }
         } else {
             stats.recovered_frames += 1;
             stats.recovery_latency_ns.record(waited);
@@ -208,7 +213,8 @@ impl Receiver {
         let obeys = self.mode == Mode::NonBlocking || !self.limits.by_clock;
         // With room in this window, the clock would have given the frame up before long.
         let by_clock = self.limits.by_clock && self.highest - self.base() <= self.mask / 2;
-        while obeys && self.cumulative < held_from.min(self.highest) {
+        while self.cumulative < held_from.min(self.highest) && (obeys || self.waits_for_room(self.cumulative))
+        {
             self.give_up();
             let count = if by_clock { &mut stats.recovery_timeouts } else { &mut stats.withdrawn_frames };
             *count += 1;
@@ -254,7 +260,8 @@ impl Receiver {
     /// When [`Receiver::handle_timeout`] has something to do. What the sender has not been told of yet has its whole time
     /// still before it.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        (self.limits.by_clock && self.cumulative < self.highest.min(self.told.until)).then(|| {
+        let counts = self.limits.by_clock && self.cumulative < self.highest.min(self.told.until);
+        (counts && !self.waits_for_room(self.cumulative)).then(|| {
             let slot = &self.slots[(self.cumulative & self.mask) as usize];
             slot.listed_at.max(self.wait_from) + self.limits.recovery_timeout
         })
@@ -366,6 +373,17 @@ impl Receiver {
         self.slots[(sequence & self.mask) as usize].state == SlotState::Missing
     }
 
+    /// Whether a missing frame has arrived, and found no room.
+    fn is_overflowed(&self, sequence: u64) -> bool {
+        self.slots[(sequence & self.mask) as usize].overflowed
+    }
+
+    /// Whether a missing frame is waited for whatever the clock says: the link has not lost it, and its sender sends it
+    /// until there is room.
+    fn waits_for_room(&self, sequence: u64) -> bool {
+        self.limits.clock_yields && self.is_overflowed(sequence)
+    }
+
     /// First number whose slot is in use.
     fn base(&self) -> u64 {
         self.deliver
@@ -398,6 +416,7 @@ impl Receiver {
             slot.state = SlotState::Done;
             Verdict::Deliver
         } else if self.buffer.now + u64::from(bytes) > self.limits.buffer_bytes {
+            slot.overflowed = true;
             return Verdict::Overflow;
         } else {
             *slot = Slot { frame, bytes, state: SlotState::Buffered, ..*slot };

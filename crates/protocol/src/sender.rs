@@ -15,8 +15,8 @@ mod report;
 mod withdrawal;
 
 use crate::config::Config;
-use crate::frame::{FrameHandle, LaneFeedback, Mode};
-use crate::sequence::{FIRST_ABSOLUTE, SequenceNumber, WINDOW_MAX};
+use crate::frame::{FrameHandle, LaneFeedback, Mode, SequenceRange};
+use crate::sequence::{FIRST_ABSOLUTE, LongSequenceNumber, SequenceNumber, WINDOW_MAX};
 use crate::stats::{BufferStats, Stats};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -80,8 +80,8 @@ pub(crate) struct Sender {
     window_bytes: u64,
     mode: Mode,
     max_rounds: u8,
-    /// The peer's receiver gives up by its clock.
-    by_clock: bool,
+    /// The peer's receiver gives up by its clock, as its newest feedback says.
+    pub(crate) by_clock: bool,
     /// First number not acknowledged cumulatively.
     first: u64,
     /// Below it every frame is released or in `missing`.
@@ -122,7 +122,7 @@ impl Sender {
             window_bytes,
             mode,
             max_rounds,
-            by_clock: config.gives_up_by_clock(),
+            by_clock: false,
             first: FIRST_ABSOLUTE,
             covered: FIRST_ABSOLUTE,
             touched: FIRST_ABSOLUTE,
@@ -146,7 +146,6 @@ impl Sender {
     /// Replaces the bounds, for parameters that are measured after the start.
     pub(crate) fn set_limits(&mut self, config: &Config) {
         (self.window_bytes, self.max_rounds) = (config.window_bytes, config.max_rounds);
-        self.by_clock = config.gives_up_by_clock();
     }
 
     /// Starts a new session at `first`. Frames of the old one must have been released or abandoned.
@@ -155,7 +154,7 @@ impl Sender {
         (self.first, self.covered, self.touched, self.next) = (first, first, first, first);
         (self.held_from, self.announced, self.exhausted) = (first, first, first);
         self.announced_at = first;
-        self.paused = false;
+        (self.paused, self.by_clock) = (false, false);
     }
 
     #[inline]
@@ -194,6 +193,11 @@ impl Sender {
         true
     }
 
+    /// Whether one lane of a feedback is within a window of now.
+    pub(crate) fn is_of_this_time(&self, feedback: &LaneFeedback) -> bool {
+        feedback.cumulative.expand(self.first).is_some()
+    }
+
     /// One lane of a feedback; `false` if it does not fit what was sent (malformed, or of another time).
     pub(crate) fn handle_feedback(
         &mut self,
@@ -202,10 +206,36 @@ impl Sender {
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
-        let numbers = [feedback.cumulative, feedback.from, feedback.covered, feedback.seen];
-        let [Some(cumulative), Some(from), Some(covered), Some(seen)] =
-            numbers.map(|number| number.expand(self.first))
-        else {
+        self.take_report(feedback, Some(dummy_stamp), released, stats)
+    }
+
+    /// The authors' loss notification: one hole. It says nothing of what lies behind the hole, nor what had been seen
+    /// when it was written, so it can request a first retransmission only.
+    pub(crate) fn handle_notification(
+        &mut self,
+        next: SequenceNumber,
+        hole: SequenceRange,
+        released: &mut VecDeque<FrameHandle>,
+        stats: &mut Stats,
+    ) -> bool {
+        let Some(cumulative) = next.expand(self.first) else { return false };
+        let end = hole.first.plus(u64::from(hole.length));
+        let mut lane = LaneFeedback::new(LongSequenceNumber::from_absolute(cumulative), end, self.paused);
+        lane.push_missing(hole) && self.take_report(&lane, None, released, stats)
+    }
+
+    /// `dummy_stamp` is `None` if it is not known what the receiver had seen.
+    fn take_report(
+        &mut self,
+        feedback: &LaneFeedback,
+        dummy_stamp: Option<u16>,
+        released: &mut VecDeque<FrameHandle>,
+        stats: &mut Stats,
+    ) -> bool {
+        // Its age shows by the long number; the others are within a window of that.
+        let Some(cumulative) = feedback.cumulative.expand(self.first) else { return false };
+        let numbers = [feedback.from, feedback.covered, feedback.seen];
+        let [Some(from), Some(covered), Some(seen)] = numbers.map(|number| number.expand(self.first)) else {
             return false;
         };
         if !([cumulative, from, covered, seen, self.next].is_sorted()) {
@@ -224,7 +254,7 @@ impl Sender {
         self.check_announced(cumulative, seen);
         let from = from.max(self.first);
         if covered > from {
-            let seen = Mark { next: seen, dummy_stamp };
+            let seen = dummy_stamp.map(|dummy_stamp| Mark { next: seen, dummy_stamp });
             self.update_missing(feedback, from..covered, seen, released, stats);
         }
         true

@@ -80,8 +80,8 @@ impl SequenceNumber {
     }
 }
 
-/// A sequence number as dummies carry it: 32 bits of the absolute number. A dummy may come late by whole eras, which 17
-/// bits cannot tell; these repeat after four billion frames, half a minute at 100G.
+/// A sequence number as dummies and feedbacks carry it: 32 bits of the absolute number. Either may come late by whole
+/// eras, which 17 bits cannot tell; these repeat after four billion frames, half a minute at 100G.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct LongSequenceNumber(pub u32);
@@ -90,6 +90,11 @@ impl LongSequenceNumber {
     /// The long form of an absolute number.
     pub const fn from_absolute(absolute: u64) -> LongSequenceNumber {
         LongSequenceNumber(absolute as u32)
+    }
+
+    /// The number as frames carry it.
+    pub const fn short(self) -> SequenceNumber {
+        SequenceNumber::from_absolute(self.0 as u64)
     }
 
     /// The absolute number within [`WINDOW_MAX`] of `reference` that has this form; `None` if the two are further apart:
@@ -116,7 +121,7 @@ impl fmt::Display for SequenceNumber {
 impl fmt::Display for LongSequenceNumber {
     /// As the frame with this number shows it: 16 bits and the era, as one number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SequenceNumber::from_absolute(self.0.into()).fmt(f)
+        self.short().fmt(f)
     }
 }
 

@@ -58,7 +58,7 @@ fn control(control: &Control) -> Vec<u8> {
 
 fn feedback(ordered: LaneFeedback) -> Vec<u8> {
     let number = SequenceNumber::new(0x2122, false);
-    let non_blocking = LaneFeedback::new(number, number, false);
+    let non_blocking = LaneFeedback::new(LongSequenceNumber(0x2122), number, false);
     control(&Control::Feedback(Feedback {
         session: SessionNumber(0x0a0b_0c0d),
         number: 0x1112,
@@ -111,7 +111,10 @@ fn control_types() -> Vec<(&'static str, u32)> {
         ("CONTROL_INIT", kind(&Control::Init { session, format })),
         ("CONTROL_INIT_ECHO", kind(&Control::InitEcho { session, nonce: 0, window_frames: 1, format })),
         ("CONTROL_START", kind(&Control::Start { session, nonce: 0 })),
-        ("CONTROL_FEEDBACK", u32::from(feedback(LaneFeedback::new(zero, zero, false))[0] & 0x3f)),
+        (
+            "CONTROL_FEEDBACK",
+            u32::from(feedback(LaneFeedback::new(LongSequenceNumber(0), zero, false))[0] & 0x3f),
+        ),
         ("CONTROL_DUMMY", kind(&Control::Dummy { session, stamp: 0, next: far, held_from: far })),
         ("CONTROL_FIN", kind(&Control::Fin { session })),
         ("CONTROL_FIN_ECHO", kind(&Control::FinEcho { session })),
@@ -119,19 +122,32 @@ fn control_types() -> Vec<(&'static str, u32)> {
 }
 
 fn lane_bits() -> Vec<(&'static str, u32)> {
-    let flags = |eras: [bool; 4], paused| {
-        let [cumulative, from, covered, seen] = eras.map(|era| SequenceNumber::new(0x0304, era));
-        let mut lane = LaneFeedback::new(cumulative, covered, paused);
-        (lane.from, lane.seen) = (from, seen);
+    let flags = |eras: [bool; 3], [paused, by_clock]: [bool; 2]| {
+        let [from, covered, seen] = eras.map(|era| SequenceNumber::new(0x0304, era));
+        let mut lane = LaneFeedback::new(LongSequenceNumber(0x0304), covered, paused);
+        (lane.from, lane.seen, lane.by_clock) = (from, seen, by_clock);
         u32::from(feedback(lane)[18])
     };
     vec![
-        ("LANE_CUMULATIVE_ERA", flags([true, false, false, false], false)),
-        ("LANE_FROM_ERA", flags([false, true, false, false], false)),
-        ("LANE_COVERED_ERA", flags([false, false, true, false], false)),
-        ("LANE_SEEN_ERA", flags([false, false, false, true], false)),
-        ("LANE_PAUSED", flags([false; 4], true)),
+        ("LANE_BY_CLOCK", flags([false; 3], [false, true])),
+        ("LANE_FROM_ERA", flags([true, false, false], [false; 2])),
+        ("LANE_COVERED_ERA", flags([false, true, false], [false; 2])),
+        ("LANE_SEEN_ERA", flags([false, false, true], [false; 2])),
+        ("LANE_PAUSED", flags([false; 3], [true, false])),
+        ("RUN_OVERFLOWED", run_overflowed()),
     ]
+}
+
+/// What an overflow adds to the length of a run.
+fn run_overflowed() -> u32 {
+    let zero = SequenceNumber::new(0, false);
+    let run = SequenceRange { first: zero, length: 0x0102 };
+    let mut lane = LaneFeedback::new(LongSequenceNumber(0), zero, false);
+    assert!(lane.push_missing(run) && lane.push_overflowed(run));
+    let bytes = feedback(lane);
+    let length = |at: usize| u32::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    assert_eq!(length(18 + 12 + 2), 0x0102);
+    length(18 + 12 + 4 + 2) ^ 0x0102
 }
 
 fn compact_bits() -> Vec<(&'static str, u32)> {
@@ -180,7 +196,7 @@ fn fields_stand_where_the_dissector_looks_for_them() {
     assert_eq!(data(Format::Transparent, &header, 0x0800)[1..], [1, 2, 0x80, 3, 4]);
     assert_eq!(data(Format::Transparent, &DataHeader { ack: None, ..header }, 0x1234), [0, 1, 2]);
     let number = |number| SequenceNumber::new(number, false);
-    let mut ordered = LaneFeedback::new(number(0x0001), number(0x0506), false);
+    let mut ordered = LaneFeedback::new(LongSequenceNumber(0x0b0c_0001), number(0x0506), false);
     (ordered.from, ordered.seen) = (number(0x0102), number(0x0708));
     assert!(ordered.push_missing(SequenceRange { first: number(0x0304), length: 0x090a }));
     let feedback = feedback(ordered);
@@ -190,8 +206,8 @@ fn fields_stand_where_the_dissector_looks_for_them() {
         &[0x13, 0x14],
         &[0x15, 0x16, 0x17, 0x18],
         &[0x19, 0x1a],
-        &[0, 0, 1, 1, 2, 5, 6, 7, 8, 1, 3, 4, 9, 10],
-        &[0, 0x21, 0x22, 0x21, 0x22, 0x21, 0x22, 0x21, 0x22, 0],
+        &[0, 0x0b, 0x0c, 0, 1, 1, 2, 5, 6, 7, 8, 1, 3, 4, 9, 10],
+        &[0, 0, 0, 0x21, 0x22, 0x21, 0x22, 0x21, 0x22, 0x21, 0x22, 0],
     ]
     .concat();
     assert_eq!(feedback[4..4 + expected.len()], expected);

@@ -43,7 +43,7 @@ fn control(control: &Control) -> Vec<u8> {
 
 fn feedback() -> Vec<u8> {
     let number = |number| SequenceNumber::new(number, false);
-    let mut ordered = LaneFeedback::new(number(12), number(20), true);
+    let mut ordered = LaneFeedback::new(LongSequenceNumber(12), number(20), true);
     assert!(ordered.push_missing(SequenceRange { first: number(13), length: 3 }));
     assert!(ordered.push_missing(SequenceRange { first: number(18), length: 1 }));
     control(&Control::Feedback(Feedback {
@@ -52,7 +52,7 @@ fn feedback() -> Vec<u8> {
         dummy_stamp: 0,
         lost_total: 4,
         rx_overflow_total: 0,
-        lanes: PerMode([ordered, LaneFeedback::new(number(0), number(0), false)]),
+        lanes: PerMode([ordered, LaneFeedback::new(LongSequenceNumber(0), number(0), false)]),
     }))
 }
 

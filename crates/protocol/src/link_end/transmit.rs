@@ -3,9 +3,7 @@
 use super::{Admission, Control, LinkEnd, Transmit};
 use crate::event::{CloseReason, Event};
 use crate::fallback::Level;
-use crate::frame::{
-    DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceRange,
-};
+use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAck, SequenceRange};
 use crate::sequence::{LongSequenceNumber, SequenceNumber, WINDOW_MAX};
 use crate::session::{Handshake, SessionNumber, TransmitState};
 use crate::time::{Instant, Nanos};
@@ -167,6 +165,10 @@ impl LinkEnd {
         if feedback.session != self.transmit.session || self.transmit.state == TransmitState::Dormant {
             return false;
         }
+        // One that comes late by an era says nothing of now, not even of a lane that has stood still since.
+        if !Mode::ALL.into_iter().all(|mode| self.senders[mode].is_of_this_time(&feedback.lanes[mode])) {
+            return false;
+        }
         let lane = |this: &mut Self, mode: Mode| {
             let sender = &mut this.senders[mode];
             let next = sender.next();
@@ -191,7 +193,6 @@ impl LinkEnd {
             self.event(Event::SessionOpened(feedback.session));
         }
         self.stats.feedbacks_received += 1;
-        self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());
         if let Some(round_trip) = self.dummies.handle_echo(now, feedback.dummy_stamp) {
             self.round_trips.add(round_trip);
         }
@@ -199,6 +200,7 @@ impl LinkEnd {
         if ahead > 0 {
             self.handle_news(now, feedback);
         }
+        self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());
         true
     }
 
@@ -217,8 +219,7 @@ impl LinkEnd {
         self.transmit.handle_farewell_echo(session) || ends || session == self.transmit.session
     }
 
-    /// The authors' loss notification: one hole. It says nothing of what lies behind the hole, nor what had been seen
-    /// when it was written, so it can request a first retransmission only.
+    /// See [`Sender::handle_notification`](crate::sender::Sender::handle_notification).
     pub(super) fn handle_notification(
         &mut self,
         now: Instant,
@@ -232,10 +233,7 @@ impl LinkEnd {
             return false;
         }
         let sender = &mut self.senders[self.compact_lane];
-        let mut lane = LaneFeedback::new(next, hole.first.plus(u64::from(hole.length)), sender.paused);
-        let nothing_seen = self.last_feedback.dummy_stamp;
-        let fits = lane.push_missing(hole)
-            && sender.handle_feedback(&lane, nothing_seen, &mut self.released, &mut self.stats);
+        let fits = sender.handle_notification(next, hole, &mut self.released, &mut self.stats);
         if fits {
             self.transmit.heard_at = now;
         }
@@ -418,7 +416,7 @@ impl LinkEnd {
         Some(self.dummy_due_at()? + self.config.dummy_interval_min)
     }
 
-    /// What only the newest feedback may change: pause state and loss counts.
+    /// What only the newest feedback may change: pause state, how the receiver gives up, and loss counts.
     fn handle_news(&mut self, now: Instant, feedback: &Feedback) {
         let mut frames = 0;
         for mode in Mode::ALL {
@@ -429,7 +427,8 @@ impl LinkEnd {
                 frames += u64::from(ahead);
                 self.last_feedback.seen[mode] = seen;
             }
-            self.senders[mode].paused = feedback.lanes[mode].paused;
+            (self.senders[mode].paused, self.senders[mode].by_clock) =
+                (feedback.lanes[mode].paused, feedback.lanes[mode].by_clock);
         }
         let lost = feedback.lost_total.wrapping_sub(self.last_feedback.lost_total);
         let overflows = feedback.rx_overflow_total.wrapping_sub(self.last_feedback.rx_overflow_total);

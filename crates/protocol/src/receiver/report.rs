@@ -5,8 +5,8 @@
 //! stretch, as often as the link end sees fit: whatever was lost of the news is said then.
 
 use super::{Receiver, SlotState};
-use crate::frame::{LaneFeedback, RANGES_MAX, SequenceRange};
-use crate::sequence::SequenceNumber;
+use crate::frame::{LaneFeedback, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange};
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::time::Instant;
 use core::ops::Range;
 
@@ -73,8 +73,9 @@ impl Receiver {
     /// The cumulative number, and what is missing from `from` on, as far as one feedback holds it.
     fn report(&mut self, now: Instant, from: u64) -> LaneFeedback {
         let wire = SequenceNumber::from_absolute;
-        let mut feedback = LaneFeedback::new(wire(self.cumulative), wire(self.highest), self.paused);
-        feedback.from = wire(from);
+        let cumulative = LongSequenceNumber::from_absolute(self.cumulative);
+        let mut feedback = LaneFeedback::new(cumulative, wire(self.highest), self.paused);
+        (feedback.from, feedback.by_clock) = (wire(from), self.limits.by_clock);
         let mut left = if from == self.cumulative { self.missing } else { u64::MAX };
         let (mut at, mut covered) = (from, self.highest);
         while left > 0 {
@@ -82,7 +83,9 @@ impl Receiver {
                 at += 1;
             }
             let start = at;
-            while at < self.highest && self.is_missing(at) {
+            let overflowed = start < self.highest && self.is_overflowed(start);
+            let end = self.highest.min(start + u64::from(RUN_LENGTH_MAX));
+            while at < end && self.is_missing(at) && self.is_overflowed(at) == overflowed {
                 at += 1;
             }
             if start == at {
@@ -90,8 +93,9 @@ impl Receiver {
             }
             let length = at - start;
             left -= length;
-            // A run is at most the window, which is at most half the 16-bit space.
-            if !feedback.push_missing(SequenceRange { first: wire(start), length: length as u16 }) {
+            let run = SequenceRange { first: wire(start), length: length as u16 };
+            let fits = if overflowed { feedback.push_overflowed(run) } else { feedback.push_missing(run) };
+            if !fits {
                 covered = start;
                 break;
             }

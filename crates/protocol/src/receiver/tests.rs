@@ -122,6 +122,8 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
         recovery_timeout: Nanos(TIMEOUT),
         by_clock: true,
         believed_ahead: u64::MAX,
+        resends: false,
+        clock_yields: false,
     };
     let mut stats = Stats::default();
     let mut receiver = Receiver::new(mode, WINDOW as u32, limits);
@@ -159,7 +161,7 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
         }
         // A window holds few runs, so that everything fits.
         let feedback = receiver.report_news(Instant(now));
-        assert_eq!(feedback.cumulative, SequenceNumber::from_absolute(model.cumulative()));
+        assert_eq!(feedback.cumulative, LongSequenceNumber::from_absolute(model.cumulative()));
         assert_eq!(feedback.covered, SequenceNumber::from_absolute(model.highest));
         assert_eq!(missing_of(&feedback, first), model.missing.keys().copied().collect::<Vec<_>>());
         assert_eq!(receiver.missing(), model.missing.len() as u64);
@@ -196,6 +198,8 @@ fn with_holes(frames: u64) -> (Receiver, Stats) {
         recovery_timeout: Nanos(TIMEOUT),
         by_clock: true,
         believed_ahead: u64::MAX,
+        resends: false,
+        clock_yields: false,
     };
     let mut stats = Stats::default();
     let mut receiver = Receiver::new(Mode::Ordered, 4096, limits);
@@ -211,7 +215,7 @@ fn lose_every_second(receiver: &mut Receiver, frames: core::ops::Range<u64>, sta
 }
 
 fn numbers(feedback: &LaneFeedback) -> [u64; 4] {
-    [feedback.cumulative, feedback.from, feedback.covered, feedback.seen]
+    [feedback.cumulative.short(), feedback.from, feedback.covered, feedback.seen]
         .map(|number| number.expand(FIRST_ABSOLUTE).expect("near") - FIRST_ABSOLUTE)
 }
 
@@ -270,6 +274,8 @@ fn a_receiver_moved_ahead_keeps_what_waits_for_delivery() {
             recovery_timeout: Nanos(TIMEOUT),
             by_clock: true,
             believed_ahead: u64::MAX,
+            resends: false,
+            clock_yields: false,
         };
         let mut stats = Stats::default();
         let mut receiver = Receiver::new(Mode::Ordered, WINDOW as u32, limits);

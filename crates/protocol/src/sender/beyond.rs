@@ -1,8 +1,8 @@
 //! Reports of a receiver that has seen numbers beyond all that was sent: a frame with a wrong number got there.
 
 use super::{Sender, Slot};
-use crate::frame::{FrameHandle, LaneFeedback, SequenceRange};
-use crate::sequence::SequenceNumber;
+use crate::frame::{FrameHandle, LaneFeedback, MissingRun, SequenceRange};
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use alloc::collections::VecDeque;
 
 impl Sender {
@@ -36,17 +36,20 @@ impl Sender {
     fn cut(&self, feedback: &LaneFeedback) -> Option<LaneFeedback> {
         let sent = |number: SequenceNumber| Some(number.expand(self.first)?.min(self.next));
         let wire = SequenceNumber::from_absolute;
-        let mut cut = LaneFeedback::new(
-            wire(sent(feedback.cumulative)?),
-            wire(sent(feedback.covered)?),
-            feedback.paused,
-        );
-        (cut.from, cut.seen) = (wire(sent(feedback.from)?), wire(self.next));
-        for range in feedback.missing() {
+        let cumulative = feedback.cumulative.expand(self.first)?.min(self.next);
+        let cumulative = LongSequenceNumber::from_absolute(cumulative);
+        let mut cut = LaneFeedback::new(cumulative, wire(sent(feedback.covered)?), feedback.paused);
+        (cut.from, cut.seen, cut.by_clock) = (wire(sent(feedback.from)?), wire(self.next), feedback.by_clock);
+        for MissingRun { range, overflowed } in feedback.runs() {
             let first = sent(range.first)?;
             let length = (self.next - first).min(u64::from(range.length)) as u16;
             if length > 0 {
-                cut.push_missing(SequenceRange { first: range.first, length });
+                let run = SequenceRange { first: range.first, length };
+                if overflowed {
+                    cut.push_overflowed(run)
+                } else {
+                    cut.push_missing(run)
+                };
             }
         }
         Some(cut)

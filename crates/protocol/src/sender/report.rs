@@ -1,7 +1,7 @@
 //! What a feedback reports: which frames are released, sent again, or let go after their last round.
 
 use super::{Mark, Sender, SlotState, Waiting};
-use crate::frame::{FrameHandle, LaneFeedback};
+use crate::frame::{FrameHandle, LaneFeedback, MissingRun};
 use crate::stats::Stats;
 use alloc::collections::VecDeque;
 use core::ops::Range;
@@ -13,30 +13,40 @@ impl Sender {
         &mut self,
         feedback: &LaneFeedback,
         stretch: Range<u64>,
-        seen: Mark,
+        seen: Option<Mark>,
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) {
-        let mut reported = Reported::new(feedback, self.first);
+        let mut reported = Reported::new(feedback.runs(), self.first);
         let [begin, end] = [stretch.start, stretch.end]
             .map(|bound| self.missing.partition_point(|&sequence| sequence < bound));
         let mut kept = begin;
         for place in begin..end {
             let sequence = self.missing[place];
-            if !reported.contains(sequence) {
-                self.release(sequence, released);
-            } else if self.try_again(sequence, seen, released, stats) {
-                self.missing[kept] = sequence;
-                kept += 1;
+            match reported.find(sequence) {
+                None => {
+                    self.release(sequence, released);
+                }
+                Some(missing) => {
+                    if self.try_again(sequence, missing, seen, released, stats) {
+                        self.missing[kept] = sequence;
+                        kept += 1;
+                    }
+                }
             }
         }
         self.missing.drain(kept..end);
         let adjoins = stretch.start <= self.covered;
         for sequence in stretch.start.max(self.covered)..stretch.end {
-            if !reported.contains(sequence) {
-                self.release(sequence, released);
-            } else if self.is_missing(sequence, seen, released, stats) && adjoins {
-                self.missing.push_back(sequence);
+            match reported.find(sequence) {
+                None => {
+                    self.release(sequence, released);
+                }
+                Some(missing) => {
+                    if self.is_missing(sequence, missing, seen, released, stats) && adjoins {
+                        self.missing.push_back(sequence);
+                    }
+                }
             }
         }
         if adjoins {
@@ -50,7 +60,8 @@ impl Sender {
     fn is_missing(
         &mut self,
         sequence: u64,
-        seen: Mark,
+        missing: Missing,
+        seen: Option<Mark>,
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
@@ -63,7 +74,7 @@ impl Sender {
                 self.retransmit_queue.push_back(Waiting::new(sequence));
             }
             SlotState::Queued | SlotState::Retransmitted => {
-                return self.try_again(sequence, seen, released, stats);
+                return self.try_again(sequence, missing, seen, released, stats);
             }
         }
         true
@@ -82,20 +93,26 @@ impl Sender {
     }
 
     /// A frame is missing still: if its copies are known lost it is sent again, or let go after the last round. `false`
-    /// in the latter case.
+    /// in the latter case. A frame that found no room has not been lost by the link, so its rounds do not count.
     fn try_again(
         &mut self,
         sequence: u64,
-        seen: Mark,
+        missing: Missing,
+        seen: Option<Mark>,
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
         let index = self.index(sequence);
         let (slot, mark) = (&mut self.slots[index], self.marks[index]);
-        let stamps_ahead = seen.dummy_stamp.wrapping_sub(mark.dummy_stamp) as i16;
-        let beyond_mark = seen.next > mark.next || stamps_ahead > 0;
+        let beyond_mark = seen.is_some_and(|seen| {
+            let stamps_ahead = seen.dummy_stamp.wrapping_sub(mark.dummy_stamp) as i16;
+            seen.next > mark.next || stamps_ahead > 0
+        });
         if slot.state != SlotState::Retransmitted || !beyond_mark {
             return true;
+        }
+        if missing == Missing::Overflowed {
+            slot.rounds = slot.rounds.saturating_sub(1);
         }
         if slot.rounds < self.max_rounds {
             slot.state = SlotState::Queued;
@@ -109,25 +126,36 @@ impl Sender {
     }
 }
 
-/// Walks the runs of a feedback beside an ascending walk over sequence numbers.
-struct Reported<'a> {
-    ranges: core::slice::Iter<'a, crate::frame::SequenceRange>,
-    reference: u64,
-    current: Range<u64>,
+/// Why a frame is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    /// It has not arrived.
+    Lost,
+    /// It has arrived, and found no room in the Rx buffer.
+    Overflowed,
 }
 
-impl<'a> Reported<'a> {
-    fn new(feedback: &'a LaneFeedback, reference: u64) -> Self {
-        Reported { ranges: feedback.missing().iter(), reference, current: 0..0 }
+/// Walks the runs of a feedback beside an ascending walk over sequence numbers.
+struct Reported<I> {
+    runs: I,
+    reference: u64,
+    current: Range<u64>,
+    why: Missing,
+}
+
+impl<I: Iterator<Item = MissingRun>> Reported<I> {
+    fn new(runs: I, reference: u64) -> Self {
+        Reported { runs, reference, current: 0..0, why: Missing::Lost }
     }
 
-    /// Whether `sequence` is in a run; calls must ascend.
-    fn contains(&mut self, sequence: u64) -> bool {
+    /// Why `sequence` is missing, if it is in a run; calls must ascend.
+    fn find(&mut self, sequence: u64) -> Option<Missing> {
         while sequence >= self.current.end {
-            let Some(range) = self.ranges.next() else { return false };
-            let Some(start) = range.first.expand(self.reference) else { return false };
+            let MissingRun { range, overflowed } = self.runs.next()?;
+            let start = range.first.expand(self.reference)?;
             self.current = start..start + u64::from(range.length);
+            self.why = if overflowed { Missing::Overflowed } else { Missing::Lost };
         }
-        self.current.contains(&sequence)
+        self.current.contains(&sequence).then_some(self.why)
     }
 }

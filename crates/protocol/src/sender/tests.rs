@@ -103,7 +103,8 @@ impl Far {
 
     fn report(&self, stretch: Range<u64>) -> LaneFeedback {
         let wire = SequenceNumber::from_absolute;
-        let mut feedback = LaneFeedback::new(wire(self.cumulative()), wire(stretch.end), false);
+        let mut feedback =
+            LaneFeedback::new(LongSequenceNumber::from_absolute(self.cumulative()), wire(stretch.end), false);
         (feedback.from, feedback.seen) = (wire(stretch.start), wire(self.seen));
         for &sequence in self.lost.iter().filter(|sequence| stretch.contains(sequence)) {
             assert!(feedback.push_missing(SequenceRange { first: wire(sequence), length: 1 }));
@@ -311,7 +312,8 @@ fn reports_that_contradict_themselves_are_refused() {
     }
     let wire = |at: u64| SequenceNumber::from_absolute(FIRST_ABSOLUTE + at);
     let report = |cumulative: u64, covered: u64, runs: &[(u64, u16)]| {
-        let mut lane = LaneFeedback::new(wire(cumulative), wire(covered), false);
+        let long = LongSequenceNumber::from_absolute(FIRST_ABSOLUTE + cumulative);
+        let mut lane = LaneFeedback::new(long, wire(covered), false);
         for &(first, length) in runs {
             assert!(lane.push_missing(SequenceRange { first: wire(first), length }));
         }

@@ -260,7 +260,7 @@ impl Tracer {
     fn tell_feedback(&mut self, way: Way, feedback: &Feedback, tell: &mut impl FnMut(TraceEvent)) {
         for mode in Mode::ALL {
             let lane = &feedback.lanes[mode];
-            self.tell_ack(way, mode, lane.cumulative, tell);
+            self.tell_ack(way, mode, lane.cumulative.short(), tell);
             for &hole in lane.missing() {
                 tell(TraceEvent::Notification { way, mode, hole });
             }

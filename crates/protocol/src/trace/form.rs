@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::frame::{LaneFeedback, SequenceRange};
-use crate::sequence::SequenceNumber;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ impl LogHeader {
 /// A [`LaneFeedback`] with as many runs as there are.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LaneForm {
-    cumulative: SequenceNumber,
+    cumulative: LongSequenceNumber,
     /// If it is not `cumulative`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<SequenceNumber>,
@@ -38,16 +38,23 @@ pub(crate) struct LaneForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seen: Option<SequenceNumber>,
     paused: bool,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    by_clock: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<SequenceRange>,
+    /// Those of `missing` whose frames have arrived, and found no room; counted from 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    overflowed: Vec<usize>,
 }
 
 impl From<LaneFeedback> for LaneForm {
     fn from(lane: LaneFeedback) -> LaneForm {
-        let LaneFeedback { cumulative, from, covered, seen, paused, .. } = lane;
-        let from = (from != cumulative).then_some(from);
+        let LaneFeedback { cumulative, from, covered, seen, paused, by_clock, .. } = lane;
+        let from = (from != cumulative.short()).then_some(from);
         let seen = (seen != covered).then_some(seen);
-        LaneForm { cumulative, from, covered, seen, paused, missing: lane.missing().to_vec() }
+        let missing = lane.missing().to_vec();
+        let overflowed = (0..missing.len()).filter(|&run| lane.is_overflowed(run)).collect();
+        LaneForm { cumulative, from, covered, seen, paused, by_clock, missing, overflowed }
     }
 }
 
@@ -58,7 +65,14 @@ impl TryFrom<LaneForm> for LaneFeedback {
         let mut lane = LaneFeedback::new(form.cumulative, form.covered, form.paused);
         lane.from = form.from.unwrap_or(lane.from);
         lane.seen = form.seen.unwrap_or(lane.seen);
-        let fits = form.missing.into_iter().all(|range| lane.push_missing(range));
+        lane.by_clock = form.by_clock;
+        let fits = form.missing.into_iter().enumerate().all(|(run, range)| {
+            if form.overflowed.contains(&run) {
+                lane.push_overflowed(range)
+            } else {
+                lane.push_missing(range)
+            }
+        });
         if fits { Ok(lane) } else { Err("more runs of missing frames than a feedback holds") }
     }
 }

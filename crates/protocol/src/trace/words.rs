@@ -133,11 +133,11 @@ fn header(sequence: u16, retransmitted: bool, ack: Option<u16>) -> DataHeader {
 }
 
 fn feedback(next: u16, paused: bool) -> Control {
-    let mut ordered = LaneFeedback::new(number(next), number(next + 10), paused);
+    let mut ordered = LaneFeedback::new(LongSequenceNumber(next.into()), number(next + 10), paused);
     for (first, length) in [(next, 1), (next + 4, 3)] {
         assert!(ordered.push_missing(SequenceRange { first: number(first), length }));
     }
-    let other = LaneFeedback::new(number(0), number(0), false);
+    let other = LaneFeedback::new(LongSequenceNumber(0), number(0), false);
     Control::Feedback(Feedback {
         session: SessionNumber(1),
         number: 1,

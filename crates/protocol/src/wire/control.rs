@@ -3,7 +3,9 @@
 use super::reader::Reader;
 use super::{CONTROL_ADDRESS, MAGIC, compact, ethertype, priority_pause};
 use crate::config::Format;
-use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, RANGES_MAX, SequenceRange};
+use crate::frame::{
+    Feedback, LaneFeedback, MissingRun, Mode, PerMode, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange,
+};
 use crate::link_end::Control;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
@@ -15,26 +17,31 @@ pub const CONTROL_FRAME_MAX: usize =
 const FRAME_MIN: usize = 60;
 
 const FEEDBACK_FIXED: usize = 4 + 2 + 2 + 4 + 2;
-const LANE_FIXED: usize = 1 + 4 * 2 + 1;
+const LANE_FIXED: usize = 1 + 4 + 3 * 2 + 1;
 
 const KIND_CONTROL: u8 = 0b10 << 6;
 const HELLO: u8 = 0;
 const INIT: u8 = 1;
 const INIT_ECHO: u8 = 2;
 const START: u8 = 3;
-/// 4 was a feedback from the cumulative number on, up to version 0.1.
-const FEEDBACK: u8 = 8;
+/// The type names the layout of a body, the magic what does not change with it: the handshake, and how a frame is known
+/// for Linkmend's. 4 and 8 were feedbacks with 17 bits of each number, up to version 0.1.
+const FEEDBACK: u8 = 10;
 /// 5 was a dummy with 17 bits of each number, up to version 0.1.
 const DUMMY: u8 = 9;
 const FIN: u8 = 6;
 const FIN_ECHO: u8 = 7;
 
-const LANE_CUMULATIVE_ERA: u8 = 1 << 0;
+const LANE_BY_CLOCK: u8 = 1 << 0;
 const LANE_COVERED_ERA: u8 = 1 << 1;
 const LANE_PAUSED: u8 = 1 << 2;
 const LANE_FROM_ERA: u8 = 1 << 3;
 const LANE_SEEN_ERA: u8 = 1 << 4;
-const LANE_FLAGS: u8 = LANE_CUMULATIVE_ERA | LANE_COVERED_ERA | LANE_PAUSED | LANE_FROM_ERA | LANE_SEEN_ERA;
+const LANE_FLAGS: u8 = LANE_BY_CLOCK | LANE_COVERED_ERA | LANE_PAUSED | LANE_FROM_ERA | LANE_SEEN_ERA;
+/// In the length of a run: its frames have arrived, and found no room.
+const RUN_OVERFLOWED: u16 = 1 << 15;
+
+const _: () = assert!(RUN_LENGTH_MAX == RUN_OVERFLOWED - 1);
 
 /// Writes a whole control frame, padded to 60 bytes, and returns its length.
 pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_FRAME_MAX]) -> usize {
@@ -111,19 +118,21 @@ fn emit_feedback(feedback: &Feedback, writer: &mut Writer) {
     for mode in Mode::ALL {
         let lane = &feedback.lanes[mode];
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-        writer.put(&[flag(lane.cumulative.era(), LANE_CUMULATIVE_ERA)
+        writer.put(&[flag(lane.by_clock, LANE_BY_CLOCK)
             | flag(lane.covered.era(), LANE_COVERED_ERA)
             | flag(lane.paused, LANE_PAUSED)
             | flag(lane.from.era(), LANE_FROM_ERA)
             | flag(lane.seen.era(), LANE_SEEN_ERA)]);
-        for sequence in [lane.cumulative, lane.from, lane.covered, lane.seen] {
+        writer.put(&lane.cumulative.0.to_be_bytes());
+        for sequence in [lane.from, lane.covered, lane.seen] {
             writer.put(&sequence.number().to_be_bytes());
         }
         writer.put(&[lane.missing().len() as u8]);
-        for range in lane.missing() {
+        for MissingRun { range, overflowed } in lane.runs() {
             // The era of a range follows from its distance to the cumulative number.
             writer.put(&range.first.number().to_be_bytes());
-            writer.put(&range.length.to_be_bytes());
+            let length = range.length & RUN_LENGTH_MAX;
+            writer.put(&(length | if overflowed { RUN_OVERFLOWED } else { 0 }).to_be_bytes());
         }
     }
 }
@@ -193,12 +202,13 @@ fn parse_lane(reader: &mut Reader) -> Option<LaneFeedback> {
     if flags & !LANE_FLAGS != 0 {
         return None;
     }
-    let cumulative = reader.sequence(flags & LANE_CUMULATIVE_ERA != 0)?;
+    let cumulative = LongSequenceNumber(reader.u32()?);
+    let short = cumulative.short();
     let from = reader.sequence(flags & LANE_FROM_ERA != 0)?;
     let covered = reader.sequence(flags & LANE_COVERED_ERA != 0)?;
     let seen = reader.sequence(flags & LANE_SEEN_ERA != 0)?;
     let mut lane = LaneFeedback::new(cumulative, covered, flags & LANE_PAUSED != 0);
-    (lane.from, lane.seen) = (from, seen);
+    (lane.from, lane.seen, lane.by_clock) = (from, seen, flags & LANE_BY_CLOCK != 0);
     let count = usize::from(reader.u8()?);
     if count > RANGES_MAX {
         return None;
@@ -206,9 +216,12 @@ fn parse_lane(reader: &mut Reader) -> Option<LaneFeedback> {
     for _ in 0..count {
         let number = reader.u16()?;
         let length = reader.u16()?;
-        let wrapped = number < cumulative.number();
-        let first = SequenceNumber::new(number, cumulative.era() != wrapped);
-        if length == 0 || !lane.push_missing(SequenceRange { first, length }) {
+        let wrapped = number < short.number();
+        let first = SequenceNumber::new(number, short.era() != wrapped);
+        let range = SequenceRange { first, length: length & RUN_LENGTH_MAX };
+        let overflowed = length & RUN_OVERFLOWED != 0;
+        let fits = if overflowed { lane.push_overflowed(range) } else { lane.push_missing(range) };
+        if range.length == 0 || !fits {
             return None;
         }
     }

@@ -267,14 +267,15 @@ fn control_frames() {
 #[test]
 fn feedbacks() {
     let number = SequenceNumber::new;
-    let mut ordered = LaneFeedback::new(number(0xfff0, false), number(0x0030, true), true);
+    let long = LongSequenceNumber;
+    let mut ordered = LaneFeedback::new(long(0xabcc_fff0), number(0x0030, true), true);
     (ordered.from, ordered.seen) = (number(0xfff8, false), number(0x0040, true));
     // The era of a run is that of the cumulative number, or the other one beyond the wrap.
-    for (first, length) in [(number(0xfff9, false), 0x8000), (number(0x0002, true), 1)] {
-        assert!(ordered.push_missing(SequenceRange { first, length }));
-    }
-    let mut other = LaneFeedback::new(number(0x0102, true), number(0x0304, false), false);
-    (other.from, other.seen) = (number(0x0506, true), number(0x0708, false));
+    assert!(ordered.push_missing(SequenceRange { first: number(0xfff9, false), length: 0x7fff }));
+    assert!(ordered.push_overflowed(SequenceRange { first: number(0x0002, true), length: 1 }));
+    assert!(!ordered.push_missing(SequenceRange { first: number(0x0020, true), length: 0x8000 }), "too long");
+    let mut other = LaneFeedback::new(long(0x0a0b_0102), number(0x0304, false), false);
+    (other.from, other.seen, other.by_clock) = (number(0x0506, true), number(0x0708, false), true);
     let feedback = Feedback {
         session: SessionNumber(0x1234_5678),
         number: 0x1112,
@@ -284,31 +285,32 @@ fn feedbacks() {
         lanes: PerMode([ordered, other]),
     };
     let head = [0x12, 0x34, 0x56, 0x78, 0x11, 0x12, 0x21, 0x22, 0x31, 0x32, 0x33, 0x34, 0x41, 0x42];
-    let first = [0b1_0110, 0xff, 0xf0, 0xff, 0xf8, 0, 0x30, 0, 0x40, 2, 0xff, 0xf9, 0x80, 0, 0, 2, 0, 1];
-    let second = [0b0_1001, 1, 2, 5, 6, 3, 4, 7, 8];
+    let runs = [2, 0xff, 0xf9, 0x7f, 0xff, 0, 2, 0x80, 1];
+    let first = [&[0b1_0110, 0xab, 0xcc, 0xff, 0xf0, 0xff, 0xf8, 0, 0x30, 0, 0x40][..], &runs].concat();
+    let second = [0b0_1001, 0x0a, 0x0b, 1, 2, 5, 6, 3, 4, 7, 8, 0];
     let body = [&head[..], &first, &second].concat();
-    assert_eq!(control_bytes(&Control::Feedback(feedback)), with_magic(8, &body));
-    // Padded or not: cut anywhere within its body it is none, and nor is one with an unknown flag or an empty run.
-    let whole = [&ADDRESSES[..], &with_magic(8, &body), &[0]].concat();
+    assert_eq!(control_bytes(&Control::Feedback(feedback)), with_magic(10, &body));
+    // Cut anywhere within its body it is none, and nor is one with an unknown flag or an empty run.
+    let whole = [&ADDRESSES[..], &with_magic(10, &body)].concat();
     assert_eq!(parse(&whole), LinkFrame::Control(Control::Feedback(feedback)));
     for length in ADDRESSES_BYTES + 6..whole.len() {
         assert_eq!(parse(&whole[..length]), LinkFrame::Malformed, "{length} bytes");
     }
-    let flags = whole.len() - 1 - first.len() - second.len();
+    let flags = whole.len() - first.len() - second.len();
     for bit in 5..8 {
         let mut unknown = whole.clone();
         unknown[flags] |= 1 << bit;
         assert_eq!(parse(&unknown), LinkFrame::Malformed, "flag {bit}");
     }
     let mut empty = whole;
-    (empty[flags + 12], empty[flags + 13]) = (0, 0);
+    (empty[flags + 14], empty[flags + 15]) = (0, 0);
     assert_eq!(parse(&empty), LinkFrame::Malformed, "an empty run");
 }
 
 #[test]
 fn the_longest_feedback_fits_a_control_frame() {
     let number = SequenceNumber::new;
-    let mut lane = LaneFeedback::new(number(0, false), number(1_000, false), false);
+    let mut lane = LaneFeedback::new(LongSequenceNumber(0), number(1_000, false), false);
     for run in 0..32 {
         assert!(lane.push_missing(SequenceRange { first: number(2 * run, false), length: 1 }));
     }
@@ -325,7 +327,7 @@ fn the_longest_feedback_fits_a_control_frame() {
     assert_eq!(emit_control(&Control::Feedback(feedback), [0; 6], &mut out), CONTROL_FRAME_MAX);
     assert_eq!(parse(&out), LinkFrame::Control(Control::Feedback(feedback)));
     // One run more than there is room for.
-    out[12 + 6 + 14 + 9] = 33;
+    out[12 + 6 + 14 + 11] = 33;
     assert_eq!(parse(&out), LinkFrame::Malformed);
 }
 

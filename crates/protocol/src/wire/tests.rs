@@ -62,8 +62,15 @@ fn lane() -> impl Strategy<Value = LaneFeedback> {
                 at += u64::from(length) + gap;
             }
             let wire = SequenceNumber::from_absolute;
-            let mut lane = LaneFeedback::new(wire(cumulative), wire(at + tail), paused);
-            assert!(ranges.into_iter().all(|range| lane.push_missing(range)));
+            // Whole eras away from each other, some of them.
+            let long = LongSequenceNumber::from_absolute(cumulative + (tail << 17));
+            let mut lane = LaneFeedback::new(long, wire(at + tail), paused);
+            lane.by_clock = tail % 2 == 0;
+            for range in ranges {
+                let overflowed = range.length % 3 == 0;
+                let fits = if overflowed { lane.push_overflowed(range) } else { lane.push_missing(range) };
+                assert!(fits && lane.is_overflowed(lane.missing().len() - 1) == overflowed);
+            }
             lane
         })
 }

@@ -76,11 +76,12 @@ impl fmt::Display for Feedback {
 impl fmt::Display for LaneFeedback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "before {}", self.cumulative)?;
-        if self.from != self.cumulative {
+        if self.from != self.cumulative.short() {
             write!(f, ", of {} to before {}", self.from, self.covered)?;
         }
         for (index, range) in self.missing().iter().enumerate() {
             write!(f, "{}{range}", if index == 0 { ", missing " } else { " " })?;
+            f.write_str(if self.is_overflowed(index) { " (no room)" } else { "" })?;
         }
         f.write_str(if self.paused { ", paused" } else { "" })
     }

@@ -1,7 +1,7 @@
 //! The reordering buffer and its backpressure (section 3.3, Algorithm 2), and the Tx buffer's bounds.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Admission, Config, Control, Mode, Nanos};
+use linkmend_protocol::{Admission, Config, Control, Format, Mode, Nanos};
 
 /// A link on which a frame stays missing until `release` copies of it were sent.
 fn stuck(config: Config, lost_copies: u32) -> Pair {
@@ -130,6 +130,52 @@ fn copies_that_find_no_room_in_the_rx_buffer_are_counted_and_lose_nothing() {
     assert_eq!((stats.lost_frames, stats.recovery_timeouts), (1, 0));
     assert_eq!(stats.recovered_frames, 1 + stats.rx_buffer_overflows);
     pair.assert_all_delivered(A);
+}
+
+/// The first frame stays lost for so long that everything behind it overflows, several times over.
+fn overflowed(config: Config, span_ns: u64) -> Pair {
+    let config = Config { rx_buffer_bytes: 64 * 1024, pause_bytes: 64 * 1024, resume_bytes: 1_000, ..config };
+    let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
+    let mut pair = Pair::protected(settings, 1);
+    let (began, mut transmissions) = (pair.now, 0);
+    pair.links[A].loss = Loss::script(move |wire| {
+        let first = matches!(wire, Wire::Data { frame: FrameId(0), .. });
+        transmissions += u32::from(first);
+        first && transmissions <= (span_ns / (200 * MICRO)) as u32
+    });
+    pair.offer(A, Mode::Ordered, 600, 1_000);
+    pair.settle(began + 200 * MILLI);
+    assert!(pair.stats(B).rx_buffer_overflows > 50, "{:?}", pair.stats(B));
+    pair
+}
+
+/// With one round, a copy that found no room used to be the last one: 153 of 3,000 frames were lost that nothing had
+/// corrupted. Rounds are for what the link loses.
+#[test]
+fn an_rx_overflow_loses_no_frame_that_was_not_corrupted_whatever_the_rounds() {
+    for format in [Format::Transparent, Format::Compact] {
+        for max_rounds in [1, 2, 3, 255] {
+            for span_ms in [1, 5, 30] {
+                let config = Config { format, max_rounds, ..quick_config() };
+                let pair = overflowed(config, span_ms * MILLI);
+                let case = format!("{format}, {max_rounds} rounds, {span_ms} ms: {:?}", pair.stats(B));
+                let lost = pair.ledger.frames.iter().filter(|frame| frame.delivered_at.is_none());
+                assert_eq!(lost.clone().filter(|frame| frame.corrupted == 0).count(), 0, "{case}");
+                assert!(lost.count() <= usize::from(max_rounds < 255), "{case}");
+                pair.assert_accounts();
+            }
+        }
+    }
+}
+
+/// With a clock in spite of further rounds, each arrival shows that the sender still holds the frame.
+#[test]
+fn the_clock_of_a_frame_that_found_no_room_begins_anew_with_each_arrival() {
+    let config = Config { give_up_by_clock: true, recovery_timeout: Nanos::from_millis(1), ..quick_config() };
+    let pair = overflowed(config, 30 * MILLI);
+    let lost = pair.ledger.frames.iter().filter(|frame| frame.delivered_at.is_none()).count();
+    assert_eq!((lost, pair.stats(B).recovery_timeouts), (1, 1), "{:?}", pair.stats(B));
+    pair.assert_accounts();
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! Control frames that come late, twice, never, or from somebody else (section 5, bidirectional corruption).
 
 use crate::common::node::check_identities;
-use crate::common::{A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings, pair::quick_config};
+use crate::common::{
+    A, B, ControlFaults, Loss, MICRO, MILLI, Pair, Random, Settings, Wire, pair::quick_config,
+};
 use linkmend_protocol::{
     Control, Copies, DataHeader, Feedback, Format, FrameHandle, Instant, LaneFeedback, LinkEnd,
     LongSequenceNumber, Mode, PerMode, PiggybackAck, Priority, Protection, SequenceNumber, SequenceRange,
     SessionNumber, Transmit,
 };
+use std::cell::RefCell;
+use std::rc::Rc;
 
 #[test]
 fn duplicated_and_delayed_control_frames_change_nothing() {
@@ -134,27 +138,31 @@ fn forge(session: SessionNumber, random: &mut Random) -> Control {
         let base = [session.0, session.0 >> 15][mode];
         SequenceNumber::from_absolute(u64::from(base) + (1 << 20) + random.below(80) - 20)
     };
+    let long = |mode: usize, random: &mut Random| {
+        let first = session.first(Mode::ALL[mode]);
+        let base = u64::from(first.number()) + (u64::from(first.era()) << 16) + (1 << 17);
+        LongSequenceNumber::from_absolute(base + random.below(80) - 20)
+    };
     let lane = |mode: usize, random: &mut Random| {
-        let mut lane = LaneFeedback::new(near(mode, random), near(mode, random), random.chance(0.5));
+        let mut lane = LaneFeedback::new(long(mode, random), near(mode, random), random.chance(0.5));
+        lane.by_clock = random.chance(0.5);
         for _ in 0..random.below(4) {
-            lane.push_missing(SequenceRange { first: near(mode, random), length: random.next() as u16 % 99 });
+            let run = SequenceRange { first: near(mode, random), length: random.next() as u16 % 99 };
+            if random.chance(0.5) {
+                lane.push_missing(run)
+            } else {
+                lane.push_overflowed(run)
+            };
         }
         lane
     };
     match random.below(8) {
-        0 => {
-            let long = |mode: usize, random: &mut Random| {
-                let first = session.first(Mode::ALL[mode]);
-                let base = u64::from(first.number()) + (u64::from(first.era()) << 16) + (1 << 17);
-                LongSequenceNumber::from_absolute(base + random.below(80) - 20)
-            };
-            Control::Dummy {
-                session,
-                stamp: random.next() as u16,
-                next: PerMode([long(0, random), long(1, random)]),
-                held_from: PerMode([long(0, random), long(1, random)]),
-            }
-        }
+        0 => Control::Dummy {
+            session,
+            stamp: random.next() as u16,
+            next: PerMode([long(0, random), long(1, random)]),
+            held_from: PerMode([long(0, random), long(1, random)]),
+        },
         1 => Control::Fin { session },
         2 => Control::FinEcho { session },
         3 => Control::CompactAck { next: near(0, random) },
@@ -188,7 +196,7 @@ fn a_feedback_of_another_session_is_refused() {
     let mut pair = Pair::protected(Settings::default(), 1);
     let other = SessionNumber(session_of(&pair).0.wrapping_add(1));
     let first = SequenceNumber::from_absolute(0);
-    let lane = LaneFeedback::new(first, first, true);
+    let lane = LaneFeedback::new(LongSequenceNumber::from_absolute(0), first, true);
     let feedback = Feedback {
         session: other,
         number: 9,
@@ -212,8 +220,8 @@ fn an_old_feedback_does_not_change_the_pause_state_back() {
         // What the receiver would say now.
         let sent = if mode == Mode::Ordered { pair.stats(A).protected_frames } else { 0 };
         let bits = [session.0 % (1 << 17), (session.0 >> 15) % (1 << 17)][mode as usize];
-        let next = SequenceNumber::from_absolute(u64::from(bits) + (1 << 17) + sent);
-        LaneFeedback::new(next, next, paused)
+        let next = LongSequenceNumber::from_absolute(u64::from(bits) + (1 << 17) + sent);
+        LaneFeedback::new(next, next.short(), paused)
     };
     let feedback = |pair: &Pair, number: u16, paused: bool| {
         Control::Feedback(Feedback {
@@ -269,5 +277,54 @@ fn session_numbers_are_drawn_from_splitmix64() {
         });
         assert_eq!(drawn, Some(SessionNumber(value as u32)));
         end.unprotect(Instant(1));
+    }
+}
+
+/// Keeps the latest feedback that a link carries.
+fn latest_feedback(pair: &mut Pair, end: usize) -> Rc<RefCell<Option<Control>>> {
+    let latest = Rc::new(RefCell::new(None));
+    let keep = Rc::clone(&latest);
+    pair.links[end].loss = Loss::script(move |wire| {
+        if let Wire::Control(control) = wire
+            && wire.is_feedback()
+        {
+            *keep.borrow_mut() = Some(**control);
+        }
+        false
+    });
+    latest
+}
+
+/// 17 bits of a number mean something else after 131,072 frames: a feedback that came so late was believed, and released
+/// frames that had not arrived.
+#[test]
+fn a_feedback_late_by_an_era_is_refused_and_releases_nothing() {
+    const ERAS: u64 = 1 << 17;
+    for mode in Mode::ALL {
+        let mut pair = Pair::protected(Settings::default(), 1);
+        let latest = latest_feedback(&mut pair, B);
+        pair.offer(A, mode, 200, 100);
+        pair.settle(MILLI);
+        let late = latest.borrow().expect("it was acknowledged");
+        let mut left = ERAS - 60;
+        while left > 0 {
+            let batch = left.min(1_000);
+            pair.offer(A, mode, batch, 64);
+            pair.settle(MILLI);
+            left -= batch;
+        }
+        // A hundred frames are lost, and nothing has revealed that yet.
+        pair.links[A].loss = Loss::script(|wire| wire.is_original());
+        pair.offer(A, mode, 100, 64);
+        pair.run_for(4 * MICRO);
+        let outstanding = pair.nodes[A].end.status().outstanding_frames;
+        assert!(outstanding >= 60, "{outstanding}");
+        let rejected = pair.stats(A).control_rejected;
+        let now = pair.nodes[A].local(pair.now);
+        assert!(!pair.nodes[A].end.handle_control(now, &late));
+        assert_eq!(pair.stats(A).control_rejected, rejected + 1);
+        assert_eq!(pair.nodes[A].end.status().outstanding_frames, outstanding);
+        pair.settle(20 * MILLI);
+        pair.assert_all_delivered(A);
     }
 }

@@ -8,6 +8,7 @@ mod clocks;
 mod compact;
 mod control;
 mod copies;
+mod differing_ends;
 mod fallback;
 mod formats;
 mod gone;

@@ -152,7 +152,7 @@ impl LinkEnd {
     fn compose_news(&mut self, now: Instant, session: SessionNumber) -> Control {
         let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_news(now)));
         self.acks.urgent = lanes.0.iter().any(|lane| lane.covered != lane.seen);
-        if lanes.0.iter().all(|lane| lane.from == lane.cumulative && lane.covered == lane.seen) {
+        if lanes.0.iter().all(|lane| lane.from == lane.cumulative.short() && lane.covered == lane.seen) {
             // That was everything: nothing need be said again for a while.
             (self.acks.repeat_at, self.acks.parts_left) = (now, 0);
         }
