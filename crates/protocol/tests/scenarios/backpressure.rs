@@ -134,18 +134,24 @@ fn copies_that_find_no_room_in_the_rx_buffer_are_counted_and_lose_nothing() {
 
 /// The first frame stays lost for so long that everything behind it overflows, several times over.
 fn overflowed(config: Config, span_ns: u64) -> Pair {
+    let mut pair = overflowing(config, span_ns);
+    let began = pair.now;
+    pair.settle(began + 200 * MILLI);
+    assert!(pair.stats(B).rx_buffer_overflows > 50, "{:?}", pair.stats(B));
+    pair
+}
+
+fn overflowing(config: Config, span_ns: u64) -> Pair {
     let config = Config { rx_buffer_bytes: 64 * 1024, pause_bytes: 64 * 1024, resume_bytes: 1_000, ..config };
     let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
     let mut pair = Pair::protected(settings, 1);
-    let (began, mut transmissions) = (pair.now, 0);
+    let mut transmissions = 0;
     pair.links[A].loss = Loss::script(move |wire| {
         let first = matches!(wire, Wire::Data { frame: FrameId(0), .. });
         transmissions += u32::from(first);
         first && transmissions <= (span_ns / (200 * MICRO)) as u32
     });
     pair.offer(A, Mode::Ordered, 600, 1_000);
-    pair.settle(began + 200 * MILLI);
-    assert!(pair.stats(B).rx_buffer_overflows > 50, "{:?}", pair.stats(B));
     pair
 }
 
@@ -166,6 +172,21 @@ fn an_rx_overflow_loses_no_frame_that_was_not_corrupted_whatever_the_rounds() {
             }
         }
     }
+}
+
+/// The clock that one round implies is the link's affair: a sender that stands still for longer costs no frame that only
+/// found no room.
+#[test]
+fn a_sender_that_sleeps_beyond_the_clock_loses_no_frame_that_found_no_room() {
+    let config = Config { max_rounds: 1, peer_timeout: Nanos::from_millis(40), ..quick_config() };
+    let config = Config { session_expiry: Nanos::from_millis(60), ..config };
+    let mut pair = overflowing(config, MILLI);
+    pair.run_until(20 * MILLI, |pair| pair.stats(B).rx_buffer_overflows > 50);
+    pair.starve(A, 15 * MILLI, false);
+    pair.settle(200 * MILLI);
+    let lost = pair.ledger.frames.iter().filter(|frame| frame.delivered_at.is_none());
+    assert_eq!(lost.clone().filter(|frame| frame.corrupted == 0).count(), 0, "{:?}", pair.stats(B));
+    pair.assert_accounts();
 }
 
 /// With a clock in spite of further rounds, each arrival shows that the sender still holds the frame.

@@ -3,7 +3,10 @@
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{Config, Copies, Mode, Nanos};
 
-/// A sends to B; its first frame is lost, with as many transmissions as `lost` says.
+/// Far enough from the first for a lane that stands still to show as a gap between two deliveries.
+const LOST: FrameId = FrameId(20);
+
+/// A sends to B; one frame is lost, with as many transmissions as `lost` says.
 fn pair(configs: [Config; 2], lost: u32) -> Pair {
     let mut pair = Pair::new(Settings { config: configs[A], ..Settings::default() });
     pair.nodes[B] = Node::new(B, configs[B], 7);
@@ -11,9 +14,9 @@ fn pair(configs: [Config; 2], lost: u32) -> Pair {
     pair.run_until(MILLI, |pair| pair.is_active(A));
     let mut transmissions = 0;
     pair.links[A].loss = Loss::script(move |wire| {
-        let first = matches!(wire, Wire::Data { frame: FrameId(0), .. });
-        transmissions += u32::from(first);
-        first && transmissions <= lost
+        let hit = matches!(wire, Wire::Data { frame: LOST, .. });
+        transmissions += u32::from(hit);
+        hit && transmissions <= lost
     });
     pair
 }
