@@ -2,7 +2,7 @@
 //!
 //! - [`trace`]: which link starts to corrupt when; drawn at random, or imported from the authors' files.
 //! - [`repair`], [`protection`]: how long disabled links are away, and what protection leaves of loss and capacity.
-//! - [`deployment`]: which switches can protect links, and which should be upgraded first.
+//! - [`deployment`]: which switches can protect links; [`upgrades`]: which should be upgraded first.
 //! - [`network`]: a network in operation and its metrics.
 //! - [`optimizer`]: which corrupting links to disable.
 //! - [`plan`]: what to do today about links that corrupt, and why.
@@ -25,9 +25,9 @@ pub mod repair;
 mod rounding;
 pub mod simulate;
 pub mod strategy;
-mod threads;
 mod timeline;
 pub mod trace;
+pub mod upgrades;
 
 pub use file_error::FileError;
 pub use file_kind::FileKind;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Happening {
+pub(crate) enum Event {
     /// A link corrupts.
     Loss(LossEvent),
     /// A disabled link comes back.
@@ -25,8 +25,8 @@ pub(crate) enum Happening {
 #[derive(Debug)]
 pub(crate) struct Timeline<'a> {
     trace: &'a [LossEvent],
-    /// Loss events that have happened.
-    happened: usize,
+    /// Loss events that are past.
+    past: usize,
     repairs: BTreeMap<u64, LinkId>,
     delays: Vec<Delay>,
 }
@@ -45,21 +45,21 @@ struct Delay {
 impl<'a> Timeline<'a> {
     pub(crate) fn new(trace: &'a Trace, delays_s: impl Iterator<Item = u64>) -> Timeline<'a> {
         let delays = delays_s.map(|delay_s| Delay { delay_s, from_s: 0, cursor: 0 }).collect();
-        Timeline { trace: trace.events(), happened: 0, repairs: BTreeMap::new(), delays }
+        Timeline { trace: trace.events(), past: 0, repairs: BTreeMap::new(), delays }
     }
 
     /// The next event, if any is left.
-    pub(crate) fn next(&mut self) -> Option<Happening> {
-        let loss = self.trace.get(self.happened).copied();
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        let loss = self.trace.get(self.past).copied();
         let repair = self.repairs.first_key_value().map(|(time_s, _)| *time_s);
         if let Some(loss) = loss
             && repair.is_none_or(|time_s| loss.time_s < time_s)
         {
-            self.happened += 1;
-            return Some(Happening::Loss(loss));
+            self.past += 1;
+            return Some(Event::Loss(loss));
         }
         let (time_s, link) = self.repairs.pop_first()?;
-        Some(Happening::Repair { time_s, link })
+        Some(Event::Repair { time_s, link })
     }
 
     /// Schedules the repair of a link that is disabled at `now_s`, after the delay of this index. Times never go back.

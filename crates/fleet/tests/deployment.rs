@@ -1,9 +1,10 @@
 //! Which pods to upgrade first: held against runs of every deployment.
 
-use linkmend_fleet::deployment::{ALWAYS, Deployment, Spared, Upgrades, spared_by_seed, spared_in};
+use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::simulate::{Settings, simulate};
 use linkmend_fleet::strategy::Strategy;
 use linkmend_fleet::trace::{Trace, TraceParameters};
+use linkmend_fleet::upgrades::{ALWAYS, Spared, Upgrades, spared_by_seed, spared_in};
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
 use linkmend_topology::{FabricParameters, Topology, ZoneId, fat_tree, leaf_spine};
 use std::sync::atomic::AtomicBool;

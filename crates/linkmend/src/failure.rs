@@ -3,7 +3,7 @@
 use linkmend_dataplane::PortError;
 use linkmend_dataplane::config::{ConfigError, DeviceError, HostPortError};
 use linkmend_dataplane::control::{ClientError, SocketError};
-use linkmend_sim::experiment::ExperimentError;
+use linkmend_experiment::ExperimentError;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;

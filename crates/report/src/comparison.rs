@@ -3,11 +3,11 @@
 use crate::quantity::Unit;
 use crate::table::{Cell, Column, Table};
 use crate::tone::Tone;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How far a measured value may be from the published one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
 pub enum Tolerance {
     /// At most this fraction of the published value away: 0.05 is ±5 %.
     Relative(f64),
@@ -50,6 +50,17 @@ pub struct Comparison {
     interval: Option<(f64, f64)>,
     tolerance: Tolerance,
     explanation: Option<String>,
+}
+
+impl Tolerance {
+    /// Whether its number can be one: a tolerance is 0 or more, a factor 1 or more.
+    pub fn is_sensible(self) -> bool {
+        match self {
+            Tolerance::Relative(limit) | Tolerance::Absolute(limit) => limit >= 0.0,
+            Tolerance::Factor(factor) => factor >= 1.0,
+            Tolerance::AtMost | Tolerance::AtLeast | Tolerance::Interval => true,
+        }
+    }
 }
 
 impl Comparison {

@@ -4,7 +4,6 @@
 //! - [`random`]: one seed per run, split into a stream per component.
 //! - [`corruption`]: which frames a link corrupts.
 //! - [`network`]: link ends, wires, recirculation ports, and the loop that runs them.
-//! - [`statistics`]: confidence intervals.
 //! - [`measure`]: observers of a run: histograms, time series, pcapng files.
 //! - [`run`]: what is run: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and more.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
@@ -18,7 +17,6 @@ pub mod measure;
 pub mod network;
 pub mod replay;
 pub mod run;
-pub mod statistics;
 
 pub use kernel::{event_queue, time};
 pub use linkmend_random as random;

@@ -4,10 +4,12 @@ mod metric;
 mod study;
 mod upgrades;
 
-pub use metric::{Estimate, PairMetric};
+pub use metric::PairMetric;
 pub use study::{Moment, Pair, Study, merged};
 pub use upgrades::{PodChoice, UpgradeRun};
 
+use linkmend_experiment::{ExperimentError, Row, Source, Tolerance};
+use linkmend_report::Comparison;
 use linkmend_topology::{FabricParameters, Topology, TopologyError};
 use serde::Deserialize;
 
@@ -75,16 +77,6 @@ pub struct Published {
     pub source: Option<String>,
 }
 
-/// How far a measured value may be off.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tolerance {
-    /// By so much.
-    Absolute(f64),
-    /// Not above the published one.
-    AtMost,
-}
-
 fn pods() -> u32 {
     FabricParameters::PAPER.pods
 }
@@ -100,11 +92,12 @@ const BUILT_IN: [(&str, &str); 3] = [
 ///
 /// # Errors
 /// None, unless a file was broken before the program was built; a test sees to that.
-pub fn built_in() -> Result<Vec<FleetExperiment>, toml::de::Error> {
+pub fn built_in() -> Result<Vec<FleetExperiment>, ExperimentError> {
     BUILT_IN
         .iter()
-        .map(|(_, text)| {
-            let experiment: FleetExperiment = toml::from_str(text)?;
+        .map(|(path, text)| {
+            let read = toml::from_str::<FleetExperiment>(text);
+            let experiment = read.map_err(|error| Source { path, text }.syntax(&error))?;
             Ok(FleetExperiment { text: (*text).to_owned(), ..experiment })
         })
         .collect()
@@ -128,6 +121,26 @@ impl FleetExperiment {
             days: self.days,
             snapshot_days: self.week_from_day..self.week_from_day + 7,
         }
+    }
+
+    /// Published values beside measured ones; `pairs` are by constraint, then by seed.
+    pub fn compare(&self, pairs: &[Vec<Pair>]) -> Vec<Comparison> {
+        let measured = |row: &Published| {
+            let place = self.constraints_pct.iter().position(|percent| *percent == row.constraint_pct)?;
+            row.metric.estimate(&pairs[place])
+        };
+        let compared = |row: &Published| {
+            let published = linkmend_experiment::Published {
+                metric: format!("{}, {} % of paths", row.metric.label(), row.constraint_pct),
+                source: row.source.clone().unwrap_or_else(|| self.source.clone()),
+                quantity: row.metric.quantity(),
+                value: row.value,
+                tolerance: row.tolerance,
+                explanation: row.explanation.clone(),
+            };
+            Row { published, measured: measured(row) }.comparison()
+        };
+        self.published.iter().map(compared).collect()
     }
 
     /// The same with one trace of a few weeks.

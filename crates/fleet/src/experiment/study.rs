@@ -3,8 +3,8 @@
 use crate::network::Metrics;
 use crate::simulate::{Settings, Step, Summary, simulate};
 use crate::strategy::Strategy;
-use crate::threads::run_each;
 use crate::trace::{Trace, TraceParameters};
+use linkmend_experiment::run_each;
 use linkmend_topology::Topology;
 use std::collections::BTreeMap;
 use std::ops::Range;

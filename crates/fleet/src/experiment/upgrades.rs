@@ -1,11 +1,11 @@
 //! How far partial deployments go, by how their pods are chosen (section 5).
 
 use super::study::{DAY_S, Study};
-use crate::deployment::{Upgrades, spared_in};
 use crate::simulate::Settings;
 use crate::strategy::Strategy;
-use crate::threads::run_each;
 use crate::trace::TraceParameters;
+use crate::upgrades::{Upgrades, spared_in};
+use linkmend_experiment::run_each;
 use linkmend_topology::{Topology, ZoneId};
 use std::sync::atomic::AtomicBool;
 

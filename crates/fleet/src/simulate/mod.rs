@@ -13,7 +13,7 @@ use crate::optimizer::{self, Objective};
 use crate::protection::{ProtectionLimits, ProtectionTable};
 use crate::repair::{Crew, RepairDelays, TakeDown};
 use crate::strategy::Strategy;
-use crate::timeline::{Happening, Timeline};
+use crate::timeline::{Event, Timeline};
 use crate::trace::{LossEvent, Trace};
 use backlog::Backlog;
 use linkmend_random::Random;
@@ -103,13 +103,13 @@ pub fn simulate(
     let mut run = Run::new(topology, trace, settings);
     let mut before = run.network.metrics();
     let mut accumulator = Accumulator::default();
-    while let Some(happening) = run.timeline.next() {
-        let (time_s, link) = match happening {
-            Happening::Loss(event) => {
+    while let Some(event) = run.timeline.next() {
+        let (time_s, link) = match event {
+            Event::Loss(event) => {
                 run.handle_loss(event);
                 (event.time_s, event.link)
             }
-            Happening::Repair { time_s, link } => {
+            Event::Repair { time_s, link } => {
                 run.handle_repair(time_s, link);
                 (time_s, link)
             }

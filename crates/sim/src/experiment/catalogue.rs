@@ -1,7 +1,7 @@
 //! The experiments that are known: those built in, or those of a folder.
 
 use super::definition::Experiment;
-use super::error::ExperimentError;
+use linkmend_experiment::ExperimentError;
 use std::path::Path;
 
 macro_rules! built_in {

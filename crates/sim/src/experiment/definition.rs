@@ -1,15 +1,16 @@
 //! An experiment, read from its file and checked.
 
 use super::check::check;
-use super::error::{ExperimentError, Source};
-use super::file::{File, Kind, Law, LogAxes, Of, PlotKind, PlotTable, Reference, Settings, Tolerance};
+use super::file::{File, Kind, LogAxes, PlotKind, PlotTable, Reference, Theory};
 use super::metric::Metric;
 use super::outcome::Outcome;
 use super::parameters::StressParameters;
-use super::sweep::{Combination, Selection, combinations};
-use super::value::{Value, is_parameter, keys, label_of, value_of};
+use super::value::{is_parameter, keys, label_of, value_of};
 use crate::corruption::{Transceiver, optics};
 use crate::stress::StressConfig;
+use linkmend_experiment::{
+    Across, Combination, ExperimentError, Selection, Settings, Source, Tolerance, Value, combinations,
+};
 use std::path::Path;
 use toml::Spanned;
 
@@ -35,7 +36,7 @@ pub struct Experiment {
     /// What is compared with published values.
     pub published: Vec<Published>,
     /// What is compared with theory.
-    pub laws: Vec<LawRow>,
+    pub expected: Vec<Expected>,
     /// The file.
     pub text: String,
 }
@@ -77,7 +78,7 @@ pub struct Published {
     /// At which points.
     pub at: Selection,
     /// What is compared of several.
-    pub of: Of,
+    pub across: Across,
     /// In the unit of the metric's quantity.
     pub value: f64,
     /// In that unit as well.
@@ -90,9 +91,9 @@ pub struct Published {
 
 /// Points that are compared with theory, each by itself.
 #[derive(Debug, Clone)]
-pub struct LawRow {
+pub struct Expected {
     /// Which theory.
-    pub law: Law,
+    pub theory: Theory,
     /// At which points.
     pub at: Selection,
     /// Why the measured values are known to differ.
@@ -174,11 +175,11 @@ impl Experiment {
         let plots = file.plot.into_iter().map(|plot| reader.plot(plot)).collect::<Result<_, _>>()?;
         let published =
             file.published.into_iter().map(|row| reader.published(row)).collect::<Result<_, _>>()?;
-        let laws = file.law.into_iter().map(|row| reader.law(row)).collect::<Result<_, _>>()?;
+        let expected = file.expected.into_iter().map(|row| reader.expected(row)).collect::<Result<_, _>>()?;
         let varied = varied(&points);
         let (title, about) = (file.title, file.about);
         let (source, kind, text) = (file.source, file.kind, text.to_owned());
-        Ok(Experiment { id, title, source, about, kind, points, varied, plots, published, laws, text })
+        Ok(Experiment { id, title, source, about, kind, points, varied, plots, published, expected, text })
     }
 
     /// The points that are meant.
@@ -251,7 +252,7 @@ fn points(
 fn point(
     source: Source<'_>,
     kind: Kind,
-    combination: &Combination,
+    combination: &Combination<StressParameters>,
     folder: &Path,
 ) -> Result<Point, ExperimentError> {
     let wrong = |error: crate::stress::StressError| {
@@ -304,7 +305,7 @@ impl Reader<'_> {
 
     /// A selection that matches at least one point, so that a row cannot silently compare nothing.
     fn selection(&self, settings: &Settings, place: usize) -> Result<Selection, ExperimentError> {
-        let selection = Selection::read(self.source, settings)?;
+        let selection = Selection::read::<StressParameters>(self.source, settings)?;
         if !self.points.iter().any(|point| selection.matches(&point.parameters)) {
             return Err(self.source.error(Some(place), "no point of the sweep is `at` these parameters"));
         }
@@ -332,19 +333,14 @@ impl Reader<'_> {
             Tolerance::Absolute(limit) => Tolerance::Absolute(limit * metric.scale),
             tolerance => tolerance,
         };
-        let sensible = match tolerance {
-            Tolerance::Relative(limit) | Tolerance::Absolute(limit) => limit >= 0.0,
-            Tolerance::Factor(factor) => factor >= 1.0,
-            Tolerance::AtMost | Tolerance::AtLeast | Tolerance::Interval => true,
-        };
-        if !sensible || !row.value.is_finite() {
+        if !tolerance.is_sensible() || !row.value.is_finite() {
             let message = "a tolerance is 0 or more, a factor 1 or more, and a value a finite number";
             return Err(self.source.error(Some(row.tolerance.span().start), message));
         }
         Ok(Published {
             metric,
             at: self.selection(&row.at, place)?,
-            of: row.of,
+            across: row.across,
             value: row.value * metric.scale,
             tolerance,
             source: row.source.unwrap_or_else(|| self.default_source.to_owned()),
@@ -352,14 +348,14 @@ impl Reader<'_> {
         })
     }
 
-    fn law(&self, row: Spanned<super::file::LawTable>) -> Result<LawRow, ExperimentError> {
+    fn expected(&self, row: Spanned<super::file::ExpectedTable>) -> Result<Expected, ExperimentError> {
         let place = row.span().start;
         if self.kind != Kind::Stress {
             return Err(self.source.error(Some(place), "a law is of stress runs"));
         }
         let row = row.into_inner();
         let at = self.selection(&row.at, place)?;
-        Ok(LawRow { law: row.law, at, explanation: row.explanation })
+        Ok(Expected { theory: row.theory, at, explanation: row.explanation })
     }
 
     fn plot(&self, plot: Spanned<PlotTable>) -> Result<PlotSpec, ExperimentError> {
@@ -379,8 +375,8 @@ impl Reader<'_> {
         let minus = match plot.minus.is_empty() {
             true => None,
             false => {
-                let other = Selection::read(self.source, &plot.minus)?;
-                let only = other.keys().filter_map(|key| Some((key.to_owned(), other.only(key)?.to_owned())));
+                let other = Selection::read::<StressParameters>(self.source, &plot.minus)?;
+                let only = other.only().map(|(key, value)| (key.to_owned(), value.to_owned()));
                 Some(Replacement(only.collect()))
             }
         };

@@ -1,11 +1,8 @@
 //! An experiment file as it is written, before anything is checked that TOML does not check.
 
+use linkmend_experiment::{Across, Settings, Tolerance};
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use toml::{Spanned, Value};
-
-/// Parameters and their values as written, each with its place in the file.
-pub(super) type Settings = BTreeMap<Spanned<String>, Spanned<Value>>;
+use toml::Spanned;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -25,8 +22,8 @@ pub(super) struct File {
     pub plot: Vec<Spanned<PlotTable>>,
     #[serde(default)]
     pub published: Vec<Spanned<PublishedTable>>,
-    #[serde(default)]
-    pub law: Vec<Spanned<LawTable>>,
+    #[serde(default, rename = "law")]
+    pub expected: Vec<Spanned<ExpectedTable>>,
 }
 
 /// What each point of the sweep is.
@@ -47,46 +44,18 @@ pub(super) struct PublishedTable {
     #[serde(default)]
     pub at: Settings,
     pub value: f64,
-    #[serde(default)]
-    pub of: Of,
+    #[serde(default, rename = "of")]
+    pub across: Across,
     pub tolerance: Spanned<Tolerance>,
     pub source: Option<String>,
     pub explanation: Option<String>,
 }
 
-/// What is compared of several points.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Of {
-    /// All of them as if they had been one run.
-    #[default]
-    Pooled,
-    /// The greatest of their values.
-    Greatest,
-}
-
-/// How far a measured value may be from the published one.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tolerance {
-    /// At most this fraction of the published value away.
-    Relative(f64),
-    /// At most this far away, in the unit of the value.
-    Absolute(f64),
-    /// Within this factor either way.
-    Factor(f64),
-    /// The published value is a bound that must not be exceeded.
-    AtMost,
-    /// The published value is a bound that must be reached.
-    AtLeast,
-    /// The interval of a counted value must hold the published value.
-    Interval,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct LawTable {
-    pub law: Law,
+pub(super) struct ExpectedTable {
+    #[serde(rename = "law")]
+    pub theory: Theory,
     #[serde(default)]
     pub at: Settings,
     pub explanation: Option<String>,
@@ -95,7 +64,7 @@ pub(super) struct LawTable {
 /// What theory says of every run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Law {
+pub enum Theory {
     /// The effective loss rate is the actual one to the power of the copies and one.
     #[serde(rename = "equation-1")]
     Equation1,

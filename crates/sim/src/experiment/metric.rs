@@ -1,9 +1,8 @@
 //! Measured values by name: those of the JSON that `linkmend sim stress` prints, and a few shares made of them.
 
 use super::outcome::Outcome;
-use super::value::Quantity;
-use crate::statistics::poisson_interval;
 use crate::stress::StressReport;
+use linkmend_experiment::{Measurement, Quantity};
 
 /// An experiment looks at dozens of intervals, so that one in twenty must not be off by chance: hence not the 95 % of a
 /// single run's report.
@@ -35,15 +34,6 @@ enum Read {
     Optics(fn(f64, f64) -> f64),
 }
 
-/// A measured value in the unit of its quantity.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measurement {
-    /// The value.
-    pub value: f64,
-    /// Where the true value lies with 99.9 % confidence, if it was counted.
-    pub interval: Option<(f64, f64)>,
-}
-
 impl Metric {
     /// The metric of this name.
     pub fn named(name: &str) -> Option<&'static Metric> {
@@ -55,13 +45,6 @@ impl Metric {
         METRICS.iter().filter(|metric| !matches!(metric.read, Read::Optics(_)))
     }
 
-    fn counted(&self, (successes, trials): (u64, u64)) -> Option<Measurement> {
-        let scale = self.scale / trials as f64;
-        let (low, high) = poisson_interval(successes, CONFIDENCE);
-        let interval = Some((low * scale, (high * scale).min(self.scale)));
-        (trials > 0).then_some(Measurement { value: successes as f64 * scale, interval })
-    }
-
     /// Whether runs of links under stress measure it, or else attenuated links do.
     pub fn is_of_stress(&self) -> bool {
         !matches!(self.read, Read::Optics(_))
@@ -69,16 +52,18 @@ impl Metric {
 
     /// What was measured; `None` if nothing was, as the mean of no delays.
     pub fn of(&self, outcome: &Outcome) -> Option<Measurement> {
-        let exact = |value: f64| value.is_finite().then_some(Measurement { value, interval: None });
         match (&self.read, outcome) {
-            (Read::Number(read), Outcome::Stress(report)) => exact(read(report) * self.scale),
-            (Read::Counted(read), Outcome::Stress(report)) => self.counted(read(report)),
+            (Read::Number(read), Outcome::Stress(report)) => Measurement::exact(read(report) * self.scale),
+            (Read::Counted(read), Outcome::Stress(report)) => {
+                let (successes, trials) = read(report);
+                Measurement::counted(successes, trials, self.scale, CONFIDENCE)
+            }
             (Read::EffectiveLoss, Outcome::Stress(report)) => {
                 let interval = Some(report.effective_loss_interval(CONFIDENCE));
                 (report.frames_sent > 0).then_some(Measurement { value: report.effective_loss(), interval })
             }
             (Read::Optics(read), Outcome::Attenuation { frame_loss_rate, bit_error_rate }) => {
-                exact(read(*frame_loss_rate, *bit_error_rate) * self.scale)
+                Measurement::exact(read(*frame_loss_rate, *bit_error_rate) * self.scale)
             }
             _ => None,
         }

@@ -6,7 +6,8 @@ use linkmend_protocol::Mode;
 use serde::{Deserialize, Serialize};
 
 /// How frames are protected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectionName {
     /// Lost frames are recovered and every frame is delivered in order (LinkGuardian)
@@ -30,7 +31,8 @@ impl ProtectionName {
 }
 
 /// How buffered frames can be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferingName {
     /// Each when it comes round through a recirculation port, as on the Tofino
@@ -58,22 +60,23 @@ impl From<Buffering> for BufferingName {
 }
 
 /// A transceiver of Figure 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum TransceiverName {
     /// 10 Gbit/s, two levels, no error correction
-    #[value(name = "10GBASE-SR")]
+    #[cfg_attr(feature = "clap", value(name = "10GBASE-SR"))]
     #[serde(rename = "10GBASE-SR")]
     TenGig,
     /// 25 Gbit/s, two levels, error correction off
-    #[value(name = "25GBASE-SR")]
+    #[cfg_attr(feature = "clap", value(name = "25GBASE-SR"))]
     #[serde(rename = "25GBASE-SR")]
     TwentyFiveGig,
     /// 25 Gbit/s, two levels, RS(528,514)
-    #[value(name = "25GBASE-SR-FEC")]
+    #[cfg_attr(feature = "clap", value(name = "25GBASE-SR-FEC"))]
     #[serde(rename = "25GBASE-SR-FEC")]
     TwentyFiveGigFec,
     /// 50 Gbit/s, four levels, RS(544,514)
-    #[value(name = "50GBASE-SR-FEC")]
+    #[cfg_attr(feature = "clap", value(name = "50GBASE-SR-FEC"))]
     #[serde(rename = "50GBASE-SR-FEC")]
     FiftyGig,
 }

@@ -1,7 +1,7 @@
 //! What came out at one point of a sweep, and several outcomes as one.
 
-use crate::statistics::CONFIDENCE;
 use crate::stress::{Percentiles, Quartiles, StressReport};
+use linkmend_experiment::CONFIDENCE;
 
 /// What came out at one point of a sweep.
 #[derive(Debug, Clone, PartialEq)]

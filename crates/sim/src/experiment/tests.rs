@@ -1,6 +1,7 @@
 //! Experiment files: all that are built in, and what is refused; and that threads change nothing.
 
 use super::*;
+use linkmend_experiment::{Event, ExperimentError, Failure, run_all};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,11 +135,11 @@ const SMALL: &str = "[base]\nframes = 2000\nloss = \"1%\"\n[[sweep]]\nmode = [\"
 fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {
     let experiments = [parse(SMALL).expect("small")];
     let mut outcomes = vec![None; experiments[0].points.len()];
-    let mut done = 0.0;
-    run_all(&experiments, seed, threads, &AtomicBool::new(false), |news| match news {
-        News::Progress(part) => done += part,
-        News::Point { point, outcome, .. } => outcomes[point] = Some(outcome),
-        News::Failed { error, .. } => panic!("{error}"),
+    let mut done = 0.0_f64;
+    run_all(&experiments, seed, threads, &AtomicBool::new(false), |event| match event {
+        Event::Progress(part) => done += part,
+        Event::Point { point, outcome, .. } => outcomes[point] = Some(outcome),
+        Event::Failed { failure: Failure { error, .. }, .. } => panic!("{error}"),
     });
     let work: f64 = experiments[0].points.iter().map(Point::work).sum();
     assert!((done - work).abs() < 1.0, "progress comes to its end: {done} of {work}");
@@ -176,8 +177,8 @@ fn what_is_stopped_leaves_nothing_half_done() {
     let experiments = [parse(SMALL).expect("small")];
     let stop = AtomicBool::new(false);
     let mut points = 0;
-    run_all(&experiments, 1, 1, &stop, |news| {
-        if let News::Point { outcome, .. } = news {
+    run_all(&experiments, 1, 1, &stop, |event| {
+        if let Event::Point { outcome, .. } = event {
             points += 1;
             let frames = outcome.report().map(|report| report.frames_sent);
             assert!(matches!(frames, Some(2_000 | 14_000)), "{frames:?}");
@@ -195,10 +196,10 @@ fn a_run_that_fails_says_so_and_the_others_go_on() {
         config.corruption = crate::corruption::Corruption::Recorded((0..1_000_000).collect());
     }
     let (mut done, mut failed) = (Vec::new(), Vec::new());
-    run_all(&experiments, 1, 1, &AtomicBool::new(false), |news| match news {
-        News::Progress(_) => {}
-        News::Point { point, .. } => done.push(point),
-        News::Failed { point, error, .. } => failed.push((point, error.parameter)),
+    run_all(&experiments, 1, 1, &AtomicBool::new(false), |event| match event {
+        Event::Progress(_) => {}
+        Event::Point { point, .. } => done.push(point),
+        Event::Failed { point, failure, .. } => failed.push((point, failure.error.parameter)),
     });
     done.sort_unstable();
     assert_eq!(done, [0, 2]);

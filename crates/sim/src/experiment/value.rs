@@ -1,51 +1,8 @@
 //! Parameters by name: what they measure, and their values as text and as numbers.
 
 use super::parameters::StressParameters;
-use std::fmt::Display;
-
-/// What a parameter or a metric measures; numbers are in the unit named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
-    /// Bit/s.
-    Rate,
-    /// Bytes.
-    Size,
-    /// Seconds.
-    Time,
-    /// Metres.
-    Distance,
-    /// Decibels.
-    Attenuation,
-    /// A number of things.
-    Count,
-    /// A loss rate, 0 to 1.
-    LossRate,
-    /// A share of one.
-    Share,
-    /// A bare number.
-    Plain,
-    /// No number: a choice.
-    Word,
-}
-
-/// A parameter's value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Value {
-    /// As it is written.
-    pub text: String,
-    /// In the unit of its [`Quantity`]; `None` for words.
-    pub number: Option<f64>,
-}
-
-impl Value {
-    fn number(written: impl Display, number: f64) -> Value {
-        Value { text: written.to_string(), number: Some(number) }
-    }
-
-    fn word(written: impl Display) -> Value {
-        Value { text: written.to_string(), number: None }
-    }
-}
+use linkmend_experiment::{Parameters, Quantity, Value};
+use serde::Serialize;
 
 /// A parameter of a stress run.
 pub struct Parameter {
@@ -70,8 +27,10 @@ impl Parameter {
     }
 }
 
-fn word_of(name: &impl clap::ValueEnum) -> Value {
-    Value::word(name.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned()))
+/// A choice, as files spell it.
+fn word_of(name: &impl Serialize) -> Value {
+    let spelled = toml::Value::try_from(name).ok();
+    Value::word(spelled.as_ref().and_then(toml::Value::as_str).unwrap_or_default())
 }
 
 macro_rules! parameters {
@@ -166,7 +125,20 @@ pub fn label_of(key: &str) -> &'static str {
     switch.or_else(|| Parameter::named(key).map(|parameter| parameter.label)).unwrap_or("")
 }
 
-/// Where tables show a parameter, counted from the left.
-pub fn rank_of(key: &str) -> usize {
-    keys().position(|known| known == key).unwrap_or(usize::MAX)
+impl Parameters for StressParameters {
+    fn keys() -> impl Iterator<Item = &'static str> {
+        keys()
+    }
+
+    fn label_of(key: &str) -> &'static str {
+        label_of(key)
+    }
+
+    fn value_of(&self, key: &str) -> Option<Value> {
+        value_of(key, self)
+    }
+
+    fn needs_no_heading(key: &str) -> bool {
+        [VARIANT, "speed", "mode", "buffering", "transceiver"].contains(&key)
+    }
 }

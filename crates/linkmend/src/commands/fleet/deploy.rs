@@ -9,10 +9,10 @@ use crate::output;
 use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend_fleet::deployment::{ALWAYS, PodWorth, Spared, TOP, Upgrades, spared_by_seed, spared_in};
-use linkmend_fleet::experiment::Estimate;
+use linkmend_experiment::Measurement;
 use linkmend_fleet::repair::RepairDelays;
-use linkmend_fleet::share_of;
+use linkmend_fleet::upgrades::{ALWAYS, PodWorth, Spared, Upgrades, spared_by_seed, spared_in};
+
 use linkmend_fleet::simulate::Settings;
 use linkmend_fleet::strategy::Strategy;
 use linkmend_report::{Cell, Column, Table, Unit};
@@ -86,8 +86,9 @@ pub fn execute(arguments: &DeployArgs) -> anyhow::Result<()> {
     let (topology, runs) = arguments.runs(&settings)?;
     let upgrades = Upgrades::new(&topology, &runs);
     if let (Some(path), Some(budget)) = (&arguments.write, arguments.budget) {
-        let text = list(&upgrades, &topology, budget, arguments.with_top);
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        let names = upgrades.within_budget(budget, arguments.with_top).into_iter().map(|name| name + "\n");
+        std::fs::write(path, names.collect::<String>())
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let shown = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
     if arguments.json {
@@ -138,18 +139,6 @@ fn progress(runs: u64) -> ProgressBar {
     bar
 }
 
-/// The best pods of a budget, one a line.
-fn list(upgrades: &Upgrades, topology: &Topology, budget: f64, with_top: bool) -> String {
-    let pods = share_of(upgrades.pods().len() as u64, budget) as usize;
-    let names = upgrades.order(with_top).into_iter().take(pods).map(|pod| {
-        // A pod of that name would be taken for the top layer.
-        let name = Some(topology.names().zone(pod.zone)).filter(|name| name != TOP);
-        name.unwrap_or_else(|| pod.zone.0.to_string())
-    });
-    let top = with_top.then(|| TOP.to_owned());
-    names.chain(top).map(|name| name + "\n").collect()
-}
-
 /// What is printed.
 struct Shown<'a> {
     arguments: &'a DeployArgs,
@@ -167,12 +156,6 @@ impl Shown<'_> {
             (None, count) => format!("{count} traces"),
         };
         format!("Pods to upgrade first: {} % of paths kept, {traces}", constraint * 100.0)
-    }
-
-    /// A share of what protection everywhere spares.
-    fn share(&self, spared: f64) -> f64 {
-        let all = self.upgrades.all();
-        if all > 0.0 { spared / all } else { 0.0 }
     }
 
     fn pods(&self) -> Table {
@@ -195,7 +178,7 @@ impl Shown<'_> {
                 Cell::number(pod.mean(false)),
                 confidence(&pod.within).map_or_else(Cell::missing, Cell::number),
                 Cell::number(pod.mean(true) - pod.mean(false)),
-                Cell::number(self.share(sum)),
+                Cell::number(self.upgrades.share_of_all(sum)),
             ]);
         }
         let left = self.upgrades.pods().len().saturating_sub(self.arguments.rows);
@@ -229,7 +212,7 @@ impl Shown<'_> {
             .column(Column::number("Any pods", Unit::Share))
             .column(Column::number("Best, and the top", Unit::Share))
             .column(Column::number("Any, and the top", Unit::Share));
-        for step in self.step_values() {
+        for step in self.upgrades.steps(&STEPS_PCT) {
             let shares = [step.best, step.any, step.best_with_top, step.any_with_top];
             let head = [Cell::number(step.pods as f64), Cell::number(step.share)];
             table.push_row(head.into_iter().chain(shares.map(Cell::number)));
@@ -243,26 +226,6 @@ impl Shown<'_> {
             ),
             None => format!("The top layer (switches: {top}) is never worth upgrading."),
         })
-    }
-
-    fn step_values(&self) -> Vec<Step> {
-        let count = self.upgrades.pods().len();
-        let mut pods: Vec<usize> = STEPS_PCT.iter().map(|percent| (count * percent).div_ceil(100)).collect();
-        pods.dedup();
-        let (within, all) = (self.upgrades.spared(count, false), self.upgrades.all());
-        pods.into_iter()
-            .map(|pods| {
-                let share = pods as f64 / count.max(1) as f64;
-                Step {
-                    pods,
-                    share,
-                    best: self.share(self.upgrades.spared(pods, false)),
-                    any: self.share(within * share),
-                    best_with_top: self.share(self.upgrades.spared(pods, true)),
-                    any_with_top: self.share(all * share),
-                }
-            })
-            .collect()
     }
 
     fn json(&self) -> Value {
@@ -292,25 +255,14 @@ impl Shown<'_> {
             "pods_before_top": self.upgrades.pods_before_top(),
             "pods_differ": self.upgrades.pods_differ(with_top),
             "ordered_with_top": with_top,
-            "steps": self.step_values(),
+            "steps": self.upgrades.steps(&STEPS_PCT),
             "pods": pods.collect::<Vec<Value>>(),
         })
     }
 }
 
-/// What so many pods spare, as shares of what all links do.
-#[derive(serde::Serialize)]
-struct Step {
-    pods: usize,
-    share: f64,
-    best: f64,
-    any: f64,
-    best_with_top: f64,
-    any_with_top: f64,
-}
-
 /// How far the mean may be off, with 95 % confidence.
 fn confidence(values: &[f64]) -> Option<f64> {
-    let estimate = Estimate::mean(values)?;
+    let estimate = Measurement::mean(values)?;
     estimate.interval.map(|(_, high)| high - estimate.value)
 }

@@ -36,15 +36,13 @@ impl UpgradedArgs {
     /// What was listed, if anything was.
     pub fn listed(&self, topology: &Topology) -> anyhow::Result<Option<Deployment>> {
         let Some(written) = &self.upgraded else { return Ok(None) };
-        let text = match written.strip_prefix('@') {
+        let list = match written.strip_prefix('@') {
             Some(file) => {
                 std::fs::read_to_string(file).with_context(|| format!("--upgraded: cannot read {file}"))?
             }
             None => written.replace(',', "\n"),
         };
-        let lines = text.trim_start_matches('\u{feff}').lines();
-        let names = lines.map(str::trim).filter(|name| !name.is_empty());
-        let deployment = Deployment::named(topology, names)
+        let deployment = Deployment::listed(topology, &list)
             .map_err(|error| UsageError(format!("--upgraded {written}: {error}")))?;
         Ok(Some(deployment))
     }

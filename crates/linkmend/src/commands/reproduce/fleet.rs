@@ -1,12 +1,8 @@
 //! Experiments with simulated fleets: from pairs of runs to what is shown.
 
 use super::finished::Finished;
-use linkmend_fleet::experiment::{
-    Estimate, Figure, FleetExperiment, Moment, Pair, PairMetric, Published, Tolerance, merged,
-};
-use linkmend_report::{
-    Axis, Cell, Column, Comparison, Panel, Plot, Scatter, Series, Table, Timeline, Tolerance as Band, Unit,
-};
+use linkmend_fleet::experiment::{Figure, FleetExperiment, Moment, Pair, PairMetric, merged};
+use linkmend_report::{Axis, Cell, Column, Panel, Plot, Scatter, Series, Table, Timeline, Unit};
 use serde_json::{Value, json};
 
 /// About how long a pair of runs over a year of the paper's fabric takes one core.
@@ -37,7 +33,7 @@ pub fn finish(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Finished {
         source: experiment.source.clone(),
         about: experiment.about.clone(),
         text: experiment.text.clone(),
-        comparisons: experiment.published.iter().map(|row| comparison(experiment, row, pairs)).collect(),
+        comparisons: experiment.compare(pairs),
         plots: match experiment.figure {
             Figure::Deployment => Vec::new(),
             Figure::Week => each(experiment, pairs).map(|(percent, pairs)| week(percent, pairs)).collect(),
@@ -57,35 +53,6 @@ pub fn each<'a, T>(
     runs: &'a [Vec<T>],
 ) -> impl Iterator<Item = (f64, &'a [T])> {
     experiment.constraints_pct.iter().copied().zip(runs.iter().map(Vec::as_slice))
-}
-
-fn estimate(experiment: &FleetExperiment, row: &Published, pairs: &[Vec<Pair>]) -> Option<Estimate> {
-    let place = experiment.constraints_pct.iter().position(|percent| *percent == row.constraint_pct)?;
-    row.metric.estimate(&pairs[place])
-}
-
-fn comparison(experiment: &FleetExperiment, row: &Published, pairs: &[Vec<Pair>]) -> Comparison {
-    let name = format!("{}, {} % of paths", row.metric.label(), row.constraint_pct);
-    let source = row.source.clone().unwrap_or_else(|| experiment.source.clone());
-    let band = match row.tolerance {
-        Tolerance::Absolute(limit) => Band::Absolute(limit),
-        Tolerance::AtMost => Band::AtMost,
-    };
-    let mut comparison = Comparison::new(name, source, unit(row.metric), row.value, band);
-    if let Some(Estimate { value, interval }) = estimate(experiment, row, pairs) {
-        comparison = comparison.measured(value);
-        if let Some((low, high)) = interval {
-            comparison = comparison.between(low, high);
-        }
-    }
-    match &row.explanation {
-        Some(explanation) => comparison.explain(explanation),
-        None => comparison,
-    }
-}
-
-fn unit(metric: PairMetric) -> Unit {
-    if metric.is_share() { Unit::Share } else { Unit::Plain }
 }
 
 /// A week of the first year: penalties, paths, capacity.
@@ -185,7 +152,7 @@ fn means(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Table {
     let mut table =
         Table::new(format!("{}: means over all years", experiment.title)).column(Column::text("Paths kept"));
     for metric in METRICS {
-        table = table.column(Column::number(metric.label(), unit(metric)));
+        table = table.column(Column::number(metric.label(), metric.quantity().unit()));
     }
     for (percent, pairs) in each(experiment, pairs) {
         let values = METRICS.map(|metric| {
@@ -202,7 +169,7 @@ fn years(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Table {
         .column(Column::text("Paths kept"))
         .column(Column::number("Seed", Unit::Count));
     for metric in METRICS {
-        table = table.column(Column::number(metric.label(), unit(metric)));
+        table = table.column(Column::number(metric.label(), metric.quantity().unit()));
     }
     for (percent, pairs) in each(experiment, pairs) {
         for pair in pairs {

@@ -3,8 +3,8 @@
 use super::finished::Finished;
 use super::{Options, plots, tables};
 use anyhow::Context;
-use linkmend_report::{Comparison, Tolerance};
-use linkmend_sim::experiment::{self, Experiment, Outcome, Row, seed_of};
+use linkmend_experiment::Row;
+use linkmend_sim::experiment::{self, Experiment, Outcome, seed_of};
 use serde_json::{Value, json};
 
 /// A page leaves tables with more rows to the files.
@@ -36,7 +36,7 @@ pub fn finish(
         source: experiment.source.clone(),
         about: experiment.about.clone(),
         text: experiment.text.clone(),
-        comparisons: rows.into_iter().map(comparison).collect(),
+        comparisons: rows.into_iter().map(Row::comparison).collect(),
         plots: plots::all(&sweep),
         points: tables::everything(&sweep),
         shown: (count <= ROWS_SHOWN).then(|| tables::points(&sweep)),
@@ -70,27 +70,4 @@ fn results(sweep: &Sweep<'_>, options: &Options) -> anyhow::Result<Value> {
         }));
     }
     Ok(Value::Array(points))
-}
-
-fn comparison(row: Row) -> Comparison {
-    let tolerance = match row.tolerance {
-        experiment::Tolerance::Relative(fraction) => Tolerance::Relative(fraction),
-        experiment::Tolerance::Absolute(limit) => Tolerance::Absolute(limit),
-        experiment::Tolerance::Factor(factor) => Tolerance::Factor(factor),
-        experiment::Tolerance::AtMost => Tolerance::AtMost,
-        experiment::Tolerance::AtLeast => Tolerance::AtLeast,
-        experiment::Tolerance::Interval => Tolerance::Interval,
-    };
-    let mut comparison =
-        Comparison::new(row.metric, row.source, tables::unit(row.quantity), row.published, tolerance);
-    if let Some(measured) = row.measured {
-        comparison = comparison.measured(measured.value);
-        if let Some((low, high)) = measured.interval {
-            comparison = comparison.between(low, high);
-        }
-    }
-    match row.explanation {
-        Some(explanation) => comparison.explain(explanation),
-        None => comparison,
-    }
 }

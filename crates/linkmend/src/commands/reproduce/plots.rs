@@ -1,12 +1,12 @@
 //! The plots that an experiment file describes, from its outcomes.
 
 use super::link::Sweep;
-use super::tables::unit;
+use linkmend_experiment::Quantity;
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
 };
 use linkmend_sim::experiment::{
-    Dimension, LogAxes, Metric, Ordinate, Outcome, PlotKind, PlotSpec, Point, Quantity, label_of, value_of,
+    Dimension, LogAxes, Metric, Ordinate, Outcome, PlotKind, PlotSpec, Point, label_of, value_of,
 };
 use linkmend_sim::stress::Quartiles;
 
@@ -84,9 +84,9 @@ impl<'a> Drawing<'a> {
     fn vertical(&self) -> Axis {
         let axis = match self.spec.y {
             Ordinate::Metric(metric) if self.spec.minus.is_some() => {
-                Axis::new(format!("difference in {}", metric.label), unit(metric.quantity))
+                Axis::new(format!("difference in {}", metric.label), metric.quantity.unit())
             }
-            Ordinate::Metric(metric) => Axis::new(metric.label, unit(metric.quantity)),
+            Ordinate::Metric(metric) => Axis::new(metric.label, metric.quantity.unit()),
             Ordinate::TxBuffer => Axis::new("Tx buffer", Unit::Byte).with_zero(),
             Ordinate::RxBuffer => Axis::new("Rx buffer", Unit::Byte).with_zero(),
             Ordinate::OfKind if self.spec.kind == PlotKind::Holes => {
@@ -104,13 +104,12 @@ impl<'a> Drawing<'a> {
 
     fn horizontal(&self) -> Axis {
         let axis = match self.spec.x {
-            Some(Dimension::Metric(metric)) => Axis::new(metric.label, unit(metric.quantity)),
+            Some(Dimension::Metric(metric)) => Axis::new(metric.label, metric.quantity.unit()),
             Some(Dimension::Parameter(key)) => Axis::new(
                 label_of(key),
-                unit(
-                    linkmend_sim::experiment::Parameter::named(key)
-                        .map_or(Quantity::Word, |parameter| parameter.quantity),
-                ),
+                linkmend_sim::experiment::Parameter::named(key)
+                    .map_or(Quantity::Word, |parameter| parameter.quantity)
+                    .unit(),
             ),
             None => Axis::new("", Unit::Plain),
         };

@@ -7,8 +7,10 @@ use crate::commands::interrupt;
 use crate::failure::Hinted;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_experiment::{Event, Failure, run_all};
 use linkmend_fleet::experiment::Figure;
-use linkmend_sim::experiment::{Experiment, News, Outcome, run_all};
+use linkmend_sim::experiment::{Experiment, Outcome};
+use linkmend_sim::stress::StressError;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -42,9 +44,9 @@ fn run_links(planned: &[Planned], collected: &mut Collected<'_>, stop: &AtomicBo
         .unzip();
     let mut sweeps = Sweeps::new(&links, places);
     let mut trouble = Ok(());
-    run_all(&links, collected.options.seed, collected.options.threads(), stop, |news| {
+    run_all(&links, collected.options.seed, collected.options.threads(), stop, |event| {
         if trouble.is_ok() {
-            trouble = sweeps.take(news, collected);
+            trouble = sweeps.take(event, collected);
         }
         if trouble.is_err() {
             stop.store(true, Ordering::Relaxed);
@@ -133,14 +135,18 @@ impl<'a> Sweeps<'a> {
     }
 
     /// When an experiment's last point is in, it is finished.
-    fn take(&mut self, news: News, collected: &mut Collected<'_>) -> anyhow::Result<()> {
-        let (experiment, point, outcome) = match news {
-            News::Progress(part) => {
+    fn take(
+        &mut self,
+        event: Event<Outcome, StressError>,
+        collected: &mut Collected<'_>,
+    ) -> anyhow::Result<()> {
+        let (experiment, point, outcome) = match event {
+            Event::Progress(part) => {
                 collected.advance(part / Planned::FRAMES_PER_SECOND);
                 return Ok(());
             }
-            News::Point { experiment, point, outcome } => (experiment, point, outcome),
-            News::Failed { experiment, point, seed, error } => {
+            Event::Point { experiment, point, outcome } => (experiment, point, outcome),
+            Event::Failed { experiment, point, failure: Failure { seed, error } } => {
                 let experiment = &self.experiments[experiment];
                 let place = experiment.describe(&experiment.points[point]);
                 let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);

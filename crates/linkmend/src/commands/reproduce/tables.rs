@@ -1,8 +1,8 @@
 //! Results as tables.
 
 use super::link::Sweep;
-use linkmend_report::{Cell, Column, Table, Unit};
-use linkmend_sim::experiment::{Kind, Metric, Point, Quantity, Task, VARIANT, keys, seed_of, value_of};
+use linkmend_report::{Cell, Column, Table};
+use linkmend_sim::experiment::{Kind, Metric, Point, Task, VARIANT, keys, seed_of, value_of};
 
 /// What a reader wants to see of a stress run; the files have everything.
 const SHOWN: [&str; 12] = [
@@ -19,21 +19,6 @@ const SHOWN: [&str; 12] = [
     "retransmission_delay_ns.max",
     "frames_reordered",
 ];
-
-/// The report's unit of a quantity.
-pub fn unit(quantity: Quantity) -> Unit {
-    match quantity {
-        Quantity::Rate => Unit::BitPerSecond,
-        Quantity::Size => Unit::Byte,
-        Quantity::Time => Unit::Second,
-        Quantity::Distance => Unit::Other("m"),
-        Quantity::Attenuation => Unit::Other("dB"),
-        Quantity::Count => Unit::Count,
-        Quantity::LossRate => Unit::LossRate,
-        Quantity::Share => Unit::Share,
-        Quantity::Plain | Quantity::Word => Unit::Plain,
-    }
-}
 
 /// What fits beside the parameters on a terminal.
 const BRIEFLY: [&str; 5] = [
@@ -89,7 +74,7 @@ fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], 
     }
     for metric in metrics {
         let name = if raw { base_name(metric) } else { metric.label.to_owned() };
-        table = table.column(Column::number(name, unit(metric.quantity)));
+        table = table.column(Column::number(name, metric.quantity.unit()));
     }
     for (point, outcome) in experiment.points.iter().zip(&sweep.outcomes) {
         let parameters = keys.iter().map(|key| match value_of(key, &point.parameters) {

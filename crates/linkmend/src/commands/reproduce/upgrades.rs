@@ -2,7 +2,8 @@
 
 use super::finished::Finished;
 use super::fleet::each;
-use linkmend_fleet::experiment::{Estimate, FleetExperiment, PodChoice, UpgradeRun};
+use linkmend_experiment::Measurement;
+use linkmend_fleet::experiment::{FleetExperiment, PodChoice, UpgradeRun};
 use linkmend_report::{Axis, Cell, Column, Plot, Scatter, Series, Table, Unit};
 use serde_json::{Value, json};
 
@@ -33,10 +34,10 @@ fn top(with_top: bool) -> &'static str {
 }
 
 /// Mean over the runs of what a number of pods spares.
-fn spared(runs: &[UpgradeRun], choice: PodChoice, with_top: bool, pods: usize) -> Option<Estimate> {
+fn spared(runs: &[UpgradeRun], choice: PodChoice, with_top: bool, pods: usize) -> Option<Measurement> {
     let values: Vec<f64> =
         runs.iter().filter_map(|run| run.curve(choice, with_top).get(pods).copied()).collect();
-    Estimate::mean(&values)
+    Measurement::mean(&values)
 }
 
 fn pod_count(runs: &[UpgradeRun]) -> usize {

@@ -2,8 +2,8 @@
 
 use super::hardware::Hardware;
 use crate::measure::TimeSeries;
-use crate::statistics::poisson_interval;
 use crate::time::Time;
+use linkmend_experiment::poisson_interval;
 use serde::Serialize;
 
 /// Least, quartiles and most of a buffer's fill level, weighted by time; bytes.

@@ -8,8 +8,8 @@ use crate::network::{
     COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, GivenUp, Levels, Moment, Network,
     Observer, Opening, QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
 };
-use crate::statistics::CONFIDENCE;
 use crate::time::{Rate, Time};
+use linkmend_experiment::CONFIDENCE;
 use linkmend_protocol::effective_loss;
 use std::collections::VecDeque;
 

@@ -1,12 +1,4 @@
-//! Which switches can protect links, and which should be upgraded first (section 5, incremental deployment).
-
-mod order;
-mod spared;
-mod study;
-
-pub use order::{PodWorth, Upgrades};
-pub use spared::{Spared, SparedLoss};
-pub use study::{ALWAYS, spared_by_seed, spared_in};
+//! Which switches can protect links (section 5, incremental deployment).
 
 use crate::rounding::share_of;
 use linkmend_random::Random;
@@ -43,6 +35,15 @@ impl Deployment {
         let upgraded =
             |switch: SwitchId| topology.switch(switch).zone.is_some_and(|zone| chosen[zone.index()]);
         Deployment::Switches(switches(topology).map(upgraded).collect())
+    }
+
+    /// The switches of a list of pods, switches and [`TOP`], one a line.
+    ///
+    /// # Errors
+    /// If there is no pod or switch of a name.
+    pub fn listed(topology: &Topology, list: &str) -> Result<Deployment, DeploymentError> {
+        let names = list.trim_start_matches('\u{feff}').lines().map(str::trim);
+        Deployment::named(topology, names.filter(|name| !name.is_empty()))
     }
 
     /// The top layer in addition.

@@ -5,7 +5,7 @@
 //! link, over the time in which the link corrupts in operation. Deployments add up from their links. A link that loses
 //! less than the nearest row of the table leaves counts below 0, since simulated protection follows the table there too.
 
-use super::Deployment;
+use crate::deployment::Deployment;
 use crate::network::Network;
 use crate::protection::ProtectionTable;
 use crate::simulate::Step;

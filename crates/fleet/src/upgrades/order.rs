@@ -4,7 +4,9 @@
 //! so many pods takes those that spare most. Links to the top layer join in once that is upgraded as well, which is worth
 //! little while few pods are: the two orders, with and without it, are kept apart.
 
-use super::{Deployment, Spared};
+use super::Spared;
+use crate::deployment::{Deployment, TOP};
+use crate::share_of;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 
 /// Degrees of freedom between pods, and within them, below which the F ratio is too broad to be judged by its deviation.
@@ -30,6 +32,23 @@ impl PodWorth {
         let to_top = if with_top { mean(&self.to_top) } else { 0.0 };
         mean(&self.within) + to_top
     }
+}
+
+/// What so many pods spare, as shares of what protection of all links does.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct UpgradeStep {
+    /// How many pods.
+    pub pods: usize,
+    /// As a share of all pods.
+    pub share: f64,
+    /// The best pods, without the top layer.
+    pub best: f64,
+    /// Any pods, without the top layer.
+    pub any: f64,
+    /// The best pods and the top layer.
+    pub best_with_top: f64,
+    /// Any pods and the top layer.
+    pub any_with_top: f64,
 }
 
 /// What all upgrades spare.
@@ -90,6 +109,44 @@ impl<'a> Upgrades<'a> {
         let zones = self.order(with_top).into_iter().take(pods).map(|pod| pod.zone);
         let deployment = Deployment::zones(self.topology, zones);
         if with_top { deployment.and_top(self.topology) } else { deployment }
+    }
+
+    /// The names of what to upgrade with a budget of a share of the pods, rounded up: the best of them, and the top layer
+    /// if that is upgraded as well. [`Deployment::named`] reads them.
+    pub fn within_budget(&self, budget: f64, with_top: bool) -> Vec<String> {
+        let pods = share_of(self.pods.len() as u64, budget) as usize;
+        let names = self.order(with_top).into_iter().take(pods).map(|pod| {
+            // A pod of that name would be taken for the top layer.
+            let name = Some(self.topology.names().zone(pod.zone)).filter(|name| name != TOP);
+            name.unwrap_or_else(|| pod.zone.0.to_string())
+        });
+        names.chain(with_top.then(|| TOP.to_owned())).collect()
+    }
+
+    /// A share of what protection of all links spares.
+    pub fn share_of_all(&self, spared: f64) -> f64 {
+        let all = self.all();
+        if all > 0.0 { spared / all } else { 0.0 }
+    }
+
+    /// What pods spare at these percentages of all pods, rounded up.
+    pub fn steps(&self, percent: &[usize]) -> Vec<UpgradeStep> {
+        let count = self.pods.len();
+        let mut pods: Vec<usize> = percent.iter().map(|percent| (count * percent).div_ceil(100)).collect();
+        pods.dedup();
+        let (within, all) = (self.spared(count, false), self.all());
+        let step = |pods: usize| {
+            let share = pods as f64 / count.max(1) as f64;
+            UpgradeStep {
+                pods,
+                share,
+                best: self.share_of_all(self.spared(pods, false)),
+                any: self.share_of_all(within * share),
+                best_with_top: self.share_of_all(self.spared(pods, true)),
+                any_with_top: self.share_of_all(all * share),
+            }
+        };
+        pods.into_iter().map(step).collect()
     }
 
     /// What the first pods of an order spare together.

@@ -42,6 +42,13 @@ pub enum ExperimentError {
     },
 }
 
+impl ExperimentError {
+    /// Whether what somebody wrote is wrong, and not the world.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, ExperimentError::Unreadable { .. })
+    }
+}
+
 struct LineSuffix(Option<usize>);
 
 impl fmt::Display for LineSuffix {
@@ -52,8 +59,10 @@ impl fmt::Display for LineSuffix {
 
 /// A file's name and text, to say where something is wrong.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub struct Source<'a> {
+    /// The file's name, as messages have it.
     pub path: &'a str,
+    /// What is in it.
     pub text: &'a str,
 }
 

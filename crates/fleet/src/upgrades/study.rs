@@ -3,8 +3,8 @@
 use super::{Spared, SparedLoss};
 use crate::simulate::{Settings, simulate};
 use crate::strategy::Strategy;
-use crate::threads::run_each;
 use crate::trace::Trace;
+use linkmend_experiment::run_each;
 use linkmend_topology::Topology;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;

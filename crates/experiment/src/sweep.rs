@@ -1,12 +1,30 @@
 //! The points of a sweep: every combination of the values that an experiment file lists.
 
-use super::error::{ExperimentError, Source};
-use super::file::Settings;
-use super::parameters::StressParameters;
-use super::value::is_parameter;
+use crate::error::{ExperimentError, Source};
 use linkmend_quantity::Count;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use toml::{Spanned, Table, Value};
+
+/// Parameters and their values as written, each with its place in the file.
+pub type Settings = BTreeMap<Spanned<String>, Spanned<Value>>;
+
+/// What an experiment varies: parameters by name, as files and command lines spell them.
+pub trait Parameters: Clone + Debug + DeserializeOwned {
+    /// The names of all parameters, in the order of tables.
+    fn keys() -> impl Iterator<Item = &'static str>;
+
+    /// The name of a parameter in tables.
+    fn label_of(key: &str) -> &'static str;
+
+    /// The value of a parameter, if it has one.
+    fn value_of(&self, key: &str) -> Option<crate::Value>;
+
+    /// Whether people know what is meant by the value alone, as by `100G`.
+    fn needs_no_heading(key: &str) -> bool;
+}
 
 /// Most points of one experiment: a guard against a product of long lists.
 pub const POINTS_MAX: usize = 10_000;
@@ -17,9 +35,9 @@ const RUNS: &str = "runs";
 
 /// One combination of values.
 #[derive(Debug)]
-pub(super) struct Combination {
+pub struct Combination<P> {
     /// As they are written.
-    pub parameters: StressParameters,
+    pub parameters: P,
     /// How many independent runs are pooled.
     pub runs: u64,
     /// Where each parameter is set.
@@ -28,7 +46,7 @@ pub(super) struct Combination {
     pub place: Option<usize>,
 }
 
-impl Combination {
+impl<P> Combination<P> {
     /// Where a parameter is set, or at least the sweep.
     pub fn place_of(&self, parameter: &str) -> Option<usize> {
         self.places.iter().find(|(name, _)| name == parameter).map(|(_, at)| *at).or(self.place)
@@ -36,11 +54,14 @@ impl Combination {
 }
 
 /// All combinations: each sweep is the product of its lists, over what the base sets.
-pub(super) fn combinations(
+///
+/// # Errors
+/// The first value that cannot be, with its line; or that there are more than [`POINTS_MAX`] combinations.
+pub fn combinations<P: Parameters>(
     source: Source<'_>,
     base: &Settings,
     sweeps: &[Settings],
-) -> Result<Vec<Combination>, ExperimentError> {
+) -> Result<Vec<Combination<P>>, ExperimentError> {
     let empty = Settings::new();
     let sweeps: Vec<&Settings> = if sweeps.is_empty() { vec![&empty] } else { sweeps.iter().collect() };
     let mut all = Vec::new();
@@ -51,7 +72,7 @@ pub(super) fn combinations(
         settings.sort_by_key(|(key, _)| key.span().start);
         let axes = settings
             .iter()
-            .map(|(key, value)| Axis::new(source, key, value))
+            .map(|(key, value)| Axis::new::<P>(source, key, value))
             .collect::<Result<Vec<_>, _>>()?;
         let size = axes.iter().try_fold(1_usize, |size, axis| size.checked_mul(axis.values.len()));
         let place = sweep.keys().chain(base.keys()).map(|key| key.span().start).next();
@@ -74,7 +95,7 @@ struct Axis<'a> {
 }
 
 impl<'a> Axis<'a> {
-    fn new(
+    fn new<P: Parameters>(
         source: Source<'_>,
         key: &'a Spanned<String>,
         value: &'a Spanned<Value>,
@@ -90,7 +111,7 @@ impl<'a> Axis<'a> {
         }
         let mut texts: Vec<String> = Vec::new();
         for value in &values {
-            let text = check(source, name, value, place)?;
+            let text = check::<P>(source, name, value, place)?;
             if texts.contains(&text) {
                 let message = format!("`{name}` lists {text} twice; leave one of them out");
                 return Err(source.error(Some(place), message));
@@ -102,24 +123,28 @@ impl<'a> Axis<'a> {
 }
 
 /// Reads one value, so that an error can say where it stands, and writes it as it is shown.
-fn check(source: Source<'_>, name: &str, value: &Value, place: usize) -> Result<String, ExperimentError> {
+fn check<P: Parameters>(
+    source: Source<'_>,
+    name: &str,
+    value: &Value,
+    place: usize,
+) -> Result<String, ExperimentError> {
     let text = match name {
         RUNS => runs(value).map(|runs| runs.to_string()),
-        _ => read_one(name, value).map(|one| {
-            super::value::value_of(name, &one).map_or_else(|| value.to_string(), |value| value.text)
-        }),
+        _ => read_one::<P>(name, value)
+            .map(|one| one.value_of(name).map_or_else(|| value.to_string(), |value| value.text)),
     };
     text.map_err(|message| source.error(Some(place), message))
 }
 
 /// A single parameter.
-fn read_one(name: &str, value: &Value) -> Result<StressParameters, String> {
-    if !is_parameter(name) {
-        let known: Vec<&str> = super::value::keys().collect();
+fn read_one<P: Parameters>(name: &str, value: &Value) -> Result<P, String> {
+    if !P::keys().any(|key| key == name) {
+        let known: Vec<&str> = P::keys().collect();
         return Err(format!("unknown key `{name}`, expected {RUNS} or one of {}", known.join(", ")));
     }
     let table: Table = [(name.to_owned(), value.clone())].into_iter().collect();
-    StressParameters::deserialize(Value::Table(table))
+    P::deserialize(Value::Table(table))
         .map_err(|error| format!("{name}: {}", error.message().trim_end().replace('\n', ", ")))
 }
 
@@ -134,12 +159,12 @@ fn runs(value: &Value) -> Result<u64, String> {
 }
 
 /// The combination with this index; the last axis varies fastest.
-fn combination(
+fn combination<P: Parameters>(
     source: Source<'_>,
     axes: &[Axis<'_>],
     index: usize,
     place: Option<usize>,
-) -> Result<Combination, ExperimentError> {
+) -> Result<Combination<P>, ExperimentError> {
     let mut left = index;
     let mut table = Table::new();
     let mut pooled = 1;
@@ -152,7 +177,7 @@ fn combination(
             table.insert(axis.key.to_owned(), value.clone());
         }
     }
-    let parameters = StressParameters::deserialize(Value::Table(table))
+    let parameters = P::deserialize(Value::Table(table))
         .map_err(|error| source.error(place, error.message().trim_end().replace('\n', ", ")))?;
     let places = axes.iter().map(|axis| (axis.key.to_owned(), axis.place)).collect();
     Ok(Combination { parameters, runs: pooled, places, place })
@@ -161,11 +186,29 @@ fn combination(
 /// Which points are meant: for each parameter, the values it may have, as text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
-    wanted: Vec<(String, Vec<String>)>,
+    wanted: Vec<Wanted>,
+}
+
+/// The values that are wanted of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+struct Wanted {
+    key: String,
+    /// Its name in tables, unless the values need none.
+    heading: Option<&'static str>,
+    /// Where tables show it, counted from the left.
+    rank: usize,
+    values: Vec<String>,
 }
 
 impl Selection {
-    pub(super) fn read(source: Source<'_>, settings: &Settings) -> Result<Selection, ExperimentError> {
+    /// Reads which values of which parameters are meant.
+    ///
+    /// # Errors
+    /// The first value that cannot be, with its line.
+    pub fn read<P: Parameters>(
+        source: Source<'_>,
+        settings: &Settings,
+    ) -> Result<Selection, ExperimentError> {
         let mut wanted = Vec::new();
         for (key, value) in settings {
             let name = key.get_ref().as_str();
@@ -176,43 +219,45 @@ impl Selection {
             };
             let mut texts = Vec::new();
             for value in values {
-                let one = read_one(name, value).map_err(|message| source.error(at, message))?;
-                texts.extend(super::value::value_of(name, &one).map(|value| value.text));
+                let one: P = read_one(name, value).map_err(|message| source.error(at, message))?;
+                texts.extend(one.value_of(name).map(|value| value.text));
             }
-            wanted.push((name.to_owned(), texts));
+            wanted.push(Wanted {
+                key: name.to_owned(),
+                heading: (!P::needs_no_heading(name)).then(|| P::label_of(name)),
+                rank: P::keys().position(|key| key == name).unwrap_or(usize::MAX),
+                values: texts,
+            });
         }
         Ok(Selection { wanted })
     }
 
     /// Whether these parameters are meant. They must be resolved.
-    pub fn matches(&self, parameters: &StressParameters) -> bool {
-        self.wanted.iter().all(|(key, values)| {
-            super::value::value_of(key, parameters).is_some_and(|value| values.contains(&value.text))
+    pub fn matches(&self, parameters: &impl Parameters) -> bool {
+        self.wanted.iter().all(|Wanted { key, values, .. }| {
+            parameters.value_of(key).is_some_and(|value| values.contains(&value.text))
         })
     }
 
     /// Parameters with their values, in words: `100G, ordered`.
     pub fn describe(&self) -> String {
-        let values = |(key, values): &(String, Vec<String>)| {
-            let plain = matches!(key.as_str(), "variant" | "speed" | "mode" | "buffering" | "transceiver");
-            let values = values.join(" or ");
-            if plain { values } else { format!("{} {values}", super::value::label_of(key)) }
+        let words = |wanted: &Wanted| {
+            let values = wanted.values.join(" or ");
+            match wanted.heading {
+                Some(heading) => format!("{heading} {values}"),
+                None => values,
+            }
         };
-        let mut parts: Vec<&(String, Vec<String>)> = self.wanted.iter().collect();
-        parts.sort_by_key(|(key, _)| super::value::rank_of(key));
-        parts.into_iter().map(values).collect::<Vec<_>>().join(", ")
+        let mut parts: Vec<&Wanted> = self.wanted.iter().collect();
+        parts.sort_by_key(|wanted| wanted.rank);
+        parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
     }
 
-    /// The parameters that it mentions.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.wanted.iter().map(|(key, _)| key.as_str())
-    }
-
-    /// The one value that it wants of a parameter.
-    pub fn only(&self, key: &str) -> Option<&str> {
-        match self.wanted.iter().find(|(name, _)| name == key) {
-            Some((_, values)) if values.len() == 1 => values.first().map(String::as_str),
+    /// The parameters of which it wants one value, with that value.
+    pub fn only(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.wanted.iter().filter_map(|Wanted { key, values, .. }| match &values[..] {
+            [value] => Some((key.as_str(), value.as_str())),
             _ => None,
-        }
+        })
     }
 }

@@ -1,0 +1,174 @@
+//! Runs the points of experiments on several threads. What comes out does not depend on how many.
+
+use crate::threads::work_through;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+
+/// Most pieces into which the runs of one point are divided, so that several threads can share it.
+const PIECES_MAX: u64 = 16;
+
+/// An experiment as the runner sees it: points, at each of which independent runs are pooled.
+pub trait Runnable: Sync {
+    /// What comes out of runs of one point.
+    type Outcome: Send;
+    /// Why a run could not be done.
+    type Error: Send;
+
+    /// How many points there are.
+    fn points(&self) -> usize;
+
+    /// How many independent runs are pooled at a point.
+    fn runs(&self, point: usize) -> u64;
+
+    /// How much there is to do at a point, in whatever unit its experiments share.
+    fn work(&self, point: usize) -> f64;
+
+    /// Does some of the runs of a point. `progress` is told how much more of the point's work is done, and says whether to
+    /// go on; `None` if it did not.
+    ///
+    /// # Errors
+    /// The first run that could not be done.
+    fn run(
+        &self,
+        point: usize,
+        runs: Range<u64>,
+        base_seed: u64,
+        progress: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<Self::Outcome>, Failure<Self::Error>>;
+
+    /// Outcomes of one point, in the order of its runs, as if they had been one.
+    fn pooled(&self, outcomes: Vec<Self::Outcome>) -> Option<Self::Outcome>;
+}
+
+/// A run that could not be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure<E> {
+    /// Its seed.
+    pub seed: u64,
+    /// Why.
+    pub error: E,
+}
+
+/// What happens while experiments run.
+#[derive(Debug)]
+pub enum Event<O, E> {
+    /// So much more of the whole work is done.
+    Progress(f64),
+    /// A point of an experiment is done.
+    Point {
+        /// Index of the experiment.
+        experiment: usize,
+        /// Index of the point.
+        point: usize,
+        /// What came out.
+        outcome: O,
+    },
+    /// A run could not be done, as when no session opened: its point will not come. Other points go on.
+    Failed {
+        /// Index of the experiment.
+        experiment: usize,
+        /// Index of the point.
+        point: usize,
+        /// Which run, and why.
+        failure: Failure<E>,
+    },
+}
+
+/// Some of the runs of one point.
+struct Job<'a, X> {
+    experiment: usize,
+    point: usize,
+    definition: &'a X,
+    runs: Range<u64>,
+}
+
+/// Runs all points on `threads` threads and tells `observe` what happens, on the calling thread. When `stop` becomes true,
+/// what is half done is dropped, and the function returns.
+pub fn run_all<X: Runnable>(
+    experiments: &[X],
+    base_seed: u64,
+    threads: usize,
+    stop: &AtomicBool,
+    mut observe: impl FnMut(Event<X::Outcome, X::Error>),
+) {
+    let (jobs, parts) = (&jobs(experiments), &parts(experiments));
+    let (sender, receiver) = channel();
+    let worker = move || {
+        let sender = sender.clone();
+        move |index: usize| {
+            let job: &Job<'_, X> = &jobs[index];
+            let (experiment, point) = (job.experiment, job.point);
+            let mut progress = |part| {
+                let _ = sender.send(Event::Progress(part));
+                !stop.load(Ordering::Relaxed)
+            };
+            match job.definition.run(point, job.runs.clone(), base_seed, &mut progress) {
+                Ok(None) => return false,
+                Ok(Some(outcome)) => {
+                    let whole = parts[experiment][point].add(job, outcome);
+                    if let Some(outcome) = whole {
+                        let _ = sender.send(Event::Point { experiment, point, outcome });
+                    }
+                }
+                Err(failure) => {
+                    let _ = sender.send(Event::Failed { experiment, point, failure });
+                }
+            }
+            true
+        }
+    };
+    work_through(jobs.len(), threads, stop, worker, || receiver.into_iter().for_each(&mut observe));
+}
+
+fn jobs<X: Runnable>(experiments: &[X]) -> Vec<Job<'_, X>> {
+    let mut jobs = Vec::new();
+    for (experiment, definition) in experiments.iter().enumerate() {
+        let first = jobs.len();
+        for point in 0..definition.points() {
+            let (runs, pieces) = (definition.runs(point), pieces(definition.runs(point)));
+            for piece in 0..pieces {
+                let runs = runs * piece / pieces..runs * (piece + 1) / pieces;
+                jobs.push(Job { experiment, point, definition, runs });
+            }
+        }
+        // The longest first, so that no thread is left alone with it in the end.
+        let work = |job: &Job<'_, X>| {
+            let runs = (job.runs.end - job.runs.start) as f64;
+            job.definition.work(job.point) * runs / job.definition.runs(job.point) as f64
+        };
+        jobs[first..].sort_by(|a, b| work(b).total_cmp(&work(a)));
+    }
+    jobs
+}
+
+fn pieces(runs: u64) -> u64 {
+    runs.min(PIECES_MAX)
+}
+
+/// The pieces of one point that are done, each with its first run.
+struct Parts<O> {
+    wanted: usize,
+    done: Mutex<Vec<(u64, O)>>,
+}
+
+impl<O> Parts<O> {
+    /// All of them as one when the last is in, in the order of runs: sums of floats depend on it.
+    fn add<X: Runnable<Outcome = O>>(&self, job: &Job<'_, X>, outcome: O) -> Option<O> {
+        let mut done = self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        done.push((job.runs.start, outcome));
+        if done.len() < self.wanted {
+            return None;
+        }
+        done.sort_by_key(|(run, _)| *run);
+        job.definition.pooled(done.drain(..).map(|(_, outcome)| outcome).collect())
+    }
+}
+
+fn parts<X: Runnable>(experiments: &[X]) -> Vec<Vec<Parts<X::Outcome>>> {
+    let of_point = |runs| Parts { wanted: pieces(runs) as usize, done: Mutex::default() };
+    let parts =
+        |experiment: &X| (0..experiment.points()).map(|point| of_point(experiment.runs(point))).collect();
+    experiments.iter().map(parts).collect()
+}

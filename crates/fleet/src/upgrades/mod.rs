@@ -1,0 +1,9 @@
+//! Which switches should be upgraded first, by what protection there would spare (section 5, incremental deployment).
+
+mod order;
+mod spared;
+mod study;
+
+pub use order::{PodWorth, UpgradeStep, Upgrades};
+pub use spared::{Spared, SparedLoss};
+pub use study::{ALWAYS, spared_by_seed, spared_in};
