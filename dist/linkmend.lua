@@ -163,6 +163,20 @@ local function original(buffer, at, code, tree, pinfo, root)
     payload(ethertype, buffer(at):tvb(), pinfo, root)
 end
 
+-- A number and its era as one number, as Linkmend's own texts have it; `long` numbers have 32 bits.
+local function with_era(number, era)
+    return number + (era and 65536 or 0)
+end
+
+local function short(long)
+    return long % 131072
+end
+
+-- A number that comes without its era, as the one of both that is nearer to `other`.
+local function near(number, other)
+    return short(other + (number - other + 32768) % 65536 - 32768)
+end
+
 local function lane_name(ordered)
     return ordered and "ordered" or "non-blocking"
 end
@@ -174,14 +188,16 @@ local function data(buffer, first, kind, tree, pinfo, root)
     tree:add(f.code, buffer(0, 1))
     tree:add(f.sequence, buffer(1, 2))
     local what = has(first, DATA_RETRANSMITTED) and "copy of" or "data"
-    local info = string.format("%s %s %d", what, lane_name(has(first, DATA_ORDERED)), buffer(1, 2):uint())
+    local info = string.format("%s %s %d", what, lane_name(has(first, DATA_ORDERED)),
+        with_era(buffer(1, 2):uint(), has(first, DATA_ERA)))
     local at = 3
     if kind == KIND_DATA_WITH_ACK then
         local flags = buffer(3, 1):uint()
         tree:add(f.ack_ordered, buffer(3, 1), has(flags, ACK_ORDERED))
         tree:add(f.ack_era, buffer(3, 1), has(flags, ACK_ERA))
         tree:add(f.ack, buffer(4, 2))
-        info = string.format("%s, ACK of %s before %d", info, lane_name(has(flags, ACK_ORDERED)), buffer(4, 2):uint())
+        info = string.format("%s, ACK of %s before %d", info, lane_name(has(flags, ACK_ORDERED)),
+            with_era(buffer(4, 2):uint(), has(flags, ACK_ERA)))
         at = 6
     end
     pinfo.cols.info = info
@@ -207,9 +223,9 @@ local function lane(buffer, at, name, tree)
         part:add(f.missing_length, length, length:uint() % RUN_OVERFLOWED)
         part:add(f.overflowed, length, has(length:uint(), RUN_OVERFLOWED))
     end
-    local info = string.format(" %s before %d", name, buffer(at + 3, 2):uint())
+    local info = string.format(" %s before %d", name, short(buffer(at + 1, 4):uint()))
     if count > 0 then
-        info = string.format("%s (%d holes)", info, count)
+        info = string.format("%s (%d %s)", info, count, count == 1 and "hole" or "holes")
     end
     return at + 12 + 4 * count, info
 end
@@ -242,8 +258,8 @@ local function control(buffer, first, tree, pinfo)
         tree:add(f.held_from, buffer(14, 4)):prepend_text("Ordered lane: ")
         tree:add(f.next, buffer(18, 4)):prepend_text("Non-blocking lane: ")
         tree:add(f.held_from, buffer(22, 4)):prepend_text("Non-blocking lane: ")
-        info = string.format("%s: ordered before %d, non-blocking before %d", info, buffer(12, 2):uint(),
-            buffer(20, 2):uint())
+        info = string.format("%s: ordered before %d, non-blocking before %d", info,
+            short(buffer(10, 4):uint()), short(buffer(18, 4):uint()))
     end
     pinfo.cols.info = info
 end
@@ -266,7 +282,8 @@ function linkmend.dissector(buffer, pinfo, root)
         tree:add(f.ack_era, buffer(0, 1), has(first, UNPROTECTED_ACK_ERA))
         tree:add(f.ack, buffer(1, 2))
         pinfo.cols.info = string.format("unprotected, ACK of %s before %d",
-            lane_name(has(first, UNPROTECTED_ACK_ORDERED)), buffer(1, 2):uint())
+            lane_name(has(first, UNPROTECTED_ACK_ORDERED)),
+            with_era(buffer(1, 2):uint(), has(first, UNPROTECTED_ACK_ERA)))
         original(buffer, 3, first % (CODE_MASK + 1), tree, pinfo, root)
     elseif kind == KIND_ESCAPED then
         pinfo.cols.info = "unprotected, escaped"
@@ -288,7 +305,8 @@ function compact.dissector(buffer, pinfo, root)
     if not name then return 0 end
     pinfo.cols.protocol = "Linkmend"
     local tree = root:add(compact, buffer())
-    local value = buffer(1, 2):uint()
+    local era = has(first, COMPACT_ERA)
+    local value = with_era(buffer(1, 2):uint(), era)
     tree:add(f.compact_type, buffer(0, 1))
     tree:add(f.era, buffer(0, 1))
     local carries_frame = false
@@ -310,7 +328,7 @@ function compact.dissector(buffer, pinfo, root)
             tree:add(f.hole, buffer(3, 1), size)
             tree:add(f.missing, buffer(4, 2))
             pinfo.cols.info = string.format("%s: ACK up to %d, %d missing from %d", name, value, size,
-                buffer(4, 2):uint())
+                near(buffer(4, 2):uint(), value))
         else
             tree:add(f.compact_piggybacked, buffer(0, 1))
             carries_frame = has(first, COMPACT_PIGGYBACKED)
