@@ -77,6 +77,12 @@ impl Impairments {
         Some(self.queue_bytes.unwrap_or(under_way.clamp(QUEUE_BYTES_MIN, QUEUE_BYTES_MAX)))
     }
 
+    /// From how many waiting bytes on frames are marked with ECN, where a link end by itself would take `usual`: at most
+    /// half of the queue, because behind the end of the queue nothing is ever marked, and the daemon refuses that.
+    pub fn ecn_threshold_bytes(&self, usual: u64) -> u64 {
+        self.queue_bytes().map_or(usual, |queue| usual.min(queue / 2))
+    }
+
     /// # Errors
     /// [`BadImpairment`] for a value out of its range.
     pub fn validate(&self) -> Result<(), BadImpairment> {
@@ -140,6 +146,20 @@ mod tests {
         impairments.queue_bytes = Some(100_000);
         assert_eq!(impairments.queue_bytes(), Some(100_000));
         assert_eq!(Impairments::default().queue_bytes(), None);
+    }
+
+    #[test]
+    fn a_queue_that_is_smaller_than_the_ecn_threshold_lowers_it() {
+        let mut impairments = Impairments {
+            rate_bps: Some(1_000_000_000),
+            link_delay: Duration::from_micros(100),
+            ..Impairments::default()
+        };
+        assert_eq!(impairments.queue_bytes(), Some(QUEUE_BYTES_MIN));
+        assert_eq!(impairments.ecn_threshold_bytes(100_000), QUEUE_BYTES_MIN / 2);
+        impairments.delay = Duration::from_millis(5);
+        assert_eq!(impairments.ecn_threshold_bytes(100_000), 100_000);
+        assert_eq!(Impairments::default().ecn_threshold_bytes(100_000), 100_000);
     }
 
     #[test]

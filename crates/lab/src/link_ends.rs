@@ -73,6 +73,8 @@ impl LinkEnds {
             let impairments = &lab.options().impairments;
             settings.rate_bps = impairments.rate_bps;
             settings.queue_bytes = impairments.queue_bytes().unwrap_or(settings.queue_bytes);
+            settings.ecn_threshold_bytes =
+                settings.ecn_threshold_bytes.map(|usual| impairments.ecn_threshold_bytes(usual));
             adjust(&mut settings);
             // The loop's thread inherits the namespace of the thread that starts it.
             lab.namespace(role).run(|| LinkEndHandle::start(settings))

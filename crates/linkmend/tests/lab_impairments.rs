@@ -80,6 +80,21 @@ fn a_gigabit_over_100_ms_is_told_in_the_log_what_to_set_and_gets_a_longer_peer_t
     assert!(!log.contains("carries at most"), "{log}");
 }
 
+/// The default queue, one round trip, was smaller than the daemon's ECN threshold, and the daemon refused to start.
+#[test]
+fn a_short_link_with_a_rate_comes_up_though_its_queue_is_smaller_than_the_usual_ecn_threshold() {
+    if !linkmend_lab::unprivileged::has_capabilities() {
+        eprintln!("\n######## SKIPPED: a_short_link_with_a_rate needs root: sudo -E make test ########\n");
+        return;
+    }
+    let lab = Laboratory(format!("ts{}", std::process::id()));
+    for impairments in ["--rate 1G --link-delay 100us", "--rate 1G"] {
+        let (code, said) = lab.ask(&format!("up {impairments}"));
+        assert_eq!(code, Some(0), "{impairments}: {said}");
+        lab.ask("down");
+    }
+}
+
 #[test]
 fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
     if !linkmend_lab::unprivileged::has_capabilities() {

@@ -7,7 +7,7 @@ use crate::output::print;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use linkmend_dataplane::CorruptionModel;
-use linkmend_dataplane::config::{CONTROL_FOLDER, ProtectConfig};
+use linkmend_dataplane::config::{CONTROL_FOLDER, EcnThreshold, ProtectConfig};
 use linkmend_dataplane::control::{Client, ClientError};
 use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
 use linkmend_lab::{Down, Lab, LabError, LabOptions, Role, StopFlag};
@@ -229,6 +229,10 @@ fn start(lab: &Lab, role: Role, packet: bool) -> anyhow::Result<()> {
     }
     if let Some(queue) = impairments.queue_bytes() {
         command.args(["--queue", &ByteSize(queue).to_string()]);
+        if let EcnThreshold::Above(ByteSize(usual)) = EcnThreshold::default() {
+            let threshold = ByteSize(impairments.ecn_threshold_bytes(usual));
+            command.args(["--ecn", &threshold.to_string()]);
+        }
     }
     command.arg("--control").arg(socket(prefix, role));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
