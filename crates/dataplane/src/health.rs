@@ -13,6 +13,9 @@ const TICKS_MIN: u64 = 20;
 const STOLEN_WARN: f64 = 0.05;
 const STOLEN_FINE: f64 = 0.02;
 
+/// What helps against a full backlog.
+pub const BACKLOG_HINT: &str = "hint: sysctl -w net.core.netdev_max_backlog=10000";
+
 /// Parts that may be in trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
@@ -28,6 +31,7 @@ pub struct DaemonHealth {
     log_lines_lost: fn() -> u64,
     troubles: Mutex<BTreeMap<Part, String>>,
     host: Mutex<Host>,
+    backlog: Mutex<Backlog>,
 }
 
 impl Default for DaemonHealth {
@@ -39,7 +43,12 @@ impl Default for DaemonHealth {
 impl DaemonHealth {
     /// `log_lines_lost` tells how many lines of the log could not be written.
     pub fn new(log_lines_lost: fn() -> u64) -> DaemonHealth {
-        DaemonHealth { log_lines_lost, troubles: Mutex::default(), host: Mutex::default() }
+        DaemonHealth {
+            log_lines_lost,
+            troubles: Mutex::default(),
+            host: Mutex::default(),
+            backlog: Mutex::default(),
+        }
     }
 
     /// A part is in trouble, or no longer (`None`). The answer is whether that is new.
@@ -52,8 +61,15 @@ impl DaemonHealth {
         before != trouble
     }
 
-    /// Looks at what the host takes from this machine; to be called about twice a second.
+    /// Looks at what the host takes from this machine, and at what its backlog drops; to be called about twice a second.
     pub fn look(&self) {
+        let dropped = std::fs::read_to_string("/proc/net/softnet_stat").ok().and_then(|text| dropped(&text));
+        if dropped.is_some_and(|total| lock(&self.backlog).add(total)) {
+            tracing::warn!(
+                "the machine's receive backlog was full and frames were dropped, of whichever interfaces; what passes \
+                 through a veth waits there ({BACKLOG_HINT})"
+            );
+        }
         let Ok(text) = std::fs::read_to_string("/proc/stat") else { return };
         let Some(ticks) = Ticks::parse(&text) else { return };
         match lock(&self.host).add(Instant::now(), ticks) {
@@ -73,6 +89,7 @@ impl DaemonHealth {
             log_lines_lost: (self.log_lines_lost)(),
             troubles: lock(&self.troubles).values().cloned().collect(),
             stolen_share: lock(&self.host).share(),
+            backlog_drops: lock(&self.backlog).since_start(),
         }
     }
 }
@@ -80,6 +97,34 @@ impl DaemonHealth {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is in them is whole even if a thread panicked while it held the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Frames that the backlogs of all cores dropped since boot, from `/proc/net/softnet_stat`: a line for each core, numbers
+/// in hexadecimal, the second of which counts them.
+fn dropped(text: &str) -> Option<u64> {
+    text.lines().map(|line| u64::from_str_radix(line.split_ascii_whitespace().nth(1)?, 16).ok()).sum()
+}
+
+/// Frames that the machine's backlogs dropped since boot, as last read.
+#[derive(Debug, Default)]
+struct Backlog {
+    at_first: Option<u64>,
+    last: u64,
+}
+
+impl Backlog {
+    /// The answer is whether these are the first since the daemon started.
+    fn add(&mut self, total: u64) -> bool {
+        let before = self.since_start();
+        self.at_first.get_or_insert(total);
+        self.last = total;
+        before == 0 && self.since_start() > 0
+    }
+
+    fn since_start(&self) -> u64 {
+        // A core that is taken out takes its counter along.
+        self.last.saturating_sub(self.at_first.unwrap_or(self.last))
+    }
 }
 
 /// Processor time of all cores since boot, in ticks (proc_stat(5)).
@@ -165,6 +210,15 @@ mod tests {
         }
         assert!(matches!(said[..], [Change::Starved(share), Change::Fine] if share >= 0.05), "{said:?}");
         assert_eq!(host.share(), Some(0.0));
+    }
+
+    #[test]
+    fn frames_that_the_backlog_dropped_are_counted_from_the_start_and_told_once() {
+        let text = "152c9524 0000000a 00000117 0\n13ac1f5c 00000010 0000011f 0\n";
+        assert_eq!((dropped(text), dropped("152c9524"), dropped("1 x")), (Some(26), None, None));
+        let mut backlog = Backlog::default();
+        let said: Vec<_> = [26, 26, 30, 31].map(|total| backlog.add(total)).into();
+        assert_eq!((said, backlog.since_start()), (vec![false, false, true, false], 5));
     }
 
     #[test]

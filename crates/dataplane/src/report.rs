@@ -74,6 +74,10 @@ pub struct DaemonReport {
     /// Of the processor time that this machine wanted in the last 10 s, the share that its host gave to others; absent
     /// where too little was wanted to tell.
     pub stolen_share: Option<f64>,
+    /// Frames of all interfaces of this machine that its receive backlog (`net.core.netdev_max_backlog`) had no room
+    /// for, since the daemon started. What passes through a veth waits there.
+    #[serde(default)]
+    pub backlog_drops: u64,
 }
 
 /// A port.

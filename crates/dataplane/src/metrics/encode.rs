@@ -124,6 +124,10 @@ impl Links {
         encoder
             .encode_descriptor("log_lines_lost", help, None, MetricType::Counter)?
             .encode_counter::<[Label; 0], u64, f64>(&daemon.log_lines_lost, None)?;
+        let help = "Frames of all interfaces of the machine that found its receive backlog full";
+        encoder
+            .encode_descriptor("machine_backlog_drops", help, None, MetricType::Counter)?
+            .encode_counter::<[Label; 0], u64, f64>(&daemon.backlog_drops, None)?;
         let help = "Share of the wanted processor time that the host gave to others, over 10 s";
         let mut stolen = encoder.encode_descriptor("stolen_time_ratio", help, None, MetricType::Gauge)?;
         match &daemon.stolen_share {

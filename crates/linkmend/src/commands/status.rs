@@ -2,6 +2,7 @@
 
 use crate::cli::StatusArgs;
 use crate::output::print;
+use linkmend_dataplane::health::BACKLOG_HINT;
 use linkmend_dataplane::report::{BufferReport, CountersReport, DaemonReport, PortReport};
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate};
@@ -229,6 +230,12 @@ fn daemon_troubles(daemon: &DaemonReport) -> Vec<String> {
     if daemon.log_lines_lost > 0 {
         let lines = count(daemon.log_lines_lost as f64);
         troubles.push(format!("{lines} lines of the log could not be written"));
+    }
+    if daemon.backlog_drops > 0 {
+        let frames = count(daemon.backlog_drops as f64);
+        troubles.push(format!(
+            "{frames} frames of all interfaces found the machine's receive backlog full; {BACKLOG_HINT}"
+        ));
     }
     if let Some(share) = daemon.stolen_share.filter(|share| *share >= STOLEN_SHARE_TOLD) {
         let percent = (share * 100.0).round();
