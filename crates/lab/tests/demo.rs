@@ -7,12 +7,13 @@ use std::time::Duration;
 use linkmend_lab::StopFlag;
 use linkmend_lab::demo::{Condition, DemoOptions, DemoResult, Observer, Part, Step, run};
 
-/// Counts slots.
+/// Counts slots; none is beyond the number of them.
 #[derive(Default)]
 struct Slots(std::sync::atomic::AtomicUsize);
 
 impl Observer for Slots {
-    fn step(&self, _: &Step<'_>) {
+    fn step(&self, step: &Step<'_>) {
+        assert!(step.index < step.total, "{step:?}");
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 }

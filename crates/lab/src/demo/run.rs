@@ -1,5 +1,6 @@
 //! The course of the demo.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use linkmend_dataplane::{CorruptionModel, ProtectionSettings};
@@ -50,7 +51,7 @@ pub struct Step<'a> {
     pub detail: &'a str,
     /// Slots begun before, of all experiments.
     pub index: usize,
-    /// Slots of all experiments, without repeats.
+    /// Slots of all experiments, with the repeats so far.
     pub total: usize,
 }
 
@@ -70,6 +71,7 @@ pub(super) struct Demo<'a> {
     watch: NoiseWatch,
     observer: &'a dyn Observer,
     steps_done: usize,
+    repeats: usize,
 }
 
 /// Runs it all in a laboratory that is taken down again.
@@ -89,7 +91,8 @@ pub fn run(options: &DemoOptions, stop: &StopFlag, observer: &dyn Observer) -> R
     let ends = LinkEnds::start(&lab, options.ports(), options.seed)?;
     let control = RunControl { stop: stop.clone(), ..RunControl::default() };
     let watch = NoiseWatch::start();
-    let mut demo = Demo { options, lab: &lab, ends, control, lines, watch, observer, steps_done: 0 };
+    let mut demo =
+        Demo { options, lab: &lab, ends, control, lines, watch, observer, steps_done: 0, repeats: 0 };
     tcp::wait_until_reachable(&TrafficPath::ipv4(&lab), REACH_TIMEOUT, stop)?;
     let ports = demo.ends.report()?.1.link.description;
     let (goodput, goodput_calm) = goodput::run(&mut demo)?;
@@ -121,8 +124,10 @@ impl Demo<'_> {
         conditions: &[(String, C)],
         measure: impl Fn(&Self, &C) -> Result<T, DemoError>,
     ) -> Result<(Turns<T>, Calm), DemoError> {
-        take_turns(plan, conditions.len(), |index, _| {
+        let mut tried = BTreeSet::new();
+        take_turns(plan, conditions.len(), |index, round| {
             let (label, condition) = &conditions[index];
+            self.repeats += usize::from(!tried.insert((index, round)));
             self.step(experiment, label)?;
             self.begin_slot();
             let value = measure(self, condition)?;
@@ -154,7 +159,7 @@ impl Demo<'_> {
             return Err(DemoError::Stopped);
         }
         let cells = goodput::cells(self.options).len();
-        let total = self.options.rounds * (2 * Condition::ALL.len() + cells) + 1;
+        let total = self.options.rounds * (2 * Condition::ALL.len() + cells) + 1 + self.repeats;
         self.observer.step(&Step { experiment, detail, index: self.steps_done, total });
         self.steps_done += 1;
         Ok(())

@@ -13,11 +13,11 @@ use std::io::{Write, stderr};
 use std::os::fd::AsFd;
 use tracing_subscriber::EnvFilter;
 
-/// `RUST_LOG` decides if it is set, otherwise the number of `-v`. `quiet` commands show their own progress. Dropping
-/// the answer writes what still waits.
+/// `RUST_LOG` decides if it is set, otherwise the number of `-v`. `quiet` commands show their own progress,
+/// and say themselves what matters of the links that they run. Dropping the answer writes what still waits.
 pub fn start(verbose: u8, quiet: bool) -> Drain {
     let level = match verbose + u8::from(!quiet) {
-        0 => "warn",
+        0 => "error",
         1 => "info",
         2 => "debug",
         _ => "trace",

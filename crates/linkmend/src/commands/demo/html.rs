@@ -129,21 +129,20 @@ fn fct_plot(result: &DemoResult) -> TailPlot {
     plot
 }
 
+/// A group of bars for each loss rate, the healthy link's bar in each of them to compare with.
 fn goodput_plot(result: &DemoResult) -> GroupedBars {
     let options = &result.options;
-    let losses = || std::iter::once(0.0).chain(options.goodput_losses.iter().copied());
     let cells = || {
-        let each = |control| losses().map(move |loss| (control, loss));
+        let each = |control| options.goodput_losses.iter().map(move |loss| (control, *loss));
         options.congestion_controls.iter().flat_map(each)
     };
-    let category = |(control, loss): (&String, f64)| {
-        format!("{control}, {}", if loss > 0.0 { quantity::loss_rate(loss) } else { "healthy".to_owned() })
-    };
+    let category = |(control, loss): (&String, f64)| format!("{control}, {}", quantity::loss_rate(loss));
     let axis = Axis::new("goodput", Unit::BitPerSecond).with_zero();
     let mut plot = GroupedBars::new("Goodput by congestion control and loss", "", axis)
         .categories(cells().map(category).collect::<Vec<_>>());
     for condition in Condition::ALL {
         let values = cells().map(|(control, loss)| {
+            let loss = if condition == Condition::Healthy { 0.0 } else { loss };
             result.goodput_of(control, loss, condition).and_then(|row| row.goodput_bps).unwrap_or(f64::NAN)
         });
         plot = plot.series(condition.label(), values).hue(hue(condition));
@@ -167,4 +166,15 @@ fn timeline_plot(course: &Course) -> Timeline {
         }))
         .phase(course.corruption_at_s, "corruption starts", Tone::Bad)
         .phase(course.protection_at_s, "protection starts", Tone::Good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bar_of_the_goodput_plot_has_a_value() {
+        let svg = Plot::from(goodput_plot(&tables::tests::result())).to_svg();
+        assert!(svg.contains("cubic, 1.0e-2") && !svg.contains("n/a"), "{svg}");
+    }
 }

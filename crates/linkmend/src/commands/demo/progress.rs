@@ -43,8 +43,7 @@ impl Steps {
 
 impl Observer for Steps {
     fn step(&self, step: &Step<'_>) {
-        // Repeats of disturbed slots come on top of the total.
-        self.bar.set_length(step.total.max(step.index + 1) as u64);
+        self.bar.set_length(step.total as u64);
         self.bar.set_position(step.index as u64);
         self.bar.set_message(format!("{}: {}", step.experiment, step.detail));
         if let Ok(mut announced) = self.announced.lock()

@@ -27,11 +27,17 @@ fn by_condition(title: String, heading: &str) -> Table {
     columns.into_iter().fold(Table::new(title).column(Column::text(heading)), Table::column)
 }
 
-/// Two values with one unit where both have the same: `71.6-73.4 Mbit/s`.
+/// Two values with one unit where both have the same: `71.6-73.4 Mbit/s`. Of a slower rate only the prefix is written:
+/// `720M-1.00 Gbit/s`.
 fn span(unit: Unit, low: f64, high: f64) -> String {
+    const RATE: &str = "bit/s";
     let (low, high) = (unit.format(low), unit.format(high));
     match (low.split_once(' '), high.split_once(' ')) {
+        _ if low == high => low,
         (Some((number, of_low)), Some((_, of_high))) if of_low == of_high => format!("{number}-{high}"),
+        (Some((number, of_low)), _) if of_low.ends_with(RATE) => {
+            format!("{number}{}-{high}", of_low.trim_end_matches(RATE))
+        }
         _ => format!("{low} - {high}"),
     }
 }
@@ -79,7 +85,7 @@ pub fn stress(result: &DemoResult) -> Table {
     table.push_row(cells("effective link speed", |c| {
         c.effective_speed.map_or(Cell::text("dormant"), |share| Cell::quantity(share, Unit::Share))
     }));
-    table.push_row(cells("copies of a lost frame", |c| {
+    table.push_row(cells("copies of each loss", |c| {
         if c.copies > 0 { Cell::text(c.copies.to_string()) } else { Cell::missing() }
     }));
     let recovery = |c: &StressColumn| match c.recovery_ns {
@@ -213,7 +219,7 @@ pub fn path(result: &DemoResult) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::commands::demo::noise;
     use linkmend_lab::demo::Noise;
@@ -223,7 +229,7 @@ mod tests {
     }
 
     /// Figures as wide as a run has them.
-    fn result() -> DemoResult {
+    pub(in crate::commands::demo) fn result() -> DemoResult {
         let mut result = noise::tests::result(Noise::default());
         let row = |loss, condition, bps| GoodputRow {
             congestion_control: "cubic".to_owned(),
@@ -294,13 +300,27 @@ mod tests {
     }
 
     #[test]
+    fn speeds_with_different_prefixes_fit_as_well() {
+        let mut result = result();
+        result.stress.iter_mut().for_each(|column| {
+            column.speed = Some(MedianInterval { low: 720e6, ..interval(1.02e9).expect("one") });
+        });
+        let text = stress(&result).to_text(100, false);
+        for row in ["speed, interval", "copies of each loss", "Tx buffer, min - max"] {
+            assert!(text.contains(row), "{text}");
+        }
+    }
+
+    #[test]
     fn the_unit_of_an_interval_is_written_once() {
         assert_eq!(span(Unit::Second, 0.0163, 0.0178), "16.3-17.8 ms");
         assert_eq!(span(Unit::Second, 0.0163, 1.045), "16.3 ms - 1.04 s");
         assert_eq!(span(Unit::Byte, 0.0, 71_200.0), "0 B - 71.2 kB");
         assert_eq!(interval(72.3e6).map(median).as_deref(), Some("72.3 Mbit/s (70.9-73.7)"));
         let wide = MedianInterval { low: 999e3, ..interval(1.2e6).expect("one") };
-        assert_eq!(median(wide), "1.20 Mbit/s (999 kbit/s - 1.22 Mbit/s)");
+        assert_eq!(median(wide), "1.20 Mbit/s (999k-1.22)");
+        assert_eq!(span(Unit::BitPerSecond, 720e6, 1e9), "720M-1.00 Gbit/s");
+        assert_eq!(span(Unit::Byte, 0.0, 0.0), "0 B");
     }
 
     #[test]
