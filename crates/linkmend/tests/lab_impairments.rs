@@ -115,7 +115,11 @@ fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
     let least: f64 = least.and_then(|time| time.parse().ok()).unwrap_or_else(|| panic!("{ping}"));
     assert!((10.2..20.0).contains(&least), "{ping}");
     let (_, status) = lab.ask("status");
-    for wanted in ["impairments: 100 Mbit/s, 5ms each way", "100µs each way on the link", "host1 to end1"] {
+    for wanted in [
+        "impairments: 100 Mbit/s, 5ms each way",
+        "100µs each way on the link; up to 128 kB wait in front of the rate",
+        "host1 to end1",
+    ] {
         assert!(status.contains(wanted), "{wanted}: {status}");
     }
     let (code, said) = lab.ask("down");

@@ -12,6 +12,7 @@ use linkmend_dataplane::config::CONTROL_FOLDER;
 use linkmend_lab::process::TrackedProcess;
 use linkmend_lab::{DelayLines, Impairments, Lab, LineReport};
 use linkmend_quantity::{BitRate, ByteSize, Span};
+use linkmend_report::quantity;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -98,7 +99,11 @@ pub fn report(prefix: &str) -> anyhow::Result<Option<WiresReport>> {
 
 /// The same in a few lines.
 pub fn describe(report: &WiresReport) -> String {
-    let mut text = format!("impairments: {}\n", report.impairments);
+    let queue = report.impairments.queue_bytes().map(|queue| {
+        let queue = quantity::bytes(queue as f64);
+        format!("; up to {queue} wait in front of the rate")
+    });
+    let mut text = format!("impairments: {}{}\n", report.impairments, queue.unwrap_or_default());
     if !report.process.is_running() {
         text.push_str("  the process of the delay lines has ended, and nothing passes; `linkmend lab down`, then `up`\n");
     }
