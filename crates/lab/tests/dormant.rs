@@ -16,7 +16,8 @@ const SLOTS: usize = 5;
 const SLOT: Duration = Duration::from_millis(1200);
 /// Runs of all slots. The machine's other work drops frames too, in front of either; a cause of our own shows in each.
 const ATTEMPTS: usize = 3;
-/// Frames and segments by which the two may differ whatever the ratio: one overflowing ring of a veth is 256.
+/// Frames and segments by which the two may differ whatever the ratio: a processor's backlog that gets its turn late
+/// overflows by some hundred.
 const DROPS_ALLOWANCE: u64 = 256;
 const RETRANSMISSIONS_ALLOWANCE: u64 = 1000;
 

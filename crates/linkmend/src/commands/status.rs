@@ -233,9 +233,7 @@ fn daemon_troubles(daemon: &DaemonReport) -> Vec<String> {
     }
     if daemon.backlog_drops > 0 {
         let frames = count(daemon.backlog_drops as f64);
-        troubles.push(format!(
-            "{frames} frames of all interfaces found the machine's receive backlog full; {BACKLOG_HINT}"
-        ));
+        troubles.push(format!("the machine's receive backlog dropped {frames} frames ({BACKLOG_HINT})"));
     }
     if let Some(share) = daemon.stolen_share.filter(|share| *share >= STOLEN_SHARE_TOLD) {
         let percent = (share * 100.0).round();
@@ -281,6 +279,17 @@ mod tests {
         let text = describe(&report);
         assert!(text.contains("it uses format compact, this end transparent; set the same"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+
+    #[test]
+    fn a_backlog_that_dropped_frames_is_named_with_the_way_out() {
+        let mut report = LinkReport::default();
+        assert!(!describe(&report).contains("backlog"));
+        report.daemon.backlog_drops = 1139;
+        let text = describe(&report);
+        let line =
+            text.lines().find(|line| line.contains("backlog dropped 1,139 frames")).unwrap_or_default();
+        assert!(line.contains("hint: sysctl -w net.core.netdev_max_backlog="), "{text}");
     }
 
     #[test]
