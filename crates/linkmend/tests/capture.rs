@@ -95,5 +95,12 @@ fn a_filter_that_is_none_is_refused_before_a_daemon_is_asked() {
     let (code, out, err) =
         outcome(command.args(["capture", "up", "tcp", "prot", "80"]).output().expect("it starts"));
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("filter `tcp prot 80`: `prot` (word 2) is not understood, expected "), "{err}");
+    assert!(
+        err.starts_with("error: filter `tcp prot 80`: `prot` (word 2) is not understood, expected "),
+        "{err}"
+    );
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
+    let (code, _, err) =
+        outcome(command.args(["capture", "up", "--seconds=-1"]).output().expect("it starts"));
+    assert_eq!((code, err.as_str()), (2, "error: --seconds -1: must be a number of seconds, at least 0\n"));
 }
