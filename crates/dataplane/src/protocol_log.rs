@@ -146,6 +146,7 @@ impl Drop for ProtocolLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linkmend_protocol::Tick;
     use linkmend_protocol::{Config, FrameHandle, Mode};
 
     fn header() -> LogHeader {
@@ -153,7 +154,7 @@ mod tests {
             protocol_log: LogHeader::VERSION,
             link: "east".to_owned(),
             seed: 7,
-            config: Config::default(),
+            config: Config::new(Tick::Nanosecond),
         }
     }
 

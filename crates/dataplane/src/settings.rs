@@ -2,7 +2,7 @@
 
 use crate::port_pair::PortChoice;
 use linkmend_protocol::classify::Classifier;
-use linkmend_protocol::{Copies, FallbackConfig, Format, Mode};
+use linkmend_protocol::{Copies, FallbackConfig, Format, Mode, Tick};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ impl LinkSettings {
             format: Format::Transparent,
             protection: None,
             overrides: Overrides::default(),
-            fallback: FallbackConfig::default(),
+            fallback: FallbackConfig::new(Tick::Nanosecond),
             rate_bps: None,
             queue_bytes: 1 << 20,
             ecn_threshold_bytes: Some(100_000),

@@ -3,7 +3,7 @@
 use crate::fallback::FallbackConfig;
 use crate::receiver::believed_ahead;
 use crate::sequence::WINDOW_MAX;
-use crate::time::Nanos;
+use crate::time::{Tick, Ticks};
 use core::fmt;
 
 /// Which headers protected frames carry.
@@ -55,7 +55,7 @@ pub struct Config {
     pub resume_bytes: u64,
     /// `ackNoTimeout`: a frame missing for longer is given up, if `max_rounds` is 1, `give_up_by_clock` is set, or the
     /// format is [`Format::Linkguardian`], in which nobody says that a frame is let go.
-    pub recovery_timeout: Nanos,
+    pub recovery_timeout: Ticks,
     /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol. It bounds how long a frame that can never
     /// pass holds the ordered lane up. By Equation 1, N copies in R rounds leave `loss^(N R + 1)`: with 32 rounds less than
     /// 1e-16 wherever protection is of use, up to a loss of 0.3 and with a single copy.
@@ -66,31 +66,31 @@ pub struct Config {
     #[cfg_attr(feature = "serde", serde(default))]
     pub give_up_by_clock: bool,
     /// Least time between explicit ACKs on an idle port; zero sends one whenever there is news.
-    pub ack_gap: Nanos,
+    pub ack_gap: Ticks,
     /// Longest wait of each lane's ACK for an idle port or a frame to ride on; also how often what is missing is
     /// repeated.
-    pub ack_interval: Nanos,
+    pub ack_interval: Ticks,
     /// Wait of a lane's first dummy after its latest frame.
-    pub dummy_delay: Nanos,
+    pub dummy_delay: Ticks,
     /// Dummies sent each time a lane has nothing more to send (section 5, bursty losses).
     pub dummy_copies: u8,
     /// Wait before dummies are repeated, doubled each time up to `dummy_interval_max`. Also the longest wait of a dummy
     /// that is due for an idle port: then it goes ahead of normal frames.
-    pub dummy_interval_min: Nanos,
+    pub dummy_interval_min: Ticks,
     /// See `dummy_interval_min`.
-    pub dummy_interval_max: Nanos,
+    pub dummy_interval_max: Ticks,
     /// Longest silence of an active session in either direction.
-    pub keepalive: Nanos,
+    pub keepalive: Ticks,
     /// Silence after which a sender holds its peer for gone, and a receiver waits no longer for what is missing.
-    pub peer_timeout: Nanos,
+    pub peer_timeout: Ticks,
     /// Silence after which a receiver forgets a session.
-    pub session_expiry: Nanos,
+    pub session_expiry: Ticks,
     /// First wait before a handshake frame is repeated, doubled each time up to `handshake_max`.
-    pub handshake_min: Nanos,
+    pub handshake_min: Ticks,
     /// See `handshake_min`.
-    pub handshake_max: Nanos,
+    pub handshake_max: Ticks,
     /// Time between the hellos of an otherwise silent link end.
-    pub hello_interval: Nanos,
+    pub hello_interval: Ticks,
     /// Frames over which the loss rate is measured.
     pub loss_window_frames: u32,
     /// Limits of the automatic fallback (section 5).
@@ -103,7 +103,7 @@ pub(crate) struct ReceiverLimits {
     pub(crate) buffer_bytes: u64,
     pub(crate) pause_bytes: u64,
     pub(crate) resume_bytes: u64,
-    pub(crate) recovery_timeout: Nanos,
+    pub(crate) recovery_timeout: Ticks,
     /// Whether that timeout counts.
     pub(crate) by_clock: bool,
     /// How far ahead one frame alone is believed.
@@ -116,37 +116,33 @@ pub(crate) struct ReceiverLimits {
 }
 
 impl Config {
-    /// What [`Config::default`] returns.
-    pub const DEFAULT: Config = Config {
-        format: Format::Transparent,
-        window_frames: 8192,
-        window_bytes: 16 << 20,
-        rx_buffer_bytes: 8 << 20,
-        pause_bytes: 2 << 20,
-        resume_bytes: 1 << 20,
-        recovery_timeout: Nanos::from_millis(20),
-        max_rounds: 32,
-        give_up_by_clock: false,
-        ack_gap: Nanos::from_micros(20),
-        ack_interval: Nanos::from_micros(200),
-        dummy_delay: Nanos::from_micros(10),
-        dummy_copies: 2,
-        dummy_interval_min: Nanos::from_micros(200),
-        dummy_interval_max: Nanos::from_millis(10),
-        keepalive: Nanos::from_millis(10),
-        peer_timeout: Nanos::from_millis(400),
-        session_expiry: Nanos::from_millis(800),
-        handshake_min: Nanos::from_millis(2),
-        handshake_max: Nanos::from_millis(250),
-        hello_interval: Nanos::from_secs(1),
-        loss_window_frames: 100_000,
-        fallback: FallbackConfig::DEFAULT,
-    };
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config::DEFAULT
+    /// What a link end does unless told otherwise, for a driver whose clock has this tick.
+    pub const fn new(tick: Tick) -> Config {
+        Config {
+            format: Format::Transparent,
+            window_frames: 8192,
+            window_bytes: 16 << 20,
+            rx_buffer_bytes: 8 << 20,
+            pause_bytes: 2 << 20,
+            resume_bytes: 1 << 20,
+            recovery_timeout: tick.millis(20),
+            max_rounds: 32,
+            give_up_by_clock: false,
+            ack_gap: tick.micros(20),
+            ack_interval: tick.micros(200),
+            dummy_delay: tick.micros(10),
+            dummy_copies: 2,
+            dummy_interval_min: tick.micros(200),
+            dummy_interval_max: tick.millis(10),
+            keepalive: tick.millis(10),
+            peer_timeout: tick.millis(400),
+            session_expiry: tick.millis(800),
+            handshake_min: tick.millis(2),
+            handshake_max: tick.millis(250),
+            hello_interval: tick.secs(1),
+            loss_window_frames: 100_000,
+            fallback: FallbackConfig::new(tick),
+        }
     }
 }
 
@@ -156,7 +152,7 @@ const SILENCES: u64 = 3;
 
 // The relations that `Config::validate` asks of every configuration, and that the defaults keep by themselves.
 const _: () = {
-    let config = Config::DEFAULT;
+    let config = Config::new(Tick::Nanosecond);
     assert!(config.ack_gap.0 <= config.ack_interval.0);
     assert!(config.dummy_delay.0 <= config.dummy_interval_min.0);
     assert!(config.dummy_interval_min.0 <= config.dummy_interval_max.0);
@@ -244,21 +240,21 @@ impl Config {
             (
                 "recovery_timeout",
                 self.recovery_timeout.0,
-                self.recovery_timeout > Nanos::ZERO,
+                self.recovery_timeout > Ticks::ZERO,
                 "must be above 0",
             ),
             ("max_rounds", self.max_rounds.into(), self.max_rounds >= 1, "must be at least 1"),
             (
                 "ack_interval",
                 self.ack_interval.0,
-                self.ack_interval > Nanos::ZERO && self.ack_interval >= self.ack_gap,
+                self.ack_interval > Ticks::ZERO && self.ack_interval >= self.ack_gap,
                 "must be above 0 and at least ack_gap",
             ),
             ("dummy_copies", self.dummy_copies.into(), self.dummy_copies >= 1, "must be at least 1"),
             (
                 "dummy_interval_min",
                 self.dummy_interval_min.0,
-                self.dummy_interval_min > Nanos::ZERO,
+                self.dummy_interval_min > Ticks::ZERO,
                 "must be above 0, or dummies never end",
             ),
             (
@@ -267,7 +263,7 @@ impl Config {
                 self.dummy_interval_max >= self.dummy_interval_min,
                 "must be at least dummy_interval_min",
             ),
-            ("keepalive", self.keepalive.0, self.keepalive > Nanos::ZERO, "must be above 0"),
+            ("keepalive", self.keepalive.0, self.keepalive > Ticks::ZERO, "must be above 0"),
             (
                 "peer_timeout",
                 self.peer_timeout.0,
@@ -289,10 +285,10 @@ impl Config {
             (
                 "handshake_max",
                 self.handshake_max.0,
-                self.handshake_min > Nanos::ZERO && self.handshake_max >= self.handshake_min,
+                self.handshake_min > Ticks::ZERO && self.handshake_max >= self.handshake_min,
                 "must be at least handshake_min, and that above 0",
             ),
-            ("hello_interval", self.hello_interval.0, self.hello_interval > Nanos::ZERO, "must be above 0"),
+            ("hello_interval", self.hello_interval.0, self.hello_interval > Ticks::ZERO, "must be above 0"),
             (
                 "loss_window_frames",
                 self.loss_window_frames.into(),
@@ -333,21 +329,21 @@ mod tests {
 
     #[test]
     fn the_default_is_valid() {
-        assert_eq!(Config::default().validate(), Ok(()));
+        assert_eq!(Config::new(Tick::Nanosecond).validate(), Ok(()));
     }
 
     #[test]
     fn impossible_parameters_are_named() {
-        let base = Config::default();
+        let base = Config::new(Tick::Nanosecond);
         let cases = [
             (Config { window_frames: 65536, ..base }, "window_frames"),
             (Config { window_frames: 100, ..base }, "window_frames"),
             (Config { resume_bytes: base.pause_bytes, ..base }, "resume_bytes"),
             (Config { pause_bytes: base.rx_buffer_bytes + 1, ..base }, "pause_bytes"),
-            (Config { recovery_timeout: Nanos::ZERO, ..base }, "recovery_timeout"),
+            (Config { recovery_timeout: Ticks::ZERO, ..base }, "recovery_timeout"),
             (Config { peer_timeout: base.keepalive, ..base }, "peer_timeout"),
-            (Config { dummy_interval_min: Nanos::ZERO, ..base }, "dummy_interval_min"),
-            (Config { ack_gap: base.ack_interval + Nanos(1), ..base }, "ack_interval"),
+            (Config { dummy_interval_min: Ticks::ZERO, ..base }, "dummy_interval_min"),
+            (Config { ack_gap: base.ack_interval + Ticks(1), ..base }, "ack_interval"),
         ];
         for (config, field) in cases {
             assert_eq!(config.validate().map_err(|error| error.field), Err(field));
@@ -357,9 +353,9 @@ mod tests {
     /// What is just allowed, and what is just not.
     #[test]
     fn every_bound_holds_to_the_last_unit() {
-        let base = Config::default();
-        let one = Nanos(1);
-        let ms = Nanos::from_millis;
+        let base = Config::new(Tick::Nanosecond);
+        let one = Ticks(1);
+        let ms = |millis| Tick::Nanosecond.millis(millis);
         let fallback = base.fallback;
         let allowed = [
             Config { window_frames: 16, ..base },
@@ -369,7 +365,7 @@ mod tests {
             Config { pause_bytes: 1, resume_bytes: 0, ..base },
             Config { recovery_timeout: one, ..base },
             Config { max_rounds: 1, ..base },
-            Config { ack_gap: Nanos::ZERO, ack_interval: one, ..base },
+            Config { ack_gap: Ticks::ZERO, ack_interval: one, ..base },
             Config { ack_gap: ms(1), ack_interval: ms(1), ..base },
             Config { dummy_copies: 1, ..base },
             Config { dummy_interval_min: one, dummy_interval_max: one, ..base },
@@ -398,24 +394,24 @@ mod tests {
             (Config { rx_buffer_bytes: 65_535, ..base }, "rx_buffer_bytes", 65_535.0),
             (Config { pause_bytes: 0, ..base }, "pause_bytes", 0.0),
             (Config { max_rounds: 0, ..base }, "max_rounds", 0.0),
-            (Config { ack_gap: Nanos::ZERO, ack_interval: Nanos::ZERO, ..base }, "ack_interval", 0.0),
+            (Config { ack_gap: Ticks::ZERO, ack_interval: Ticks::ZERO, ..base }, "ack_interval", 0.0),
             (Config { dummy_copies: 0, ..base }, "dummy_copies", 0.0),
             (
                 Config { dummy_interval_min: ms(2), dummy_interval_max: ms(1), ..base },
                 "dummy_interval_max",
                 1e6,
             ),
-            (Config { keepalive: Nanos::ZERO, ..base }, "keepalive", 0.0),
-            (Config { peer_timeout: Nanos(base.keepalive.0 * 3 - 1), ..base }, "peer_timeout", 29_999_999.0),
+            (Config { keepalive: Ticks::ZERO, ..base }, "keepalive", 0.0),
+            (Config { peer_timeout: Ticks(base.keepalive.0 * 3 - 1), ..base }, "peer_timeout", 29_999_999.0),
             (Config { peer_timeout: ms(50), ack_interval: ms(17), ..base }, "peer_timeout", 50e6),
             (
-                Config { session_expiry: Nanos(base.peer_timeout.0 - 1), ..base },
+                Config { session_expiry: Ticks(base.peer_timeout.0 - 1), ..base },
                 "session_expiry",
                 399_999_999.0,
             ),
-            (Config { handshake_min: Nanos::ZERO, ..base }, "handshake_max", 250e6),
-            (Config { handshake_max: Nanos(base.handshake_min.0 - 1), ..base }, "handshake_max", 1_999_999.0),
-            (Config { hello_interval: Nanos::ZERO, ..base }, "hello_interval", 0.0),
+            (Config { handshake_min: Ticks::ZERO, ..base }, "handshake_max", 250e6),
+            (Config { handshake_max: Ticks(base.handshake_min.0 - 1), ..base }, "handshake_max", 1_999_999.0),
+            (Config { hello_interval: Ticks::ZERO, ..base }, "hello_interval", 0.0),
             (Config { loss_window_frames: 99, ..base }, "loss_window_frames", 99.0),
             (
                 limits(FallbackConfig { ordered_loss_max: -0.1, ..fallback }),
@@ -444,7 +440,8 @@ mod tests {
 
     #[test]
     fn an_error_names_the_field_its_value_and_what_would_do() {
-        let error = Config { window_bytes: 1, ..Config::default() }.validate().expect_err("too small");
+        let error =
+            Config { window_bytes: 1, ..Config::new(Tick::Nanosecond) }.validate().expect_err("too small");
         assert_eq!(std::format!("{error}"), "window_bytes = 1: must be at least 64 KiB");
     }
 }

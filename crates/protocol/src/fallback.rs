@@ -6,7 +6,7 @@
 //! time doubles with every failed trial.
 
 use crate::config::ConfigError;
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Tick, Ticks};
 
 /// Longest wait before a dormant link is tried again, as a multiple of `dormant_hold`.
 const DORMANT_HOLD_FACTOR_MAX: u64 = 64;
@@ -38,31 +38,25 @@ pub struct FallbackConfig {
     /// The way back opens below the limit times this.
     pub return_factor: f64,
     /// How long the loss rate must stay there.
-    pub return_hold: Nanos,
+    pub return_hold: Ticks,
     /// How long a link stays dormant before it is tried again.
-    pub dormant_hold: Nanos,
+    pub dormant_hold: Ticks,
 }
 
 impl FallbackConfig {
-    /// What [`FallbackConfig::default`] returns.
-    pub const DEFAULT: FallbackConfig = FallbackConfig {
-        enabled: true,
-        ordered_loss_max: 0.05,
-        non_blocking_loss_max: 0.3,
-        rx_overflow_max: 1_000,
-        return_factor: 0.5,
-        return_hold: Nanos::from_secs(5),
-        dormant_hold: Nanos::from_secs(10),
-    };
-}
-
-impl Default for FallbackConfig {
-    fn default() -> Self {
-        FallbackConfig::DEFAULT
+    /// The defaults, for a driver whose clock has this tick.
+    pub const fn new(tick: Tick) -> FallbackConfig {
+        FallbackConfig {
+            enabled: true,
+            ordered_loss_max: 0.05,
+            non_blocking_loss_max: 0.3,
+            rx_overflow_max: 1_000,
+            return_factor: 0.5,
+            return_hold: tick.secs(5),
+            dormant_hold: tick.secs(10),
+        }
     }
-}
 
-impl FallbackConfig {
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         let rate = |rate: f64| (0.0..=1.0).contains(&rate);
         let checks = [
@@ -193,11 +187,11 @@ impl Fallback {
 mod tests {
     use super::*;
 
-    const SECOND: Nanos = Nanos::from_secs(1);
+    const SECOND: Ticks = Tick::Nanosecond.secs(1);
 
     #[test]
     fn falls_at_once_and_returns_after_a_quiet_time() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         let start = Instant(0);
         assert_eq!(fallback.handle_window(start, 0.04, 0), None);
         assert_eq!(fallback.handle_window(start, 0.06, 0), Some(Level::NonBlocking));
@@ -210,10 +204,10 @@ mod tests {
 
     #[test]
     fn a_dormant_link_is_tried_again_less_and_less_often() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         assert_eq!(fallback.handle_window(Instant(0), 0.5, 0), Some(Level::Dormant));
         let first = fallback.next_timeout().expect("dormant");
-        assert_eq!(fallback.handle_timeout(first - Nanos(1)), None);
+        assert_eq!(fallback.handle_timeout(first - Ticks(1)), None);
         assert_eq!(fallback.handle_timeout(first), Some(Level::NonBlocking));
         assert_eq!(fallback.handle_window(first, 0.5, 0), Some(Level::Dormant));
         let second = fallback.next_timeout().expect("dormant");
@@ -222,22 +216,23 @@ mod tests {
 
     #[test]
     fn an_overflowing_rx_buffer_leaves_ordered_mode() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         assert_eq!(fallback.handle_window(Instant(0), 0.0, 1_001), Some(Level::NonBlocking));
     }
 
     #[test]
     fn disabled_stays() {
-        let mut fallback = Fallback::new(FallbackConfig { enabled: false, ..FallbackConfig::default() });
+        let mut fallback =
+            Fallback::new(FallbackConfig { enabled: false, ..FallbackConfig::new(Tick::Nanosecond) });
         assert_eq!(fallback.handle_window(Instant(0), 1.0, 9_999), None);
         assert_eq!(fallback.level(), Level::Full);
     }
 
     /// A dormant link that is tried at once, and found as bad as before.
-    fn trial(fallback: &mut Fallback) -> Nanos {
+    fn trial(fallback: &mut Fallback) -> Ticks {
         let began = fallback.dormant_since;
         let due = fallback.next_timeout().expect("dormant");
-        assert_eq!(fallback.handle_timeout(due - Nanos(1)), None);
+        assert_eq!(fallback.handle_timeout(due - Ticks(1)), None);
         assert_eq!(fallback.handle_timeout(due), Some(Level::NonBlocking));
         assert_eq!(fallback.next_timeout(), None, "no longer dormant");
         assert_eq!(fallback.handle_window(due, 0.5, 0), Some(Level::Dormant));
@@ -246,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_hold_of_a_dormant_link_doubles_up_to_its_bound() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         assert_eq!(fallback.next_timeout(), None);
         assert_eq!(fallback.handle_timeout(Instant(u64::MAX)), None, "nothing is held");
         assert_eq!(fallback.handle_window(Instant(7), 0.5, 0), Some(Level::Dormant));
@@ -257,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_trial_that_succeeds_makes_the_hold_short_again() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         fallback.handle_window(Instant(0), 0.5, 0);
         assert_eq!((trial(&mut fallback), trial(&mut fallback)), (SECOND * 10, SECOND * 20));
         let tried = fallback.next_timeout().expect("dormant");
@@ -270,14 +265,14 @@ mod tests {
 
     #[test]
     fn the_quiet_time_begins_anew_with_every_bad_window() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         fallback.handle_window(Instant(0), 0.06, 0);
         let at = |second: u64| Instant(0) + SECOND * second;
         // Half the limit is quiet enough, anything above it is not.
         assert_eq!(fallback.handle_window(at(1), 0.025, 0), None);
         assert_eq!(fallback.handle_window(at(5), 0.026, 0), None);
         assert_eq!(fallback.handle_window(at(6), 0.025, 0), None);
-        assert_eq!(fallback.handle_window(at(11) - Nanos(1), 0.025, 0), None);
+        assert_eq!(fallback.handle_window(at(11) - Ticks(1), 0.025, 0), None);
         assert_eq!(fallback.handle_window(at(11), 0.025, 0), Some(Level::Full));
         // Another fall: what was quiet before it does not count.
         assert_eq!(fallback.handle_window(at(12), 0.06, 0), Some(Level::NonBlocking));
@@ -288,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_link_that_gets_worse_while_quiet_is_left_at_once() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         fallback.handle_window(Instant(0), 0.06, 0);
         fallback.handle_window(Instant(0) + SECOND, 0.0, 0);
         assert_eq!(fallback.handle_window(Instant(0) + SECOND * 2, 0.31, 0), Some(Level::Dormant));
@@ -297,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_limits_themselves_are_allowed() {
-        let mut fallback = Fallback::new(FallbackConfig::default());
+        let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         assert_eq!(fallback.handle_window(Instant(0), 0.05, 1_000), None);
         assert_eq!(fallback.handle_window(Instant(0), 0.3, 0), Some(Level::NonBlocking));
         assert_eq!(fallback.handle_window(Instant(0), 0.3, 0), None, "as low as it must");

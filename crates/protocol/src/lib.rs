@@ -75,4 +75,4 @@ pub use link_needs::{Consequence, LinkConditions, LinkNeeds, Shortfall};
 pub use sequence::{LongSequenceNumber, SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
 pub use session::{ReceiveState, SessionNumber, TransmitState};
 pub use stats::{BufferStats, Stats};
-pub use time::{Instant, Nanos};
+pub use time::{Instant, Tick, Ticks};

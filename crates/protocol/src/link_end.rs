@@ -24,7 +24,7 @@ use crate::sender::Sender;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::{ReceiveSession, ReceiveState, SessionNumber, TransmitSession, TransmitState};
 use crate::stats::Stats;
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 use alloc::collections::VecDeque;
 
 /// Events kept for [`LinkEnd::poll_event`]; older ones make room.
@@ -175,7 +175,7 @@ pub struct LinkEnd {
     config: Config,
     now: Instant,
     /// How far the driver's clock has jumped back, which the time here does not.
-    clock_lead: Nanos,
+    clock_lead: Ticks,
     random: u64,
     protection: Option<Protection>,
     copies: u8,
@@ -212,7 +212,7 @@ impl LinkEnd {
         Ok(LinkEnd {
             config,
             now: Instant(0),
-            clock_lead: Nanos::ZERO,
+            clock_lead: Ticks::ZERO,
             random: seed,
             protection: None,
             copies: 1,
@@ -328,7 +328,7 @@ impl LinkEnd {
         stats.rx_buffer = *self.receivers[Mode::Ordered].buffer();
         stats.missing_frames = Mode::ALL.iter().map(|&mode| self.receivers[mode].missing()).sum();
         if let Some(since) = self.paused_since {
-            stats.paused_ns += self.now.since(since).0;
+            stats.paused_ticks += self.now.since(since).0;
         }
         stats
     }
@@ -427,7 +427,7 @@ impl LinkEnd {
         Some(control)
     }
 
-    fn peer_memory(&self) -> Nanos {
+    fn peer_memory(&self) -> Ticks {
         self.config.hello_interval * 3 + self.config.peer_timeout
     }
 

@@ -7,14 +7,14 @@
 use crate::config::Config;
 use crate::frame::Mode;
 use crate::sequence::WINDOW_MAX;
-use crate::time::Nanos;
+use crate::time::Ticks;
 use core::fmt;
 
 /// A link, as it is measured or known. Times in the ticks of the link end's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkConditions {
     /// From sending a frame to the arrival of what the peer answers at once.
-    pub round_trip: Nanos,
+    pub round_trip: Ticks,
     /// Share of frames that are lost.
     pub loss: f64,
     /// Copies of a lost frame.
@@ -22,7 +22,7 @@ pub struct LinkConditions {
     /// Length of a frame, in bytes in a buffer.
     pub frame_bytes: u32,
     /// Length of a frame on the wire, as time: with header, preamble and gap.
-    pub frame_time: Nanos,
+    pub frame_time: Ticks,
     /// The mode of what is sent.
     pub mode: Mode,
 }
@@ -38,9 +38,9 @@ pub struct LinkNeeds {
     pub rx_buffer_bytes: u64,
     /// [`Config::recovery_timeout`], where the clock counts: a report there, and the copies of all that is lost in that
     /// time back.
-    pub recovery_timeout: Nanos,
+    pub recovery_timeout: Ticks,
     /// [`Config::peer_timeout`]: the answer to a keepalive, should one of two be lost.
-    pub peer_timeout: Nanos,
+    pub peer_timeout: Ticks,
 }
 
 /// A parameter that is too small for a link.
@@ -105,7 +105,7 @@ impl LinkConditions {
                 Mode::Ordered => config.pause_bytes.saturating_add(bytes(in_flight)),
                 Mode::NonBlocking => 0,
             },
-            recovery_timeout: Nanos(scale(self.round_trip.0, 1.0 + copies)),
+            recovery_timeout: Ticks(scale(self.round_trip.0, 1.0 + copies)),
             peer_timeout: self.round_trip + config.keepalive * 2,
         }
     }
@@ -155,16 +155,17 @@ impl Shortfall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Tick;
     use std::vec::Vec;
 
     /// A link of so many Gb/s, with the daemon's 24 bytes around a frame.
-    fn link(gbps: u64, round_trip: Nanos, frame_bytes: u32, loss: f64) -> LinkConditions {
+    fn link(gbps: u64, round_trip: Ticks, frame_bytes: u32, loss: f64) -> LinkConditions {
         LinkConditions {
             round_trip,
             loss,
             copies: crate::copies_for(loss, 1e-8),
             frame_bytes,
-            frame_time: Nanos((u64::from(frame_bytes) + 24) * 8 / gbps),
+            frame_time: Ticks((u64::from(frame_bytes) + 24) * 8 / gbps),
             mode: Mode::Ordered,
         }
     }
@@ -175,35 +176,35 @@ mod tests {
 
     #[test]
     fn a_short_link_is_content_with_the_default() {
-        let config = Config::default();
-        assert!(fields(&config, &link(10, Nanos::from_micros(100), 1_500, 1e-3)).is_empty());
-        assert!(fields(&config, &link(1, Nanos::from_millis(5), 1_500, 1e-2)).is_empty());
+        let config = Config::new(Tick::Nanosecond);
+        assert!(fields(&config, &link(10, Tick::Nanosecond.micros(100), 1_500, 1e-3)).is_empty());
+        assert!(fields(&config, &link(1, Tick::Nanosecond.millis(5), 1_500, 1e-2)).is_empty());
     }
 
     #[test]
     fn a_long_fast_link_says_what_it_lacks() {
-        let config = Config::default();
+        let config = Config::new(Tick::Nanosecond);
         // 200-byte frames over 2 ms: 11,200 of them are under way.
-        let long = link(10, Nanos::from_millis(2), 200, 0.049);
+        let long = link(10, Tick::Nanosecond.millis(2), 200, 0.049);
         assert_eq!(fields(&config, &long), ["window_frames"]);
         let shortfall = config.shortfalls(&long).next().expect("it is short");
         assert_eq!(shortfall.needed, 19_810);
         assert!(!shortfall.is_beyond_reach());
         assert!(matches!(shortfall.consequence, Consequence::Slow { share } if (share - 0.41).abs() < 0.01));
         // 64-byte frames at 400G over 20 km: no window is large enough.
-        let fast = link(400, Nanos::from_micros(100), 64, 1e-3);
+        let fast = link(400, Tick::Nanosecond.micros(100), 64, 1e-3);
         let shortfall = config.shortfalls(&fast).next().expect("it is short");
         assert!(shortfall.is_beyond_reach(), "{shortfall:?}");
     }
 
     #[test]
     fn times_shorter_than_a_round_trip_are_named() {
-        let far = link(1, Nanos::from_millis(100), 1_500, 1e-3);
+        let far = link(1, Tick::Nanosecond.millis(100), 1_500, 1e-3);
         let patient = Config {
             window_frames: 32_768,
             window_bytes: 1 << 30,
-            peer_timeout: Nanos::from_millis(100),
-            ..Config::default()
+            peer_timeout: Tick::Nanosecond.millis(100),
+            ..Config::new(Tick::Nanosecond)
         };
         assert_eq!(fields(&patient, &far), ["rx_buffer_bytes", "peer_timeout"]);
         let config = Config { max_rounds: 1, ..patient };
@@ -214,11 +215,11 @@ mod tests {
 
     #[test]
     fn copies_take_their_time() {
-        let clean = link(10, Nanos::from_millis(1), 1_500, 0.0).needs(&Config::default());
-        let lossy = link(10, Nanos::from_millis(1), 1_500, 0.2).needs(&Config::default());
-        assert_eq!(clean.recovery_timeout, Nanos::from_millis(1));
+        let clean = link(10, Tick::Nanosecond.millis(1), 1_500, 0.0).needs(&Config::new(Tick::Nanosecond));
+        let lossy = link(10, Tick::Nanosecond.millis(1), 1_500, 0.2).needs(&Config::new(Tick::Nanosecond));
+        assert_eq!(clean.recovery_timeout, Tick::Nanosecond.millis(1));
         // 11 copies of every fifth frame.
-        assert_eq!(lossy.recovery_timeout, Nanos::from_micros(3_200));
+        assert_eq!(lossy.recovery_timeout, Tick::Nanosecond.micros(3_200));
         assert!(lossy.window_frames > clean.window_frames);
     }
 }

@@ -174,7 +174,7 @@ impl Receiver {
             }
         } else {
             stats.recovered_frames += 1;
-            stats.recovery_latency_ns.record(waited);
+            stats.recovery_latency.record(waited);
         }
         verdict
     }

@@ -30,7 +30,7 @@
 use crate::config::{Config, Format};
 use crate::frame::Mode;
 use crate::sequence::{FIRST_ABSOLUTE, SEQUENCE_SPACE, SequenceNumber};
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 
 /// Names a session; drawn at random by its sender, so that a restarted end does not repeat one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,7 +84,7 @@ pub(crate) struct TransmitSession {
     nonce: Option<u32>,
     /// When the handshake frame of this state is due (again), and the wait after that.
     repeat_at: Instant,
-    repeat_wait: Nanos,
+    repeat_wait: Ticks,
     /// When a session that ends is cut off, unless fewer than `drain_left` frames are outstanding then.
     drain_deadline: Instant,
     drain_left: u64,
@@ -112,7 +112,7 @@ impl TransmitSession {
             session: SessionNumber(0),
             nonce: None,
             repeat_at: Instant(0),
-            repeat_wait: Nanos::ZERO,
+            repeat_wait: Ticks::ZERO,
             drain_deadline: Instant(0),
             drain_left: 0,
             heard_at: Instant(0),
@@ -194,7 +194,7 @@ impl TransmitSession {
     }
 
     /// This end was not run for `late`: its peer is not to blame for a silence, nor for an end that takes long.
-    pub(crate) fn excuse(&mut self, now: Instant, late: Nanos) {
+    pub(crate) fn excuse(&mut self, now: Instant, late: Ticks) {
         self.heard_at = (self.heard_at + late).min(now);
         self.drain_deadline = self.drain_deadline + late;
     }

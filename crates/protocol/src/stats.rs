@@ -114,8 +114,8 @@ pub struct Stats {
     pub pauses_sent: u64,
     /// Times the sender here was paused by its peer.
     pub pauses_received: u64,
-    /// Time the sender here spent paused, ns.
-    pub paused_ns: u64,
+    /// Time the sender here spent paused, in ticks of the driver's clock.
+    pub paused_ticks: u64,
     /// Sessions opened as sender.
     pub sessions_opened: u64,
     /// Sessions accepted as receiver.
@@ -128,8 +128,8 @@ pub struct Stats {
     pub tx_buffer: PerMode<BufferStats>,
     /// Rx buffer (ordered lane).
     pub rx_buffer: BufferStats,
-    /// Time from noticing a loss to its recovery, ns.
-    pub recovery_latency_ns: Histogram,
+    /// Time from noticing a loss to its recovery, in ticks of the driver's clock.
+    pub recovery_latency: Histogram,
     /// Lengths of holes, in frames.
     pub hole_length: Histogram,
 }

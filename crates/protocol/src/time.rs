@@ -1,72 +1,96 @@
-//! Instants and durations: two types, so that they cannot be mixed up.
+//! Instants and lengths of time: two types, so that they cannot be mixed up, in ticks of the driver's clock.
 
 use core::ops::{Add, Mul, Sub};
 
-/// A point in time, in nanoseconds since an epoch that the driver chooses (boot, start of a simulation).
-///
-/// The state machines only compare times and add lengths of time that their configuration gives them. A driver that
-/// needs a finer tick may therefore use one throughout; the simulator counts picoseconds.
+/// How long a tick of the driver's clock lasts. The state machines only compare times and add lengths of time that their
+/// configuration gives them, so any tick will do as long as it is one and the same: a daemon counts nanoseconds, the
+/// simulator picoseconds. Lengths of time are made from a tick, so that one clock's cannot be taken for another's by
+/// mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tick {
+    /// 1 ns.
+    Nanosecond,
+    /// 1 ps.
+    Picosecond,
+}
+
+/// A point in time, in ticks since an epoch that the driver chooses (boot, start of a simulation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(pub u64);
 
-/// A length of time in nanoseconds.
+/// A length of time, in ticks of the driver's clock. [`Tick`] makes it from a number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Nanos(pub u64);
+pub struct Ticks(pub u64);
 
 impl Instant {
     /// Time since `earlier`; zero if `earlier` lies ahead.
-    pub const fn since(self, earlier: Instant) -> Nanos {
-        Nanos(self.0.saturating_sub(earlier.0))
+    pub const fn since(self, earlier: Instant) -> Ticks {
+        Ticks(self.0.saturating_sub(earlier.0))
     }
 }
 
-impl Nanos {
+impl Ticks {
     /// Zero length.
-    pub const ZERO: Nanos = Nanos(0);
+    pub const ZERO: Ticks = Ticks(0);
+}
 
-    /// From microseconds.
-    pub const fn from_micros(micros: u64) -> Nanos {
-        Nanos(micros.saturating_mul(1_000))
+impl Tick {
+    /// Ticks in a nanosecond.
+    const fn per_nano(self) -> u64 {
+        match self {
+            Tick::Nanosecond => 1,
+            Tick::Picosecond => 1_000,
+        }
     }
 
-    /// From milliseconds.
-    pub const fn from_millis(millis: u64) -> Nanos {
-        Nanos(millis.saturating_mul(1_000_000))
+    /// So many nanoseconds; those that 64 bits of ticks cannot hold are the longest time they can.
+    pub const fn nanos(self, nanos: u64) -> Ticks {
+        Ticks(nanos.saturating_mul(self.per_nano()))
     }
 
-    /// From seconds.
-    pub const fn from_secs(seconds: u64) -> Nanos {
-        Nanos(seconds.saturating_mul(1_000_000_000))
+    /// So many microseconds.
+    pub const fn micros(self, micros: u64) -> Ticks {
+        self.nanos(micros.saturating_mul(1_000))
+    }
+
+    /// So many milliseconds.
+    pub const fn millis(self, millis: u64) -> Ticks {
+        self.nanos(millis.saturating_mul(1_000_000))
+    }
+
+    /// So many seconds.
+    pub const fn secs(self, seconds: u64) -> Ticks {
+        self.nanos(seconds.saturating_mul(1_000_000_000))
     }
 }
 
-impl Add<Nanos> for Instant {
+impl Add<Ticks> for Instant {
     type Output = Instant;
-    fn add(self, span: Nanos) -> Instant {
+    fn add(self, span: Ticks) -> Instant {
         Instant(self.0.saturating_add(span.0))
     }
 }
 
-impl Sub<Nanos> for Instant {
+impl Sub<Ticks> for Instant {
     type Output = Instant;
-    fn sub(self, span: Nanos) -> Instant {
+    fn sub(self, span: Ticks) -> Instant {
         Instant(self.0.saturating_sub(span.0))
     }
 }
 
-impl Add for Nanos {
-    type Output = Nanos;
-    fn add(self, other: Nanos) -> Nanos {
-        Nanos(self.0.saturating_add(other.0))
+impl Add for Ticks {
+    type Output = Ticks;
+    fn add(self, other: Ticks) -> Ticks {
+        Ticks(self.0.saturating_add(other.0))
     }
 }
 
-impl Mul<u64> for Nanos {
-    type Output = Nanos;
-    fn mul(self, factor: u64) -> Nanos {
-        Nanos(self.0.saturating_mul(factor))
+impl Mul<u64> for Ticks {
+    type Output = Ticks;
+    fn mul(self, factor: u64) -> Ticks {
+        Ticks(self.0.saturating_mul(factor))
     }
 }
 
@@ -76,13 +100,19 @@ mod tests {
 
     #[test]
     fn units_are_thousands_and_every_operation_saturates() {
-        assert_eq!(Nanos::from_micros(7), Nanos(7_000));
-        assert_eq!(Nanos::from_millis(7), Nanos(7_000_000));
-        assert_eq!(Nanos::from_secs(7), Nanos(7_000_000_000));
-        assert_eq!(Nanos::from_secs(u64::MAX), Nanos(u64::MAX));
-        assert_eq!((Instant(5) + Nanos(3), Instant(5) - Nanos(3)), (Instant(8), Instant(2)));
-        assert_eq!((Instant(u64::MAX) + Nanos(1), Instant(0) - Nanos(1)), (Instant(u64::MAX), Instant(0)));
-        assert_eq!((Nanos(5) + Nanos(3), Nanos(5) * 3), (Nanos(8), Nanos(15)));
-        assert_eq!((Instant(5).since(Instant(3)), Instant(3).since(Instant(5))), (Nanos(2), Nanos::ZERO));
+        assert_eq!((Tick::Nanosecond.nanos(7), Tick::Picosecond.nanos(7)), (Ticks(7), Ticks(7_000)));
+        assert_eq!(
+            (Tick::Nanosecond.micros(7), Tick::Picosecond.micros(7)),
+            (Ticks(7_000), Ticks(7_000_000))
+        );
+        assert_eq!(Tick::Nanosecond.millis(7), Ticks(7_000_000));
+        assert_eq!(Tick::Nanosecond.secs(7), Ticks(7_000_000_000));
+        assert_eq!(Tick::Picosecond.secs(7), Ticks(7_000_000_000_000));
+        assert_eq!(Tick::Nanosecond.secs(u64::MAX), Ticks(u64::MAX));
+        assert_eq!(Tick::Picosecond.nanos(u64::MAX / 2), Ticks(u64::MAX));
+        assert_eq!((Instant(5) + Ticks(3), Instant(5) - Ticks(3)), (Instant(8), Instant(2)));
+        assert_eq!((Instant(u64::MAX) + Ticks(1), Instant(0) - Ticks(1)), (Instant(u64::MAX), Instant(0)));
+        assert_eq!((Ticks(5) + Ticks(3), Ticks(5) * 3), (Ticks(8), Ticks(15)));
+        assert_eq!((Instant(5).since(Instant(3)), Instant(3).since(Instant(5))), (Ticks(2), Ticks::ZERO));
     }
 }

@@ -11,7 +11,7 @@ mod random;
 
 use jumps::setting::{OUT_OF_REACH, Setting};
 use jumps::{Pair, Place};
-use linkmend_protocol::{Format, Mode, Nanos};
+use linkmend_protocol::{Format, Mode, Ticks};
 use std::env;
 
 /// Seeds of an ordinary test run.
@@ -102,10 +102,10 @@ fn calm(mode: Mode) -> Setting {
     }
     setting.ports[1].frame_every = 0;
     setting.config.window_frames = 256;
-    setting.config.ack_gap = Nanos::ZERO;
+    setting.config.ack_gap = Ticks::ZERO;
     setting.config.ack_interval = OUT_OF_REACH;
-    setting.config.recovery_timeout = Nanos(3 * 2 * 20 * 100);
-    setting.config.dummy_delay = Nanos::ZERO;
+    setting.config.recovery_timeout = Ticks(3 * 2 * 20 * 100);
+    setting.config.dummy_delay = Ticks::ZERO;
     Setting { delay: 20, interval: 100, loss: 0.02, stormy_steps: 100, ..setting }
 }
 
@@ -124,7 +124,7 @@ fn a_jump_over_several_eras_equals_the_traffic_it_replaces() {
 fn a_complete_feedback_ages_in_a_jump() {
     for steps in [50, 100, 200, 400] {
         let mut setting = Setting { loss: 0.0, stormy_steps: 0, cycles: 1_000, ..calm(Mode::Ordered) };
-        setting.config.ack_interval = Nanos(steps * setting.interval);
+        setting.config.ack_interval = Ticks(steps * setting.interval);
         assert!(jumping_equals_driving(&setting) > Some(0), "nothing to jump over");
     }
 }

@@ -1,6 +1,6 @@
 //! A receiver that does not give up by the clock: its sender tells it what it waits for in vain.
 
-use linkmend_protocol::{Config, Control, Copies, FallbackConfig, Format, Mode, Nanos};
+use linkmend_protocol::{Config, Control, Copies, FallbackConfig, Format, Mode, Tick, Ticks};
 use linkmend_random::Random;
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::network::{
@@ -33,9 +33,9 @@ impl Observer for Deliveries {
     }
 }
 
-const fn micros(us: u64) -> Nanos {
+const fn micros(us: u64) -> Ticks {
     // The simulator counts in picoseconds.
-    Nanos(us * 1_000_000)
+    Tick::Picosecond.micros(us)
 }
 
 /// Without a clock: two rounds of one copy each, and a feedback that is repeated.
@@ -50,9 +50,9 @@ fn config() -> Config {
         recovery_timeout: micros(5_000),
         max_rounds: 2,
         give_up_by_clock: false,
-        ack_gap: Nanos::ZERO,
+        ack_gap: Ticks::ZERO,
         ack_interval: micros(10),
-        dummy_delay: Nanos::ZERO,
+        dummy_delay: Ticks::ZERO,
         dummy_copies: 1,
         dummy_interval_min: micros(10),
         dummy_interval_max: micros(10_000),
@@ -63,7 +63,7 @@ fn config() -> Config {
         handshake_max: micros(1_000),
         hello_interval: micros(1_000_000),
         loss_window_frames: 100_000,
-        fallback: FallbackConfig { enabled: false, ..FallbackConfig::default() },
+        fallback: FallbackConfig { enabled: false, ..FallbackConfig::new(Tick::Picosecond) },
     }
 }
 

@@ -1,6 +1,6 @@
 //! Limits of the automatic fallback.
 
-use linkmend_protocol::{FallbackConfig, Nanos};
+use linkmend_protocol::{FallbackConfig, Tick, Ticks};
 use linkmend_quantity::{LossRate, Span};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Default for FallbackLimits {
             return_factor,
             return_hold,
             dormant_hold,
-        } = FallbackConfig::default();
+        } = FallbackConfig::new(Tick::Nanosecond);
         FallbackLimits {
             enabled,
             ordered_loss_max: LossRate(ordered_loss_max),
@@ -89,7 +89,7 @@ impl Default for FallbackLimits {
 impl FallbackLimits {
     /// What a link end is told.
     pub fn settings(&self) -> FallbackConfig {
-        let nanos = |span: Span| Nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX));
+        let nanos = |span: Span| Ticks(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX));
         FallbackConfig {
             enabled: self.enabled,
             ordered_loss_max: self.ordered_loss_max.0,

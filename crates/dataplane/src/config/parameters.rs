@@ -132,10 +132,11 @@ fn impossible(error: ConfigError) -> Impossible {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linkmend_protocol::Tick;
 
     fn verdict(parameters: ParametersConfig) -> Result<(), String> {
         parameters
-            .validate(16 * 1024, Format::Transparent, FallbackConfig::default())
+            .validate(16 * 1024, Format::Transparent, FallbackConfig::new(Tick::Nanosecond))
             .map_err(|wrong| format!("{} = {}: {}", wrong.key, wrong.value, wrong.requirement))
     }
 

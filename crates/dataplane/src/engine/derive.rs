@@ -5,7 +5,9 @@ use super::Engine;
 use super::shortfall;
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
-use linkmend_protocol::{Config, FallbackConfig, Format, LinkConditions, Nanos, RoundTrips, WINDOW_MAX};
+use linkmend_protocol::{
+    Config, FallbackConfig, Format, LinkConditions, RoundTrips, Tick, Ticks, WINDOW_MAX,
+};
 
 /// Round trips to measure before parameters are derived from them.
 const SAMPLES: u32 = 8;
@@ -16,9 +18,9 @@ pub(super) const CHUNK_BYTES: u64 = 2048;
 
 /// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little for company: an ACK
 /// for more frames to acknowledge, a dummy for a frame that makes it needless. Neither delays a loss notification.
-const ACK_GAP: Nanos = Nanos::from_micros(400);
-const ACK_INTERVAL: Nanos = Nanos::from_micros(500);
-const DUMMY_DELAY: Nanos = Nanos::from_micros(200);
+const ACK_GAP: Ticks = Tick::Nanosecond.micros(400);
+const ACK_INTERVAL: Ticks = Tick::Nanosecond.micros(500);
+const DUMMY_DELAY: Ticks = Tick::Nanosecond.micros(200);
 /// One at first: repeats with back-off follow anyway until everything is acknowledged.
 const DUMMY_COPIES: u8 = 1;
 
@@ -49,11 +51,11 @@ pub(crate) fn initial(
     fallback: FallbackConfig,
     chunks: u32,
 ) -> Config {
-    let nanos = |duration: std::time::Duration| Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    let nanos = |duration: std::time::Duration| Ticks(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     let share = share_of_pool(chunks);
     let window_frames = (1 << share.max(1).ilog2()).min(WINDOW_MAX);
     let share_bytes = u64::from(share) * CHUNK_BYTES;
-    let base = Config::default();
+    let base = Config::new(Tick::Nanosecond);
     let rx_buffer_bytes = overrides.rx_buffer_bytes.unwrap_or(share_bytes);
     let pause_bytes = overrides.pause_bytes.unwrap_or(rx_buffer_bytes / 2);
     let peer_timeout = overrides.peer_timeout.map_or(base.peer_timeout, nanos);
@@ -93,7 +95,7 @@ fn for_link(config: Config, overrides: &Overrides, measured: RoundTrips, rate_bp
     if overrides.peer_timeout.is_none() {
         // What a short link allows for, a standstill of the peer above all, and the way of the answer besides. The
         // shortest round trip is the link's own; a longer one may be a standstill itself.
-        config.peer_timeout = Config::DEFAULT.peer_timeout + measured.min;
+        config.peer_timeout = Config::new(Tick::Nanosecond).peer_timeout + measured.min;
         config.session_expiry = config.peer_timeout * EXPIRY_PEER_TIMEOUTS;
     }
     config
@@ -154,9 +156,9 @@ impl Engine {
 }
 
 /// How long a frame of so many bytes in a buffer takes on the wire.
-pub(super) fn frame_time(frame_bytes: u64, rate_bps: u64) -> Nanos {
+pub(super) fn frame_time(frame_bytes: u64, rate_bps: u64) -> Ticks {
     let bits = (frame_bytes + WIRE_OVERHEAD_BYTES) * 8;
-    Nanos((u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64)
+    Ticks((u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64)
 }
 
 #[cfg(test)]
@@ -166,11 +168,20 @@ mod tests {
     use crate::port_pair::POOL_CHUNKS_DEFAULT;
 
     fn measured(ms: u64) -> RoundTrips {
-        RoundTrips { samples: SAMPLES, min: Nanos::from_millis(ms), max: Nanos::from_millis(ms + 1) }
+        RoundTrips {
+            samples: SAMPLES,
+            min: Tick::Nanosecond.millis(ms),
+            max: Tick::Nanosecond.millis(ms + 1),
+        }
     }
 
     fn derived(overrides: Overrides, ms: u64) -> Config {
-        let config = initial(&overrides, Format::Transparent, FallbackConfig::default(), POOL_CHUNKS_DEFAULT);
+        let config = initial(
+            &overrides,
+            Format::Transparent,
+            FallbackConfig::new(Tick::Nanosecond),
+            POOL_CHUNKS_DEFAULT,
+        );
         for_link(config, &overrides, measured(ms), 1_000_000_000)
     }
 
@@ -179,14 +190,17 @@ mod tests {
     fn the_peer_timeout_leaves_room_for_a_standstill_beside_a_round_trip() {
         for ms in [0, 1, 100, 300] {
             let config = derived(Overrides::default(), ms);
-            assert_eq!(config.peer_timeout, Nanos::from_millis(400 + ms));
+            assert_eq!(config.peer_timeout, Tick::Nanosecond.millis(400 + ms));
             assert_eq!(config.session_expiry, config.peer_timeout * 2);
-            assert!(config.peer_timeout >= takeover::PEER_TIMEOUT_MIN + Nanos::from_millis(ms), "{ms} ms");
+            assert!(
+                config.peer_timeout >= takeover::PEER_TIMEOUT_MIN + Tick::Nanosecond.millis(ms),
+                "{ms} ms"
+            );
             config.validate().expect("a round trip makes no contradiction");
         }
         let own =
             Overrides { peer_timeout: Some(std::time::Duration::from_millis(500)), ..Overrides::default() };
-        assert_eq!(derived(own, 100).peer_timeout, Nanos::from_millis(500));
+        assert_eq!(derived(own, 100).peer_timeout, Tick::Nanosecond.millis(500));
     }
 
     #[test]

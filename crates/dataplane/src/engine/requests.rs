@@ -185,7 +185,7 @@ impl Engine {
             },
             rx_buffer: buffer(stats.rx_buffer),
             queue: buffer(*self.queues.buffer()),
-            recovery_latency_ns: histogram(&stats.recovery_latency_ns),
+            recovery_latency_ns: histogram(&stats.recovery_latency),
             hole_length_frames: histogram(&stats.hole_length),
             // Whoever holds the links of a daemon knows this, and whether protection was set at run time.
             daemon: DaemonReport::default(),
@@ -238,7 +238,7 @@ impl Engine {
             malformed_frames: self.counters.malformed_frames,
             pauses_sent: stats.pauses_sent,
             pauses_received: stats.pauses_received,
-            paused_ns: stats.paused_ns,
+            paused_ns: stats.paused_ticks,
             sessions_opened: stats.sessions_opened,
             sessions_accepted: stats.sessions_accepted,
             peers_lost: stats.peers_lost,

@@ -85,14 +85,14 @@ mod tests {
     use super::super::derive::{frame_time, initial, share_of_pool};
     use super::*;
     use crate::port_pair::POOL_CHUNKS_DEFAULT;
-    use linkmend_protocol::{FallbackConfig, Format, Mode, Nanos};
+    use linkmend_protocol::{FallbackConfig, Format, Mode, Tick};
 
     const RATE: Rate = Rate { bps: 1_000_000_000, is_assumed: false };
 
     /// A link of 1 Gbit/s that loses one frame in a thousand.
     fn link(round_trip_ms: u64) -> LinkConditions {
         LinkConditions {
-            round_trip: Nanos::from_millis(round_trip_ms),
+            round_trip: Tick::Nanosecond.millis(round_trip_ms),
             loss: 1e-3,
             copies: 2,
             frame_bytes: 1_514,
@@ -103,7 +103,7 @@ mod tests {
 
     fn said(overrides: Overrides, chunks: u64, link: &LinkConditions, rate: Rate) -> Vec<String> {
         let chunks = u32::try_from(chunks).expect("a pool");
-        let config = initial(&overrides, Format::Transparent, FallbackConfig::default(), chunks);
+        let config = initial(&overrides, Format::Transparent, FallbackConfig::new(Tick::Nanosecond), chunks);
         texts(&config, &overrides, link, rate)
     }
 
@@ -129,8 +129,12 @@ mod tests {
             .iter()
             .filter_map(|text| text.split("set `pool` to ").nth(1)?.split(' ').next()?.parse().ok());
         let pool: u64 = needed.max().expect("a number");
-        let config =
-            initial(&Overrides::default(), Format::Transparent, FallbackConfig::default(), pool as u32);
+        let config = initial(
+            &Overrides::default(),
+            Format::Transparent,
+            FallbackConfig::new(Tick::Nanosecond),
+            pool as u32,
+        );
         let config = Config { pause_bytes: config.rx_buffer_bytes / 4, ..config };
         assert_eq!(super::texts(&config, &Overrides::default(), &link(100), RATE), Vec::<String>::new());
     }

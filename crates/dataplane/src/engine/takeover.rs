@@ -5,7 +5,7 @@
 
 use super::Engine;
 use crate::bypass::BypassMode;
-use linkmend_protocol::{Config, ConfigError, Format, Instant};
+use linkmend_protocol::{Config, ConfigError, Format, Instant, Tick};
 
 /// Age of the heartbeat at which the kernel takes over, and how often at least it is renewed.
 pub(super) const ACTIVE_STALL_AFTER_NS: u64 = 300_000_000;
@@ -17,15 +17,16 @@ pub(super) const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
 const STANDSTILL_NS: u64 = 200_000_000;
 /// Keepalives that may be lost or late beside a standstill before the peer is held for gone.
 const KEEPALIVES: u64 = 3;
-const PEER_TIMEOUT_MIN_NS: u64 = ACTIVE_STALL_AFTER_NS + KEEPALIVES * Config::DEFAULT.keepalive.0;
+const PEER_TIMEOUT_MIN_NS: u64 =
+    ACTIVE_STALL_AFTER_NS + KEEPALIVES * Config::new(Tick::Nanosecond).keepalive.0;
 #[cfg(test)]
-pub(super) const PEER_TIMEOUT_MIN: linkmend_protocol::Nanos = linkmend_protocol::Nanos(PEER_TIMEOUT_MIN_NS);
+pub(super) const PEER_TIMEOUT_MIN: linkmend_protocol::Ticks = linkmend_protocol::Ticks(PEER_TIMEOUT_MIN_NS);
 
 const _: () = {
     assert!(STANDSTILL_NS + ACTIVE_WAIT_MAX_NS < ACTIVE_STALL_AFTER_NS);
     assert!(3 * DORMANT_WAIT_MAX_NS <= DORMANT_STALL_AFTER_NS);
-    assert!(Config::DEFAULT.keepalive.0 < ACTIVE_WAIT_MAX_NS);
-    assert!(PEER_TIMEOUT_MIN_NS <= Config::DEFAULT.peer_timeout.0);
+    assert!(Config::new(Tick::Nanosecond).keepalive.0 < ACTIVE_WAIT_MAX_NS);
+    assert!(PEER_TIMEOUT_MIN_NS <= Config::new(Tick::Nanosecond).peer_timeout.0);
     // The text below says so.
     assert!(PEER_TIMEOUT_MIN_NS == 330_000_000 && ACTIVE_STALL_AFTER_NS == 300_000_000);
 };

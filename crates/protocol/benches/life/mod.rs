@@ -3,7 +3,7 @@
 
 use linkmend_protocol::{
     Admission, Config, Control, Copies, DataHeader, FrameHandle, Instant, LinkEnd, Mode, Priority,
-    Protection, Reception, Transmit,
+    Protection, Reception, Tick, Transmit,
 };
 
 /// Frames between two looks at the clock and the queues, as a driver takes them from its rings.
@@ -28,7 +28,7 @@ pub struct Life {
 
 impl Life {
     pub fn new(mode: Mode, loss: f64) -> Life {
-        let mut config = Config::default();
+        let mut config = Config::new(Tick::Nanosecond);
         config.fallback.enabled = false;
         let [sender, receiver] = [1, 2].map(|seed| LinkEnd::new(config, seed).expect("the default is valid"));
         let mut life = Life {

@@ -2,7 +2,7 @@
 
 use super::LinkEnd;
 use crate::frame::Mode;
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 
 impl LinkEnd {
     /// Takes note of the time.
@@ -18,7 +18,7 @@ impl LinkEnd {
 
     /// How far the clock may go at once without a second look: an active end has something to do in every keepalive.
     #[inline]
-    fn clock_tolerance(&self) -> Nanos {
+    fn clock_tolerance(&self) -> Ticks {
         self.config.keepalive
     }
 
@@ -28,7 +28,7 @@ impl LinkEnd {
     fn advance_by_jump(&mut self, now: Instant) -> Instant {
         let tolerance = self.clock_tolerance();
         let back = self.now.since(now);
-        if back > Nanos::ZERO {
+        if back > Ticks::ZERO {
             if back > tolerance {
                 self.clock_lead = self.clock_lead + back;
             }

@@ -7,7 +7,7 @@
 
 use crate::config::Config;
 use crate::frame::{Mode, PerMode};
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 
 /// The dummies of both lanes.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ struct Clock {
     restart: bool,
     sent_at: Instant,
     due_at: Instant,
-    interval: Nanos,
+    interval: Ticks,
     burst_left: u8,
     /// The first burst is out and was not acknowledged.
     repeating: bool,
@@ -82,7 +82,7 @@ impl Dummies {
 
     /// A feedback echoes `stamp`: the round trip, if that is the dummy that is waited for. With a later one, that dummy or
     /// its answer is lost, and the next dummy measures.
-    pub(super) fn handle_echo(&mut self, now: Instant, stamp: u16) -> Option<Nanos> {
+    pub(super) fn handle_echo(&mut self, now: Instant, stamp: u16) -> Option<Ticks> {
         let (sent, sent_at) = self.probe?;
         let ahead = stamp.wrapping_sub(sent) as i16;
         if ahead >= 0 {
@@ -164,7 +164,7 @@ impl Dummies {
     }
 
     /// Frames went on being `sent`; dummies did not, so nothing else moves.
-    pub(super) fn fast_forward(&mut self, elapsed: Nanos, sent: PerMode<u64>) {
+    pub(super) fn fast_forward(&mut self, elapsed: Ticks, sent: PerMode<u64>) {
         for mode in Mode::ALL {
             if sent[mode] > 0 {
                 self.clocks[mode].sent_at = self.clocks[mode].sent_at + elapsed;

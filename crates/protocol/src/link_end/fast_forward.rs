@@ -17,7 +17,7 @@
 
 use super::LinkEnd;
 use crate::frame::{Mode, PerMode};
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 
 /// What determines the behaviour of an undisturbed link end, apart from its clock: distances between its sequence
 /// numbers, what it owes its peer, and how soon.
@@ -33,17 +33,17 @@ pub struct SteadyState {
     pub dummies: PerMode<(bool, u8, bool)>,
     /// How long an ACK that is or will be owed waits for an idle port, and how long each lane's for any; zero when it
     /// need not wait.
-    pub ack_wait: (Nanos, PerMode<Nanos>),
+    pub ack_wait: (Ticks, PerMode<Ticks>),
     /// How long the next dummy waits for an idle port while frames are outstanding, and how long for any; zero when it
     /// need not wait.
-    pub dummy_wait: (Nanos, Nanos),
+    pub dummy_wait: (Ticks, Ticks),
 }
 
 /// What happened at one link end in the time that is added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Undisturbed {
     /// How long it took.
-    pub elapsed: Nanos,
+    pub elapsed: Ticks,
     /// Frames sent and acknowledged, by lane.
     pub sent: PerMode<u64>,
     /// Their bytes.
@@ -62,7 +62,7 @@ impl LinkEnd {
     /// time and not with traffic.
     ///
     /// Timeouts from `out_of_reach` on are ignored: the driver says that it will not wait so long.
-    pub fn steady_state(&self, now: Instant, out_of_reach: Nanos) -> Option<SteadyState> {
+    pub fn steady_state(&self, now: Instant, out_of_reach: Ticks) -> Option<SteadyState> {
         let now = now + self.clock_lead;
         let disturbed = |mode: Mode| {
             let (sender, receiver) = (&self.senders[mode], &self.receivers[mode]);
@@ -88,10 +88,10 @@ impl LinkEnd {
     }
 
     /// With nothing outstanding the next dummy is a keepalive, which is out of reach.
-    fn dummy_wait(&self, now: Instant, out_of_reach: Nanos) -> (Nanos, Nanos) {
+    fn dummy_wait(&self, now: Instant, out_of_reach: Ticks) -> (Ticks, Ticks) {
         let outstanding = self.outstanding() > 0;
         let wait = |at: Option<Instant>| {
-            at.filter(|_| outstanding).map_or(Nanos::ZERO, |at| at.since(now).min(out_of_reach))
+            at.filter(|_| outstanding).map_or(Ticks::ZERO, |at| at.since(now).min(out_of_reach))
         };
         (wait(self.dummy_due_at()), wait(self.dummy_overdue_at()))
     }

@@ -23,7 +23,7 @@ use crate::event::{CloseReason, Event};
 use crate::frame::{DataHeader, Mode, SequenceRange};
 use crate::sequence::SequenceNumber;
 use crate::session::{Handshake, SessionNumber, TransmitState};
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 use alloc::collections::VecDeque;
 
 /// Most frames that one notification asks for (section 3.5, five 1-bit registers).
@@ -316,7 +316,7 @@ impl LinkEnd {
 
 impl Acks {
     /// When a pause or resume is due: at once if it has changed, then as often as it is repeated or has to be renewed.
-    fn pause_due_at(&self, now: Instant, paused: bool, interval: Nanos) -> Option<Instant> {
+    fn pause_due_at(&self, now: Instant, paused: bool, interval: Ticks) -> Option<Instant> {
         if self.urgent {
             Some(now)
         } else {
@@ -332,7 +332,7 @@ impl Acks {
     }
 
     /// Whether a pause or resume is to be sent: it has changed, is repeated, or has to be renewed.
-    fn take_pause(&mut self, now: Instant, paused: bool, interval: Nanos) -> bool {
+    fn take_pause(&mut self, now: Instant, paused: bool, interval: Ticks) -> bool {
         let due = self.pause_due_at(now, paused, interval).is_some_and(|at| now >= at);
         if due {
             self.pause_sent(now);

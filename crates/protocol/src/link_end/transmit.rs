@@ -6,7 +6,7 @@ use crate::fallback::Level;
 use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, PiggybackAck, SequenceRange};
 use crate::sequence::{LongSequenceNumber, SequenceNumber, WINDOW_MAX};
 use crate::session::{Handshake, SessionNumber, TransmitState};
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 
 /// Round trips between the link ends, from a dummy to the feedback that echoes its stamp. They include the time the
 /// other end takes to run, which is what matters for timeouts.
@@ -15,13 +15,13 @@ pub struct RoundTrips {
     /// Samples since the session opened.
     pub samples: u32,
     /// Shortest.
-    pub min: Nanos,
+    pub min: Ticks,
     /// Longest.
-    pub max: Nanos,
+    pub max: Ticks,
 }
 
 impl RoundTrips {
-    fn add(&mut self, sample: Nanos) {
+    fn add(&mut self, sample: Ticks) {
         self.min = if self.samples == 0 { sample } else { self.min.min(sample) };
         self.max = self.max.max(sample);
         self.samples = self.samples.saturating_add(1);
@@ -452,7 +452,7 @@ impl LinkEnd {
                 self.paused_since = Some(now);
             }
             (false, Some(since)) => {
-                self.stats.paused_ns += now.since(since).0;
+                self.stats.paused_ticks += now.since(since).0;
                 self.paused_since = None;
             }
             _ => {}

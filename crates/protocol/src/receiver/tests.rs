@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::frame::{LaneFeedback, RANGES_MAX};
-use crate::time::Nanos;
+use crate::time::Ticks;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
@@ -119,7 +119,7 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
         buffer_bytes: BUFFER_BYTES,
         pause_bytes: 500,
         resume_bytes: 100,
-        recovery_timeout: Nanos(TIMEOUT),
+        recovery_timeout: Ticks(TIMEOUT),
         by_clock: true,
         believed_ahead: u64::MAX,
         resends: false,
@@ -195,7 +195,7 @@ fn with_holes(frames: u64) -> (Receiver, Stats) {
         buffer_bytes: u64::MAX,
         pause_bytes: u64::MAX,
         resume_bytes: 0,
-        recovery_timeout: Nanos(TIMEOUT),
+        recovery_timeout: Ticks(TIMEOUT),
         by_clock: true,
         believed_ahead: u64::MAX,
         resends: false,
@@ -271,7 +271,7 @@ fn a_receiver_moved_ahead_keeps_what_waits_for_delivery() {
             buffer_bytes: BUFFER_BYTES,
             pause_bytes: 500,
             resume_bytes: 100,
-            recovery_timeout: Nanos(TIMEOUT),
+            recovery_timeout: Ticks(TIMEOUT),
             by_clock: true,
             believed_ahead: u64::MAX,
             resends: false,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::frame::SequenceRange;
+use crate::time::Tick;
 use core::ops::Range;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -114,7 +115,8 @@ impl Far {
 }
 
 fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
-    let config = Config { window_frames: WINDOW, window_bytes: 1_200, max_rounds, ..Config::default() };
+    let config =
+        Config { window_frames: WINDOW, window_bytes: 1_200, max_rounds, ..Config::new(Tick::Nanosecond) };
     let mut sender = Sender::new(Mode::Ordered, &config);
     sender.start(first);
     let mut model = Model { frames: BTreeMap::new(), next: first, max_rounds };
@@ -209,7 +211,7 @@ proptest! {
 
 /// A sender of `frames` frames that are all reported missing, each a hole of its own for the copies' sake.
 fn all_missing(frames: u64) -> (Sender, VecDeque<FrameHandle>) {
-    let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::default() };
+    let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::new(Tick::Nanosecond) };
     let mut sender = Sender::new(Mode::Ordered, &config);
     let mut released = VecDeque::new();
     for frame in 0..frames {
@@ -278,7 +280,12 @@ fn an_acknowledged_frame_is_not_retransmitted() {
 /// acknowledged first. Were they kept, each look for a copy would take longer than the one before.
 #[test]
 fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
-    let config = Config { window_frames: WINDOW, window_bytes: u64::MAX, max_rounds: 1, ..Config::default() };
+    let config = Config {
+        window_frames: WINDOW,
+        window_bytes: u64::MAX,
+        max_rounds: 1,
+        ..Config::new(Tick::Nanosecond)
+    };
     let mut sender = Sender::new(Mode::Ordered, &config);
     let mut stats = Stats::default();
     sender.start(FIRST_ABSOLUTE);
@@ -304,7 +311,7 @@ fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
 /// Reports that cannot be true change nothing: of another time, or forged.
 #[test]
 fn reports_that_contradict_themselves_are_refused() {
-    let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::default() };
+    let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::new(Tick::Nanosecond) };
     let mut sender = Sender::new(Mode::Ordered, &config);
     let mut released = VecDeque::new();
     for frame in 0..10 {
@@ -356,7 +363,7 @@ fn reports_that_contradict_themselves_are_refused() {
 #[test]
 fn a_sender_moved_ahead_keeps_what_is_outstanding() {
     for frames in 0..3 * u64::from(WINDOW) {
-        let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::default() };
+        let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::new(Tick::Nanosecond) };
         let mut sender = Sender::new(Mode::Ordered, &config);
         let mut released = VecDeque::new();
         let wire = SequenceNumber::from_absolute;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Admission, Config, Control, Copies, DataHeader, FrameHandle, Instant, LinkEnd, Mode, Nanos, Priority,
-    Protection, Reception, Transmit,
+    Admission, Config, Control, Copies, DataHeader, FrameHandle, Instant, LinkEnd, Mode, Priority,
+    Protection, Reception, Tick, Transmit,
 };
 use std::boxed::Box;
 use std::vec::Vec;
@@ -18,7 +18,7 @@ enum Item {
 }
 
 fn end(seed: u64) -> TracedLinkEnd<Steps> {
-    let end = LinkEnd::new(Config::default(), seed).expect("valid");
+    let end = LinkEnd::new(Config::new(Tick::Nanosecond), seed).expect("valid");
     TracedLinkEnd::new(end, Some(Vec::new()))
 }
 
@@ -51,7 +51,7 @@ pub(super) fn lossy_run() -> [Steps; 2] {
     first.protect(Instant(0), Protection { copies: Copies::Fixed(2) });
     let mut copies = 0;
     for tick in 0..200 {
-        let now = Instant(Nanos::from_micros(10).0 * tick);
+        let now = Instant(Tick::Nanosecond.micros(10).0 * tick);
         let mut offered =
             if tick >= 50 && tick % 10 == 0 { std::vec![tick as u32 / 10 - 5] } else { Vec::new() };
         for item in speak(&mut first, now, &mut offered) {
@@ -82,11 +82,11 @@ pub(super) fn lossy_run() -> [Steps; 2] {
 #[test]
 fn a_record_repeats_exactly_on_a_fresh_link_end() {
     for (seed, steps) in (1..).zip(lossy_run()) {
-        let mut fresh = LinkEnd::new(Config::default(), seed).expect("valid");
+        let mut fresh = LinkEnd::new(Config::new(Tick::Nanosecond), seed).expect("valid");
         for Record { at, step } in &steps {
             assert_eq!(step.repeat(&mut fresh, *at).as_ref(), Some(step));
         }
-        let mut other = LinkEnd::new(Config::default(), seed + 9).expect("valid");
+        let mut other = LinkEnd::new(Config::new(Tick::Nanosecond), seed + 9).expect("valid");
         let differs =
             |record: &Record| record.step.repeat(&mut other, record.at).as_ref() != Some(&record.step);
         assert!(steps.iter().any(differs), "another seed gives another session");
@@ -136,7 +136,7 @@ fn a_record_is_told_in_the_protocols_words() {
 
 #[test]
 fn without_a_sink_nothing_is_made() {
-    let end = LinkEnd::new(Config::default(), 1).expect("valid");
+    let end = LinkEnd::new(Config::new(Tick::Nanosecond), 1).expect("valid");
     let mut end = TracedLinkEnd::<Steps>::new(end, None);
     end.note(Instant(0), || unreachable!("made without need"));
     assert!(end.sink_mut().is_none());

@@ -1,10 +1,11 @@
 //! Every call is recorded and carried out alike, and every step and event has its words.
 
 use super::*;
+use crate::time::Tick;
 use crate::{
     CloseReason, Config, Control, Copies, DataHeader, Event, Feedback, FrameHandle, Instant, LaneFeedback,
-    LinkEnd, LongSequenceNumber, Mode, Nanos, PerMode, PiggybackAck, Priority, Protection, Reception,
-    SequenceNumber, SequenceRange, SessionNumber, Transmit,
+    LinkEnd, LongSequenceNumber, Mode, PerMode, PiggybackAck, Priority, Protection, Reception,
+    SequenceNumber, SequenceRange, SessionNumber, Ticks, Transmit,
 };
 use std::boxed::Box;
 use std::format;
@@ -51,7 +52,7 @@ fn every_call(of: usize) -> Vec<Record> {
     });
     let header =
         DataHeader { sequence: arrived.unwrap_or(next).plus(1), mode, retransmitted: false, ack: None };
-    let smaller = Config { window_bytes: 80_000, ..Config::default() };
+    let smaller = Config { window_bytes: 80_000, ..Config::new(Tick::Nanosecond) };
     let more = [
         Step::Offered { mode, bytes: 70 },
         Step::Data { header, frame: FrameHandle(900), bytes: 70, reception: Reception::Drop },
@@ -69,14 +70,14 @@ fn every_call(of: usize) -> Vec<Record> {
         Step::PollDeliver { frame: None },
         Step::Released { frame: FrameHandle(0) },
     ];
-    steps.extend((1..).zip(more).map(|(after, step)| Record { at: last + Nanos(after * 1_000_000), step }));
+    steps.extend((1..).zip(more).map(|(after, step)| Record { at: last + Ticks(after * 1_000_000), step }));
     steps
 }
 
 #[test]
 fn a_traced_link_end_does_what_a_plain_one_does_and_writes_it_down() {
     for of in [0, 1] {
-        let end = || LinkEnd::new(Config::default(), of as u64 + 1).expect("valid");
+        let end = || LinkEnd::new(Config::new(Tick::Nanosecond), of as u64 + 1).expect("valid");
         let mut plain = end();
         let mut silent = TracedLinkEnd::<Vec<Record>>::new(end(), None);
         let mut boxed = TracedLinkEnd::new(end(), Some(Box::new(Vec::new())));

@@ -393,7 +393,7 @@ pub fn check_identities(stats: &Stats) {
         "what was received: {stats:?}"
     );
     assert_eq!(stats.hole_length.sum(), stats.lost_frames);
-    assert_eq!(stats.recovery_latency_ns.count(), stats.recovered_frames);
+    assert_eq!(stats.recovery_latency.count(), stats.recovered_frames);
 }
 
 fn check_control(control: &Control) {

@@ -5,7 +5,7 @@ use super::link::{Link, Wire};
 use super::node::Node;
 use super::random::Random;
 use linkmend_protocol::schedule::Waiting;
-use linkmend_protocol::{Config, Copies, Mode, Nanos, Protection, Stats, TransmitState};
+use linkmend_protocol::{Config, Copies, Mode, Protection, Stats, Tick, Ticks, TransmitState};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
@@ -35,19 +35,19 @@ pub fn quick_config() -> Config {
     let mut config = Config {
         window_frames: 1024,
         window_bytes: 4 << 20,
-        ack_gap: Nanos::from_micros(1),
-        ack_interval: Nanos::from_micros(20),
-        dummy_delay: Nanos(500),
-        dummy_interval_min: Nanos::from_micros(20),
-        dummy_interval_max: Nanos::from_millis(1),
-        recovery_timeout: Nanos::from_millis(2),
-        keepalive: Nanos::from_millis(1),
-        peer_timeout: Nanos::from_millis(6),
-        session_expiry: Nanos::from_millis(20),
-        handshake_min: Nanos::from_micros(50),
-        handshake_max: Nanos::from_millis(5),
-        hello_interval: Nanos::from_millis(10),
-        ..Config::default()
+        ack_gap: Tick::Nanosecond.micros(1),
+        ack_interval: Tick::Nanosecond.micros(20),
+        dummy_delay: Ticks(500),
+        dummy_interval_min: Tick::Nanosecond.micros(20),
+        dummy_interval_max: Tick::Nanosecond.millis(1),
+        recovery_timeout: Tick::Nanosecond.millis(2),
+        keepalive: Tick::Nanosecond.millis(1),
+        peer_timeout: Tick::Nanosecond.millis(6),
+        session_expiry: Tick::Nanosecond.millis(20),
+        handshake_min: Tick::Nanosecond.micros(50),
+        handshake_max: Tick::Nanosecond.millis(5),
+        hello_interval: Tick::Nanosecond.millis(10),
+        ..Config::new(Tick::Nanosecond)
     };
     config.fallback.enabled = false;
     config

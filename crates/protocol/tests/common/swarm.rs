@@ -5,7 +5,7 @@ use super::link::{ControlFaults, Link, Loss};
 use super::node::Source;
 use super::pair::{A, B, Pair, Settings, quick_config};
 use super::random::Random;
-use linkmend_protocol::{Config, Copies, Format, Level, Mode, Nanos};
+use linkmend_protocol::{Config, Copies, Format, Level, Mode, Tick, Ticks};
 
 /// More events than any seed needs: beyond it, something repeats itself for ever.
 const STEPS_MAX: u64 = 300_000;
@@ -256,13 +256,13 @@ impl Run {
 
 fn draw_config(random: &mut Random) -> Config {
     let base = quick_config();
-    let micros = |random: &mut Random, low: u64, high: u64| Nanos(random.log_between(low, high) * 1_000);
+    let micros = |random: &mut Random, low: u64, high: u64| Ticks(random.log_between(low, high) * 1_000);
     let rx_buffer_bytes = random.between(64 * 1024, 200 * 1024);
     let pause_bytes = random.between(3_000, rx_buffer_bytes);
     let keepalive = micros(random, 200, 1_500);
     let dummy_interval_min = micros(random, 5, 200);
     let dummy_interval_max = dummy_interval_min * random.between(1, 20);
-    let ack_gap = Nanos(random.below(5_000));
+    let ack_gap = Ticks(random.below(5_000));
     let peer_timeout = keepalive.max(dummy_interval_max) * random.between(3, 8);
     let handshake_min = micros(random, 20, 500);
     let mut config = Config {
@@ -276,8 +276,8 @@ fn draw_config(random: &mut Random) -> Config {
         max_rounds: *random.pick(&[1, 2, 5, 255]),
         give_up_by_clock: random.chance(0.2),
         ack_gap,
-        ack_interval: ack_gap + Nanos(1 + random.log_between(500, 100_000)),
-        dummy_delay: Nanos(random.below(10_000)),
+        ack_interval: ack_gap + Ticks(1 + random.log_between(500, 100_000)),
+        dummy_delay: Ticks(random.below(10_000)),
         dummy_copies: random.between(1, 3) as u8,
         dummy_interval_min,
         dummy_interval_max,
@@ -290,8 +290,8 @@ fn draw_config(random: &mut Random) -> Config {
         ..base
     };
     config.fallback.enabled = random.chance(0.3);
-    config.fallback.return_hold = Nanos::from_millis(2);
-    config.fallback.dormant_hold = Nanos::from_millis(5);
+    config.fallback.return_hold = Tick::Nanosecond.millis(2);
+    config.fallback.dormant_hold = Tick::Nanosecond.millis(5);
     config.fallback.rx_overflow_max = random.below(30) as u32;
     config
 }

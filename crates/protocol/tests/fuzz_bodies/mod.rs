@@ -8,7 +8,7 @@ use common::pair::{A, B, Pair, Settings, quick_config};
 use common::{ControlFaults, Link, Loss, Wire};
 use linkmend_protocol::classify::Classifier;
 use linkmend_protocol::wire::{self, LinkFrame};
-use linkmend_protocol::{Config, Copies, Format, Mode, Nanos};
+use linkmend_protocol::{Config, Copies, Format, Mode, Tick};
 
 /// Any bytes from a link: no panic, and what parses is written and parsed again to the same.
 pub fn wire(data: &[u8]) {
@@ -99,7 +99,7 @@ pub fn pair(data: &[u8]) {
     let config = Config {
         window_frames: 16 << (shape & 3),
         max_rounds: if shape & 4 == 0 { 1 } else { 255 },
-        recovery_timeout: Nanos::from_micros(if shape & 8 == 0 { 200 } else { 2_000 }),
+        recovery_timeout: Tick::Nanosecond.micros(if shape & 8 == 0 { 200 } else { 2_000 }),
         pause_bytes: 20_000,
         resume_bytes: 4_000,
         rx_buffer_bytes: 64 * 1024,

@@ -4,8 +4,8 @@ pub mod setting;
 
 use crate::random::Random;
 use linkmend_protocol::{
-    Admission, Control, Copies, DataHeader, Event, FrameHandle, Instant, LinkEnd, Mode, Nanos, PerMode,
-    Priority, Protection, Reception, SteadyState, Transmit, Undisturbed,
+    Admission, Control, Copies, DataHeader, Event, FrameHandle, Instant, LinkEnd, Mode, PerMode, Priority,
+    Protection, Reception, SteadyState, Ticks, Transmit, Undisturbed,
 };
 use setting::{NEVER, OUT_OF_REACH, Setting};
 use std::collections::VecDeque;
@@ -306,7 +306,7 @@ impl Pair {
             let (gain, peer_sent) = (gains[end], gains[1 - end].sent);
             let node = &mut self.nodes[end];
             node.end.fast_forward(&Undisturbed {
-                elapsed: Nanos(elapsed),
+                elapsed: Ticks(elapsed),
                 sent: lane(end, gain.sent),
                 sent_bytes: gain.sent_bytes,
                 received: lane(1 - end, gain.received),

@@ -1,12 +1,12 @@
 //! What one seed draws for a test of jumps.
 
 use crate::random::Random;
-use linkmend_protocol::{Config, FallbackConfig, Format, Mode, Nanos};
+use linkmend_protocol::{Config, FallbackConfig, Format, Mode, Tick, Ticks};
 
 /// Timers from here on are out of reach until the jump is over; afterwards they are waited for.
-pub const OUT_OF_REACH: Nanos = Nanos(1 << 44);
+pub const OUT_OF_REACH: Ticks = Ticks(1 << 44);
 /// Only an end that has lost its peer waits so long.
-pub const NEVER: Nanos = Nanos(1 << 60);
+pub const NEVER: Ticks = Ticks(1 << 60);
 
 /// One end's port and traffic. Periods are in steps; 0 is never.
 #[derive(Debug, Clone, Copy)]
@@ -76,19 +76,19 @@ fn draw_port(random: &mut Random, sends: bool) -> Port {
 
 fn draw_config(random: &mut Random, interval: u64, delay: u64) -> Config {
     let round_trip = 2 * delay * interval;
-    let steps = |random: &mut Random, max: u64| Nanos(random.log_between(1, max) * interval);
-    let ack_gap = if random.chance(0.5) { Nanos::ZERO } else { steps(random, 20) };
+    let steps = |random: &mut Random, max: u64| Ticks(random.log_between(1, max) * interval);
+    let ack_gap = if random.chance(0.5) { Ticks::ZERO } else { steps(random, 20) };
     let ack_interval = match random.below(4) {
         0 => ack_gap + steps(random, 4 * delay),
         1 => ack_gap + steps(random, 1_000),
         _ => OUT_OF_REACH,
     };
     let dummy_delay = match random.below(4) {
-        0 => Nanos::ZERO,
+        0 => Ticks::ZERO,
         1 => steps(random, 10),
-        _ => Nanos(round_trip * 2),
+        _ => Ticks(round_trip * 2),
     };
-    let dummy_interval_min = Nanos(random.between(1, 3) * round_trip + 1);
+    let dummy_interval_min = Ticks(random.between(1, 3) * round_trip + 1);
     // Small enough for pauses, or too large for any.
     let pause_bytes = if random.chance(0.3) { random.between(2_000, 60_000) } else { 8 << 20 };
     Config {
@@ -98,7 +98,7 @@ fn draw_config(random: &mut Random, interval: u64, delay: u64) -> Config {
         rx_buffer_bytes: if random.chance(0.2) { (1 << 16).max(pause_bytes) } else { 16 << 20 },
         pause_bytes,
         resume_bytes: pause_bytes / 2,
-        recovery_timeout: Nanos(round_trip * random.between(2, 6) + 1),
+        recovery_timeout: Ticks(round_trip * random.between(2, 6) + 1),
         max_rounds: *random.pick(&[1, 2, 255]),
         ack_gap,
         ack_interval,
@@ -109,10 +109,10 @@ fn draw_config(random: &mut Random, interval: u64, delay: u64) -> Config {
         keepalive: OUT_OF_REACH,
         peer_timeout: OUT_OF_REACH * 4,
         session_expiry: OUT_OF_REACH * random.between(4, 6),
-        handshake_min: Nanos(round_trip * 2),
+        handshake_min: Ticks(round_trip * 2),
         handshake_max: NEVER * 4,
         hello_interval: NEVER,
-        fallback: FallbackConfig { enabled: false, ..FallbackConfig::default() },
-        ..Config::default()
+        fallback: FallbackConfig { enabled: false, ..FallbackConfig::new(Tick::Nanosecond) },
+        ..Config::new(Tick::Nanosecond)
     }
 }

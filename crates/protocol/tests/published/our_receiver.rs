@@ -159,7 +159,7 @@ fn our_pause_holds_their_queue_and_the_buffer_never_overflows() {
         rx_buffer_bytes: 64 * 1024,
         pause_bytes: 2_000,
         resume_bytes: 500,
-        recovery_timeout: linkmend_protocol::Nanos::from_micros(60),
+        recovery_timeout: linkmend_protocol::Tick::Nanosecond.micros(60),
         ..config()
     };
     let mut world = world_with(config, Settings { blocking: true, copies: 1, dummies: 2, loop_ticks: 3 });
@@ -187,7 +187,7 @@ fn frames_that_find_no_room_are_asked_for_once_and_counted() {
         rx_buffer_bytes: 64 * 1024,
         pause_bytes: 60_000,
         resume_bytes: 30_000,
-        recovery_timeout: linkmend_protocol::Nanos::from_micros(130),
+        recovery_timeout: linkmend_protocol::Tick::Nanosecond.micros(130),
         ..config()
     };
     let mut world = world_with(config, Settings { blocking: true, copies: 1, dummies: 2, loop_ticks: 3 });

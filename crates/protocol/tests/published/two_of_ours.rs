@@ -4,7 +4,7 @@ use super::frame;
 use super::random::Random;
 use super::sender::{Sender, Settings};
 use super::world::{self, End, Ours, World, config, fates};
-use linkmend_protocol::{Mode, Nanos};
+use linkmend_protocol::{Mode, Tick};
 
 /// Corruption of everything, in both directions: nothing twice, nothing out of order, and nothing lost but what lost all
 /// its transmissions or its notification; each of those is counted.
@@ -20,7 +20,7 @@ fn both_directions_under_loss_of_everything() {
         let mut world = World::new(end(modes[0]), end(modes[1]));
         world.run_until(2_000, |world| (0..2).all(|end| world.ends[end].ours().is_active()));
         // Two numbers have been knocked with.
-        world.run(2 * Nanos::from_micros(100).0 / 100);
+        world.run(2 * Tick::Nanosecond.micros(100).0 / 100);
         let before = [0, 1].map(|end| world.ends[end].ours().end.stats());
         for end in [0, 1] {
             fates(&mut world, end, seed * 2 + end as u64, 0.01);

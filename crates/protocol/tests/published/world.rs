@@ -6,8 +6,8 @@ use super::random::Random;
 use super::{receiver, sender};
 use linkmend_protocol::wire::{self, LinkFrame};
 use linkmend_protocol::{
-    Admission, Config, Copies, Event, Format, FrameHandle, Instant, LinkEnd, Mode, Nanos, Priority,
-    Protection, Reception, Transmit, TransmitState,
+    Admission, Config, Copies, Event, Format, FrameHandle, Instant, LinkEnd, Mode, Priority, Protection,
+    Reception, Tick, Ticks, Transmit, TransmitState,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,18 +29,18 @@ pub fn config() -> Config {
     let mut config = Config {
         format: Format::Linkguardian,
         window_frames: 4096,
-        ack_gap: Nanos(200),
-        ack_interval: Nanos::from_micros(5),
-        dummy_delay: Nanos(300),
-        dummy_interval_min: Nanos::from_micros(20),
-        dummy_interval_max: Nanos::from_millis(1),
-        recovery_timeout: Nanos::from_micros(100),
-        keepalive: Nanos::from_micros(500),
-        peer_timeout: Nanos::from_millis(2),
-        session_expiry: Nanos::from_millis(20),
-        handshake_min: Nanos::from_micros(50),
-        handshake_max: Nanos::from_millis(1),
-        ..Config::default()
+        ack_gap: Ticks(200),
+        ack_interval: Tick::Nanosecond.micros(5),
+        dummy_delay: Ticks(300),
+        dummy_interval_min: Tick::Nanosecond.micros(20),
+        dummy_interval_max: Tick::Nanosecond.millis(1),
+        recovery_timeout: Tick::Nanosecond.micros(100),
+        keepalive: Tick::Nanosecond.micros(500),
+        peer_timeout: Tick::Nanosecond.millis(2),
+        session_expiry: Tick::Nanosecond.millis(20),
+        handshake_min: Tick::Nanosecond.micros(50),
+        handshake_max: Tick::Nanosecond.millis(1),
+        ..Config::new(Tick::Nanosecond)
     };
     config.fallback.enabled = false;
     config

@@ -1,7 +1,7 @@
 //! The reordering buffer and its backpressure (section 3.3, Algorithm 2), and the Tx buffer's bounds.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Admission, Config, Control, Format, Mode, Nanos};
+use linkmend_protocol::{Admission, Config, Control, Format, Mode, Tick};
 
 /// A link on which a frame stays missing until `release` copies of it were sent.
 fn stuck(config: Config, lost_copies: u32) -> Pair {
@@ -34,7 +34,7 @@ fn pause_holds_only_the_normal_queue_of_the_ordered_lane() {
     pair.settle(20 * MILLI);
     assert!(pair.stats(A).retransmitted_copies > copies, "copies went out while paused");
     let (sender, receiver) = (pair.stats(A), pair.stats(B));
-    assert!(receiver.pauses_sent >= 1 && sender.pauses_received >= 1 && sender.paused_ns > 0);
+    assert!(receiver.pauses_sent >= 1 && sender.pauses_received >= 1 && sender.paused_ticks > 0);
     // What was on its way when the pause was decided: one crossing there and back, and little else.
     assert!(receiver.rx_buffer.max < 20_000 + 10_000, "{:?}", receiver.rx_buffer);
     assert_eq!(receiver.rx_buffer_overflows, 0);
@@ -90,7 +90,7 @@ fn an_rx_buffer_that_overflows_loses_nothing() {
         rx_buffer_bytes: 64 * 1024,
         pause_bytes: 64 * 1024,
         resume_bytes: 1_000,
-        recovery_timeout: Nanos::from_millis(50),
+        recovery_timeout: Tick::Nanosecond.millis(50),
         ..quick_config()
     };
     let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
@@ -111,7 +111,7 @@ fn copies_that_find_no_room_in_the_rx_buffer_are_counted_and_lose_nothing() {
         rx_buffer_bytes: 64 * 1024,
         pause_bytes: 64 * 1024,
         resume_bytes: 1_000,
-        recovery_timeout: Nanos::from_millis(50),
+        recovery_timeout: Tick::Nanosecond.millis(50),
         ..quick_config()
     };
     let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
@@ -178,8 +178,8 @@ fn an_rx_overflow_loses_no_frame_that_was_not_corrupted_whatever_the_rounds() {
 /// found no room.
 #[test]
 fn a_sender_that_sleeps_beyond_the_clock_loses_no_frame_that_found_no_room() {
-    let config = Config { max_rounds: 1, peer_timeout: Nanos::from_millis(40), ..quick_config() };
-    let config = Config { session_expiry: Nanos::from_millis(60), ..config };
+    let config = Config { max_rounds: 1, peer_timeout: Tick::Nanosecond.millis(40), ..quick_config() };
+    let config = Config { session_expiry: Tick::Nanosecond.millis(60), ..config };
     let mut pair = overflowing(config, MILLI);
     pair.run_until(20 * MILLI, |pair| pair.stats(B).rx_buffer_overflows > 50);
     pair.starve(A, 15 * MILLI, false);
@@ -192,7 +192,8 @@ fn a_sender_that_sleeps_beyond_the_clock_loses_no_frame_that_found_no_room() {
 /// With a clock in spite of further rounds, each arrival shows that the sender still holds the frame.
 #[test]
 fn the_clock_of_a_frame_that_found_no_room_begins_anew_with_each_arrival() {
-    let config = Config { give_up_by_clock: true, recovery_timeout: Nanos::from_millis(1), ..quick_config() };
+    let config =
+        Config { give_up_by_clock: true, recovery_timeout: Tick::Nanosecond.millis(1), ..quick_config() };
     let pair = overflowed(config, 30 * MILLI);
     let lost = pair.ledger.frames.iter().filter(|frame| frame.delivered_at.is_none()).count();
     assert_eq!((lost, pair.stats(B).recovery_timeouts), (1, 1), "{:?}", pair.stats(B));

@@ -1,7 +1,7 @@
 //! Clocks that jump, and ends that are not run.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
-use linkmend_protocol::{Config, Mode, Nanos, ReceiveState};
+use linkmend_protocol::{Config, Mode, ReceiveState, Tick};
 
 fn jump(pair: &mut Pair, end: usize, by_ns: i64) {
     let node = &mut pair.nodes[end];
@@ -58,7 +58,7 @@ fn a_clock_that_jumps_while_the_end_sleeps_costs_no_session_and_no_frame() {
         for by in [HOUR, -HOUR / 4, 5 * MILLI as i64, -5 * MILLI as i64] {
             for awake_ns in [0, 300, MICRO, 5 * MICRO, 30 * MICRO, 2 * MILLI] {
                 // The only recovery timeout is one that no jump reaches: what jumps here is the session's patience.
-                let config = Config { recovery_timeout: Nanos::from_secs(7_200), ..quick_config() };
+                let config = Config { recovery_timeout: Tick::Nanosecond.secs(7_200), ..quick_config() };
                 let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
                 pair.links[A].loss = Loss::originals(|position| (95..100).contains(&position));
                 pair.offer(A, Mode::Ordered, 100, 500);
@@ -158,10 +158,10 @@ fn a_starved_end_does_not_blame_its_peer() {
 fn an_event_driven_end_notices_a_silent_peer() {
     let config = Config {
         // Nothing wakes the ends often.
-        keepalive: Nanos::from_millis(2),
-        dummy_interval_min: Nanos::from_millis(2),
-        dummy_interval_max: Nanos::from_millis(2),
-        hello_interval: Nanos::from_millis(15),
+        keepalive: Tick::Nanosecond.millis(2),
+        dummy_interval_min: Tick::Nanosecond.millis(2),
+        dummy_interval_max: Tick::Nanosecond.millis(2),
+        hello_interval: Tick::Nanosecond.millis(15),
         ..quick_config()
     };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);

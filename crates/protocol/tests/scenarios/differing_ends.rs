@@ -1,7 +1,7 @@
 //! Two ends that are configured differently: what either needs to know of the other, the other says.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Config, Copies, Mode, Nanos};
+use linkmend_protocol::{Config, Copies, Mode, Tick};
 
 /// Far enough from the first for a lane that stands still to show as a gap between two deliveries.
 const LOST: FrameId = FrameId(20);
@@ -31,9 +31,9 @@ fn longest_gap(pair: &Pair) -> u64 {
 fn patient() -> Config {
     // A dummy that is not pushed comes late.
     Config {
-        recovery_timeout: Nanos::from_millis(4),
-        dummy_interval_min: Nanos::from_millis(1),
-        dummy_interval_max: Nanos::from_millis(2),
+        recovery_timeout: Tick::Nanosecond.millis(4),
+        dummy_interval_min: Tick::Nanosecond.millis(1),
+        dummy_interval_max: Tick::Nanosecond.millis(2),
         ..quick_config()
     }
 }

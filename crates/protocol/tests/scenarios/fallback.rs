@@ -1,13 +1,13 @@
 //! Automatic fallback (section 5): ordered -> non-blocking -> dormant, and back.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Source, pair::quick_config};
-use linkmend_protocol::{Copies, Level, Mode, Nanos};
+use linkmend_protocol::{Copies, Level, Mode, Tick};
 
 fn pair() -> Pair {
     let mut config = quick_config();
     config.fallback.enabled = true;
-    config.fallback.return_hold = Nanos::from_millis(3);
-    config.fallback.dormant_hold = Nanos::from_millis(20);
+    config.fallback.return_hold = Tick::Nanosecond.millis(3);
+    config.fallback.dormant_hold = Tick::Nanosecond.millis(20);
     config.loss_window_frames = 500;
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 4);
     pair.nodes[A].source = Some(Source {

@@ -2,7 +2,7 @@
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{
-    CloseReason, Config, Control, Event, Format, Mode, Nanos, ReceiveState, SessionNumber, effective_loss,
+    CloseReason, Config, Control, Event, Format, Mode, ReceiveState, SessionNumber, Tick, effective_loss,
 };
 
 /// The second of a few ordered frames is missing, and all its copies.
@@ -19,7 +19,7 @@ fn held_up(config: Config) -> (Pair, Vec<FrameId>) {
 /// What waits for the missing frame once did so until the session expired, twice the peer timeout by default.
 #[test]
 fn what_waits_for_a_sender_that_falls_silent_waits_for_the_peer_timeout() {
-    let config = Config { session_expiry: Nanos::from_secs(1), max_rounds: 255, ..quick_config() };
+    let config = Config { session_expiry: Tick::Nanosecond.secs(1), max_rounds: 255, ..quick_config() };
     let (mut pair, frames) = held_up(config);
     let begun = pair.now;
     pair.links[A].loss = Loss::Iid(1.0);
@@ -36,7 +36,7 @@ fn what_waits_for_a_sender_that_falls_silent_waits_for_the_peer_timeout() {
 #[test]
 fn a_sender_that_gives_its_session_up_says_so() {
     for lost in [0, 1, 2] {
-        let config = Config { session_expiry: Nanos::from_secs(1), max_rounds: 255, ..quick_config() };
+        let config = Config { session_expiry: Tick::Nanosecond.secs(1), max_rounds: 255, ..quick_config() };
         let (mut pair, _) = held_up(config);
         pair.links[B].loss = Loss::Iid(1.0);
         pair.run_until(50 * MILLI, |pair| pair.stats(A).peers_lost == 1);
@@ -89,7 +89,7 @@ fn a_farewell_is_said_until_the_next_session_is_open() {
 #[test]
 fn a_frame_that_can_never_pass_holds_the_lane_for_32_rounds() {
     for copies in [1, 3] {
-        let mut config = Config::default();
+        let mut config = Config::new(Tick::Nanosecond);
         config.fallback.enabled = false;
         let settings = Settings { config, delay_ns: 20 * MICRO, ..Settings::default() };
         let mut pair = Pair::protected(settings, copies);
@@ -106,9 +106,9 @@ fn a_frame_that_can_never_pass_holds_the_lane_for_32_rounds() {
         assert!(took < 33 * round, "{copies} copies: {took} ns");
     }
     // Where protection is not given up, with a single copy: none in a year of 100G in minimum frames.
-    let worst = linkmend_protocol::FallbackConfig::DEFAULT.non_blocking_loss_max;
+    let worst = linkmend_protocol::FallbackConfig::new(Tick::Nanosecond).non_blocking_loss_max;
     assert!(effective_loss(worst, 32) < 1e-16, "{}", effective_loss(worst, 32));
-    assert_eq!(Config::default().max_rounds, 32);
+    assert_eq!(Config::new(Tick::Nanosecond).max_rounds, 32);
 }
 
 /// A Fin of a session that is not in use ends nothing and gives nothing up.

@@ -1,7 +1,7 @@
 //! What one lane owes the other: nothing that happens on one may keep the dummies or the ACKs of the other back.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Source, Wire, pair::quick_config};
-use linkmend_protocol::{Config, Copies, Mode};
+use linkmend_protocol::{Config, Copies, Mode, Tick};
 
 /// What the other lane does meanwhile.
 #[derive(Debug, Clone, Copy)]
@@ -152,7 +152,7 @@ fn a_saturated_lane_alone_sends_no_dummies_ahead_of_its_frames() {
 
 /// Non-blocking frames from A acknowledged by B, whose own ordered frames fill the other direction.
 fn delivered_in_20_ms(window_frames: u32, reverse: bool, ordered_too: bool) -> u64 {
-    let mut config = Config { window_frames, ..Config::default() };
+    let mut config = Config { window_frames, ..Config::new(Tick::Nanosecond) };
     config.fallback.enabled = false;
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     pair.protect(B, Copies::Fixed(1));

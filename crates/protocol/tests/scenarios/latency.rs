@@ -2,16 +2,16 @@
 //! quiet link that is a dummy, whose stamp the receiver echoes; no timer takes part.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Config, Copies, Format, Mode, Nanos};
+use linkmend_protocol::{Config, Copies, Format, Mode, Tick, Ticks};
 
 const DELAY: u64 = 2 * MICRO;
 
 /// What repeats by the clock does so after a millisecond, and would show in every figure here.
 fn settings() -> Settings {
     let config = Config {
-        ack_interval: Nanos::from_millis(1),
-        dummy_interval_min: Nanos::from_millis(1),
-        dummy_interval_max: Nanos::from_millis(1),
+        ack_interval: Tick::Nanosecond.millis(1),
+        dummy_interval_min: Tick::Nanosecond.millis(1),
+        dummy_interval_max: Tick::Nanosecond.millis(1),
         ..quick_config()
     };
     Settings { config, delay_ns: DELAY, ..Settings::default() }
@@ -65,10 +65,10 @@ fn each_round_of_lost_copies_costs_one_round_trip_and_one_dummy() {
 /// the daemon's, a frame whose copy was lost came after 611 us, not 411.
 #[test]
 fn a_lost_copy_is_known_with_the_first_dummy_in_the_compact_format_too() {
-    let times = Config::default();
+    let times = Config::new(Tick::Nanosecond);
     let config = Config {
         format: Format::Compact,
-        dummy_delay: Nanos::from_micros(200),
+        dummy_delay: Tick::Nanosecond.micros(200),
         dummy_interval_min: times.dummy_interval_min,
         ack_interval: times.ack_interval,
         ..quick_config()
@@ -91,8 +91,11 @@ const INTERVAL: u64 = 30 * MICRO;
 
 /// The receiver's port is never idle: its ACKs ride on frames that leave without a gap.
 fn busy_receiver() -> Pair {
-    let config =
-        Config { ack_interval: Nanos(INTERVAL), keepalive: Nanos::from_micros(300), ..settings().config };
+    let config = Config {
+        ack_interval: Ticks(INTERVAL),
+        keepalive: Tick::Nanosecond.micros(300),
+        ..settings().config
+    };
     let mut pair = Pair::protected(Settings { config, ..settings() }, 1);
     pair.protect(B, Copies::Fixed(1));
     pair.run_until(10 * MILLI, |pair| pair.is_active(B));
@@ -132,7 +135,7 @@ fn the_echo_of_a_stamp_does_not_wait_for_an_idle_port() {
 /// A report that was written before the copies left says nothing of them, however late it comes.
 #[test]
 fn a_report_from_before_the_copies_requests_none() {
-    let config = Config { ack_interval: Nanos::from_micros(1), ..settings().config };
+    let config = Config { ack_interval: Tick::Nanosecond.micros(1), ..settings().config };
     let mut pair = Pair::protected(Settings { config, delay_ns: 50 * MICRO, ..Settings::default() }, 1);
     pair.links[A].loss = Loss::originals(|position| position == 3);
     pair.offer(A, Mode::Ordered, 40, 500);
@@ -173,12 +176,12 @@ fn round_trips_are_those_of_dummies_and_their_echoes() {
 #[test]
 fn round_trips_longer_than_a_keepalive_are_measured() {
     let delay_ns = 5 * MILLI;
-    let patient = Nanos::from_millis(100);
+    let patient = Tick::Nanosecond.millis(100);
     let config = Config {
-        keepalive: Nanos::from_millis(1),
+        keepalive: Tick::Nanosecond.millis(1),
         peer_timeout: patient,
         session_expiry: patient * 2,
-        hello_interval: Nanos::from_millis(10),
+        hello_interval: Tick::Nanosecond.millis(10),
         ..settings().config
     };
     let mut pair = Pair::new(Settings { config, delay_ns, ..Settings::default() });

@@ -3,7 +3,7 @@
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
 use linkmend_protocol::{
     Admission, CloseReason, Config, Control, Copies, Event, FrameHandle, Instant, Level, LinkEnd, Mode,
-    Nanos, Priority, Protection, Reception, Transmit, TransmitState,
+    Priority, Protection, Reception, Tick, Transmit, TransmitState,
 };
 
 fn closed_by_timeout(pair: &Pair) -> bool {
@@ -19,7 +19,7 @@ fn closed_by_timeout(pair: &Pair) -> bool {
 /// The end of a session once had a fixed time, 80 ms: at 20 Mb/s behind a ring of 150 ms it abandoned 248 frames.
 #[test]
 fn the_end_of_a_session_on_a_slow_link_with_a_full_ring_loses_nothing() {
-    let mut config = Config::default();
+    let mut config = Config::new(Tick::Nanosecond);
     config.fallback.enabled = false;
     for (mbps, ring_ms) in [(1_000, 2), (100, 100), (20, 150), (5, 500)] {
         let mut pair = Pair::protected(Settings { config, mbps, delay_ns: 10 * MICRO, seed: 5 }, 1);
@@ -129,7 +129,7 @@ impl ByHand {
 
     /// A microsecond later, control frames of both priorities go over.
     fn talk(&mut self) {
-        self.now = self.now + Nanos::from_micros(1);
+        self.now = self.now + Tick::Nanosecond.micros(1);
         for from in [A, B] {
             for priority in [Priority::High, Priority::Low] {
                 while let Some(control) = self.control(from, priority) {

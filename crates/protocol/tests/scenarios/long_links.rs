@@ -1,26 +1,26 @@
 //! Links on which much is lost within one round trip: fast ones, long ones, and those that lose a fifth.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
-use linkmend_protocol::{Config, Mode, Nanos, effective_loss};
+use linkmend_protocol::{Config, Mode, Tick, Ticks, effective_loss};
 
 /// A link of so many Mb/s whose ends are `delay_ns` apart, with room for all that a round trip holds.
 fn settings(mbps: u64, delay_ns: u64, window_frames: u32, max_rounds: u8) -> Settings {
-    let round_trip = Nanos(2 * delay_ns);
+    let round_trip = Ticks(2 * delay_ns);
     let config = Config {
         window_frames,
         window_bytes: 1 << 30,
         rx_buffer_bytes: 1 << 30,
         pause_bytes: 1 << 30,
         max_rounds,
-        ack_interval: Nanos::from_micros(200),
-        dummy_interval_min: Nanos::from_micros(200),
-        dummy_interval_max: Nanos::from_millis(10),
-        recovery_timeout: round_trip * 10 + Nanos::from_millis(20),
-        keepalive: round_trip + Nanos::from_millis(1),
-        peer_timeout: round_trip * 4 + Nanos::from_millis(30),
-        session_expiry: round_trip * 8 + Nanos::from_millis(60),
-        handshake_min: round_trip + Nanos::from_millis(1),
-        handshake_max: round_trip * 2 + Nanos::from_millis(5),
+        ack_interval: Tick::Nanosecond.micros(200),
+        dummy_interval_min: Tick::Nanosecond.micros(200),
+        dummy_interval_max: Tick::Nanosecond.millis(10),
+        recovery_timeout: round_trip * 10 + Tick::Nanosecond.millis(20),
+        keepalive: round_trip + Tick::Nanosecond.millis(1),
+        peer_timeout: round_trip * 4 + Tick::Nanosecond.millis(30),
+        session_expiry: round_trip * 8 + Tick::Nanosecond.millis(60),
+        handshake_min: round_trip + Tick::Nanosecond.millis(1),
+        handshake_max: round_trip * 2 + Tick::Nanosecond.millis(5),
         ..quick_config()
     };
     Settings { config, mbps, delay_ns, seed: 5 }
@@ -37,7 +37,7 @@ fn protected(settings: Settings, copies: u8, loss: f64) -> Pair {
 fn hundreds_of_holes_in_a_round_trip_are_all_recovered() {
     for (mode, loss, copies) in [(Mode::Ordered, 0.05, 6), (Mode::NonBlocking, 0.2, 11)] {
         let mut settings = settings(10_000, MILLI, 8_192, 255);
-        settings.config.recovery_timeout = Nanos::from_millis(20);
+        settings.config.recovery_timeout = Tick::Nanosecond.millis(20);
         let mut pair = protected(settings, copies, loss);
         pair.offer(A, mode, 40_000, 200);
         pair.settle(4_000 * MILLI);
@@ -79,7 +79,7 @@ fn a_lost_part_of_the_news_costs_one_interval() {
     });
     pair.offer(A, Mode::NonBlocking, 5_000, 200);
     pair.settle(50 * MILLI);
-    let latency = pair.stats(B).recovery_latency_ns;
+    let latency = pair.stats(B).recovery_latency;
     assert_eq!(latency.count(), 200);
     let (round_trip, interval) = (MILLI, settings.config.ack_interval.0);
     assert!(latency.max() < round_trip + interval + 50 * MICRO, "{} ns", latency.max());

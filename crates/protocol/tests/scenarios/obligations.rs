@@ -2,12 +2,12 @@
 
 use crate::common::pair::quick_config;
 use linkmend_protocol::{
-    Config, Control, Copies, Format, FrameHandle, Instant, LinkEnd, Mode, Nanos, Priority, Protection,
-    SessionNumber, Transmit, TransmitState,
+    Config, Control, Copies, Format, FrameHandle, Instant, LinkEnd, Mode, Priority, Protection,
+    SessionNumber, Tick, Ticks, Transmit, TransmitState,
 };
 
 /// Out of the reach of what happens here.
-const FAR: Nanos = Nanos::from_millis(100);
+const FAR: Ticks = Tick::Nanosecond.millis(100);
 
 /// Two ends in a session from the first to the second, after everything has been said.
 fn in_session(format: Format) -> ([LinkEnd; 2], Instant) {
@@ -23,7 +23,7 @@ fn in_session(format: Format) -> ([LinkEnd; 2], Instant) {
     let mut now = Instant(1_000_000);
     ends[0].protect(now, Protection { copies: Copies::Fixed(1) });
     for _ in 0..10 {
-        now = now + Nanos::from_micros(1);
+        now = now + Tick::Nanosecond.micros(1);
         for from in [0, 1] {
             while let Some(control) = ends[from].poll_urgent(now) {
                 ends[1 - from].handle_control(now, &control);
@@ -31,7 +31,7 @@ fn in_session(format: Format) -> ([LinkEnd; 2], Instant) {
         }
     }
     assert_eq!(ends[0].status().transmit, TransmitState::Active);
-    (ends, now + Nanos::from_micros(100))
+    (ends, now + Tick::Nanosecond.micros(100))
 }
 
 fn send(ends: &mut [LinkEnd; 2], now: Instant, frame: u32, lost: bool) {
@@ -74,12 +74,12 @@ fn an_init_of_the_session_in_use_asks_for_its_confirmation_again() {
 fn an_ack_that_is_only_a_number_waits_while_frames_are_missing() {
     let (mut ends, mut now) = in_session(Format::Compact);
     send(&mut ends, now, 0, false);
-    now = now + Nanos::from_micros(5);
+    now = now + Tick::Nanosecond.micros(5);
     assert!(ends[1].poll_compact_ack(now).is_some());
     assert!(ends[1].poll_compact_ack(now).is_none(), "nothing new");
     send(&mut ends, now, 1, true);
     send(&mut ends, now, 2, false);
-    now = now + Nanos::from_micros(5);
+    now = now + Tick::Nanosecond.micros(5);
     assert_eq!(ends[1].missing(), 1);
     assert!(ends[1].poll_compact_ack(now).is_none());
 }
@@ -97,7 +97,7 @@ fn an_end_is_steady_only_with_nothing_left_to_say() {
     let session = session.expect("it was opened");
     ends[1].handle_control(now, &Control::Init { session, format: Format::Compact });
     assert!(!steady(&ends[1], now), "a confirmation is owed");
-    now = now + Nanos::from_micros(5);
+    now = now + Tick::Nanosecond.micros(5);
     while ends[1].poll_urgent(now).is_some() {}
     assert!(steady(&ends[1], now));
 }
@@ -107,12 +107,12 @@ fn an_end_is_steady_only_with_nothing_left_to_say() {
 fn an_ack_in_the_authors_format_puts_the_hello_off() {
     let (mut ends, now) = in_session(Format::Compact);
     let interval = quick_config().hello_interval;
-    let acked_at = now + Nanos(interval.0 / 5 * 2);
+    let acked_at = now + Ticks(interval.0 / 5 * 2);
     send(&mut ends, acked_at, 0, false);
-    let at = acked_at + Nanos::from_micros(5);
+    let at = acked_at + Tick::Nanosecond.micros(5);
     assert!(ends[1].poll_compact_ack(at).is_some());
     let hello = |end: &mut LinkEnd, now| matches!(end.poll_urgent(now), Some(Control::Hello));
-    assert!(!hello(&mut ends[1], at + interval - Nanos(1)));
+    assert!(!hello(&mut ends[1], at + interval - Ticks(1)));
     assert!(hello(&mut ends[1], at + interval));
 }
 
@@ -130,7 +130,7 @@ fn numbers_of_the_authors_protocol_go_on_over_a_change_of_mode() {
     end.handle_control(now, &Control::CompactAck { next });
     for count in 0..6 {
         let mode = Mode::ALL[count as usize / 2 % 2];
-        now = now + Nanos::from_micros(1);
+        now = now + Tick::Nanosecond.micros(1);
         let header = end.send(now, mode, FrameHandle(count), 100).expect("admitted");
         assert_eq!(header.sequence, next.plus(u64::from(count)), "{mode}");
         end.handle_control(now, &Control::CompactAck { next: header.sequence.plus(1) });

@@ -1,7 +1,7 @@
 //! Loss, notification, retransmission (sections 3.1, 3.2, 3.4, A).
 
 use crate::common::{A, B, Excuse, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Config, Copies, Mode, Nanos};
+use linkmend_protocol::{Config, Copies, Mode, Tick};
 
 fn protected(copies: u8) -> Pair {
     Pair::protected(Settings::default(), copies)
@@ -86,8 +86,8 @@ fn burst(mode: Mode, first: u64, length: u64) {
         window_frames: 8192,
         window_bytes: 64 << 20,
         rx_buffer_bytes: 64 << 20,
-        recovery_timeout: Nanos::from_millis(40),
-        peer_timeout: Nanos::from_millis(20),
+        recovery_timeout: Tick::Nanosecond.millis(40),
+        peer_timeout: Tick::Nanosecond.millis(20),
         ..quick_config()
     };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
@@ -146,7 +146,7 @@ fn a_lost_notification_costs_at_most_one_ack_interval() {
     });
     send(&mut pair, Mode::Ordered, 10);
     pair.settle(MILLI);
-    let waited = pair.stats(B).recovery_latency_ns.max();
+    let waited = pair.stats(B).recovery_latency.max();
     let interval = quick_config().ack_interval.0;
     assert!((5 * MICRO..interval + 10 * MICRO).contains(&waited), "waited {waited} ns");
 }
@@ -164,14 +164,14 @@ fn lost_copies_start_another_round_when_something_later_was_seen() {
     pair.settle(MILLI);
     let stats = pair.stats(A);
     assert_eq!(stats.retransmitted_copies, 4, "two rounds of two copies");
-    assert!(pair.stats(B).recovery_latency_ns.max() < 40 * MICRO, "no timeout");
+    assert!(pair.stats(B).recovery_latency.max() < 40 * MICRO, "no timeout");
     pair.assert_all_delivered(A);
 }
 
 #[test]
 fn repeated_reports_do_not_repeat_the_copies() {
     // The report is repeated every ack interval, and the link is so long that many repeats come before the copy.
-    let config = Config { ack_interval: Nanos::from_micros(2), ..quick_config() };
+    let config = Config { ack_interval: Tick::Nanosecond.micros(2), ..quick_config() };
     let mut pair = Pair::protected(Settings { config, delay_ns: 100 * MICRO, ..Settings::default() }, 1);
     pair.links[A].loss = Loss::originals(|position| position == 0);
     send(&mut pair, Mode::Ordered, 5);

@@ -1,7 +1,7 @@
 //! How protection begins, ends, and survives the restart of either end.
 
 use crate::common::{A, B, Excuse, Loss, MICRO, MILLI, Pair, Settings, Source, Wire, pair::quick_config};
-use linkmend_protocol::{CloseReason, Config, Control, Copies, Event, Mode, Nanos, ReceiveState};
+use linkmend_protocol::{CloseReason, Config, Control, Copies, Event, Mode, ReceiveState, Tick};
 
 fn traffic(pair: &mut Pair, frames: u64) {
     for end in [A, B] {
@@ -152,7 +152,7 @@ fn a_receiver_forgets_a_silent_peer() {
 #[test]
 fn what_was_held_back_is_delivered_when_the_sender_falls_silent() {
     // The recovery timeout is beyond the expiry, so that the silence decides.
-    let config = Config { recovery_timeout: Nanos::from_secs(1), ..quick_config() };
+    let config = Config { recovery_timeout: Tick::Nanosecond.secs(1), ..quick_config() };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     let mut originals = 0;
     pair.links[A].loss = Loss::script(move |wire| {
@@ -199,8 +199,11 @@ fn protect_during_the_end_of_a_session_begins_another() {
 /// report looked as if it had been written after the copies.
 #[test]
 fn a_second_session_after_many_dummies_sends_no_copy_without_need() {
-    let config =
-        Config { keepalive: Nanos::from_micros(20), ack_interval: Nanos::from_micros(2), ..quick_config() };
+    let config = Config {
+        keepalive: Tick::Nanosecond.micros(20),
+        ack_interval: Tick::Nanosecond.micros(2),
+        ..quick_config()
+    };
     let settings = Settings { config, delay_ns: 50 * MICRO, ..Settings::default() };
     let mut pair = Pair::protected(settings, 1);
     pair.run_until(2_000 * MILLI, |pair| pair.stats(A).dummies_sent > 33_000);
@@ -235,8 +238,11 @@ fn an_ended_session_acknowledges_nothing() {
 /// A sender whose peer had restarted once filled its window and then held every frame until the peer timeout.
 #[test]
 fn a_restart_of_the_receiver_is_noticed_long_before_the_peer_timeout() {
-    let config =
-        Config { peer_timeout: Nanos::from_secs(1), session_expiry: Nanos::from_secs(2), ..quick_config() };
+    let config = Config {
+        peer_timeout: Tick::Nanosecond.secs(1),
+        session_expiry: Tick::Nanosecond.secs(2),
+        ..quick_config()
+    };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     pair.crash(B);
     pair.offer(A, Mode::Ordered, 5_000, 500);

@@ -1,11 +1,11 @@
 //! Ends that do not run for a while, under load on a corrupting link: as on a machine that is short of processors.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Random, Settings, Source, Wire};
-use linkmend_protocol::{Config, Copies, Mode};
+use linkmend_protocol::{Config, Copies, Mode, Tick};
 
 /// The defaults of a software link end.
 fn config(max_rounds: u8) -> Config {
-    let mut config = Config { max_rounds, ..Config::default() };
+    let mut config = Config { max_rounds, ..Config::new(Tick::Nanosecond) };
     config.fallback.enabled = false;
     config
 }

@@ -2,7 +2,7 @@
 //! anything may pass it.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{CloseReason, Config, Control, Event, Mode, Nanos, ReceiveState};
+use linkmend_protocol::{CloseReason, Config, Control, Event, Mode, ReceiveState, Tick};
 
 /// How long the inner port takes for a frame: much longer than the link, which brings one in about a microsecond.
 const GAP: u64 = 20 * MICRO;
@@ -76,7 +76,7 @@ fn a_session_ends_only_when_its_last_frame_is_delivered() {
 /// What a session held back that ended with a stall, and the next session under way.
 fn stalled() -> Pair {
     // The sender asks soon, so that the next session begins while much is still held back.
-    let config = Config { keepalive: Nanos::from_micros(50), ..quick_config() };
+    let config = Config { keepalive: Tick::Nanosecond.micros(50), ..quick_config() };
     let mut pair = held_back(Settings { config, ..Settings::default() }, 40);
     pair.run_until(MILLI, |pair| pair.nodes[A].end.status().outstanding_frames == 0);
     let now = pair.nodes[B].local(pair.now);

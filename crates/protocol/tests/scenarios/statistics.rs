@@ -31,7 +31,7 @@ fn recovery_latency_is_the_time_from_noticing_to_arrival() {
     pair.links[A].loss = Loss::originals(|position| position == 100);
     pair.offer(A, Mode::NonBlocking, 200, 1_000);
     pair.settle(10 * MILLI);
-    let latency = &pair.stats(B).recovery_latency_ns;
+    let latency = &pair.stats(B).recovery_latency;
     assert_eq!(latency.count(), 1);
     // Two crossings of 10 us, two frames of 1 us and the notification.
     assert!((20 * MICRO..24 * MICRO).contains(&latency.max()), "{} ns", latency.max());
@@ -163,7 +163,7 @@ fn the_time_of_a_pause_is_counted_while_it_lasts() {
     let begun = pair.now;
     for _ in 0..4 {
         pair.run_for(100 * MICRO);
-        let (counted, passed) = (pair.stats(A).paused_ns, pair.now - begun);
+        let (counted, passed) = (pair.stats(A).paused_ticks, pair.now - begun);
         // The counters stand at the latest call, which the dummies of a paused lane bring every 20 us and less often.
         assert!(counted <= passed && counted + 85 * MICRO > passed, "{counted} of {passed} ns");
     }
@@ -171,8 +171,8 @@ fn the_time_of_a_pause_is_counted_while_it_lasts() {
     pair.settle(5 * MILLI);
     let ended = pair.stats(A);
     pair.run_for(5 * MILLI);
-    assert_eq!((pair.stats(A).paused_ns, ended.pauses_received), (ended.paused_ns, 1));
-    assert!(ended.paused_ns >= 400 * MICRO);
+    assert_eq!((pair.stats(A).paused_ticks, ended.pauses_received), (ended.paused_ticks, 1));
+    assert!(ended.paused_ticks >= 400 * MICRO);
 }
 
 /// What the sender is told of losses and overflows is of the session: the next one begins with none.

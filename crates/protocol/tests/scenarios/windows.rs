@@ -2,7 +2,7 @@
 //! far apart as two numbers can be and still be compared.
 
 use crate::common::{A, B, Loss, MILLI, Pair, Settings, pair::quick_config};
-use linkmend_protocol::{Admission, Config, Mode, Nanos, WINDOW_MAX};
+use linkmend_protocol::{Admission, Config, Mode, Tick, WINDOW_MAX};
 
 const WINDOW: u64 = WINDOW_MAX as u64;
 
@@ -13,9 +13,9 @@ fn largest(delay_ns: u64) -> Pair {
         window_bytes: 64 << 20,
         rx_buffer_bytes: 64 << 20,
         pause_bytes: 64 << 20,
-        recovery_timeout: Nanos::from_millis(200),
-        peer_timeout: Nanos::from_millis(60),
-        session_expiry: Nanos::from_millis(100),
+        recovery_timeout: Tick::Nanosecond.millis(200),
+        peer_timeout: Tick::Nanosecond.millis(60),
+        session_expiry: Tick::Nanosecond.millis(100),
         ..quick_config()
     };
     Pair::protected(Settings { config, delay_ns, ..Settings::default() }, 1)

@@ -2,8 +2,8 @@
 
 use crate::common::{A, B, Excuse, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{
-    Config, Control, Copies, DataHeader, FrameHandle, Instant, LinkEnd, Mode, Nanos, Priority, Protection,
-    Reception, SequenceNumber, Transmit, TransmitState,
+    Config, Control, Copies, DataHeader, FrameHandle, Instant, LinkEnd, Mode, Priority, Protection,
+    Reception, SequenceNumber, Tick, Transmit, TransmitState,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -228,7 +228,7 @@ fn long_hole(mode: Mode, length: u64, after: u64, dummies_lost: u32) -> (u64, Pa
         window_frames: 8192,
         window_bytes: 64 << 20,
         rx_buffer_bytes: 64 << 20,
-        peer_timeout: Nanos::from_millis(20),
+        peer_timeout: Tick::Nanosecond.millis(20),
         ..quick_config()
     };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);

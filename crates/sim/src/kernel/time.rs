@@ -3,7 +3,11 @@
 //! The tick is a picosecond: a 64-byte frame at 800 Gbit/s lasts 0.64 ns, and one byte lasts a whole number of
 //! picoseconds at every Ethernet rate from 10G to 800G, so nothing is ever rounded. 64 bits of picoseconds last 213 days.
 
+use linkmend_protocol::{Instant, Tick, Ticks};
 use std::ops::{Add, AddAssign, Sub};
+
+/// The tick of the protocol's state machines here.
+pub const TICK: Tick = Tick::Picosecond;
 
 /// A point in simulated time, or a length of it, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -18,6 +22,16 @@ impl Time {
     /// From nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos.saturating_mul(1_000))
+    }
+
+    /// As the protocol's state machines count it, from the beginning.
+    pub const fn instant(self) -> Instant {
+        Instant(self.0)
+    }
+
+    /// As the protocol's state machines count lengths of time.
+    pub const fn ticks(self) -> Ticks {
+        Ticks(self.0)
     }
 
     /// In nanoseconds, with fractions.

@@ -11,7 +11,7 @@ use super::frame::OnWire;
 use super::recirculation::Buffer;
 use super::{Destination, Levels, Network, OUT_OF_REACH, Observer};
 use crate::time::Time;
-use linkmend_protocol::{Instant, Mode, Nanos, PerMode, Undisturbed};
+use linkmend_protocol::{Instant, Mode, PerMode, Ticks, Undisturbed};
 
 /// A moment of a run: what determines the future, and what has been counted.
 #[derive(Debug)]
@@ -248,7 +248,7 @@ impl End {
             let lane =
                 |of: Mode, frames: u64| PerMode(Mode::ALL.map(|mode| if mode == of { frames } else { 0 }));
             link_end.fast_forward(&Undisturbed {
-                elapsed: Nanos(elapsed.0),
+                elapsed: Ticks(elapsed.0),
                 sent: lane(mode, produced),
                 sent_bytes: produced * u64::from(bytes),
                 received: lane(peer_mode, peer_produced),

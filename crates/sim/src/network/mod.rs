@@ -42,14 +42,14 @@ use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
 use crate::measure::{Histogram, TimeSeries};
 use crate::random::Random;
-use crate::time::{Rate, Time};
+use crate::time::{Rate, TICK, Time};
 use end::End;
 use frame::ControlStore;
-use linkmend_protocol::{Copies, Instant, LinkEnd, Nanos, Protection, Status};
+use linkmend_protocol::{Copies, Instant, LinkEnd, Protection, Status, Ticks};
 use recirculation::RecirculationPort;
 
-/// An hour, in picoseconds. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
-const OUT_OF_REACH: Nanos = Nanos(3_600_000_000_000_000);
+/// An hour. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
+const OUT_OF_REACH: Ticks = TICK.secs(3_600);
 /// Sessions that are not open after a second will not be: that is a thousand handshakes.
 pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
 /// Longest wait for the last handshake frame, 1 ms: light travels 200 km in it.

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::frame::{Mode, PerMode};
-use crate::time::{Instant, Nanos};
+use crate::time::{Instant, Ticks};
 
 /// What the receiver owes its sender.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Acks {
     }
 
     /// Whether anything but a plain ACK is owed at once, or within `interval` an ACK that repeats something.
-    pub(in crate::link_end) fn has_more_to_say(&self, interval: Nanos, out_of_reach: Nanos) -> bool {
+    pub(in crate::link_end) fn has_more_to_say(&self, interval: Ticks, out_of_reach: Ticks) -> bool {
         self.urgent || self.notify.is_some() || (self.repeats > 0 && interval < out_of_reach)
     }
 
@@ -65,9 +65,9 @@ impl Acks {
         &self,
         now: Instant,
         config: &Config,
-        out_of_reach: Nanos,
-    ) -> (Nanos, PerMode<Nanos>) {
-        let wait = |at: Instant, span: Nanos| if span < out_of_reach { (at + span).since(now) } else { span };
+        out_of_reach: Ticks,
+    ) -> (Ticks, PerMode<Ticks>) {
+        let wait = |at: Instant, span: Ticks| if span < out_of_reach { (at + span).since(now) } else { span };
         let lanes = self.lane_ack_at.0.map(|at| wait(at, config.ack_interval));
         (wait(self.ack_at, config.ack_gap), PerMode(lanes))
     }
@@ -88,7 +88,7 @@ impl Acks {
     }
 
     /// ACKs went on being sent; complete feedbacks did not, and are as old as they were.
-    pub(in crate::link_end) fn fast_forward(&mut self, elapsed: Nanos) {
+    pub(in crate::link_end) fn fast_forward(&mut self, elapsed: Ticks) {
         self.ack_at = self.ack_at + elapsed;
         self.lane_ack_at = PerMode(self.lane_ack_at.0.map(|at| at + elapsed));
     }

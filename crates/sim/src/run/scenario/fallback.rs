@@ -7,8 +7,8 @@ use crate::corruption::Corruption;
 use crate::network::{Frame, Network, Observer, OnWire, Traffic};
 use crate::random::Random;
 use crate::stress::{Copies, REPEAT, StressConfig};
-use crate::time::Time;
-use linkmend_protocol::{Config, Control, FallbackConfig, Format, Level, Mode, Nanos, Status};
+use crate::time::{TICK, Time};
+use linkmend_protocol::{Config, Control, FallbackConfig, Format, Level, Mode, Status};
 use linkmend_quantity::Span;
 use serde::Serialize;
 use std::time::Duration;
@@ -164,7 +164,7 @@ impl FallbackRunConfig {
     }
 
     fn protocol(&self) -> Option<Config> {
-        let us = |us: u64| Nanos(us.saturating_mul(PS_PER_US));
+        let us = |us: u64| TICK.micros(us);
         self.link.protocol_config().map(|protocol| Config {
             // The authors' headers do not count losses.
             format: Format::Transparent,
@@ -176,7 +176,7 @@ impl FallbackRunConfig {
                 non_blocking_loss_max: self.non_blocking_loss_max,
                 return_hold: us(self.return_hold_us),
                 dormant_hold: us(self.dormant_hold_us),
-                ..FallbackConfig::default()
+                ..FallbackConfig::new(TICK)
             },
             ..protocol
         })

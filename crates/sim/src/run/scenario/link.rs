@@ -48,7 +48,7 @@ impl LinkReport {
             recovery_timeouts: received.recovery_timeouts,
             rx_buffer_overflows: received.rx_buffer_overflows,
             pauses: received.pauses_sent,
-            paused_ns: sent.paused_ns as f64 / 1e3,
+            paused_ns: sent.paused_ticks as f64 / 1e3,
             tx_buffer_bytes: quartiles(network.tx_levels(sender)),
             rx_buffer_bytes: quartiles(network.rx_levels(receiver)),
             retransmission_delay_ns: percentiles(network.retransmission_delay(sender)),

@@ -4,7 +4,7 @@ use super::config::{Buffering, StressConfig};
 use super::report::StressReport;
 use crate::network::{COMPACT_HEADER_BYTES, WIRE_OVERHEAD_BYTES};
 use crate::time::{Rate, Time};
-use linkmend_protocol::{LinkConditions, Nanos, Shortfall};
+use linkmend_protocol::{LinkConditions, Shortfall, Ticks};
 use linkmend_quantity::{BitRate, ByteSize};
 use serde::Serialize;
 
@@ -104,11 +104,11 @@ impl StressConfig {
         let wire_bytes = u64::from(self.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
         let frame_time = self.rate.time_of(wire_bytes);
         let link = LinkConditions {
-            round_trip: Nanos(2 * (self.wire_latency().0 + self.ingress_latency().0) + frame_time.0),
+            round_trip: Ticks(2 * (self.wire_latency().0 + self.ingress_latency().0) + frame_time.0),
             loss: self.corruption.frame_loss(self.frame_bytes),
             copies: self.copies().unwrap_or(1),
             frame_bytes: self.frame_bytes,
-            frame_time: Nanos(frame_time.0),
+            frame_time: Ticks(frame_time.0),
             mode: protection.mode,
         };
         let buffer = if self.recirculates() { "`recirculation-buffer`" } else { "the buffer" };

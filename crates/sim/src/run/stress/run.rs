@@ -194,7 +194,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         retransmitted_copies: sender.retransmitted_copies,
         rx_buffer_overflows: receiver.rx_buffer_overflows,
         pauses: receiver.pauses_sent,
-        paused_ns: sender.paused_ns as f64 / 1e3,
+        paused_ns: sender.paused_ticks as f64 / 1e3,
         retransmission_delay_ns: percentiles(network.retransmission_delay(SENDER)),
         retransmission_delays: network
             .retransmission_delay(SENDER)

@@ -3,8 +3,8 @@
 use super::config::{Buffering, Copies, Protection, StressConfig, StressError};
 use crate::corruption::{Corruption, ParameterError};
 use crate::network::{EndError, FRAME_BYTES_MIN, OPENING_MAX, WIRE_OVERHEAD_BYTES};
-use crate::time::Time;
-use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Nanos, copies_for};
+use crate::time::{TICK, Time};
+use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Ticks, copies_for};
 use linkmend_quantity::{ByteSize, Count, Decibels, Distance, LossRate, Span};
 use std::time::Duration;
 
@@ -21,9 +21,9 @@ const TIME_NANOS_MAX: u64 = 500_000_000;
 /// Longest traffic at line rate: half a day.
 const RUN_PICOSECONDS_MAX: u64 = 43_200_000_000_000_000;
 /// A day: longer than any simulated run, for timers that are to stay out of the way.
-const NEVER: Nanos = Nanos(86_400_000_000_000_000);
+const NEVER: Ticks = TICK.secs(86_400);
 /// How often what is missing is said again when what is said can be lost.
-pub(crate) const REPEAT: Nanos = Nanos(10_000_000);
+pub(crate) const REPEAT: Ticks = TICK.micros(10);
 /// Buffer of a switch that can reach its frames directly, bytes.
 const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
 
@@ -251,12 +251,12 @@ impl StressConfig {
             rx_buffer_bytes,
             pause_bytes: if protection.backpressure.is_none() { rx_buffer_bytes } else { pause_bytes },
             resume_bytes,
-            recovery_timeout: Nanos(protection.recovery_timeout_ns.saturating_mul(1_000)),
+            recovery_timeout: TICK.nanos(protection.recovery_timeout_ns),
             max_rounds: protection.max_rounds,
             give_up_by_clock: true,
-            ack_gap: Nanos::ZERO,
+            ack_gap: Ticks::ZERO,
             ack_interval: if reverse_is_clean { NEVER } else { REPEAT },
-            dummy_delay: if protection.dummy_copies == 0 { NEVER } else { Nanos::ZERO },
+            dummy_delay: if protection.dummy_copies == 0 { NEVER } else { Ticks::ZERO },
             dummy_copies: protection.dummy_copies.max(1),
             dummy_interval_min: REPEAT,
             dummy_interval_max: NEVER,
@@ -267,7 +267,7 @@ impl StressConfig {
             handshake_max: REPEAT * 100,
             hello_interval: NEVER,
             loss_window_frames: 100_000,
-            fallback: FallbackConfig { enabled: false, ..FallbackConfig::default() },
+            fallback: FallbackConfig { enabled: false, ..FallbackConfig::new(TICK) },
         })
     }
 
