@@ -85,6 +85,6 @@ fn small_runs_measure_what_they_always_did() {
 }
 
 /// In the order of [`golden`].
-const GOLDEN_IID: [u64; 9] = [132, 0, 396, 131, 0, 125, 34914, 62238, 4399914880];
+const GOLDEN_IID: [u64; 9] = [132, 0, 396, 131, 0, 125, 34914, 62238, 4399639360];
 const GOLDEN_BURSTS: [u64; 9] = [356, 41, 1068, 77, 41, 75, 63756, 59202, 4334939200];
-const GOLDEN_PER_BIT: [u64; 9] = [334, 0, 1336, 331, 0, 0, 33396, 30360, 3864999120];
+const GOLDEN_PER_BIT: [u64; 9] = [334, 0, 1336, 331, 0, 0, 33396, 30360, 3864992400];
