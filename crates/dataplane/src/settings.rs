@@ -59,6 +59,8 @@ pub struct ProtectionSettings {
 pub struct Overrides {
     /// `ackNoTimeout`.
     pub recovery_timeout: Option<Duration>,
+    /// Rounds of copies after which a frame is given up.
+    pub max_rounds: Option<u8>,
     /// `pauseThreshold`.
     pub pause_bytes: Option<u64>,
     /// `resumeThreshold`.

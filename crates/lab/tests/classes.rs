@@ -179,6 +179,7 @@ fn a_paused_ordered_class_does_not_hold_the_other() {
         settings.overrides.pause_bytes = Some(20_000);
         settings.overrides.resume_bytes = Some(10_000);
         settings.overrides.recovery_timeout = Some(Duration::from_secs(5));
+        settings.overrides.max_rounds = Some(u8::MAX);
     });
     let script = LossScript { originals: vec![0], copies: (0..ROUNDS_LOST).collect() };
     ends.corrupt_by_script(script).expect("allowed");

@@ -85,6 +85,7 @@ impl ParametersConfig {
     /// What a link end is told.
     pub fn overrides(&self) -> Overrides {
         Overrides {
+            max_rounds: None,
             recovery_timeout: self.recovery_timeout.map(|time| time.0),
             pause_bytes: self.pause.map(|size| size.0),
             resume_bytes: self.resume.map(|size| size.0),

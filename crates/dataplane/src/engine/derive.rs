@@ -69,6 +69,7 @@ pub(crate) fn initial(
         recovery_timeout: overrides.recovery_timeout.map_or(base.recovery_timeout, nanos),
         // A loop that has to wait for a core must not cost a frame: only who asks for a clock gets one.
         give_up_by_clock: overrides.recovery_timeout.is_some(),
+        max_rounds: overrides.max_rounds.unwrap_or(base.max_rounds),
         peer_timeout,
         session_expiry: peer_timeout * EXPIRY_PEER_TIMEOUTS,
         ack_interval: overrides.ack_interval.map_or(ACK_INTERVAL, nanos),
