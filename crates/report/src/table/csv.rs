@@ -7,12 +7,14 @@ pub(super) fn render(table: &Table) -> String {
         "" => column.header.clone(),
         symbol => format!("{} ({symbol})", column.header),
     });
-    let mut csv = line(headings);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut write = |fields: Vec<String>| writer.write_record(fields).expect("memory can be written");
+    write(headings.collect());
     for row in &table.rows {
-        let cells = (0..table.columns.len()).map(|index| row.get(index).map(field).unwrap_or_default());
-        csv.push_str(&line(cells));
+        write((0..table.columns.len()).map(|index| row.get(index).map(field).unwrap_or_default()).collect());
     }
-    csv
+    let bytes = writer.into_inner().expect("memory can be written");
+    String::from_utf8(bytes).expect("fields are text")
 }
 
 /// The shortest text that reads back as the same number; empty when it is not a number.
@@ -29,20 +31,6 @@ fn field(cell: &Cell) -> String {
         Content::Text(text) => text.clone(),
         Content::Number { value, .. } => csv_number(*value),
         Content::Missing => String::new(),
-    }
-}
-
-fn line(fields: impl Iterator<Item = String>) -> String {
-    let mut line = fields.map(|field| quote(&field)).collect::<Vec<_>>().join(",");
-    line.push('\n');
-    line
-}
-
-fn quote(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
     }
 }
 
