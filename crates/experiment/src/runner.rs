@@ -172,3 +172,66 @@ fn parts<X: Runnable>(experiments: &[X]) -> Vec<Vec<Parts<X::Outcome>>> {
         |experiment: &X| (0..experiment.points()).map(|point| of_point(experiment.runs(point))).collect();
     experiments.iter().map(parts).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its points have 1, 40 and 3 runs; what comes out is their numbers. Run 2 of the last point cannot be done.
+    struct Numbers;
+
+    impl Runnable for Numbers {
+        type Outcome = Vec<u64>;
+        type Error = &'static str;
+
+        fn points(&self) -> usize {
+            3
+        }
+
+        fn runs(&self, point: usize) -> u64 {
+            [1, 40, 3][point]
+        }
+
+        fn work(&self, point: usize) -> f64 {
+            self.runs(point) as f64
+        }
+
+        fn run(
+            &self,
+            point: usize,
+            runs: Range<u64>,
+            base_seed: u64,
+            progress: &mut dyn FnMut(f64) -> bool,
+        ) -> Result<Option<Vec<u64>>, Failure<&'static str>> {
+            for run in runs.clone() {
+                if (point, run) == (2, 2) {
+                    return Err(Failure { seed: base_seed + run, error: "broken" });
+                }
+                if !progress(1.0) {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(runs.collect()))
+        }
+
+        fn pooled(&self, outcomes: Vec<Vec<u64>>) -> Option<Vec<u64>> {
+            Some(outcomes.concat())
+        }
+    }
+
+    #[test]
+    fn a_point_is_pooled_in_the_order_of_its_runs_and_one_that_fails_does_not_come() {
+        for threads in [1, 2, 30] {
+            let (mut points, mut failures, mut done) = (Vec::new(), Vec::new(), 0.0);
+            run_all(&[Numbers], 100, threads, &AtomicBool::new(false), |event| match event {
+                Event::Progress(part) => done += part,
+                Event::Point { point, outcome, .. } => points.push((point, outcome)),
+                Event::Failed { point, failure, .. } => failures.push((point, failure)),
+            });
+            points.sort();
+            assert_eq!(points, [(0, vec![0]), (1, (0..40).collect())], "{threads} threads");
+            assert_eq!(failures, [(2, Failure { seed: 102, error: "broken" })]);
+            assert_eq!(done, 43.0);
+        }
+    }
+}

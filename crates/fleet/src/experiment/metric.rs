@@ -1,6 +1,6 @@
 //! What of a pair of runs is compared with published values.
 
-use super::study::{Pair, merged};
+use super::pair::{Pair, merged};
 use linkmend_experiment::{Measurement, Quantity};
 use serde::Deserialize;
 

@@ -1,11 +1,13 @@
 //! Published evaluations of whole fleets, described in files, and run over many traces.
 
 mod metric;
-mod study;
+mod pair;
+mod run;
 mod upgrades;
 
 pub use metric::PairMetric;
-pub use study::{Moment, Pair, Study, merged};
+pub use pair::{Moment, Pair, merged};
+pub use run::{FleetOutcome, FleetRun};
 pub use upgrades::{PodChoice, UpgradeRun};
 
 use linkmend_experiment::{ExperimentError, Row, Source, Tolerance};
@@ -110,17 +112,6 @@ impl FleetExperiment {
     /// If the number of pods is out of its range.
     pub fn topology(&self) -> Result<Topology, TopologyError> {
         FabricParameters { pods: self.pods, ..FabricParameters::PAPER }.build()
-    }
-
-    /// What is run, with the first seed.
-    pub fn study(&self, first_seed: u64) -> Study {
-        Study {
-            constraints: self.constraints_pct.iter().map(|percent| percent / 100.0).collect(),
-            seeds: self.seeds,
-            first_seed,
-            days: self.days,
-            snapshot_days: self.week_from_day..self.week_from_day + 7,
-        }
     }
 
     /// Published values beside measured ones; `pairs` are by constraint, then by seed.

@@ -1,13 +1,11 @@
 //! How far partial deployments go, by how their pods are chosen (section 5).
 
-use super::study::{DAY_S, Study};
+use super::pair::DAY_S;
 use crate::simulate::Settings;
 use crate::strategy::Strategy;
 use crate::trace::TraceParameters;
 use crate::upgrades::{Upgrades, spared_in};
-use linkmend_experiment::run_each;
 use linkmend_topology::{Topology, ZoneId};
-use std::sync::atomic::AtomicBool;
 
 /// How the pods that are upgraded are chosen, halfway through a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,45 +57,29 @@ impl UpgradeRun {
     }
 }
 
-impl Study {
-    /// Runs all traces under `CorrOpt` on `threads` threads: for each constraint, the runs by seed. Else like [`Study::run`].
-    pub fn run_upgrades(
-        &self,
-        topology: &Topology,
-        threads: usize,
-        stop: &AtomicBool,
-        done: &(impl Fn() + Sync),
-    ) -> Option<Vec<Vec<UpgradeRun>>> {
-        let runs = run_each(self.pairs() as usize, threads, stop, done, |index| {
-            let (constraint, seed) = (index as u64 / self.seeds, index as u64 % self.seeds);
-            self.upgrade_run(topology, self.constraints[constraint as usize], self.first_seed + seed)
-        });
-        Some(runs?.chunks(self.seeds.max(1) as usize).map(<[UpgradeRun]>::to_vec).collect())
-    }
-
-    fn upgrade_run(&self, topology: &Topology, constraint: f64, seed: u64) -> UpgradeRun {
-        let length_s = self.days * DAY_S;
-        let trace = TraceParameters { length_s, ..TraceParameters::paper(seed) }.generate(topology);
-        let settings = Settings::paper(Strategy::CorrOpt, constraint, seed);
-        let half_s = length_s / 2;
-        let windows_s = [half_s..length_s, half_s.saturating_sub(7 * DAY_S)..half_s, 0..half_s];
-        let spared = spared_in(topology, &trace, &settings, &windows_s);
-        let [to_come, last_week, first_half] =
-            [0, 1, 2].map(|window: usize| Upgrades::new(topology, &spared[window..=window]));
-        let mut curves = Vec::new();
-        for with_top in [false, true] {
-            for choice in PodChoice::ALL {
-                let curve = match choice {
-                    PodChoice::Hindsight => along(&to_come, &to_come, with_top),
-                    PodChoice::LastWeek => along(&last_week, &to_come, with_top),
-                    PodChoice::FirstHalf => along(&first_half, &to_come, with_top),
-                    PodChoice::Any => evenly(&to_come, with_top),
-                };
-                curves.push((choice, with_top, curve));
-            }
+/// The run under `CorrOpt` on the trace of a seed, at a constraint.
+pub(super) fn upgrade_run(topology: &Topology, constraint: f64, seed: u64, days: u64) -> UpgradeRun {
+    let length_s = days * DAY_S;
+    let trace = TraceParameters { length_s, ..TraceParameters::paper(seed) }.generate(topology);
+    let settings = Settings::paper(Strategy::CorrOpt, constraint, seed);
+    let half_s = length_s / 2;
+    let windows_s = [half_s..length_s, half_s.saturating_sub(7 * DAY_S)..half_s, 0..half_s];
+    let spared = spared_in(topology, &trace, &settings, &windows_s);
+    let [to_come, last_week, first_half] =
+        [0, 1, 2].map(|window: usize| Upgrades::new(topology, &spared[window..=window]));
+    let mut curves = Vec::new();
+    for with_top in [false, true] {
+        for choice in PodChoice::ALL {
+            let curve = match choice {
+                PodChoice::Hindsight => along(&to_come, &to_come, with_top),
+                PodChoice::LastWeek => along(&last_week, &to_come, with_top),
+                PodChoice::FirstHalf => along(&first_half, &to_come, with_top),
+                PodChoice::Any => evenly(&to_come, with_top),
+            };
+            curves.push((choice, with_top, curve));
         }
-        UpgradeRun { seed, all: to_come.all(), pods_before_top: to_come.pods_before_top(), curves }
     }
+    UpgradeRun { seed, all: to_come.all(), pods_before_top: to_come.pods_before_top(), curves }
 }
 
 /// The share of all that is spared to come, pod by pod in the order of what was known.

@@ -5,9 +5,6 @@ use linkmend_fleet::experiment::{Figure, FleetExperiment, Moment, Pair, PairMetr
 use linkmend_report::{Axis, Cell, Column, Panel, Plot, Scatter, Series, Table, Timeline, Unit};
 use serde_json::{Value, json};
 
-/// About how long a pair of runs over a year of the paper's fabric takes one core.
-pub const SECONDS_PER_PAIR: f64 = 0.8;
-
 /// Steps in which a week is drawn: every ten minutes.
 const STEP_S: u64 = 600;
 /// Seconds of a day.

@@ -25,14 +25,6 @@ impl Planned {
         Ok(links.chain(fleets).collect())
     }
 
-    /// The experiment with a link, if it is one.
-    pub fn link(&self) -> Option<&Experiment> {
-        match self {
-            Planned::Link(experiment) => Some(experiment),
-            Planned::Fleet(_) => None,
-        }
-    }
-
     /// Its name.
     pub fn id(&self) -> &str {
         match self {
@@ -61,7 +53,7 @@ impl Planned {
     pub fn points(&self) -> usize {
         match self {
             Planned::Link(experiment) => experiment.points.len(),
-            Planned::Fleet(experiment) => experiment.study(0).pairs() as usize,
+            Planned::Fleet(experiment) => experiment.runs() as usize,
         }
     }
 
@@ -79,7 +71,7 @@ impl Planned {
             Planned::Link(experiment) => {
                 experiment.points.iter().map(Point::work).sum::<f64>() / Self::FRAMES_PER_SECOND
             }
-            Planned::Fleet(experiment) => experiment.study(0).pairs() as f64 * super::fleet::SECONDS_PER_PAIR,
+            Planned::Fleet(experiment) => experiment.core_seconds(),
         }
     }
 

@@ -7,11 +7,11 @@ use crate::commands::interrupt;
 use crate::failure::Hinted;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend_experiment::{Event, Failure, run_all};
-use linkmend_fleet::experiment::Figure;
-use linkmend_sim::experiment::{Experiment, Outcome};
+use linkmend_experiment::{Event, Failure, Runnable, run_all};
+use linkmend_fleet::experiment::{Figure, FleetOutcome, FleetRun};
+use linkmend_sim::experiment::Experiment;
 use linkmend_sim::stress::StressError;
-use std::sync::Mutex;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -27,26 +27,87 @@ pub fn run(planned: &[Planned], options: &Options) -> anyhow::Result<()> {
     files::write_report(&[], options, planned.len())?;
     let stop = interrupt::flag()?;
     let mut collected = Collected::new(planned, options);
-    run_links(planned, &mut collected, &stop)?;
-    run_fleets(planned, &mut collected, &stop)?;
+    let (links, places) = of_kind(planned, |planned| match planned {
+        Planned::Link(experiment) => Some(Ok::<_, Infallible>(experiment.clone())),
+        Planned::Fleet(_) => None,
+    })?;
+    let seconds = 1.0 / Planned::FRAMES_PER_SECOND;
+    run_kind(
+        &Kind { experiments: &links, places, seconds, failed, finish: link::finish },
+        &mut collected,
+        &stop,
+    )?;
+    let (fleets, places) = of_kind(planned, |planned| match planned {
+        Planned::Link(_) => None,
+        Planned::Fleet(experiment) => Some(experiment.clone().prepared()),
+    })?;
+    let failed = |_: &FleetRun, _: usize, failure: Failure<Infallible>| match failure.error {};
+    let kind = Kind { experiments: &fleets, places, seconds: 1.0, failed, finish: finish_fleet };
+    run_kind(&kind, &mut collected, &stop)?;
     collected.bar.finish_and_clear();
     let finished: Vec<&Finished> = collected.finished.iter().flatten().collect();
     show(&finished, options)?;
     conclude(&finished, planned.len(), options)
 }
 
-/// All simulated links together, so that threads are never idle between two experiments.
-fn run_links(planned: &[Planned], collected: &mut Collected<'_>, stop: &AtomicBool) -> anyhow::Result<()> {
-    let (places, links): (Vec<usize>, Vec<Experiment>) = planned
-        .iter()
-        .enumerate()
-        .filter_map(|(place, planned)| Some((place, planned.link()?.clone())))
-        .unzip();
-    let mut sweeps = Sweeps::new(&links, places);
+/// The experiments of one kind among all that is planned, and their places.
+fn of_kind<X, E: Into<anyhow::Error>>(
+    planned: &[Planned],
+    of_kind: impl Fn(&Planned) -> Option<Result<X, E>>,
+) -> anyhow::Result<(Vec<X>, Vec<usize>)> {
+    let chosen = planned.iter().enumerate().filter_map(|(place, planned)| Some((of_kind(planned)?, place)));
+    chosen.map(|(experiment, place)| Ok((experiment.map_err(Into::into)?, place))).collect()
+}
+
+/// Experiments of one kind, and what is particular about it.
+struct Kind<'a, X, Failed, Finish> {
+    experiments: &'a [X],
+    /// Their places among all that is planned.
+    places: Vec<usize>,
+    /// Seconds of one core for a unit of their work.
+    seconds: f64,
+    /// What is said of a run that could not be done.
+    failed: Failed,
+    /// Compares, draws and tabulates the outcomes of all points.
+    finish: Finish,
+}
+
+/// All experiments of a kind together, so that threads are never idle between two of them.
+fn run_kind<X: Runnable>(
+    kind: &Kind<
+        '_,
+        X,
+        impl Fn(&X, usize, Failure<X::Error>) -> anyhow::Error,
+        impl Fn(&X, Vec<X::Outcome>, &Options) -> anyhow::Result<Finished>,
+    >,
+    collected: &mut Collected<'_>,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
+    let none_yet = |experiment: &X| (0..experiment.points()).map(|_| None).collect();
+    let mut outcomes: Vec<Vec<Option<X::Outcome>>> = kind.experiments.iter().map(none_yet).collect();
+    let mut take = |event: Event<X::Outcome, X::Error>, collected: &mut Collected<'_>| match event {
+        Event::Progress(part) => {
+            collected.advance(part * kind.seconds);
+            Ok(())
+        }
+        Event::Failed { experiment, point, failure } => {
+            Err((kind.failed)(&kind.experiments[experiment], point, failure))
+        }
+        Event::Point { experiment, point, outcome } => {
+            outcomes[experiment][point] = Some(outcome);
+            if outcomes[experiment].iter().any(Option::is_none) {
+                return Ok(());
+            }
+            // Its last point is in.
+            let all = outcomes[experiment].drain(..).flatten().collect();
+            let finished = (kind.finish)(&kind.experiments[experiment], all, collected.options)?;
+            collected.put(kind.places[experiment], finished)
+        }
+    };
     let mut trouble = Ok(());
-    run_all(&links, collected.options.seed, collected.options.threads(), stop, |event| {
+    run_all(kind.experiments, collected.options.seed, collected.options.threads(), stop, |event| {
         if trouble.is_ok() {
-            trouble = sweeps.take(event, collected);
+            trouble = take(event, collected);
         }
         if trouble.is_err() {
             stop.store(true, Ordering::Relaxed);
@@ -55,31 +116,27 @@ fn run_links(planned: &[Planned], collected: &mut Collected<'_>, stop: &AtomicBo
     trouble
 }
 
-/// Fleets one after the other: each uses all threads itself.
-fn run_fleets(planned: &[Planned], collected: &mut Collected<'_>, stop: &AtomicBool) -> anyhow::Result<()> {
-    for (place, planned) in planned.iter().enumerate() {
-        let Planned::Fleet(experiment) = planned else { continue };
-        let options = collected.options;
-        let topology = experiment.topology()?;
-        let progress = Mutex::new(&mut *collected);
-        let pair_done = || {
-            if let Ok(mut collected) = progress.lock() {
-                collected.advance(fleet::SECONDS_PER_PAIR);
-            }
-        };
-        let (study, threads) = (experiment.study(options.seed), options.threads());
-        let finished = match experiment.figure {
-            Figure::Week | Figure::Differences => {
-                study.run(&topology, threads, stop, &pair_done).map(|pairs| fleet::finish(experiment, &pairs))
-            }
-            Figure::Deployment => study
-                .run_upgrades(&topology, threads, stop, &pair_done)
-                .map(|runs| upgrades::finish(experiment, &runs)),
-        };
-        let Some(finished) = finished else { return Ok(()) };
-        collected.put(place, finished)?;
+/// A run of a link that could not be done can be repeated by itself.
+fn failed(experiment: &Experiment, point: usize, failure: Failure<StressError>) -> anyhow::Error {
+    let Failure { seed, error } = failure;
+    let place = experiment.describe(&experiment.points[point]);
+    let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
+    let hint = "`linkmend sim stress` with these parameters and this seed repeats it".to_owned();
+    Hinted { message, hint }.into()
+}
+
+fn finish_fleet(run: &FleetRun, outcomes: Vec<FleetOutcome>, _: &Options) -> anyhow::Result<Finished> {
+    let (mut pairs, mut upgrades) = (Vec::new(), Vec::new());
+    for outcome in outcomes {
+        match outcome {
+            FleetOutcome::Pairs(of_seeds) => pairs.push(of_seeds),
+            FleetOutcome::Upgrades(of_seeds) => upgrades.push(of_seeds),
+        }
     }
-    Ok(())
+    Ok(match run.experiment.figure {
+        Figure::Week | Figure::Differences => fleet::finish(&run.experiment, &pairs),
+        Figure::Deployment => upgrades::finish(&run.experiment, &upgrades),
+    })
 }
 
 /// What has come out so far.
@@ -117,50 +174,6 @@ impl<'a> Collected<'a> {
         let all: Vec<&Finished> = self.finished.iter().flatten().collect();
         self.bar.set_message(format!("{} of {} experiments", all.len(), self.finished.len()));
         files::write_report(&all, self.options, self.finished.len())
-    }
-}
-
-/// Simulated links of which some points are in.
-struct Sweeps<'a> {
-    experiments: &'a [Experiment],
-    /// Their places among all that is planned.
-    places: Vec<usize>,
-    outcomes: Vec<Vec<Option<Outcome>>>,
-}
-
-impl<'a> Sweeps<'a> {
-    fn new(experiments: &'a [Experiment], places: Vec<usize>) -> Sweeps<'a> {
-        let outcomes = experiments.iter().map(|experiment| vec![None; experiment.points.len()]).collect();
-        Sweeps { experiments, places, outcomes }
-    }
-
-    /// When an experiment's last point is in, it is finished.
-    fn take(
-        &mut self,
-        event: Event<Outcome, StressError>,
-        collected: &mut Collected<'_>,
-    ) -> anyhow::Result<()> {
-        let (experiment, point, outcome) = match event {
-            Event::Progress(part) => {
-                collected.advance(part / Planned::FRAMES_PER_SECOND);
-                return Ok(());
-            }
-            Event::Point { experiment, point, outcome } => (experiment, point, outcome),
-            Event::Failed { experiment, point, failure: Failure { seed, error } } => {
-                let experiment = &self.experiments[experiment];
-                let place = experiment.describe(&experiment.points[point]);
-                let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
-                let hint = "`linkmend sim stress` with these parameters and this seed repeats it".to_owned();
-                return Err(Hinted { message, hint }.into());
-            }
-        };
-        self.outcomes[experiment][point] = Some(outcome);
-        if self.outcomes[experiment].iter().any(Option::is_none) {
-            return Ok(());
-        }
-        let outcomes = self.outcomes[experiment].drain(..).flatten().collect();
-        let finished = link::finish(&self.experiments[experiment], outcomes, collected.options)?;
-        collected.put(self.places[experiment], finished)
     }
 }
 

@@ -4,11 +4,9 @@ use crate::network::Metrics;
 use crate::simulate::{Settings, Step, Summary, simulate};
 use crate::strategy::Strategy;
 use crate::trace::{Trace, TraceParameters};
-use linkmend_experiment::run_each;
 use linkmend_topology::Topology;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 /// Steps of a decade in which gains are counted, and of a percent in which decreases are.
 const STEPS: f64 = 1000.0;
@@ -43,59 +41,27 @@ pub struct Moment {
     pub protected: Metrics,
 }
 
-/// What is run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Study {
-    /// Shares of their paths that ToRs must keep, 0 to 1.
-    pub constraints: Vec<f64>,
-    /// Traces for each of them.
-    pub seeds: u64,
-    /// First of their seeds.
-    pub first_seed: u64,
-    /// Length of a trace in days.
-    pub days: u64,
-    /// Days of the first trace of which every moment is kept.
-    pub snapshot_days: Range<u64>,
-}
-
-impl Study {
-    /// How many pairs of runs there are.
-    pub fn pairs(&self) -> u64 {
-        self.constraints.len() as u64 * self.seeds
-    }
-
-    /// Runs all pairs on `threads` threads: for each constraint, the pairs by seed. What comes out does not depend on the
-    /// number of threads. `done` is told of each pair; when `stop` becomes true, nothing comes out.
-    pub fn run(
-        &self,
-        topology: &Topology,
-        threads: usize,
-        stop: &AtomicBool,
-        done: &(impl Fn() + Sync),
-    ) -> Option<Vec<Vec<Pair>>> {
-        let pairs = run_each(self.pairs() as usize, threads, stop, done, |index| {
-            let (constraint, seed) = (index as u64 / self.seeds, index as u64 % self.seeds);
-            self.pair(topology, self.constraints[constraint as usize], self.first_seed + seed)
-        });
-        Some(pairs?.chunks(self.seeds.max(1) as usize).map(<[Pair]>::to_vec).collect())
-    }
-
-    fn pair(&self, topology: &Topology, constraint: f64, seed: u64) -> Pair {
-        let length_s = self.days * DAY_S;
-        let trace = TraceParameters { length_s, ..TraceParameters::paper(seed) }.generate(topology);
-        let (corropt, corropt_steps) = run(topology, &trace, Strategy::CorrOpt, constraint, seed);
-        let (protected, protected_steps) = run(topology, &trace, Strategy::ProtectCorrOpt, constraint, seed);
-        let mut pair = Pair { seed, corropt, protected, ..Pair::default() };
-        let kept = if seed == self.first_seed { self.snapshot_days.clone() } else { 0..0 };
-        let kept_s = kept.start * DAY_S..kept.end * DAY_S;
-        side_by_side(&corropt_steps, &protected_steps, |moment, seconds| {
-            pair.count(&moment, seconds);
-            if kept_s.contains(&moment.time_s) {
-                pair.snapshot.push(moment);
-            }
-        });
-        pair
-    }
+/// The pair of runs on the trace of a seed, at a constraint. What happens in the days of `snapshot_days` is kept.
+pub(super) fn pair(
+    topology: &Topology,
+    constraint: f64,
+    seed: u64,
+    days: u64,
+    snapshot_days: Range<u64>,
+) -> Pair {
+    let length_s = days * DAY_S;
+    let trace = TraceParameters { length_s, ..TraceParameters::paper(seed) }.generate(topology);
+    let (corropt, corropt_steps) = run(topology, &trace, Strategy::CorrOpt, constraint, seed);
+    let (protected, protected_steps) = run(topology, &trace, Strategy::ProtectCorrOpt, constraint, seed);
+    let mut pair = Pair { seed, corropt, protected, ..Pair::default() };
+    let kept_s = snapshot_days.start * DAY_S..snapshot_days.end * DAY_S;
+    side_by_side(&corropt_steps, &protected_steps, |moment, seconds| {
+        pair.count(&moment, seconds);
+        if kept_s.contains(&moment.time_s) {
+            pair.snapshot.push(moment);
+        }
+    });
+    pair
 }
 
 impl Pair {
