@@ -23,9 +23,25 @@ pub enum FileError {
         /// What is wrong.
         reason: String,
     },
+    /// The file says that it is for another network.
+    #[error("{file} was made for another network: {network}")]
+    OtherNetwork {
+        /// The file.
+        file: String,
+        /// The network that it is for.
+        network: String,
+    },
 }
 
 impl FileError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            FileError::OtherNetwork { .. } => Some("leave --topology out to take the trace's own".to_owned()),
+            FileError::Io { .. } | FileError::Form { .. } => None,
+        }
+    }
+
     /// What a line could not be read for: either there is no text, or the file failed.
     pub(crate) fn line(source: std::io::Error, file: &str, line: usize) -> FileError {
         let file = file.to_owned();

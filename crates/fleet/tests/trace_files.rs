@@ -1,9 +1,10 @@
 //! Trace files: what is read back, and what is refused with file, line and reason.
+#![allow(clippy::unwrap_used, reason = "a file that cannot be written fails the test")]
 
 use linkmend_fleet::FileError;
 use linkmend_fleet::trace::{
-    AuthorsTrace, LossEvent, MAX_TIME_S, Trace, TraceParameters, parse_parquet, read_authors, read_csv,
-    read_parquet, write_csv, write_parquet,
+    AuthorsTrace, LossEvent, MAX_TIME_S, Trace, TraceFile, TraceFormat, TraceParameters, parse_parquet,
+    read_authors, read_csv, read_parquet, write_csv, write_parquet, write_trace,
 };
 use linkmend_topology::{FabricParameters, LinkId, Topology, leaf_spine};
 use std::fs::File;
@@ -256,4 +257,48 @@ fn a_damaged_parquet_is_refused_or_read() {
         }
         assert!(parse_parquet(whole[..place].to_vec(), "trace", &topology).is_err());
     }
+}
+
+#[test]
+fn the_end_of_a_file_s_name_says_its_format() {
+    for (name, format) in [
+        ("year.json", TraceFormat::Authors),
+        ("year.parquet", TraceFormat::Parquet),
+        ("year.csv", TraceFormat::Csv),
+        ("year", TraceFormat::Csv),
+    ] {
+        assert_eq!(TraceFormat::of(Path::new(name)), format, "{name}");
+    }
+}
+
+#[test]
+fn a_trace_that_is_written_is_opened_again_as_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let topology = leaf_spine(4, 4, 100_000_000_000).unwrap();
+    let trace = TraceParameters { mttf_hours: 500.0, ..TraceParameters::paper(1) }.generate(&topology);
+    assert!(!trace.events().is_empty());
+    for name in ["a.csv", "a.parquet"] {
+        let path = directory.path().join(name);
+        write_trace(&trace, &topology, &path).unwrap();
+        let file = TraceFile::open(&path).unwrap();
+        assert_eq!(file.fabric(), None, "{name}");
+        assert_eq!(file.for_network(&topology).unwrap(), trace, "{name}");
+    }
+    let missing = TraceFile::open(&directory.path().join("none.csv")).unwrap().for_network(&topology);
+    assert!(matches!(missing, Err(FileError::Io { .. })), "{missing:?}");
+}
+
+#[test]
+fn a_trace_that_brings_its_network_is_for_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("authors.json");
+    let text = r#"{"topo_type": 3, "topo_params": {"num_pods": 2, "oversubscription": 1.0, "link_capacity": 100,
+        "tors_per_pod": 4}, "failure_events_list": [[5, 1, 0.001]]}"#;
+    std::fs::write(&path, text).unwrap();
+    let file = || TraceFile::open(&path).unwrap();
+    let own = file().fabric().unwrap();
+    assert_eq!(file().for_network(&own.build().unwrap()).unwrap().events().len(), 1);
+    let other = file().for_network(&FabricParameters { pods: 3, ..own }.build().unwrap()).unwrap_err();
+    assert!(other.to_string().contains("was made for another network: facebook-fabric:pods=2"), "{other}");
+    assert_eq!(other.hint().as_deref(), Some("leave --topology out to take the trace's own"));
 }

@@ -4,6 +4,9 @@ use linkmend_dataplane::PortError;
 use linkmend_dataplane::config::{ConfigError, DeviceError, HostPortError};
 use linkmend_dataplane::control::{ClientError, SocketError};
 use linkmend_experiment::ExperimentError;
+use linkmend_fleet::FileError;
+use linkmend_topology::file::TopologyFileError;
+use linkmend_topology::spec::SpecError;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -11,13 +14,30 @@ use std::process::ExitCode;
 /// The command line or the configuration is wrong, not the world.
 const USAGE: u8 = 2;
 
-/// A use of the command line that clap could not refuse itself.
+/// What somebody wrote cannot be used, and clap could not refuse it itself.
 #[derive(Debug)]
-pub struct UsageError(pub String);
+pub struct UsageError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl UsageError {
+    /// Without a hint: the message says what would be right.
+    pub fn new(message: impl Into<String>) -> UsageError {
+        UsageError { message: message.into(), hint: None }
+    }
+
+    /// With what to do about it, where there is something.
+    pub fn hinted(message: impl Into<String>, hint: impl Into<Option<String>>) -> UsageError {
+        UsageError { message: message.into(), hint: hint.into() }
+    }
+}
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
@@ -40,6 +60,14 @@ impl fmt::Display for Hinted {
 
 impl std::error::Error for Hinted {}
 
+/// What an error says of itself beyond its message.
+struct Diagnosis {
+    /// What to do about it.
+    hint: Option<String>,
+    /// Whether what somebody wrote is wrong, and not the world.
+    is_usage: bool,
+}
+
 /// Writes the error to standard error and chooses the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let gone = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
@@ -48,14 +76,11 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     crate::output::remark(&describe(error));
-    let of_usage = error.downcast_ref::<UsageError>().is_some()
-        || error
-            .downcast_ref::<ConfigError>()
-            .is_some_and(|error| !matches!(error, ConfigError::Unreadable { .. }))
-        || error
-            .downcast_ref::<ExperimentError>()
-            .is_some_and(|error| !matches!(error, ExperimentError::Unreadable { .. }));
-    if of_usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+    if outermost(error).is_some_and(|diagnosis| diagnosis.is_usage) {
+        ExitCode::from(USAGE)
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn describe(error: &anyhow::Error) -> String {
@@ -70,20 +95,46 @@ fn describe(error: &anyhow::Error) -> String {
         }
         last = message;
     }
-    if let Some(hint) = error.chain().find_map(hint) {
+    if let Some(hint) = error.chain().find_map(|cause| diagnosis(cause)?.hint) {
         text.push_str(&format!("hint: {hint}\n"));
     }
     text
 }
 
-fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
-    None.or_else(|| cause.downcast_ref::<Hinted>().map(|error| error.hint.clone()))
-        .or_else(|| cause.downcast_ref::<ConfigError>().and_then(ConfigError::hint))
-        .or_else(|| cause.downcast_ref::<DeviceError>().and_then(DeviceError::hint))
-        .or_else(|| cause.downcast_ref::<HostPortError>().and_then(HostPortError::hint))
-        .or_else(|| cause.downcast_ref::<PortError>().and_then(PortError::hint))
-        .or_else(|| cause.downcast_ref::<SocketError>().and_then(SocketError::hint))
-        .or_else(|| cause.downcast_ref::<ClientError>().and_then(ClientError::hint))
+/// The kinds of errors that say more of themselves than their message: hint, and whether what somebody wrote is wrong.
+macro_rules! kinds {
+    ($($kind:ty => |$error:ident| ($hint:expr, $is_usage:expr);)*) => {
+        /// What one of a chain says of itself.
+        fn diagnosis(cause: &(dyn std::error::Error + 'static)) -> Option<Diagnosis> {
+            None$(.or_else(|| {
+                let $error = cause.downcast_ref::<$kind>()?;
+                Some(Diagnosis { hint: $hint, is_usage: $is_usage })
+            }))*
+        }
+
+        /// What the outermost of a chain says of itself, below the context that was added to it.
+        fn outermost(error: &anyhow::Error) -> Option<Diagnosis> {
+            None$(.or_else(|| {
+                let $error = error.downcast_ref::<$kind>()?;
+                Some(Diagnosis { hint: $hint, is_usage: $is_usage })
+            }))*
+        }
+    };
+}
+
+kinds! {
+    UsageError => |error| (error.hint.clone(), true);
+    Hinted => |error| (Some(error.hint.clone()), false);
+    ConfigError => |error| (error.hint(), !matches!(error, ConfigError::Unreadable { .. }));
+    ExperimentError => |error| (None, error.is_usage());
+    SpecError => |error| (error.hint(), true);
+    TopologyFileError => |_error| (None, true);
+    FileError => |error| (error.hint(), !matches!(error, FileError::Io { .. }));
+    DeviceError => |error| (error.hint(), false);
+    HostPortError => |error| (error.hint(), false);
+    PortError => |error| (error.hint(), false);
+    SocketError => |error| (error.hint(), false);
+    ClientError => |error| (error.hint(), false);
 }
 
 #[cfg(test)]
@@ -99,6 +150,17 @@ mod tests {
                         caused by: interface eth9: no such interface in this network namespace\n\
                         hint: list the interfaces with `ip link`\n";
         assert_eq!(describe(&error), expected);
+    }
+
+    #[test]
+    fn a_hint_is_a_part_of_the_error_and_an_exit_code_follows_from_its_kind() {
+        let spec = linkmend_topology::spec::layered("fat-tree:k=4,k=8").expect_err("twice");
+        let error = anyhow::Error::from(spec).context("which network");
+        let text = describe(&error);
+        assert!(text.ends_with("hint: leave one of them out\n"), "{text}");
+        assert!(outermost(&error).is_some_and(|diagnosis| diagnosis.is_usage));
+        let gone = FileError::Io { file: "x".to_owned(), source: io::ErrorKind::NotFound.into() };
+        assert!(outermost(&gone.into()).is_some_and(|diagnosis| !diagnosis.is_usage));
     }
 
     #[test]

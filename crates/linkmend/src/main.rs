@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     // An ordinary user's demo enters a user namespace, which only a process of one thread may: before the log has its.
     let entered = if is_demo { commands::demo::enter_namespace() } else { Ok(()) };
     let log = logging::start(cli.verbose, is_demo);
-    let result = entered.and_then(|()| commands::execute(cli.command, &matches));
+    let result = entered.and_then(|()| cli.command.execute(&matches));
     // What the log still has to say comes before the error that ends it all.
     drop(log);
     match result {

@@ -2,6 +2,7 @@
 
 mod authors;
 mod csv;
+mod file;
 mod generate;
 mod loss_buckets;
 mod parquet;
@@ -9,6 +10,7 @@ mod parquet;
 pub use self::parquet::{parse_parquet, read_parquet, write_parquet};
 pub use authors::{AuthorsTrace, parse_authors, read_authors};
 pub use csv::{read_csv, write_csv};
+pub use file::{TraceFile, TraceFormat, write_trace};
 pub use generate::{SharedFailures, TraceParameterError, TraceParameters};
 pub use loss_buckets::{LossBucket, LossDistribution, WithinBucket};
 

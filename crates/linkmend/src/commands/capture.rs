@@ -1,6 +1,6 @@
 //! `linkmend capture`: what passes through the daemon, printed or written to a file.
 
-use crate::cli::Daemons;
+use crate::commands::arguments::Daemons;
 use crate::commands::interrupt;
 use crate::failure::{Hinted, UsageError};
 use crate::output::{print, remark};
@@ -71,11 +71,11 @@ many frames it has, and how many found no room, is told on standard error. Times
 /// Runs it.
 pub fn execute(arguments: &CaptureArgs) -> anyhow::Result<()> {
     let filter = arguments.filter.join(" ");
-    Filter::parse(&filter).map_err(|error| UsageError(error.to_string()))?;
+    Filter::parse(&filter).map_err(|error| UsageError::new(error.to_string()))?;
     let seconds = arguments.seconds.map(Duration::try_from_secs_f64).transpose();
     let seconds = seconds.map_err(|_| {
         let given = arguments.seconds.unwrap_or_default();
-        UsageError(format!("--seconds {given}: must be a number of seconds, at least 0"))
+        UsageError::new(format!("--seconds {given}: must be a number of seconds, at least 0"))
     })?;
     let stop = interrupt::flag()?;
     let mut client = arguments.daemons.serving(&arguments.name)?;

@@ -1,6 +1,6 @@
 //! Finding the daemons.
 
-use crate::cli::Daemons;
+use crate::commands::arguments::Daemons;
 use crate::failure::Hinted;
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::config::CONTROL_FOLDER;

@@ -1,6 +1,6 @@
 //! Changing a running link: protect, unprotect, corrupt.
 
-use crate::cli::{Bursts, CorruptArgs, ProtectArgs, UnprotectArgs};
+use crate::commands::arguments::{Bursts, CorruptArgs, ProtectArgs, UnprotectArgs};
 use crate::output::print;
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 

@@ -1,6 +1,6 @@
 //! Removing a bypass that was left behind.
 
-use crate::cli::DetachArgs;
+use crate::commands::arguments::DetachArgs;
 use crate::output::print;
 use linkmend_dataplane::bypass;
 use linkmend_dataplane::port::Interface;

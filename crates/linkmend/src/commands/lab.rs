@@ -1,7 +1,7 @@
 //! `linkmend lab`: a laboratory of network namespaces that stays up, with the real daemon at both ends of its link.
 
 use super::lab_wires::{self, ImpairmentArgs};
-use crate::cli::{Bursts, Daemons, RateOrOff};
+use crate::commands::arguments::{Bursts, Daemons, RateOrOff};
 use crate::failure::Hinted;
 use crate::output::print;
 use anyhow::Context;

@@ -1,21 +1,21 @@
 //! `linkmend run`.
 
-use crate::cli::{Cli, RunArgs};
+use super::arguments::RunArgs;
 use crate::daemon::{Daemon, Signals, serve};
 use crate::failure::UsageError;
 use crate::output::print;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory};
+use clap::{ArgMatches, Command};
 use linkmend_dataplane::config::{DaemonConfig, device_problems};
 use std::path::Path;
 
 /// Options that go with a configuration file.
 const BESIDE_CONFIG: [&str; 7] = ["config", "check", "control", "metrics", "state", "restore", "verbose"];
 
-/// Validates, then runs until a signal.
-pub fn execute(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<()> {
+/// Validates, then runs until a signal. `matches` tell which options of the command line's description were written.
+pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> anyhow::Result<()> {
     let check = arguments.check;
-    let config = configuration(arguments, matches)?;
+    let config = configuration(arguments, matches, command)?;
     if check {
         let mut unusable = 0;
         for problems in config.links.iter().map(device_problems) {
@@ -45,11 +45,15 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<()> {
     serve(Daemon::start(&config)?, &signals)
 }
 
-fn configuration(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<DaemonConfig> {
+fn configuration(
+    arguments: RunArgs,
+    matches: &ArgMatches,
+    command: &Command,
+) -> anyhow::Result<DaemonConfig> {
     let RunArgs { config, daemon, link, .. } = arguments;
     match config {
         Some(path) => {
-            refuse_link_options(&path, matches)?;
+            refuse_link_options(&path, matches, command)?;
             let file = DaemonConfig::read(&path)?;
             let control = daemon.control.or(file.control);
             let metrics = daemon.metrics.or(file.metrics);
@@ -63,8 +67,7 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches) -> anyhow::Result<Dae
 }
 
 /// A file says everything about its links; an option beside it could only mean one of them.
-fn refuse_link_options(path: &Path, matches: &ArgMatches) -> Result<(), UsageError> {
-    let command = Cli::command();
+fn refuse_link_options(path: &Path, matches: &ArgMatches, command: &Command) -> Result<(), UsageError> {
     let (Some(run), Some((_, matches))) = (command.find_subcommand("run"), matches.subcommand()) else {
         return Ok(());
     };
@@ -74,7 +77,7 @@ fn refuse_link_options(path: &Path, matches: &ArgMatches) -> Result<(), UsageErr
         if written && !BESIDE_CONFIG.contains(&id) {
             let option = argument.get_long().unwrap_or(id);
             let file = path.display();
-            return Err(UsageError(format!(
+            return Err(UsageError::new(format!(
                 "--{option} cannot stand beside --config; write it in {file}, in the [[link]] it concerns"
             )));
         }

@@ -1,6 +1,6 @@
 //! `linkmend status`: how links stand, for people and for programs.
 
-use crate::cli::StatusArgs;
+use crate::commands::arguments::StatusArgs;
 use crate::output::print;
 use linkmend_dataplane::health::BACKLOG_HINT;
 use linkmend_dataplane::report::{BufferReport, CountersReport, DaemonReport, PortReport};

@@ -43,7 +43,7 @@ impl UpgradedArgs {
             None => written.replace(',', "\n"),
         };
         let deployment = Deployment::listed(topology, &list)
-            .map_err(|error| UsageError(format!("--upgraded {written}: {error}")))?;
+            .map_err(|error| UsageError::new(format!("--upgraded {written}: {error}")))?;
         Ok(Some(deployment))
     }
 

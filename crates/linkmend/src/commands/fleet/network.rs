@@ -32,7 +32,7 @@ impl NetworkArgs {
     pub fn build(&self, otherwise: FabricParameters) -> anyhow::Result<Topology> {
         match &self.topology {
             Some(written) if names_file(written) => self.read(Path::new(written)),
-            Some(written) => generated(written),
+            Some(written) => Ok(spec::layered(written)?),
             None => Ok(otherwise.build()?),
         }
     }
@@ -44,25 +44,16 @@ impl NetworkArgs {
 
     fn read(&self, path: &Path) -> anyhow::Result<Topology> {
         let options = TopologyFileOptions { default_speed: self.default_speed, layers: self.layers.clone() };
-        let loaded = read_topology(path, &options).map_err(|error| {
-            let hint = match FileKind::of(path) {
-                FileKind::List => {
-                    "\nhint: this is a list of links or events, and --topology takes a network: YAML or JSON"
-                }
-                _ => "",
-            };
-            UsageError(format!("{error}{hint}"))
+        let loaded = read_topology(path, &options).map_err(|error| match FileKind::of(path) {
+            FileKind::List => {
+                let hint = "this is a list of links or events, and --topology takes a network: YAML or JSON";
+                UsageError::hinted(error.to_string(), hint.to_owned()).into()
+            }
+            _ => anyhow::Error::from(UsageError::new(error.to_string())),
         })?;
         for warning in loaded.warnings {
             tracing::warn!("{warning}");
         }
         Ok(loaded.topology)
     }
-}
-
-fn generated(spec: &str) -> anyhow::Result<Topology> {
-    Ok(spec::layered(spec).map_err(|error| match error.hint() {
-        Some(hint) => UsageError(format!("{error}\nhint: {hint}")),
-        None => UsageError(error.to_string()),
-    })?)
 }

@@ -19,11 +19,9 @@ pub fn read_for(written: &str, mode: ModeName) -> anyhow::Result<ProtectionTable
     match mode {
         ModeName::Ordered => Ok(table),
         ModeName::NonBlocking => table.into_non_blocking().ok_or_else(|| {
-            let message = format!(
-                "the protection table `{written}` was not measured in non-blocking mode\nhint: take --protection 25G, 100G \
-                 or 400G, or a file with `non_blocking_rows`"
-            );
-            UsageError(message).into()
+            let message = format!("the protection table `{written}` was not measured in non-blocking mode");
+            let hint = "take --protection 25G, 100G or 400G, or a file with `non_blocking_rows`";
+            UsageError::hinted(message, hint.to_owned()).into()
         }),
     }
 }
@@ -40,5 +38,5 @@ pub fn read(written: &str) -> anyhow::Result<ProtectionTable> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the protection table {}", path.display()))?;
     let table = ProtectionTable::from_json(&text);
-    Ok(table.map_err(|error| UsageError(format!("{}: {error}", path.display())))?)
+    Ok(table.map_err(|error| UsageError::new(format!("{}: {error}", path.display())))?)
 }

@@ -3,15 +3,12 @@
 use super::network::NetworkArgs;
 use super::share;
 use crate::failure::UsageError;
-use anyhow::Context;
 use clap::{Args, ValueEnum};
+use linkmend_fleet::FileError;
 use linkmend_fleet::trace::{
-    LossDistribution, SharedFailures, Trace, TraceParameters, WithinBucket, read_authors, read_csv,
-    read_parquet,
+    LossDistribution, SharedFailures, Trace, TraceFile, TraceParameters, WithinBucket,
 };
 use linkmend_topology::{FabricParameters, Topology};
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 /// Flags that only say how a trace is drawn: beside a trace from a file they would be passed over in silence. The seed is
@@ -59,7 +56,7 @@ impl DrawArgs {
 
     /// Whether such a trace can be drawn for a network.
     pub fn check(&self, topology: &Topology) -> anyhow::Result<()> {
-        Ok(self.parameters().check(topology).map_err(|error| UsageError(error.to_string()))?)
+        Ok(self.parameters().check(topology).map_err(|error| UsageError::new(error.to_string()))?)
     }
 
     /// Draws the trace of another seed, after a check.
@@ -91,33 +88,22 @@ pub fn network_and_trace(
     draw: &DrawArgs,
     file: Option<&Path>,
 ) -> anyhow::Result<(Topology, Trace)> {
-    let Some(path) = file else {
-        let topology = network.build(FabricParameters::PAPER)?;
-        let trace = draw.trace(&topology)?;
-        return Ok((topology, trace));
+    let file = file.map(TraceFile::open).transpose().map_err(unreadable)?;
+    let own = file.as_ref().and_then(TraceFile::fabric);
+    let topology = network.build(own.unwrap_or(FabricParameters::PAPER))?;
+    let trace = match file {
+        Some(file) => file.for_network(&topology).map_err(unreadable)?,
+        None => draw.trace(&topology)?,
     };
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let read = read_authors(path).map_err(|error| UsageError(error.to_string()))?;
-        let topology = network.build(read.fabric)?;
-        if topology.fabric() != Some(read.fabric) {
-            let message = format!(
-                "{} was made for another network: {}\nhint: leave --topology out to take the trace's own",
-                path.display(),
-                read.fabric
-            );
-            return Err(UsageError(message).into());
-        }
-        return Ok((topology, read.trace));
-    }
-    let topology = network.build(FabricParameters::PAPER)?;
-    if path.extension().is_some_and(|extension| extension == "parquet") {
-        let trace = read_parquet(path, &topology).map_err(|error| UsageError(error.to_string()))?;
-        return Ok((topology, trace));
-    }
-    let name = path.display().to_string();
-    let reader = BufReader::new(File::open(path).with_context(|| format!("cannot read {name}"))?);
-    let trace = read_csv(reader, &name, &topology).map_err(|error| UsageError(error.to_string()))?;
     Ok((topology, trace))
+}
+
+/// Says of a file that cannot be read what was meant to be done with it.
+fn unreadable(error: FileError) -> anyhow::Error {
+    match error {
+        FileError::Io { file, source } => anyhow::Error::from(source).context(format!("cannot read {file}")),
+        error => error.into(),
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {

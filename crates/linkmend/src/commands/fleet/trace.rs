@@ -5,10 +5,8 @@ use super::source::DrawArgs;
 use crate::output;
 use anyhow::Context;
 use clap::Args;
-use linkmend_fleet::trace::{write_csv, write_parquet};
+use linkmend_fleet::trace::{write_csv, write_trace};
 use linkmend_topology::FabricParameters;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 /// Arguments of `linkmend fleet trace`.
@@ -40,14 +38,7 @@ pub fn execute(arguments: &TraceArgs) -> anyhow::Result<()> {
         write_csv(&trace, &topology, &mut text)?;
         return Ok(output::print(&String::from_utf8_lossy(&text))?);
     };
-    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-    if path.extension().is_some_and(|extension| extension == "parquet") {
-        write_parquet(&trace, &topology, file).with_context(|| format!("cannot write {}", path.display()))?;
-    } else {
-        let mut writer = BufWriter::new(file);
-        write_csv(&trace, &topology, &mut writer)?;
-        writer.flush()?;
-    }
+    write_trace(&trace, &topology, path).with_context(|| format!("cannot write {}", path.display()))?;
     let events = trace.events().len();
     Ok(output::print(&format!("{events} events in {}", path.display()))?)
 }

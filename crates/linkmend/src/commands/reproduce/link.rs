@@ -1,6 +1,7 @@
 //! Experiments with simulated links: from outcomes to what is shown.
 
 use super::finished::Finished;
+use super::sweep::Sweep;
 use super::{Options, plots, tables};
 use anyhow::Context;
 use linkmend_experiment::Row;
@@ -11,14 +12,6 @@ use serde_json::{Value, json};
 const ROWS_SHOWN: usize = 60;
 /// And a terminal, where there is nothing to compare.
 const ROWS_PRINTED: usize = 40;
-
-/// An experiment and the outcome of each of its points.
-pub struct Sweep<'a> {
-    /// What was run.
-    pub experiment: &'a Experiment,
-    /// One for each point.
-    pub outcomes: Vec<Outcome>,
-}
 
 /// Compares, draws and tabulates.
 pub fn finish(

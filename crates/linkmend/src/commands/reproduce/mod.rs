@@ -14,6 +14,7 @@ mod page;
 mod planned;
 mod plots;
 mod run;
+mod sweep;
 mod tables;
 mod upgrades;
 
@@ -149,8 +150,8 @@ fn choose(known: Vec<Planned>, what: &[String]) -> anyhow::Result<Vec<Planned>> 
     let unknown = |name: &&String| *name != "all" && !known.iter().any(|planned| planned.id() == *name);
     if let Some(name) = what.iter().find(unknown) {
         let ids: Vec<&str> = known.iter().map(Planned::id).collect();
-        let message = format!("there is no experiment `{name}`\nhint: `all`, or some of {}", ids.join(", "));
-        return Err(UsageError(message).into());
+        let message = format!("there is no experiment `{name}`");
+        return Err(UsageError::hinted(message, format!("`all`, or some of {}", ids.join(", "))).into());
     }
     let all = what.is_empty() || what.iter().any(|name| name == "all");
     Ok(known

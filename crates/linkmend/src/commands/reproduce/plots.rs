@@ -1,6 +1,6 @@
 //! The plots that an experiment file describes, from its outcomes.
 
-use super::link::Sweep;
+use super::sweep::Sweep;
 use linkmend_experiment::Quantity;
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,

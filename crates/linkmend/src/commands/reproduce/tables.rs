@@ -1,6 +1,6 @@
 //! Results as tables.
 
-use super::link::Sweep;
+use super::sweep::Sweep;
 use linkmend_report::{Cell, Column, Table};
 use linkmend_sim::experiment::{Kind, Metric, Point, Task, VARIANT, keys, seed_of, value_of};
 

@@ -46,10 +46,10 @@ impl CaptureArgs {
     pub fn begin(&self, config: &mut StressConfig) -> anyhow::Result<Option<Capturing>> {
         let Some(path) = &self.capture else { return Ok(None) };
         let wrong = |error: std::io::Error| {
-            UsageError(format!("--capture {}: cannot be written: {error}", path.display()))
+            UsageError::new(format!("--capture {}: cannot be written: {error}", path.display()))
         };
         if self.capture_packets.0 == 0 {
-            return Err(UsageError("--capture-packets 0: must be at least 1".to_owned()).into());
+            return Err(UsageError::new("--capture-packets 0: must be at least 1".to_owned()).into());
         }
         // The stress test's link ends have the headers of the paper's program.
         let options = CaptureOptions {

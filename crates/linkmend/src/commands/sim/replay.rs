@@ -61,7 +61,7 @@ fn explain(error: ReplayError) -> anyhow::Error {
             // A parameter's reason already stands in its message.
             let cause = cause.map(ToString::to_string).filter(|cause| !error.to_string().ends_with(cause));
             let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
-            UsageError(format!("{error}{cause}")).into()
+            UsageError::new(format!("{error}{cause}")).into()
         }
     }
 }

@@ -47,10 +47,10 @@ impl SeriesArgs {
         let step = self.series_step.0;
         if step.is_zero() || step > STEP_MAX {
             let text = format!("--series-step {}: must be above 0 and at most half a day", self.series_step);
-            return Err(UsageError(text).into());
+            return Err(UsageError::new(text).into());
         }
         let file = File::create(path).map_err(|error| {
-            UsageError(format!("--series {}: cannot be written: {error}", path.display()))
+            UsageError::new(format!("--series {}: cannot be written: {error}", path.display()))
         })?;
         if !config.full {
             tracing::info!("every event is simulated (--full), as nothing is seen of what is skipped");

@@ -106,7 +106,7 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
 
 pub(super) fn usage(error: StressError) -> anyhow::Error {
     let StressError { parameter, value, requirement } = error;
-    UsageError(format!("--{parameter} {value}: {requirement}")).into()
+    UsageError::new(format!("--{parameter} {value}: {requirement}")).into()
 }
 
 /// Drawn on standard error, and only on a terminal.

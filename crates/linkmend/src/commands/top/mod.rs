@@ -3,7 +3,7 @@
 mod history;
 mod view;
 
-use crate::cli::TopArgs;
+use crate::commands::arguments::TopArgs;
 use crate::failure::{Hinted, UsageError};
 use history::History;
 use linkmend_dataplane::LinkReport;
@@ -41,7 +41,7 @@ pub fn execute(arguments: &TopArgs) -> anyhow::Result<()> {
     if !INTERVAL_S.contains(&arguments.interval) {
         let (least, most) = (INTERVAL_S.start(), INTERVAL_S.end());
         let message = format!("--interval {}: must be from {least} to {most} seconds", arguments.interval);
-        return Err(UsageError(message).into());
+        return Err(UsageError::new(message).into());
     }
     if !std::io::stdout().is_terminal() {
         return Err(Hinted {

@@ -152,44 +152,43 @@ pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
 /// they miss in the first line.
 fn check_files(network: Option<&Path>, links: &Path) -> anyhow::Result<()> {
     let is_list = network.filter(|path| FileKind::of(path) == FileKind::List);
-    let message = match (is_list, FileKind::of(links)) {
-        (Some(list), FileKind::Network) => format!(
-            "--topology and --links are exchanged: {} is a list of links, and {} a network\nhint: --topology {} --links {}",
-            list.display(),
-            links.display(),
-            links.display(),
-            list.display()
+    let (message, hint) = match (is_list, FileKind::of(links)) {
+        (Some(list), FileKind::Network) => (
+            format!(
+                "--topology and --links are exchanged: {} is a list of links, and {} a network",
+                list.display(),
+                links.display()
+            ),
+            format!("--topology {} --links {}", links.display(), list.display()),
         ),
-        (Some(list), _) => format!(
-            "--topology {}: this is a list of links, not a network\nhint: --links takes it; --topology takes YAML or JSON \
-             with switches and links, or a kind like fat-tree:k=16",
-            list.display()
+        (Some(list), _) => (
+            format!("--topology {}: this is a list of links, not a network", list.display()),
+            "--links takes it; --topology takes YAML or JSON with switches and links, or a kind like fat-tree:k=16"
+                .to_owned(),
         ),
-        (None, FileKind::Network) => format!(
-            "--links {}: this is a network, not a list of links\nhint: --topology takes it; a list of links begins with \
-             `link,loss_rate`",
-            links.display()
+        (None, FileKind::Network) => (
+            format!("--links {}: this is a network, not a list of links", links.display()),
+            "--topology takes it; a list of links begins with `link,loss_rate`".to_owned(),
         ),
         (None, _) => return Ok(()),
     };
-    Err(UsageError(message).into())
+    Err(UsageError::hinted(message, hint).into())
 }
 
 fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
     read_links(BufReader::new(file), &name, topology).map_err(|error| match error {
-        FileError::Io { .. } => error.into(),
-        FileError::Form { .. } => UsageError(with_hint(&error.to_string(), topology)).into(),
+        FileError::Form { .. } => {
+            let message = error.to_string();
+            // A file for another network than the one meant is wrong in its first link.
+            let hint = message
+                .contains("there is no link")
+                .then(|| format!("the network is {topology}; --topology chooses another"));
+            UsageError::hinted(message, hint).into()
+        }
+        _ => anyhow::Error::from(error),
     })
-}
-
-/// A file for another network than the one meant is wrong in its first link.
-fn with_hint(message: &str, topology: &Topology) -> String {
-    if message.contains("there is no link") {
-        return format!("{message}\nhint: the network is {topology}; --topology chooses another");
-    }
-    message.to_owned()
 }
 
 fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanation> {
@@ -204,14 +203,14 @@ fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanatio
         };
         let hint = match (&error, of_these.is_empty()) {
             (FindError::NotALink { .. }, false) => {
-                format!("\nhint: write one of those in {}: {}", file.display(), of_these.join(", "))
+                Some(format!("write one of those in {}: {}", file.display(), of_these.join(", ")))
             }
             (FindError::NotALink { .. }, true) => {
-                format!("\nhint: none of them is in {}, so nothing is done about them", file.display())
+                Some(format!("none of them is in {}, so nothing is done about them", file.display()))
             }
-            _ => String::new(),
+            _ => None,
         };
-        UsageError(format!("--explain {written}: {error}{hint}"))
+        UsageError::hinted(format!("--explain {written}: {error}"), hint)
     })?;
     let explained = plan.explain(link).ok_or_else(|| Hinted {
         message: format!(

@@ -76,8 +76,9 @@ impl BurstsArgs {
     pub fn execute(&self) -> anyhow::Result<()> {
         let parameters = self.parameters();
         let link = protected_link(&parameters, &WITHOUT)?;
-        let silence_ns = u64::try_from(self.silence.0.as_nanos())
-            .map_err(|_| UsageError(format!("--silence {}: must be less than 500 years", self.silence)))?;
+        let silence_ns = u64::try_from(self.silence.0.as_nanos()).map_err(|_| {
+            UsageError::new(format!("--silence {}: must be less than 500 years", self.silence))
+        })?;
         let dummy_copies = self.dummies.clone();
         let config =
             BurstsConfig { link, dummy_copies, self_replenishing: self.self_replenishing, silence_ns };

@@ -119,7 +119,7 @@ fn microseconds(flag: &str, time: Span) -> Result<u64, UsageError> {
     let whole = time.0.as_nanos().is_multiple_of(1_000).then(|| u64::try_from(time.0.as_micros()).ok());
     whole
         .flatten()
-        .ok_or_else(|| UsageError(format!("--{flag} {time}: must be a whole number of microseconds")))
+        .ok_or_else(|| UsageError::new(format!("--{flag} {time}: must be a whole number of microseconds")))
 }
 
 impl Scenario for FallbackRunConfig {

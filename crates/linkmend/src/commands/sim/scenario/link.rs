@@ -28,7 +28,7 @@ pub fn describe(argument: Arg, without: &[&str]) -> Arg {
 pub fn link(parameters: &StressParameters, without: &[&str]) -> anyhow::Result<StressConfig> {
     let written = serde_json::to_value(parameters).context("the parameters are no JSON")?;
     if let Some(name) = NEVER.iter().chain(without).find(|name| written.get(name).is_some()) {
-        return Err(UsageError(format!("--{name} has no meaning in this scenario; remove it")).into());
+        return Err(UsageError::new(format!("--{name} has no meaning in this scenario; remove it")).into());
     }
     let parameters = StressParameters {
         frames: Some(parameters.frames.unwrap_or(Count(FRAMES_DEFAULT))),
@@ -43,7 +43,7 @@ pub fn link(parameters: &StressParameters, without: &[&str]) -> anyhow::Result<S
 pub fn protected_link(parameters: &StressParameters, without: &[&str]) -> anyhow::Result<StressConfig> {
     if parameters.mode == Some(ProtectionName::Off) {
         let text = "--mode off: this scenario is of protected links; choose ordered or non-blocking";
-        return Err(UsageError(text.to_owned()).into());
+        return Err(UsageError::new(text.to_owned()).into());
     }
     link(parameters, without)
 }

@@ -114,7 +114,7 @@ impl HopText {
         };
         let alone = alone.config(Path::new("")).and_then(|alone| check(&alone).map(|()| alone));
         let alone = alone.map_err(|error| {
-            UsageError(format!(
+            UsageError::new(format!(
                 "--hop {}: {} {}: {}",
                 self.written, error.parameter, error.value, error.requirement
             ))

@@ -119,5 +119,5 @@ fn usage(error: ScenarioError) -> anyhow::Error {
         // The protocol's own names are those of its fields.
         other => other.replace(['.', '_'], "-"),
     };
-    UsageError(format!("--{flag} {value}: {requirement}")).into()
+    UsageError::new(format!("--{flag} {value}: {requirement}")).into()
 }

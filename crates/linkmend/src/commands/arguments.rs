@@ -1,0 +1,218 @@
+//! Arguments of the commands that run or ask a daemon. The keys of a link are described where the configuration is, in
+//! [`linkmend_dataplane::config`]; only what the file does not have is described here.
+
+use clap::Args;
+use linkmend_dataplane::config::{DaemonConfig, LinkConfig, LossRate, ProtectConfig};
+use std::path::PathBuf;
+
+/// Arguments of `linkmend run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES, override_usage = RUN_USAGE)]
+pub struct RunArgs {
+    /// Configuration file for one or more links, instead of --inner, --link and the options of a link
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Validate, print the resolved configuration as a file, and end; nothing is changed
+    #[arg(long)]
+    pub check: bool,
+    /// The daemon's own keys.
+    #[command(flatten)]
+    pub daemon: DaemonConfig,
+    /// The one link; without meaning beside `config`.
+    #[command(flatten)]
+    pub link: LinkConfig,
+}
+
+const RUN_USAGE: &str = "\
+linkmend run --inner <IF> --link <IF> [OPTIONS]
+       linkmend run --config <FILE> [--control <PATH>] [--metrics <ADDRESS>]";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  linkmend run --inner eth1 --link eth2
+      Protect eth2 in ordered mode; the host or switch is behind eth1. Run the same at the other end.
+
+  linkmend run --inner create:host0 --link eth1 --mode non-blocking
+      A machine without a second port: it uses host0, a veth interface that is made and removed with the daemon.
+
+  linkmend run --inner eth1 --link eth2 --rate 10G --target 1e-9 --class dscp=46:non-blocking
+      A link slower than its port, a stricter target, and one class of traffic that must not wait.
+
+  linkmend run --config /etc/linkmend/linkmend.toml --check
+      Validate a file and show what it means.
+
+The MTU of the link must be 8 bytes above that of the inner port. Stop with Ctrl-C or SIGTERM: the in-kernel bypass \
+stays and forwards unprotected (remove it with `linkmend detach`), unless --detach-on-stop is given.";
+
+/// Which daemons are asked.
+#[derive(Debug, Args)]
+pub struct Daemons {
+    /// Control socket of the daemon [default: all in /run/linkmend]
+    #[arg(long, value_name = "PATH")]
+    pub control: Option<PathBuf>,
+}
+
+/// Arguments of `linkmend status`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend status                  all links of all daemons on this machine
+  linkmend status uplink --json    one link, as JSON: counters, times in ns, sizes in bytes
+  linkmend status --json | jq '.[].counters.recovery_timeouts'")]
+pub struct StatusArgs {
+    /// Only this link
+    #[arg(value_name = "LINK")]
+    pub name: Option<String>,
+    /// As JSON: one object for LINK, a list without
+    #[arg(long)]
+    pub json: bool,
+    /// Then begin a new observation of the buffers' least and most
+    #[arg(long)]
+    pub reset_extremes: bool,
+    #[command(flatten)]
+    pub daemons: Daemons,
+}
+
+/// Arguments of `linkmend top`.
+#[derive(Debug, Args)]
+#[command(after_help = "Keys: q quit, up and down choose a link, r reset the buffers' extremes, p pause.")]
+pub struct TopArgs {
+    /// Time between updates, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub interval: f64,
+    #[command(flatten)]
+    pub daemons: Daemons,
+}
+
+/// Arguments of `linkmend protect`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend protect uplink                    ordered, copies from the measured loss
+  linkmend protect uplink --mode non-blocking --target 1e-9
+  linkmend protect uplink --copies 2 --class pcp=5:non-blocking
+
+It concerns the frames this end sends; protect the other direction at the other end.")]
+pub struct ProtectArgs {
+    /// Name of the link
+    #[arg(value_name = "LINK")]
+    pub name: String,
+    #[command(flatten)]
+    pub protect: ProtectConfig,
+    #[command(flatten)]
+    pub daemons: Daemons,
+}
+
+/// Arguments of `linkmend unprotect`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  linkmend unprotect uplink
+
+No frame is lost by it: the session is drained first. Then frames are forwarded in the kernel.")]
+pub struct UnprotectArgs {
+    /// Name of the link
+    #[arg(value_name = "LINK")]
+    pub name: String,
+    #[command(flatten)]
+    pub daemons: Daemons,
+}
+
+/// Arguments of `linkmend corrupt`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend corrupt uplink 1e-3                        every frame with probability 0.1 %
+  linkmend corrupt uplink --gilbert-elliott 1e-3,4    in bursts of 4 frames on average
+  linkmend corrupt uplink off
+
+Frames are dropped as they arrive on the link port, as a MAC drops frames with a bad check sequence. The daemon must \
+run with --allow-corruption.")]
+pub struct CorruptArgs {
+    /// Name of the link
+    #[arg(value_name = "LINK")]
+    pub name: String,
+    /// Loss rate of every frame independently, like 1e-3 or 0.1%; or `off`
+    #[arg(value_name = "RATE|off", required_unless_present = "bursts", conflicts_with = "bursts")]
+    pub rate: Option<RateOrOff>,
+    /// Bursty loss: its long-term rate, and the mean length of a burst in frames
+    #[arg(long = "gilbert-elliott", id = "bursts", value_name = "RATE,BURST")]
+    pub gilbert_elliott: Option<Bursts>,
+    #[command(flatten)]
+    pub daemons: Daemons,
+}
+
+/// Loss rate, or none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateOrOff(pub Option<LossRate>);
+
+impl std::str::FromStr for RateOrOff {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(RateOrOff(None)),
+            rate => {
+                rate.parse().map(|rate| RateOrOff(Some(rate))).map_err(|error| format!("{error}, or `off`"))
+            }
+        }
+    }
+}
+
+/// Rate and mean length of bursts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bursts {
+    /// Long-term loss rate.
+    pub rate: LossRate,
+    /// Frames.
+    pub mean_burst: f64,
+}
+
+impl std::str::FromStr for Bursts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || format!("`{text}` is not RATE,BURST; write it like 1e-3,4");
+        let (rate, mean_burst) = text.split_once(',').ok_or_else(form)?;
+        let rate = rate.parse().map_err(|error| format!("{error}"))?;
+        Ok(Bursts { rate, mean_burst: mean_burst.trim().parse().map_err(|_| form())? })
+    }
+}
+
+/// Arguments of `linkmend detach`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  linkmend detach eth1 eth2
+
+A daemon that stops, or dies, leaves its program in the kernel, so that the link goes on. Without it nothing forwards \
+between the two ports. An interface that a running daemon serves is refused; so are programs of others.")]
+pub struct DetachArgs {
+    /// Interfaces to take the program off
+    #[arg(value_name = "IF", required = true)]
+    pub interfaces: Vec<String>,
+}
+
+/// Arguments of `linkmend generate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend generate man /usr/local/share/man/man1
+  linkmend generate completions ~/.local/share/bash-completion/completions")]
+pub struct GenerateArgs {
+    /// What to write
+    #[arg(value_enum)]
+    pub what: Generated,
+    /// Folder to write to; it is made if need be
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+/// What can be generated from the command line's description.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Generated {
+    /// A manual page for each subcommand
+    Man,
+    /// Completions for bash, zsh, fish and elvish
+    Completions,
+}
