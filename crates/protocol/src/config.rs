@@ -35,7 +35,7 @@ impl fmt::Display for Format {
 /// Least size of a Tx or Rx buffer bound: one maximum-size frame must always fit.
 pub const BUFFER_BYTES_MIN: u64 = 64 * 1024;
 
-/// Parameters of a link end. [`Config::default`] suits a software link end on a link of some Gb/s with scheduling
+/// Parameters of a link end. [`Config::new`] suits a software link end on a link of some Gb/s with scheduling
 /// delays of milliseconds; a driver replaces what it has measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -1,7 +1,7 @@
 //! Networks as graphs: generated, or read from files.
 //!
 //! - [`Topology`]: layered networks, what a fleet of links is managed as; [`TopologyBuilder`] makes one of switches and
-//!   links, [`FabricParameters`], [`fat_tree`] and [`leaf_spine`] of a few numbers, [`file`] of what operators have.
+//!   links, [`FabricParameters`], [`fat_tree`] and [`leaf_spine`] of a few numbers, [`mod@file`] of what operators have.
 //! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date.
 //! - [`graph`]: hosts, switches and cables in any shape, what a simulator or a control plane walks; a layered network
 //!   with hosts at its ToRs, a line, a dumbbell or a star.
