@@ -30,6 +30,17 @@ struct Mark {
     dummy_stamp: u16,
 }
 
+/// What is known of what a receiver had seen when it wrote a report.
+#[derive(Debug, Clone, Copy)]
+enum Seen {
+    /// Nothing.
+    Unknown,
+    /// The latest dummy, by its stamp. Of the frames it says more than was sent.
+    Dummies(u16),
+    /// That, and the frames.
+    All(u16),
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SlotState {
     /// Released, or never used.
@@ -198,6 +209,11 @@ impl Sender {
         feedback.cumulative.expand(self.first).is_some()
     }
 
+    /// Whether more has been acknowledged than one lane of a feedback knows of, which therefore comes late.
+    pub(crate) fn is_beyond(&self, feedback: &LaneFeedback) -> bool {
+        feedback.cumulative.expand(self.first).is_some_and(|cumulative| cumulative < self.first)
+    }
+
     /// One lane of a feedback; `false` if it does not fit what was sent (malformed, or of another time).
     pub(crate) fn handle_feedback(
         &mut self,
@@ -206,7 +222,7 @@ impl Sender {
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
-        self.take_report(feedback, Some(dummy_stamp), released, stats)
+        self.take_report(feedback, Seen::All(dummy_stamp), released, stats)
     }
 
     /// The authors' loss notification: one hole. It says nothing of what lies behind the hole, nor what had been seen
@@ -221,14 +237,13 @@ impl Sender {
         let Some(cumulative) = next.expand(self.first) else { return false };
         let end = hole.first.plus(u64::from(hole.length));
         let mut lane = LaneFeedback::new(LongSequenceNumber::from_absolute(cumulative), end, self.paused);
-        lane.push_missing(hole) && self.take_report(&lane, None, released, stats)
+        lane.push_missing(hole) && self.take_report(&lane, Seen::Unknown, released, stats)
     }
 
-    /// `dummy_stamp` is `None` if it is not known what the receiver had seen.
     fn take_report(
         &mut self,
         feedback: &LaneFeedback,
-        dummy_stamp: Option<u16>,
+        known: Seen,
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
@@ -251,10 +266,14 @@ impl Sender {
             }
         }
         self.acknowledge(cumulative, released);
+        let seen = match known {
+            Seen::Unknown => None,
+            Seen::Dummies(dummy_stamp) => Some(Mark { next: 0, dummy_stamp }),
+            Seen::All(dummy_stamp) => Some(Mark { next: seen, dummy_stamp }),
+        };
         self.check_announced(cumulative, seen);
         let from = from.max(self.first);
         if covered > from {
-            let seen = dummy_stamp.map(|dummy_stamp| Mark { next: seen, dummy_stamp });
             self.update_missing(feedback, from..covered, seen, released, stats);
         }
         true

@@ -82,7 +82,7 @@ impl SequenceNumber {
 
 /// A sequence number as dummies and feedbacks carry it: 32 bits of the absolute number. Either may come late by whole
 /// eras, which 17 bits cannot tell; these repeat after four billion frames, half a minute at 100G.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct LongSequenceNumber(pub u32);
 
@@ -95,6 +95,11 @@ impl LongSequenceNumber {
     /// The number as frames carry it.
     pub const fn short(self) -> SequenceNumber {
         SequenceNumber::from_absolute(self.0 as u64)
+    }
+
+    /// Whether this number comes before `other`, of the same lane and session.
+    pub(crate) const fn is_before(self, other: LongSequenceNumber) -> bool {
+        (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
     /// The absolute number within [`WINDOW_MAX`] of `reference` that has this form; `None` if the two are further apart:

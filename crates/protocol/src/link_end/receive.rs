@@ -8,9 +8,9 @@ pub(super) use acks::Acks;
 
 use super::{Control, LinkEnd, Reception};
 use crate::event::{CloseReason, Event};
-use crate::frame::{DataHeader, FrameHandle, Mode, PiggybackAck};
+use crate::frame::{DataHeader, FrameHandle, Mode, PerMode, PiggybackAck};
 use crate::receiver::Verdict;
-use crate::sequence::SequenceNumber;
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use crate::time::Instant;
 
@@ -169,6 +169,9 @@ impl LinkEnd {
         }
         self.acks = Acks {
             urgent: true,
+            announced: PerMode(
+                Mode::ALL.map(|mode| session.first_sequence(mode)).map(LongSequenceNumber::from_absolute),
+            ),
             lost_before: self.stats.lost_frames,
             overflows_before: self.stats.rx_buffer_overflows,
             ..Acks::default()

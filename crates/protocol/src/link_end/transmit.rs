@@ -169,20 +169,18 @@ impl LinkEnd {
         if !Mode::ALL.into_iter().all(|mode| self.senders[mode].is_of_this_time(&feedback.lanes[mode])) {
             return false;
         }
+        // Its own number repeats sooner than those of the lanes: after half of its values, a late one seems to be news.
+        let overtaken = Mode::ALL.into_iter().any(|mode| self.senders[mode].is_beyond(&feedback.lanes[mode]));
         let lane = |this: &mut Self, mode: Mode| {
             let sender = &mut this.senders[mode];
             let next = sender.next();
-            let fitted = sender.fit(&feedback.lanes[mode], &mut this.released);
+            let (released, stats) = (&mut this.released, &mut this.stats);
+            let fits = sender.fit_feedback(&feedback.lanes[mode], feedback.dummy_stamp, released, stats);
             if sender.next() != next {
                 // Numbers were left out, which a dummy has to say.
                 this.dummies.sent(now, mode);
             }
-            sender.handle_feedback(
-                fitted.as_ref().unwrap_or(&feedback.lanes[mode]),
-                feedback.dummy_stamp,
-                &mut this.released,
-                &mut this.stats,
-            )
+            fits
         };
         if !(lane(self, Mode::Ordered) & lane(self, Mode::NonBlocking)) {
             return false;
@@ -197,7 +195,7 @@ impl LinkEnd {
             self.round_trips.add(round_trip);
         }
         let ahead = self.last_feedback.number.map_or(1, |last| feedback.number.wrapping_sub(last) as i16);
-        if ahead > 0 {
+        if ahead > 0 && !overtaken {
             self.handle_news(now, feedback);
         }
         self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());

@@ -1,21 +1,39 @@
 //! Reports of a receiver that has seen numbers beyond all that was sent: a frame with a wrong number got there.
 
-use super::{Sender, Slot};
+use super::{Seen, Sender, Slot};
 use crate::frame::{FrameHandle, LaneFeedback, MissingRun, SequenceRange};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
+use crate::stats::Stats;
 use alloc::collections::VecDeque;
 
 impl Sender {
-    /// Makes a report fit what was sent. The numbers that the receiver takes for sent are left out, as a frame that got one
-    /// of them would be taken for a copy. If the window does not reach so far, only what was sent counts of the report.
-    pub(crate) fn fit(
+    /// As [`Sender::handle_feedback`], for a receiver that may have seen more than was sent.
+    pub(crate) fn fit_feedback(
         &mut self,
         feedback: &LaneFeedback,
+        dummy_stamp: u16,
         released: &mut VecDeque<FrameHandle>,
-    ) -> Option<LaneFeedback> {
+        stats: &mut Stats,
+    ) -> bool {
+        match self.fit(feedback, released) {
+            Some(cut) => self.take_report(&cut, Seen::Dummies(dummy_stamp), released, stats),
+            None => self.handle_feedback(feedback, dummy_stamp, released, stats),
+        }
+    }
+
+    /// Makes a report fit what was sent. The numbers that the receiver takes for sent are left out, as a frame that got one
+    /// of them would be taken for a copy. If the window does not reach so far, only what was sent counts of the report; but
+    /// what the receiver no longer waits for is left out however far it reaches, as a frame that got such a number would be
+    /// dropped.
+    fn fit(&mut self, feedback: &LaneFeedback, released: &mut VecDeque<FrameHandle>) -> Option<LaneFeedback> {
         let seen = feedback.seen.expand(self.first).filter(|&seen| seen > self.next)?;
         let cumulative = feedback.cumulative.expand(self.first).filter(|&cumulative| cumulative <= seen)?;
         self.acknowledge(cumulative.min(self.next), released);
+        if cumulative > self.next {
+            debug_assert!(self.is_drained(), "the receiver waits for nothing that was sent");
+            (self.first, self.covered, self.touched, self.next) =
+                (cumulative, cumulative, cumulative, cumulative);
+        }
         if seen - self.first <= self.mask + 1 {
             self.leave_out(seen);
             return None;

@@ -1,6 +1,6 @@
 //! What a sender tells its receiver of frames that it no longer holds: whoever waits for them waits in vain.
 
-use super::{Sender, SlotState};
+use super::{Mark, Sender, SlotState};
 use crate::frame::Mode;
 use crate::sequence::LongSequenceNumber;
 
@@ -23,8 +23,9 @@ impl Sender {
 
     /// A receiver that has seen what was sent after the dummy, and still waits for what the dummy withdrew, has not got
     /// it: it is told again.
-    pub(super) fn check_announced(&mut self, cumulative: u64, seen: u64) {
-        if cumulative < self.announced && seen > self.announced_at {
+    pub(super) fn check_announced(&mut self, cumulative: u64, seen: Option<Mark>) {
+        let seen_later = seen.is_some_and(|seen| seen.next > self.announced_at);
+        if cumulative < self.announced && seen_later {
             self.announced = self.first;
         }
     }

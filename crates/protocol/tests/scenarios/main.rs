@@ -13,6 +13,7 @@ mod fallback;
 mod formats;
 mod gone;
 mod lanes;
+mod late_and_far;
 mod latency;
 mod limits;
 mod long_links;

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::frame::{Mode, PerMode};
+use crate::sequence::LongSequenceNumber;
 use crate::time::{Instant, Ticks};
 
 /// What the receiver owes its sender.
@@ -9,8 +10,9 @@ use crate::time::{Instant, Ticks};
 pub(in crate::link_end) struct Acks {
     /// Number of the next feedback.
     pub(super) number: u16,
-    /// Latest dummy stamp seen.
+    /// Latest dummy stamp seen, and what that dummy announced.
     pub(super) dummy_stamp: u16,
+    pub(super) announced: PerMode<LongSequenceNumber>,
     /// Losses and overflows before this session, to count from its beginning.
     pub(super) lost_before: u64,
     pub(super) overflows_before: u64,

@@ -27,8 +27,11 @@ impl LinkEnd {
                 receiver.handle_dummy(now, next[mode], held_from[mode], stats)
             })
         });
-        if fits && stamp.wrapping_sub(self.acks.dummy_stamp) as i16 > 0 {
-            self.acks.dummy_stamp = stamp;
+        // Stamps repeat sooner than numbers: after half of their values, a late dummy seems to be the latest. But its sender
+        // had sent less.
+        let overtaken = Mode::ALL.into_iter().any(|mode| next[mode].is_before(self.acks.announced[mode]));
+        if fits && !overtaken && stamp.wrapping_sub(self.acks.dummy_stamp) as i16 > 0 {
+            (self.acks.dummy_stamp, self.acks.announced) = (stamp, next);
             // Only a complete feedback echoes it, however many ACKs ride on other frames.
             self.acks.repeats = self.acks.repeats.max(1);
         }
