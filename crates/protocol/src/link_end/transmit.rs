@@ -46,8 +46,7 @@ impl LinkEnd {
             TransmitState::Active => {
                 let mode = self.effective_mode(mode);
                 let sender = &self.senders[mode];
-                let lane_busy = self.is_compact() && mode != self.compact_lane && !self.is_drained();
-                if sender.paused || !sender.has_room(bytes) || lane_busy {
+                if sender.paused || !sender.has_room(bytes) || self.is_other_lane_in_use(mode) {
                     Admission::Held
                 } else {
                     Admission::Protected
@@ -56,6 +55,17 @@ impl LinkEnd {
             TransmitState::Draining => Admission::Held,
             TransmitState::Dormant | TransmitState::Opening => Admission::Unprotected,
         }
+    }
+
+    /// Whether a frame that is held in `mode` waits until all of the other lane is acknowledged, as the authors' headers
+    /// name no lane. That never comes if more and more is sent there.
+    pub fn waits_for_turn(&self, mode: Mode) -> bool {
+        self.transmit.state == TransmitState::Active && self.is_other_lane_in_use(self.effective_mode(mode))
+    }
+
+    #[inline]
+    fn is_other_lane_in_use(&self, mode: Mode) -> bool {
+        self.is_compact() && mode != self.compact_lane && !self.is_drained()
     }
 
     /// Numbers a frame and keeps its handle until [`LinkEnd::poll_release`] returns it. `None`: it is to go

@@ -132,6 +132,13 @@ impl<F> ClassQueues<F> {
         Some((waiting.mode, waiting.bytes))
     }
 
+    /// Whether the first frame of the other class came at least `distance` arrivals behind that of `mode`.
+    pub(super) fn is_followed_at(&self, mode: Mode, distance: u64) -> bool {
+        let other = if mode == Mode::Ordered { Mode::NonBlocking } else { Mode::Ordered };
+        let came_at = |mode: Mode| self.classes[mode].frames.front().map(|&(at, _)| at);
+        matches!((came_at(mode), came_at(other)), (Some(at), Some(other_at)) if other_at >= at + distance)
+    }
+
     /// Takes the first frame of a class.
     #[inline]
     pub fn pop(&mut self, mode: Mode) -> Option<Waiting<F>> {

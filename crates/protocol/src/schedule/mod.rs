@@ -5,7 +5,8 @@
 //!
 //! 1. *urgent*: retransmissions, loss notifications, pause and resume, handshake, overdue dummies and ACKs;
 //! 2. *normal*: of the classes whose first frame may go, the one whose first frame came first. A class that is held
-//!    (paused, Tx buffer full, draining) stands aside and holds no other;
+//!    (paused, Tx buffer full, draining) stands aside and holds no other. Only where one lane at a time is in use, in the
+//!    authors' headers, does a class that waits for its turn hold the other one before long;
 //! 3. *idle*: dummies and explicit ACKs, only if no normal frame may go.
 //!
 //! A driver tells apart only what its port can take at the moment ([`Room`]), and puts what it is told on the wire.
@@ -33,7 +34,17 @@ pub trait Transmitter {
     fn admission(&self, mode: Mode, bytes: u32) -> Admission;
     /// The next thing to send on a port that would otherwise be idle.
     fn poll_idle(&mut self, now: Instant) -> Option<Self::Transmit>;
+    /// Whether a frame that is held in `mode` waits until all of the other lane is acknowledged. That never comes if more
+    /// and more is sent there.
+    fn waits_for_turn(&self, mode: Mode) -> bool {
+        let _ = mode;
+        false
+    }
 }
+
+/// How many frames of the lane in use still go ahead of one that waits for its turn, counted by arrivals behind it: a
+/// change of lanes takes a round trip, so frames of two classes in turn should not make one each.
+const TURN_FRAMES: u64 = 32;
 
 impl Transmitter for LinkEnd {
     type Transmit = Transmit;
@@ -51,6 +62,10 @@ impl Transmitter for LinkEnd {
     #[inline]
     fn poll_idle(&mut self, now: Instant) -> Option<Transmit> {
         self.poll_transmit(now, Priority::Low)
+    }
+
+    fn waits_for_turn(&self, mode: Mode) -> bool {
+        LinkEnd::waits_for_turn(self, mode)
     }
 }
 
@@ -70,6 +85,10 @@ impl<S: StepSink> Transmitter for TracedLinkEnd<S> {
     #[inline]
     fn poll_idle(&mut self, now: Instant) -> Option<Transmit> {
         self.poll_transmit(now, Priority::Low)
+    }
+
+    fn waits_for_turn(&self, mode: Mode) -> bool {
+        LinkEnd::waits_for_turn(self, mode)
     }
 }
 
@@ -149,15 +168,32 @@ impl Round {
     }
 }
 
+/// Whether a frame waits that may go: with room at the port, [`Round::next`] will say so.
+pub fn has_next<E: Transmitter, F>(end: &E, queues: &ClassQueues<F>) -> bool {
+    first_admitted(end, queues).is_some()
+}
+
 /// Takes the frame that came first, of those classes whose first frame may go.
 #[inline]
 fn take_admitted<E: Transmitter, F>(end: &E, queues: &mut ClassQueues<F>) -> Option<(Waiting<F>, Admission)> {
+    let (mode, admission) = first_admitted(end, queues)?;
+    queues.pop(mode).map(|waiting| (waiting, admission))
+}
+
+/// Of the classes whose first frame may go, the one whose first frame came first.
+#[inline]
+fn first_admitted<E: Transmitter, F>(end: &E, queues: &ClassQueues<F>) -> Option<(Mode, Admission)> {
     let mut held = PerMode::default();
     // Each class is asked for at most once: it goes, or it is held.
     while let Some((mode, bytes)) = queues.first(held) {
         match end.admission(mode, bytes) {
-            Admission::Held => held[mode] = true,
-            admission => return queues.pop(mode).map(|waiting| (waiting, admission)),
+            Admission::Held => {
+                if end.waits_for_turn(mode) && queues.is_followed_at(mode, TURN_FRAMES) {
+                    return None;
+                }
+                held[mode] = true;
+            }
+            admission => return Some((mode, admission)),
         }
     }
     None

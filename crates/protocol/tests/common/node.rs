@@ -4,7 +4,7 @@ use super::ledger::{Excuse, FrameId, Ledger, Path, Record};
 use super::link::{Link, Wire};
 use super::random::Random;
 use super::slab::Slab;
-use linkmend_protocol::schedule::{ClassQueues, Next, QueueLimits, Room, Round, Waiting};
+use linkmend_protocol::schedule::{self, ClassQueues, Next, QueueLimits, Room, Round, Waiting};
 use linkmend_protocol::{
     Admission, Config, Control, DataHeader, Event, Instant, LinkEnd, Mode, Protection, Reception, Stats,
     Transmit, wire,
@@ -114,13 +114,9 @@ impl Node {
         }
         let port_free = link.busy_until.saturating_sub(self.ring_ns);
         let due = self.end.next_timeout().map_or(u64::MAX, |at| at.0.saturating_sub(self.clock_offset));
-        let sending = Mode::ALL.into_iter().any(|mode| self.can_send(mode));
+        let sending = schedule::has_next(&self.end, &self.queues);
         let delivery = if self.end.next_delivery().is_some() { self.delivery_at } else { u64::MAX };
         (if sending || self.filler_bytes.is_some() { port_free } else { due.max(port_free) }).min(delivery)
-    }
-
-    fn can_send(&self, mode: Mode) -> bool {
-        self.queues.frames(mode) > 0 && self.end.admission(mode, 1_500) != Admission::Held
     }
 
     pub fn offer_due(&mut self, now: u64, ledger: &mut Ledger, random: &mut Random) {

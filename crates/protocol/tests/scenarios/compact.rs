@@ -1,6 +1,6 @@
 //! The authors' 3-byte headers: notifications, dummies, ACKs, one lane at a time.
 
-use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
+use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{Admission, Config, Control, Copies, Format, Mode};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -99,4 +99,23 @@ fn both_directions_and_a_long_hole() {
         pair.assert_all_delivered(end);
     }
     pair.assert_accounts();
+}
+
+/// A class once stood aside for ever that waited for the other lane to drain, because the other class never stopped.
+#[test]
+fn two_busy_classes_take_turns_in_the_compact_format() {
+    let config = Config { format: Format::Compact, ..quick_config() };
+    let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+    let mut frames = [Vec::new(), Vec::new()];
+    for _ in 0..20_000 {
+        for mode in Mode::ALL {
+            frames[mode as usize].extend(pair.offer(A, mode, 1, 1_000));
+        }
+    }
+    pair.run_for(20 * MILLI);
+    let is_delivered = |frame: &&FrameId| pair.ledger.frames[frame.0 as usize].delivered_at.is_some();
+    let [ordered, non_blocking] = frames.map(|frames| frames.iter().filter(is_delivered).count());
+    println!("{ordered} ordered and {non_blocking} non-blocking frames in 20 ms");
+    assert!(ordered > 100 && non_blocking > 100, "{ordered} and {non_blocking}");
+    assert!(ordered.abs_diff(non_blocking) < 100, "{ordered} and {non_blocking}");
 }
