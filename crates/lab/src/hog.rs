@@ -67,7 +67,8 @@ mod tests {
         if !crate::unprivileged::has_capabilities() {
             return;
         }
-        let span = Duration::from_millis(50);
+        // The kernel keeps 50 ms of each second for ordinary threads (its fair server), which may cut the span in two.
+        let (span, kept) = (Duration::from_millis(200), Duration::from_millis(50));
         let done = AtomicBool::new(false);
         let longest_gap = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| {
@@ -78,12 +79,12 @@ mod tests {
                 }
                 longest.max(last.elapsed())
             });
-            std::thread::sleep(span / 2);
+            std::thread::sleep(span / 8);
             let occupied = occupy_all(span);
             done.store(true, Ordering::Relaxed);
             occupied.expect("real-time priority");
             watcher.join().expect("it does not panic")
         });
-        assert!(longest_gap >= span * 4 / 5, "the watcher ran after {longest_gap:?}");
+        assert!(longest_gap >= (span - kept) / 2, "the watcher ran after {longest_gap:?}");
     }
 }
