@@ -67,24 +67,25 @@ mod tests {
         if !crate::unprivileged::has_capabilities() {
             return;
         }
-        // The kernel keeps 50 ms of each second for ordinary threads (its fair server), which may cut the span in two.
-        let (span, kept) = (Duration::from_millis(200), Duration::from_millis(50));
+        let span = Duration::from_millis(50);
         let done = AtomicBool::new(false);
         let longest_gap = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
                 while !done.load(Ordering::Relaxed) {
-                    longest = longest.max(last.elapsed());
-                    last = Instant::now();
+                    // One look at the clock: it may be interrupted anywhere.
+                    let now = Instant::now();
+                    longest = longest.max(now - last);
+                    last = now;
                 }
                 longest.max(last.elapsed())
             });
-            std::thread::sleep(span / 8);
+            std::thread::sleep(span / 2);
             let occupied = occupy_all(span);
             done.store(true, Ordering::Relaxed);
             occupied.expect("real-time priority");
             watcher.join().expect("it does not panic")
         });
-        assert!(longest_gap >= (span - kept) / 2, "the watcher ran after {longest_gap:?}");
+        assert!(longest_gap >= span * 4 / 5, "the watcher ran after {longest_gap:?}");
     }
 }
