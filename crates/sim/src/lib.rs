@@ -3,7 +3,9 @@
 //! - [`kernel`]: time in integer picoseconds, and which source of events acts next.
 //! - [`random`]: one seed per run, split into a stream per component.
 //! - [`corruption`]: which frames a link corrupts.
-//! - [`network`]: link ends, wires, recirculation ports, and the loop that runs them.
+//! - [`link`]: what travels, ports, and the schemes by which links recover.
+//! - [`node`]: hosts, switches, generators of traffic.
+//! - [`network`]: nodes and links, and the loop that runs them.
 //! - [`measure`]: observers of a run: histograms, time series, pcapng files.
 //! - [`run`]: what is run: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and more.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
@@ -13,8 +15,10 @@
 pub mod corruption;
 pub mod experiment;
 pub mod kernel;
+pub mod link;
 pub mod measure;
 pub mod network;
+pub mod node;
 pub mod replay;
 pub mod run;
 

@@ -3,13 +3,16 @@
 use linkmend_protocol::{Config, Control, Copies, FallbackConfig, Format, Mode, Tick, Ticks};
 use linkmend_random::Random;
 use linkmend_sim::corruption::Corruption;
+use linkmend_sim::link::scheme::{AnyConfig, AnyControl, LinkGuardianConfig};
+use linkmend_sim::measure::{GivenUp, LinkMeasures, Measured};
 use linkmend_sim::network::{
-    Destination, EndConfig, Frame, GivenUp, Network, Observer, OnWire, Opening, QueueLimits, Traffic,
+    Balance, Frame, LinkId, Network, Observer, Opening, Plan, PortConfig, PortId, QueueLimits, Received,
+    Side, Traffic,
 };
 use linkmend_sim::time::{Rate, Time};
 
-const SENDER: usize = 0;
-const RECEIVER: usize = 1;
+const SENDER: PortId = PortId::new(LinkId(0), Side::A);
+const RECEIVER: PortId = SENDER.peer();
 const FRAMES: u64 = 60;
 /// Corrupted, and every copy with it.
 const LOST: u64 = 30;
@@ -22,13 +25,14 @@ struct Deliveries {
 }
 
 impl Observer for Deliveries {
-    fn received(&mut self, end: usize, at: Time, _: &OnWire, control: Option<&Control>) {
-        if end == RECEIVER && matches!(control, Some(Control::Dummy { .. })) {
+    fn received(&mut self, port: PortId, at: Time, received: &Received<'_>) {
+        let dummy = matches!(received.control, Some(AnyControl::LinkGuardian(Control::Dummy { .. })));
+        if port == RECEIVER && dummy {
             self.dummy_at = at;
         }
     }
 
-    fn delivered(&mut self, _: usize, at: Time, frame: &Frame) {
+    fn delivered(&mut self, _: PortId, at: Time, frame: &Frame) {
         self.all.push((frame.id, at, self.dummy_at));
     }
 }
@@ -67,38 +71,34 @@ fn config() -> Config {
     }
 }
 
-fn run(mode: Mode, recirculates: bool) -> Network<Deliveries> {
+fn run(mode: Mode, recirculates: bool) -> Network<Measured<Deliveries>> {
     let rate = Rate::from_bits_per_second(100_000_000_000).expect("exact");
-    let end = |index: usize| EndConfig {
+    let mut plan = Plan::new();
+    let switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
+    let ports = [Some(Copies::Fixed(1)), None].map(|protect| PortConfig {
         rate,
         wire_latency: Time::from_nanos(500),
         ingress_latency: Time::from_nanos(500),
         corruption: Corruption::None,
-        copy_corruption: None,
-        protocol: Some(config()),
-        protect: None,
-        recirculation: recirculates.then_some(index),
-        timer_interval: Time::ZERO,
-        traffic: Traffic::None,
-        destination: Destination::Sink,
+        copy_corruption: protect.map(|_| Corruption::iid(1.0)),
+        scheme: AnyConfig::LinkGuardian(LinkGuardianConfig {
+            protocol: config(),
+            protect,
+            recirculation: recirculates.then(|| plan.recirculation((rate, Time::from_nanos(500)))),
+            timer_interval: Time::ZERO,
+        }),
         queue: QueueLimits::default(),
-        level_unit: 1_500,
-    };
-    let sender = EndConfig {
-        protect: Some(Copies::Fixed(1)),
-        copy_corruption: Some(Corruption::iid(1.0)),
-        traffic: Traffic::LineRate { frames: FRAMES, bytes: 1_500, mode },
-        ..end(SENDER)
-    };
-    let port = (rate, Time::from_nanos(500));
-    let mut network =
-        Network::new(1, vec![sender, end(RECEIVER)], &[port, port], Deliveries::default()).expect("valid");
+    });
+    plan.link(switches, ports);
+    plan.traffic(SENDER, switches[1], Traffic::LineRate { frames: FRAMES, bytes: 1_500, mode });
+    let observer = Measured { links: LinkMeasures::new([1_500; 2]), watch: Deliveries::default() };
+    let mut network = plan.build(1, observer).expect("valid");
     assert!(matches!(network.open_sessions(&mut || true), Opening::Open));
     let lost = Corruption::Recorded([LOST].into());
     network.set_corruption(SENDER, &lost, Random::new(1, "corruption")).expect("valid");
     network.start_traffic();
     network.drain(&mut || true);
-    network.finish();
+    network.observer.links.finish();
     network
 }
 
@@ -109,7 +109,7 @@ fn what_a_withdrawal_lets_go_is_delivered_at_once() {
     let stats = network.link_end(RECEIVER).expect("protected").stats();
     assert_eq!((stats.withdrawn_frames, stats.recovery_timeouts), (1, 0));
     let expected: Vec<u64> = (0..FRAMES).filter(|&id| id != LOST).collect();
-    let deliveries = &network.observer.all;
+    let deliveries = &network.observer.watch.all;
     assert_eq!(deliveries.iter().map(|&(id, ..)| id).collect::<Vec<_>>(), expected);
     for &(id, at, dummy_at) in deliveries.iter().filter(|&&(id, ..)| id > LOST) {
         assert_eq!(at, dummy_at, "frame {id} goes with the dummy that withdraws the one before it");
@@ -125,8 +125,12 @@ fn a_withdrawn_frame_is_counted_once_as_corrupted_with_its_copies() {
             let stats = network.link_end(RECEIVER).expect("protected").stats();
             assert_eq!(stats.given_up_frames(), 1, "{mode}, recirculates: {recirculates}");
             let expected = GivenUp { corrupted: 1, ..GivenUp::default() };
-            assert_eq!(network.given_up(SENDER), expected, "{mode}, recirculates: {recirculates}");
-            assert_eq!(network.delivered(RECEIVER).frames, FRAMES - 1);
+            assert_eq!(
+                network.observer.links.given_up(SENDER),
+                expected,
+                "{mode}, recirculates: {recirculates}"
+            );
+            assert_eq!(network.observer.links.deliveries(RECEIVER).frames, FRAMES - 1);
         }
     }
 }

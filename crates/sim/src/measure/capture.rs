@@ -1,10 +1,10 @@
 //! Captures a run as packet analysers see links.
 
 use super::sketch::Sketch;
-use crate::network::{Frame, Observer, OnWire};
+use crate::link::{Frame, Observer, PortId as SimulatedPort, Received, Sent};
 use crate::time::{Rate, Time};
 use linkmend_pcapng::{Direction, Packet, PcapngWriter, PortId, PortOptions};
-use linkmend_protocol::{Control, Format};
+use linkmend_protocol::Format;
 use std::io::{self, Write};
 
 /// 10^-12 s, in which the simulator counts.
@@ -112,40 +112,41 @@ fn healthy(port: PortId, at: Time, direction: Direction, head: &[u8], bytes: u32
 }
 
 impl<W: Write> Observer for Capture<W> {
-    fn sent(&mut self, end: usize, at: Time, frame: &OnWire, control: Option<&Control>, corrupted: bool) {
+    fn sent(&mut self, end: SimulatedPort, at: Time, sent: &Sent<'_>) {
         if !self.is_open() {
             return;
         }
-        let Some(&Ports { link: port, .. }) = self.ports.get(end) else { return };
-        let (head, bytes) = self.sketch.on_wire(end, 1 - end, frame, control);
+        let Some(&Ports { link: port, .. }) = self.ports.get(end.index()) else { return };
+        let (head, bytes) = self.sketch.on_wire(end.index(), end.peer().index(), sent.frame, sent.control);
         let packet = Packet {
             port,
             at_ticks: at.0,
             direction: Direction::Outbound,
             head,
             bytes,
-            corrupted,
-            comment: corrupted.then_some("corrupted on the link"),
+            corrupted: sent.corrupted,
+            comment: sent.corrupted.then_some("corrupted on the link"),
         };
         write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
     }
 
-    fn received(&mut self, end: usize, at: Time, frame: &OnWire, control: Option<&Control>) {
+    fn received(&mut self, end: SimulatedPort, at: Time, received: &Received<'_>) {
         if !self.is_open() {
             return;
         }
-        let Some(&Ports { link: port, .. }) = self.ports.get(end) else { return };
-        let (head, bytes) = self.sketch.on_wire(1 - end, end, frame, control);
+        let Some(&Ports { link: port, .. }) = self.ports.get(end.index()) else { return };
+        let (head, bytes) =
+            self.sketch.on_wire(end.peer().index(), end.index(), received.frame, received.control);
         let packet = healthy(port, at, Direction::Inbound, head, bytes);
         write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
     }
 
-    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
+    fn delivered(&mut self, end: SimulatedPort, at: Time, frame: &Frame) {
         if !self.is_open() {
             return;
         }
-        let Some(&Ports { inner: port, .. }) = self.ports.get(end) else { return };
-        let (head, bytes) = self.sketch.frame(1 - end, end, frame);
+        let Some(&Ports { inner: port, .. }) = self.ports.get(end.index()) else { return };
+        let (head, bytes) = self.sketch.frame(end.peer().index(), end.index(), frame);
         let packet = healthy(port, at, Direction::Outbound, head, bytes);
         write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
     }

@@ -1,14 +1,26 @@
-//! Observers of a run.
+//! Observers of a run, and what they are made of.
 //!
+//! - [`LinkMeasures`]: losses, buffer levels, deliveries and resumes of every link; [`Measured`] sets another observer
+//!   beside them.
+//! - [`levels`]: how long a buffer stood at which level.
 //! - [`histogram`]: counts of values, good to one 128th, in constant space.
 //! - [`time_series`]: a level over time, in a bounded number of samples.
 //! - [`capture`]: a run as packet analysers see links.
 
 pub mod capture;
+mod deliveries;
 pub mod histogram;
+pub mod levels;
+mod links;
+mod losses;
+mod resumes;
 mod sketch;
 pub mod time_series;
 
 pub use capture::{Capture, CaptureOptions};
+pub use deliveries::Deliveries;
 pub use histogram::Histogram;
+pub use levels::Levels;
+pub use links::{LinkMark, LinkMeasures, Measured};
+pub use losses::GivenUp;
 pub use time_series::{Sample, TimeSeries};

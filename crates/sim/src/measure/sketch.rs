@@ -1,6 +1,7 @@
 //! Bytes for simulated frames, which have none: what a real link end would have sent, with zeros for a payload.
 
-use crate::network::{Frame, OnWire};
+use crate::link::scheme::{AnyAck, AnyControl, AnyHeader};
+use crate::link::{Frame, OnWire};
 use linkmend_protocol::wire::{ADDRESSES_BYTES, CONTROL_FRAME_MAX, emit_control, encapsulate};
 use linkmend_protocol::{Control, Format};
 
@@ -40,11 +41,10 @@ impl Sketch {
         from: usize,
         to: usize,
         on_wire: &OnWire,
-        control: Option<&Control>,
+        control: Option<&AnyControl>,
     ) -> (&[u8], u32) {
         match on_wire {
-            OnWire::Plain { frame } => self.frame(from, to, frame),
-            OnWire::Protected { header, frame } => {
+            OnWire::Protected { header: AnyHeader::LinkGuardian(header), frame, .. } => {
                 let (length, bytes) = self.original(from, to, frame);
                 let Some(encapsulation) = encapsulate(self.format, header, &self.buffer[..length]) else {
                     return (&self.buffer[..length], bytes);
@@ -56,10 +56,15 @@ impl Sketch {
                 self.buffer[ADDRESSES_BYTES..ADDRESSES_BYTES + header.len()].copy_from_slice(header);
                 (&self.buffer[..grown], bytes + growth as u32)
             }
-            OnWire::Ack { next } => self.control(from, &Control::CompactAck { next: *next }),
+            OnWire::Ack { ack: AnyAck::LinkGuardian(next) } => {
+                self.control(from, &Control::CompactAck { next: *next })
+            }
+            // Of other schemes only the frames are known.
+            OnWire::Protected { frame, .. } | OnWire::Plain { frame } => self.frame(from, to, frame),
+            OnWire::Ack { .. } => (&[], 0),
             OnWire::Control { .. } => match control {
-                Some(control) => self.control(from, control),
-                None => (&[], 0),
+                Some(AnyControl::LinkGuardian(control)) => self.control(from, control),
+                _ => (&[], 0),
             },
         }
     }
@@ -77,7 +82,7 @@ impl Sketch {
 
     /// An IPv4 packet of an experimental protocol, as long as the frame says; how much of it was written.
     fn original(&mut self, from: usize, to: usize, frame: &Frame) -> (usize, u32) {
-        let bytes = frame.bytes.saturating_sub(FCS_BYTES).max(FRAME_BYTES_MIN as u32);
+        let bytes = u32::from(frame.bytes).saturating_sub(FCS_BYTES).max(FRAME_BYTES_MIN as u32);
         let length = SKETCH_BYTES_MAX.min(bytes as usize);
         self.buffer[..length].fill(0);
         self.buffer[..6].copy_from_slice(&mac(to));

@@ -1,12 +1,12 @@
 //! An observer that keeps account of every frame.
 
-use linkmend_protocol::Control;
-use linkmend_sim::network::{Frame, Observer, OnWire};
+use linkmend_sim::link::scheme::AnyAck;
+use linkmend_sim::network::{Frame, LinkId, Observer, OnWire, PortId, Received, Scheme, Schemes, Sent, Side};
 use linkmend_sim::time::Time;
 
-/// The link end that sends the traffic, and the one that receives it.
-pub const SENDER: usize = 0;
-pub const RECEIVER: usize = 1;
+/// The port that sends the traffic, and the one that receives it.
+pub const SENDER: PortId = PortId::new(LinkId(0), Side::A);
+pub const RECEIVER: PortId = SENDER.peer();
 
 /// What became of one frame.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,38 +49,38 @@ impl Ledger {
 }
 
 impl Observer for Ledger {
-    fn sent(&mut self, end: usize, at: Time, on_wire: &OnWire, _: Option<&Control>, corrupted: bool) {
-        let (frame, copy) = match on_wire {
-            OnWire::Protected { header, frame } => (frame, header.retransmitted),
+    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_>) {
+        let (frame, copy) = match sent.frame {
+            OnWire::Protected { header, frame } => (frame, Schemes::is_copy(header)),
             OnWire::Plain { frame } => (frame, false),
             OnWire::Ack { .. } | OnWire::Control { .. } => return,
         };
-        assert_eq!(end, SENDER, "only the sender has traffic");
+        assert_eq!(port, SENDER, "only the sender has traffic");
         let fate = self.fate(frame);
         if copy {
             fate.copies += 1;
-            fate.copies_corrupted += u32::from(corrupted);
+            fate.copies_corrupted += u32::from(sent.corrupted);
         } else {
             fate.originals += 1;
-            fate.original_corrupted = corrupted;
+            fate.original_corrupted = sent.corrupted;
             fate.sent_at = at;
         }
     }
 
-    fn received(&mut self, end: usize, at: Time, on_wire: &OnWire, _: Option<&Control>) {
-        match on_wire {
+    fn received(&mut self, port: PortId, at: Time, received: &Received<'_>) {
+        match received.frame {
             OnWire::Protected { frame, .. } | OnWire::Plain { frame } => {
-                assert_eq!(end, RECEIVER, "only the sender has traffic");
+                assert_eq!(port, RECEIVER, "only the sender has traffic");
                 let fate = self.fate(frame);
                 fate.arrived_at = fate.arrived_at.or(Some(at));
             }
-            OnWire::Ack { next } => self.acks.push((at, next.number())),
-            OnWire::Control { .. } => {}
+            OnWire::Ack { ack: AnyAck::LinkGuardian(next) } => self.acks.push((at, next.number())),
+            _ => {}
         }
     }
 
-    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
-        assert_eq!(end, RECEIVER, "only the sender has traffic");
+    fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
+        assert_eq!(port, RECEIVER, "only the sender has traffic");
         self.reordered += u64::from(frame.id < self.next_delivery);
         self.next_delivery = self.next_delivery.max(frame.id + 1);
         let fate = self.fate(frame);

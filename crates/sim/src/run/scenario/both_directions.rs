@@ -5,9 +5,9 @@
 
 use super::delivery::Watch;
 use super::drive::Drive;
-use super::link::{LinkReport, ends, expected, interval, traffic};
-use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
-use crate::network::{EndConfig, Network};
+use super::link::{LinkReport, RECEIVER, SENDER, expected, interval, one_link, set_protocol, traffic};
+use super::{Delivery, Ending, Progress, ScenarioError, Watched, check, check_load, network};
+use crate::network::{PortConfig, PortId};
 use crate::stress::{REPEAT, StressConfig};
 use linkmend_protocol::Format;
 use serde::Serialize;
@@ -75,17 +75,16 @@ impl BothDirectionsConfig {
         }
     }
 
-    /// The end that sends over `link`.
-    fn end(&self, link: &StressConfig, load: f64, port: usize) -> EndConfig {
-        let [mut sender, _] = ends(link, [port, port]);
-        sender.traffic = traffic(link, interval(link, load));
-        if let Some(protocol) = &mut sender.protocol {
+    /// The port that sends over `link`.
+    fn port(&self, link: &StressConfig, recirculation: usize) -> PortConfig {
+        let [mut sender, _] = link.ports([recirculation; 2]);
+        set_protocol(&mut sender, |protocol| {
             protocol.format = self.format;
             // The ports need never be idle, whatever is corrupted.
             protocol.ack_interval = REPEAT;
             // A resume may be lost each time it is said: a sender that stands still asks again now and then.
             protocol.keepalive = REPEAT * 10;
-        }
+        });
         sender
     }
 }
@@ -100,26 +99,33 @@ pub fn run(
 ) -> Result<BothDirectionsReport, ScenarioError> {
     config.validate()?;
     let link = &config.link;
-    let all = vec![config.end(link, config.load, 0), config.end(&config.reversed(), config.reverse_load, 1)];
     let intervals = [config.load, config.reverse_load].map(|load| interval(link, load));
-    let watch = Watch::new([(0, 1, intervals[0]), (1, 0, intervals[1])]);
-    let mut network = Network::new(link.seed, all, &[link.recirculation_port(); 2], watch)?;
+    let ports = [config.port(link, 0), config.port(&config.reversed(), 1)];
+    let mut plan = one_link(link, ports, traffic(link, intervals[0]));
+    plan.traffic(RECEIVER, plan.node_of(SENDER), traffic(&config.reversed(), intervals[1]));
+    let watch = Watch::new([(SENDER, RECEIVER, intervals[0]), (RECEIVER, SENDER, intervals[1])]);
+    let mut network = network(link, plan, watch)?;
     let longest = expected(link, intervals[0]).max(expected(link, intervals[1]));
-    let link_of = |end| if end == 0 { link.clone() } else { config.reversed() };
-    let drive = Drive { sources: &[0, 1], frames: link.frames, expected: longest, link_of: &link_of };
+    let link_of = |port| if port == SENDER { link.clone() } else { config.reversed() };
+    let drive =
+        Drive { sources: &[SENDER, RECEIVER], frames: link.frames, expected: longest, link_of: &link_of };
     let ending = drive.run(&mut network, progress)?;
     Ok(BothDirectionsReport {
         seed: link.seed,
-        forward: measure(&network, 0),
-        reverse: measure(&network, 1),
+        forward: measure(&network, SENDER),
+        reverse: measure(&network, RECEIVER),
         ending,
     })
 }
 
-fn measure(network: &Network<Watch>, sender: usize) -> DirectionReport {
-    let receiver = network.link_end(sender ^ 1).map(|end| end.stats()).unwrap_or_default();
+fn measure(network: &Watched<Watch>, sender: PortId) -> DirectionReport {
+    let receiver = network.link_end(sender.peer()).map(|end| end.stats()).unwrap_or_default();
     DirectionReport {
-        delivery: network.observer.delivery(sender, None, network.produced(sender)),
+        delivery: network.observer.watch.delivery(
+            usize::from(sender != SENDER),
+            None,
+            network.produced(sender),
+        ),
         link: LinkReport::of(network, sender),
         piggybacked_acks: receiver.piggybacked_acks_sent,
         explicit_acks: receiver.acks_sent,

@@ -4,21 +4,17 @@
 //! with them falls with the number of dummies, and a queue that replenishes itself goes on until one passes.
 
 use super::drive::open;
-use super::link::ends;
-use super::{Progress, ScenarioError, check, check_lasts};
+use super::link::{RECEIVER, SENDER, one_link};
+use super::{Progress, ScenarioError, Watched, check, check_lasts, network};
 use crate::corruption::Corruption;
 use crate::measure::Histogram;
-use crate::network::{Frame, Network, Observer, OnWire, Traffic};
+use crate::network::{Frame, Observer, OnWire, PortId, Scheme, Schemes, Sent, Traffic};
 use crate::stress::{Percentiles, Protection, StressConfig, percentiles};
 use crate::time::Time;
-use linkmend_protocol::Control;
 use linkmend_quantity::Span;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The end that sends the tails, and the one that receives them.
-const SENDER: usize = 0;
-const RECEIVER: usize = 1;
 /// Tails between two calls of the progress function.
 const PROGRESS_TAILS: u64 = 1 << 14;
 /// Waited for the last tail: 10 ms.
@@ -129,13 +125,12 @@ fn run_one(
     progress: &mut Progress<'_>,
 ) -> Result<Option<BurstsRow>, ScenarioError> {
     let link = config.with(dummy_copies);
-    let [mut sender, receiver] = ends(&link, [0, 1]);
-    let (frames, bytes) = (link.frames, link.frame_bytes);
+    let (frames, bytes) = (link.frames, link.frame_bytes as u16);
     let modes = link.protection.map(|protection| protection.mode).into_iter().collect();
     let interval = Time::from_nanos(config.silence_ns);
-    sender.traffic = Traffic::Paced { frames, bytes, modes, interval };
-    let ports = [link.recirculation_port(); 2];
-    let mut network = Network::new(link.seed, vec![sender, receiver], &ports, Tails::default())?;
+    let traffic = Traffic::Paced { frames, bytes, modes, interval };
+    let plan = one_link(&link, link.ports([0, 1]), traffic);
+    let mut network = network(&link, plan, Tails::default())?;
     network.set_replenishing(SENDER, config.self_replenishing);
     if !open(&mut network, &|_| link.clone(), progress)? {
         return Ok(None);
@@ -155,12 +150,12 @@ fn run_one(
     if !network.run_while(produced_at + DRAIN_MAX, |network| !network.is_drained(), wanted) {
         return Ok(None);
     }
-    network.finish();
+    network.observer.links.finish();
     Ok(Some(measure(config, dummy_copies, &network)))
 }
 
-fn measure(config: &BurstsConfig, dummy_copies: u8, network: &Network<Tails>) -> BurstsRow {
-    let tails = &network.observer;
+fn measure(config: &BurstsConfig, dummy_copies: u8, network: &Watched<Tails>) -> BurstsRow {
+    let tails = &network.observer.watch;
     let timeout = config.link.protection.map_or(0, |protection| protection.recovery_timeout_ns) * 1_000;
     let extra = |delay: &u64| delay.saturating_sub(tails.usual);
     let in_time = tails.recovered.iter().filter(|delay| extra(delay) <= timeout).count() as u64;
@@ -202,10 +197,10 @@ struct Tails {
 }
 
 impl Observer for Tails {
-    fn sent(&mut self, end: usize, at: Time, frame: &OnWire, _: Option<&Control>, corrupted: bool) {
-        match frame {
-            OnWire::Protected { header, frame } if end == SENDER && !header.retransmitted => {
-                if corrupted {
+    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_>) {
+        match sent.frame {
+            OnWire::Protected { header, frame } if port == SENDER && !Schemes::is_copy(header) => {
+                if sent.corrupted {
                     self.lost += 1;
                     self.pending.push((frame.id, at));
                 } else {
@@ -216,8 +211,8 @@ impl Observer for Tails {
         }
     }
 
-    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
-        if end != RECEIVER {
+    fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
+        if port != RECEIVER {
             return;
         }
         if let Some(index) = self.pending.iter().position(|(id, _)| *id == frame.id) {

@@ -5,9 +5,9 @@
 
 use super::delivery::Watch;
 use super::drive::Drive;
-use super::link::{LinkReport, ends, frame_time};
-use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
-use crate::network::{Network, Traffic};
+use super::link::{LinkReport, RECEIVER, SENDER, frame_time, one_link, set_protocol};
+use super::{Delivery, Ending, Progress, ScenarioError, check, check_load, network};
+use crate::network::Traffic;
 use crate::stress::StressConfig;
 use crate::time::Time;
 use linkmend_protocol::{Format, Mode};
@@ -90,29 +90,24 @@ pub fn run(config: &ClassesConfig, progress: &mut Progress<'_>) -> Result<Classe
     let link = &config.link;
     let modes = config.pattern();
     let interval = Time((frame_time(link).0 as f64 / config.load()).ceil() as u64);
-    let [mut sender, mut receiver] = ends(link, [0, 1]);
-    sender.traffic =
-        Traffic::Paced { frames: link.frames, bytes: link.frame_bytes, modes: modes.clone(), interval };
-    for end in [&mut sender, &mut receiver] {
-        if let Some(protocol) = &mut end.protocol {
-            // The authors' headers know one class at a time.
-            protocol.format = Format::Transparent;
-        }
-    }
-    let watch = Watch::new([(0, 1, Some(interval))]);
-    let ports = [link.recirculation_port(); 2];
-    let mut network = Network::new(link.seed, vec![sender, receiver], &ports, watch)?;
+    let bytes = link.frame_bytes as u16;
+    let traffic = Traffic::Paced { frames: link.frames, bytes, modes: modes.clone(), interval };
+    let mut ports = link.ports([0, 1]);
+    // The authors' headers know one class at a time.
+    ports.iter_mut().for_each(|port| set_protocol(port, |protocol| protocol.format = Format::Transparent));
+    let watch = Watch::new([(SENDER, RECEIVER, Some(interval))]);
+    let mut network = network(link, one_link(link, ports, traffic), watch)?;
     let expected = Time(link.frames.saturating_mul(interval.0));
-    let drive = Drive { sources: &[0], frames: link.frames, expected, link_of: &|_| link.clone() };
+    let drive = Drive { sources: &[SENDER], frames: link.frames, expected, link_of: &|_| link.clone() };
     let ending = drive.run(&mut network, progress)?;
-    let produced = network.produced(0);
+    let produced = network.produced(SENDER);
     let ordered = (0..produced).filter(|id| modes[(id % PATTERN_FRAMES) as usize] == Mode::Ordered).count();
     let ordered = ordered as u64;
     Ok(ClassesReport {
         seed: link.seed,
-        ordered: network.observer.delivery(0, Some(Mode::Ordered), ordered),
-        non_blocking: network.observer.delivery(0, Some(Mode::NonBlocking), produced - ordered),
-        link: LinkReport::of(&network, 0),
+        ordered: network.observer.watch.delivery(0, Some(Mode::Ordered), ordered),
+        non_blocking: network.observer.watch.delivery(0, Some(Mode::NonBlocking), produced - ordered),
+        link: LinkReport::of(&network, SENDER),
         ending,
     })
 }

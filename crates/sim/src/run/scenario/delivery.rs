@@ -1,10 +1,10 @@
 //! Follows frames from where they come from to where they leave the network.
 
 use crate::measure::Histogram;
-use crate::network::{Frame, Observer, OnWire};
+use crate::network::{Frame, Observer, PortId, Sent};
 use crate::stress::{Percentiles, percentiles};
 use crate::time::Time;
-use linkmend_protocol::{Control, Mode, PerMode};
+use linkmend_protocol::{Mode, PerMode};
 use serde::Serialize;
 
 /// Frames of a line-rate source under way at a time: more than the queues of a path hold.
@@ -41,8 +41,8 @@ pub(super) struct Watch {
 /// The frames between a source and a sink.
 #[derive(Debug)]
 struct Stream {
-    source: usize,
-    sink: usize,
+    source: PortId,
+    sink: PortId,
     /// Time between frames of a paced source; `None` at line rate.
     interval: Option<Time>,
     /// When the latest frames of a line-rate source were sent, by their number modulo the length.
@@ -64,9 +64,9 @@ struct Class {
 }
 
 impl Watch {
-    /// Streams as (link end of the source, link end of the sink, interval of a paced source).
-    pub(super) fn new(streams: impl IntoIterator<Item = (usize, usize, Option<Time>)>) -> Watch {
-        let stream = |(source, sink, interval): (usize, usize, Option<Time>)| Stream {
+    /// Streams as (port of the source, port where they leave, interval of a paced source).
+    pub(super) fn new(streams: impl IntoIterator<Item = (PortId, PortId, Option<Time>)>) -> Watch {
+        let stream = |(source, sink, interval): (PortId, PortId, Option<Time>)| Stream {
             source,
             sink,
             interval,
@@ -113,20 +113,16 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn sent(&mut self, end: usize, at: Time, frame: &OnWire, _: Option<&Control>, _: bool) {
-        let frame = match frame {
-            OnWire::Protected { header, frame } if !header.retransmitted => frame,
-            OnWire::Plain { frame } => frame,
-            _ => return,
-        };
-        let line_rate = |stream: &&mut Stream| stream.source == end && stream.interval.is_none();
+    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_>) {
+        let Some(frame) = sent.frame.original() else { return };
+        let line_rate = |stream: &&mut Stream| stream.source == port && stream.interval.is_none();
         if let Some(stream) = self.streams.iter_mut().find(line_rate) {
             stream.sent_at[frame.id as usize % UNDER_WAY_MAX] = at;
         }
     }
 
-    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
-        let Some(stream) = self.streams.iter_mut().find(|stream| stream.sink == end) else { return };
+    fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
+        let Some(stream) = self.streams.iter_mut().find(|stream| stream.sink == port) else { return };
         let born = match stream.interval {
             Some(interval) => Time(self.began.0 + frame.id * interval.0),
             None => stream.sent_at[frame.id as usize % UNDER_WAY_MAX],

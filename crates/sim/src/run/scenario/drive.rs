@@ -1,8 +1,9 @@
 //! Runs a network from the first handshake to the last delivery, and knows when to stop waiting.
 
+use super::Watched;
 use super::delivery::Watch;
 use super::{Progress, ScenarioError};
-use crate::network::{Network, Observer, Opening};
+use crate::network::{Network, Observer, Opening, PortId};
 use crate::stress::StressConfig;
 use crate::time::Time;
 use serde::Serialize;
@@ -29,32 +30,32 @@ pub struct Ending {
     pub events: u64,
 }
 
-/// Opens the sessions; `link_of` is the link that leaves an end. `false` if that was ended early.
+/// Opens the sessions; `link_of` is the link that leaves a port. `false` if that was ended early.
 ///
 /// # Errors
 /// Which parameter of a link kept its session from opening.
 pub(super) fn open<O: Observer>(
     network: &mut Network<O>,
-    link_of: &dyn Fn(usize) -> StressConfig,
+    link_of: &dyn Fn(PortId) -> StressConfig,
     progress: &mut Progress<'_>,
 ) -> Result<bool, ScenarioError> {
     match network.open_sessions(&mut || progress(0)) {
         Opening::Open => Ok(true),
         Opening::Unwanted => Ok(false),
-        Opening::Failed { end } => Err(link_of(end).not_opened()),
+        Opening::Failed { port } => Err(link_of(port).not_opened()),
     }
 }
 
 /// What is to be driven.
 pub(super) struct Drive<'a> {
-    /// The ends that have traffic.
-    pub sources: &'a [usize],
+    /// The ports that have traffic.
+    pub sources: &'a [PortId],
     /// What each of them produces.
     pub frames: u64,
     /// How long that takes at full speed.
     pub expected: Time,
-    /// The link that leaves an end, for errors.
-    pub link_of: &'a dyn Fn(usize) -> StressConfig,
+    /// The link that leaves a port, for errors.
+    pub link_of: &'a dyn Fn(PortId) -> StressConfig,
 }
 
 impl Drive<'_> {
@@ -64,17 +65,17 @@ impl Drive<'_> {
     /// See [`open`].
     pub(super) fn run(
         &self,
-        network: &mut Network<Watch>,
+        network: &mut Watched<Watch>,
         progress: &mut Progress<'_>,
     ) -> Result<Ending, ScenarioError> {
         let mut wanted = open(network, self.link_of, progress)?;
         let began = network.now();
         let deadline = Time(began.0 + self.expected.0.saturating_mul(PATIENCE)) + PATIENCE_LEAST;
-        network.observer.begin(began);
+        network.observer.watch.begin(began);
         network.start_traffic();
         let (first, frames) = (self.sources[0], self.frames);
         wanted = wanted && produce(network, first, WARM_UP_FRAMES.min(frames / 10), deadline, progress);
-        network.start_recording();
+        network.observer.links.start_recording(network.now());
         while wanted && network.produced(first) < frames {
             let next = (network.produced(first) / PROGRESS_FRAMES + 1) * PROGRESS_FRAMES;
             if !produce(network, first, next.min(frames), deadline, progress) {
@@ -82,14 +83,14 @@ impl Drive<'_> {
             }
             wanted = progress(network.produced(first));
         }
-        network.stop_recording();
+        network.observer.links.stop_recording(network.now());
         let produced =
             wanted && self.sources.iter().all(|&source| produce(network, source, frames, deadline, progress));
         let produced_at = network.now();
         if produced {
             network.run_while(deadline, |network| !network.is_drained(), &mut || progress(frames));
         }
-        network.finish();
+        network.observer.links.finish();
         Ok(Ending {
             drained: produced && network.is_drained(),
             drained_after_ns: (network.now() - produced_at).as_nanos(),
@@ -101,8 +102,8 @@ impl Drive<'_> {
 
 /// Simulates until `source` has produced `frames`. `false` if it does not happen in time, or is not wanted any more.
 fn produce(
-    network: &mut Network<Watch>,
-    source: usize,
+    network: &mut Watched<Watch>,
+    source: PortId,
     frames: u64,
     deadline: Time,
     progress: &mut Progress<'_>,

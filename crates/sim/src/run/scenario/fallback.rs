@@ -1,21 +1,19 @@
 //! A loss rate that changes suddenly, and the automatic fallback that follows it (section 5, "Automatic fallback").
 
 use super::drive::{Ending, open};
-use super::link::{ends, frame_time};
-use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, check, check_load};
+use super::link::{RECEIVER, SENDER, frame_time, one_link};
+use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, Watched, check, check_load, network};
 use crate::corruption::Corruption;
-use crate::network::{Frame, Network, Observer, OnWire, Traffic};
+use crate::link::scheme::AnyConfig;
+use crate::network::{Frame, Observer, PortId, Sent, Traffic};
 use crate::random::Random;
 use crate::stress::{Copies, REPEAT, StressConfig};
 use crate::time::{TICK, Time};
-use linkmend_protocol::{Config, Control, FallbackConfig, Format, Level, Mode, Status};
+use linkmend_protocol::{Config, FallbackConfig, Format, Level, Mode, Status};
 use linkmend_quantity::Span;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The end that sends the traffic, and the one that receives it.
-const SENDER: usize = 0;
-const RECEIVER: usize = 1;
 const PS_PER_US: u64 = 1_000_000;
 /// Most samples of a run.
 const SAMPLES_MAX: u64 = 1_000_000;
@@ -192,22 +190,24 @@ impl FallbackRunConfig {
         })
     }
 
-    fn build(&self) -> Result<Network<Series>, ScenarioError> {
+    fn build(&self) -> Result<Watched<Series>, ScenarioError> {
         let link = &self.link;
         let interval = self.interval();
-        let [mut sender, mut receiver] = ends(link, [0, 1]);
-        (sender.protocol, receiver.protocol) = (self.protocol(), self.protocol());
-        sender.protect = self.copies();
-        sender.corruption = Corruption::None;
-        sender.traffic = Traffic::Paced {
+        let mut ports = link.ports([0, 1]);
+        ports[0].corruption = Corruption::None;
+        for (port, protect) in ports.iter_mut().zip([self.copies(), None]) {
+            if let (AnyConfig::LinkGuardian(scheme), Some(protocol)) = (&mut port.scheme, self.protocol()) {
+                (scheme.protocol, scheme.protect) = (protocol, protect);
+            }
+        }
+        let traffic = Traffic::Paced {
             frames: self.duration().0.div_ceil(interval.0),
-            bytes: link.frame_bytes,
+            bytes: link.frame_bytes as u16,
             modes: vec![link.protection.map_or(Mode::Ordered, |protection| protection.mode)],
             interval,
         };
         let series = Series::new(interval, Time(self.sample_us * PS_PER_US), self.duration());
-        let ports = [link.recirculation_port(); 2];
-        Ok(Network::new(link.seed, vec![sender, receiver], &ports, series)?)
+        Ok(network(link, one_link(link, ports, traffic), series)?)
     }
 }
 
@@ -227,7 +227,7 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
     let opening = StressConfig { corruption: Corruption::None, ..config.link.clone() };
     let mut wanted = open(&mut network, &|_| opening.clone(), progress)?;
     let began = network.now();
-    network.observer.began = began;
+    network.observer.watch.began = began;
     network.start_traffic();
     let mut recorder = Recorder { began, changes: Vec::new(), samples: Vec::new(), level: "full" };
     let mut phase_end = began;
@@ -252,7 +252,7 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
         let last = produced_at + DRAIN_MAX;
         network.run_while(last, |network| !network.is_drained(), &mut || progress(produced));
     }
-    network.finish();
+    network.observer.links.finish();
     let ending = Ending {
         drained: network.is_drained(),
         drained_after_ns: (network.now() - produced_at).as_nanos(),
@@ -271,7 +271,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn look(&mut self, network: &Network<Series>, loss: f64) {
+    fn look(&mut self, network: &Watched<Series>, loss: f64) {
         let level = network.status(SENDER).map_or(self.level, |status| name(&status));
         if level != self.level {
             self.level = level;
@@ -280,7 +280,7 @@ impl Recorder {
         }
     }
 
-    fn sample(&mut self, network: &Network<Series>, at: Time, loss: f64) {
+    fn sample(&mut self, network: &Watched<Series>, at: Time, loss: f64) {
         let Some(status) = network.status(SENDER) else { return };
         self.samples.push(Sample {
             at_us: (at - self.began).0 / PS_PER_US,
@@ -298,10 +298,10 @@ impl Recorder {
     fn report(
         mut self,
         config: &FallbackRunConfig,
-        network: &Network<Series>,
+        network: &Watched<Series>,
         ending: Ending,
     ) -> FallbackReport {
-        let series = &network.observer;
+        let series = &network.observer.watch;
         for (sample, bucket) in self.samples.iter_mut().zip(&series.buckets) {
             let share = |of: u64, all: u64| if all == 0 { 0.0 } else { of as f64 / all as f64 };
             sample.actual_loss = share(bucket.lost, bucket.sent);
@@ -312,7 +312,8 @@ impl Recorder {
         FallbackReport {
             seed: config.link.seed,
             frames_sent,
-            frames_undelivered: frames_sent.saturating_sub(network.delivered(RECEIVER).frames),
+            frames_undelivered: frames_sent
+                .saturating_sub(network.observer.links.deliveries(RECEIVER).frames),
             changes: self.changes,
             samples: self.samples,
             ending,
@@ -368,23 +369,18 @@ impl Series {
 }
 
 impl Observer for Series {
-    fn sent(&mut self, end: usize, at: Time, frame: &OnWire, _: Option<&Control>, corrupted: bool) {
-        let original = match frame {
-            OnWire::Protected { header, .. } => !header.retransmitted,
-            OnWire::Plain { .. } => true,
-            _ => false,
-        };
-        if end == SENDER
-            && original
+    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_>) {
+        if port == SENDER
+            && sent.frame.original().is_some()
             && let Some(bucket) = self.at((at - self.began).0)
         {
             bucket.sent += 1;
-            bucket.lost += u64::from(corrupted);
+            bucket.lost += u64::from(sent.corrupted);
         }
     }
 
-    fn delivered(&mut self, end: usize, at: Time, frame: &Frame) {
-        if end != RECEIVER {
+    fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
+        if port != RECEIVER {
             return;
         }
         let since = (at - self.began).0;

@@ -1,9 +1,13 @@
 //! One of several links: how it is built, and what it reports.
 
-use crate::network::{EndConfig, Network, Observer, Traffic, WIRE_OVERHEAD_BYTES};
+use super::Watched;
+use crate::link::scheme::AnyConfig;
+use crate::network::{
+    Balance, LinkId, NodeId, Observer, Plan, PortConfig, PortId, Side, Traffic, WIRE_OVERHEAD_BYTES,
+};
 use crate::stress::{Percentiles, Quartiles, StressConfig, percentiles, quartiles};
 use crate::time::Time;
-use linkmend_protocol::{Copies, Mode};
+use linkmend_protocol::{Config, Mode};
 use serde::Serialize;
 
 /// What one direction of one link did.
@@ -36,22 +40,23 @@ pub struct LinkReport {
 }
 
 impl LinkReport {
-    /// Of the direction that leaves link end `sender`.
-    pub(super) fn of<O: Observer>(network: &Network<O>, sender: usize) -> LinkReport {
-        let receiver = sender ^ 1;
-        let stats = |end: usize| network.link_end(end).map(|end| end.stats()).unwrap_or_default();
+    /// Of the direction that leaves `sender`.
+    pub(super) fn of<O: Observer>(network: &Watched<O>, sender: PortId) -> LinkReport {
+        let links = &network.observer.links;
+        let receiver = sender.peer();
+        let stats = |port: PortId| network.link_end(port).map(|end| end.stats()).unwrap_or_default();
         let (sent, received) = (stats(sender), stats(receiver));
         let (queue_drops, queue_marks, queue_bytes_max) = network.normal_queue(sender);
         LinkReport {
-            frames_lost: network.losses(sender).0,
+            frames_lost: links.losses(sender).0,
             retransmitted_copies: sent.retransmitted_copies,
             recovery_timeouts: received.recovery_timeouts,
             rx_buffer_overflows: received.rx_buffer_overflows,
             pauses: received.pauses_sent,
             paused_ns: sent.paused_ticks as f64 / 1e3,
-            tx_buffer_bytes: quartiles(network.tx_levels(sender)),
-            rx_buffer_bytes: quartiles(network.rx_levels(receiver)),
-            retransmission_delay_ns: percentiles(network.retransmission_delay(sender)),
+            tx_buffer_bytes: quartiles(links.tx_levels(sender)),
+            rx_buffer_bytes: quartiles(links.rx_levels(receiver)),
+            retransmission_delay_ns: percentiles(links.retransmission_delay(sender)),
             queue_drops,
             queue_marks,
             queue_bytes_max,
@@ -59,11 +64,30 @@ impl LinkReport {
     }
 }
 
-/// The sending and the receiving end of a link without traffic, buffering in the recirculation ports `ports`.
-pub(super) fn ends(link: &StressConfig, ports: [usize; 2]) -> [EndConfig; 2] {
-    let sender = EndConfig { protect: link.copies().map(Copies::Fixed), ..link.end(ports[0]) };
-    let receiver = EndConfig { corruption: link.reverse_corruption.clone(), ..link.end(ports[1]) };
-    [sender, receiver]
+/// The ports of the first link, in the direction of the data.
+pub(super) const SENDER: PortId = PortId::new(LinkId(0), Side::A);
+pub(super) const RECEIVER: PortId = SENDER.peer();
+
+/// Two switches.
+pub(super) fn switches(plan: &mut Plan) -> [NodeId; 2] {
+    [plan.switch(Balance::Static), plan.switch(Balance::Static)]
+}
+
+/// Two switches and a link between them, with two recirculation ports of its own, and traffic over it.
+pub(super) fn one_link(link: &StressConfig, ports: [PortConfig; 2], traffic: Traffic) -> Plan {
+    let mut plan = Plan::new();
+    let switches = switches(&mut plan);
+    ports.iter().for_each(|_| _ = plan.recirculation(link.recirculation_port()));
+    let cable = plan.link(switches, ports);
+    plan.traffic(PortId::new(cable, Side::A), switches[1], traffic);
+    plan
+}
+
+/// Changes the link end's parameters, if the link is protected.
+pub(super) fn set_protocol(port: &mut PortConfig, change: impl FnOnce(&mut Config)) {
+    if let AnyConfig::LinkGuardian(scheme) = &mut port.scheme {
+        change(&mut scheme.protocol);
+    }
 }
 
 /// Time between frames that take `load` of the link before they get a header; `None` for as many as it takes.
@@ -79,7 +103,7 @@ pub(super) fn frame_time(link: &StressConfig) -> Time {
 
 /// The link's frames in the link's mode, at `interval` or as fast as they go.
 pub(super) fn traffic(link: &StressConfig, interval: Option<Time>) -> Traffic {
-    let (frames, bytes) = (link.frames, link.frame_bytes);
+    let (frames, bytes) = (link.frames, link.frame_bytes as u16);
     let mode = link.protection.map_or(Mode::Ordered, |protection| protection.mode);
     match interval {
         None => Traffic::LineRate { frames, bytes, mode },

@@ -22,6 +22,8 @@ mod link;
 pub mod path;
 pub mod shared_port;
 
+use crate::measure::{LinkMeasures, Measured};
+use crate::network::{Network, Observer, Plan, PortError};
 use crate::stress::StressConfig;
 pub use crate::stress::StressError as ScenarioError;
 pub use delivery::Delivery;
@@ -33,6 +35,15 @@ const TRAFFIC_SECONDS_MAX: f64 = 3_600.0;
 
 /// Called now and then with the frames that the first source has sent; returns `false` to end the run early.
 pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;
+
+/// A network whose links are measured, and which something else watches as well.
+type Watched<O> = Network<Measured<O>>;
+
+/// A network of links like `link`, watched by `watch`.
+fn network<O: Observer>(link: &StressConfig, plan: Plan, watch: O) -> Result<Watched<O>, PortError> {
+    let links = LinkMeasures::new(vec![link.level_unit(); plan.port_count()]);
+    plan.build(link.seed, Measured { links, watch })
+}
 
 /// `Ok` if `holds`, otherwise the parameter, its value and what is required of it.
 fn check(

@@ -5,10 +5,10 @@
 
 use super::delivery::Watch;
 use super::drive::Drive;
-use super::link::{LinkReport, ends, expected, interval, traffic};
-use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
+use super::link::{LinkReport, expected, interval, traffic};
+use super::{Delivery, Ending, Progress, ScenarioError, Watched, check, check_load, network};
 use crate::corruption::Corruption;
-use crate::network::{Destination, EndConfig, Network, QueueLimits};
+use crate::network::{Balance, LinkId, Plan, PortId, QueueLimits, Side};
 use crate::stress::{Buffering, StressConfig, Switch};
 use crate::time::Rate;
 use linkmend_quantity::ByteSize;
@@ -152,29 +152,31 @@ pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathRepor
     let last = config.hops.len() - 1;
     let first_link = config.link_of(0);
     let interval = interval(&first_link, config.load);
-    let mut all = Vec::with_capacity(2 * config.hops.len());
+    let mut plan = Plan::new();
+    let mut from = plan.switch(Balance::Static);
     for hop in 0..=last {
-        let [mut sender, mut receiver] = ends(&config.link_of(hop), [2 * hop, 2 * hop + 1]);
+        let link = config.link_of(hop);
+        // A recirculation port of its own for each end: only links of one switch share, which is another scenario.
+        let loops = [(), ()].map(|()| plan.recirculation(link.recirculation_port()));
+        let [mut sender, receiver] = link.ports(loops);
         sender.queue = config.queue;
-        if hop < last {
-            receiver.destination = Destination::End(2 * (hop + 1));
-        }
-        all.extend([sender, receiver]);
+        let to = plan.switch(Balance::Static);
+        plan.link([from, to], [sender, receiver]);
+        from = to;
     }
-    all[0] = EndConfig { traffic: traffic(&first_link, interval), ..all[0].clone() };
-    // A port of its own for each end: only links of one switch share, which is another scenario.
-    let ports: Vec<_> = (0..all.len()).map(|end| config.link_of(end / 2).recirculation_port()).collect();
-    let watch = Watch::new([(0, all.len() - 1, interval)]);
-    let mut network = Network::new(config.link.seed, all, &ports, watch)?;
+    let [source, sink] = [sender_of(0), sender_of(last).peer()];
+    plan.traffic(source, from, traffic(&first_link, interval));
+    let watch = Watch::new([(source, sink, interval)]);
+    let mut network = network(&config.link, plan, watch)?;
     let drive = Drive {
-        sources: &[0],
+        sources: &[source],
         frames: config.link.frames,
         expected: expected(&first_link, interval),
-        link_of: &|end| config.link_of(end / 2),
+        link_of: &|port| config.link_of(port.link().0 as usize),
     };
     let ending = drive.run(&mut network, progress)?;
     let hops: Vec<HopReport> = (0..=last).map(|hop| measure(&network, hop)).collect();
-    let end_to_end = network.observer.delivery(0, None, network.produced(0));
+    let end_to_end = network.observer.watch.delivery(0, None, network.produced(source));
     Ok(PathReport {
         seed: config.link.seed,
         end_to_end,
@@ -185,11 +187,21 @@ pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathRepor
     })
 }
 
-fn measure(network: &Network<Watch>, hop: usize) -> HopReport {
-    let link = LinkReport::of(network, 2 * hop);
-    let offered = if hop == 0 { network.produced(0) } else { network.delivered(2 * hop - 1).frames };
+/// The sending port of a link of the path.
+fn sender_of(hop: usize) -> PortId {
+    PortId::new(LinkId(hop as u32), Side::A)
+}
+
+fn measure(network: &Watched<Watch>, hop: usize) -> HopReport {
+    let sender = sender_of(hop);
+    let link = LinkReport::of(network, sender);
+    let arrived = |port| network.observer.links.deliveries(port).frames;
+    let offered = match hop {
+        0 => network.produced(sender),
+        _ => arrived(sender_of(hop - 1).peer()),
+    };
     let frames_sent = offered.saturating_sub(link.queue_drops);
-    let frames_delivered = network.delivered(2 * hop + 1).frames;
+    let frames_delivered = arrived(sender.peer());
     let share = |frames: u64| if frames_sent == 0 { 0.0 } else { frames as f64 / frames_sent as f64 };
     let frames_lost_to_corruption = frames_sent.saturating_sub(frames_delivered);
     HopReport {

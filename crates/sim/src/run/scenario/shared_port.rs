@@ -7,9 +7,9 @@
 
 use super::delivery::Watch;
 use super::drive::Drive;
-use super::link::{LinkReport, ends, expected, interval, traffic};
-use super::{Delivery, Ending, Progress, ScenarioError, check, check_load};
-use crate::network::{COMPACT_HEADER_BYTES, EndConfig, Network, WIRE_OVERHEAD_BYTES};
+use super::link::{LinkReport, expected, interval, switches, traffic};
+use super::{Delivery, Ending, Progress, ScenarioError, Watched, check, check_load, network};
+use crate::network::{COMPACT_HEADER_BYTES, LinkId, Plan, PortId, Side, WIRE_OVERHEAD_BYTES};
 use crate::stress::StressConfig;
 use serde::Serialize;
 
@@ -100,15 +100,16 @@ pub fn run(
     config.validate()?;
     let (link, count) = (&config.link, config.ports);
     let interval = interval(link, config.load);
-    let pair = |index: usize| {
-        let [sender, receiver] = ends(link, [index % count, count + index % count]);
-        [EndConfig { traffic: traffic(link, interval), ..sender }, receiver]
-    };
-    let all: Vec<EndConfig> = (0..config.links).flat_map(pair).collect();
-    let watch = Watch::new((0..config.links).map(|index| (2 * index, 2 * index + 1, interval)));
-    let ports = vec![link.recirculation_port(); 2 * count];
-    let mut network = Network::new(link.seed, all, &ports, watch)?;
-    let sources: Vec<usize> = (0..config.links).map(|index| 2 * index).collect();
+    let mut plan = Plan::new();
+    let switches = switches(&mut plan);
+    (0..2 * count).for_each(|_| _ = plan.recirculation(link.recirculation_port()));
+    for index in 0..config.links {
+        let cable = plan.link(switches, link.ports([index % count, count + index % count]));
+        plan.traffic(PortId::new(cable, Side::A), switches[1], traffic(link, interval));
+    }
+    let sources: Vec<PortId> = (0..config.links).map(sender_of).collect();
+    let watch = Watch::new(sources.iter().map(|source| (*source, source.peer(), interval)));
+    let mut network = network(link, plan, watch)?;
     let drive = Drive {
         sources: &sources,
         frames: link.frames,
@@ -119,11 +120,16 @@ pub fn run(
     Ok(measure(config, &network, ending))
 }
 
-fn measure(config: &SharedPortConfig, network: &Network<Watch>, ending: Ending) -> SharedPortReport {
+/// The sending port of one of the links.
+fn sender_of(link: usize) -> PortId {
+    PortId::new(LinkId(link as u32), Side::A)
+}
+
+fn measure(config: &SharedPortConfig, network: &Watched<Watch>, ending: Ending) -> SharedPortReport {
     let links: Vec<SharedLink> = (0..config.links)
         .map(|index| SharedLink {
-            delivery: network.observer.delivery(index, None, network.produced(2 * index)),
-            link: LinkReport::of(network, 2 * index),
+            delivery: network.observer.watch.delivery(index, None, network.produced(sender_of(index))),
+            link: LinkReport::of(network, sender_of(index)),
         })
         .collect();
     let (link, count) = (&config.link, config.ports);

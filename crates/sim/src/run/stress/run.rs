@@ -3,19 +3,22 @@
 use super::config::{Buffering, StressConfig, StressError};
 use super::report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
 use crate::corruption::Corruption;
-use crate::measure::Histogram;
+use crate::link::scheme::{AnyConfig, LinkGuardianConfig};
+use crate::measure::{GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Measured, TimeSeries};
 use crate::network::{
-    COMPACT_HEADER_BYTES, Destination, EndConfig, FRAME_BYTES_MIN, GivenUp, Levels, Moment, Network,
-    Observer, Opening, QueueLimits, Traffic, WIRE_OVERHEAD_BYTES,
+    Balance, COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, LinkId, Moment, Network, Observer, Opening, Plan,
+    PortConfig, PortId, QueueLimits, Side, Traffic, WIRE_OVERHEAD_BYTES,
 };
 use crate::time::{Rate, Time};
 use linkmend_experiment::CONFIDENCE;
 use linkmend_protocol::effective_loss;
 use std::collections::VecDeque;
 
-/// The end that sends the traffic, and the one that receives it.
-const SENDER: usize = 0;
-const RECEIVER: usize = 1;
+/// The port that sends the traffic, and the one that receives it.
+const SENDER: PortId = PortId::new(LinkId(0), Side::A);
+const RECEIVER: PortId = SENDER.peer();
+/// Their recirculation ports.
+const LOOPS: [usize; 2] = [0, 1];
 /// Frames between two calls of the progress function.
 const PROGRESS_FRAMES: u64 = 1 << 20;
 /// Frames before buffer levels are recorded: the time in which they rise to their steady state.
@@ -41,7 +44,8 @@ pub(super) fn run<O: Observer>(
     };
     let began = network.now();
     if let Some(step) = series_step {
-        network.watch_levels(SENDER, step, SERIES_SAMPLES_MAX);
+        let series = TimeSeries::new(network.now(), step, SERIES_SAMPLES_MAX);
+        network.observer.links.watch_levels(SENDER, RECEIVER, &series);
     }
     network.start_traffic();
     let mut pace = Pace::new(config);
@@ -51,14 +55,16 @@ pub(super) fn run<O: Observer>(
         }
         ended_early = !pace.act(&mut network, progress);
     }
-    network.stop_recording();
+    network.observer.links.stop_recording(network.now());
     if !ended_early {
         network.drain(&mut || progress(config.frames));
     }
-    network.finish();
+    network.observer.links.finish();
     let report = measure(config, &network, began + config.wire_latency() + config.ingress_latency());
-    let series = network.watched_levels(SENDER).map(|(tx, rx)| BufferSeries { began, tx, rx });
-    Ok((report, network.observer, series))
+    let now = network.now();
+    let series = network.observer.links.watched_levels(SENDER, RECEIVER, now);
+    let series = series.map(|(tx, rx)| BufferSeries { began, tx, rx });
+    Ok((report, network.observer.watch, series))
 }
 
 /// What is done at certain frames.
@@ -69,7 +75,7 @@ struct Pace {
     cycle: Option<u64>,
     look_at: u64,
     /// The moments of the last cycle.
-    before: VecDeque<(u64, Moment)>,
+    before: VecDeque<(u64, Moment<LinkMark>)>,
 }
 
 impl Pace {
@@ -87,10 +93,14 @@ impl Pace {
     }
 
     /// `false` to end the run.
-    fn act<O: Observer>(&mut self, network: &mut Network<O>, progress: &mut dyn FnMut(u64) -> bool) -> bool {
+    fn act<O: Observer>(
+        &mut self,
+        network: &mut Network<Measured<O>>,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> bool {
         let produced = network.produced(SENDER);
         if produced == self.warm_up {
-            network.start_recording();
+            network.observer.links.start_recording(network.now());
         }
         if produced >= self.progress_at || produced < self.next_at {
             self.progress_at = (produced / PROGRESS_FRAMES + 1) * PROGRESS_FRAMES;
@@ -110,7 +120,7 @@ impl Pace {
 
     /// Compares this moment with the one a cycle ago, and skips what is bound to repeat. There are two looks in a cycle,
     /// where it can be halved: the sooner a steady state is noticed, the less is simulated of it.
-    fn look<O: Observer>(&mut self, network: &mut Network<O>, cycle: u64) {
+    fn look<O: Observer>(&mut self, network: &mut Network<Measured<O>>, cycle: u64) {
         let produced = network.produced(SENDER);
         let Some(now) = network.moment() else {
             self.before.clear();
@@ -132,35 +142,43 @@ impl Pace {
     }
 }
 
-fn build<O: Observer>(config: &StressConfig, observer: O) -> Result<Network<O>, StressError> {
+fn build<O: Observer>(config: &StressConfig, watch: O) -> Result<Network<Measured<O>>, StressError> {
     let mode = config.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
-    let sender = EndConfig {
-        protect: config.copies().map(linkmend_protocol::Copies::Fixed),
-        copy_corruption: config.copy_loss.map(Corruption::iid),
-        traffic: Traffic::LineRate { frames: config.frames, bytes: config.frame_bytes, mode },
-        ..config.end(SENDER)
-    };
-    let receiver = EndConfig { corruption: config.reverse_corruption.clone(), ..config.end(RECEIVER) };
-    let ports = if config.recirculates() { vec![config.recirculation_port(); 2] } else { Vec::new() };
-    Network::new(config.seed, vec![sender, receiver], &ports, observer).map_err(StressError::from)
+    let mut plan = Plan::new();
+    let switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
+    if config.recirculates() {
+        LOOPS.iter().for_each(|_| _ = plan.recirculation(config.recirculation_port()));
+    }
+    let [mut sender, receiver] = config.ports(LOOPS);
+    sender.copy_corruption = config.copy_loss.map(Corruption::iid);
+    let link = plan.link(switches, [sender, receiver]);
+    let bytes = config.frame_bytes as u16;
+    plan.traffic(
+        PortId::new(link, Side::A),
+        switches[1],
+        Traffic::LineRate { frames: config.frames, bytes, mode },
+    );
+    let links = LinkMeasures::new([config.level_unit(); 2]);
+    plan.build(config.seed, Measured { links, watch }).map_err(StressError::from)
 }
 
-fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time) -> StressReport {
+fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, began: Time) -> StressReport {
+    let links = &network.observer.links;
     let sent = network.produced(SENDER);
-    let (lost, runs) = network.losses(SENDER);
-    let delivered = network.delivered(RECEIVER);
+    let (lost, runs) = links.losses(SENDER);
+    let delivered = links.deliveries(RECEIVER);
     let elapsed = Time(delivered.last_at.0.saturating_sub(began.0));
     let rate = |count: u64| if sent == 0 { 0.0 } else { count as f64 / sent as f64 };
     let sender = network.link_end(SENDER).map(|end| end.stats()).unwrap_or_default();
     let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
     let copies = config.copies().unwrap_or(0);
     let undelivered = sent - delivered.frames.min(sent);
-    let (frames_weighted, weight) = weighted(config, network, undelivered, copies);
+    let (frames_weighted, weight) = weighted(config, links, undelivered, copies);
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
     let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
     let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
-    let passes = |port: usize| if config.recirculates() { network.passes(port) as f64 } else { 0.0 };
+    let passes = |at: usize| if config.recirculates() { network.passes(at) as f64 } else { 0.0 };
     let circling = u64::from(config.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
     let pass = config.switch.recirculation_rate.time_of(circling);
     // Frames go on circling until the run has ended, which is after the last delivery.
@@ -168,7 +186,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         let busy = 100.0 * passes * pass.0 as f64 / elapsed.0.max(1) as f64;
         if elapsed == Time::ZERO { 0.0 } else { busy.min(100.0) }
     };
-    let tx_levels = shares(network.tx_levels(SENDER));
+    let tx_levels = shares(links.tx_levels(SENDER));
     let report = StressReport {
         seed: config.seed,
         frames_sent: sent,
@@ -183,11 +201,11 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         frames_reordered: delivered.reordered,
         effective_speed_gbps: bits_per_ps * 1e3,
         effective_speed_pct: bits_per_ps * 1e14 / config.rate.bits_per_second() as f64,
-        tx_buffer_bytes: quartiles(network.tx_levels(SENDER)),
-        rx_buffer_bytes: quartiles(network.rx_levels(RECEIVER)),
+        tx_buffer_bytes: quartiles(links.tx_levels(SENDER)),
+        rx_buffer_bytes: quartiles(links.rx_levels(RECEIVER)),
         tx_buffer_full_pct: config.full_pct(&tx_levels),
         tx_buffer_levels: tx_levels,
-        rx_buffer_levels: shares(network.rx_levels(RECEIVER)),
+        rx_buffer_levels: shares(links.rx_levels(RECEIVER)),
         recovery_timeouts: receiver.recovery_timeouts,
         loss_events: runs.iter().sum(),
         hole_lengths: runs.to_vec(),
@@ -195,17 +213,17 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
         rx_buffer_overflows: receiver.rx_buffer_overflows,
         pauses: receiver.pauses_sent,
         paused_ns: sender.paused_ticks as f64 / 1e3,
-        retransmission_delay_ns: percentiles(network.retransmission_delay(SENDER)),
-        retransmission_delays: network
+        retransmission_delay_ns: percentiles(links.retransmission_delay(SENDER)),
+        retransmission_delays: links
             .retransmission_delay(SENDER)
             .iter()
             .map(|(delay, count)| (delay as f64 / 1e3, count))
             .collect(),
-        resume_flight_max_ns: network.resume_flight_max(SENDER).as_nanos(),
-        tx_recirculation_pct: share(passes(SENDER)),
-        rx_recirculation_pct: share(passes(RECEIVER)),
-        tx_recirculation_busy_pct: busy(passes(SENDER)),
-        rx_recirculation_busy_pct: busy(passes(RECEIVER)),
+        resume_flight_max_ns: links.resume_flight_max(SENDER).as_nanos(),
+        tx_recirculation_pct: share(passes(LOOPS[0])),
+        rx_recirculation_pct: share(passes(LOOPS[1])),
+        tx_recirculation_busy_pct: busy(passes(LOOPS[0])),
+        rx_recirculation_busy_pct: busy(passes(LOOPS[1])),
         hardware: config.hardware(),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
@@ -223,14 +241,15 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<O>, began: Time
 /// copies.
 fn why_undelivered<O: Observer>(
     config: &StressConfig,
-    network: &Network<O>,
+    network: &Network<Measured<O>>,
     undelivered: u64,
 ) -> Undelivered {
+    let links = &network.observer.links;
     if config.protection.is_none() {
-        let unprotected = network.losses(SENDER).0.min(undelivered);
+        let unprotected = links.losses(SENDER).0.min(undelivered);
         return Undelivered { unprotected, other: undelivered - unprotected, ..Undelivered::default() };
     }
-    let GivenUp { corrupted: copies_corrupted, late: copies_late, overflowed } = network.given_up(SENDER);
+    let GivenUp { corrupted: copies_corrupted, late: copies_late, overflowed } = links.given_up(SENDER);
     let given_up = copies_corrupted + copies_late + overflowed;
     let said = network.link_end(RECEIVER).map(|end| end.stats().given_up_frames());
     debug_assert_eq!(Some(given_up), said, "each is counted once");
@@ -241,16 +260,11 @@ fn why_undelivered<O: Observer>(
 
 /// With importance sampling, a frame that lost all its copies counts as often as that would have happened with copies that
 /// fare like other frames; one that was lost otherwise counts once. How many are such, and what each counts.
-fn weighted<O: Observer>(
-    config: &StressConfig,
-    network: &Network<O>,
-    undelivered: u64,
-    copies: u8,
-) -> (u64, f64) {
+fn weighted(config: &StressConfig, links: &LinkMeasures, undelivered: u64, copies: u8) -> (u64, f64) {
     let Some(copy_loss) = config.copy_loss else { return (0, 1.0) };
     let ratio = config.corruption.frame_loss(config.frame_bytes) / copy_loss;
     let weight = effective_loss(ratio, copies.saturating_sub(1));
-    if weight == 1.0 { (0, 1.0) } else { (network.all_copies_lost(SENDER).min(undelivered), weight) }
+    if weight == 1.0 { (0, 1.0) } else { (links.all_copies_lost(SENDER).min(undelivered), weight) }
 }
 
 pub(crate) fn quartiles(levels: &Levels) -> Quartiles {
@@ -281,25 +295,43 @@ pub(crate) fn percentiles(delays: &Histogram) -> Percentiles {
 }
 
 impl StressConfig {
-    /// An end of this link without traffic, whose frames are corrupted as the data are. Its buffered frames circle
-    /// through `port`, if they circle.
-    pub(crate) fn end(&self, port: usize) -> EndConfig {
+    /// The two ports of the link: the one that sends and is protected, and the one that receives. Their buffered frames
+    /// circle through the recirculation ports `loops`, if they circle.
+    pub fn ports(&self, loops: [usize; 2]) -> [PortConfig; 2] {
+        let protect = self.copies().map(linkmend_protocol::Copies::Fixed);
+        let sender = self.port(self.corruption.clone(), protect, loops[0]);
+        [sender, self.port(self.reverse_corruption.clone(), None, loops[1])]
+    }
+
+    fn port(
+        &self,
+        corruption: Corruption,
+        protect: Option<linkmend_protocol::Copies>,
+        recirculation: usize,
+    ) -> PortConfig {
         let timer = if self.recirculates() { self.switch.timer_interval_ns } else { 0 };
-        EndConfig {
+        let protected = |protocol| {
+            AnyConfig::LinkGuardian(LinkGuardianConfig {
+                protocol,
+                protect,
+                recirculation: self.recirculates().then_some(recirculation),
+                timer_interval: Time::from_nanos(timer),
+            })
+        };
+        PortConfig {
             rate: self.rate,
             wire_latency: self.wire_latency(),
             ingress_latency: self.ingress_latency(),
-            corruption: self.corruption.clone(),
+            corruption,
             copy_corruption: None,
-            protocol: self.protocol_config(),
-            protect: None,
-            recirculation: self.recirculates().then_some(port),
-            timer_interval: Time::from_nanos(timer),
-            traffic: Traffic::None,
-            destination: Destination::Sink,
+            scheme: self.protocol_config().map_or(AnyConfig::Unprotected(()), protected),
             queue: QueueLimits::default(),
-            level_unit: u64::from(self.frame_bytes),
         }
+    }
+
+    /// Step in which buffer levels are recorded, bytes.
+    pub(crate) fn level_unit(&self) -> u64 {
+        u64::from(self.frame_bytes)
     }
 
     /// Rate and loop latency of a recirculation port.

@@ -2,7 +2,7 @@
 
 use super::config::{Buffering, Copies, Protection, StressConfig, StressError};
 use crate::corruption::{Corruption, ParameterError};
-use crate::network::{EndError, FRAME_BYTES_MIN, OPENING_MAX, WIRE_OVERHEAD_BYTES};
+use crate::network::{FRAME_BYTES_MIN, OPENING_MAX, PortError, WIRE_OVERHEAD_BYTES};
 use crate::time::{TICK, Time};
 use linkmend_protocol::{Config, ConfigError, FallbackConfig, Format, Mode, Ticks, copies_for};
 use linkmend_quantity::{ByteSize, Count, Decibels, Distance, LossRate, Span};
@@ -318,11 +318,11 @@ impl From<ParameterError> for StressError {
     }
 }
 
-impl From<EndError> for StressError {
-    fn from(error: EndError) -> Self {
+impl From<PortError> for StressError {
+    fn from(error: PortError) -> Self {
         match error {
-            EndError::Protocol(error) => error.into(),
-            EndError::Corruption(error) => error.into(),
+            PortError::Protocol(error) => error.into(),
+            PortError::Corruption(error) => error.into(),
         }
     }
 }

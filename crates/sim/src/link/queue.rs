@@ -21,20 +21,20 @@ impl Default for QueueLimits {
 
 /// Frames waiting for the link, first in first out.
 #[derive(Debug, Default)]
-pub(super) struct NormalQueue {
+pub(crate) struct NormalQueue {
     frames: VecDeque<Frame>,
     bytes: u64,
     /// Frames that found no room.
-    pub(super) dropped: u64,
+    pub(crate) dropped: u64,
     /// Frames that were marked.
-    pub(super) marked: u64,
+    pub(crate) marked: u64,
     /// Most bytes held.
-    pub(super) bytes_max: u64,
+    pub(crate) bytes_max: u64,
 }
 
 impl NormalQueue {
     /// Whether there was room for it.
-    pub(super) fn push(&mut self, mut frame: Frame, limits: &QueueLimits) -> bool {
+    pub(crate) fn push(&mut self, mut frame: Frame, limits: &QueueLimits) -> bool {
         if self.bytes + u64::from(frame.bytes) > limits.bytes {
             self.dropped += 1;
             return false;
@@ -49,11 +49,11 @@ impl NormalQueue {
         true
     }
 
-    pub(super) fn front(&self) -> Option<&Frame> {
+    pub(crate) fn front(&self) -> Option<&Frame> {
         self.frames.front()
     }
 
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         if let Some(frame) = self.frames.pop_front() {
             self.bytes -= u64::from(frame.bytes);
         }

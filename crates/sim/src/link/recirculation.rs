@@ -3,43 +3,28 @@
 //! A frame goes out through the port's queue and comes in again after the loop latency; only then can the pipeline look
 //! at it, and let it go or send it round once more. Several links of one switch share the port.
 
+use super::scheme::Circling;
 use crate::time::{Rate, Time};
 use std::collections::VecDeque;
 
-/// Which buffer a circling frame is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Buffer {
-    Tx,
-    Rx,
-}
-
-/// A frame in the loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Circling {
-    /// The link end it belongs to.
-    pub(super) end: u32,
-    pub(super) buffer: Buffer,
-    /// Its place in that buffer.
-    pub(super) slot: u32,
-    /// On the wire, with header and gap.
-    pub(super) wire_bytes: u32,
-}
-
 /// The port and the loop behind it.
 #[derive(Debug)]
-pub(super) struct RecirculationPort {
+pub(crate) struct RecirculationPort {
+    /// Its event source.
+    pub(crate) source: usize,
     rate: Rate,
     latency: Time,
     free_at: Time,
     /// When each frame comes round, in that order.
     circling: VecDeque<(Time, Circling)>,
     /// Frames that came round.
-    pub(super) passes: u64,
+    pub(crate) passes: u64,
 }
 
 impl RecirculationPort {
-    pub(super) fn new(rate: Rate, latency: Time) -> RecirculationPort {
+    pub(crate) fn new(source: usize, rate: Rate, latency: Time) -> RecirculationPort {
         RecirculationPort {
+            source,
             rate,
             latency,
             free_at: Time::ZERO,
@@ -50,38 +35,38 @@ impl RecirculationPort {
 
     /// Sends a frame round.
     #[inline]
-    pub(super) fn insert(&mut self, now: Time, frame: Circling) {
+    pub(crate) fn insert(&mut self, now: Time, frame: Circling) {
         self.free_at = self.free_at.max(now) + self.rate.time_of(u64::from(frame.wire_bytes));
         self.circling.push_back((self.free_at + self.latency, frame));
     }
 
     /// The frame that comes round now.
     #[inline]
-    pub(super) fn take(&mut self) -> Option<Circling> {
+    pub(crate) fn take(&mut self) -> Option<Circling> {
         self.passes += 1;
         self.circling.pop_front().map(|(_, frame)| frame)
     }
 
     /// When the next frame comes round.
     #[inline]
-    pub(super) fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.circling.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
     /// The frames in the loop.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Circling> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Circling> {
         self.circling.iter().map(|(_, frame)| frame)
     }
 
     /// What distinguishes this moment from another, apart from the clock.
-    pub(super) fn snapshot(&self, now: Time, mut slot: impl FnMut(&Circling) -> u64, out: &mut Vec<u64>) {
+    pub(crate) fn snapshot(&self, now: Time, mut slot: impl FnMut(&Circling) -> u64, out: &mut Vec<u64>) {
         out.extend([self.free_at.0.saturating_sub(now.0), self.circling.len() as u64]);
         for (at, frame) in &self.circling {
-            out.extend([at.0 - now.0, u64::from(frame.end), frame.buffer as u64, slot(frame)]);
+            out.extend([at.0 - now.0, frame.port.index() as u64, frame.buffer as u64, slot(frame)]);
         }
     }
 
-    pub(super) fn fast_forward(&mut self, elapsed: Time, passes: u64) {
+    pub(crate) fn fast_forward(&mut self, elapsed: Time, passes: u64) {
         self.passes += passes;
         self.free_at += elapsed;
         self.circling.iter_mut().for_each(|(at, _)| *at += elapsed);

@@ -1,7 +1,7 @@
 //! What travels: small values, copied into queues and never allocated.
 
-use linkmend_protocol::wire::{CONTROL_FRAME_MAX, emit_control};
-use linkmend_protocol::{Control, DataHeader, Mode, SequenceNumber};
+use super::scheme::{Scheme, Schemes};
+use linkmend_protocol::Mode;
 
 /// Preamble, start-of-frame delimiter and least inter-frame gap (IEEE 802.3), in byte times.
 pub const WIRE_OVERHEAD_BYTES: u64 = 20;
@@ -10,15 +10,21 @@ pub const FRAME_BYTES_MIN: u32 = 64;
 /// By how many bytes the data header of the authors' program (section 3.5) makes a frame longer.
 pub const COMPACT_HEADER_BYTES: u32 = 3;
 /// Frame check sequence.
-const FCS_BYTES: u32 = 4;
+pub(crate) const FCS_BYTES: u32 = 4;
+
+/// A flow: frames from one node to another. The network knows which ([`crate::network::Network::flow`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
 
 /// A frame of the traffic that the network carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// Counts the frames of one traffic source from 0.
+    /// Counts the frames of its flow from 0.
     pub id: u64,
+    /// The flow, and with it source and destination.
+    pub flow: FlowId,
     /// From destination address to frame check sequence, as it entered the network.
-    pub bytes: u32,
+    pub bytes: u16,
     /// The class it belongs to.
     pub mode: Mode,
     /// Whether a switch marked it as having met congestion (ECN).
@@ -26,12 +32,12 @@ pub struct Frame {
 }
 
 /// A frame on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnWire {
-    /// With a data header.
+#[derive(Debug)]
+pub enum OnWire<S: Scheme = Schemes> {
+    /// With a header of the link's scheme.
     Protected {
         /// The header.
-        header: DataHeader,
+        header: S::Header,
         /// The frame.
         frame: Frame,
     },
@@ -40,10 +46,10 @@ pub enum OnWire {
         /// The frame.
         frame: Frame,
     },
-    /// An explicit ACK in the compact format: the one control frame that is as frequent as data.
+    /// An acknowledgement of the link's scheme: the one control frame that is as frequent as data.
     Ack {
-        /// Everything before this has arrived.
-        next: SequenceNumber,
+        /// What it says.
+        ack: S::Ack,
     },
     /// Any other control frame.
     Control {
@@ -52,22 +58,43 @@ pub enum OnWire {
     },
 }
 
-impl OnWire {
+impl<S: Scheme> Clone for OnWire<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Scheme> Copy for OnWire<S> {}
+
+impl<S: Scheme> OnWire<S> {
     /// Whether it carries a frame of the traffic.
-    pub(super) fn is_traffic(&self) -> bool {
+    pub(crate) fn is_traffic(&self) -> bool {
         matches!(self, OnWire::Protected { .. } | OnWire::Plain { .. })
+    }
+
+    /// The frame that it carries for the first time on this link.
+    pub fn original(&self) -> Option<&Frame> {
+        match self {
+            OnWire::Protected { header, frame } if !S::is_copy(header) => Some(frame),
+            OnWire::Plain { frame } => Some(frame),
+            _ => None,
+        }
     }
 }
 
 /// Control frames on their way; they are too large to be copied from queue to queue.
-#[derive(Debug, Default)]
-pub(super) struct ControlStore {
-    controls: Vec<Control>,
+#[derive(Debug)]
+pub(crate) struct ControlStore<C> {
+    controls: Vec<C>,
     free: Vec<u32>,
 }
 
-impl ControlStore {
-    pub(super) fn put(&mut self, control: Control) -> u32 {
+impl<C> ControlStore<C> {
+    pub(crate) const fn new() -> ControlStore<C> {
+        ControlStore { controls: Vec::new(), free: Vec::new() }
+    }
+
+    pub(crate) fn put(&mut self, control: C) -> u32 {
         if let Some(place) = self.free.pop() {
             self.controls[place as usize] = control;
             return place;
@@ -76,43 +103,38 @@ impl ControlStore {
         (self.controls.len() - 1) as u32
     }
 
-    pub(super) fn at(&self, place: u32) -> &Control {
+    pub(crate) fn at(&self, place: u32) -> &C {
         &self.controls[place as usize]
     }
 
     /// The content of a control frame, for observers. Without a panic in it, it costs nothing when there is none.
     #[inline]
-    pub(super) fn content(&self, on_wire: &OnWire) -> Option<&Control> {
+    pub(crate) fn content<S: Scheme<Control = C>>(&self, on_wire: &OnWire<S>) -> Option<&C> {
         match on_wire {
             OnWire::Control { place } => self.controls.get(*place as usize),
             _ => None,
         }
     }
 
-    pub(super) fn free(&mut self, place: u32) {
+    pub(crate) fn free(&mut self, place: u32) {
         self.free.push(place);
-    }
-
-    /// Length of the frame, as [`linkmend_protocol::wire`] writes it, with frame check sequence.
-    pub(super) fn bytes(&self, place: u32) -> u32 {
-        emit_control(self.at(place), [0; 6], &mut [0; CONTROL_FRAME_MAX]) as u32 + FCS_BYTES
     }
 }
 
 /// Values with a number each; freed numbers are used again.
 #[derive(Debug)]
-pub(super) struct Slots<T> {
+pub(crate) struct Slots<T> {
     values: Vec<T>,
     free: Vec<u32>,
 }
 
 impl<T: Copy> Slots<T> {
-    pub(super) const fn new() -> Slots<T> {
+    pub(crate) const fn new() -> Slots<T> {
         Slots { values: Vec::new(), free: Vec::new() }
     }
 
     #[inline]
-    pub(super) fn put(&mut self, value: T) -> u32 {
+    pub(crate) fn put(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.values[slot as usize] = value;
             return slot;
@@ -123,31 +145,31 @@ impl<T: Copy> Slots<T> {
 
     /// The number that the next value gets.
     #[inline]
-    pub(super) fn next(&self) -> u32 {
+    pub(crate) fn next(&self) -> u32 {
         self.free.last().copied().unwrap_or(self.values.len() as u32)
     }
 
     #[inline]
-    pub(super) fn free(&mut self, slot: u32) -> T {
+    pub(crate) fn free(&mut self, slot: u32) -> T {
         self.free.push(slot);
         self.values[slot as usize]
     }
 
     #[inline]
-    pub(super) fn at(&mut self, slot: u32) -> &mut T {
+    pub(crate) fn at(&mut self, slot: u32) -> &mut T {
         &mut self.values[slot as usize]
     }
 
-    pub(super) fn get(&self, slot: u32) -> &T {
+    pub(crate) fn get(&self, slot: u32) -> &T {
         &self.values[slot as usize]
     }
 
-    pub(super) fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.values.len() - self.free.len()
     }
 
     /// All values, those of freed numbers included.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut()
     }
 }
@@ -155,7 +177,13 @@ impl<T: Copy> Slots<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linkmend_protocol::{Format, wire};
+    use linkmend_protocol::{DataHeader, Format, SequenceNumber, wire};
+
+    #[test]
+    fn a_frame_is_as_small_as_its_parts() {
+        assert_eq!(size_of::<Frame>(), 16);
+        assert_eq!(size_of::<OnWire>(), 32, "schemes with one kind of header need no mark of whose it is");
+    }
 
     #[test]
     fn the_compact_header_is_as_long_as_on_the_wire() {

@@ -1,16 +1,15 @@
 //! What the simulator knows and the link ends do not: which frames were corrupted, and when that was noticed.
 
-use crate::measure::Histogram;
+use super::histogram::Histogram;
+use crate::link::Scheme;
 use crate::time::Time;
-use linkmend_protocol::{DataHeader, Mode, PerMode, SEQUENCE_SPACE, SequenceNumber};
 use std::collections::VecDeque;
 
 /// An original on its way through recovery: corrupted, or arrived without finding room.
 #[derive(Debug, Clone, Copy)]
-struct Lost {
+struct Lost<H> {
     id: u64,
-    mode: Mode,
-    sequence: SequenceNumber,
+    header: H,
     /// When it would have arrived.
     due_at: Time,
     /// When the receiver noticed that it had not.
@@ -22,9 +21,9 @@ struct Lost {
 }
 
 /// Follows originals of one direction that were corrupted or found no room, until the receiver has them or gives them up.
-#[derive(Debug, Default)]
-pub(super) struct Losses {
-    pending: VecDeque<Lost>,
+#[derive(Debug)]
+pub(super) struct Losses<S: Scheme> {
+    pending: VecDeque<Lost<S::Header>>,
     unnoticed: usize,
     /// From noticing a loss to the arrival of its first copy, ps (Figure 19).
     pub(super) delay: Histogram,
@@ -51,24 +50,31 @@ pub struct GivenUp {
 /// Runs of this many frames and more are counted together.
 pub(super) const RUNS: usize = 64;
 
-impl Lost {
-    fn new(id: u64, header: &DataHeader, due_at: Time, noticed_at: Option<Time>) -> Lost {
-        let DataHeader { mode, sequence, .. } = *header;
-        Lost { id, mode, sequence, due_at, noticed_at, copies_sent: 0, copies_lost: 0, overflowed: false }
+impl<H: Copy> Lost<H> {
+    fn new(id: u64, header: &H, due_at: Time, noticed_at: Option<Time>) -> Lost<H> {
+        Lost { id, header: *header, due_at, noticed_at, copies_sent: 0, copies_lost: 0, overflowed: false }
     }
 }
 
-/// Whether a number of a lane comes before another that is within a window of it.
-fn precedes(sequence: SequenceNumber, other: SequenceNumber) -> bool {
-    let era_space = 2 * SEQUENCE_SPACE;
-    let reference = era_space + u64::from(other.era()) * SEQUENCE_SPACE + u64::from(other.number());
-    sequence.expand(reference).is_some_and(|sequence| sequence < reference)
+impl<S: Scheme> Default for Losses<S> {
+    fn default() -> Self {
+        Losses {
+            pending: VecDeque::new(),
+            unnoticed: 0,
+            delay: Histogram::default(),
+            runs: Vec::new(),
+            run: 0,
+            lost: 0,
+            all_copies_lost: 0,
+            given_up: GivenUp::default(),
+        }
+    }
 }
 
-impl Losses {
+impl<S: Scheme> Losses<S> {
     /// A protected original was sent.
-    #[inline]
-    pub(super) fn sent(&mut self, id: u64, header: &DataHeader, due_at: Time, corrupted: bool) {
+    #[inline(always)]
+    pub(super) fn sent(&mut self, id: u64, header: &S::Header, due_at: Time, corrupted: bool) {
         self.sent_unprotected(corrupted);
         if corrupted {
             self.unnoticed += 1;
@@ -77,7 +83,7 @@ impl Losses {
     }
 
     /// A frame was sent of which there will be no copy.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sent_unprotected(&mut self, corrupted: bool) {
         if corrupted {
             self.lost += 1;
@@ -87,13 +93,13 @@ impl Losses {
         }
     }
 
-    /// One of `copies` copies was sent.
-    pub(super) fn copy_sent(&mut self, id: u64, corrupted: bool, copies: u8) {
+    /// A copy was sent, one of as many as the sender makes.
+    pub(super) fn copy_sent(&mut self, id: u64, corrupted: bool, sender: &S) {
         if let Some(lost) = self.pending.iter_mut().find(|lost| lost.id == id) {
             lost.copies_sent += 1;
             if corrupted {
                 lost.copies_lost += 1;
-                self.all_copies_lost += u64::from(lost.copies_lost == u32::from(copies));
+                self.all_copies_lost += u64::from(lost.copies_lost == u32::from(sender.copies()));
             }
         }
     }
@@ -106,7 +112,7 @@ impl Losses {
     }
 
     /// Something arrived that tells the receiver what was sent before it: an original or a dummy.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrived(&mut self, now: Time) {
         if self.unnoticed > 0 {
             self.notice(now);
@@ -142,7 +148,7 @@ impl Losses {
     }
 
     /// An original arrived and found no room.
-    pub(super) fn overflowed(&mut self, id: u64, header: &DataHeader, now: Time) {
+    pub(super) fn overflowed(&mut self, id: u64, header: &S::Header, now: Time) {
         self.pending.push_back(Lost { overflowed: true, ..Lost::new(id, header, now, Some(now)) });
     }
 
@@ -152,12 +158,15 @@ impl Losses {
         }
     }
 
-    /// Counts and forgets what the receiver has given up: everything of a lane before the number that it waits for. Each
-    /// was to be sent again in `copies` copies.
-    pub(super) fn give_up(&mut self, awaited: PerMode<SequenceNumber>, copies: u8) {
+    /// Counts and forgets what the receiver has given up. Each was to be sent again in as many copies as the sender makes.
+    pub(super) fn give_up(&mut self, sender: &S, receiver: &S) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let copies = sender.copies();
         for index in (0..self.pending.len()).rev() {
             let lost = self.pending[index];
-            if !precedes(lost.sequence, awaited[lost.mode]) {
+            if !receiver.has_passed(&lost.header) {
                 continue;
             }
             let all_corrupted = lost.copies_lost == lost.copies_sent && lost.copies_lost >= u32::from(copies);

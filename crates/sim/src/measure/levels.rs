@@ -1,7 +1,7 @@
 //! How long a buffer stood at which level.
 
+use super::time_series::TimeSeries;
 use crate::kernel::divisor::Divisor;
-use crate::measure::TimeSeries;
 use crate::time::Time;
 
 /// Time spent at each level of a buffer, in steps of `unit` bytes, rounded up.

@@ -1,10 +1,10 @@
 //! Where frames come from.
 
-use super::frame::Frame;
+use crate::link::{FlowId, Frame};
 use crate::time::Time;
 use linkmend_protocol::Mode;
 
-/// A source of frames at a link end.
+/// The frames that a generator makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
     /// None.
@@ -14,7 +14,7 @@ pub enum Traffic {
         /// How many.
         frames: u64,
         /// Length of each.
-        bytes: u32,
+        bytes: u16,
         /// Class of each.
         mode: Mode,
     },
@@ -23,7 +23,7 @@ pub enum Traffic {
         /// How many.
         frames: u64,
         /// Length of each.
-        bytes: u32,
+        bytes: u16,
         /// Classes, taken in turns; not empty.
         modes: Vec<Mode>,
         /// Time between two frames.
@@ -31,36 +31,42 @@ pub enum Traffic {
     },
 }
 
-/// What a source has produced so far.
+/// A source of frames at a port: those of one flow, and how far it is with them.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(crate) struct Generator {
     traffic: Traffic,
+    flow: FlowId,
     next_id: u64,
     left: u64,
 }
 
-impl Source {
-    pub(super) fn new(traffic: Traffic) -> Source {
+impl Generator {
+    pub(crate) fn new(traffic: Traffic, flow: FlowId) -> Generator {
         let left = match &traffic {
             Traffic::None => 0,
             Traffic::LineRate { frames, .. } | Traffic::Paced { frames, .. } => *frames,
         };
-        Source { traffic, next_id: 0, left }
+        Generator { traffic, flow, next_id: 0, left }
+    }
+
+    /// One that makes nothing.
+    pub(crate) fn none() -> Generator {
+        Generator::new(Traffic::None, FlowId(0))
     }
 
     /// Frames still to come.
     #[inline]
-    pub(super) fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.left
     }
 
     /// Frames produced.
-    pub(super) fn produced(&self) -> u64 {
+    pub(crate) fn produced(&self) -> u64 {
         self.next_id
     }
 
     /// Length of its frames; 0 without traffic.
-    pub(super) fn frame_bytes(&self) -> u32 {
+    pub(crate) fn frame_bytes(&self) -> u16 {
         match self.traffic {
             Traffic::None => 0,
             Traffic::LineRate { bytes, .. } | Traffic::Paced { bytes, .. } => bytes,
@@ -68,7 +74,7 @@ impl Source {
     }
 
     /// Class of its frames, the first of several.
-    pub(super) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> Mode {
         match &self.traffic {
             Traffic::None => Mode::Ordered,
             Traffic::LineRate { mode, .. } => *mode,
@@ -78,10 +84,10 @@ impl Source {
 
     /// The frame that a line-rate source has ready.
     #[inline]
-    pub(super) fn ready(&self) -> Option<Frame> {
+    pub(crate) fn ready(&self) -> Option<Frame> {
         match self.traffic {
             Traffic::LineRate { bytes, mode, .. } if self.left > 0 => {
-                Some(Frame { id: self.next_id, bytes, mode, marked: false })
+                Some(Frame { id: self.next_id, flow: self.flow, bytes, mode, marked: false })
             }
             _ => None,
         }
@@ -89,29 +95,29 @@ impl Source {
 
     /// The ready frame has been taken.
     #[inline]
-    pub(super) fn take(&mut self) {
+    pub(crate) fn take(&mut self) {
         self.next_id += 1;
         self.left -= 1;
     }
 
     /// The next frame of a paced source, and when the one after it comes.
-    pub(super) fn emit(&mut self, now: Time) -> Option<(Frame, Option<Time>)> {
+    pub(crate) fn emit(&mut self, now: Time) -> Option<(Frame, Option<Time>)> {
         let Traffic::Paced { bytes, ref modes, interval, .. } = self.traffic else { return None };
         if self.left == 0 {
             return None;
         }
         let mode = modes[self.next_id as usize % modes.len()];
-        let frame = Frame { id: self.next_id, bytes, mode, marked: false };
+        let frame = Frame { id: self.next_id, flow: self.flow, bytes, mode, marked: false };
         self.take();
         Some((frame, (self.left > 0).then_some(now + interval)))
     }
 
     /// When a paced source begins.
-    pub(super) fn is_paced(&self) -> bool {
+    pub(crate) fn is_paced(&self) -> bool {
         matches!(self.traffic, Traffic::Paced { .. }) && self.left > 0
     }
 
-    pub(super) fn fast_forward(&mut self, frames: u64) {
+    pub(crate) fn fast_forward(&mut self, frames: u64) {
         self.next_id += frames;
         self.left -= frames;
     }

@@ -1,0 +1,89 @@
+//! Names of links, of their two sides, and of the ports there.
+
+pub use linkmend_topology::LinkId;
+
+/// Event sources of a port: arrival, service, clock. At one time they act in that order.
+const SOURCES: usize = 3;
+
+/// A side of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// That of the node that was named first.
+    A,
+    /// That of the other.
+    B,
+}
+
+/// A port: the end of a link at one of its sides, and the direction of the link that leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(u32);
+
+impl PortId {
+    /// The port at one side of a link.
+    pub const fn new(link: LinkId, side: Side) -> PortId {
+        PortId(link.0 << 1 | side as u32)
+    }
+
+    /// Both ports of a link, that of side A first.
+    pub const fn of(link: LinkId) -> [PortId; 2] {
+        [PortId::new(link, Side::A), PortId::new(link, Side::B)]
+    }
+
+    /// The link.
+    pub const fn link(self) -> LinkId {
+        LinkId(self.0 >> 1)
+    }
+
+    /// The side.
+    pub const fn side(self) -> Side {
+        if self.0 & 1 == 0 { Side::A } else { Side::B }
+    }
+
+    /// The port at the link's other side.
+    #[inline(always)]
+    pub const fn peer(self) -> PortId {
+        PortId(self.0 ^ 1)
+    }
+
+    /// Its place among all ports: those of the first link, those of the second, and so on.
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The event sources of the first `ports` ports.
+    pub(crate) const fn sources(ports: usize) -> usize {
+        SOURCES * ports
+    }
+
+    /// The event source of what arrives.
+    #[inline(always)]
+    pub(crate) const fn arrival(self) -> usize {
+        SOURCES * self.index()
+    }
+
+    /// The event source of what may be sent.
+    #[inline(always)]
+    pub(crate) const fn service(self) -> usize {
+        SOURCES * self.index() + 1
+    }
+
+    /// The event source of timers and paced traffic.
+    #[inline(always)]
+    pub(crate) const fn clock(self) -> usize {
+        SOURCES * self.index() + 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_named_by_its_link_and_side() {
+        let [a, b] = PortId::of(LinkId(7));
+        assert_eq!((a.link(), a.side(), b.link(), b.side()), (LinkId(7), Side::A, LinkId(7), Side::B));
+        assert_eq!((a.peer(), b.peer()), (b, a));
+        assert_eq!((a.index(), b.index()), (14, 15));
+    }
+}

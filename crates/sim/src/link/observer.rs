@@ -1,0 +1,137 @@
+//! What may watch a run: the events of a network, and what a watcher needs in order to be skipped exactly.
+//!
+//! A network measures nothing itself. It tells its observer what happens, by static dispatch: calls to [`NoObserver`]
+//! compile to nothing. An observer cannot change a run; whatever it keeps is its own.
+
+use super::frame::{Frame, OnWire};
+use super::id::PortId;
+use super::scheme::{Scheme, Schemes};
+use crate::time::Time;
+
+/// A frame that a port begins to send.
+#[derive(Debug)]
+pub struct Sent<'a, S: Scheme = Schemes> {
+    /// The frame.
+    pub frame: &'a OnWire<S>,
+    /// Its content if it is a control frame.
+    pub control: Option<&'a S::Control>,
+    /// When it arrives, or would have.
+    pub arrives_at: Time,
+    /// Whether the link corrupts it, so that it will not arrive.
+    pub corrupted: bool,
+}
+
+/// A frame that has arrived.
+#[derive(Debug)]
+pub struct Received<'a, S: Scheme = Schemes> {
+    /// The frame.
+    pub frame: &'a OnWire<S>,
+    /// Its content if it is a control frame.
+    pub control: Option<&'a S::Control>,
+}
+
+/// Watches a network whose links have such schemes.
+pub trait Observer<S: Scheme = Schemes> {
+    /// Port `port` began to send a frame at `at`.
+    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_, S>) {
+        let _ = (port, at, sent);
+    }
+
+    /// A frame arrived at port `port`.
+    fn received(&mut self, port: PortId, at: Time, received: &Received<'_, S>) {
+        let _ = (port, at, received);
+    }
+
+    /// Port `port` passed `frame` on.
+    fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
+        let _ = (port, at, frame);
+    }
+
+    /// Port `port`, whose scheme is `sender`, sent a copy of `frame`.
+    fn copy_sent(&mut self, port: PortId, frame: &Frame, corrupted: bool, sender: &S) {
+        let _ = (port, frame, corrupted, sender);
+    }
+
+    /// A frame that had arrived at `port` as a copy, or is dropped there, has been handled by its scheme.
+    fn handled(&mut self, port: PortId, at: Time, header: &S::Header, frame: &Frame, receiver: &S) {
+        let _ = (port, at, header, frame, receiver);
+    }
+
+    /// The peer of port `port` may have given up frames that `port` sent ([`Scheme::has_passed`]).
+    fn passed_over(&mut self, port: PortId, sender: &S, receiver: &S) {
+        let _ = (port, sender, receiver);
+    }
+
+    /// The Tx buffer of port `port` holds `bytes` from `at` on.
+    fn tx_level(&mut self, port: PortId, at: Time, bytes: u64) {
+        let _ = (port, at, bytes);
+    }
+
+    /// The Rx buffer of port `port` holds `bytes` from `at` on.
+    fn rx_level(&mut self, port: PortId, at: Time, bytes: u64) {
+        let _ = (port, at, bytes);
+    }
+
+    /// Port `port` decided that its peer is to pause, or to resume.
+    fn pause_decided(&mut self, port: PortId, at: Time, paused: bool) {
+        let _ = (port, at, paused);
+    }
+
+    /// Port `port` paused or resumed, as its peer had decided.
+    fn pause_obeyed(&mut self, port: PortId, at: Time, paused: bool) {
+        let _ = (port, at, paused);
+    }
+}
+
+/// A moment as observers see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Present<'a> {
+    /// The clock.
+    pub now: Time,
+    /// By port: how many frames the generator at its peer has produced.
+    pub arriving: &'a [u64],
+}
+
+/// What is skipped: a cycle of events, again and again.
+#[derive(Debug, Clone, Copy)]
+pub struct Skipped<'a> {
+    /// The moment from which it is skipped, which is the end of a cycle.
+    pub from: Time,
+    /// How many cycles.
+    pub times: u64,
+    /// How long all of them last.
+    pub elapsed: Time,
+    /// By port: how many frames the generator at its peer produces in all of them.
+    pub arriving: &'a [u64],
+}
+
+/// An observer over whose head a steady state can be skipped, so that it has counted afterwards what it would have
+/// counted. Frames that are skipped are clean, and all cycles are alike; so what it counted in one of them, it counts in
+/// each, if it stands at the end of the cycle as at its beginning.
+pub trait Skip {
+    /// What had been counted at a moment.
+    type Mark;
+
+    /// This moment. What determines how things will be counted goes to `state`, relative to the clock and to the frames'
+    /// numbers: two moments with the same state are alike. `None` while something is followed that will pass.
+    fn mark(&self, present: &Present<'_>, state: &mut Vec<u64>) -> Option<Self::Mark>;
+
+    /// Counts what was counted since `before`, which was a cycle ago, as often again as is skipped.
+    fn skip(&mut self, before: &Self::Mark, skipped: &Skipped<'_>);
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoObserver;
+
+impl<S: Scheme> Observer<S> for NoObserver {}
+
+impl Skip for NoObserver {
+    type Mark = ();
+
+    fn mark(&self, _: &Present<'_>, _: &mut Vec<u64>) -> Option<()> {
+        Some(())
+    }
+
+    fn skip(&mut self, (): &(), _: &Skipped<'_>) {}
+}

@@ -1,0 +1,260 @@
+//! A port: its queues, the scheme of its link, and the wire that leaves it.
+
+use super::frame::{FRAME_BYTES_MIN, Frame, OnWire, WIRE_OVERHEAD_BYTES};
+use super::id::PortId;
+use super::queue::{NormalQueue, QueueLimits};
+use super::scheme::{Idle, Scheme, Schemes, Seat, Timer};
+use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
+use crate::kernel::divisor::Divisor;
+use crate::node::NodeId;
+use crate::node::generator::Generator;
+use crate::random::Random;
+use crate::time::{Rate, Time};
+use linkmend_protocol::{ConfigError, Mode, PerMode};
+use std::collections::VecDeque;
+use std::hint::cold_path;
+
+/// Preamble, a 64-byte frame, and the gap.
+const IDLE_WIRE_BYTES: u64 = FRAME_BYTES_MIN as u64 + WIRE_OVERHEAD_BYTES;
+
+/// A port and the direction of the link that leaves it.
+#[derive(Debug, Clone)]
+pub struct PortConfig<S: Scheme = Schemes> {
+    /// Rate of the link.
+    pub rate: Rate,
+    /// From the moment a frame is taken from its queue to the moment the peer's port has it, without its serialisation:
+    /// egress pipeline, both ports, propagation. Pause and resume take effect then (section 3.5).
+    pub wire_latency: Time,
+    /// From there to the decision of the peer's ingress pipeline.
+    pub ingress_latency: Time,
+    /// What the link corrupts.
+    pub corruption: Corruption,
+    /// What it corrupts of retransmitted copies, if not the same (importance sampling).
+    pub copy_corruption: Option<Corruption>,
+    /// How the link recovers.
+    pub scheme: S::Config,
+    /// Bounds of the normal queue.
+    pub queue: QueueLimits,
+}
+
+/// A port cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PortError {
+    /// See [`ConfigError`].
+    #[error(transparent)]
+    Protocol(#[from] ConfigError),
+    /// See [`ParameterError`].
+    #[error(transparent)]
+    Corruption(#[from] ParameterError),
+}
+
+/// Something that goes ahead of normal frames.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lined<S: Scheme> {
+    /// Not before this.
+    pub(crate) ready_at: Time,
+    /// The peer's port takes it in ahead of its pipeline.
+    pub(crate) overtakes: bool,
+    pub(crate) on_wire: OnWire<S>,
+}
+
+/// What the peer's generator makes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PeerTraffic {
+    pub(crate) mode: Mode,
+    pub(crate) bytes: u16,
+}
+
+/// A port, and the wire that leaves it.
+#[derive(Debug)]
+pub(crate) struct Port<S: Scheme> {
+    pub(crate) id: PortId,
+    /// Whose port it is.
+    pub(crate) node: NodeId,
+    pub(crate) scheme: S,
+    pub(crate) timer: Timer,
+    pub(crate) rate: Rate,
+    /// How long a minimum-size frame lasts, ps.
+    pub(crate) idle_slot: Divisor,
+    pub(crate) wire_latency: Time,
+    pub(crate) ingress_latency: Time,
+    pub(crate) corruption: CorruptionProcess,
+    pub(crate) copy_corruption: Option<CorruptionProcess>,
+    pub(crate) queue_limits: QueueLimits,
+
+    pub(crate) generator: Generator,
+    pub(crate) peer_traffic: PeerTraffic,
+    pub(crate) started: bool,
+    pub(crate) normal: PerMode<NormalQueue>,
+    /// Frames in both of these queues.
+    pub(crate) waiting: usize,
+    /// Lane whose turn it is.
+    pub(crate) turn: usize,
+    pub(crate) urgent: VecDeque<Lined<S>>,
+    /// The dummy or ACK that the self-replenishing queue goes on sending, after its last one was corrupted.
+    pub(crate) replenished: Option<OnWire<S>>,
+    /// Whether that queue does go on: without, a corrupted dummy or ACK is gone.
+    pub(crate) replenishes: bool,
+    /// When the port has sent what it is sending; then come idle frames, without a gap.
+    pub(crate) free_at: Time,
+    /// What is on its way, in the order of arrival. Only changes of the pause state overtake: the peer's port takes them
+    /// in, ahead of what its pipeline works on.
+    pub(crate) in_flight: VecDeque<(Time, OnWire<S>)>,
+    /// Frames of any kind put on the wire, those of them that the link corrupted, and the ACKs among them.
+    pub(crate) transmitted: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) acks_sent: u64,
+}
+
+impl<S: Scheme> Port<S> {
+    pub(crate) fn new(
+        config: &PortConfig<S>,
+        peer: &PortConfig<S>,
+        (id, node): (PortId, NodeId),
+        generator: Generator,
+        seed: u64,
+    ) -> Result<Port<S>, PortError> {
+        let random = |what: &str| Random::new(seed, &format!("end {} {what}", id.index()));
+        let process = |corruption: &Corruption, what: &str| CorruptionProcess::new(corruption, random(what));
+        let seat = Seat { seed, port: id.index() as u32 };
+        let scheme = S::new(&config.scheme, &peer.scheme, seat)?;
+        let attention = scheme.speaks();
+        Ok(Port {
+            id,
+            node,
+            scheme,
+            timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER, attention },
+            rate: config.rate,
+            idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
+            wire_latency: config.wire_latency,
+            ingress_latency: config.ingress_latency,
+            copy_corruption: config
+                .copy_corruption
+                .as_ref()
+                .map(|corruption| process(corruption, "copies"))
+                .transpose()?,
+            corruption: process(&config.corruption, "corruption")?,
+            queue_limits: config.queue,
+            generator,
+            peer_traffic: PeerTraffic { mode: Mode::Ordered, bytes: 0 },
+            started: false,
+            normal: PerMode::default(),
+            waiting: 0,
+            turn: 0,
+            urgent: VecDeque::new(),
+            replenished: None,
+            replenishes: true,
+            free_at: Time::ZERO,
+            in_flight: VecDeque::new(),
+            transmitted: 0,
+            corrupted: 0,
+            acks_sent: 0,
+        })
+    }
+
+    /// When something that is there at `now` can begin to leave: when the port is free or, as it fills the time with
+    /// minimum-size dummies or ACKs, when the one under way has ended (Figure 5).
+    #[inline]
+    pub(crate) fn next_start(&self, now: Time) -> Time {
+        if now <= self.free_at {
+            return self.free_at;
+        }
+        if !self.scheme.fills_idle_slots() {
+            return now;
+        }
+        let ago = now.0 - self.free_at.0;
+        Time(self.free_at.0 + self.idle_slot.ceiling(ago) * self.idle_slot.value)
+    }
+
+    /// Begins to send a frame of `bytes`: when the peer's pipeline will have decided on it, and whether the link corrupts
+    /// it on the way.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, now: Time, bytes: u32, is_copy: bool) -> (Time, bool) {
+        self.free_at = now + self.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
+        self.transmitted += 1;
+        let corruption = match &mut self.copy_corruption {
+            Some(corruption) if is_copy => corruption,
+            _ => &mut self.corruption,
+        };
+        let corrupted = corruption.corrupts(bytes);
+        if corrupted {
+            cold_path();
+            self.corrupted += 1;
+        }
+        (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
+    }
+
+    /// Whether it has more to do when it has sent what it is sending. What a control frame asks for may have to be
+    /// repeated, which the idle port sees to.
+    #[inline]
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_normal() || !self.urgent.is_empty() || self.replenished.is_some() || self.scheme.has_more()
+    }
+
+    /// When the next frame arrives at the peer.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Time {
+        self.in_flight.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// Whether nothing is on the wire, or about to be.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.in_flight.is_empty() && self.urgent.is_empty() && self.replenished.is_none()
+    }
+
+    /// Whether no frame of the traffic is to come, waits, is outstanding, or is buffered.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.generator.left() == 0
+            && self.waiting == 0
+            && self.urgent.is_empty()
+            && self.scheme.is_drained()
+            && !self.in_flight.iter().any(|(_, on_wire)| on_wire.is_traffic())
+    }
+
+    /// Whether a normal frame waits.
+    #[inline]
+    pub(crate) fn has_normal(&self) -> bool {
+        self.waiting > 0 || (self.started && self.generator.ready().is_some())
+    }
+
+    /// Lines up a frame.
+    pub(crate) fn push_normal(&mut self, frame: Frame) {
+        self.waiting += usize::from(self.normal[frame.mode].push(frame, &self.queue_limits));
+    }
+
+    /// Lines up a copy.
+    pub(crate) fn push_copy(&mut self, now: Time, header: S::Header, frame: Frame) {
+        let on_wire = OnWire::Protected { header, frame };
+        self.urgent.push_back(Lined { ready_at: now, overtakes: false, on_wire });
+    }
+
+    pub(crate) fn next_urgent(&mut self, now: Time) -> Option<Lined<S>> {
+        // A copy need not wait behind a pause that waits for its timer packet.
+        let index = self.urgent.iter().position(|urgent| urgent.ready_at <= now)?;
+        self.urgent.remove(index)
+    }
+
+    /// An acknowledgement, if that is what an idle port would send.
+    #[inline(always)]
+    pub(crate) fn next_ack(&mut self, now: Time) -> Option<S::Ack> {
+        let ack = self.scheme.poll_ack(now)?;
+        self.acks_sent += 1;
+        // It says more than the one that would have been repeated, which was an ACK as well.
+        if let Some(OnWire::Ack { .. }) = self.replenished {
+            self.replenished = None;
+        }
+        Some(ack)
+    }
+
+    /// What else an idle port sends.
+    pub(crate) fn next_idle(&mut self, now: Time) -> Option<Idle<S::Ack, S::Control>> {
+        let idle = self.scheme.poll_idle(now)?;
+        self.acks_sent += u64::from(matches!(idle, Idle::Ack(_)));
+        Some(idle)
+    }
+
+    /// Lets it have what its peer's generator makes.
+    pub(crate) fn set_peer_traffic(&mut self, peer: &Generator) {
+        self.peer_traffic = PeerTraffic { mode: peer.mode(), bytes: peer.frame_bytes() };
+    }
+}

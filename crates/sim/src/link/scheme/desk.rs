@@ -1,0 +1,125 @@
+//! What a scheme may do outside itself.
+
+use super::Scheme;
+use crate::event_queue::EventQueue;
+use crate::link::frame::{Frame, WIRE_OVERHEAD_BYTES};
+use crate::link::recirculation::RecirculationPort;
+use crate::network::{Observer, PortId};
+use crate::time::{TICK, Time};
+use std::marker::PhantomData;
+
+/// An hour. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
+pub(crate) const OUT_OF_REACH: u64 = TICK.secs(3_600).0;
+
+/// Which buffer a circling frame is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Buffer {
+    /// Copies of what was sent.
+    Tx,
+    /// What has arrived and may not be passed on yet.
+    Rx,
+}
+
+/// A frame in a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Circling {
+    /// The port it belongs to.
+    pub(crate) port: PortId,
+    pub(crate) buffer: Buffer,
+    /// Its place in that buffer.
+    pub(crate) slot: u32,
+    /// On the wire, with header and gap.
+    pub(crate) wire_bytes: u32,
+}
+
+/// What wakes a port when its wire does not.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    /// When the next paced frame comes, and when the scheme has something to do.
+    pub(crate) traffic_at: Time,
+    pub(crate) timeout_at: Time,
+    /// The scheme has something urgent to say.
+    pub(crate) attention: bool,
+}
+
+/// What a scheme may do outside itself, at one port and at one moment.
+#[derive(Debug)]
+pub struct Desk<'a, N, O> {
+    pub(crate) now: Time,
+    pub(crate) port: PortId,
+    pub(crate) timer: &'a mut Timer,
+    pub(crate) queue: &'a mut EventQueue,
+    pub(crate) loops: &'a mut [RecirculationPort],
+    pub(crate) observer: &'a mut O,
+    pub(crate) scheme: PhantomData<N>,
+}
+
+impl<N: Scheme, O: Observer<N>> Desk<'_, N, O> {
+    /// The same desk, for a function that is not compiled into its caller. Handing out the address of a short-lived second
+    /// one leaves the first in registers, where a frame's ordinary way needs it.
+    #[inline(always)]
+    pub fn lend(&mut self) -> Desk<'_, N, O> {
+        Desk {
+            now: self.now,
+            port: self.port,
+            timer: self.timer,
+            queue: self.queue,
+            loops: self.loops,
+            observer: self.observer,
+            scheme: PhantomData,
+        }
+    }
+
+    /// The clock.
+    #[inline(always)]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Has the scheme's timer act at `at` at the latest, unless that is out of a simulation's reach.
+    #[inline(always)]
+    pub fn wake_at(&mut self, at: Time) {
+        if at < self.timer.timeout_at && at.0 - self.now.0 < OUT_OF_REACH {
+            self.timer.timeout_at = at;
+            self.queue.set(self.port.clock(), self.timer.traffic_at.min(at));
+        }
+    }
+
+    /// The scheme has something urgent: it is asked when the port is served next.
+    #[inline(always)]
+    pub fn attend(&mut self) {
+        self.timer.attention = true;
+    }
+
+    /// Lets a frame of one of its buffers circle, with a header of so many bytes.
+    #[inline(always)]
+    pub fn circulate(&mut self, at_loop: usize, buffer: Buffer, slot: u32, frame: &Frame, header_bytes: u32) {
+        let wire_bytes = u32::from(frame.bytes) + header_bytes + WIRE_OVERHEAD_BYTES as u32;
+        let circling = Circling { port: self.port, buffer, slot, wire_bytes };
+        let loops = &mut self.loops[at_loop];
+        loops.insert(self.now, circling);
+        self.queue.set(loops.source, loops.next());
+    }
+
+    /// The Tx buffer holds so many bytes now.
+    #[inline(always)]
+    pub fn tx_level(&mut self, bytes: u64) {
+        self.observer.tx_level(self.port, self.now, bytes);
+    }
+
+    /// The Rx buffer holds so many bytes now.
+    #[inline(always)]
+    pub fn rx_level(&mut self, bytes: u64) {
+        self.observer.rx_level(self.port, self.now, bytes);
+    }
+
+    /// It is decided that the peer is to pause, or to resume.
+    pub fn pause_decided(&mut self, paused: bool) {
+        self.observer.pause_decided(self.port, self.now, paused);
+    }
+
+    /// This end pauses or resumes, as its peer decided.
+    pub fn pause_obeyed(&mut self, paused: bool) {
+        self.observer.pause_obeyed(self.port, self.now, paused);
+    }
+}

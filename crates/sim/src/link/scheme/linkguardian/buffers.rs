@@ -1,0 +1,100 @@
+//! The buffers of a link end: copies of what was sent, and what has arrived out of turn.
+
+use super::LinkGuardian;
+use crate::link::frame::Frame;
+use crate::link::scheme::{Buffer, Desk, Round, Scheme};
+use crate::network::{Observer, PortId};
+use crate::time::Time;
+use linkmend_protocol::FrameHandle;
+
+/// A Tx buffer in which less is left may have kept a frame waiting: more than two of the longest frames.
+const NEARLY_FULL_BYTES: u64 = 20_000;
+
+/// A frame in the Tx buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TxFrame {
+    pub(super) frame: Frame,
+    /// The protocol needs it no longer.
+    pub(super) released: bool,
+    /// It still circles.
+    pub(super) circling: bool,
+}
+
+impl LinkGuardian {
+    /// Lets go what the protocol needs in the Tx buffer no longer.
+    #[inline]
+    pub(super) fn release<O: Observer<N>, N: Scheme>(&mut self, now: Time, port: PortId, observer: &mut O) {
+        while let Some(FrameHandle(slot)) = self.end.poll_release() {
+            let held = self.tx.at(slot);
+            held.released = true;
+            if !held.circling {
+                let bytes = u64::from(held.frame.bytes);
+                self.tx.free(slot);
+                if self.recirculation.is_none() {
+                    self.tx_bytes -= bytes;
+                    observer.tx_level(port, now, self.tx_bytes);
+                }
+            }
+        }
+    }
+
+    /// Keeps a frame that may not be passed on yet.
+    #[inline(never)]
+    pub(super) fn hold<O: Observer<N>, N: Scheme>(
+        &mut self,
+        desk: &mut Desk<'_, N, O>,
+        slot: u32,
+        frame: Frame,
+    ) {
+        self.rx.put(frame);
+        self.rx_bytes += u64::from(frame.bytes);
+        if let Some(at) = self.recirculation {
+            desk.circulate(at, Buffer::Rx, slot, &frame, self.header_bytes);
+        }
+        desk.rx_level(self.rx_bytes);
+    }
+
+    /// Figure 18: dropped once acknowledged, retransmitted once requested, and buffered on otherwise. A copy is gone with
+    /// its retransmission (appendix A.2), unless it may be asked for again.
+    #[inline(always)]
+    pub(super) fn tx_round<O: Observer<N>, N: Scheme>(
+        &mut self,
+        desk: &mut Desk<'_, N, O>,
+        slot: u32,
+    ) -> Round {
+        let copied = std::mem::take(&mut self.copied);
+        let held = *self.tx.at(slot);
+        if !(held.released || copied && self.end.config().max_rounds == 1) {
+            return Round::Stays;
+        }
+        self.tx_bytes -= u64::from(held.frame.bytes);
+        desk.tx_level(self.tx_bytes);
+        self.tx.at(slot).circling = false;
+        if held.released {
+            self.tx.free(slot);
+        }
+        // A normal frame may have waited for room.
+        Round::Leaves { made_room: self.tx_bytes + NEARLY_FULL_BYTES > self.tx_bytes_max }
+    }
+
+    /// Algorithm 1 for a buffered frame: forwarded when its turn has come.
+    #[inline(always)]
+    pub(super) fn rx_round<O: Observer<N>, N: Scheme>(
+        &mut self,
+        desk: &mut Desk<'_, N, O>,
+        slot: u32,
+    ) -> Round {
+        if self.end.next_delivery() != Some(FrameHandle(slot)) {
+            return Round::Stays;
+        }
+        self.end.poll_deliver();
+        let urgent = self.end.is_urgent();
+        if urgent {
+            desk.attend();
+        }
+        let frame = self.rx.free(slot);
+        self.rx_bytes -= u64::from(frame.bytes);
+        desk.rx_level(self.rx_bytes);
+        Round::Delivers(frame, urgent)
+    }
+}

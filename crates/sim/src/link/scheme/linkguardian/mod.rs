@@ -1,0 +1,429 @@
+//! LinkGuardian (SIGCOMM 2023): the protocol's link end, and the buffers that a switch has for it.
+//!
+//! The state machine is that of [`linkmend_protocol`]. This is the one place where the simulator's driver differs from the
+//! others: where buffers recirculate, a copy or a buffered frame can be had only when it comes round.
+
+mod buffers;
+mod steady;
+
+use super::desk::OUT_OF_REACH;
+use super::{Buffer, Cycles, Desk, Idle, Reception, Round, Scheme, Seat, Urgent};
+use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame, Slots};
+use crate::network::Observer;
+use crate::random::Random;
+use crate::time::Time;
+use buffers::TxFrame;
+use linkmend_protocol::wire::{CONTROL_FRAME_MAX, HEADER_GROWTH_MAX, emit_control};
+use linkmend_protocol::{
+    Admission, Config, ConfigError, Control, Copies, DataHeader, Format, FrameHandle, Instant, LinkEnd, Mode,
+    PiggybackAck, Priority, Protection, SEQUENCE_SPACE, SequenceNumber, Ticks, Transmit, TransmitState,
+};
+
+/// What a link end needs to know.
+#[derive(Debug, Clone)]
+pub struct LinkGuardianConfig {
+    /// The link end's parameters, in picoseconds instead of nanoseconds.
+    pub protocol: Config,
+    /// Whether it protects what it sends, and with how many copies.
+    pub protect: Option<Copies>,
+    /// The recirculation port that holds its buffered frames; `None` for direct buffering.
+    pub recirculation: Option<usize>,
+    /// Time between the timer packets that carry timeouts, pause and resume (section 3.5); zero for none.
+    pub timer_interval: Time,
+}
+
+/// A link end and its buffers.
+#[derive(Debug)]
+pub struct LinkGuardian {
+    end: LinkEnd,
+    recirculation: Option<usize>,
+    timer_interval: Time,
+    /// How often the link end must be looked after while its port is busy: an idle port does so by itself.
+    housekeeping: Option<Time>,
+    /// Bytes that a data header adds to a frame.
+    header_bytes: u32,
+    /// As sender: the pause state. As receiver: the one that it told last.
+    paused: bool,
+    told_paused: bool,
+    /// The frame that has come round is sent again.
+    copied: bool,
+    tx: Slots<TxFrame>,
+    rx: Slots<Frame>,
+    tx_bytes: u64,
+    /// Most of them, if they circle: a frame takes its place until it comes round, even if it was acknowledged before.
+    tx_bytes_max: u64,
+    rx_bytes: u64,
+}
+
+impl LinkGuardian {
+    /// The state machine.
+    pub fn link_end(&self) -> &LinkEnd {
+        &self.end
+    }
+
+    /// A port that is never idle lets no ACK out, repeats no handshake, and tries no fallback again. An end that may
+    /// have to do so while it sends is therefore looked after as often as its ACKs are due.
+    fn housekeeping(config: &LinkGuardianConfig, peer: &LinkGuardianConfig) -> Option<Time> {
+        let fallback = config.protect.is_some() && config.protocol.fallback.enabled;
+        let needed = fallback || peer.protect.is_some();
+        let interval = config.protocol.ack_interval;
+        (needed && interval.0 < OUT_OF_REACH).then_some(Time(interval.0))
+    }
+
+    /// Sees to it that an end that sends without pause is looked after, if that may be needed.
+    #[inline(always)]
+    fn keep_house<O: Observer<N>, N: Scheme>(&self, desk: &mut Desk<'_, N, O>) {
+        if let Some(interval) = self.housekeeping {
+            desk.wake_at(desk.now + interval);
+        }
+    }
+
+    /// A port that what else there is keeps busy has no idle slot for the dummies of a lane that has nothing to send: sees
+    /// to it that they go when they are overdue.
+    #[inline(never)]
+    fn arm_dummy<O: Observer<N>, N: Scheme>(&self, desk: &mut Desk<'_, N, O>) {
+        if self.end.outstanding() == 0 {
+            return;
+        }
+        let Some(at) = self.end.dummy_overdue_at() else { return };
+        if at.0 <= desk.now.0 {
+            desk.attend();
+        } else {
+            desk.wake_at(Time(at.0));
+        }
+    }
+}
+
+impl Scheme for LinkGuardian {
+    type Config = LinkGuardianConfig;
+    type Header = DataHeader;
+    type Ack = SequenceNumber;
+    type Control = Control;
+
+    fn new(config: &LinkGuardianConfig, peer: &LinkGuardianConfig, seat: Seat) -> Result<Self, ConfigError> {
+        let session = Random::new(seat.seed, &format!("end {} session", seat.port)).next_u64();
+        let mut end = LinkEnd::new(config.protocol, session)?;
+        if let Some(copies) = config.protect {
+            end.protect(Instant(0), Protection { copies });
+        }
+        Ok(LinkGuardian {
+            end,
+            recirculation: config.recirculation,
+            timer_interval: config.timer_interval,
+            housekeeping: LinkGuardian::housekeeping(config, peer),
+            header_bytes: match config.protocol.format {
+                Format::Compact | Format::Linkguardian => COMPACT_HEADER_BYTES,
+                Format::Transparent => HEADER_GROWTH_MAX as u32,
+            },
+            paused: false,
+            told_paused: false,
+            copied: false,
+            tx: Slots::new(),
+            rx: Slots::new(),
+            tx_bytes: 0,
+            tx_bytes_max: config.recirculation.map_or(u64::MAX, |_| config.protocol.window_bytes),
+            rx_bytes: 0,
+        })
+    }
+
+    #[inline(always)]
+    fn header_bytes(&self) -> u32 {
+        self.header_bytes
+    }
+
+    #[inline(always)]
+    fn admission(&self, frame: &Frame) -> Admission {
+        if self.tx_bytes + u64::from(frame.bytes) > self.tx_bytes_max {
+            return Admission::Held;
+        }
+        self.end.admission(frame.mode, u32::from(frame.bytes))
+    }
+
+    #[inline(always)]
+    fn send<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: Frame) -> DataHeader {
+        self.keep_house(desk);
+        let circling = self.recirculation.is_some();
+        let slot = self.tx.put(TxFrame { frame, released: false, circling });
+        let bytes = u32::from(frame.bytes);
+        let header = self.end.send_admitted(Instant(desk.now.0), frame.mode, FrameHandle(slot), bytes);
+        let other_lane_waits = self.end.outstanding() > self.end.outstanding_in(header.mode);
+        self.tx_bytes += u64::from(bytes);
+        if let Some(at) = self.recirculation {
+            desk.circulate(at, Buffer::Tx, slot, &frame, self.header_bytes);
+        }
+        desk.tx_level(self.tx_bytes);
+        if other_lane_waits {
+            self.arm_dummy(&mut desk.lend());
+        }
+        header
+    }
+
+    fn send_plain<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: &Frame) {
+        self.keep_house(desk);
+        // Only counts it.
+        self.end.send(Instant(desk.now.0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
+        self.arm_dummy(&mut desk.lend());
+    }
+
+    #[inline(always)]
+    fn handle_data<O: Observer<N>, N: Scheme>(
+        &mut self,
+        desk: &mut Desk<'_, N, O>,
+        header: &DataHeader,
+        frame: Frame,
+    ) -> Reception {
+        // A place in the Rx buffer, in case the link end keeps the frame.
+        let slot = self.rx.next();
+        let bytes = u32::from(frame.bytes);
+        let reception = self.end.handle_data(Instant(desk.now.0), header, FrameHandle(slot), bytes);
+        if self.end.is_urgent() {
+            desk.attend();
+        }
+        if header.ack.is_some() {
+            self.release(desk.now, desk.port, desk.observer);
+        }
+        let reception = match reception {
+            linkmend_protocol::Reception::Deliver if self.rx_bytes > 0 => Reception::DeliverMore,
+            linkmend_protocol::Reception::Deliver => Reception::Deliver,
+            linkmend_protocol::Reception::Drop => Reception::Dropped,
+            linkmend_protocol::Reception::Buffered => {
+                self.hold(&mut desk.lend(), slot, frame);
+                Reception::Buffered
+            }
+        };
+        if self.end.missing() > 0 {
+            self.set_timer(&mut desk.lend());
+        }
+        reception
+    }
+
+    #[inline(always)]
+    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, next: SequenceNumber) {
+        // Its lane is the one in use: the authors' header names none.
+        self.end.handle_ack(Instant(desk.now.0), PiggybackAck { mode: Mode::Ordered, next });
+        self.release(desk.now, desk.port, desk.observer);
+    }
+
+    #[inline(never)]
+    fn handle_control<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, control: &Control) {
+        self.end.handle_control(Instant(desk.now.0), control);
+        let paused = self.end.is_paused();
+        if self.paused != paused {
+            self.paused = paused;
+            desk.pause_obeyed(paused);
+        }
+        desk.attend();
+        self.release(desk.now, desk.port, desk.observer);
+    }
+
+    fn poll_urgent<O: Observer<N>, N: Scheme>(
+        &mut self,
+        desk: &mut Desk<'_, N, O>,
+    ) -> Option<Urgent<Control>> {
+        let now = desk.now;
+        let control = self.end.poll_urgent(Instant(now.0))?;
+        let (mut ready_at, mut overtakes) = (now, false);
+        if let Control::Feedback(feedback) = &control {
+            let paused = feedback.lanes[Mode::Ordered].paused;
+            if paused != self.told_paused {
+                self.told_paused = paused;
+                overtakes = true;
+                desk.pause_decided(paused);
+                // Pause and resume are made out of timer packets (section 3.5).
+                if let Some(ticks) = now.0.checked_next_multiple_of(self.timer_interval.0.max(1)) {
+                    ready_at = Time(ticks);
+                }
+            }
+        }
+        Some(Urgent { control, ready_at, overtakes })
+    }
+
+    fn poll_retransmission(&mut self) -> Option<(DataHeader, Frame)> {
+        if self.recirculation.is_some() {
+            return None;
+        }
+        match self.end.poll_retransmission()? {
+            Transmit::Retransmission { frame: FrameHandle(slot), header } => {
+                Some((header, self.tx.at(slot).frame))
+            }
+            Transmit::Control(_) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn poll_retransmission_of(&mut self, slot: u32) -> Option<(DataHeader, Frame)> {
+        let held = *self.tx.at(slot);
+        if held.released {
+            return None;
+        }
+        match self.end.poll_retransmission_of(FrameHandle(slot))? {
+            Transmit::Retransmission { header, .. } => {
+                self.copied = true;
+                Some((header, held.frame))
+            }
+            Transmit::Control(_) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn poll_ack(&mut self, now: Time) -> Option<SequenceNumber> {
+        self.end.poll_compact_ack(Instant(now.0))
+    }
+
+    fn poll_idle(&mut self, now: Time) -> Option<Idle<SequenceNumber, Control>> {
+        match self.end.poll_transmit(Instant(now.0), Priority::Low)? {
+            Transmit::Control(Control::CompactAck { next }) => Some(Idle::Ack(next)),
+            Transmit::Control(control) => Some(Idle::Control(control)),
+            Transmit::Retransmission { .. } => None,
+        }
+    }
+
+    /// With direct buffering, all whose turn has come. Where frames circle, only what was given up behind the last of
+    /// them is passed over, which otherwise would close the window for good.
+    fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) -> Option<Frame> {
+        if self.recirculation.is_some() && self.rx.used() > 0 {
+            return None;
+        }
+        let FrameHandle(slot) = self.end.poll_deliver()?;
+        let frame = self.rx.free(slot);
+        self.rx_bytes -= u64::from(frame.bytes);
+        desk.rx_level(self.rx_bytes);
+        if self.end.is_urgent() {
+            desk.attend();
+        }
+        Some(frame)
+    }
+
+    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
+        self.end.handle_timeout(Instant(desk.now.0));
+        desk.attend();
+        self.release(desk.now, desk.port, desk.observer);
+    }
+
+    /// The receiver gives up what is missing with the timer packet after `ackNoTimeout`.
+    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
+        let Some(at) = self.end.next_recovery_timeout() else { return };
+        let at = Time(at.0.next_multiple_of(self.timer_interval.0.max(1)));
+        desk.wake_at(at.max(desk.now));
+    }
+
+    #[inline(always)]
+    fn handle_round<O: Observer<N>, N: Scheme>(
+        &mut self,
+        desk: &mut Desk<'_, N, O>,
+        buffer: Buffer,
+        slot: u32,
+    ) -> Round {
+        match buffer {
+            Buffer::Tx => self.tx_round(desk, slot),
+            Buffer::Rx => self.rx_round(desk, slot),
+        }
+    }
+
+    fn circles_on(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
+        match buffer {
+            Buffer::Tx => {
+                let due = self.end.next_timeout();
+                !self.tx.get(slot).released && due.is_none_or(|at| at.0 > now.0)
+            }
+            Buffer::Rx => self.end.next_delivery() != Some(FrameHandle(slot)),
+        }
+    }
+
+    #[inline(always)]
+    fn fills_idle_slots(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        self.end.outstanding() > 0
+    }
+
+    fn idle_until(&self, now: Time) -> Option<Time> {
+        let steady = || self.end.steady_state(Instant(now.0), Ticks(OUT_OF_REACH)).is_some();
+        let waits = self.is_opening() || self.end.outstanding() > 0 || !steady();
+        waits.then(|| self.end.next_timeout()).flatten().map(|at| Time(at.0))
+    }
+
+    fn is_opening(&self) -> bool {
+        let status = self.end.status();
+        status.protection_requested && status.transmit != TransmitState::Active
+    }
+
+    fn is_drained(&self) -> bool {
+        self.rx.used() == 0 && self.end.outstanding() == 0 && self.end.missing() == 0
+    }
+
+    fn copies(&self) -> u8 {
+        self.end.status().copies
+    }
+
+    /// It comes before the number that its lane waits for; both are within a window of each other.
+    fn has_passed(&self, header: &DataHeader) -> bool {
+        let awaited = self.end.awaited(header.mode);
+        let era_space = 2 * SEQUENCE_SPACE;
+        let reference = era_space + u64::from(awaited.era()) * SEQUENCE_SPACE + u64::from(awaited.number());
+        header.sequence.expand(reference).is_some_and(|sequence| sequence < reference)
+    }
+
+    /// What comes while the window is full of frames that still circle finds no room, either.
+    fn overflows(&self) -> u64 {
+        let stats = self.end.stats();
+        stats.rx_buffer_overflows + stats.overflowed_copies + stats.out_of_window_frames
+    }
+
+    #[inline(always)]
+    fn is_copy(header: &DataHeader) -> bool {
+        header.retransmitted
+    }
+
+    fn control_bytes(control: &Control) -> u32 {
+        emit_control(control, [0; 6], &mut [0; CONTROL_FRAME_MAX]) as u32 + FCS_BYTES
+    }
+
+    fn replenishes(control: &Control) -> bool {
+        matches!(control, Control::CompactAck { .. } | Control::Feedback(_))
+            || LinkGuardian::announces(control)
+    }
+
+    #[inline(always)]
+    fn announces(control: &Control) -> bool {
+        matches!(control, Control::Dummy { .. } | Control::CompactDummy { .. })
+    }
+
+    fn steady_state(&self, now: Time, state: &mut Vec<u64>) -> Option<()> {
+        self.describe(now, state)
+    }
+
+    fn header_state(header: &DataHeader, frame: &Frame, state: &mut Vec<u64>) {
+        let sequence = u64::from(header.sequence.number().wrapping_sub(frame.id as u16));
+        state.extend([sequence, u64::from(header.retransmitted), header.mode as u64]);
+    }
+
+    fn ack_state(next: &SequenceNumber, arriving: u64) -> u64 {
+        u64::from(next.number().wrapping_sub(arriving as u16))
+    }
+
+    fn circling_state(&self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
+        match buffer {
+            Buffer::Tx => {
+                let held = self.tx.get(slot);
+                held.frame.id.wrapping_sub(produced) << 1 | u64::from(held.released)
+            }
+            Buffer::Rx => self.rx.get(slot).id.wrapping_sub(arriving) << 1,
+        }
+    }
+
+    fn skip(&mut self, cycles: &Cycles) {
+        self.advance(cycles);
+    }
+
+    fn skip_header(header: &mut DataHeader, frames: u64) {
+        header.sequence = header.sequence.plus(frames);
+    }
+
+    fn skip_ack(next: &mut SequenceNumber, frames: u64) {
+        *next = next.plus(frames);
+    }
+}

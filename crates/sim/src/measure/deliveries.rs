@@ -1,0 +1,38 @@
+//! What a port has received and passed on.
+
+use crate::link::Frame;
+use crate::time::Time;
+
+/// Frames that a port has received and passed on to its node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deliveries {
+    /// Frames.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames that came after one that was sent later.
+    pub reordered: u64,
+    /// One more than the highest number delivered.
+    pub next_id: u64,
+    /// When the last one was.
+    pub last_at: Time,
+}
+
+impl Deliveries {
+    #[inline(always)]
+    pub(super) fn record(&mut self, at: Time, frame: &Frame) {
+        self.frames += 1;
+        self.bytes += u64::from(frame.bytes);
+        self.reordered += u64::from(frame.id < self.next_id);
+        self.next_id = self.next_id.max(frame.id + 1);
+        self.last_at = at;
+    }
+
+    /// Repeats what was delivered since `before`, while the numbers of the frames go on by `arriving`.
+    pub(super) fn repeat_since(&mut self, before: &Deliveries, times: u64, elapsed: Time, arriving: u64) {
+        self.frames += (self.frames - before.frames) * times;
+        self.bytes += (self.bytes - before.bytes) * times;
+        self.next_id += arriving;
+        self.last_at += elapsed;
+    }
+}

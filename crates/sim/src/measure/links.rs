@@ -1,0 +1,319 @@
+//! What every run measures of its links.
+
+use super::deliveries::Deliveries;
+use super::histogram::Histogram;
+use super::levels::Levels;
+use super::losses::{GivenUp, Losses};
+use super::resumes::Resumes;
+use super::time_series::TimeSeries;
+use crate::link::{Frame, Observer, OnWire, PortId, Present, Received, Scheme, Schemes, Sent, Skip, Skipped};
+use crate::time::Time;
+
+/// Losses, buffer levels, deliveries and resumes of every port, named by its index. What concerns the frames of one
+/// direction stands with the port that sends them.
+#[derive(Debug)]
+pub struct LinkMeasures<S: Scheme = Schemes> {
+    ports: Vec<PortMeasures<S>>,
+}
+
+#[derive(Debug)]
+struct PortMeasures<S: Scheme> {
+    losses: Losses<S>,
+    /// As receiver: how many frames had found no room when that was last asked.
+    overflows: u64,
+    delivered: Deliveries,
+    resumes: Resumes,
+    tx_levels: Levels,
+    rx_levels: Levels,
+}
+
+/// What had been counted at a moment, and with it what happened in a cycle.
+#[derive(Debug)]
+pub struct LinkMark {
+    ports: Vec<(Deliveries, Levels, Levels)>,
+}
+
+impl<S: Scheme> LinkMeasures<S> {
+    /// For each port, the step in which its buffer levels are recorded, in bytes.
+    pub fn new(level_units: impl IntoIterator<Item = u64>) -> LinkMeasures<S> {
+        let port = |unit| PortMeasures {
+            losses: Losses::default(),
+            overflows: 0,
+            delivered: Deliveries::default(),
+            resumes: Resumes::default(),
+            tx_levels: Levels::new(unit),
+            rx_levels: Levels::new(unit),
+        };
+        LinkMeasures { ports: level_units.into_iter().map(port).collect() }
+    }
+
+    /// What the port has passed on.
+    pub fn deliveries(&self, port: PortId) -> Deliveries {
+        self.ports[port.index()].delivered
+    }
+
+    /// Originals of this port that the link corrupted, and the lengths of runs of them: 1, 2, ... frames.
+    pub fn losses(&self, port: PortId) -> (u64, &[u64]) {
+        (self.ports[port.index()].losses.lost, &self.ports[port.index()].losses.runs)
+    }
+
+    /// Originals of this port of which the link corrupted every copy, too.
+    pub fn all_copies_lost(&self, port: PortId) -> u64 {
+        self.ports[port.index()].losses.all_copies_lost
+    }
+
+    /// Originals of this port that the peer gave up, by the clock or because this port let them go.
+    pub fn given_up(&self, port: PortId) -> GivenUp {
+        self.ports[port.index()].losses.given_up
+    }
+
+    /// From the peer's noticing a loss of this port's frames to the arrival of the first copy, ps.
+    pub fn retransmission_delay(&self, port: PortId) -> &Histogram {
+        &self.ports[port.index()].losses.delay
+    }
+
+    /// The longest time from the peer's decision to let this port resume to the first frame that arrived then.
+    pub fn resume_flight_max(&self, port: PortId) -> Time {
+        self.ports[port.index()].resumes.flight_max
+    }
+
+    /// Tx buffer levels of the port.
+    pub fn tx_levels(&self, port: PortId) -> &Levels {
+        &self.ports[port.index()].tx_levels
+    }
+
+    /// Rx buffer levels of the port.
+    pub fn rx_levels(&self, port: PortId) -> &Levels {
+        &self.ports[port.index()].rx_levels
+    }
+
+    /// Records buffer levels from `now` on.
+    pub fn start_recording(&mut self, now: Time) {
+        for port in &mut self.ports {
+            port.tx_levels.start(now);
+            port.rx_levels.start(now);
+        }
+    }
+
+    /// Ends the recording of buffer levels: they are those of the time since [`LinkMeasures::start_recording`].
+    pub fn stop_recording(&mut self, now: Time) {
+        for port in &mut self.ports {
+            port.tx_levels.stop(now);
+            port.rx_levels.stop(now);
+        }
+    }
+
+    /// Keeps the levels of `sender`'s Tx buffer and of `receiver`'s Rx buffer over time, as `series` does, which is empty.
+    /// Fast-forward shows nothing of what it skips.
+    pub fn watch_levels(&mut self, sender: PortId, receiver: PortId, series: &TimeSeries) {
+        self.ports[sender.index()].tx_levels.watch(series.clone());
+        self.ports[receiver.index()].rx_levels.watch(series.clone());
+    }
+
+    /// What [`LinkMeasures::watch_levels`] kept until `now`: Tx and Rx buffer.
+    pub fn watched_levels(
+        &mut self,
+        sender: PortId,
+        receiver: PortId,
+        now: Time,
+    ) -> Option<(TimeSeries, TimeSeries)> {
+        let tx = self.ports[sender.index()].tx_levels.series(now);
+        tx.zip(self.ports[receiver.index()].rx_levels.series(now))
+    }
+
+    /// Counts a run of losses that the port of the traffic cut short.
+    pub fn finish(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.losses.finish());
+    }
+}
+
+impl<S: Scheme> Observer<S> for LinkMeasures<S> {
+    #[inline(always)]
+    fn sent(&mut self, port: PortId, _: Time, sent: &Sent<'_, S>) {
+        match sent.frame {
+            OnWire::Protected { header, frame } if !S::is_copy(header) => {
+                let this = &mut self.ports[port.index()];
+                this.losses.sent(frame.id, header, sent.arrives_at, sent.corrupted);
+                this.resumes.sent(sent.arrives_at);
+            }
+            OnWire::Plain { .. } => self.ports[port.index()].losses.sent_unprotected(sent.corrupted),
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn received(&mut self, port: PortId, at: Time, received: &Received<'_, S>) {
+        let sender = port.peer();
+        match received.frame {
+            OnWire::Protected { header, .. } if S::is_copy(header) => {}
+            OnWire::Protected { .. } => self.ports[sender.index()].losses.arrived(at),
+            OnWire::Control { .. } => {
+                if received.control.is_some_and(S::announces) {
+                    self.ports[sender.index()].losses.arrived(at);
+                }
+            }
+            OnWire::Plain { .. } | OnWire::Ack { .. } => {}
+        }
+    }
+
+    #[inline(always)]
+    fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
+        self.ports[port.index()].delivered.record(at, frame);
+    }
+
+    fn copy_sent(&mut self, port: PortId, frame: &Frame, corrupted: bool, sender: &S) {
+        self.ports[port.index()].losses.copy_sent(frame.id, corrupted, sender);
+    }
+
+    /// Keeps account of a frame that was corrupted, or finds no room.
+    fn handled(&mut self, port: PortId, at: Time, header: &S::Header, frame: &Frame, receiver: &S) {
+        let sender = port.peer().index();
+        let copy = S::is_copy(header);
+        if copy && !self.ports[sender].losses.follows(frame.id) {
+            return;
+        }
+        let overflows = receiver.overflows();
+        let overflowed = std::mem::replace(&mut self.ports[port.index()].overflows, overflows) != overflows;
+        let losses = &mut self.ports[sender].losses;
+        if copy {
+            losses.copy_arrived(frame.id, at, overflowed);
+        } else if overflowed {
+            losses.overflowed(frame.id, header, at);
+        }
+    }
+
+    fn passed_over(&mut self, port: PortId, sender: &S, receiver: &S) {
+        self.ports[port.index()].losses.give_up(sender, receiver);
+    }
+
+    #[inline(always)]
+    fn tx_level(&mut self, port: PortId, at: Time, bytes: u64) {
+        self.ports[port.index()].tx_levels.set(at, bytes);
+    }
+
+    #[inline(always)]
+    fn rx_level(&mut self, port: PortId, at: Time, bytes: u64) {
+        self.ports[port.index()].rx_levels.set(at, bytes);
+    }
+
+    fn pause_decided(&mut self, port: PortId, at: Time, _: bool) {
+        self.ports[port.index()].resumes.decided_at = at;
+    }
+
+    fn pause_obeyed(&mut self, port: PortId, _: Time, paused: bool) {
+        let decided_at = self.ports[port.peer().index()].resumes.decided_at;
+        self.ports[port.index()].resumes.resumed_at = (!paused).then_some(decided_at);
+    }
+}
+
+impl<S: Scheme> Skip for LinkMeasures<S> {
+    type Mark = LinkMark;
+
+    fn mark(&self, present: &Present<'_>, state: &mut Vec<u64>) -> Option<LinkMark> {
+        for (port, &arriving) in self.ports.iter().zip(present.arriving) {
+            if !port.losses.is_empty() || port.resumes.resumed_at.is_some() {
+                return None;
+            }
+            state.push(port.delivered.next_id.wrapping_sub(arriving));
+        }
+        let accounted = |levels: &Levels| {
+            let mut levels = levels.clone();
+            levels.account(present.now);
+            levels
+        };
+        let mark =
+            |port: &PortMeasures<S>| (port.delivered, accounted(&port.tx_levels), accounted(&port.rx_levels));
+        Some(LinkMark { ports: self.ports.iter().map(mark).collect() })
+    }
+
+    fn skip(&mut self, before: &LinkMark, skipped: &Skipped<'_>) {
+        let &Skipped { from, times, elapsed, arriving } = skipped;
+        for ((port, (delivered, tx_levels, rx_levels)), &arriving) in
+            self.ports.iter_mut().zip(&before.ports).zip(arriving)
+        {
+            port.delivered.repeat_since(delivered, times, elapsed, arriving);
+            for (levels, before) in [(&mut port.tx_levels, tx_levels), (&mut port.rx_levels, rx_levels)] {
+                levels.account(from);
+                levels.repeat_since(before, times, elapsed);
+            }
+        }
+    }
+}
+
+/// Measures of the links, and another observer beside them, which is shown nothing of what fast-forward skips.
+#[derive(Debug)]
+pub struct Measured<O, S: Scheme = Schemes> {
+    /// The measures.
+    pub links: LinkMeasures<S>,
+    /// The other observer.
+    pub watch: O,
+}
+
+impl<S: Scheme, O: Observer<S>> Observer<S> for Measured<O, S> {
+    #[inline(always)]
+    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_, S>) {
+        self.watch.sent(port, at, sent);
+        self.links.sent(port, at, sent);
+    }
+
+    #[inline(always)]
+    fn received(&mut self, port: PortId, at: Time, received: &Received<'_, S>) {
+        self.watch.received(port, at, received);
+        self.links.received(port, at, received);
+    }
+
+    #[inline(always)]
+    fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
+        self.links.delivered(port, at, frame);
+        self.watch.delivered(port, at, frame);
+    }
+
+    fn copy_sent(&mut self, port: PortId, frame: &Frame, corrupted: bool, sender: &S) {
+        self.links.copy_sent(port, frame, corrupted, sender);
+        self.watch.copy_sent(port, frame, corrupted, sender);
+    }
+
+    fn handled(&mut self, port: PortId, at: Time, header: &S::Header, frame: &Frame, receiver: &S) {
+        self.links.handled(port, at, header, frame, receiver);
+        self.watch.handled(port, at, header, frame, receiver);
+    }
+
+    fn passed_over(&mut self, port: PortId, sender: &S, receiver: &S) {
+        self.links.passed_over(port, sender, receiver);
+        self.watch.passed_over(port, sender, receiver);
+    }
+
+    #[inline(always)]
+    fn tx_level(&mut self, port: PortId, at: Time, bytes: u64) {
+        self.links.tx_level(port, at, bytes);
+        self.watch.tx_level(port, at, bytes);
+    }
+
+    #[inline(always)]
+    fn rx_level(&mut self, port: PortId, at: Time, bytes: u64) {
+        self.links.rx_level(port, at, bytes);
+        self.watch.rx_level(port, at, bytes);
+    }
+
+    fn pause_decided(&mut self, port: PortId, at: Time, paused: bool) {
+        self.links.pause_decided(port, at, paused);
+        self.watch.pause_decided(port, at, paused);
+    }
+
+    fn pause_obeyed(&mut self, port: PortId, at: Time, paused: bool) {
+        self.links.pause_obeyed(port, at, paused);
+        self.watch.pause_obeyed(port, at, paused);
+    }
+}
+
+impl<O, S: Scheme> Skip for Measured<O, S> {
+    type Mark = LinkMark;
+
+    fn mark(&self, present: &Present<'_>, state: &mut Vec<u64>) -> Option<LinkMark> {
+        self.links.mark(present, state)
+    }
+
+    fn skip(&mut self, before: &LinkMark, skipped: &Skipped<'_>) {
+        self.links.skip(before, skipped);
+    }
+}

@@ -1,0 +1,232 @@
+//! What a network is made of: nodes, links, flows, and the traffic of each.
+
+use super::{Network, Source};
+use crate::event_queue::EventQueue;
+use crate::link::frame::ControlStore;
+use crate::link::port::Port;
+use crate::link::recirculation::RecirculationPort;
+use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes};
+use crate::node::generator::Generator;
+use crate::node::switch::mix;
+use crate::node::{Balance, Flow, Node, NodeId, Switch, Traffic};
+use crate::time::{Rate, Time};
+use std::collections::VecDeque;
+
+/// A network to be built. Nodes, links, flows and recirculation ports are numbered in the order in which they are named.
+#[derive(Debug, Clone)]
+pub struct Plan<S: Scheme = Schemes> {
+    nodes: Vec<Node>,
+    links: Vec<Cable<S>>,
+    flows: Vec<Flow>,
+    traffic: Vec<(PortId, FlowId, Traffic)>,
+    loops: Vec<(Rate, Time)>,
+}
+
+/// A link between two nodes.
+#[derive(Debug, Clone)]
+struct Cable<S: Scheme> {
+    nodes: [NodeId; 2],
+    ports: [PortConfig<S>; 2],
+}
+
+impl<S: Scheme> Default for Plan<S> {
+    fn default() -> Self {
+        Plan {
+            nodes: Vec::new(),
+            links: Vec::new(),
+            flows: Vec::new(),
+            traffic: Vec::new(),
+            loops: Vec::new(),
+        }
+    }
+}
+
+impl<S: Scheme> Plan<S> {
+    /// No node yet.
+    pub fn new() -> Plan<S> {
+        Plan::default()
+    }
+
+    fn add_node(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// A host.
+    pub fn host(&mut self) -> NodeId {
+        self.add_node(Node::Host)
+    }
+
+    /// A switch that balances so.
+    pub fn switch(&mut self, balance: Balance) -> NodeId {
+        let node = NodeId(self.nodes.len() as u32);
+        self.add_node(Node::Switch(Switch::new(balance, node)))
+    }
+
+    /// A link between two nodes, and the port that each of them has there.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn link(&mut self, nodes: [NodeId; 2], ports: [PortConfig<S>; 2]) -> LinkId {
+        assert!(nodes.iter().all(|node| node.index() < self.nodes.len()), "no such node");
+        self.links.push(Cable { nodes, ports });
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// A recirculation port with its rate and loop latency; schemes name it by the number returned.
+    pub fn recirculation(&mut self, (rate, latency): (Rate, Time)) -> usize {
+        self.loops.push((rate, latency));
+        self.loops.len() - 1
+    }
+
+    /// How many ports there are: two for each link.
+    pub fn port_count(&self) -> usize {
+        2 * self.links.len()
+    }
+
+    /// The node whose port it is.
+    pub fn node_of(&self, port: PortId) -> NodeId {
+        self.links[port.link().0 as usize].nodes[port.side() as usize]
+    }
+
+    /// Frames that enter the network at a port, and leave it at a node. A port has one flow at most.
+    ///
+    /// # Panics
+    /// If the port has one already, or there is no such node.
+    pub fn traffic(&mut self, port: PortId, to: NodeId, traffic: Traffic) -> FlowId {
+        assert!(self.traffic.iter().all(|(other, ..)| *other != port), "a port has one flow at most");
+        assert!(to.index() < self.nodes.len(), "no such node");
+        let flow = FlowId(self.flows.len() as u32);
+        let hash = mix(u64::from(flow.0));
+        self.flows.push(Flow { source: self.node_of(port), destination: to, hash, route: 0 });
+        self.traffic.push((port, flow, traffic));
+        flow
+    }
+
+    /// Frames at `node` that are for `destination` leave by `port`, whatever the shortest path is.
+    ///
+    /// # Panics
+    /// If `node` is not a switch, or `port` not one of its own.
+    pub fn route(&mut self, node: NodeId, destination: NodeId, port: PortId) {
+        assert_eq!(self.node_of(port), node, "a route leads out of a port of the switch");
+        let Node::Switch(switch) = &mut self.nodes[node.index()] else { panic!("hosts pass nothing on") };
+        switch.set_route(destination.index(), &[port]);
+    }
+
+    /// Builds the network; switches route by shortest paths, over all of them that there are.
+    ///
+    /// # Errors
+    /// [`PortError`] names the parameter that cannot be used.
+    ///
+    /// # Panics
+    /// If a flow's destination cannot be reached.
+    pub fn build<O: Observer<S>>(mut self, seed: u64, observer: O) -> Result<Network<O, S>, PortError> {
+        self.set_routes();
+        let count = 2 * self.links.len();
+        let mut generators: Vec<Generator> = (0..count).map(|_| Generator::none()).collect();
+        let mut passed_on = false;
+        for (port, flow, traffic) in std::mem::take(&mut self.traffic) {
+            passed_on |= self.node_of(port.peer()) != self.flows[flow.0 as usize].destination;
+            generators[port.index()] = Generator::new(traffic, flow);
+        }
+        let mut ports = Vec::with_capacity(count);
+        let mut generators = generators.into_iter();
+        for (link, cable) in self.links.iter().enumerate() {
+            for (side, id) in PortId::of(LinkId(link as u32)).into_iter().enumerate() {
+                let Some(generator) = generators.next() else { break };
+                let [own, peer] = [&cable.ports[side], &cable.ports[1 - side]];
+                ports.push(Port::new(own, peer, (id, cable.nodes[side]), generator, seed)?);
+            }
+        }
+        let of_port = |id: PortId| [Source::Arrival(id), Source::Port(id), Source::Clock(id)];
+        let sources = ports.iter().flat_map(|port| of_port(port.id));
+        let sources = sources.chain((0..self.loops.len() as u32).map(Source::Recirculation)).collect();
+        let loop_at =
+            |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
+        let mut network = Network {
+            now: Time::ZERO,
+            events: 0,
+            queue: EventQueue::new(PortId::sources(count) + self.loops.len()),
+            sources,
+            ports,
+            loops: self.loops.into_iter().enumerate().map(loop_at).collect(),
+            nodes: self.nodes,
+            flows: self.flows,
+            passed_on,
+            controls: ControlStore::new(),
+            observer,
+        };
+        network.begin();
+        Ok(network)
+    }
+
+    /// Shortest paths from every switch to every destination of a flow. What was set by hand stays.
+    fn set_routes(&mut self) {
+        let mut ports_of = vec![Vec::new(); self.nodes.len()];
+        for (link, cable) in self.links.iter().enumerate() {
+            for (port, node) in PortId::of(LinkId(link as u32)).into_iter().zip(cable.nodes) {
+                ports_of[node.index()].push(port);
+            }
+        }
+        let mut known = vec![false; self.nodes.len()];
+        let mut distance = Vec::new();
+        for index in 0..self.traffic.len() {
+            let (port, flow, _) = self.traffic[index];
+            let destination = self.flows[flow.0 as usize].destination;
+            self.flows[flow.0 as usize].route = destination.0;
+            if !std::mem::replace(&mut known[destination.index()], true) {
+                self.distances(&ports_of, destination, &mut distance);
+                self.set_routes_to(&ports_of, destination, &distance);
+            }
+            assert!(self.leads_to(port, destination), "no way for a flow");
+        }
+    }
+
+    /// Whether frames that leave by `port` come to `destination`: it is there, or a switch that has a route.
+    fn leads_to(&self, port: PortId, destination: NodeId) -> bool {
+        let next = self.node_of(port.peer());
+        let passes = match &self.nodes[next.index()] {
+            Node::Switch(switch) => switch.has_route(destination.index()),
+            Node::Host => false,
+        };
+        next == destination || passes
+    }
+
+    /// How many links each node is away from `destination`; hosts pass nothing on.
+    fn distances(&self, ports_of: &[Vec<PortId>], destination: NodeId, distance: &mut Vec<u32>) {
+        distance.clear();
+        distance.resize(self.nodes.len(), u32::MAX);
+        distance[destination.index()] = 0;
+        let mut queue = VecDeque::from([destination]);
+        while let Some(node) = queue.pop_front() {
+            for port in &ports_of[node.index()] {
+                let next = self.node_of(port.peer());
+                if distance[next.index()] == u32::MAX {
+                    distance[next.index()] = distance[node.index()] + 1;
+                    if matches!(self.nodes[next.index()], Node::Switch(_)) {
+                        queue.push_back(next);
+                    }
+                }
+            }
+        }
+    }
+
+    fn set_routes_to(&mut self, ports_of: &[Vec<PortId>], destination: NodeId, distance: &[u32]) {
+        let mut group = Vec::new();
+        for node in 0..self.nodes.len() {
+            let nearer = |port: &PortId| {
+                let next = self.node_of(port.peer());
+                distance[next.index()] < distance[node]
+                    && (next == destination || matches!(self.nodes[next.index()], Node::Switch(_)))
+            };
+            group.clear();
+            group.extend(ports_of[node].iter().copied().filter(nearer));
+            if let Node::Switch(switch) = &mut self.nodes[node]
+                && !group.is_empty()
+                && !switch.has_route(destination.index())
+            {
+                switch.set_route(destination.index(), &group);
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What a port sends next: urgent frames, then normal ones, then dummies and ACKs (section 3, Figure 5).
+
+use super::Network;
+use crate::link::port::Lined;
+use crate::link::scheme::{Desk, Idle, Urgent};
+use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
+use crate::time::Time;
+use linkmend_protocol::{Admission, Mode};
+use std::marker::PhantomData;
+
+/// The desk of a port's scheme; the rest of the network is lent with it.
+macro_rules! desk {
+    ($network:expr, $port:expr) => {
+        Desk {
+            now: $network.now,
+            port: $port.id,
+            timer: &mut $port.timer,
+            queue: &mut $network.queue,
+            loops: &mut $network.loops,
+            observer: &mut $network.observer,
+            scheme: PhantomData,
+        }
+    };
+}
+pub(super) use desk;
+
+impl<O: Observer<S>, S: Scheme> Network<O, S> {
+    /// The port is free: sends the first thing that may go.
+    #[inline(never)]
+    pub(super) fn serve_port(&mut self, port: PortId) {
+        if self.ports[port.index()].timer.attention {
+            self.collect_urgent(port);
+        }
+        let this = &mut self.ports[port.index()];
+        if !this.urgent.is_empty()
+            && let Some(urgent) = this.next_urgent(self.now)
+        {
+            return self.transmit(port, urgent.on_wire, urgent.overtakes);
+        }
+        if this.started
+            && let Some(frame) = this.generator.ready()
+        {
+            match this.scheme.admission(&frame) {
+                Admission::Protected => {
+                    this.generator.take();
+                    return self.send_protected(port, frame);
+                }
+                Admission::Unprotected => {
+                    this.generator.take();
+                    return self.send_plain(port, frame);
+                }
+                Admission::Held => {}
+            }
+        }
+        if this.waiting > 0 && self.send_waiting(port) {
+            return;
+        }
+        match self.ports[port.index()].next_ack(self.now) {
+            Some(ack) => self.transmit_ack(port, ack),
+            None => self.serve_idle(port),
+        }
+    }
+
+    /// Sends a frame that has lined up, if one may go; the lanes take turns.
+    #[inline(never)]
+    fn send_waiting(&mut self, port: PortId) -> bool {
+        for offset in 0..Mode::ALL.len() {
+            let this = &mut self.ports[port.index()];
+            let lane = (this.turn + offset) % Mode::ALL.len();
+            let Some(&frame) = this.normal.0[lane].front() else { continue };
+            let admission = this.scheme.admission(&frame);
+            if admission == Admission::Held {
+                continue;
+            }
+            this.normal.0[lane].pop();
+            this.waiting -= 1;
+            this.turn = (lane + 1) % Mode::ALL.len();
+            match admission {
+                Admission::Protected => self.send_protected(port, frame),
+                _ => self.send_plain(port, frame),
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Nothing of the traffic may go, and no plain ACK is owed: sends a dummy or an ACK, if one says something new.
+    #[inline(never)]
+    fn serve_idle(&mut self, port: PortId) {
+        if let Some(on_wire) = self.next_idle(port) {
+            return self.transmit(port, on_wire, false);
+        }
+        // Nothing may go: whatever changes that wakes the port.
+        let this = &mut self.ports[port.index()];
+        let later = this.urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
+        self.queue.set(port.service(), later);
+        // Something due in the past could not be sent just now; what unblocks it wakes the port.
+        if let Some(at) = this.scheme.idle_until(self.now)
+            && at > self.now
+        {
+            desk!(self, this).wake_at(at);
+        }
+    }
+
+    /// Asks the scheme what is urgent, and lines it up.
+    #[inline(never)]
+    fn collect_urgent(&mut self, port: PortId) {
+        let this = &mut self.ports[port.index()];
+        this.timer.attention = false;
+        while let Some(urgent) = this.scheme.poll_urgent(&mut desk!(self, this)) {
+            let Urgent { control, ready_at, overtakes } = urgent;
+            let on_wire = OnWire::Control { place: self.controls.put(control) };
+            this.urgent.push_back(Lined { ready_at, overtakes, on_wire });
+        }
+        while let Some((header, frame)) = this.scheme.poll_retransmission() {
+            this.push_copy(self.now, header, frame);
+        }
+    }
+
+    /// Sends a frame with the scheme's header. Headers are written once, to where the frame waits for its arrival: a
+    /// processor stalls when it reads a word that was just written in pieces.
+    #[inline]
+    fn send_protected(&mut self, port: PortId, frame: Frame) {
+        let this = &mut self.ports[port.index()];
+        let bytes = u32::from(frame.bytes) + this.scheme.header_bytes();
+        let (arrives_at, corrupted) = this.begin(self.now, bytes, false);
+        // It will be outstanding, so the port has more to do.
+        self.queue.set(port.service(), this.free_at);
+        let header = this.scheme.send(&mut desk!(self, this), frame);
+        if corrupted {
+            let on_wire = OnWire::Protected { header, frame };
+            self.observer.sent(
+                port,
+                self.now,
+                &Sent { frame: &on_wire, control: None, arrives_at, corrupted },
+            );
+            return;
+        }
+        if this.in_flight.is_empty() {
+            self.queue.set(port.peer().arrival(), arrives_at);
+        }
+        this.in_flight.push_back((arrives_at, OnWire::Protected { header, frame }));
+        if let Some((_, on_wire)) = this.in_flight.back() {
+            self.observer.sent(
+                port,
+                self.now,
+                &Sent { frame: on_wire, control: None, arrives_at, corrupted },
+            );
+        }
+    }
+
+    /// Sends a frame as it is.
+    fn send_plain(&mut self, port: PortId, frame: Frame) {
+        let this = &mut self.ports[port.index()];
+        this.scheme.send_plain(&mut desk!(self, this), &frame);
+        let on_wire = OnWire::Plain { frame };
+        let (arrives_at, corrupted) = this.begin(self.now, u32::from(frame.bytes), false);
+        self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
+        self.queue.set(port.service(), if this.has_more() { this.free_at } else { Time::NEVER });
+        if !corrupted {
+            self.propagate(port, arrives_at, on_wire);
+        }
+    }
+
+    /// A dummy or an ACK for a port that would otherwise be idle.
+    fn next_idle(&mut self, port: PortId) -> Option<OnWire<S>> {
+        let this = &mut self.ports[port.index()];
+        let Some(idle) = this.next_idle(self.now) else { return this.replenished.take() };
+        if let Some(OnWire::Control { place }) = this.replenished.take() {
+            self.controls.free(place);
+        }
+        Some(match idle {
+            Idle::Ack(ack) => OnWire::Ack { ack },
+            Idle::Control(control) => OnWire::Control { place: self.controls.put(control) },
+        })
+    }
+
+    /// Sends a copy or a control frame.
+    fn transmit(&mut self, port: PortId, on_wire: OnWire<S>, overtakes: bool) {
+        let this = &mut self.ports[port.index()];
+        let (bytes, is_copy) = match &on_wire {
+            OnWire::Protected { frame, .. } => (u32::from(frame.bytes) + this.scheme.header_bytes(), true),
+            OnWire::Plain { frame } => (u32::from(frame.bytes), false),
+            OnWire::Ack { .. } => (FRAME_BYTES_MIN, false),
+            OnWire::Control { place } => (S::control_bytes(self.controls.at(*place)), false),
+        };
+        let (arrives_at, corrupted) = this.begin(self.now, bytes, is_copy);
+        let control = self.controls.content(&on_wire);
+        self.observer.sent(port, self.now, &Sent { frame: &on_wire, control, arrives_at, corrupted });
+        if let OnWire::Protected { frame, .. } = &on_wire {
+            self.observer.copy_sent(port, frame, corrupted, &this.scheme);
+        }
+        let control_sent = control.is_some();
+        if corrupted {
+            self.corrupted(port, on_wire);
+        } else if overtakes {
+            self.overtake(port, on_wire);
+        } else {
+            self.propagate(port, arrives_at, on_wire);
+        }
+        let this = &self.ports[port.index()];
+        let more = control_sent || this.has_more();
+        self.queue.set(port.service(), if more { this.free_at } else { Time::NEVER });
+    }
+
+    /// Sends an ACK: what [`Network::transmit`] does, for the frame that is as frequent as data.
+    #[inline]
+    fn transmit_ack(&mut self, port: PortId, ack: S::Ack) {
+        let on_wire = OnWire::Ack { ack };
+        let this = &mut self.ports[port.index()];
+        let (arrives_at, corrupted) = this.begin(self.now, FRAME_BYTES_MIN, false);
+        self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
+        if corrupted {
+            this.replenished = this.replenishes.then_some(on_wire);
+        }
+        self.queue.set(port.service(), if this.has_more() { this.free_at } else { Time::NEVER });
+        if !corrupted {
+            self.propagate(port, arrives_at, on_wire);
+        }
+    }
+
+    /// Lets a frame arrive at the peer, behind all that are under way.
+    #[inline]
+    fn propagate(&mut self, port: PortId, arrives_at: Time, on_wire: OnWire<S>) {
+        let this = &mut self.ports[port.index()];
+        if this.in_flight.is_empty() {
+            self.queue.set(port.peer().arrival(), arrives_at);
+        }
+        this.in_flight.push_back((arrives_at, on_wire));
+    }
+
+    /// Lets a change of the pause state, which is sent now, arrive ahead of what the peer's pipeline works on then.
+    fn overtake(&mut self, port: PortId, on_wire: OnWire<S>) {
+        let this = &mut self.ports[port.index()];
+        let arrives_at = this.free_at + this.wire_latency;
+        let place = this.in_flight.partition_point(|(at, _)| *at < arrives_at);
+        this.in_flight.insert(place, (arrives_at, on_wire));
+        self.queue.set(port.peer().arrival(), this.next_arrival());
+    }
+
+    /// What becomes of a frame that does not arrive.
+    fn corrupted(&mut self, port: PortId, on_wire: OnWire<S>) {
+        let idle = match on_wire {
+            OnWire::Ack { .. } => true,
+            OnWire::Control { place } => S::replenishes(self.controls.at(place)),
+            _ => false,
+        };
+        let this = &mut self.ports[port.index()];
+        if idle && this.replenishes {
+            this.replenished = Some(on_wire);
+        } else if let OnWire::Control { place } = on_wire {
+            self.controls.free(place);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A switch: many ports, and routes between them.
+
+use super::{Flow, NodeId};
+use crate::link::{Frame, PortId};
+
+/// Which of several ports that are as good as each other a frame takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Balance {
+    /// Always the first.
+    Static,
+    /// The same for all frames of a flow, by its hash (ECMP, RFC 2992); each switch hashes differently.
+    #[default]
+    FlowHash,
+    /// Another for each frame, by the hash of its flow and number (packet spraying).
+    Spray,
+}
+
+/// A switch and its routes.
+#[derive(Debug, Clone, Default)]
+pub struct Switch {
+    balance: Balance,
+    /// Sets switches apart that balance the same flows.
+    salt: u64,
+    /// By destination: which group of ports leads there.
+    group_of: Vec<u16>,
+    /// Ports that lead to the same destinations; the first group is empty.
+    groups: Vec<Vec<PortId>>,
+}
+
+/// Most groups of ports of a switch; a switch has no more ports than that.
+const GROUPS_MAX: usize = u16::MAX as usize;
+
+impl Switch {
+    pub(crate) fn new(balance: Balance, node: NodeId) -> Switch {
+        let salt = mix(u64::from(node.0) + 1);
+        Switch { balance, salt, group_of: Vec::new(), groups: vec![Vec::new()] }
+    }
+
+    /// Frames to the destination with this place take one of these ports.
+    ///
+    /// # Panics
+    /// If there are more different groups of ports than a switch has ports.
+    pub(crate) fn set_route(&mut self, destination: usize, ports: &[PortId]) {
+        let group = self.groups.iter().rposition(|group| group == ports).unwrap_or_else(|| {
+            assert!(self.groups.len() < GROUPS_MAX, "a switch has at most {GROUPS_MAX} groups of ports");
+            self.groups.push(ports.to_vec());
+            self.groups.len() - 1
+        });
+        if destination >= self.group_of.len() {
+            self.group_of.resize(destination + 1, 0);
+        }
+        self.group_of[destination] = group as u16;
+    }
+
+    /// Whether a route to this destination was set.
+    pub(crate) fn has_route(&self, destination: usize) -> bool {
+        self.group_of.get(destination).is_some_and(|&group| group > 0)
+    }
+
+    /// The port that the frame takes; `None` if no route leads to its destination.
+    #[inline]
+    pub(crate) fn route(&self, flow: &Flow, frame: &Frame) -> Option<PortId> {
+        let group = &self.groups[usize::from(*self.group_of.get(flow.route as usize)?)];
+        if group.len() <= 1 {
+            return group.first().copied();
+        }
+        let hash = match self.balance {
+            Balance::Static => 0,
+            Balance::FlowHash => mix(flow.hash ^ self.salt),
+            Balance::Spray => mix(flow.hash ^ self.salt ^ mix(frame.id)),
+        };
+        // The high bits of the product are the place, without a division.
+        Some(group[(((hash >> 32) * group.len() as u64) >> 32) as usize])
+    }
+}
+
+/// Mixes the bits of a number (SplitMix64).
+pub(crate) const fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{FlowId, LinkId, Side};
+    use linkmend_protocol::Mode;
+
+    /// How often each of eight ports is taken, by ten frames each of a thousand flows.
+    fn taken(balance: Balance, node: u32) -> ([u64; 8], u64) {
+        let ports: Vec<PortId> = (0..8).map(|link| PortId::new(LinkId(link), Side::A)).collect();
+        let mut switch = Switch::new(balance, NodeId(node));
+        switch.set_route(3, &ports);
+        let (mut counts, mut split) = ([0; 8], 0);
+        for number in 0..1_000 {
+            let flow = Flow { source: NodeId(0), destination: NodeId(1), hash: mix(number), route: 3 };
+            let mut first = None;
+            for id in 0..10 {
+                let frame = Frame { id, flow: FlowId(0), bytes: 64, mode: Mode::Ordered, marked: false };
+                let port = switch.route(&flow, &frame).expect("there is a route");
+                counts[port.index() / 2] += 1;
+                split += u64::from(*first.get_or_insert(port) != port);
+            }
+        }
+        (counts, split)
+    }
+
+    #[test]
+    fn a_static_route_is_the_first_a_flow_keeps_its_port_and_spraying_takes_all() {
+        assert_eq!(taken(Balance::Static, 1), ([10_000, 0, 0, 0, 0, 0, 0, 0], 0));
+        let (counts, split) = taken(Balance::FlowHash, 1);
+        assert_eq!(split, 0, "a flow stays in order");
+        assert!(counts.iter().all(|count| (1_000..1_500).contains(count)), "{counts:?}");
+        assert_ne!(counts, taken(Balance::FlowHash, 2).0, "two switches in a row do not choose alike");
+        let (counts, split) = taken(Balance::Spray, 1);
+        assert!(split > 7_500, "{split} of 9,000 frames take another port than the first of their flow");
+        assert!(counts.iter().all(|count| (1_150..1_350).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn there_is_no_way_to_where_no_route_leads() {
+        let switch = Switch::new(Balance::FlowHash, NodeId(0));
+        let flow = Flow { source: NodeId(0), destination: NodeId(1), hash: 0, route: 0 };
+        let frame = Frame { id: 0, flow: FlowId(0), bytes: 64, mode: Mode::Ordered, marked: false };
+        assert_eq!(switch.route(&flow, &frame), None);
+    }
+}

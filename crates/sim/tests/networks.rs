@@ -1,0 +1,169 @@
+//! Networks of hosts and switches.
+
+use linkmend_sim::corruption::Corruption;
+use linkmend_sim::link::scheme::AnyConfig;
+use linkmend_sim::measure::{LinkMeasures, Measured};
+use linkmend_sim::network::{
+    Balance, Frame, LinkId, Network, NodeId, Observer, Opening, Plan, PortConfig, PortId, Schemes, Side,
+    Traffic,
+};
+use linkmend_sim::stress::{Buffering, Mode, StressConfig};
+use linkmend_sim::time::{Rate, Time};
+use linkmend_topology::{Cable, Graph, NodeKind, fat_tree};
+
+const BITS_PER_SECOND: u64 = 100_000_000_000;
+const FRAME_BYTES: u16 = 1_518;
+
+/// What came out of the network, by flow.
+#[derive(Debug, Default)]
+struct Sink {
+    /// By port: whether frames leave the network there, and at which node.
+    hosts: Vec<Option<NodeId>>,
+    frames: Vec<u64>,
+    next: Vec<u64>,
+    reordered: u64,
+    hops: u64,
+}
+
+impl Observer for Sink {
+    fn delivered(&mut self, port: PortId, _: Time, frame: &Frame) {
+        self.hops += 1;
+        if self.hosts[port.index()].is_some() {
+            let flow = frame.flow.0 as usize;
+            self.frames[flow] += 1;
+            self.reordered += u64::from(frame.id < self.next[flow]);
+            self.next[flow] = self.next[flow].max(frame.id + 1);
+        }
+    }
+}
+
+/// A fat tree whose hosts send to the host as many places further on; every third link between switches corrupts what goes
+/// up, and is protected.
+fn network(k: u32, balance: Balance, frames: u64, away: usize, loss: f64) -> Network<Measured<Sink>> {
+    let topology = fat_tree(k, BITS_PER_SECOND).expect("k is even");
+    let graph =
+        Graph::with_hosts(&topology, k / 2, Cable::DEFAULT, Cable::DEFAULT.length).expect("small enough");
+    let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
+    let link = StressConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
+    let ports = |id: LinkId, edge: &linkmend_topology::graph::Edge| -> [PortConfig; 2] {
+        let mut ports = link.ports([0, 0]);
+        let between_switches = edge.ends.iter().all(|end| graph.node(end.node).kind == NodeKind::Switch);
+        if !between_switches || !id.0.is_multiple_of(3) {
+            for port in &mut ports {
+                port.scheme = AnyConfig::Unprotected(());
+                port.corruption = Corruption::None;
+            }
+        }
+        ports
+    };
+    let mut plan = Plan::of_graph(&graph, balance, ports);
+    let port = |host| Plan::<Schemes>::first_port(&graph, host).expect("a host has a link");
+    let hosts: Vec<(NodeId, PortId)> = graph.hosts().map(|host| (host, port(host))).collect();
+    let interval = Time(3 * rate.time_of(u64::from(FRAME_BYTES) + 20).0);
+    for (index, &(_, port)) in hosts.iter().enumerate() {
+        let (to, _) = hosts[(index + away) % hosts.len()];
+        let traffic = Traffic::Paced { frames, bytes: FRAME_BYTES, modes: vec![Mode::Ordered], interval };
+        plan.traffic(port, to, traffic);
+    }
+    let mut sink = Sink {
+        hosts: vec![None; plan.port_count()],
+        frames: vec![0; hosts.len()],
+        next: vec![0; hosts.len()],
+        ..Sink::default()
+    };
+    hosts.iter().for_each(|&(host, port)| sink.hosts[port.index()] = Some(host));
+    let links = LinkMeasures::new(vec![u64::from(FRAME_BYTES); plan.port_count()]);
+    let mut network = plan.build(11, Measured { links, watch: sink }).expect("valid");
+    assert_eq!(network.open_sessions(&mut || true), Opening::Open);
+    network.start_traffic();
+    let end = Time(network.now().0 + frames * interval.0 + 1_000_000_000);
+    network.run_while(end, |_| true, &mut || true);
+    assert!(network.is_drained(), "nothing is left on the way");
+    network
+}
+
+fn lost(network: &Network<Measured<Sink>>, links: u32) -> u64 {
+    let ports = (0..links).flat_map(|link| PortId::of(LinkId(link)));
+    ports.map(|port| network.observer.links.losses(port).0).sum()
+}
+
+#[test]
+fn a_fat_tree_delivers_every_frame_of_every_flow_in_order_though_its_links_corrupt() {
+    let network = network(4, Balance::FlowHash, 2_000, 8, 1e-2);
+    let sink = &network.observer.watch;
+    assert!(sink.frames.iter().all(|&frames| frames == 2_000), "{:?}", sink.frames);
+    assert_eq!(sink.reordered, 0, "a flow keeps to its path, and the links are ordered");
+    assert_eq!(sink.hops, 16 * 2_000 * 6, "another pod is six links away");
+    assert!(lost(&network, 48) > 100, "{} frames were lost on the way", lost(&network, 48));
+}
+
+#[test]
+fn hosts_of_one_tor_and_of_one_pod_take_shorter_ways() {
+    for (away, near, hops) in [(1, 8, 2), (2, 0, 4)] {
+        let network = network(4, Balance::FlowHash, 10, away, 0.0);
+        // Every second host's neighbour is at its own ToR, the others' in the next; pods have four hosts.
+        let expected = match away {
+            1 => near * hops + 4 * 4 + 4 * 6,
+            _ => 8 * hops + 8 * 6,
+        };
+        assert_eq!(network.observer.watch.hops, 10 * expected, "{away} places away");
+    }
+}
+
+#[test]
+fn spraying_uses_all_paths_and_reorders_where_they_differ() {
+    let count = |balance, frames| {
+        let network = network(4, balance, frames, 8, 1e-2);
+        let sink = &network.observer.watch;
+        assert!(sink.frames.iter().all(|&arrived| arrived == frames), "{:?}", sink.frames);
+        // The ports of the first ToR up: its first two links.
+        let sent = [0, 1].map(|link| network.transmitted(PortId::new(LinkId(link), Side::A)));
+        (sink.reordered, sent)
+    };
+    let (reordered, sent) = count(Balance::Spray, 2_000);
+    assert!(reordered > 0, "links that wait for copies are slower than others");
+    // The first of them is protected, and sends dummies as well.
+    assert!(sent[0] > 1_900 && (1_900..2_100).contains(&sent[1]), "half of 4,000 frames each: {sent:?}");
+    // Four flows of a third of the link each meet on one: few enough frames for its queue.
+    let (reordered, [first, second]) = count(Balance::Static, 200);
+    assert_eq!(reordered, 0);
+    assert!(first >= 400 && second < 10, "all by the first link: {first} and {second}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_network() {
+    let run = || {
+        let network = network(4, Balance::Spray, 500, 8, 1e-2);
+        let sink = &network.observer.watch;
+        (network.events(), network.now(), sink.reordered, sink.hops, lost(&network, 48))
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn a_thousand_hosts_are_ordinary() {
+    let network = network(16, Balance::FlowHash, 20, 512, 1e-2);
+    assert_eq!(network.port_count(), 2 * 3_072);
+    let sink = &network.observer.watch;
+    assert_eq!(sink.frames.len(), 1_024);
+    let dropped: u64 = (0..3_072u32)
+        .flat_map(|link| PortId::of(LinkId(link)))
+        .map(|port| network.normal_queue(port).0)
+        .sum();
+    assert_eq!(dropped, 0, "flows that meet on a link find room to wait in");
+    assert!(sink.frames.iter().all(|&frames| frames == 20), "{:?}", sink.frames);
+    assert_eq!(sink.reordered, 0);
+}
+
+#[test]
+#[should_panic(expected = "no way for a flow")]
+fn a_flow_without_a_way_is_refused() {
+    let mut plan: Plan = Plan::new();
+    let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
+    let link = StressConfig { protection: None, ..StressConfig::paper(rate, 0.0, Mode::Ordered) };
+    let [one, other, alone] = [plan.host(), plan.host(), plan.host()];
+    let cable = plan.link([one, other], link.ports([0, 0]));
+    let traffic = Traffic::LineRate { frames: 1, bytes: 64, mode: Mode::Ordered };
+    plan.traffic(PortId::of(cable)[0], alone, traffic);
+    let _ = plan.build(1, linkmend_sim::network::NoObserver);
+}

@@ -1,0 +1,231 @@
+//! A scheme of one's own needs nothing but its own file, and a place where the schemes of a network are named: here are
+//! both, and links of three schemes in a row.
+
+use linkmend_protocol::ConfigError;
+use linkmend_sim::corruption::Corruption;
+use linkmend_sim::link::scheme::{
+    Admission, AnyConfig, Desk, LinkGuardian, Reception, Scheme, Seat, Unprotected,
+};
+use linkmend_sim::measure::{LinkMeasures, Measured};
+use linkmend_sim::network::{
+    Balance, Frame, LinkId, NoObserver, Observer, Opening, Plan, PortConfig, PortId, Side, Traffic,
+};
+use linkmend_sim::stress::{Buffering, Mode, StressConfig};
+use linkmend_sim::time::{Rate, Time};
+use std::convert::Infallible;
+
+/// Stop and wait: one frame at a time, sent again and again until it is acknowledged.
+#[derive(Debug)]
+struct StopAndWait {
+    /// Until it is sent again.
+    timeout: Time,
+    /// The frame that is not acknowledged yet, and when it was sent last.
+    sending: Option<(Frame, Time)>,
+    /// Its number, and the one that is expected from the peer.
+    number: u64,
+    expected: u64,
+    /// The copy is due.
+    overdue: bool,
+    /// A number that is to be acknowledged.
+    owed: Option<u64>,
+    copies_sent: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Numbered {
+    number: u64,
+    again: bool,
+}
+
+impl Scheme for StopAndWait {
+    type Config = Time;
+    type Header = Numbered;
+    type Ack = u64;
+    type Control = Infallible;
+
+    fn new(&timeout: &Time, _: &Time, _: Seat) -> Result<Self, ConfigError> {
+        Ok(StopAndWait {
+            timeout,
+            sending: None,
+            number: 0,
+            expected: 0,
+            overdue: false,
+            owed: None,
+            copies_sent: 0,
+        })
+    }
+
+    fn header_bytes(&self) -> u32 {
+        8
+    }
+
+    fn admission(&self, _: &Frame) -> Admission {
+        if self.sending.is_some() { Admission::Held } else { Admission::Protected }
+    }
+
+    fn send<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: Frame) -> Numbered {
+        self.sending = Some((frame, desk.now()));
+        desk.wake_at(desk.now() + self.timeout);
+        Numbered { number: self.number, again: false }
+    }
+
+    fn handle_data<O: Observer<N>, N: Scheme>(
+        &mut self,
+        _: &mut Desk<'_, N, O>,
+        header: &Numbered,
+        _: Frame,
+    ) -> Reception {
+        self.owed = Some(header.number);
+        if header.number != self.expected {
+            return Reception::Dropped;
+        }
+        self.expected += 1;
+        Reception::Deliver
+    }
+
+    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, _: &mut Desk<'_, N, O>, ack: u64) {
+        if ack == self.number && self.sending.take().is_some() {
+            self.number += 1;
+        }
+    }
+
+    fn handle_control<O: Observer<N>, N: Scheme>(&mut self, _: &mut Desk<'_, N, O>, control: &Infallible) {
+        match *control {}
+    }
+
+    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
+        let Some((frame, sent_at)) = self.sending else { return };
+        if sent_at + self.timeout <= desk.now() {
+            self.sending = Some((frame, desk.now()));
+            self.overdue = true;
+            desk.attend();
+        }
+    }
+
+    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
+        if let Some((_, sent_at)) = self.sending {
+            desk.wake_at(sent_at + self.timeout);
+        }
+    }
+
+    fn poll_retransmission(&mut self) -> Option<(Numbered, Frame)> {
+        let (frame, _) = self.sending?;
+        std::mem::take(&mut self.overdue).then(|| {
+            self.copies_sent += 1;
+            (Numbered { number: self.number, again: true }, frame)
+        })
+    }
+
+    fn poll_ack(&mut self, _: Time) -> Option<u64> {
+        self.owed.take()
+    }
+
+    fn is_drained(&self) -> bool {
+        self.sending.is_none()
+    }
+
+    fn is_copy(header: &Numbered) -> bool {
+        header.again
+    }
+
+    fn control_bytes(control: &Infallible) -> u32 {
+        match *control {}
+    }
+}
+
+linkmend_sim::schemes! {
+    /// Those of this test.
+    enum Three: ThreeConfig, ThreeHeader, ThreeAck, ThreeControl {
+        Unprotected(Unprotected),
+        LinkGuardian(LinkGuardian),
+        StopAndWait(StopAndWait),
+    }
+}
+
+const FRAMES: u64 = 5_000;
+const TIMEOUT: Time = Time(20_000_000);
+
+/// A link as the paper has it, which loses in both directions; its ports in one of the three schemes.
+fn ports(loss: f64, scheme: &str) -> [PortConfig<Three>; 2] {
+    let rate = Rate::from_bits_per_second(100_000_000_000).expect("exact");
+    let mut link = StressConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
+    link.reverse_corruption = Corruption::iid(loss);
+    link.ports([0, 0]).map(|port| PortConfig {
+        rate: port.rate,
+        wire_latency: port.wire_latency,
+        ingress_latency: port.ingress_latency,
+        corruption: port.corruption,
+        copy_corruption: None,
+        queue: port.queue,
+        scheme: match (scheme, port.scheme) {
+            ("LinkGuardian", AnyConfig::LinkGuardian(config)) => ThreeConfig::LinkGuardian(config),
+            ("stop and wait", _) => ThreeConfig::StopAndWait(TIMEOUT),
+            _ => ThreeConfig::Unprotected(()),
+        },
+    })
+}
+
+#[derive(Debug, Default)]
+struct Order {
+    sink: Option<PortId>,
+    ids: Vec<u64>,
+}
+
+impl Observer<Three> for Order {
+    fn delivered(&mut self, port: PortId, _: Time, frame: &Frame) {
+        if Some(port) == self.sink {
+            self.ids.push(frame.id);
+        }
+    }
+}
+
+#[test]
+fn three_schemes_in_a_row_of_which_one_is_defined_here() {
+    let mut plan = Plan::new();
+    let source = plan.host();
+    let mut from = source;
+    for (loss, scheme) in [(0.0, "unprotected"), (0.2, "stop and wait"), (1e-3, "LinkGuardian")] {
+        let to = if scheme == "LinkGuardian" { plan.host() } else { plan.switch(Balance::Static) };
+        plan.link([from, to], ports(loss, scheme));
+        from = to;
+    }
+    let sent_by = PortId::new(LinkId(0), Side::A);
+    let sink = PortId::new(LinkId(2), Side::B);
+    // Slower than stop and wait gets on, so that no queue overflows.
+    let interval = Time(15_000_000);
+    plan.traffic(
+        sent_by,
+        from,
+        Traffic::Paced { frames: FRAMES, bytes: 1_518, modes: vec![Mode::Ordered], interval },
+    );
+    let watch = Order { sink: Some(sink), ids: Vec::new() };
+    let mut network = plan.build(7, Measured { links: LinkMeasures::new([1_518; 6]), watch }).expect("valid");
+    assert_eq!(network.open_sessions(&mut || true), Opening::Open);
+    network.start_traffic();
+    assert!(network.drain(&mut || true));
+    network.observer.links.finish();
+    let expected: Vec<u64> = (0..FRAMES).collect();
+    assert_eq!(network.observer.watch.ids, expected, "all of them, each once, in order");
+    let lost = |link: u32| network.observer.links.losses(PortId::new(LinkId(link), Side::A)).0;
+    assert_eq!(lost(0), 0);
+    assert!((800..1_200).contains(&lost(1)), "{} of {FRAMES} originals are lost at 0.2", lost(1));
+    let Three::StopAndWait(scheme) = network.scheme(PortId::new(LinkId(1), Side::A)) else {
+        panic!("as planned")
+    };
+    // 0.8 of the originals and copies pass; an idle port repeats an acknowledgement until it passes.
+    let copies = scheme.copies_sent as f64 / FRAMES as f64;
+    assert!((0.22..0.28).contains(&copies), "{copies} copies a frame, and 1 / 0.8 - 1 = 0.25 are expected");
+    let Three::LinkGuardian(scheme) = network.scheme(sink.peer()) else { panic!("as planned") };
+    assert_eq!(scheme.link_end().stats().protected_frames, FRAMES);
+}
+
+#[test]
+#[should_panic(expected = "the two ends of a link have the same scheme")]
+fn a_link_has_one_scheme() {
+    let mut plan = Plan::new();
+    let hosts = [plan.host(), plan.host()];
+    let [one, _] = ports(0.0, "unprotected");
+    let [_, other] = ports(0.0, "stop and wait");
+    plan.link(hosts, [one, other]);
+    let _ = plan.build(1, NoObserver);
+}
