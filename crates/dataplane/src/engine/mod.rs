@@ -12,32 +12,30 @@ mod interfaces;
 mod requests;
 mod shaper;
 mod shortfall;
+mod start;
 pub(crate) mod takeover;
 mod to_link;
 mod words;
 
 pub(crate) use requests::Request;
+pub use start::StartError;
 
 use crate::bypass::BypassMode;
 use crate::capture::Taps;
 use crate::clock;
 use crate::loss_script::LossInjector;
-use crate::port::PortError;
 use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
 use interfaces::Interfaces;
 use linkmend_protocol::schedule::ClassQueues;
-use linkmend_protocol::trace::{LogHeader, TracedLinkEnd};
-use linkmend_protocol::{
-    Config, ConfigError, Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState,
-};
+use linkmend_protocol::trace::TracedLinkEnd;
+use linkmend_protocol::{Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::time::TimeSpec;
 use shaper::Shaper;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -66,47 +64,6 @@ const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
 const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
 /// How long a stop waits for the last acknowledgements.
 const STOP_DRAIN_NS: u64 = 300_000_000;
-
-/// Why a link end could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A parameter that cannot be used.
-    #[error("link {link}: parameter {error}")]
-    Parameter {
-        /// Name of the link.
-        link: String,
-        /// Which, and why.
-        error: ConfigError,
-    },
-    /// A port that cannot be opened.
-    #[error("link {link}: cannot open its ports")]
-    Port {
-        /// Name of the link.
-        link: String,
-        /// Which, and why.
-        source: PortError,
-    },
-    /// The protocol log cannot be written.
-    #[error("link {link}: cannot write the protocol log {}", path.display())]
-    ProtocolLog {
-        /// Name of the link.
-        link: String,
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
-    /// The system refused something else.
-    #[error("link {link}: {step} failed")]
-    System {
-        /// Name of the link.
-        link: String,
-        /// What was tried.
-        step: &'static str,
-        /// The system's reason.
-        source: std::io::Error,
-    },
-}
 
 /// Why a loop has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,7 +144,7 @@ impl Engine {
             .and_then(|()| takeover::validate(&config))
             .map_err(|error| StartError::Parameter { link: link(), error })?;
         let seed = settings.seed.unwrap_or_else(clock::random_seed);
-        let log = protocol_log(&settings, seed, config)?;
+        let log = start::protocol_log(&settings, seed, config)?;
         let ports = PortPair::open(&settings.inner, &settings.link, &options)
             .map_err(|source| StartError::Port { link: link(), source })?;
         let end =
@@ -492,21 +449,5 @@ impl Engine {
             tracing::info!(link = %name, "stopped; nothing forwards");
         }
         Ending::Stopped
-    }
-}
-
-/// The protocol log, if one is wanted.
-fn protocol_log(
-    settings: &LinkSettings,
-    seed: u64,
-    config: Config,
-) -> Result<Option<Box<ProtocolLog>>, StartError> {
-    let Some(path) = &settings.protocol_log else { return Ok(None) };
-    let header = LogHeader { protocol_log: LogHeader::VERSION, link: settings.name.clone(), seed, config };
-    match ProtocolLog::create(path, &header) {
-        Ok(log) => Ok(Some(Box::new(log))),
-        Err(source) => {
-            Err(StartError::ProtocolLog { link: settings.name.clone(), path: path.clone(), source })
-        }
     }
 }

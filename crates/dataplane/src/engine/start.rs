@@ -1,0 +1,65 @@
+//! What the start of a link end needs besides its ports, and what may keep it from starting.
+
+use crate::port::PortError;
+use crate::protocol_log::ProtocolLog;
+use crate::settings::LinkSettings;
+use linkmend_protocol::trace::LogHeader;
+use linkmend_protocol::{Config, ConfigError};
+use std::path::PathBuf;
+
+/// Why a link end could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A parameter that cannot be used.
+    #[error("link {link}: parameter {error}")]
+    Parameter {
+        /// Name of the link.
+        link: String,
+        /// Which, and why.
+        error: ConfigError,
+    },
+    /// A port that cannot be opened.
+    #[error("link {link}: cannot open its ports")]
+    Port {
+        /// Name of the link.
+        link: String,
+        /// Which, and why.
+        source: PortError,
+    },
+    /// The protocol log cannot be written.
+    #[error("link {link}: cannot write the protocol log {}", path.display())]
+    ProtocolLog {
+        /// Name of the link.
+        link: String,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The system refused something else.
+    #[error("link {link}: {step} failed")]
+    System {
+        /// Name of the link.
+        link: String,
+        /// What was tried.
+        step: &'static str,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+/// The protocol log, if one is wanted.
+pub(super) fn protocol_log(
+    settings: &LinkSettings,
+    seed: u64,
+    config: Config,
+) -> Result<Option<Box<ProtocolLog>>, StartError> {
+    let Some(path) = &settings.protocol_log else { return Ok(None) };
+    let header = LogHeader { protocol_log: LogHeader::VERSION, link: settings.name.clone(), seed, config };
+    match ProtocolLog::create(path, &header) {
+        Ok(log) => Ok(Some(Box::new(log))),
+        Err(source) => {
+            Err(StartError::ProtocolLog { link: settings.name.clone(), path: path.clone(), source })
+        }
+    }
+}
