@@ -1,13 +1,16 @@
-//! The commands in the documents are commands of this binary: subcommands and options exist. `make` targets as well. What
-//! a document shows of a command's output is what the command prints.
+//! What the documents say can be checked: the subcommands, options and `make` targets that they name exist, links and
+//! their anchors lead somewhere, and what a document shows of a command's output is what the command prints.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Samples that a command of their own makes, whose figures are those of the machine: `linkmend demo`.
+/// Samples whose figures depend on the machine, so that they are not compared: those of `linkmend demo`.
 const MEASURED: [&str; 1] = ["demo"];
+
+/// The README is for somebody who decides in two minutes whether to try Linkmend.
+const README_LINES_MAX: usize = 150;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -16,6 +19,22 @@ fn root() -> PathBuf {
 fn read(name: &str) -> String {
     let path = root().join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names of all documents, relative to the root of the repository: `README.md`, `docs/manual.md` and so on.
+fn documents() -> Vec<String> {
+    let markdown = |folder: &str| {
+        let entries = std::fs::read_dir(root().join(folder)).expect("the folder can be listed");
+        entries
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .filter(|name| name.ends_with(".md"))
+            .map(|name| if folder.is_empty() { name } else { format!("{folder}/{name}") })
+            .collect::<Vec<String>>()
+    };
+    let mut names = markdown("");
+    names.extend(markdown("docs"));
+    names.sort();
+    names
 }
 
 /// A sample of output in a document, between `<!-- NAME-results:begin -->` and its end.
@@ -62,8 +81,8 @@ fn with_time_of(shown: &str, printed: &str) -> String {
 #[test]
 fn samples_in_the_documents_are_what_their_commands_print() {
     let mut checked = Vec::new();
-    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let mut document = read(name);
+    for name in documents() {
+        let mut document = read(&name);
         // The last first, so that places stay right.
         for sample in samples(&document).into_iter().rev() {
             if MEASURED.contains(&sample.name.as_str()) {
@@ -84,7 +103,7 @@ fn samples_in_the_documents_are_what_their_commands_print() {
                 if masked(shown) != masked(&printed) {
                     let anew = with_time_of(shown, &printed);
                     document.replace_range(sample.place, &anew);
-                    std::fs::write(root().join(name), &document).expect("written");
+                    std::fs::write(root().join(&name), &document).expect("written");
                 }
             } else {
                 let how = "UPDATE_EXPECT=1 cargo test -p linkmend --test docs writes it anew";
@@ -128,13 +147,14 @@ fn help(subcommands: &[&str]) -> String {
 #[test]
 fn commands_in_the_documents_exist() {
     let mut checked = 0;
-    for document in ["README.md", "CONTRIBUTING.md"] {
-        for line in commands(&read(document)) {
+    for document in documents() {
+        for line in commands(&read(&document)) {
             let words: Vec<&str> = line.split_whitespace().collect();
             let Some(("linkmend", rest)) = words.split_first().map(|(first, rest)| (*first, rest)) else {
                 continue;
             };
-            let Some(&subcommand) = rest.first() else { continue };
+            // Drawings have arrows behind the name.
+            let Some(&subcommand) = rest.first().filter(|word| **word != "->") else { continue };
             let mut path = vec![subcommand];
             if matches!(subcommand, "fleet" | "lab" | "sim")
                 && let Some(next) = rest.get(1).filter(|word| !word.starts_with('-'))
@@ -152,7 +172,7 @@ fn commands_in_the_documents_exist() {
             checked += 1;
         }
     }
-    assert!(checked >= 5, "only {checked} commands were found; does the test still read the documents?");
+    assert!(checked >= 25, "only {checked} commands were found; does the test still read the documents?");
 }
 
 #[test]
@@ -160,12 +180,79 @@ fn make_targets_in_the_documents_exist() {
     let makefile = read("Makefile");
     let targets: BTreeSet<&str> =
         makefile.lines().filter_map(|line| line.split_once(':')).map(|(target, _)| target).collect();
-    for document in ["README.md", "CONTRIBUTING.md"] {
-        for line in commands(&read(document)) {
+    for document in documents() {
+        for line in commands(&read(&document)) {
             let mut words = line.split_whitespace();
             if let (Some("make"), Some(target)) = (words.next(), words.next()) {
                 assert!(targets.contains(target), "{document}: no target {target}");
             }
         }
     }
+}
+
+/// The README repeats the first table of the demo, whose home is `docs/demo.md`.
+#[test]
+fn the_table_in_the_readme_is_that_of_the_demo() {
+    let (readme, demo) = (read("README.md"), read("docs/demo.md"));
+    let sample = samples(&demo).into_iter().find(|sample| sample.name == "demo").expect("the demo's sample");
+    let excerpt = readme
+        .split_once("<!-- demo-excerpt:begin -->\n```text\n")
+        .and_then(|(_, rest)| rest.split_once("\n```\n<!-- demo-excerpt:end -->"))
+        .map(|(excerpt, _)| excerpt)
+        .expect("the README has an excerpt");
+    assert!(demo[sample.place].contains(excerpt), "the README's table is not in docs/demo.md:\n{excerpt}");
+}
+
+#[test]
+fn the_readme_takes_two_minutes_to_read() {
+    let lines = read("README.md").lines().count();
+    assert!(lines <= README_LINES_MAX, "README.md has {lines} lines; details belong to docs/");
+}
+
+#[test]
+fn every_document_is_in_the_index() {
+    let index = read("docs/README.md");
+    for document in documents() {
+        let Some(name) = document.strip_prefix("docs/").filter(|name| *name != "README.md") else { continue };
+        assert!(index.contains(&format!("]({name})")), "docs/README.md does not name {name}");
+    }
+}
+
+/// The target of a link to a heading, as code hosts make it: lower case, without punctuation, hyphens for spaces.
+fn anchor(heading: &str) -> String {
+    let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
+    heading
+        .trim()
+        .to_lowercase()
+        .chars()
+        .filter(kept)
+        .map(|letter| if letter == ' ' { '-' } else { letter })
+        .collect()
+}
+
+#[test]
+fn links_in_the_documents_lead_somewhere() {
+    let mut checked = 0;
+    for document in documents() {
+        let text = read(&document);
+        let folder = root().join(&document).parent().expect("a folder").to_owned();
+        for (at, _) in text.match_indices("](") {
+            let target = text[at + 2..].split(')').next().unwrap_or_default();
+            if target.starts_with("http") {
+                continue;
+            }
+            let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = if path.is_empty() { root().join(&document) } else { folder.join(path) };
+            assert!(path.exists(), "{document}: {target} leads nowhere");
+            if !heading.is_empty() {
+                let linked = std::fs::read_to_string(&path).expect("a document");
+                let headings = linked.lines().filter_map(|line| line.strip_prefix('#'));
+                let found =
+                    headings.map(|line| anchor(line.trim_start_matches('#'))).any(|name| name == heading);
+                assert!(found, "{document}: {target}: no such heading");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked >= 30, "only {checked} links were found; does the test still read the documents?");
 }
