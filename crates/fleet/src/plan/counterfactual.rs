@@ -43,7 +43,7 @@ impl Plan<'_> {
             .filter(|reported| with_link || reported.link != link)
             .copied()
             .collect();
-        decide::protected_network(self.topology, &of_zone, &self.settings, &self.hindrances)
+        decide::protected_network(self.topology, &of_zone, &self.settings, &self.obstacles)
     }
 
     /// The best with the link disabled; nothing if that leaves a ToR short whatever else is done.

@@ -1,6 +1,8 @@
 //! Which links to disable and which to protect.
 
-use super::{Action, Hindrance, PlanSettings, PlannedLink, Protection, ReportedLink, as_number, badness_of};
+use super::{
+    Action, PlanSettings, PlannedLink, Protection, ProtectionObstacle, ReportedLink, as_number, badness_of,
+};
 use crate::network::{CLEAN_LOSS_RATE, Network};
 use crate::optimizer;
 use crate::repair::take_down;
@@ -12,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_ROUNDS: u32 = 32;
 
 /// Links that cannot be protected, and why.
-pub(super) type Hindrances = BTreeMap<LinkId, Hindrance>;
+pub(super) type ProtectionObstacles = BTreeMap<LinkId, ProtectionObstacle>;
 
 pub(super) struct Decided<'a> {
     /// As it is once the plan is carried out, priced as [`protected_network`] says.
@@ -21,7 +23,7 @@ pub(super) struct Decided<'a> {
     pub carried_out: Network<'a>,
     pub links: BTreeMap<LinkId, PlannedLink>,
     /// What the optimizer took to be impossible to protect.
-    pub hindrances: Hindrances,
+    pub obstacles: ProtectionObstacles,
     pub proven: bool,
 }
 
@@ -32,24 +34,24 @@ pub(super) fn decide<'a>(
     reported: &[ReportedLink],
     settings: &PlanSettings,
 ) -> Decided<'a> {
-    let mut hindrances = not_upgraded(topology, reported, settings);
+    let mut obstacles = not_upgraded(topology, reported, settings);
     let mut limited = false;
     for _ in 0..MAX_ROUNDS {
-        let weights = protected_network(topology, reported, settings, &hindrances);
+        let weights = protected_network(topology, reported, settings, &obstacles);
         let mut network = weights.clone();
         let choice = disable_best(&mut network, reported, settings);
         let over = over_limits(&network, settings);
         if over.is_empty() {
             let proven = choice.proven && !limited;
-            return carry_out(&weights, &choice.disable, reported, settings, (hindrances, proven));
+            return carry_out(&weights, &choice.disable, reported, settings, (obstacles, proven));
         }
         limited = true;
-        hindrances.extend(over);
+        obstacles.extend(over);
     }
     // After the last round what is over the limits goes without protection, and the choice stands.
-    let weights = protected_network(topology, reported, settings, &hindrances);
+    let weights = protected_network(topology, reported, settings, &obstacles);
     let choice = disable_best(&mut weights.clone(), reported, settings);
-    carry_out(&weights, &choice.disable, reported, settings, (hindrances, false))
+    carry_out(&weights, &choice.disable, reported, settings, (obstacles, false))
 }
 
 /// The network with these links disabled and as many of the others protected as the limits allow, those that lose most
@@ -60,29 +62,28 @@ fn carry_out<'a>(
     disable: &[LinkId],
     reported: &[ReportedLink],
     settings: &PlanSettings,
-    (assumed, proven): (Hindrances, bool),
+    (assumed, proven): (ProtectionObstacles, bool),
 ) -> Decided<'a> {
     let topology = weights.topology();
-    let mut hindrances = not_upgraded(topology, reported, settings);
-    let mut network = protected_network(topology, reported, settings, &hindrances);
+    let mut obstacles = not_upgraded(topology, reported, settings);
+    let mut network = protected_network(topology, reported, settings, &obstacles);
     disable.iter().for_each(|&link| network.disable(link));
     let over = over_limits(&network, settings);
     if !over.is_empty() {
-        hindrances.extend(over);
-        network = protected_network(topology, reported, settings, &hindrances);
+        obstacles.extend(over);
+        network = protected_network(topology, reported, settings, &obstacles);
         disable.iter().for_each(|&link| network.disable(link));
     }
     let planned = |reported: &ReportedLink| {
-        let action = action(&network, reported, settings, &hindrances);
+        let action = action(&network, reported, settings, &obstacles);
         let counted = if matches!(action, Action::Disable) { weights } else { &network };
         let badness = as_number(badness_of(counted, reported.link, settings.objective));
         (reported.link, PlannedLink { link: reported.link, loss_rate: reported.loss_rate, action, badness })
     };
     let links = reported.iter().map(planned).collect();
-    let mut carried_out =
-        protect(topology, reported, settings, &hindrances, |protection| protection.capacity);
+    let mut carried_out = protect(topology, reported, settings, &obstacles, |protection| protection.capacity);
     disable.iter().for_each(|&link| carried_out.disable(link));
-    Decided { network, carried_out, links, hindrances: assumed, proven }
+    Decided { network, carried_out, links, obstacles: assumed, proven }
 }
 
 /// What is done about a link in a network where it is done.
@@ -90,7 +91,7 @@ fn action(
     network: &Network,
     reported: &ReportedLink,
     settings: &PlanSettings,
-    hindrances: &Hindrances,
+    obstacles: &ProtectionObstacles,
 ) -> Action {
     if reported.disabled {
         return Action::KeepDisabled;
@@ -99,8 +100,8 @@ fn action(
     if network.is_disabled(reported.link) {
         return Action::Disable;
     }
-    match hindrances.get(&reported.link) {
-        Some(&hindrance) => Action::Leave(hindrance),
+    match obstacles.get(&reported.link) {
+        Some(&obstacle) => Action::Leave(obstacle),
         None => Action::Protect(Protection::of(loss_rate, settings)),
     }
 }
@@ -158,20 +159,20 @@ pub(super) fn protected_network<'a>(
     topology: &'a Topology,
     reported: &[ReportedLink],
     settings: &PlanSettings,
-    hindrances: &Hindrances,
+    obstacles: &ProtectionObstacles,
 ) -> Network<'a> {
-    protect(topology, reported, settings, hindrances, |protection| protection.ordered_capacity)
+    protect(topology, reported, settings, obstacles, |protection| protection.ordered_capacity)
 }
 
 fn protect<'a>(
     topology: &'a Topology,
     reported: &[ReportedLink],
     settings: &PlanSettings,
-    hindrances: &Hindrances,
+    obstacles: &ProtectionObstacles,
     capacity: impl Fn(&Protection) -> f64,
 ) -> Network<'a> {
     let mut network = reported_network(topology, reported, settings);
-    for reported in reported.iter().filter(|reported| !hindrances.contains_key(&reported.link)) {
+    for reported in reported.iter().filter(|reported| !obstacles.contains_key(&reported.link)) {
         let Some(loss_rate) = corrupts(reported, settings) else { continue };
         let protection = Protection::of(loss_rate, settings);
         let capacity = (topology.capacity(reported.link) as f64 * capacity(&protection)).round() as u64;
@@ -185,19 +186,23 @@ fn corrupts(reported: &ReportedLink, settings: &PlanSettings) -> Option<f64> {
     reported.loss_rate.filter(|&loss_rate| !reported.disabled && loss_rate > settings.target_loss)
 }
 
-fn not_upgraded(topology: &Topology, reported: &[ReportedLink], settings: &PlanSettings) -> Hindrances {
+fn not_upgraded(
+    topology: &Topology,
+    reported: &[ReportedLink],
+    settings: &PlanSettings,
+) -> ProtectionObstacles {
     reported
         .iter()
         .filter(|reported| !settings.deployment.covers(topology, reported.link))
-        .map(|reported| (reported.link, Hindrance::NotUpgraded))
+        .map(|reported| (reported.link, ProtectionObstacle::NotUpgraded))
         .collect()
 }
 
 /// Protected links that are too many for a pipe or switch; those that lose most are protected first.
-fn over_limits(network: &Network, settings: &PlanSettings) -> Hindrances {
+fn over_limits(network: &Network, settings: &PlanSettings) -> ProtectionObstacles {
     let limits = settings.limits;
     if limits.per_pipe.is_none() && limits.per_switch.is_none() {
-        return Hindrances::new();
+        return ProtectionObstacles::new();
     }
     let topology = network.topology();
     let mut links: Vec<(f64, LinkId)> = (0..topology.zone_count() as u32)
@@ -209,7 +214,7 @@ fn over_limits(network: &Network, settings: &PlanSettings) -> Hindrances {
     links.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     let mut on_pipe: BTreeMap<(SwitchId, u32), u32> = BTreeMap::new();
     let mut on_switch: BTreeMap<SwitchId, u32> = BTreeMap::new();
-    let mut over = Hindrances::new();
+    let mut over = ProtectionObstacles::new();
     for (_, link) in links {
         let pipes = topology.pipes_of(link);
         let full = pipes.iter().find_map(|&(switch, pipe)| {
@@ -218,11 +223,11 @@ fn over_limits(network: &Network, settings: &PlanSettings) -> Hindrances {
             let pipe_full = limits.per_pipe.filter(|&limit| on_pipe >= limit);
             let switch_full = limits.per_switch.filter(|&limit| on_switch >= limit);
             pipe_full
-                .map(|limit| Hindrance::PipeFull { switch, limit })
-                .or(switch_full.map(|limit| Hindrance::SwitchFull { switch, limit }))
+                .map(|limit| ProtectionObstacle::PipeFull { switch, limit })
+                .or(switch_full.map(|limit| ProtectionObstacle::SwitchFull { switch, limit }))
         });
-        if let Some(hindrance) = full {
-            over.insert(link, hindrance);
+        if let Some(obstacle) = full {
+            over.insert(link, obstacle);
             continue;
         }
         for (switch, pipe) in pipes {

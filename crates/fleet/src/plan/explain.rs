@@ -1,7 +1,7 @@
 //! Why the plan does with a link what it does, in words and numbers.
 
 use super::counterfactual::{Blocked, Otherwise};
-use super::{Action, Hindrance, Mode, Plan, PlannedLink, Protection, ends_of};
+use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, ends_of};
 use crate::optimizer::Objective;
 use crate::repair::tors_below;
 use linkmend_quantity::LossRate;
@@ -38,8 +38,8 @@ impl Plan<'_> {
                 reasons.extend(self.how_protected(&protection));
                 reasons
             }
-            Action::Leave(hindrance) => {
-                vec![self.why_not_disabled(planned), self.why_not_protected(hindrance)]
+            Action::Leave(obstacle) => {
+                vec![self.why_not_disabled(planned), self.why_not_protected(obstacle)]
             }
             Action::Watch => vec![self.why_watched(planned)],
         };
@@ -235,17 +235,17 @@ impl Plan<'_> {
         reasons
     }
 
-    fn why_not_protected(&self, hindrance: Hindrance) -> String {
+    fn why_not_protected(&self, obstacle: ProtectionObstacle) -> String {
         let name = |switch| self.topology.names().switch(switch);
-        match hindrance {
-            Hindrance::NotUpgraded => {
+        match obstacle {
+            ProtectionObstacle::NotUpgraded => {
                 "It should be protected, but a switch at one of its ends cannot do that.".to_owned()
             }
-            Hindrance::PipeFull { switch, limit } => format!(
+            ProtectionObstacle::PipeFull { switch, limit } => format!(
                 "It should be protected, but a pipe of {} protects {limit} already, the most it may; those lose more.",
                 name(switch)
             ),
-            Hindrance::SwitchFull { switch, limit } => format!(
+            ProtectionObstacle::SwitchFull { switch, limit } => format!(
                 "It should be protected, but {} protects {limit} already, the most it may; those lose more.",
                 name(switch)
             ),

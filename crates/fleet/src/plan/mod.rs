@@ -58,7 +58,7 @@ pub struct PlanSettings {
 
 /// Why a link that should be protected cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hindrance {
+pub enum ProtectionObstacle {
     /// A switch at one of its ends cannot protect links.
     NotUpgraded,
     /// A pipe of this switch protects as many links as it may, all of which lose more.
@@ -87,7 +87,7 @@ pub enum Action {
     /// Protect it: it cannot be disabled, or others are better disabled.
     Protect(Protection),
     /// It should be protected, but cannot be.
-    Leave(Hindrance),
+    Leave(ProtectionObstacle),
     /// Its loss rate is at or below the target: nothing, but look again.
     Watch,
 }
@@ -150,7 +150,7 @@ pub struct Plan<'a> {
     /// The same with the capacities that links really have.
     carried_out: Network<'a>,
     /// What the optimizer took to be impossible to protect.
-    hindrances: decide::Hindrances,
+    obstacles: decide::ProtectionObstacles,
     proven: bool,
     /// Worked out when first asked for.
     repairs: OnceCell<Vec<Repair>>,
@@ -172,7 +172,7 @@ impl<'a> Plan<'a> {
             after: decided.network,
             carried_out: decided.carried_out,
             links: decided.links,
-            hindrances: decided.hindrances,
+            obstacles: decided.obstacles,
             proven: decided.proven,
             topology,
             settings,

@@ -3,7 +3,7 @@
 use super::{actions, active, down, four_links, settings, small_fabric};
 use crate::deployment::Deployment;
 use crate::optimizer::Objective;
-use crate::plan::{Action, Hindrance, Mode, Plan, PlanSettings, Protection};
+use crate::plan::{Action, Mode, Plan, PlanSettings, Protection, ProtectionObstacle};
 use crate::protection::{ProtectionLimits, ProtectionRow, ProtectionTable};
 use linkmend_topology::{LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId};
 
@@ -180,7 +180,10 @@ fn where_switches_are_not_upgraded_links_are_left() {
         PlanSettings { constraint: 1.0, deployment: Deployment::zones(&topology, [ZoneId(0)]), ..settings() };
     let plan = Plan::new(&topology, &[active(0, 1e-4), active(4, 1e-4), active(8, 1e-4)], settings);
     assert_eq!(actions(&plan), [(0, "protect"), (4, "leave"), (8, "leave")]);
-    assert_eq!(plan.link(LinkId(8)).expect("reported").action, Action::Leave(Hindrance::NotUpgraded));
+    assert_eq!(
+        plan.link(LinkId(8)).expect("reported").action,
+        Action::Leave(ProtectionObstacle::NotUpgraded)
+    );
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn limits_leave_the_links_that_lose_least() {
     let limits = ProtectionLimits { per_pipe: Some(1), per_switch: None };
     let plan = Plan::new(&topology, &reported, PlanSettings { constraint: 1.0, limits, ..settings() });
     assert_eq!(actions(&plan), [(0, "leave"), (1, "protect"), (2, "leave")]);
-    let full = Hindrance::PipeFull { switch: SwitchId(0), limit: 1 };
+    let full = ProtectionObstacle::PipeFull { switch: SwitchId(0), limit: 1 };
     assert_eq!(plan.link(LinkId(0)).expect("reported").action, Action::Leave(full));
     assert!(!plan.is_proven());
     assert_eq!(plan.max_protected_per_pipe(), 1);

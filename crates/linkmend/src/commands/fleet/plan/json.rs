@@ -2,7 +2,7 @@
 
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::plan::{
-    Action, Hindrance, Origin, Plan, PlannedLink, Repair, TorLeft, Totals, ZoneLeft, ends_of,
+    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorLeft, Totals, ZoneLeft, ends_of,
 };
 use serde_json::{Value, json};
 
@@ -69,11 +69,11 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
             value["ordered_capacity_share"] = json!(protection.ordered_capacity);
             value["misses_target"] = json!(protection.misses(plan.settings().target_loss));
         }
-        Action::Leave(hindrance) => {
-            let (reason, switch) = match hindrance {
-                Hindrance::NotUpgraded => ("not upgraded", None),
-                Hindrance::PipeFull { switch, .. } => ("pipe full", Some(switch)),
-                Hindrance::SwitchFull { switch, .. } => ("switch full", Some(switch)),
+        Action::Leave(obstacle) => {
+            let (reason, switch) = match obstacle {
+                ProtectionObstacle::NotUpgraded => ("not upgraded", None),
+                ProtectionObstacle::PipeFull { switch, .. } => ("pipe full", Some(switch)),
+                ProtectionObstacle::SwitchFull { switch, .. } => ("switch full", Some(switch)),
             };
             value["hindrance"] = json!(reason);
             value["at_switch"] = json!(switch.map(|switch| topology.names().switch(switch)));

@@ -1,6 +1,6 @@
 //! The plan as tables: what to do, in which order to repair, what pods and ToRs have left.
 
-use linkmend_fleet::plan::{Action, Hindrance, Origin, Plan, PlannedLink, Repair, TorLeft, ends_of};
+use linkmend_fleet::plan::{Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorLeft, ends_of};
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
 use linkmend_topology::{LinkId, Names};
 use std::cmp::Reverse;
@@ -95,11 +95,11 @@ pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
             };
             format!("protect, {}, {copies}{but}", protection.mode.name())
         }
-        Action::Leave(Hindrance::NotUpgraded) => "leave: its switches are not upgraded".to_owned(),
-        Action::Leave(Hindrance::PipeFull { switch, limit }) => {
+        Action::Leave(ProtectionObstacle::NotUpgraded) => "leave: its switches are not upgraded".to_owned(),
+        Action::Leave(ProtectionObstacle::PipeFull { switch, limit }) => {
             format!("leave: a pipe of {} protects {limit} already", name(switch))
         }
-        Action::Leave(Hindrance::SwitchFull { switch, limit }) => {
+        Action::Leave(ProtectionObstacle::SwitchFull { switch, limit }) => {
             format!("leave: {} protects {limit} already", name(switch))
         }
         action => action.name().to_owned(),
