@@ -30,10 +30,10 @@ pub fn remark(text: &str) {
     }
 }
 
-/// Width to lay a table out for, and whether to use colour; `otherwise` is the width where there is no terminal.
-pub fn terminal(otherwise: usize) -> (usize, bool) {
+/// Width to lay a table out for, and whether to use colour; `alternative` is the width where there is no terminal.
+pub fn terminal(alternative: usize) -> (usize, bool) {
     let on_terminal = io::stdout().is_terminal();
     let width = ratatui::crossterm::terminal::size().ok().filter(|_| on_terminal);
     let colour = on_terminal && std::env::var_os("NO_COLOR").is_none();
-    (width.map_or(otherwise, |(columns, _)| usize::from(columns)), colour)
+    (width.map_or(alternative, |(columns, _)| usize::from(columns)), colour)
 }

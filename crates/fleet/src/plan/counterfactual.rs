@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// The best that could be done in a link's pod if the link were treated otherwise.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Otherwise {
+pub(super) struct Alternative {
     /// What would be disabled that is in operation today, the link itself left out.
     pub disable: Vec<LinkId>,
     /// What the objective would count in the pod.
@@ -47,7 +47,7 @@ impl Plan<'_> {
     }
 
     /// The best with the link disabled; nothing if that leaves a ToR short whatever else is done.
-    pub(super) fn if_disabled(&self, link: LinkId) -> Option<Otherwise> {
+    pub(super) fn alternative_disabled(&self, link: LinkId) -> Option<Alternative> {
         let mut network = self.undecided(link, true);
         if !network.may_disable(link) {
             return None;
@@ -56,18 +56,18 @@ impl Plan<'_> {
         let disable = self.optimize(&mut network, link);
         let zone = self.topology.zone_of(link);
         let objective = as_number(badness_of_zone(&network, zone, self.settings.objective));
-        Some(Otherwise { disable, objective })
+        Some(Alternative { disable, objective })
     }
 
     /// The best with the link in operation.
-    pub(super) fn if_kept(&self, link: LinkId) -> Otherwise {
+    pub(super) fn alternative_kept(&self, link: LinkId) -> Alternative {
         let weights = self.undecided(link, true);
         let own = badness_of(&weights, link, self.settings.objective);
         let mut network = self.undecided(link, false);
         let disable = self.optimize(&mut network, link);
         let zone = self.topology.zone_of(link);
         let others = badness_of_zone(&network, zone, self.settings.objective);
-        Otherwise { disable, objective: as_number(own + others) }
+        Alternative { disable, objective: as_number(own + others) }
     }
 
     fn optimize(&self, network: &mut Network, link: LinkId) -> Vec<LinkId> {

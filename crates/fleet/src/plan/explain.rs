@@ -1,6 +1,6 @@
 //! Why the plan does with a link what it does, in words and numbers.
 
-use super::counterfactual::{Blocked, Otherwise};
+use super::counterfactual::{Alternative, Blocked};
 use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, ends_of};
 use crate::optimizer::Objective;
 use crate::repair::tors_below;
@@ -92,7 +92,7 @@ impl Plan<'_> {
     }
 
     fn why_disabled(&self, planned: &PlannedLink) -> String {
-        let kept = self.if_kept(planned.link);
+        let kept = self.alternative_kept(planned.link);
         let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
         let more: Vec<LinkId> =
             kept.disable.iter().copied().filter(|&link| !self.after.is_disabled(link)).collect();
@@ -130,7 +130,7 @@ impl Plan<'_> {
 
     fn why_not_disabled(&self, planned: &PlannedLink) -> String {
         let link = planned.link;
-        let Some(otherwise) = self.if_disabled(link) else {
+        let Some(alternative) = self.alternative_disabled(link) else {
             let must = self.blocked(link, true).map_or_else(String::new, |blocked| self.limit(&blocked));
             return format!("It must not be disabled, whatever else is done: {must}.");
         };
@@ -146,11 +146,11 @@ impl Plan<'_> {
         if !new.is_empty() {
             text += &format!("; {} {} disabled instead", self.listed_with_badness(&new), is_or_are(&new));
         }
-        text + &format!(". {}", self.comparison(planned, &otherwise, &new))
+        text + &format!(". {}", self.comparison(planned, &alternative, &new))
     }
 
     /// Why the plan is better than one that disables this link; `named` are links of which was just spoken.
-    fn comparison(&self, planned: &PlannedLink, otherwise: &Otherwise, named: &[LinkId]) -> String {
+    fn comparison(&self, planned: &PlannedLink, alternative: &Alternative, named: &[LinkId]) -> String {
         let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
         let here = self.objective_around(planned.link);
         let spared: Vec<LinkId> = self
@@ -159,7 +159,7 @@ impl Plan<'_> {
             .filter(|other| {
                 other.action == Action::Disable
                     && self.topology.zone_of(other.link) == self.topology.zone_of(planned.link)
-                    && !otherwise.disable.contains(&other.link)
+                    && !alternative.disable.contains(&other.link)
             })
             .map(|other| other.link)
             .collect();
@@ -170,8 +170,8 @@ impl Plan<'_> {
         } else {
             format!("{} would stay in operation", self.listed_with_badness(&spared))
         };
-        let verdict = match otherwise.objective - here {
-            more if more > 0.0 && nearly_equal(otherwise.objective, here) => {
+        let verdict = match alternative.objective - here {
+            more if more > 0.0 && nearly_equal(alternative.objective, here) => {
                 format!("which is worse, if only by {}", rate(more))
             }
             more if more > 0.0 => "which is worse".to_owned(),
@@ -181,7 +181,7 @@ impl Plan<'_> {
             "This one counts {}; were it disabled, {stays}, and {zone} would count {} where the plan leaves {}, {verdict} \
              ({}).",
             rate(planned.badness),
-            rate(otherwise.objective),
+            rate(alternative.objective),
             rate(here),
             self.meaning()
         )

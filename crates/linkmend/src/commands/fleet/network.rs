@@ -28,12 +28,12 @@ pub struct NetworkArgs {
 }
 
 impl NetworkArgs {
-    /// Builds the network that was asked for; `otherwise` if none was.
-    pub fn build(&self, otherwise: FabricParameters) -> anyhow::Result<Topology> {
+    /// Builds the network that was asked for; `alternative` if none was.
+    pub fn build(&self, alternative: FabricParameters) -> anyhow::Result<Topology> {
         match &self.topology {
             Some(written) if names_file(written) => self.read(Path::new(written)),
             Some(written) => Ok(spec::layered(written)?),
-            None => Ok(otherwise.build()?),
+            None => Ok(alternative.build()?),
         }
     }
 

@@ -89,10 +89,10 @@ impl BurstsArgs {
     fn parameters(&self) -> StressParameters {
         let mut parameters = self.parameters.clone();
         parameters.frames.get_or_insert(Count(TAILS_DEFAULT));
-        let otherwise = parameters.bit_error_rate.is_some()
+        let alternative = parameters.bit_error_rate.is_some()
             || parameters.transceiver.is_some()
             || parameters.losses.is_some();
-        if !otherwise {
+        if !alternative {
             parameters.loss.get_or_insert(LossRate(LOSS_DEFAULT));
             parameters.burst.get_or_insert(BURST_DEFAULT);
         }
