@@ -89,9 +89,9 @@ fn brute_force(network: &Network, links: &[LinkId], objective: Objective) -> f64
         let members =
             links.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1).map(|(_, link)| *link);
         let members: Vec<LinkId> = members.collect();
-        let worth = members.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
-        if worth > most && keeps(network, &members) {
-            most = worth;
+        let benefit = members.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
+        if benefit > most && keeps(network, &members) {
+            most = benefit;
         }
     }
     most
@@ -122,7 +122,7 @@ fn check(network: &mut Network, zone: ZoneId, objective: Objective) -> Result<()
     let fast = greedy(network, zone, objective);
     prop_assert_eq!(before, format!("{network:?}"), "an optimizer changed the network");
     let corrupting = network.corrupting_in(zone).to_vec();
-    let worth = |links: &[LinkId]| links.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
+    let benefit = |links: &[LinkId]| links.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
     for decision in [&best, &fast] {
         prop_assert!(decision.disable.is_sorted_by(|one, other| one < other));
         prop_assert!(decision.disable.iter().all(|link| corrupting.contains(link)));
@@ -133,8 +133,8 @@ fn check(network: &mut Network, zone: ZoneId, objective: Objective) -> Result<()
             prop_assert!(!keeps(network, &one_more), "{link:?} could be disabled as well");
         }
     }
-    prop_assert_eq!(worth(&best.disable), brute_force(network, &corrupting, objective));
-    prop_assert!(worth(&best.disable) >= worth(&fast.disable));
+    prop_assert_eq!(benefit(&best.disable), brute_force(network, &corrupting, objective));
+    prop_assert!(benefit(&best.disable) >= benefit(&fast.disable));
     prop_assert_eq!(&fast.disable, &naive_greedy(network, &corrupting, objective));
     Ok(())
 }
@@ -197,14 +197,14 @@ proptest! {
         let mut network = troubled(&topology, constraint, &troubles, Disabled::Checked);
         let all: Vec<LinkId> = links(&topology).filter(|&link| network.corrupting(link).is_some()).collect();
         let most = brute_force(&network, &all, Objective::Penalty);
-        let mut worth = 0.0;
+        let mut benefit = 0.0;
         for zone in zones(&topology) {
             for link in exact(&mut network, zone, Objective::Penalty).disable {
-                worth += badness(&network, link, Objective::Penalty);
+                benefit += badness(&network, link, Objective::Penalty);
                 network.disable(link);
             }
         }
-        prop_assert_eq!(worth, most);
+        prop_assert_eq!(benefit, most);
         prop_assert!(!is_short(&network));
     }
 }

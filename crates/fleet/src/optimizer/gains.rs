@@ -25,7 +25,7 @@ struct Group {
     uppers: Vec<SwitchId>,
     required: u64,
     /// For each ToR and set of uplinks, by bits, what disabling the candidates among them is worth.
-    worth: Vec<Vec<i128>>,
+    benefit: Vec<Vec<i128>>,
     /// What the group gains, by the sets that fit.
     known: HashMap<u64, i128>,
 }
@@ -59,9 +59,9 @@ impl Gains {
             uplinks.sort_unstable();
             let uppers = uplinks.iter().map(|(upper, _)| *upper).collect();
             let key = (uppers, network.required(tor.switch));
-            groups.entry(key).or_default().push(worth(tor, &uplinks));
+            groups.entry(key).or_default().push(benefit(tor, &uplinks));
         }
-        let group = |((uppers, required), worth)| Group { uppers, required, worth, known: HashMap::new() };
+        let group = |((uppers, required), benefit)| Group { uppers, required, benefit, known: HashMap::new() };
         Gains { groups: groups.into_iter().map(group).collect(), tors, single }
     }
 
@@ -91,19 +91,19 @@ impl Group {
             let cost: u64 = (0..paths.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| paths[bit]).sum();
             fitting |= u64::from(cost <= slack) << set;
         }
-        let worth = &self.worth;
+        let benefit = &self.benefit;
         *self.known.entry(fitting).or_insert_with(|| {
-            let best = |worth: &Vec<i128>| {
-                let fit = (0..worth.len()).filter(|set| fitting >> set & 1 == 1).map(|set| worth[set]);
+            let best = |benefit: &Vec<i128>| {
+                let fit = (0..benefit.len()).filter(|set| fitting >> set & 1 == 1).map(|set| benefit[set]);
                 fit.max().unwrap_or(0)
             };
-            worth.iter().map(best).sum()
+            benefit.iter().map(best).sum()
         })
     }
 }
 
 /// What disabling the candidates of each set of uplinks is worth.
-fn worth(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
+fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
     let weight = |link: LinkId| {
         let candidate = tor.candidates.iter().find(|candidate| candidate.link == link);
         candidate.map_or(0, |candidate| candidate.weight)

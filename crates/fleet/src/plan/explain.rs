@@ -31,7 +31,7 @@ impl Plan<'_> {
             Action::KeepDisabled => vec![
                 "It was disabled before and stays so until it is repaired; nothing is decided about it today."
                     .to_owned(),
-                self.what_return_buys(link),
+                self.repair_benefit(link),
             ],
             Action::Protect(protection) => {
                 let mut reasons = vec![self.why_not_disabled(planned)];
@@ -261,7 +261,7 @@ impl Plan<'_> {
         )
     }
 
-    fn what_return_buys(&self, link: LinkId) -> String {
+    fn repair_benefit(&self, link: LinkId) -> String {
         let repairs = self.repairs();
         let Some(repair) = repairs.iter().find(|repair| repair.link == link) else {
             return "It is in no order of repairs.".to_owned();

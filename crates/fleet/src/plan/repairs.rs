@@ -6,7 +6,7 @@
 
 use super::{Action, Plan, as_number};
 use crate::optimizer;
-use crate::repair::{Optimize, Worth, WorthQueue};
+use crate::repair::{Optimize, RepairBenefit, RepairQueue};
 use linkmend_topology::{LinkId, SwitchId};
 
 /// How a link comes to be repaired.
@@ -53,7 +53,7 @@ impl Plan<'_> {
     }
 
     fn order_repairs(&self) -> Vec<Repair> {
-        let (mut network, mut queue) = (self.after.clone(), WorthQueue::default());
+        let (mut network, mut queue) = (self.after.clone(), RepairQueue::default());
         let links = || self.links.values().map(|planned| planned.link);
         links().filter(|&link| network.is_disabled(link)).for_each(|link| queue.join(self.topology, link));
         let how = (optimizer::exact as Optimize, self.settings.objective);
@@ -65,12 +65,12 @@ impl Plan<'_> {
             let mut joined = Vec::new();
             for _ in 0..crew {
                 let best = queue.take_best(&mut network, self.clean.paths(), how);
-                let Some((link, worth)) = best else { break };
+                let Some((link, benefit)) = best else { break };
                 network.enable(link);
-                worth.then_disable.iter().for_each(|&link| network.disable(link));
+                benefit.then_disable.iter().for_each(|&link| network.disable(link));
                 queue.touch(self.topology.zone_of(link));
-                joined.extend(worth.then_disable.iter().copied());
-                repairs.push(self.repair(repairs.len(), round, link, worth));
+                joined.extend(benefit.then_disable.iter().copied());
+                repairs.push(self.repair(repairs.len(), round, link, benefit));
             }
             joined.into_iter().for_each(|link| queue.join(self.topology, link));
         }
@@ -93,7 +93,7 @@ impl Plan<'_> {
         repairs
     }
 
-    fn repair(&self, before: usize, round: u32, link: LinkId, worth: Worth) -> Repair {
+    fn repair(&self, before: usize, round: u32, link: LinkId, benefit: RepairBenefit) -> Repair {
         let origin = match self.links.get(&link).map(|planned| planned.action) {
             Some(Action::KeepDisabled) => Origin::Down,
             Some(Action::Disable) => Origin::Disabled,
@@ -104,11 +104,11 @@ impl Plan<'_> {
             round,
             link,
             origin,
-            shortage_ended: worth.shortage_ended,
-            objective_gain: as_number(worth.objective_gain),
-            worst_tor: worth.worst_tor,
-            paths_regained: worth.paths_regained,
-            then_disable: worth.then_disable,
+            shortage_ended: benefit.shortage_ended,
+            objective_gain: as_number(benefit.objective_gain),
+            worst_tor: benefit.worst_tor,
+            paths_regained: benefit.paths_regained,
+            then_disable: benefit.then_disable,
         }
     }
 }

@@ -3,9 +3,9 @@
 mod crew;
 mod delays;
 mod queue;
-mod worth;
+mod benefit;
 
 pub use crew::{Crew, RepairOrder, TakeDown};
 pub use delays::{RepairDelays, RepairError};
-pub(crate) use queue::WorthQueue;
-pub(crate) use worth::{Optimize, Worth, take_down, tors_below};
+pub(crate) use queue::RepairQueue;
+pub(crate) use benefit::{Optimize, RepairBenefit, take_down, tors_below};

@@ -1,6 +1,6 @@
 //! Disabled links in the order of what their return buys.
 
-use super::worth::{Key, Optimize, Worth};
+use super::benefit::{Key, Optimize, RepairBenefit};
 use crate::network::Network;
 use crate::optimizer::Objective;
 use linkmend_topology::paths::Paths;
@@ -11,24 +11,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Disabled links that wait for repair. Only a zone's own links, and what protection leaves of them, change what a return
 /// there buys, so links are weighed anew only where something happened, and only when the best is asked for.
 #[derive(Debug, Default)]
-pub(crate) struct WorthQueue {
+pub(crate) struct RepairQueue {
     /// None until a link is weighed.
-    worth: BTreeMap<LinkId, Option<Worth>>,
+    benefit: BTreeMap<LinkId, Option<RepairBenefit>>,
     order: BTreeSet<(Reverse<Key>, LinkId)>,
     in_zone: BTreeMap<ZoneId, BTreeSet<LinkId>>,
     /// Zones in which something happened since their links were weighed.
     stale: BTreeSet<ZoneId>,
 }
 
-impl WorthQueue {
+impl RepairQueue {
     pub(crate) fn len(&self) -> usize {
-        self.worth.len()
+        self.benefit.len()
     }
 
     /// A link that was disabled waits from now on.
     pub(crate) fn join(&mut self, topology: &Topology, link: LinkId) {
         let zone = topology.zone_of(link);
-        self.worth.insert(link, None);
+        self.benefit.insert(link, None);
         self.in_zone.entry(zone).or_default().insert(link);
         self.stale.insert(zone);
     }
@@ -46,9 +46,9 @@ impl WorthQueue {
         network: &mut Network,
         installed: &Paths,
         how: (Optimize, Objective),
-    ) -> Option<(LinkId, Worth)> {
+    ) -> Option<(LinkId, RepairBenefit)> {
         for zone in std::mem::take(&mut self.stale) {
-            self.weigh(network, installed, how, zone);
+            self.evaluate(network, installed, how, zone);
         }
         let (_, link) = self.order.pop_first()?;
         let zone = network.topology().zone_of(link);
@@ -58,25 +58,25 @@ impl WorthQueue {
                 self.in_zone.remove(&zone);
             }
         }
-        let worth = self.worth.remove(&link)??;
-        Some((link, worth))
+        let benefit = self.benefit.remove(&link)??;
+        Some((link, benefit))
     }
 
     /// Weighs the waiting links of a zone. Links into the top layer from one switch buy the same, so one of them is
     /// weighed.
-    fn weigh(&mut self, network: &mut Network, installed: &Paths, how: (Optimize, Objective), zone: ZoneId) {
+    fn evaluate(&mut self, network: &mut Network, installed: &Paths, how: (Optimize, Objective), zone: ZoneId) {
         let topology = network.topology();
-        let mut into_top: BTreeMap<SwitchId, Worth> = BTreeMap::new();
+        let mut into_top: BTreeMap<SwitchId, RepairBenefit> = BTreeMap::new();
         for &link in self.in_zone.get(&zone).into_iter().flatten() {
             let ends = topology.link(link);
-            let mut weigh = || Worth::of(network, installed, link, how);
-            let worth = if topology.switch(ends.upper).zone.is_none() {
-                into_top.entry(ends.lower).or_insert_with(weigh).clone()
+            let mut evaluate = || RepairBenefit::of(network, installed, link, how);
+            let benefit = if topology.switch(ends.upper).zone.is_none() {
+                into_top.entry(ends.lower).or_insert_with(evaluate).clone()
             } else {
-                weigh()
+                evaluate()
             };
-            let key = worth.key();
-            if let Some(Some(then)) = self.worth.insert(link, Some(worth)) {
+            let key = benefit.key();
+            if let Some(Some(then)) = self.benefit.insert(link, Some(benefit)) {
                 self.order.remove(&(Reverse(then.key()), link));
             }
             self.order.insert((Reverse(key), link));
@@ -86,7 +86,7 @@ impl WorthQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::{Optimize, Worth, WorthQueue};
+    use super::{Optimize, RepairBenefit, RepairQueue};
     use crate::network::{CLEAN_LOSS_RATE, Network};
     use crate::optimizer::{self, Objective};
     use linkmend_random::Random;
@@ -106,7 +106,7 @@ mod tests {
             let mut network = Network::new(&topology, 0.6, CLEAN_LOSS_RATE);
             let installed = network.paths().clone();
             let mut random = Random::new(seed, "worth");
-            let (mut queue, mut waiting) = (WorthQueue::default(), BTreeSet::new());
+            let (mut queue, mut waiting) = (RepairQueue::default(), BTreeSet::new());
             for _ in 0..600 {
                 let link = LinkId((random.uniform() * topology.link_count() as f64) as u32);
                 if network.is_disabled(link) {
@@ -121,8 +121,8 @@ mod tests {
                 queue.touch(topology.zone_of(link));
                 if random.uniform() < 0.4 {
                     let best = waiting.iter().copied().min_by_key(|&link| {
-                        let worth = Worth::of(&mut network, &installed, link, HOW);
-                        (Reverse(worth.key()), link)
+                        let benefit = RepairBenefit::of(&mut network, &installed, link, HOW);
+                        (Reverse(benefit.key()), link)
                     });
                     let found = queue.take_best(&mut network, &installed, HOW);
                     assert_eq!(found.map(|(link, _)| link), best);

@@ -2,7 +2,7 @@
 
 use crate::network::Network;
 use crate::optimizer::{self, Objective};
-use crate::repair::{Crew, RepairOrder, WorthQueue};
+use crate::repair::{Crew, RepairOrder, RepairQueue};
 use linkmend_topology::paths::Paths;
 use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::cmp::Reverse;
@@ -26,7 +26,7 @@ enum Waiting {
     FirstCome(VecDeque<LinkId>),
     /// Loss rates are positive, so that their bits are in their order.
     WorstFirst(BTreeSet<(Reverse<u64>, LinkId)>),
-    MostWorth(WorthQueue),
+    MostWorth(RepairQueue),
 }
 
 impl Backlog {
@@ -36,7 +36,7 @@ impl Backlog {
             RepairOrder::FirstCome => (Waiting::FirstCome(VecDeque::new()), None),
             RepairOrder::WorstFirst => (Waiting::WorstFirst(BTreeSet::new()), None),
             RepairOrder::MostWorth => {
-                (Waiting::MostWorth(WorthQueue::default()), Some(network.paths().clone()))
+                (Waiting::MostWorth(RepairQueue::default()), Some(network.paths().clone()))
             }
         };
         let size = crew.map(|crew| crew.size.max(1));

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// What a link's return buys. The greater the better.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Worth {
+pub(crate) struct RepairBenefit {
     /// Paths that short ToRs get back: the constraint comes before the objective.
     pub shortage_ended: u64,
     /// Steps of 2^-94.
@@ -27,7 +27,7 @@ pub(crate) type Optimize = fn(&mut Network, ZoneId, Objective) -> Decision;
 /// What repairs are ordered by: shortage ended, objective gained, paths regained.
 pub(crate) type Key = (u64, i128, u64);
 
-impl Worth {
+impl RepairBenefit {
     pub(crate) fn key(&self) -> Key {
         (self.shortage_ended, self.objective_gain, self.paths_regained)
     }
@@ -39,15 +39,15 @@ impl Worth {
         installed: &Paths,
         link: LinkId,
         (optimize, objective): (Optimize, Objective),
-    ) -> Worth {
+    ) -> RepairBenefit {
         let topology = network.topology();
         let tors = tors_below(topology, network, link);
         let compare = |one: &SwitchId, other: &SwitchId| compare_shares(network, installed, *one, *other);
         let worst_tor = tors.iter().copied().min_by(compare);
         let paths_then = worst_tor.map_or(0, |tor| network.paths().of(tor));
-        let lacking_then = lacking(network, &tors);
+        let short_then = paths_short(network, &tors);
         network.enable(link);
-        let lacking_now = lacking(network, &tors);
+        let short_now = paths_short(network, &tors);
         let paths_now = worst_tor.map_or(0, |tor| network.paths().of(tor));
         let then_disable = optimize(network, topology.zone_of(link), objective).disable;
         let weight = |&link: &LinkId| {
@@ -56,8 +56,8 @@ impl Worth {
         };
         let objective_gain = then_disable.iter().filter_map(weight).sum();
         take_down(network, link);
-        Worth {
-            shortage_ended: lacking_then - lacking_now,
+        RepairBenefit {
+            shortage_ended: short_then - short_now,
             objective_gain,
             paths_regained: paths_now - paths_then,
             worst_tor,
@@ -89,7 +89,7 @@ pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -
 }
 
 /// Paths that these ToRs lack of what they must keep.
-fn lacking(network: &Network, tors: &BTreeSet<SwitchId>) -> u64 {
+fn paths_short(network: &Network, tors: &BTreeSet<SwitchId>) -> u64 {
     tors.iter().map(|&tor| network.required(tor).saturating_sub(network.paths().of(tor))).sum()
 }
 
