@@ -211,20 +211,20 @@ impl<'a> Network<'a> {
             return allowed;
         }
         let mut allowed = true;
-        self.take_away(link, &mut |required, _, after| allowed &= after >= required);
-        self.bring_back(link, &mut |_, _, _| {});
+        self.remove_paths(link, &mut |required, _, after| allowed &= after >= required);
+        self.restore_paths(link, &mut |_, _, _| {});
         allowed
     }
 
-    /// Tries what happens to paths without a link. Metrics do not follow; [`Network::bring_back`] ends the trial. For
+    /// Tries what happens to paths without a link. Metrics do not follow; [`Network::restore_paths`] ends the trial. For
     /// each ToR that loses paths, `changed` gets what it requires and its paths before and after.
-    pub(crate) fn take_away(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
+    pub(crate) fn remove_paths(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
         let Network { topology, paths, required, .. } = self;
         paths.remove(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
     }
 
-    /// Ends the trial of [`Network::take_away`].
-    pub(crate) fn bring_back(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
+    /// Ends the trial of [`Network::remove_paths`].
+    pub(crate) fn restore_paths(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
         let Network { topology, paths, required, .. } = self;
         paths.add(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
     }

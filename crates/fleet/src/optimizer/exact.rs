@@ -109,7 +109,7 @@ impl<'n, 't> Search<'n, 't> {
         let mut taken = 0;
         for place in 0..self.classes[index].members.len() {
             let Candidate { link, weight: more } = self.classes[index].members[place];
-            self.take_away(link);
+            self.remove_paths(link);
             taken += 1;
             weight += more;
             if self.violated > 0 {
@@ -118,29 +118,29 @@ impl<'n, 't> Search<'n, 't> {
             self.branch(index + 1, weight);
         }
         for _ in 0..taken {
-            self.bring_back();
+            self.restore_paths();
         }
     }
 
-    fn take_away(&mut self, link: LinkId) {
+    fn remove_paths(&mut self, link: LinkId) {
         self.chosen.push(link);
         let Search { network, violated, .. } = self;
         let mut now = 0;
         let mut below = |required: u64, before: u64, after: u64| {
             now += u32::from(before >= required && after < required);
         };
-        network.take_away(link, &mut below);
+        network.remove_paths(link, &mut below);
         *violated += now;
     }
 
-    fn bring_back(&mut self) {
+    fn restore_paths(&mut self) {
         let Some(link) = self.chosen.pop() else { return };
         let Search { network, violated, .. } = self;
         let mut now = 0;
         let mut above = |required: u64, before: u64, after: u64| {
             now += u32::from(before < required && after >= required);
         };
-        network.bring_back(link, &mut above);
+        network.restore_paths(link, &mut above);
         *violated -= now;
     }
 }

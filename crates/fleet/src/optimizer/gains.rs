@@ -61,7 +61,8 @@ impl Gains {
             let key = (uppers, network.required(tor.switch));
             groups.entry(key).or_default().push(benefit(tor, &uplinks));
         }
-        let group = |((uppers, required), benefit)| Group { uppers, required, benefit, known: HashMap::new() };
+        let group =
+            |((uppers, required), benefit)| Group { uppers, required, benefit, known: HashMap::new() };
         Gains { groups: groups.into_iter().map(group).collect(), tors, single }
     }
 

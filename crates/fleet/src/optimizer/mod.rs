@@ -80,12 +80,12 @@ pub fn greedy(network: &mut Network, zone: ZoneId, objective: Objective) -> Deci
     let mut taken = Vec::new();
     for candidate in candidates {
         if network.may_disable(candidate.link) {
-            network.take_away(candidate.link, &mut |_, _, _| {});
+            network.remove_paths(candidate.link, &mut |_, _, _| {});
             taken.push(candidate.link);
         }
     }
     for &link in taken.iter().rev() {
-        network.bring_back(link, &mut |_, _, _| {});
+        network.restore_paths(link, &mut |_, _, _| {});
     }
     taken.sort_unstable();
     Decision { disable: taken, proven: false }

@@ -83,7 +83,7 @@ impl Plan<'_> {
         let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
         let tors = tors_below(self.topology, &network, link);
         let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().of(tor)).collect();
-        network.take_away(link, &mut |_, _, _| {});
+        network.remove_paths(link, &mut |_, _, _| {});
         tors.iter()
             .zip(paths)
             .map(|(&tor, paths)| Blocked {

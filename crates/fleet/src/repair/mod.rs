@@ -1,11 +1,11 @@
 //! Repairs: how long they take, how many go on at a time, and which comes first.
 
+mod benefit;
 mod crew;
 mod delays;
 mod queue;
-mod benefit;
 
+pub(crate) use benefit::{Optimize, RepairBenefit, take_down, tors_below};
 pub use crew::{Crew, RepairOrder, TakeDown};
 pub use delays::{RepairDelays, RepairError};
 pub(crate) use queue::RepairQueue;
-pub(crate) use benefit::{Optimize, RepairBenefit, take_down, tors_below};

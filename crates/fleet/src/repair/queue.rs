@@ -64,7 +64,13 @@ impl RepairQueue {
 
     /// Weighs the waiting links of a zone. Links into the top layer from one switch buy the same, so one of them is
     /// weighed.
-    fn evaluate(&mut self, network: &mut Network, installed: &Paths, how: (Optimize, Objective), zone: ZoneId) {
+    fn evaluate(
+        &mut self,
+        network: &mut Network,
+        installed: &Paths,
+        how: (Optimize, Objective),
+        zone: ZoneId,
+    ) {
         let topology = network.topology();
         let mut into_top: BTreeMap<SwitchId, RepairBenefit> = BTreeMap::new();
         for &link in self.in_zone.get(&zone).into_iter().flatten() {
