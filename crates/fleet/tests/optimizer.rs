@@ -71,7 +71,7 @@ fn troubled<'a>(
     network
 }
 
-fn badness(network: &Network, link: LinkId, objective: Objective) -> f64 {
+fn objective_value(network: &Network, link: LinkId, objective: Objective) -> f64 {
     let link = network.corrupting(link).expect("the link corrupts");
     match objective {
         Objective::Penalty => link.loss_rate,
@@ -89,7 +89,7 @@ fn brute_force(network: &Network, links: &[LinkId], objective: Objective) -> f64
         let members =
             links.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1).map(|(_, link)| *link);
         let members: Vec<LinkId> = members.collect();
-        let benefit = members.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
+        let benefit = members.iter().map(|&link| objective_value(network, link, objective)).sum::<f64>();
         if benefit > most && keeps(network, &members) {
             most = benefit;
         }
@@ -101,8 +101,8 @@ fn brute_force(network: &Network, links: &[LinkId], objective: Objective) -> f64
 fn naive_greedy(network: &Network, links: &[LinkId], objective: Objective) -> Vec<LinkId> {
     let mut worst_first = links.to_vec();
     worst_first.sort_by(|&one, &other| {
-        let badness = |link| badness(network, link, objective);
-        badness(other).total_cmp(&badness(one)).then(one.cmp(&other))
+        let objective_value = |link| objective_value(network, link, objective);
+        objective_value(other).total_cmp(&objective_value(one)).then(one.cmp(&other))
     });
     let mut taken = Vec::new();
     for link in worst_first {
@@ -122,7 +122,8 @@ fn check(network: &mut Network, zone: ZoneId, objective: Objective) -> Result<()
     let fast = greedy(network, zone, objective);
     prop_assert_eq!(before, format!("{network:?}"), "an optimizer changed the network");
     let corrupting = network.corrupting_in(zone).to_vec();
-    let benefit = |links: &[LinkId]| links.iter().map(|&link| badness(network, link, objective)).sum::<f64>();
+    let benefit =
+        |links: &[LinkId]| links.iter().map(|&link| objective_value(network, link, objective)).sum::<f64>();
     for decision in [&best, &fast] {
         prop_assert!(decision.disable.is_sorted_by(|one, other| one < other));
         prop_assert!(decision.disable.iter().all(|link| corrupting.contains(link)));
@@ -200,7 +201,7 @@ proptest! {
         let mut benefit = 0.0;
         for zone in zones(&topology) {
             for link in exact(&mut network, zone, Objective::Penalty).disable {
-                benefit += badness(&network, link, Objective::Penalty);
+                benefit += objective_value(&network, link, Objective::Penalty);
                 network.disable(link);
             }
         }

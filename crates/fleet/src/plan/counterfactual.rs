@@ -1,6 +1,6 @@
 //! What would be if a link were treated otherwise than the plan does: what explanations compare with.
 
-use super::{Action, Plan, ReportedLink, as_number, badness_of, badness_of_zone, decide};
+use super::{Action, Plan, ReportedLink, as_number, decide, objective_of, objective_of_zone};
 use crate::network::Network;
 use crate::optimizer;
 use crate::repair::tors_below;
@@ -30,7 +30,7 @@ impl Plan<'_> {
     /// What the objective counts in a link's pod under the plan.
     pub(super) fn objective_around(&self, link: LinkId) -> f64 {
         let zone = self.topology.zone_of(link);
-        as_number(badness_of_zone(&self.after, zone, self.settings.objective))
+        as_number(objective_of_zone(&self.after, zone, self.settings.objective))
     }
 
     /// The network as the optimizer saw it, with only this link's pod in it.
@@ -55,18 +55,18 @@ impl Plan<'_> {
         network.disable(link);
         let disable = self.optimize(&mut network, link);
         let zone = self.topology.zone_of(link);
-        let objective = as_number(badness_of_zone(&network, zone, self.settings.objective));
+        let objective = as_number(objective_of_zone(&network, zone, self.settings.objective));
         Some(Alternative { disable, objective })
     }
 
     /// The best with the link in operation.
     pub(super) fn alternative_kept(&self, link: LinkId) -> Alternative {
         let weights = self.undecided(link, true);
-        let own = badness_of(&weights, link, self.settings.objective);
+        let own = objective_of(&weights, link, self.settings.objective);
         let mut network = self.undecided(link, false);
         let disable = self.optimize(&mut network, link);
         let zone = self.topology.zone_of(link);
-        let others = badness_of_zone(&network, zone, self.settings.objective);
+        let others = objective_of_zone(&network, zone, self.settings.objective);
         Alternative { disable, objective: as_number(own + others) }
     }
 

@@ -1,7 +1,7 @@
 //! Which links to disable and which to protect.
 
 use super::{
-    Action, PlanSettings, PlannedLink, Protection, ProtectionObstacle, ReportedLink, as_number, badness_of,
+    Action, PlanSettings, PlannedLink, Protection, ProtectionObstacle, ReportedLink, as_number, objective_of,
 };
 use crate::network::{CLEAN_LOSS_RATE, Network};
 use crate::optimizer;
@@ -77,8 +77,11 @@ fn carry_out<'a>(
     let planned = |reported: &ReportedLink| {
         let action = action(&network, reported, settings, &obstacles);
         let counted = if matches!(action, Action::Disable) { weights } else { &network };
-        let badness = as_number(badness_of(counted, reported.link, settings.objective));
-        (reported.link, PlannedLink { link: reported.link, loss_rate: reported.loss_rate, action, badness })
+        let objective_value = as_number(objective_of(counted, reported.link, settings.objective));
+        (
+            reported.link,
+            PlannedLink { link: reported.link, loss_rate: reported.loss_rate, action, objective_value },
+        )
     };
     let links = reported.iter().map(planned).collect();
     let mut carried_out = protect(topology, reported, settings, &obstacles, |protection| protection.capacity);

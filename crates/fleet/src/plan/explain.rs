@@ -112,7 +112,7 @@ impl Plan<'_> {
              itself counts {} ({}).",
             rate(kept.objective),
             rate(here),
-            rate(planned.badness),
+            rate(planned.objective_value),
             self.meaning()
         )
     }
@@ -180,7 +180,7 @@ impl Plan<'_> {
         format!(
             "This one counts {}; were it disabled, {stays}, and {zone} would count {} where the plan leaves {}, {verdict} \
              ({}).",
-            rate(planned.badness),
+            rate(planned.objective_value),
             rate(alternative.objective),
             rate(here),
             self.meaning()
@@ -303,13 +303,13 @@ impl Plan<'_> {
     }
 
     fn listed_with_badness(&self, links: &[LinkId]) -> String {
-        let badness = |link: LinkId| self.link(link).map_or(0.0, |link| link.badness);
-        let list =
-            self.list(links, |link| format!("{} (counts {})", self.full_name(link), rate(badness(link))));
+        let objective_value = |link: LinkId| self.link(link).map_or(0.0, |link| link.objective_value);
+        let list = self
+            .list(links, |link| format!("{} (counts {})", self.full_name(link), rate(objective_value(link))));
         if links.len() < 2 {
             return list;
         }
-        format!("{list}, together {},", rate(links.iter().map(|&link| badness(link)).sum()))
+        format!("{list}, together {},", rate(links.iter().map(|&link| objective_value(link)).sum()))
     }
 
     fn list(&self, links: &[LinkId], name: impl Fn(LinkId) -> String) -> String {

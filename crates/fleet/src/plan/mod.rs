@@ -116,7 +116,7 @@ pub struct PlannedLink {
     pub action: Action,
     /// What the objective counts, or would count, with the link in operation. 0 for links that the optimizer was not
     /// asked about.
-    pub badness: f64,
+    pub objective_value: f64,
 }
 
 /// The network before or after the plan, in a few numbers.
@@ -263,12 +263,12 @@ impl<'a> Plan<'a> {
 }
 
 /// What the objective counts in a zone, in steps of 2^-94.
-fn badness_of_zone(network: &Network, zone: ZoneId, objective: Objective) -> i128 {
-    network.corrupting_in(zone).iter().map(|&link| badness_of(network, link, objective)).sum()
+fn objective_of_zone(network: &Network, zone: ZoneId, objective: Objective) -> i128 {
+    network.corrupting_in(zone).iter().map(|&link| objective_of(network, link, objective)).sum()
 }
 
 /// What the objective counts for a link, in steps of 2^-94; 0 unless it corrupts and is in operation.
-fn badness_of(network: &Network, link: LinkId, objective: Objective) -> i128 {
+fn objective_of(network: &Network, link: LinkId, objective: Objective) -> i128 {
     let capacity = network.topology().capacity(link);
     network.corrupting(link).map_or(0, |corrupting| objective.weight(corrupting, capacity))
 }

@@ -84,7 +84,7 @@ impl Plan<'_> {
                 link,
                 origin: Origin::InOperation,
                 shortage_ended: 0,
-                objective_gain: self.links[&link].badness,
+                objective_gain: self.links[&link].objective_value,
                 worst_tor: None,
                 paths_regained: 0,
                 then_disable: Vec::new(),

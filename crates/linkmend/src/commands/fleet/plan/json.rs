@@ -55,7 +55,7 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
         "pod": topology.names().zone(topology.zone_of(planned.link)),
         "loss_rate": planned.loss_rate,
         "action": planned.action.name(),
-        "objective": planned.badness,
+        "objective": planned.objective_value,
     });
     match planned.action {
         Action::Protect(protection) => {
