@@ -18,18 +18,18 @@ const VALUE_BYTES: i64 = 8;
 
 /// A struct is cut short, nested too deep, or claims more than there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FalseClaim(pub &'static str);
+pub(super) struct FalseSize(pub &'static str);
 
 /// Checks a footer: all that it lists is there.
-pub(super) fn check_footer(bytes: &[u8]) -> Result<(), FalseClaim> {
-    Thrift(bytes).fields(MAX_DEPTH, 0, &mut |_, _| {})
+pub(super) fn check_footer(bytes: &[u8]) -> Result<(), FalseSize> {
+    ThriftReader(bytes).fields(MAX_DEPTH, 0, &mut |_, _| {})
 }
 
 /// Checks the headers of all pages in the bytes of a column.
-pub(super) fn check_pages(mut bytes: &[u8]) -> Result<(), FalseClaim> {
+pub(super) fn check_pages(mut bytes: &[u8]) -> Result<(), FalseSize> {
     while !bytes.is_empty() {
         let (mut unpacked, mut packed, mut dictionary) = (0, 0, 0);
-        let mut header = Thrift(bytes);
+        let mut header = ThriftReader(bytes);
         header.fields(MAX_DEPTH, 0, &mut |field, value| match field {
             UNPACKED_BYTES => unpacked = value,
             PACKED_BYTES => packed = value,
@@ -37,10 +37,10 @@ pub(super) fn check_pages(mut bytes: &[u8]) -> Result<(), FalseClaim> {
             _ => {}
         })?;
         if !u64::try_from(unpacked).is_ok_and(|bytes| bytes <= MAX_PAGE_BYTES) {
-            return Err(FalseClaim("a page is larger than 64 MiB"));
+            return Err(FalseSize("a page is larger than 64 MiB"));
         }
         if dictionary < 0 || dictionary > unpacked / VALUE_BYTES {
-            return Err(FalseClaim("a dictionary lists more than it holds"));
+            return Err(FalseSize("a dictionary lists more than it holds"));
         }
         let packed = usize::try_from(packed).ok();
         bytes = packed.and_then(|packed| header.0.get(packed..)).ok_or(CUT_SHORT)?;
@@ -48,7 +48,7 @@ pub(super) fn check_pages(mut bytes: &[u8]) -> Result<(), FalseClaim> {
     Ok(())
 }
 
-const CUT_SHORT: FalseClaim = FalseClaim("it lists more than it holds");
+const CUT_SHORT: FalseSize = FalseSize("it lists more than it holds");
 
 /// Types of fields and elements in the compact protocol.
 mod kind {
@@ -66,9 +66,9 @@ mod kind {
 }
 
 /// What has not been read yet.
-struct Thrift<'a>(&'a [u8]);
+struct ThriftReader<'a>(&'a [u8]);
 
-impl Thrift<'_> {
+impl ThriftReader<'_> {
     /// Reads a struct that is field `outer` of another, and says the whole numbers among its fields and those of structs
     /// inside it.
     fn fields(
@@ -76,8 +76,8 @@ impl Thrift<'_> {
         depth: u32,
         outer: i64,
         say: &mut dyn FnMut((i64, i64), i64),
-    ) -> Result<(), FalseClaim> {
-        let depth = depth.checked_sub(1).ok_or(FalseClaim("it is nested too deep"))?;
+    ) -> Result<(), FalseSize> {
+        let depth = depth.checked_sub(1).ok_or(FalseSize("it is nested too deep"))?;
         let mut id = 0_i64;
         loop {
             let head = self.byte()?;
@@ -100,7 +100,7 @@ impl Thrift<'_> {
     }
 
     /// Reads a value that is no field of a struct, or no whole number.
-    fn value(&mut self, kind: u8, depth: u32) -> Result<(), FalseClaim> {
+    fn value(&mut self, kind: u8, depth: u32) -> Result<(), FalseSize> {
         match kind {
             kind::TRUE | kind::FALSE | kind::BYTE => self.skip(1),
             kind::I16..=kind::I64 => self.whole().map(drop),
@@ -111,12 +111,12 @@ impl Thrift<'_> {
             }
             kind::LIST | kind::SET => self.list(depth),
             kind::STRUCT => self.fields(depth, 0, &mut |_, _| {}),
-            _ => Err(FalseClaim("it has values of a kind that Parquet does not use")),
+            _ => Err(FalseSize("it has values of a kind that Parquet does not use")),
         }
     }
 
-    fn list(&mut self, depth: u32) -> Result<(), FalseClaim> {
-        let depth = depth.checked_sub(1).ok_or(FalseClaim("it is nested too deep"))?;
+    fn list(&mut self, depth: u32) -> Result<(), FalseSize> {
+        let depth = depth.checked_sub(1).ok_or(FalseSize("it is nested too deep"))?;
         let head = self.byte()?;
         let length = match head >> 4 {
             15 => self.varint()?,
@@ -127,25 +127,25 @@ impl Thrift<'_> {
             return Err(CUT_SHORT);
         }
         if length > MAX_LIST {
-            return Err(FalseClaim("a list in its footer has more than 65,536 elements"));
+            return Err(FalseSize("a list in its footer has more than 65,536 elements"));
         }
         (0..length).try_for_each(|_| self.value(head & 0xf, depth))
     }
 
-    fn byte(&mut self) -> Result<u8, FalseClaim> {
+    fn byte(&mut self) -> Result<u8, FalseSize> {
         let (&first, rest) = self.0.split_first().ok_or(CUT_SHORT)?;
         self.0 = rest;
         Ok(first)
     }
 
-    fn skip(&mut self, bytes: u64) -> Result<(), FalseClaim> {
+    fn skip(&mut self, bytes: u64) -> Result<(), FalseSize> {
         let rest = usize::try_from(bytes).ok().and_then(|bytes| self.0.get(bytes..));
         self.0 = rest.ok_or(CUT_SHORT)?;
         Ok(())
     }
 
     /// A number of seven bits a byte, the lowest first.
-    fn varint(&mut self) -> Result<u64, FalseClaim> {
+    fn varint(&mut self) -> Result<u64, FalseSize> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -154,11 +154,11 @@ impl Thrift<'_> {
                 return Ok(number);
             }
         }
-        Err(FalseClaim("it has a number of more than 64 bits"))
+        Err(FalseSize("it has a number of more than 64 bits"))
     }
 
     /// A signed number: 0, -1, 1, -2 and so on.
-    fn whole(&mut self) -> Result<i64, FalseClaim> {
+    fn whole(&mut self) -> Result<i64, FalseSize> {
         let number = self.varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
@@ -175,14 +175,14 @@ mod tests {
         assert_eq!(check_footer(&[0x18, 0x05, b'a', 0]), Err(CUT_SHORT));
         assert_eq!(check_footer(&[0x18, 0x01, b'a', 0]), Ok(()));
         assert_eq!(check_footer(&[0x15]), Err(CUT_SHORT));
-        assert_eq!(check_footer(&[0x1c; 100]), Err(FalseClaim("it is nested too deep")));
+        assert_eq!(check_footer(&[0x1c; 100]), Err(FalseSize("it is nested too deep")));
     }
 
     #[test]
     fn pages_that_unpack_to_gigabytes_are_refused() {
         // Type 0, then 2^30 bytes unpacked and one packed.
         let large = [0x15, 0x00, 0x15, 0x80, 0x80, 0x80, 0x80, 0x08, 0x15, 0x02, 0x00, 0xaa];
-        assert_eq!(check_pages(&large), Err(FalseClaim("a page is larger than 64 MiB")));
+        assert_eq!(check_pages(&large), Err(FalseSize("a page is larger than 64 MiB")));
         let small = [0x15, 0x00, 0x15, 0x04, 0x15, 0x02, 0x00, 0xaa];
         assert_eq!(check_pages(&[small, small].concat()), Ok(()));
         assert_eq!(check_pages(&small[..7]), Err(CUT_SHORT));
@@ -196,7 +196,7 @@ mod tests {
             [&head, values, &[0x00, 0x00, 0xaa]].concat()
         };
         assert_eq!(check_pages(&page(&[0x04])), Ok(()));
-        let too_many = Err(FalseClaim("a dictionary lists more than it holds"));
+        let too_many = Err(FalseSize("a dictionary lists more than it holds"));
         assert_eq!(check_pages(&page(&[0x06])), too_many);
         assert_eq!(check_pages(&page(&[0xfe, 0xff, 0xff, 0xff, 0x0f])), too_many);
         assert_eq!(check_pages(&page(&[0x01])), too_many);

@@ -1,7 +1,7 @@
 //! Traces as Parquet, with the columns of the CSV.
 
 mod claims;
-mod quietly;
+mod panics;
 
 use super::{EventList, LossEvent, Trace};
 use crate::FileError;
@@ -78,7 +78,7 @@ pub fn parse_parquet(
     topology: &Topology,
 ) -> std::result::Result<Trace, FileError> {
     // The library looks values up in a dictionary by whatever number the file says, and panics beyond its end.
-    let read = quietly::catch_panic(|| read_rows(content, file, topology));
+    let read = panics::catch_panic(|| read_rows(content, file, topology));
     read.unwrap_or_else(|| {
         let reason = damaged("its values cannot be decoded").to_string();
         Err(FileError::Form { file: file.to_owned(), line: 1, reason })
