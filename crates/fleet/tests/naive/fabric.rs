@@ -15,7 +15,7 @@ pub enum Place {
 
 /// A link as it is now.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinkNow {
+pub struct LinkState {
     pub active: bool,
     pub corrupting: bool,
     pub protected: bool,
@@ -31,13 +31,13 @@ pub type Pipe = ((u8, u32, u32), u32);
 #[derive(Debug, Clone)]
 pub struct Fabric {
     pub shape: FabricParameters,
-    pub links: Vec<LinkNow>,
-    pub clean: LinkNow,
+    pub links: Vec<LinkState>,
+    pub clean: LinkState,
 }
 
 impl Fabric {
     pub fn new(shape: FabricParameters, clean_loss_rate: f64) -> Fabric {
-        let clean = LinkNow {
+        let clean = LinkState {
             active: true,
             corrupting: false,
             protected: false,
