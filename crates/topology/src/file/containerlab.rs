@@ -1,6 +1,6 @@
 //! containerlab topologies.
 
-use super::draft::{Draft, DraftSwitch, Spot, counted, some_of};
+use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::roles::{self, Unlabelled};
 use super::yaml::{self, At, Pairs};
 use super::{Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOptions};
@@ -164,18 +164,18 @@ pub(super) fn read(
     for (node, layer) in nodes.iter().zip(&layers) {
         let Some(layer) = *layer else { continue };
         let pod = node.label(POD).map(|pod| pod.value.to_owned());
-        let spot = Spot { file: number, line: node.line };
-        draft.switch(DraftSwitch { name: node.name.to_owned(), layer, pod, pipes: None, spot })?;
+        let location = Location { file: number, line: node.line };
+        draft.switch(DraftSwitch { name: node.name.to_owned(), layer, pod, pipes: None, location })?;
     }
     warn_of_hosts(&nodes, &layers, label, &mut warnings);
     for wire in &wires {
         if wire.ends.iter().any(|&end| layers[end].is_none()) {
             continue;
         }
-        let spot = Spot { file: number, line: wire.line };
+        let location = Location { file: number, line: wire.line };
         let speed = speed(wire, &nodes, options).map_err(|(fault, line)| fault.at(&file, line))?;
         let ends = wire.ends.map(|end| draft.find(nodes[end].name).expect("was added above"));
-        draft.link(ends, Some(wire.name.clone()), speed, spot)?;
+        draft.link(ends, Some(wire.name.clone()), speed, location)?;
     }
     let topology = draft.finish(&mut warnings)?;
     Ok(Loaded { topology, warnings })

@@ -12,7 +12,7 @@ const LABELS_IN_A_NAME: usize = 4;
 
 /// A line of one of a draft's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct Location {
     pub file: u32,
     pub line: u32,
 }
@@ -24,14 +24,14 @@ pub(super) struct DraftSwitch {
     pub layer: u64,
     pub pod: Option<String>,
     pub pipes: Option<u64>,
-    pub spot: Spot,
+    pub location: Location,
 }
 
 #[derive(Debug)]
 struct DraftLink {
     ends: [SwitchId; 2],
     speed: u64,
-    spot: Spot,
+    location: Location,
 }
 
 /// A network that is being read.
@@ -41,7 +41,7 @@ pub(super) struct Draft {
     layers: Vec<u8>,
     pipes: Vec<Option<u32>>,
     pods: Vec<Option<String>>,
-    switch_spots: Vec<Spot>,
+    switch_spots: Vec<Location>,
     switch_names: Vec<String>,
     by_name: HashMap<String, SwitchId>,
     links: Vec<DraftLink>,
@@ -57,12 +57,15 @@ impl Draft {
         self.files.len() as u32 - 1
     }
 
-    fn place(&self, spot: Spot) -> Place {
-        Place { file: self.files[spot.file as usize].clone(), line: (spot.line > 0).then_some(spot.line) }
+    fn place(&self, location: Location) -> Place {
+        Place {
+            file: self.files[location.file as usize].clone(),
+            line: (location.line > 0).then_some(location.line),
+        }
     }
 
-    pub fn refuse(&self, spot: Spot, fault: impl Into<TopologyFault>) -> TopologyFileError {
-        TopologyFileError::Refused { place: self.place(spot), fault: Box::new(fault.into()) }
+    pub fn refuse(&self, location: Location, fault: impl Into<TopologyFault>) -> TopologyFileError {
+        TopologyFileError::Refused { place: self.place(location), fault: Box::new(fault.into()) }
     }
 
     /// The switch of a name.
@@ -80,23 +83,23 @@ impl Draft {
 
     /// Adds a switch.
     pub fn switch(&mut self, switch: DraftSwitch) -> Result<SwitchId, TopologyFileError> {
-        let DraftSwitch { name, layer, pod, pipes, spot } = switch;
+        let DraftSwitch { name, layer, pod, pipes, location } = switch;
         if self.layers.len() as u64 == MAX_SWITCHES {
             let too_many = TopologyFault::TooMany { what: "switches", most: MAX_SWITCHES };
-            return Err(self.refuse(spot, too_many));
+            return Err(self.refuse(location, too_many));
         }
         if name.is_empty() {
-            return Err(self.refuse(spot, TopologyFault::EmptyName { what: "switch" }));
+            return Err(self.refuse(location, TopologyFault::EmptyName { what: "switch" }));
         }
         if let Some(first) = self.by_name.get(&name) {
             let first = self.place(self.switch_spots[first.index()]);
-            return Err(self.refuse(spot, TopologyFault::DuplicateSwitch { name, first }));
+            return Err(self.refuse(location, TopologyFault::DuplicateSwitch { name, first }));
         }
         if layer > u64::from(MAX_LAYER) {
-            return Err(self.refuse(spot, out_of_range("layer", name, layer, "from 0, the ToRs, to 31")));
+            return Err(self.refuse(location, out_of_range("layer", name, layer, "from 0, the ToRs, to 31")));
         }
         if let Some(pipes) = pipes.filter(|&pipes| pipes == 0 || pipes > u64::from(MAX_PIPES)) {
-            return Err(self.refuse(spot, out_of_range("pipes", name, pipes, "from 1 to 256")));
+            return Err(self.refuse(location, out_of_range("pipes", name, pipes, "from 1 to 256")));
         }
         let id = SwitchId(self.layers.len() as u32);
         self.by_name.insert(name.clone(), id);
@@ -104,7 +107,7 @@ impl Draft {
         self.layers.push(layer as u8);
         self.pods.push(pod.filter(|pod| !pod.is_empty()));
         self.pipes.push(pipes.map(|pipes| pipes as u32));
-        self.switch_spots.push(spot);
+        self.switch_spots.push(location);
         Ok(id)
     }
 
@@ -114,24 +117,26 @@ impl Draft {
         ends: [SwitchId; 2],
         name: Option<String>,
         speed: BitRate,
-        spot: Spot,
+        location: Location,
     ) -> Result<(), TopologyFileError> {
         let name = name.unwrap_or_else(|| self.default_name(ends));
         if self.links.len() as u64 == MAX_LINKS {
-            return Err(self.refuse(spot, TopologyFault::TooMany { what: "links", most: MAX_LINKS }));
+            return Err(self.refuse(location, TopologyFault::TooMany { what: "links", most: MAX_LINKS }));
         }
         if name.is_empty() {
-            return Err(self.refuse(spot, TopologyFault::EmptyName { what: "link" }));
+            return Err(self.refuse(location, TopologyFault::EmptyName { what: "link" }));
         }
         if ends[0] == ends[1] {
             let switch = self.switch_names[ends[0].index()].clone();
-            return Err(self.refuse(spot, TopologyFault::SelfLink { link: name, switch }));
+            return Err(self.refuse(location, TopologyFault::SelfLink { link: name, switch }));
         }
         if speed.0 == 0 || speed.0 > MAX_SPEED.0 {
-            return Err(self.refuse(spot, out_of_range("speed", name, speed, "above 0 and at most 1600G")));
+            return Err(
+                self.refuse(location, out_of_range("speed", name, speed, "above 0 and at most 1600G"))
+            );
         }
         self.link_names.push(name);
-        self.links.push(DraftLink { ends, speed: speed.0, spot });
+        self.links.push(DraftLink { ends, speed: speed.0, location });
         Ok(())
     }
 
@@ -144,7 +149,7 @@ impl Draft {
 
     /// Checks and builds the network. What is odd but allowed is added to `warnings`.
     pub fn finish(mut self, warnings: &mut Vec<String>) -> Result<Topology, TopologyFileError> {
-        let whole = Spot { file: 0, line: 0 };
+        let whole = Location { file: 0, line: 0 };
         if self.layers.is_empty() {
             return Err(self.refuse(whole, TopologyFault::Empty));
         }
@@ -165,7 +170,8 @@ impl Draft {
             links: std::mem::take(&mut self.link_names),
             zones: Vec::new(),
         };
-        let mut topology = builder.build(names).map_err(|error| self.refuse(self.spot_of(&error), error))?;
+        let mut topology =
+            builder.build(names).map_err(|error| self.refuse(self.location_of(&error), error))?;
         let named = self.zone_names(&topology);
         if let Names::Given { zones, .. } = &mut topology.names {
             *zones = named;
@@ -181,9 +187,9 @@ impl Draft {
             if let Some(first) = first_of.insert(name, number) {
                 let fault = TopologyFault::DuplicateLink {
                     name: name.clone(),
-                    first: self.place(self.links[first].spot),
+                    first: self.place(self.links[first].location),
                 };
-                return Err(self.refuse(self.links[number].spot, fault));
+                return Err(self.refuse(self.links[number].location, fault));
             }
         }
         Ok(())
@@ -191,7 +197,7 @@ impl Draft {
 
     /// The builder checks this as well, but knows no lines.
     fn check_levels(&self) -> Result<(), TopologyFileError> {
-        for (number, DraftLink { ends: [one, other], spot, .. }) in self.links.iter().enumerate() {
+        for (number, DraftLink { ends: [one, other], location, .. }) in self.links.iter().enumerate() {
             let layer = self.layer(*one);
             if layer == self.layer(*other) {
                 let fault = TopologyError::Level {
@@ -200,19 +206,19 @@ impl Draft {
                     other: self.switch_names[other.index()].clone(),
                     layer,
                 };
-                return Err(self.refuse(*spot, fault));
+                return Err(self.refuse(*location, fault));
             }
         }
         Ok(())
     }
 
     /// The line that an error of the builder is about.
-    fn spot_of(&self, error: &TopologyError) -> Spot {
+    fn location_of(&self, error: &TopologyError) -> Location {
         let switch = match error {
             TopologyError::NoPath { tor, .. } | TopologyError::TooManyPaths { tor, .. } => self.find(tor),
             _ => None,
         };
-        switch.map_or(Spot { file: 0, line: 0 }, |switch| self.switch_spots[switch.index()])
+        switch.map_or(Location { file: 0, line: 0 }, |switch| self.switch_spots[switch.index()])
     }
 
     /// Every zone is called after the pod labels of its switches, joined by `+` where there are several. A name that is

@@ -1,6 +1,6 @@
 //! The format of our own: lists of switches and links.
 
-use super::draft::{Draft, DraftSwitch, Spot};
+use super::draft::{Draft, DraftSwitch, Location};
 use super::yaml::{self, At, Whole};
 use super::{Loaded, MAX_LINKS, MAX_SWITCHES, TopologyFault, TopologyFileError, TopologyFileOptions};
 use linkmend_quantity::BitRate;
@@ -55,10 +55,10 @@ pub(super) fn read(
     let file = draft.file(file);
     for At { value: SwitchEntry { name, layer, pod, pipes }, line } in parsed.switches {
         let pipes = pipes.map(|pipes| pipes.0);
-        draft.switch(DraftSwitch { name, layer: layer.0, pod, pipes, spot: Spot { file, line } })?;
+        draft.switch(DraftSwitch { name, layer: layer.0, pod, pipes, location: Location { file, line } })?;
     }
     for At { value: link, line } in parsed.links {
-        add_link(&mut draft, link, Spot { file, line }, default_speed)?;
+        add_link(&mut draft, link, Location { file, line }, default_speed)?;
     }
     let mut warnings = Vec::new();
     let topology = draft.finish(&mut warnings)?;
@@ -68,7 +68,7 @@ pub(super) fn read(
 fn add_link(
     draft: &mut Draft,
     link: LinkEntry,
-    spot: Spot,
+    location: Location,
     default_speed: Option<BitRate>,
 ) -> Result<(), TopologyFileError> {
     let LinkEntry { from, to, name, speed } = link;
@@ -76,12 +76,12 @@ fn add_link(
     let end = |end: &At<String>| {
         draft.find(&end.value).ok_or_else(|| {
             let fault = TopologyFault::UnknownSwitch { link: called(), switch: end.value.clone() };
-            draft.refuse(Spot { line: end.line, ..spot }, fault)
+            draft.refuse(Location { line: end.line, ..location }, fault)
         })
     };
     let ends = [end(&from)?, end(&to)?];
     let speed = speed.or(default_speed).ok_or_else(|| {
-        draft.refuse(spot, TopologyFault::NoSpeed { link: called(), how: "a `speed`, like `100G`" })
+        draft.refuse(location, TopologyFault::NoSpeed { link: called(), how: "a `speed`, like `100G`" })
     })?;
-    draft.link(ends, name, speed, spot)
+    draft.link(ends, name, speed, location)
 }

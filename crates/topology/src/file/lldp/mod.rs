@@ -3,7 +3,7 @@
 mod dump;
 mod rules;
 
-use super::draft::{Draft, DraftSwitch, Spot, counted, some_of};
+use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::yaml::{self, Text};
 use super::{Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
 use crate::SwitchId;
@@ -90,13 +90,13 @@ impl Reader {
         let stem = Path::new(&file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = dump.local_name().map(str::to_owned).or(stem).unwrap_or_default();
         let file = self.draft.file(file);
-        let whole = Spot { file, line: 0 };
+        let whole = Location { file, line: 0 };
         let layer = self.rules.layer(&name).ok_or_else(|| {
             let how = "add a rule to `layers` that matches it, or remove its dump";
             self.draft.refuse(whole, TopologyFault::NoLayer { switch: name.clone(), how })
         })?;
         let pod = self.rules.pod(&name);
-        let switch = self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, spot: whole })?;
+        let switch = self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, location: whole })?;
         let own = self.own.entry(switch).or_default();
         for view in dump.views() {
             match &view.neighbour {
@@ -121,8 +121,8 @@ impl Reader {
         let mut leads_to: HashMap<PortOf, PortOf> = HashMap::new();
         let views = std::mem::take(&mut self.views);
         for (switch, file, view) in &views {
-            let spot = Spot { file: *file, line: view.line };
-            let Some(neighbour) = self.neighbour(view, spot)? else { continue };
+            let location = Location { file: *file, line: view.line };
+            let Some(neighbour) = self.neighbour(view, location)? else { continue };
             let near = (*switch, view.port.clone());
             let far = (neighbour, self.far_port(*switch, neighbour, view));
             let key = if near <= far { [near.clone(), far.clone()] } else { [far.clone(), near.clone()] };
@@ -133,10 +133,10 @@ impl Reader {
             seen_by.insert(key, 1);
             for (one, other) in [(&near, &far), (&far, &near)] {
                 if let Some(before) = leads_to.insert(one.clone(), other.clone()) {
-                    return Err(self.two_neighbours(spot, one, &before, other));
+                    return Err(self.two_neighbours(location, one, &before, other));
                 }
             }
-            self.link(near, far, options, spot)?;
+            self.link(near, far, options, location)?;
         }
         let one_sided = seen_by
             .iter()
@@ -153,7 +153,7 @@ impl Reader {
     }
 
     /// The switch that a view is of; none if it is a host. A switch without a dump is added when it is first seen.
-    fn neighbour(&mut self, view: &View, spot: Spot) -> Result<Option<SwitchId>, TopologyFileError> {
+    fn neighbour(&mut self, view: &View, location: Location) -> Result<Option<SwitchId>, TopologyFileError> {
         let Some(name) = view.neighbour.clone() else { return Ok(None) };
         if let Some(switch) = self.draft.find(&name) {
             return Ok(Some(switch));
@@ -164,7 +164,7 @@ impl Reader {
         };
         self.silent.insert(name.clone());
         let pod = self.rules.pod(&name);
-        self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, spot }).map(Some)
+        self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, location }).map(Some)
     }
 
     /// What the neighbour's own dump calls its port, or else the likeliest of the names that it announces.
@@ -183,26 +183,32 @@ impl Reader {
         near: PortOf,
         far: PortOf,
         options: &TopologyFileOptions,
-        spot: Spot,
+        location: Location,
     ) -> Result<(), TopologyFileError> {
         let [low, high] =
             if self.draft.layer(near.0) <= self.draft.layer(far.0) { [near, far] } else { [far, near] };
         let name = format!("{}--{}", self.said(&low), self.said(&high));
         let Some(speed) = self.rules.default_speed.or(options.default_speed) else {
             let how = "a `default_speed` beside the rules";
-            return Err(self.draft.refuse(spot, TopologyFault::NoSpeed { link: name, how }));
+            return Err(self.draft.refuse(location, TopologyFault::NoSpeed { link: name, how }));
         };
-        self.draft.link([low.0, high.0], Some(name), speed, spot)
+        self.draft.link([low.0, high.0], Some(name), speed, location)
     }
 
-    fn two_neighbours(&self, spot: Spot, port: &PortOf, one: &PortOf, other: &PortOf) -> TopologyFileError {
+    fn two_neighbours(
+        &self,
+        location: Location,
+        port: &PortOf,
+        one: &PortOf,
+        other: &PortOf,
+    ) -> TopologyFileError {
         let fault = TopologyFault::TwoNeighbours {
             switch: self.draft.name(port.0).to_owned(),
             port: port.1.clone(),
             one: self.said(one),
             other: self.said(other),
         };
-        self.draft.refuse(spot, fault)
+        self.draft.refuse(location, fault)
     }
 
     fn said(&self, (switch, port): &PortOf) -> String {
