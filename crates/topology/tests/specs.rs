@@ -12,8 +12,8 @@ fn name(graph: &Graph, node: NodeId) -> &str {
 
 /// Every link as `one:port--other:port`.
 fn cables(graph: &Graph) -> Vec<String> {
-    let said = |Port { node, number }| format!("{}:{number}", name(graph, node));
-    graph.links().map(|link| graph.link(link).ends.map(said).join("--")).collect()
+    let describe = |Port { node, number }| format!("{}:{number}", name(graph, node));
+    graph.links().map(|link| graph.link(link).ends.map(describe).join("--")).collect()
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn what_is_no_graph_is_refused_by_name() {
 fn what_a_line_says_wrong_is_named_with_a_way_out() {
     let layered = |written: &str| spec::layered(written).unwrap_err();
     let graph = |written: &str| spec::graph(written).unwrap_err();
-    let said = |error: SpecError| (error.to_string(), error.hint().unwrap_or_default());
+    let describe = |error: SpecError| (error.to_string(), error.hint().unwrap_or_default());
     for (error, message, hint) in [
         (layered("torus"), "there is no topology `torus`", "facebook-fabric, fat-tree or leaf-spine"),
         (
@@ -179,6 +179,6 @@ fn what_a_line_says_wrong_is_named_with_a_way_out() {
             "",
         ),
     ] {
-        assert_eq!(said(error), (message.to_owned(), hint.to_owned()));
+        assert_eq!(describe(error), (message.to_owned(), hint.to_owned()));
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn layers(switches: &[Unlabelled<'_>], links: &[[usize; 2]]) -> Resul
     let mut layers = Vec::with_capacity(switches.len());
     for ((switch, role), distance) in switches.iter().zip(&roles).zip(distances) {
         let layer = distance
-            .ok_or_else(|| ambiguous(format!("{} has no path to a {}", switch.name, said(lowest))))?;
+            .ok_or_else(|| ambiguous(format!("{} has no path to a {}", switch.name, describe(lowest))))?;
         layers.push(layer);
         let Some(role) = *role else { continue };
         let &mut (usual, example) = layer_of.entry(role).or_insert((layer, switch.name));
@@ -40,7 +40,7 @@ pub(super) fn layers(switches: &[Unlabelled<'_>], links: &[[usize; 2]]) -> Resul
             return Err(ambiguous(format!(
                 "{example} is {usual} and {} is {layer} above the lowest layer, but both are called {}",
                 switch.name,
-                said(role)
+                describe(role)
             )));
         }
     }
@@ -50,8 +50,8 @@ pub(super) fn layers(switches: &[Unlabelled<'_>], links: &[[usize; 2]]) -> Resul
         if low_layer >= high_layer {
             return Err(ambiguous(format!(
                 "{high_name} ({}) is not above {low_name} ({})",
-                said(*high),
-                said(*low)
+                describe(*high),
+                describe(*low)
             )));
         }
     }
@@ -95,7 +95,7 @@ fn role(name: &str) -> Option<Role> {
     })
 }
 
-fn said(role: Role) -> &'static str {
+fn describe(role: Role) -> &'static str {
     match role {
         Role::Tor => "tor",
         Role::Leaf => "leaf",
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_name_say_its_role() {
+    fn words_in_a_name_give_its_role() {
         for (name, expected) in [
             ("dc1-leaf12", Some(Role::Leaf)),
             ("border-leaf-1", Some(Role::Leaf)),

@@ -143,7 +143,7 @@ impl Reader {
             .filter(|([one, other], views)| {
                 **views == 1 && self.own.contains_key(&one.0) && self.own.contains_key(&other.0)
             })
-            .map(|([one, other], _)| format!("{}--{}", self.said(one), self.said(other)))
+            .map(|([one, other], _)| format!("{}--{}", self.describe(one), self.describe(other)))
             .collect::<Vec<_>>();
         if !one_sided.is_empty() {
             let links = counted(one_sided.len(), "link", "links");
@@ -187,7 +187,7 @@ impl Reader {
     ) -> Result<(), TopologyFileError> {
         let [low, high] =
             if self.draft.layer(near.0) <= self.draft.layer(far.0) { [near, far] } else { [far, near] };
-        let name = format!("{}--{}", self.said(&low), self.said(&high));
+        let name = format!("{}--{}", self.describe(&low), self.describe(&high));
         let Some(speed) = self.rules.default_speed.or(options.default_speed) else {
             let how = "a `default_speed` beside the rules";
             return Err(self.draft.refuse(location, TopologyFault::NoSpeed { link: name, how }));
@@ -205,13 +205,13 @@ impl Reader {
         let fault = TopologyFault::TwoNeighbours {
             switch: self.draft.name(port.0).to_owned(),
             port: port.1.clone(),
-            one: self.said(one),
-            other: self.said(other),
+            one: self.describe(one),
+            other: self.describe(other),
         };
         self.draft.refuse(location, fault)
     }
 
-    fn said(&self, (switch, port): &PortOf) -> String {
+    fn describe(&self, (switch, port): &PortOf) -> String {
         format!("{}:{port}", self.draft.name(*switch))
     }
 
