@@ -41,7 +41,7 @@ pub(super) struct Draft {
     layers: Vec<u8>,
     pipes: Vec<Option<u32>>,
     pods: Vec<Option<String>>,
-    switch_spots: Vec<Location>,
+    switch_locations: Vec<Location>,
     switch_names: Vec<String>,
     by_name: HashMap<String, SwitchId>,
     links: Vec<DraftLink>,
@@ -92,7 +92,7 @@ impl Draft {
             return Err(self.refuse(location, TopologyFault::EmptyName { what: "switch" }));
         }
         if let Some(first) = self.by_name.get(&name) {
-            let first = self.place(self.switch_spots[first.index()]);
+            let first = self.place(self.switch_locations[first.index()]);
             return Err(self.refuse(location, TopologyFault::DuplicateSwitch { name, first }));
         }
         if layer > u64::from(MAX_LAYER) {
@@ -107,7 +107,7 @@ impl Draft {
         self.layers.push(layer as u8);
         self.pods.push(pod.filter(|pod| !pod.is_empty()));
         self.pipes.push(pipes.map(|pipes| pipes as u32));
-        self.switch_spots.push(location);
+        self.switch_locations.push(location);
         Ok(id)
     }
 
@@ -218,7 +218,7 @@ impl Draft {
             TopologyError::NoPath { tor, .. } | TopologyError::TooManyPaths { tor, .. } => self.find(tor),
             _ => None,
         };
-        switch.map_or(Location { file: 0, line: 0 }, |switch| self.switch_spots[switch.index()])
+        switch.map_or(Location { file: 0, line: 0 }, |switch| self.switch_locations[switch.index()])
     }
 
     /// Every zone is called after the pod labels of its switches, joined by `+` where there are several. A name that is
