@@ -33,6 +33,11 @@ fn main() {
     if has("--long") {
         cases.extend(long_cases());
     }
+    // One case alone, by a part of its name: for profilers.
+    let only = arguments.iter().position(|argument| argument == "--only").map(|at| &arguments[at + 1]);
+    if let Some(part) = only {
+        cases.retain(|case| case.name.contains(part.as_str()));
+    }
     let mut seconds = vec![Vec::new(); cases.len()];
     let mut reports = Vec::new();
     for _ in 0..rounds {
@@ -56,7 +61,9 @@ fn main() {
             speed / base
         );
     }
-    overloaded(rounds, frames(OVERLOADED_FRAMES));
+    if only.is_none() {
+        overloaded(rounds, frames(OVERLOADED_FRAMES));
+    }
     println!(
         "\nFor comparison, one unprotected link elsewhere: ns-3 0.7 to 0.8, htsim 7.1 million frames/s."
     );

@@ -155,6 +155,30 @@ fn a_thousand_hosts_are_ordinary() {
     assert_eq!(sink.reordered, 0);
 }
 
+/// An ACK becomes due while the port sends the last frame of its own, and nothing else comes to wake the port.
+#[test]
+fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
+    let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
+    let link = StressConfig::paper(rate, 0.0, Mode::Ordered).buffered(Buffering::Direct);
+    let mut plan: Plan = Plan::new();
+    let [one, other] = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
+    let [a, b] = PortId::of(plan.link([one, other], link.ports([0, 0])));
+    let frame_time = rate.time_of(u64::from(FRAME_BYTES) + 20);
+    let traffic = |frames| Traffic::LineRate { frames, bytes: FRAME_BYTES, mode: Mode::Ordered };
+    // More than a window, and back so much that the port is never idle until all of the window waits for its ACK.
+    plan.traffic(a, other, traffic(3_000));
+    plan.traffic(b, one, traffic(20_000));
+    let mut network = plan.build(1, linkmend_sim::network::NoObserver).expect("valid");
+    assert_eq!(network.open_sessions(&mut || true), Opening::Open);
+    network.start_traffic();
+    let busy_until = Time(network.now().0 + 20_000 * frame_time.0);
+    network.run_while(busy_until, |network| network.produced(b) < 20_000, &mut || true);
+    assert_eq!(network.produced(a), 1_024, "it stands still with a full window");
+    // The other 1,976 frames take 243 us.
+    network.run_while(Time(busy_until.0 + 400_000_000), |network| !network.is_drained(), &mut || true);
+    assert!(network.is_drained(), "{:?}", network.status(a));
+}
+
 #[test]
 #[should_panic(expected = "no way for a flow")]
 fn a_flow_without_a_way_is_refused() {

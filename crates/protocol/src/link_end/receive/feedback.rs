@@ -116,14 +116,20 @@ impl LinkEnd {
         }
     }
 
+    /// Whether an acknowledgement is owed, which an idle port may send: drivers that look only when there is reason to do
+    /// so when the port has nothing else to send.
+    #[inline]
+    pub fn owes_ack(&self) -> bool {
+        self.receive.active.is_some() && self.is_pending()
+    }
+
     pub(super) fn is_pending(&self) -> bool {
         self.acks.pending[Mode::Ordered] || self.acks.pending[Mode::NonBlocking]
     }
 
     /// When an explicit ACK may take an idle port.
     pub(in crate::link_end) fn idle_ack_at(&self) -> Option<Instant> {
-        let owed = self.receive.active.is_some() && self.is_pending();
-        owed.then(|| self.acks.ack_at + self.config.ack_gap)
+        self.owes_ack().then(|| self.acks.ack_at + self.config.ack_gap)
     }
 
     /// When what is missing, or what else may have been lost, is to be said again.

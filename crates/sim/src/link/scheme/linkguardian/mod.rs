@@ -337,12 +337,12 @@ impl Scheme for LinkGuardian {
 
     #[inline(always)]
     fn has_more(&self) -> bool {
-        self.end.outstanding() > 0
+        self.end.outstanding() > 0 || self.end.owes_ack()
     }
 
     fn idle_until(&self, now: Time) -> Option<Time> {
         let steady = || self.end.steady_state(Instant(now.0), Ticks(OUT_OF_REACH)).is_some();
-        let waits = self.is_opening() || self.end.outstanding() > 0 || !steady();
+        let waits = self.is_opening() || self.has_more() || !steady();
         waits.then(|| self.end.next_timeout()).flatten().map(|at| Time(at.0))
     }
 
