@@ -21,7 +21,7 @@ mod tests;
 #[cfg(test)]
 mod words;
 
-pub use event::{TraceEvent, Tracer, Way};
+pub use event::{Direction, TraceEvent, Tracer};
 #[cfg(feature = "serde")]
 pub(crate) use form::LaneForm;
 #[cfg(feature = "serde")]

@@ -10,7 +10,7 @@ use core::fmt;
 
 /// Whether a control frame left this end or came to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum Direction {
     /// It left.
     Sent,
     /// It came.
@@ -69,7 +69,7 @@ pub enum TraceEvent {
     /// A loss notification names this run of missing frames; one event for each run.
     Notification {
         /// Which way it goes.
-        way: Way,
+        direction: Direction,
         /// The lane.
         mode: Mode,
         /// What is missing.
@@ -79,7 +79,7 @@ pub enum TraceEvent {
     /// the one before.
     Ack {
         /// Which way it goes.
-        way: Way,
+        direction: Direction,
         /// The lane.
         mode: Mode,
         /// Everything before this has arrived or was given up.
@@ -88,7 +88,7 @@ pub enum TraceEvent {
     /// The receiver asks its sender to hold the lane, or no longer.
     Pause {
         /// Which way it goes.
-        way: Way,
+        direction: Direction,
         /// The lane.
         mode: Mode,
         /// Hold (`true`) or go on.
@@ -97,12 +97,12 @@ pub enum TraceEvent {
     /// A dummy.
     Dummy {
         /// Which way it goes.
-        way: Way,
+        direction: Direction,
     },
     /// A frame of the handshake, or a hello.
     Handshake {
         /// Which way it goes.
-        way: Way,
+        direction: Direction,
         /// Its name.
         name: &'static str,
     },
@@ -174,18 +174,22 @@ impl Tracer {
                 self.lane_sent = Some(mode);
                 tell(TraceEvent::Sent { mode, sequence, bytes });
                 if let Some(ack) = header.ack {
-                    self.tell_ack(Way::Sent, ack.mode, ack.next, tell);
+                    self.tell_ack(Direction::Sent, ack.mode, ack.next, tell);
                 }
             }
             Step::PollTransmit { transmit: Some(Transmit::Retransmission { header, .. }), .. } => {
                 tell(TraceEvent::CopySent { mode: header.mode, sequence: header.sequence });
             }
             Step::PollTransmit { transmit: Some(Transmit::Control(ref control)), .. } => {
-                self.tell_control(Way::Sent, control, tell);
+                self.tell_control(Direction::Sent, control, tell);
             }
-            Step::Control { ref control, accepted: true } => self.tell_control(Way::Received, control, tell),
-            Step::Ack { ack, accepted: true } => self.tell_ack(Way::Received, ack.mode, ack.next, tell),
-            Step::PollPiggyback { ack: Some(ack) } => self.tell_ack(Way::Sent, ack.mode, ack.next, tell),
+            Step::Control { ref control, accepted: true } => {
+                self.tell_control(Direction::Received, control, tell)
+            }
+            Step::Ack { ack, accepted: true } => self.tell_ack(Direction::Received, ack.mode, ack.next, tell),
+            Step::PollPiggyback { ack: Some(ack) } => {
+                self.tell_ack(Direction::Sent, ack.mode, ack.next, tell)
+            }
             Step::Data { .. } => self.tell_data(step, tell),
             Step::PollDeliver { frame: Some(frame) } => {
                 if let Some((mode, sequence)) = self.in_rx_buffer.remove(&frame) {
@@ -218,7 +222,7 @@ impl Tracer {
         self.lane_received = Some(mode);
         tell(TraceEvent::Received { mode, sequence, copy: header.retransmitted });
         if let Some(ack) = header.ack.filter(|_| !header.retransmitted) {
-            self.tell_ack(Way::Received, ack.mode, ack.next, tell);
+            self.tell_ack(Direction::Received, ack.mode, ack.next, tell);
         }
         match reception {
             Reception::Deliver => tell(TraceEvent::Delivered { mode, sequence }),
@@ -229,23 +233,25 @@ impl Tracer {
         }
     }
 
-    fn tell_control(&mut self, way: Way, control: &Control, tell: &mut impl FnMut(TraceEvent)) {
-        let lane = match way {
-            Way::Sent => self.lane_received,
-            Way::Received => self.lane_sent,
+    fn tell_control(&mut self, direction: Direction, control: &Control, tell: &mut impl FnMut(TraceEvent)) {
+        let lane = match direction {
+            Direction::Sent => self.lane_received,
+            Direction::Received => self.lane_sent,
         };
         // The authors' ACK speaks of the one lane in use.
         let lane = lane.unwrap_or(Mode::Ordered);
         let name = match *control {
-            Control::Feedback(ref feedback) => return self.tell_feedback(way, feedback, tell),
+            Control::Feedback(ref feedback) => return self.tell_feedback(direction, feedback, tell),
             Control::CompactNotification { next, hole } => {
-                self.tell_ack(way, lane, next, tell);
-                return tell(TraceEvent::Notification { way, mode: lane, hole });
+                self.tell_ack(direction, lane, next, tell);
+                return tell(TraceEvent::Notification { direction, mode: lane, hole });
             }
-            Control::CompactAck { next } => return self.tell_ack(way, lane, next, tell),
-            Control::Dummy { .. } | Control::CompactDummy { .. } => return tell(TraceEvent::Dummy { way }),
+            Control::CompactAck { next } => return self.tell_ack(direction, lane, next, tell),
+            Control::Dummy { .. } | Control::CompactDummy { .. } => {
+                return tell(TraceEvent::Dummy { direction });
+            }
             Control::PriorityPause { paused } => {
-                return tell(TraceEvent::Pause { way, mode: Mode::Ordered, paused });
+                return tell(TraceEvent::Pause { direction, mode: Mode::Ordered, paused });
             }
             Control::Hello => "hello",
             Control::Init { .. } => "init",
@@ -254,33 +260,44 @@ impl Tracer {
             Control::Fin { .. } => "fin",
             Control::FinEcho { .. } => "fin echo",
         };
-        tell(TraceEvent::Handshake { way, name });
+        tell(TraceEvent::Handshake { direction, name });
     }
 
-    fn tell_feedback(&mut self, way: Way, feedback: &Feedback, tell: &mut impl FnMut(TraceEvent)) {
+    fn tell_feedback(
+        &mut self,
+        direction: Direction,
+        feedback: &Feedback,
+        tell: &mut impl FnMut(TraceEvent),
+    ) {
         for mode in Mode::ALL {
             let lane = &feedback.lanes[mode];
-            self.tell_ack(way, mode, lane.cumulative.short(), tell);
+            self.tell_ack(direction, mode, lane.cumulative.short(), tell);
             for &hole in lane.missing() {
-                tell(TraceEvent::Notification { way, mode, hole });
+                tell(TraceEvent::Notification { direction, mode, hole });
             }
-            let told = self.told(way);
+            let told = self.told(direction);
             if core::mem::replace(&mut told.paused[mode], lane.paused) != lane.paused {
-                tell(TraceEvent::Pause { way, mode, paused: lane.paused });
+                tell(TraceEvent::Pause { direction, mode, paused: lane.paused });
             }
         }
     }
 
-    fn tell_ack(&mut self, way: Way, mode: Mode, next: SequenceNumber, tell: &mut impl FnMut(TraceEvent)) {
-        if self.told(way).next[mode].replace(next) != Some(next) {
-            tell(TraceEvent::Ack { way, mode, next });
+    fn tell_ack(
+        &mut self,
+        direction: Direction,
+        mode: Mode,
+        next: SequenceNumber,
+        tell: &mut impl FnMut(TraceEvent),
+    ) {
+        if self.told(direction).next[mode].replace(next) != Some(next) {
+            tell(TraceEvent::Ack { direction, mode, next });
         }
     }
 
-    fn told(&mut self, way: Way) -> &mut Told {
-        match way {
-            Way::Sent => &mut self.sent,
-            Way::Received => &mut self.received,
+    fn told(&mut self, direction: Direction) -> &mut Told {
+        match direction {
+            Direction::Sent => &mut self.sent,
+            Direction::Received => &mut self.received,
         }
     }
 }
@@ -300,15 +317,15 @@ impl fmt::Display for TraceEvent {
             }
             TraceEvent::OtherCorrupted { control: true } => write!(f, "corrupted a control frame"),
             TraceEvent::OtherCorrupted { control: false } => write!(f, "corrupted an unprotected frame"),
-            TraceEvent::Notification { way, mode, hole } => {
-                write!(f, "{way} notification of {mode} {} and {} behind", hole.first, hole.length - 1)
+            TraceEvent::Notification { direction, mode, hole } => {
+                write!(f, "{direction} notification of {mode} {} and {} behind", hole.first, hole.length - 1)
             }
-            TraceEvent::Ack { way, mode, next } => write!(f, "{way} ACK of {mode} before {next}"),
-            TraceEvent::Pause { way, mode, paused } => {
-                write!(f, "{way} {} of {mode}", if paused { "pause" } else { "resume" })
+            TraceEvent::Ack { direction, mode, next } => write!(f, "{direction} ACK of {mode} before {next}"),
+            TraceEvent::Pause { direction, mode, paused } => {
+                write!(f, "{direction} {} of {mode}", if paused { "pause" } else { "resume" })
             }
-            TraceEvent::Dummy { way } => write!(f, "{way} dummy"),
-            TraceEvent::Handshake { way, name } => write!(f, "{way} {name}"),
+            TraceEvent::Dummy { direction } => write!(f, "{direction} dummy"),
+            TraceEvent::Handshake { direction, name } => write!(f, "{direction} {name}"),
             TraceEvent::Delivered { mode, sequence } => write!(f, "delivered {mode} {sequence}"),
             TraceEvent::Discarded { mode, sequence } => write!(f, "discarded {mode} {sequence}"),
             TraceEvent::GivenUp { frames } => write!(f, "gave up {frames}"),
@@ -318,11 +335,11 @@ impl fmt::Display for TraceEvent {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Direction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Way::Sent => "sent",
-            Way::Received => "received",
+            Direction::Sent => "sent",
+            Direction::Received => "received",
         })
     }
 }

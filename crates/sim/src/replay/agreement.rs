@@ -82,18 +82,18 @@ fn compare(log: &ProtocolLog, real: &[Told], simulated: &[Told], begin: Instant)
 
 impl Agreement {
     fn count(&mut self, word: Word) {
-        use linkmend_protocol::trace::Way;
+        use linkmend_protocol::trace::Direction;
         self.steps += 1;
         match word {
             Word::Sent(_) => self.frames_sent += 1,
             Word::Lost(_) | Word::CopyLost(_) => self.losses += 1,
-            Word::Notified(Way::Sent, _) => self.notified += 1,
+            Word::Notified(Direction::Sent, _) => self.notified += 1,
             Word::CopySent(_) => self.copies_sent += 1,
             Word::Delivered(_) => self.delivered += 1,
             Word::GivenUp(frames) => self.given_up += frames,
             Word::Received(_)
             | Word::CopyReceived(_)
-            | Word::Notified(Way::Received, _)
+            | Word::Notified(Direction::Received, _)
             | Word::Discarded(_)
             | Word::Pause(..) => {}
         }

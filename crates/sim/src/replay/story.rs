@@ -1,7 +1,7 @@
 //! What of a run can be compared with another run of other timing.
 
 use super::numbering::{Numberings, Place};
-use linkmend_protocol::trace::{Record, TraceEvent, Tracer, Way};
+use linkmend_protocol::trace::{Direction, Record, TraceEvent, Tracer};
 use linkmend_protocol::{Instant, Mode, SequenceRange};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,11 +16,11 @@ pub(super) enum Word {
     Lost(Place),
     CopyLost(Place),
     /// A notification names this frame for the first time.
-    Notified(Way, Place),
+    Notified(Direction, Place),
     Delivered(Place),
     Discarded(Place),
     GivenUp(u64),
-    Pause(Way, Mode, bool),
+    Pause(Direction, Mode, bool),
 }
 
 impl fmt::Display for Word {
@@ -32,13 +32,13 @@ impl fmt::Display for Word {
             Word::CopyReceived(place) => write!(f, "receives a copy of {place}"),
             Word::Lost(place) => write!(f, "loses {place}"),
             Word::CopyLost(place) => write!(f, "loses a copy of {place}"),
-            Word::Notified(Way::Sent, place) => write!(f, "sends a notification of {place}"),
-            Word::Notified(Way::Received, place) => write!(f, "receives a notification of {place}"),
+            Word::Notified(Direction::Sent, place) => write!(f, "sends a notification of {place}"),
+            Word::Notified(Direction::Received, place) => write!(f, "receives a notification of {place}"),
             Word::Delivered(place) => write!(f, "delivers {place}"),
             Word::Discarded(place) => write!(f, "discards {place}"),
             Word::GivenUp(frames) => write!(f, "gives {frames} up"),
-            Word::Pause(way, mode, paused) => {
-                let verb = if *way == Way::Sent { "asks" } else { "is asked" };
+            Word::Pause(direction, mode, paused) => {
+                let verb = if *direction == Direction::Sent { "asks" } else { "is asked" };
                 write!(f, "{verb} to {} {mode}", if *paused { "pause" } else { "resume" })
             }
         }
@@ -74,7 +74,7 @@ struct Teller {
     tracer: Tracer,
     numberings: Numberings,
     /// Repeats of a notification say nothing new; how many there are is a matter of time.
-    notified: BTreeSet<(Way, Place)>,
+    notified: BTreeSet<(Direction, Place)>,
 }
 
 impl Teller {
@@ -92,8 +92,10 @@ impl Teller {
             TraceEvent::Delivered { mode, sequence } => received.place(mode, sequence).map(Word::Delivered),
             TraceEvent::Discarded { mode, sequence } => received.place(mode, sequence).map(Word::Discarded),
             TraceEvent::GivenUp { frames } => Some(Word::GivenUp(frames)),
-            TraceEvent::Pause { way, mode, paused } => Some(Word::Pause(way, mode, paused)),
-            TraceEvent::Notification { way, mode, hole } => return self.hole(way, mode, hole, tell),
+            TraceEvent::Pause { direction, mode, paused } => Some(Word::Pause(direction, mode, paused)),
+            TraceEvent::Notification { direction, mode, hole } => {
+                return self.hole(direction, mode, hole, tell);
+            }
             TraceEvent::Offered { .. }
             | TraceEvent::OtherCorrupted { .. }
             | TraceEvent::Ack { .. }
@@ -105,16 +107,16 @@ impl Teller {
         word.into_iter().for_each(tell);
     }
 
-    fn hole(&mut self, way: Way, mode: Mode, hole: SequenceRange, tell: &mut impl FnMut(Word)) {
+    fn hole(&mut self, direction: Direction, mode: Mode, hole: SequenceRange, tell: &mut impl FnMut(Word)) {
         // What an end reports missing is of the direction it receives.
-        let numbering = match way {
-            Way::Sent => &mut self.numberings.received,
-            Way::Received => &mut self.numberings.sent,
+        let numbering = match direction {
+            Direction::Sent => &mut self.numberings.received,
+            Direction::Received => &mut self.numberings.sent,
         };
         for ahead in 0..u64::from(hole.length) {
             let Some(place) = numbering.place(mode, hole.first.plus(ahead)) else { continue };
-            if self.notified.insert((way, place)) {
-                tell(Word::Notified(way, place));
+            if self.notified.insert((direction, place)) {
+                tell(Word::Notified(direction, place));
             }
         }
     }
