@@ -11,6 +11,8 @@
 //!
 //! With the feature `serde`, steps can be written to a file (the daemon's protocol log) and read back.
 
+#[cfg(test)]
+mod display_tests;
 mod event;
 #[cfg(feature = "serde")]
 mod form;
@@ -18,8 +20,6 @@ mod recorder;
 mod step;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod words;
 
 pub use event::{Direction, TraceEvent, Tracer};
 #[cfg(feature = "serde")]

@@ -144,16 +144,16 @@ type Place = (Mode, SequenceNumber);
 pub struct Tracer {
     in_tx_buffer: BTreeMap<FrameHandle, Place>,
     in_rx_buffer: BTreeMap<FrameHandle, Place>,
-    sent: Told,
-    received: Told,
+    sent: LastFeedback,
+    received: LastFeedback,
     /// Lane of the latest frame, for the compact format, whose notifications name none.
     lane_received: Option<Mode>,
     lane_sent: Option<Mode>,
 }
 
-/// What the latest feedback of one way said, to tell only what is new.
+/// What the latest feedback of one way said, to emit only what is new.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
+struct LastFeedback {
     next: PerMode<Option<SequenceNumber>>,
     paused: PerMode<bool>,
 }
@@ -164,46 +164,48 @@ impl Tracer {
         Tracer::default()
     }
 
-    /// Hands every event of a step to `tell`, in order.
-    pub fn tell(&mut self, step: &Step, tell: &mut impl FnMut(TraceEvent)) {
+    /// Hands every event of a step to `emit`, in order.
+    pub fn trace(&mut self, step: &Step, emit: &mut impl FnMut(TraceEvent)) {
         match *step {
-            Step::Offered { mode, bytes } => tell(TraceEvent::Offered { mode, bytes }),
+            Step::Offered { mode, bytes } => emit(TraceEvent::Offered { mode, bytes }),
             Step::Send { frame, bytes, header: Some(header), .. } => {
                 let (mode, sequence) = (header.mode, header.sequence);
                 self.in_tx_buffer.insert(frame, (mode, sequence));
                 self.lane_sent = Some(mode);
-                tell(TraceEvent::Sent { mode, sequence, bytes });
+                emit(TraceEvent::Sent { mode, sequence, bytes });
                 if let Some(ack) = header.ack {
-                    self.tell_ack(Direction::Sent, ack.mode, ack.next, tell);
+                    self.trace_ack(Direction::Sent, ack.mode, ack.next, emit);
                 }
             }
             Step::PollTransmit { transmit: Some(Transmit::Retransmission { header, .. }), .. } => {
-                tell(TraceEvent::CopySent { mode: header.mode, sequence: header.sequence });
+                emit(TraceEvent::CopySent { mode: header.mode, sequence: header.sequence });
             }
             Step::PollTransmit { transmit: Some(Transmit::Control(ref control)), .. } => {
-                self.tell_control(Direction::Sent, control, tell);
+                self.trace_control(Direction::Sent, control, emit);
             }
             Step::Control { ref control, accepted: true } => {
-                self.tell_control(Direction::Received, control, tell)
+                self.trace_control(Direction::Received, control, emit)
             }
-            Step::Ack { ack, accepted: true } => self.tell_ack(Direction::Received, ack.mode, ack.next, tell),
+            Step::Ack { ack, accepted: true } => {
+                self.trace_ack(Direction::Received, ack.mode, ack.next, emit)
+            }
             Step::PollPiggyback { ack: Some(ack) } => {
-                self.tell_ack(Direction::Sent, ack.mode, ack.next, tell)
+                self.trace_ack(Direction::Sent, ack.mode, ack.next, emit)
             }
-            Step::Data { .. } => self.tell_data(step, tell),
+            Step::Data { .. } => self.trace_data(step, emit),
             Step::PollDeliver { frame: Some(frame) } => {
                 if let Some((mode, sequence)) = self.in_rx_buffer.remove(&frame) {
-                    tell(TraceEvent::Delivered { mode, sequence });
+                    emit(TraceEvent::Delivered { mode, sequence });
                 }
             }
             Step::Released { frame } => {
                 if let Some((mode, sequence)) = self.in_tx_buffer.remove(&frame) {
-                    tell(TraceEvent::Released { mode, sequence });
+                    emit(TraceEvent::Released { mode, sequence });
                 }
             }
-            Step::Timeout { given_up: frames @ 1.. } => tell(TraceEvent::GivenUp { frames }),
-            Step::Event { event } => tell(TraceEvent::Log(event)),
-            Step::Corrupted { frame } => tell(match frame {
+            Step::Timeout { given_up: frames @ 1.. } => emit(TraceEvent::GivenUp { frames }),
+            Step::Event { event } => emit(TraceEvent::Log(event)),
+            Step::Corrupted { frame } => emit(match frame {
                 CorruptedFrame::Data(header) => TraceEvent::Corrupted {
                     mode: header.mode,
                     sequence: header.sequence,
@@ -216,24 +218,24 @@ impl Tracer {
         }
     }
 
-    fn tell_data(&mut self, step: &Step, tell: &mut impl FnMut(TraceEvent)) {
+    fn trace_data(&mut self, step: &Step, emit: &mut impl FnMut(TraceEvent)) {
         let Step::Data { header, frame, reception, .. } = *step else { return };
         let (mode, sequence) = (header.mode, header.sequence);
         self.lane_received = Some(mode);
-        tell(TraceEvent::Received { mode, sequence, copy: header.retransmitted });
+        emit(TraceEvent::Received { mode, sequence, copy: header.retransmitted });
         if let Some(ack) = header.ack.filter(|_| !header.retransmitted) {
-            self.tell_ack(Direction::Received, ack.mode, ack.next, tell);
+            self.trace_ack(Direction::Received, ack.mode, ack.next, emit);
         }
         match reception {
-            Reception::Deliver => tell(TraceEvent::Delivered { mode, sequence }),
+            Reception::Deliver => emit(TraceEvent::Delivered { mode, sequence }),
             Reception::Buffered => {
                 self.in_rx_buffer.insert(frame, (mode, sequence));
             }
-            Reception::Drop => tell(TraceEvent::Discarded { mode, sequence }),
+            Reception::Drop => emit(TraceEvent::Discarded { mode, sequence }),
         }
     }
 
-    fn tell_control(&mut self, direction: Direction, control: &Control, tell: &mut impl FnMut(TraceEvent)) {
+    fn trace_control(&mut self, direction: Direction, control: &Control, emit: &mut impl FnMut(TraceEvent)) {
         let lane = match direction {
             Direction::Sent => self.lane_received,
             Direction::Received => self.lane_sent,
@@ -241,17 +243,17 @@ impl Tracer {
         // The authors' ACK speaks of the one lane in use.
         let lane = lane.unwrap_or(Mode::Ordered);
         let name = match *control {
-            Control::Feedback(ref feedback) => return self.tell_feedback(direction, feedback, tell),
+            Control::Feedback(ref feedback) => return self.trace_feedback(direction, feedback, emit),
             Control::CompactNotification { next, hole } => {
-                self.tell_ack(direction, lane, next, tell);
-                return tell(TraceEvent::Notification { direction, mode: lane, hole });
+                self.trace_ack(direction, lane, next, emit);
+                return emit(TraceEvent::Notification { direction, mode: lane, hole });
             }
-            Control::CompactAck { next } => return self.tell_ack(direction, lane, next, tell),
+            Control::CompactAck { next } => return self.trace_ack(direction, lane, next, emit),
             Control::Dummy { .. } | Control::CompactDummy { .. } => {
-                return tell(TraceEvent::Dummy { direction });
+                return emit(TraceEvent::Dummy { direction });
             }
             Control::PriorityPause { paused } => {
-                return tell(TraceEvent::Pause { direction, mode: Mode::Ordered, paused });
+                return emit(TraceEvent::Pause { direction, mode: Mode::Ordered, paused });
             }
             Control::Hello => "hello",
             Control::Init { .. } => "init",
@@ -260,41 +262,41 @@ impl Tracer {
             Control::Fin { .. } => "fin",
             Control::FinEcho { .. } => "fin echo",
         };
-        tell(TraceEvent::Handshake { direction, name });
+        emit(TraceEvent::Handshake { direction, name });
     }
 
-    fn tell_feedback(
+    fn trace_feedback(
         &mut self,
         direction: Direction,
         feedback: &Feedback,
-        tell: &mut impl FnMut(TraceEvent),
+        emit: &mut impl FnMut(TraceEvent),
     ) {
         for mode in Mode::ALL {
             let lane = &feedback.lanes[mode];
-            self.tell_ack(direction, mode, lane.cumulative.short(), tell);
+            self.trace_ack(direction, mode, lane.cumulative.short(), emit);
             for &hole in lane.missing() {
-                tell(TraceEvent::Notification { direction, mode, hole });
+                emit(TraceEvent::Notification { direction, mode, hole });
             }
-            let told = self.told(direction);
-            if core::mem::replace(&mut told.paused[mode], lane.paused) != lane.paused {
-                tell(TraceEvent::Pause { direction, mode, paused: lane.paused });
+            let last_feedback = self.last_feedback(direction);
+            if core::mem::replace(&mut last_feedback.paused[mode], lane.paused) != lane.paused {
+                emit(TraceEvent::Pause { direction, mode, paused: lane.paused });
             }
         }
     }
 
-    fn tell_ack(
+    fn trace_ack(
         &mut self,
         direction: Direction,
         mode: Mode,
         next: SequenceNumber,
-        tell: &mut impl FnMut(TraceEvent),
+        emit: &mut impl FnMut(TraceEvent),
     ) {
-        if self.told(direction).next[mode].replace(next) != Some(next) {
-            tell(TraceEvent::Ack { direction, mode, next });
+        if self.last_feedback(direction).next[mode].replace(next) != Some(next) {
+            emit(TraceEvent::Ack { direction, mode, next });
         }
     }
 
-    fn told(&mut self, direction: Direction) -> &mut Told {
+    fn last_feedback(&mut self, direction: Direction) -> &mut LastFeedback {
         match direction {
             Direction::Sent => &mut self.sent,
             Direction::Received => &mut self.received,

@@ -98,7 +98,7 @@ fn told(steps: &Steps, keep: fn(&TraceEvent) -> bool) -> Vec<std::string::String
     let mut tracer = Tracer::new();
     let mut told = Vec::new();
     for record in steps {
-        tracer.tell(&record.step, &mut |event| {
+        tracer.trace(&record.step, &mut |event| {
             if keep(&event) {
                 told.push(std::format!("{event}"));
             }

@@ -61,7 +61,7 @@ pub(super) fn tell(records: &[Record]) -> Vec<Told> {
     for (record, Record { at, step }) in records.iter().enumerate() {
         teller.numberings.follow(step);
         let mut events = Vec::new();
-        teller.tracer.tell(step, &mut |event| events.push(event));
+        teller.tracer.trace(step, &mut |event| events.push(event));
         for event in events {
             teller.words(event, &mut |word| story.push(Told { word, at: *at, record }));
         }

@@ -163,7 +163,7 @@ fn data(sequence: u16, copy: bool, reception: Reception) -> Step {
 }
 
 /// The steps of one link end, in order, and what they are told as.
-fn story() -> Vec<(Step, Vec<&'static str>)> {
+fn every_step() -> Vec<(Step, Vec<&'static str>)> {
     let mode = Mode::NonBlocking;
     let session = SessionNumber(1);
     let send = |sequence: u16, ack| Step::Send {
@@ -271,10 +271,10 @@ fn story() -> Vec<(Step, Vec<&'static str>)> {
 #[test]
 fn every_step_is_told_in_its_words() {
     let mut tracer = Tracer::new();
-    for (step, words) in story() {
+    for (step, display_tests) in every_step() {
         let mut told: Vec<String> = Vec::new();
-        tracer.tell(&step, &mut |event| told.push(event.to_string()));
-        assert_eq!(told, words, "{step:?}");
+        tracer.trace(&step, &mut |event| told.push(event.to_string()));
+        assert_eq!(told, display_tests, "{step:?}");
     }
 }
 
@@ -284,7 +284,7 @@ fn a_compact_ack_is_told_in_the_lane_in_use() {
     let mut tracer = Tracer::new();
     let mut tell = |step: Step| {
         let mut told: Vec<String> = Vec::new();
-        tracer.tell(&step, &mut |event| told.push(event.to_string()));
+        tracer.trace(&step, &mut |event| told.push(event.to_string()));
         told.pop().expect("an event")
     };
     let non_blocking = DataHeader { mode: Mode::NonBlocking, ..header(1, false, None) };
