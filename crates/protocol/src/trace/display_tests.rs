@@ -271,10 +271,10 @@ fn every_step() -> Vec<(Step, Vec<&'static str>)> {
 #[test]
 fn every_step_is_told_in_its_words() {
     let mut tracer = Tracer::new();
-    for (step, display_tests) in every_step() {
+    for (step, expected) in every_step() {
         let mut told: Vec<String> = Vec::new();
         tracer.trace(&step, &mut |event| told.push(event.to_string()));
-        assert_eq!(told, display_tests, "{step:?}");
+        assert_eq!(told, expected, "{step:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two ends' logs against two simulated ends.
 
-use super::story::{self, Told, Word};
+use super::transcript::{self, Action, TimedAction};
 use super::{ProtocolLog, ReplayError, pair, script};
 use linkmend_protocol::Instant;
 use serde::Serialize;
@@ -43,9 +43,9 @@ pub fn agree(first: &ProtocolLog, second: &ProtocolLog) -> Result<Agreement, Rep
         ..Agreement::default()
     };
     for (log, simulated) in logs.into_iter().zip(&simulated) {
-        let (real, simulated) = (story::tell(&log.records), story::tell(simulated));
+        let (real, simulated) = (transcript::transcribe(&log.records), transcript::transcribe(simulated));
         compare(log, &real, &simulated, script.begin)?;
-        real.iter().for_each(|told| agreement.count(told.word));
+        real.iter().for_each(|timed| agreement.count(timed.action));
     }
     Ok(agreement)
 }
@@ -56,46 +56,51 @@ pub fn longest_transit_ns(first: &ProtocolLog, second: &ProtocolLog) -> Option<u
     script::of_logs([first, second]).ok().map(|script| script.longest_transit_ns)
 }
 
-fn compare(log: &ProtocolLog, real: &[Told], simulated: &[Told], begin: Instant) -> Result<(), ReplayError> {
+fn compare(
+    log: &ProtocolLog,
+    real: &[TimedAction],
+    simulated: &[TimedAction],
+    begin: Instant,
+) -> Result<(), ReplayError> {
     let longest = real.len().max(simulated.len());
     let differs = |&index: &usize| {
-        let word = |story: &[Told]| story.get(index).map(|told| told.word);
-        word(real) != word(simulated)
+        let action = |transcript: &[TimedAction]| transcript.get(index).map(|timed| timed.action);
+        action(real) != action(simulated)
     };
     let Some(index) = (0..longest).find(differs) else { return Ok(()) };
-    let told = |story: &[Told], line: bool| match story.get(index) {
+    let describe = |transcript: &[TimedAction], line: bool| match transcript.get(index) {
         None => "nothing more".to_owned(),
-        Some(told) => {
-            let ms = told.at.since(begin).0 as f64 / 1e6;
-            let line = if line { format!(", line {}", log.line(told.record)) } else { String::new() };
-            format!("{} (at {ms:.3} ms{line})", told.word)
+        Some(timed) => {
+            let ms = timed.at.since(begin).0 as f64 / 1e6;
+            let line = if line { format!(", line {}", log.line(timed.record)) } else { String::new() };
+            format!("{} (at {ms:.3} ms{line})", timed.action)
         }
     };
     Err(ReplayError::Order {
         log: log.name.clone(),
         link: log.header.link.clone(),
         index: index + 1,
-        real: told(real, true),
-        simulated: told(simulated, false),
+        real: describe(real, true),
+        simulated: describe(simulated, false),
     })
 }
 
 impl Agreement {
-    fn count(&mut self, word: Word) {
+    fn count(&mut self, action: Action) {
         use linkmend_protocol::trace::Direction;
         self.steps += 1;
-        match word {
-            Word::Sent(_) => self.frames_sent += 1,
-            Word::Lost(_) | Word::CopyLost(_) => self.losses += 1,
-            Word::Notified(Direction::Sent, _) => self.notified += 1,
-            Word::CopySent(_) => self.copies_sent += 1,
-            Word::Delivered(_) => self.delivered += 1,
-            Word::GivenUp(frames) => self.given_up += frames,
-            Word::Received(_)
-            | Word::CopyReceived(_)
-            | Word::Notified(Direction::Received, _)
-            | Word::Discarded(_)
-            | Word::Pause(..) => {}
+        match action {
+            Action::Sent(_) => self.frames_sent += 1,
+            Action::Lost(_) | Action::CopyLost(_) => self.losses += 1,
+            Action::Notified(Direction::Sent, _) => self.notified += 1,
+            Action::CopySent(_) => self.copies_sent += 1,
+            Action::Delivered(_) => self.delivered += 1,
+            Action::GivenUp(frames) => self.given_up += frames,
+            Action::Received(_)
+            | Action::CopyReceived(_)
+            | Action::Notified(Direction::Received, _)
+            | Action::Discarded(_)
+            | Action::Pause(..) => {}
         }
     }
 }

@@ -24,7 +24,7 @@ mod numbering;
 mod pair;
 mod repeat;
 mod script;
-mod story;
+mod transcript;
 
 pub use agreement::{Agreement, agree, longest_transit_ns};
 pub use log::ProtocolLog;
