@@ -2,7 +2,7 @@
 
 use crate::capture::{Capture, CaptureOptions, Tap};
 use crate::command::{Command, CommandError, CommandResult};
-use crate::engine::{Ending, Engine, Request, StartError};
+use crate::engine::{Engine, ExitReason, Request, StartError};
 use crate::interface_watch::InterfaceWatch;
 use crate::settings::LinkSettings;
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -24,7 +24,7 @@ pub struct LinkEndHandle {
     name: String,
     requests: Sender<Request>,
     wake: Arc<EventFd>,
-    thread: Option<JoinHandle<Ending>>,
+    thread: Option<JoinHandle<ExitReason>>,
     /// `None` where the kernel does not announce changes; then they are noticed by traffic.
     watch: Option<InterfaceWatch>,
 }
@@ -111,11 +111,11 @@ impl LinkEndHandle {
     }
 
     /// Why the loop has ended; `None` while it runs, and if it ended by a panic.
-    pub fn ending(&mut self) -> Option<Ending> {
+    pub fn ending(&mut self) -> Option<ExitReason> {
         if self.is_running() { None } else { self.end() }
     }
 
-    fn end(&mut self) -> Option<Ending> {
+    fn end(&mut self) -> Option<ExitReason> {
         self.watch = None;
         let _ = self.requests.send(Request::Stop);
         self.wake();

@@ -42,7 +42,7 @@ mod xdp_features;
 pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
 pub use command::{Command, CommandError, CommandResult};
 pub use corruption::CorruptionModel;
-pub use engine::{Ending, StartError};
+pub use engine::{ExitReason, StartError};
 pub use frame_pool::{FrameHandle, FramePool, PoolOptions};
 pub use handle::LinkEndHandle;
 pub use health::DaemonHealth;

@@ -4,7 +4,7 @@ use super::backend::{Backend, command_of};
 use crate::capture::{Capture, CaptureOptions};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::{LinkConfig, ProtectConfig};
-use crate::engine::Ending;
+use crate::engine::ExitReason;
 use crate::handle::LinkEndHandle;
 use crate::health::DaemonHealth;
 use crate::kept_protection::KeptProtection;
@@ -63,7 +63,9 @@ impl Link {
     fn end(&mut self) -> Loss {
         let link = self.name.clone();
         let State::Running(handle) = &mut self.state else { return Loss::Loop { link } };
-        let Some(Ending::InterfaceGone { interface }) = handle.ending() else { return Loss::Loop { link } };
+        let Some(ExitReason::InterfaceGone { interface }) = handle.ending() else {
+            return Loss::Loop { link };
+        };
         self.state = State::Gone(format!("interface `{interface}` is gone; {WAITS}"));
         Loss::Interface { link, interface }
     }

@@ -67,7 +67,7 @@ const STOP_DRAIN_NS: u64 = 300_000_000;
 
 /// Why a loop has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum ExitReason {
     /// It was asked to.
     Stopped,
     /// One of its interfaces is gone.
@@ -203,7 +203,7 @@ impl Engine {
     }
 
     /// Runs until a request to stop comes; then ends its session if it can, and leaves the link to the kernel.
-    pub(crate) fn run(mut self) -> Ending {
+    pub(crate) fn run(mut self) -> ExitReason {
         let mut stop_at: Option<u64> = None;
         loop {
             let now = clock::now_ns();
@@ -428,13 +428,13 @@ impl Engine {
     }
 
     /// Delivers what waits for its turn and leaves the link to the kernel.
-    fn finish(mut self) -> Ending {
+    fn finish(mut self) -> ExitReason {
         self.end.handle_stall(Instant(clock::now_ns()));
         self.deliver_buffered();
         self.flush();
         let name = &self.settings.name;
         if let Some(interface) = self.gone {
-            return Ending::InterfaceGone { interface };
+            return ExitReason::InterfaceGone { interface };
         }
         if self.settings.detach_on_stop
             && let Some(bypass) = self.ports.bypass.take()
@@ -448,6 +448,6 @@ impl Engine {
         } else {
             tracing::info!(link = %name, "stopped; nothing forwards");
         }
-        Ending::Stopped
+        ExitReason::Stopped
     }
 }
