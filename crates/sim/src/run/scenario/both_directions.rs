@@ -6,7 +6,7 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, RECEIVER, SENDER, expected, interval, one_link, set_protocol, traffic};
-use super::{Delivery, Ending, Progress, ScenarioError, Watched, check, check_load, network};
+use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_load, network};
 use crate::network::{PortConfig, PortId};
 use crate::stress::{REPEAT, StressConfig};
 use linkmend_protocol::Format;
@@ -50,7 +50,7 @@ pub struct BothDirectionsReport {
     /// The direction of `reverse_corruption`.
     pub reverse: DirectionReport,
     /// How it ended; not drained means that something stalled.
-    pub ending: Ending,
+    pub ending: Completion,
 }
 
 impl BothDirectionsConfig {

@@ -6,7 +6,7 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, RECEIVER, SENDER, frame_time, one_link, set_protocol};
-use super::{Delivery, Ending, Progress, ScenarioError, check, check_load, network};
+use super::{Completion, Delivery, Progress, ScenarioError, check, check_load, network};
 use crate::network::Traffic;
 use crate::stress::StressConfig;
 use crate::time::Time;
@@ -39,7 +39,7 @@ pub struct ClassesReport {
     /// What the link did.
     pub link: LinkReport,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: Completion,
 }
 
 impl ClassesConfig {

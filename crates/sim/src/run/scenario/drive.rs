@@ -19,7 +19,7 @@ const PATIENCE_LEAST: Time = Time(10_000_000_000);
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Ending {
+pub struct Completion {
     /// Whether every frame was produced, and delivered or given up. If not, the run stalled or was ended early.
     pub drained: bool,
     /// From the last frame produced until then, ns.
@@ -67,7 +67,7 @@ impl Drive<'_> {
         &self,
         network: &mut Watched<Watch>,
         progress: &mut Progress<'_>,
-    ) -> Result<Ending, ScenarioError> {
+    ) -> Result<Completion, ScenarioError> {
         let mut wanted = open(network, self.link_of, progress)?;
         let began = network.now();
         let deadline = Time(began.0 + self.expected.0.saturating_mul(PATIENCE)) + PATIENCE_LEAST;
@@ -91,7 +91,7 @@ impl Drive<'_> {
             network.run_while(deadline, |network| !network.is_drained(), &mut || progress(frames));
         }
         network.observer.links.finish();
-        Ok(Ending {
+        Ok(Completion {
             drained: produced && network.is_drained(),
             drained_after_ns: (network.now() - produced_at).as_nanos(),
             simulated_ns: (network.now() - began).as_nanos(),

@@ -1,6 +1,6 @@
 //! A loss rate that changes suddenly, and the automatic fallback that follows it (section 5, "Automatic fallback").
 
-use super::drive::{Ending, open};
+use super::drive::{Completion, open};
 use super::link::{RECEIVER, SENDER, frame_time, one_link};
 use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, Watched, check, check_load, network};
 use crate::corruption::Corruption;
@@ -98,7 +98,7 @@ pub struct FallbackReport {
     /// The series.
     pub samples: Vec<Sample>,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: Completion,
 }
 
 impl FallbackRunConfig {
@@ -253,7 +253,7 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
         network.run_while(last, |network| !network.is_drained(), &mut || progress(produced));
     }
     network.observer.links.finish();
-    let ending = Ending {
+    let ending = Completion {
         drained: network.is_drained(),
         drained_after_ns: (network.now() - produced_at).as_nanos(),
         simulated_ns: (network.now() - began).as_nanos(),
@@ -299,7 +299,7 @@ impl Recorder {
         mut self,
         config: &FallbackRunConfig,
         network: &Watched<Series>,
-        ending: Ending,
+        ending: Completion,
     ) -> FallbackReport {
         let series = &network.observer.watch;
         for (sample, bucket) in self.samples.iter_mut().zip(&series.buckets) {

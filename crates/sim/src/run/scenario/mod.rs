@@ -27,7 +27,7 @@ use crate::network::{Network, Observer, Plan, PortError};
 use crate::stress::StressConfig;
 pub use crate::stress::StressError as ScenarioError;
 pub use delivery::Delivery;
-pub use drive::Ending;
+pub use drive::Completion;
 pub use link::LinkReport;
 
 /// An hour. The clock holds 213 days, of which a run that stalls may take a hundred times as long as its traffic.

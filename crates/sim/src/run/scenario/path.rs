@@ -6,7 +6,7 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, expected, interval, traffic};
-use super::{Delivery, Ending, Progress, ScenarioError, Watched, check, check_load, network};
+use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_load, network};
 use crate::corruption::Corruption;
 use crate::network::{Balance, LinkId, Plan, PortId, QueueLimits, Side};
 use crate::stress::{Buffering, StressConfig, Switch};
@@ -80,7 +80,7 @@ pub struct PathReport {
     /// The links, in the direction of the data.
     pub hops: Vec<HopReport>,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: Completion,
 }
 
 impl PathConfig {

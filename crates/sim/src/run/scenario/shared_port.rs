@@ -8,7 +8,7 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, expected, interval, switches, traffic};
-use super::{Delivery, Ending, Progress, ScenarioError, Watched, check, check_load, network};
+use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_load, network};
 use crate::network::{COMPACT_HEADER_BYTES, LinkId, Plan, PortId, Side, WIRE_OVERHEAD_BYTES};
 use crate::stress::StressConfig;
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub struct SharedPortReport {
     /// Ports of the receiving switch.
     pub receiver_ports: Vec<PortReport>,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: Completion,
 }
 
 impl SharedPortConfig {
@@ -125,7 +125,7 @@ fn sender_of(link: usize) -> PortId {
     PortId::new(LinkId(link as u32), Side::A)
 }
 
-fn measure(config: &SharedPortConfig, network: &Watched<Watch>, ending: Ending) -> SharedPortReport {
+fn measure(config: &SharedPortConfig, network: &Watched<Watch>, ending: Completion) -> SharedPortReport {
     let links: Vec<SharedLink> = (0..config.links)
         .map(|index| SharedLink {
             delivery: network.observer.watch.delivery(index, None, network.produced(sender_of(index))),

@@ -1,7 +1,7 @@
 //! Tables that several scenarios have.
 
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
-use linkmend_sim::scenario::{Delivery, Ending, LinkReport};
+use linkmend_sim::scenario::{Completion, Delivery, LinkReport};
 
 const NANO: f64 = 1e-9;
 
@@ -74,7 +74,7 @@ pub fn links<'a>(rows: impl IntoIterator<Item = (String, &'a LinkReport)>) -> Ta
 }
 
 /// How a run ended, in words.
-pub fn ending(ending: &Ending, seed: u64) -> String {
+pub fn ending(ending: &Completion, seed: u64) -> String {
     let seconds = |ns: f64| quantity::duration(ns * NANO);
     let drained = if ending.drained {
         format!(
