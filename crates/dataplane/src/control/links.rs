@@ -7,8 +7,8 @@ use crate::config::{LinkConfig, ProtectConfig};
 use crate::engine::ExitReason;
 use crate::handle::LinkEndHandle;
 use crate::health::DaemonHealth;
-use crate::kept_protection::KeptProtection;
 use crate::report::{LinkReport, PortReport};
+use crate::saved_protection::SavedProtection;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What a link without an interface does.
@@ -19,7 +19,7 @@ const WAITS: &str = "the link starts again by itself when that is mended";
 pub struct Links {
     links: RwLock<Vec<Link>>,
     health: Arc<DaemonHealth>,
-    kept: KeptProtection,
+    saved: SavedProtection,
 }
 
 #[derive(Debug)]
@@ -72,14 +72,14 @@ impl Link {
 }
 
 impl Links {
-    /// None as yet, of a daemon that is in this health; what is set at run time goes to `kept`.
-    pub fn new(health: Arc<DaemonHealth>, kept: KeptProtection) -> Links {
-        Links { links: RwLock::default(), health, kept }
+    /// None as yet, of a daemon that is in this health; what is set at run time goes to `saved`.
+    pub fn new(health: Arc<DaemonHealth>, saved: SavedProtection) -> Links {
+        Links { links: RwLock::default(), health, saved }
     }
 
     /// How a link is to be protected from its start: as it was set at run time, or as it is configured.
     pub fn restored(&self, config: &LinkConfig) -> LinkConfig {
-        LinkConfig { protect: self.kept.restore(config), ..config.clone() }
+        LinkConfig { protect: self.saved.restore(config), ..config.clone() }
     }
 
     /// Takes a link that has been started, in the place of one of the same name that is gone, or as the last one.
@@ -204,7 +204,7 @@ impl Backend for Links {
         };
         Some(result.map(|mut report| {
             report.daemon = self.health.report();
-            report.set_at_run_time = self.kept.differs(link);
+            report.set_at_run_time = self.saved.differs(link);
             report
         }))
     }
@@ -218,7 +218,7 @@ impl Backend for Links {
             Some(Ok(report)) => Ok(report),
             other => Err(other),
         };
-        match self.kept.keep(link, protect, set) {
+        match self.saved.apply(link, protect, set) {
             // Once more, for what is kept now.
             Ok(_) => self.command(link, Command::Report),
             Err(refusal) => refusal,

@@ -14,7 +14,7 @@ use anyhow::Context;
 use linkmend_dataplane::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
 use linkmend_dataplane::control::{Backend, Links, Loss, Reservation, Server};
 use linkmend_dataplane::metrics::MetricsServer;
-use linkmend_dataplane::{DaemonHealth, KeptProtection, LinkEndHandle};
+use linkmend_dataplane::{DaemonHealth, LinkEndHandle, SavedProtection};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,14 +39,14 @@ impl Daemon {
         // First of all: a second daemon must find out before it changes anything.
         let reservation = Reservation::take(&path)?;
         let health = Arc::new(DaemonHealth::new(crate::logging::lost_lines));
-        let kept = match (&config.state, config.restore) {
-            (_, Some(false)) => KeptProtection::none(),
+        let saved = match (&config.state, config.restore) {
+            (_, Some(false)) => SavedProtection::none(),
             (state, _) => {
                 let path = state.clone().unwrap_or_else(|| path.with_extension("state"));
-                KeptProtection::open(&path, Arc::clone(&health))
+                SavedProtection::open(&path, Arc::clone(&health))
             }
         };
-        let links = Arc::new(Links::new(Arc::clone(&health), kept));
+        let links = Arc::new(Links::new(Arc::clone(&health), saved));
         let host_ports = start_links(&config.links, &links)?;
         let configs = config.links.clone();
         let absent = Absent::default();

@@ -22,7 +22,7 @@ const HEAD: &str = "# Protection set at run time (`linkmend protect`, `linkmend 
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeptFile {
+struct SavedFile {
     version: u32,
     #[serde(default, rename = "link")]
     links: Vec<Entry>,
@@ -40,7 +40,7 @@ struct Entry {
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
-enum KeptError {
+enum SavedFileError {
     #[error("{0}")]
     Unreadable(#[from] io::Error),
     #[error("it has more than {FILE_BYTES_MAX} bytes")]
@@ -55,29 +55,29 @@ enum KeptError {
 
 /// What is kept, and where.
 #[derive(Debug)]
-pub struct KeptProtection {
+pub struct SavedProtection {
     /// `None` when the configuration always wins.
     path: Option<PathBuf>,
     health: Arc<DaemonHealth>,
-    kept: Mutex<Kept>,
+    saved: Mutex<Saved>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Saved {
     /// By the link's name.
     entries: BTreeMap<String, Entry>,
     configured: BTreeMap<String, ProtectConfig>,
 }
 
-impl KeptProtection {
+impl SavedProtection {
     /// Nothing is kept: every start is as configured.
-    pub fn none() -> KeptProtection {
-        KeptProtection { path: None, health: Arc::default(), kept: Mutex::default() }
+    pub fn none() -> SavedProtection {
+        SavedProtection { path: None, health: Arc::default(), saved: Mutex::default() }
     }
 
     /// Reads what a former run kept at `path`. A file that makes no sense is put aside, loudly, and the links start as
     /// configured: a link must not stay down for it.
-    pub fn open(path: &Path, health: Arc<DaemonHealth>) -> KeptProtection {
+    pub fn open(path: &Path, health: Arc<DaemonHealth>) -> SavedProtection {
         let entries = read(path).unwrap_or_else(|error| {
             let aside = path.with_extension("damaged");
             let path = path.display();
@@ -94,16 +94,16 @@ impl KeptProtection {
             Vec::new()
         });
         let entries = entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        let kept = Mutex::new(Kept { entries, ..Kept::default() });
-        KeptProtection { path: Some(path.to_owned()), health, kept }
+        let saved = Mutex::new(Saved { entries, ..Saved::default() });
+        SavedProtection { path: Some(path.to_owned()), health, saved }
     }
 
     /// How `link` is to be protected from its start: as it was set at run time, or as it is configured.
     pub fn restore(&self, link: &LinkConfig) -> ProtectConfig {
-        let mut kept = self.lock();
+        let mut saved = self.lock();
         let name = link.name();
-        kept.configured.insert(name.to_owned(), link.protect.clone());
-        let Some(entry) = kept.entries.get(name) else { return link.protect.clone() };
+        saved.configured.insert(name.to_owned(), link.protect.clone());
+        let Some(entry) = saved.entries.get(name) else { return link.protect.clone() };
         let refusal = if !means_the_same(&entry.configured, &link.protect) {
             Some("its configuration has been changed since".to_owned())
         } else {
@@ -112,8 +112,8 @@ impl KeptProtection {
         };
         if let Some(refusal) = refusal {
             tracing::warn!(link = name, "protection set at run time is dropped: {refusal}");
-            kept.entries.remove(name);
-            self.save(&kept);
+            saved.entries.remove(name);
+            self.save(&saved);
             return link.protect.clone();
         }
         let protect = entry.protect.clone();
@@ -128,22 +128,22 @@ impl KeptProtection {
 
     /// Sets protection by `set`, and keeps it if that was done. One caller at a time, so that what is kept last is what
     /// was set last.
-    pub fn keep<T, E>(
+    pub fn apply<T, E>(
         &self,
         link: &str,
         protect: &ProtectConfig,
         set: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut kept = self.lock();
+        let mut saved = self.lock();
         let done = set()?;
-        let Some(configured) = kept.configured.get(link).cloned() else { return Ok(done) };
+        let Some(configured) = saved.configured.get(link).cloned() else { return Ok(done) };
         let entry = Entry { name: link.to_owned(), protect: protect.clone(), configured };
         let before = match means_the_same(&entry.protect, &entry.configured) {
-            true => kept.entries.remove(link),
-            false => kept.entries.insert(link.to_owned(), entry),
+            true => saved.entries.remove(link),
+            false => saved.entries.insert(link.to_owned(), entry),
         };
-        if before.as_ref() != kept.entries.get(link) {
-            self.save(&kept);
+        if before.as_ref() != saved.entries.get(link) {
+            self.save(&saved);
         }
         Ok(done)
     }
@@ -153,15 +153,15 @@ impl KeptProtection {
         self.lock().entries.contains_key(link)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Saved> {
         // What is in it is whole even if a thread panicked while it held the lock.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn save(&self, kept: &Kept) {
+    fn save(&self, saved: &Saved) {
         let Some(path) = &self.path else { return };
-        let links = kept.entries.values().cloned().collect();
-        match write(path, &KeptFile { version: VERSION, links }) {
+        let links = saved.entries.values().cloned().collect();
+        match write(path, &SavedFile { version: VERSION, links }) {
             Ok(()) => {
                 self.health.set(Part::State, None);
             }
@@ -183,7 +183,7 @@ fn means_the_same(one: &ProtectConfig, other: &ProtectConfig) -> bool {
     (off(one) && off(other)) || one.settings() == other.settings()
 }
 
-fn read(path: &Path) -> Result<Vec<Entry>, KeptError> {
+fn read(path: &Path) -> Result<Vec<Entry>, SavedFileError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
@@ -191,24 +191,24 @@ fn read(path: &Path) -> Result<Vec<Entry>, KeptError> {
     let mut text = String::new();
     // A folder, or bytes that are no text, are errors of reading.
     if file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)? as u64 > FILE_BYTES_MAX {
-        return Err(KeptError::TooLarge);
+        return Err(SavedFileError::TooLarge);
     }
-    let file: KeptFile =
-        toml::from_str(&text).map_err(|error| KeptError::Syntax(error.message().replace('\n', ", ")))?;
+    let file: SavedFile =
+        toml::from_str(&text).map_err(|error| SavedFileError::Syntax(error.message().replace('\n', ", ")))?;
     if file.version != VERSION {
-        return Err(KeptError::Version(file.version));
+        return Err(SavedFileError::Version(file.version));
     }
     for Entry { name, protect, .. } in &file.links {
         // The format is looked at when the link is known.
         protect.validate(crate::config::HeaderFormat::Transparent).map_err(|(key, problem)| {
-            KeptError::Invalid { link: name.clone(), key, problem: problem.to_string() }
+            SavedFileError::Invalid { link: name.clone(), key, problem: problem.to_string() }
         })?;
     }
     Ok(file.links)
 }
 
 /// Whole or not at all, also when the machine loses its power in the middle.
-fn write(path: &Path, file: &KeptFile) -> io::Result<()> {
+fn write(path: &Path, file: &SavedFile) -> io::Result<()> {
     let text = toml::to_string(file).map_err(io::Error::other)?;
     let beside = path.with_extension("new");
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -237,8 +237,8 @@ mod tests {
         ProtectConfig { mode, ..ProtectConfig::default() }
     }
 
-    fn set(kept: &KeptProtection, mode: ProtectMode) {
-        kept.keep("eth2", &protect(mode), || Ok::<_, Infallible>(())).expect("it was set");
+    fn set(saved: &SavedProtection, mode: ProtectMode) {
+        saved.apply("eth2", &protect(mode), || Ok::<_, Infallible>(())).expect("it was set");
     }
 
     struct Place {
@@ -254,8 +254,8 @@ mod tests {
             Place { _folder: folder, path, health: Arc::default() }
         }
 
-        fn open(&self) -> KeptProtection {
-            KeptProtection::open(&self.path, Arc::clone(&self.health))
+        fn open(&self) -> SavedProtection {
+            SavedProtection::open(&self.path, Arc::clone(&self.health))
         }
     }
 
@@ -289,9 +289,9 @@ mod tests {
     #[test]
     fn what_could_not_be_set_is_not_kept() {
         let place = Place::new();
-        let kept = place.open();
-        kept.restore(&link(ProtectMode::Ordered));
-        let refused: Result<(), &str> = kept.keep("eth2", &protect(ProtectMode::Off), || Err("no"));
+        let saved = place.open();
+        saved.restore(&link(ProtectMode::Ordered));
+        let refused: Result<(), &str> = saved.apply("eth2", &protect(ProtectMode::Off), || Err("no"));
         assert_eq!(refused, Err("no"));
         assert!(!place.path.exists());
     }
@@ -304,12 +304,12 @@ mod tests {
         for text in ["", "version = 2", "version = 1\n[[link]]\nname = 3", "\u{0}\u{0}", bad_copies, &long] {
             let place = Place::new();
             fs::write(&place.path, text).expect("written");
-            let kept = place.open();
+            let saved = place.open();
             let troubles = place.health.report().troubles;
             assert!(troubles[0].contains("up.state could not be used: "), "{troubles:?}");
-            assert_eq!(kept.restore(&link(ProtectMode::Ordered)).mode, ProtectMode::Ordered);
+            assert_eq!(saved.restore(&link(ProtectMode::Ordered)).mode, ProtectMode::Ordered);
             assert_eq!(fs::read_to_string(place.path.with_extension("damaged")).expect("put aside"), text);
-            set(&kept, ProtectMode::Off);
+            set(&saved, ProtectMode::Off);
             assert_eq!(
                 place.open().restore(&link(ProtectMode::Ordered)).mode,
                 ProtectMode::Off,
@@ -326,9 +326,9 @@ mod tests {
     #[test]
     fn a_disk_that_is_full_is_told() {
         let place = Place::new();
-        let kept = KeptProtection::open(Path::new("/proc/no/such.state"), Arc::clone(&place.health));
-        kept.restore(&link(ProtectMode::Ordered));
-        set(&kept, ProtectMode::Off);
+        let saved = SavedProtection::open(Path::new("/proc/no/such.state"), Arc::clone(&place.health));
+        saved.restore(&link(ProtectMode::Ordered));
+        set(&saved, ProtectMode::Off);
         let troubles = place.health.report().troubles;
         assert!(troubles[0].contains("protection set at run time is lost at the next start"), "{troubles:?}");
     }
