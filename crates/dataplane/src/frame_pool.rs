@@ -70,7 +70,7 @@ pub enum PoolError {
 const MAX_POOL_BYTES: u64 = 4 << 30;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Owner {
+enum ChunkState {
     Free,
     Kernel,
     Owned,
@@ -83,11 +83,11 @@ struct Chunk {
     length: u32,
     next: u32,
     references: u32,
-    owner: Owner,
+    state: ChunkState,
 }
 
 const FREE_CHUNK: Chunk =
-    Chunk { offset: HEADROOM_BYTES, length: 0, next: NO_CHUNK, references: 0, owner: Owner::Free };
+    Chunk { offset: HEADROOM_BYTES, length: 0, next: NO_CHUNK, references: 0, state: ChunkState::Free };
 
 /// See the module documentation.
 pub struct FramePool {
@@ -143,7 +143,7 @@ impl FramePool {
     /// An empty frame with one reference; `None` when the pool is exhausted.
     pub fn allocate(&mut self) -> Option<FrameHandle> {
         let index = self.free.pop()?;
-        self.chunks[index as usize] = Chunk { references: 1, owner: Owner::Owned, ..FREE_CHUNK };
+        self.chunks[index as usize] = Chunk { references: 1, state: ChunkState::Owned, ..FREE_CHUNK };
         Some(FrameHandle(index))
     }
 
@@ -271,7 +271,7 @@ impl FramePool {
     /// Takes a free chunk for a fill ring and returns its address there.
     pub(crate) fn lend_to_kernel(&mut self) -> Option<u64> {
         let index = self.free.pop()?;
-        self.chunks[index as usize].owner = Owner::Kernel;
+        self.chunks[index as usize].state = ChunkState::Kernel;
         Some(u64::from(index) << self.chunk_shift)
     }
 
@@ -279,7 +279,7 @@ impl FramePool {
     pub(crate) fn return_from_kernel(&mut self, address: u64) {
         let index = (address >> self.chunk_shift) as u32;
         let chunk = &mut self.chunks[index as usize];
-        assert!(chunk.owner == Owner::Kernel, "chunk {index} was not lent");
+        assert!(chunk.state == ChunkState::Kernel, "chunk {index} was not lent");
         *chunk = FREE_CHUNK;
         self.free.push(index);
     }
@@ -290,10 +290,10 @@ impl FramePool {
         let index = u32::try_from(address >> self.chunk_shift).ok()?;
         let offset = (address & u64::from(self.chunk_bytes - 1)) as u32;
         let chunk = self.chunks.get_mut(index as usize)?;
-        if chunk.owner != Owner::Kernel || length > self.chunk_bytes - offset {
+        if chunk.state != ChunkState::Kernel || length > self.chunk_bytes - offset {
             return None;
         }
-        *chunk = Chunk { offset, length, next: NO_CHUNK, references: 1, owner: Owner::Owned };
+        *chunk = Chunk { offset, length, next: NO_CHUNK, references: 1, state: ChunkState::Owned };
         Some(FrameHandle(index))
     }
 
@@ -328,7 +328,7 @@ impl FramePool {
         let owned = usize::try_from(index)
             .ok()
             .and_then(|index| self.chunks.get(index))
-            .is_some_and(|chunk| chunk.owner == Owner::Owned);
+            .is_some_and(|chunk| chunk.state == ChunkState::Owned);
         if owned {
             self.release_chunk(index as u32);
         }
@@ -346,14 +346,14 @@ impl FramePool {
     #[inline]
     fn owned(&self, index: u32) -> &Chunk {
         let chunk = &self.chunks[index as usize];
-        assert!(chunk.owner == Owner::Owned, "frame {index} is not in use");
+        assert!(chunk.state == ChunkState::Owned, "frame {index} is not in use");
         chunk
     }
 
     #[inline]
     fn owned_mut(&mut self, index: u32) -> &mut Chunk {
         let chunk = &mut self.chunks[index as usize];
-        assert!(chunk.owner == Owner::Owned, "frame {index} is not in use");
+        assert!(chunk.state == ChunkState::Owned, "frame {index} is not in use");
         chunk
     }
 
