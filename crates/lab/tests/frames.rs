@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use linkmend_lab::frames::{OddFrame, TransparencyOptions, Verdict, catalogue, send_and_capture};
+use linkmend_lab::frames::{TestFrame, TransparencyOptions, Verdict, catalogue, send_and_capture};
 use linkmend_lab::packet::{FramePath, FramePort};
 use linkmend_lab::stop::RunControl;
 use linkmend_lab::topology::{INNER_INTERFACE, Lab, LabOptions, Role};
@@ -58,7 +58,7 @@ fn a_raised_flag_and_unnumbered_frames_end_it() {
     let Some(lab) = common::bridged("a_raised_flag_and_unnumbered_frames_end_it", "fstop") else { return };
     let path = FramePath::forward(&lab);
     let control = RunControl::default();
-    let foreign = [OddFrame { name: "not ours".to_owned(), bytes: vec![0; 60] }];
+    let foreign = [TestFrame { name: "not ours".to_owned(), bytes: vec![0; 60] }];
     let error = send_and_capture(&path, &foreign, &quick(), &control).expect_err("it has no number");
     assert!(error.to_string().contains("not ours"));
     control.stop.stop();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Condition;
 use super::run::{Demo, DemoError};
-use super::turns::{Calm, Turns};
+use super::turns::{NoiseSummary, Turns};
 use crate::statistics::quantile_interval;
 use crate::summary::Summary;
 use crate::tcp::{self, FlowOptions, FlowsReport, TcpError, TrafficPath};
@@ -34,7 +34,7 @@ pub struct FctColumn {
     pub timed_out: u64,
 }
 
-pub(super) fn run(demo: &mut Demo) -> Result<(Vec<FctColumn>, Calm), DemoError> {
+pub(super) fn run(demo: &mut Demo) -> Result<(Vec<FctColumn>, NoiseSummary), DemoError> {
     let plan = demo.options.turns(Condition::ALL.len());
     let conditions = Condition::ALL.map(|condition| (condition.label().to_owned(), condition));
     let (turns, calm) = demo.in_turns("flow completion times", &plan, &conditions, |demo, &condition| {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::run::{Demo, DemoError};
-use super::turns::Calm;
+use super::turns::NoiseSummary;
 use super::{Condition, DemoOptions};
 use crate::statistics::MedianInterval;
 use crate::tcp::{self, BulkOptions, TcpError, TrafficPath};
@@ -51,7 +51,7 @@ pub(super) fn cells(options: &DemoOptions) -> Vec<(String, Cell)> {
     cells
 }
 
-pub(super) fn run(demo: &mut Demo) -> Result<(Vec<GoodputRow>, Calm), DemoError> {
+pub(super) fn run(demo: &mut Demo) -> Result<(Vec<GoodputRow>, NoiseSummary), DemoError> {
     let cells = cells(demo.options);
     let plan = demo.options.turns(cells.len());
     let (turns, calm) = demo.in_turns("goodput", &plan, &cells, |demo, cell| {

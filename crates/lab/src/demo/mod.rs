@@ -18,7 +18,7 @@ pub use options::{DemoOptions, Part};
 pub use run::{DemoError, Observer, Step, run};
 pub use stress::StressColumn;
 pub use timeline::{Timeline, TimelineSample};
-pub use turns::{Calm, TurnPlan};
+pub use turns::{NoiseSummary, TurnPlan};
 
 use serde::{Deserialize, Serialize};
 
@@ -56,20 +56,20 @@ impl Condition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// During the stress test.
-    pub stress: Calm,
+    pub stress: NoiseSummary,
     /// During the short flows.
-    pub fct: Calm,
+    pub fct: NoiseSummary,
     /// During the bulk transfers.
-    pub goodput: Calm,
+    pub goodput: NoiseSummary,
     /// During the timeline.
-    pub timeline: Calm,
+    pub timeline: NoiseSummary,
 }
 
 impl Noise {
     /// All experiments together.
-    pub fn all(&self) -> Calm {
+    pub fn all(&self) -> NoiseSummary {
         let parts = [self.stress, self.fct, self.goodput, self.timeline];
-        parts.into_iter().fold(Calm::default(), |all, part| Calm {
+        parts.into_iter().fold(NoiseSummary::default(), |all, part| NoiseSummary {
             slots: all.slots + part.slots,
             repeated: all.repeated + part.repeated,
             disturbed: all.disturbed + part.disturbed,

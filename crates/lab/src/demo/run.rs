@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use linkmend_dataplane::{CorruptionModel, ProtectionSettings};
 use linkmend_protocol::Mode;
 
-use super::turns::{Calm, TurnPlan, Turns, take_turns};
+use super::turns::{NoiseSummary, TurnPlan, Turns, take_turns};
 use super::{Condition, DemoOptions, DemoResult, Noise, fct, goodput, stress, timeline};
 use crate::delay_line::{DelayLineError, DelayLines};
 use crate::generator::GeneratorError;
@@ -123,7 +123,7 @@ impl Demo<'_> {
         plan: &TurnPlan,
         conditions: &[(String, C)],
         measure: impl Fn(&Self, &C) -> Result<T, DemoError>,
-    ) -> Result<(Turns<T>, Calm), DemoError> {
+    ) -> Result<(Turns<T>, NoiseSummary), DemoError> {
         let mut tried = BTreeSet::new();
         take_turns(plan, conditions.len(), |index, round| {
             let (label, condition) = &conditions[index];

@@ -7,7 +7,7 @@ use linkmend_dataplane::report::{BufferReport, HistogramReport, LinkReport};
 use serde::{Deserialize, Serialize};
 
 use super::run::{Demo, DemoError};
-use super::turns::{Calm, Turns};
+use super::turns::{NoiseSummary, Turns};
 use super::{Condition, DemoOptions};
 use crate::generator::{self, GeneratorOptions, GeneratorReport};
 use crate::packet::FramePath;
@@ -73,7 +73,7 @@ struct Run {
     rx_buffer: BufferReport,
 }
 
-pub(super) fn run(demo: &mut Demo) -> Result<(Vec<StressColumn>, Calm), DemoError> {
+pub(super) fn run(demo: &mut Demo) -> Result<(Vec<StressColumn>, NoiseSummary), DemoError> {
     let plan = demo.options.turns(Condition::ALL.len());
     let conditions = Condition::ALL.map(|condition| (condition.label().to_owned(), condition));
     let (turns, calm) = demo.in_turns("stress test", &plan, &conditions, |demo, &condition| {

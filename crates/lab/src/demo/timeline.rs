@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Condition;
 use super::run::{Demo, DemoError};
-use super::turns::{Calm, TurnPlan};
+use super::turns::{NoiseSummary, TurnPlan};
 use crate::tcp::{self, BulkOptions, BulkReport, TcpError, TrafficPath};
 
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
@@ -47,7 +47,7 @@ struct Levels {
 /// Repeats of a disturbed course, which takes seconds.
 const REPEATS: usize = 2;
 
-pub(super) fn run(demo: &mut Demo) -> Result<(Timeline, Calm), DemoError> {
+pub(super) fn run(demo: &mut Demo) -> Result<(Timeline, NoiseSummary), DemoError> {
     let plan = TurnPlan { rounds: 1, repeats: REPEATS, tolerance: demo.options.tolerance };
     let course = [("healthy, corrupting, protected".to_owned(), ())];
     let (turns, calm) = demo.in_turns("timeline", &plan, &course, |demo, ()| measure(demo))?;

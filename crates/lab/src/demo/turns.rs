@@ -38,7 +38,7 @@ pub struct Turns<T> {
 
 /// How calm the machine was during an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Calm {
+pub struct NoiseSummary {
     /// Slots of all conditions.
     pub slots: usize,
     /// Tries beyond them, because the machine had disturbed the first ones.
@@ -61,7 +61,7 @@ pub fn take_turns<T, E>(
     plan: &TurnPlan,
     conditions: usize,
     mut measure: impl FnMut(usize, usize) -> Result<(T, Disturbance), E>,
-) -> Result<(Turns<T>, Calm), E> {
+) -> Result<(Turns<T>, NoiseSummary), E> {
     let mut turns = Turns { slots: (0..conditions).map(|_| Vec::new()).collect(), repeated: 0 };
     let mut worst = Disturbance::default();
     for round in 0..plan.rounds {
@@ -114,9 +114,9 @@ impl<T> Turns<T> {
         self.slots[condition].iter().filter(|slot| slot.disturbed).map(|slot| &slot.value)
     }
 
-    fn calm(&self, worst: Disturbance) -> Calm {
+    fn calm(&self, worst: Disturbance) -> NoiseSummary {
         let all = self.slots.iter().flatten();
-        Calm {
+        NoiseSummary {
             slots: all.clone().count(),
             repeated: self.repeated,
             disturbed: all.filter(|slot| slot.disturbed).count(),
@@ -147,7 +147,11 @@ mod tests {
     }
 
     /// Runs it over a machine that is noisy in the tries of these numbers; the values are the tries' numbers.
-    fn over(plan: &TurnPlan, conditions: usize, noisy: &[u32]) -> (Turns<u32>, Calm, Vec<(usize, usize)>) {
+    fn over(
+        plan: &TurnPlan,
+        conditions: usize,
+        noisy: &[u32],
+    ) -> (Turns<u32>, NoiseSummary, Vec<(usize, usize)>) {
         let (mut tries, mut order) = (0, Vec::new());
         let outcome = take_turns(plan, conditions, |condition, round| {
             order.push((condition, round));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FRAMES_MAX, OddFrame, index_of};
+use super::{FRAMES_MAX, TestFrame, index_of};
 use crate::packet::{EVERY_PROTOCOL, FramePath, PacketError, PacketSocket};
 use crate::stop::RunControl;
 use crate::sys;
@@ -130,7 +130,7 @@ pub enum FramesError {
 /// [`FramesError`]; a frame that does not arrive is no error but an outcome.
 pub fn send_and_capture(
     path: &FramePath,
-    frames: &[OddFrame],
+    frames: &[TestFrame],
     options: &TransparencyOptions,
     control: &RunControl,
 ) -> Result<TransparencyReport, FramesError> {
@@ -167,7 +167,7 @@ pub fn send_and_capture(
     })
 }
 
-fn send(output: &PacketSocket, frame: &OddFrame) -> Result<(), FramesError> {
+fn send(output: &PacketSocket, frame: &TestFrame) -> Result<(), FramesError> {
     let failed = |source| FramesError::Send { name: frame.name.clone(), bytes: frame.bytes.len(), source };
     for _ in 0..SEND_TRIES {
         match output.send(&frame.bytes) {
@@ -184,7 +184,7 @@ fn send(output: &PacketSocket, frame: &OddFrame) -> Result<(), FramesError> {
 }
 
 struct Capture<'a> {
-    frames: &'a [OddFrame],
+    frames: &'a [TestFrame],
     arrivals: Vec<Vec<Vec<u8>>>,
     strangers: Vec<Vec<u8>>,
     strange: u64,
@@ -234,7 +234,7 @@ fn restore(frame: &[u8], vlan: Option<(u16, u16)>) -> Vec<u8> {
     [addresses, &protocol.to_be_bytes(), &control.to_be_bytes(), rest].concat()
 }
 
-fn outcome((frame, arrivals): (&OddFrame, &Vec<Vec<u8>>)) -> FrameOutcome {
+fn outcome((frame, arrivals): (&TestFrame, &Vec<Vec<u8>>)) -> FrameOutcome {
     let worst =
         arrivals.iter().map(|arrival| compare(&frame.bytes, arrival)).max_by_key(|verdict| match verdict {
             Verdict::Identical => 0,
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_outcome_reports_missing_changed_and_duplicated() {
-        let frame = OddFrame { name: "x".to_owned(), bytes: vec![1; 60] };
+        let frame = TestFrame { name: "x".to_owned(), bytes: vec![1; 60] };
         assert_eq!(outcome((&frame, &vec![])).verdict, Verdict::Missing);
         let twice = outcome((&frame, &vec![vec![1; 60], vec![1; 60]]));
         assert_eq!((twice.duplicates, twice.is_transparent()), (1, false));

@@ -1,7 +1,7 @@
 //! The odd frames: whatever may be on an Ethernet, and above all what could be mistaken for Linkmend's own frames.
 
 use super::build::{arp, filled, filler, neighbour_solicitation, udp_packet};
-use super::{OddFrame, source_of};
+use super::{TestFrame, source_of};
 use crate::packet::FramePath;
 use linkmend_protocol::wire::{MAGIC, ethertype as kind};
 
@@ -16,7 +16,7 @@ const MULTICAST: [u8; 6] = [0x01, 0x00, 0x5e, 0x01, 0x02, 0x03];
 const NO_ONE: [u8; 6] = [0x02, 0, 0, 0, 0, 0x77];
 
 /// Every odd frame we could think of, for the addresses and the MTU of `path`.
-pub fn catalogue(path: &FramePath) -> Vec<OddFrame> {
+pub fn catalogue(path: &FramePath) -> Vec<TestFrame> {
     let mut list = List { frames: Vec::new(), to: path.to.mac, mtu: path.mtu as usize };
     list.add_neighbours();
     list.add_tags();
@@ -30,7 +30,7 @@ pub fn catalogue(path: &FramePath) -> Vec<OddFrame> {
 }
 
 struct List {
-    frames: Vec<OddFrame>,
+    frames: Vec<TestFrame>,
     to: [u8; 6],
     mtu: usize,
 }
@@ -41,7 +41,7 @@ impl List {
         bytes.extend(source_of(self.frames.len()));
         bytes.extend(ethertype.to_be_bytes());
         bytes.extend(payload);
-        self.frames.push(OddFrame { name: name.into(), bytes });
+        self.frames.push(TestFrame { name: name.into(), bytes });
     }
 
     fn add_neighbours(&mut self) {

@@ -13,7 +13,7 @@ pub use catalogue::catalogue;
 
 /// A frame to send, and what to call it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OddFrame {
+pub struct TestFrame {
     /// What it is, for people.
     pub name: String,
     /// The frame from its destination address on, without check sequence.

@@ -1,6 +1,6 @@
 //! The demo's results as one self-contained HTML page.
 
-use linkmend_lab::demo::{Calm, Condition, DemoResult, Part, Timeline as Course, TimelineSample};
+use linkmend_lab::demo::{Condition, DemoResult, NoiseSummary, Part, Timeline as Course, TimelineSample};
 use linkmend_report::{
     Axis, Distribution, GroupedBars, Hue, Panel, Plot, Report, Section, Series, TailPlot, Timeline, Tone,
     Unit, quantity,
@@ -44,7 +44,7 @@ pub fn page(result: &DemoResult) -> anyhow::Result<String> {
 }
 
 /// A section, unless the machine was too disturbed for what it would say.
-fn section(title: &str, prose: &str, calm: Calm, fill: impl FnOnce(Section) -> Section) -> Section {
+fn section(title: &str, prose: &str, calm: NoiseSummary, fill: impl FnOnce(Section) -> Section) -> Section {
     let section = Section::new(title);
     if calm.too_disturbed {
         return section.prose(

@@ -1,6 +1,6 @@
 //! What the machine took from the demo, in words.
 
-use linkmend_lab::demo::{Calm, DemoResult};
+use linkmend_lab::demo::{DemoResult, NoiseSummary};
 use linkmend_report::quantity;
 
 /// One sentence about all of it.
@@ -22,7 +22,7 @@ pub fn complaints(result: &DemoResult) -> Vec<String> {
         ("Stress test", noise.stress),
         ("Timeline", noise.timeline),
     ];
-    let said = |(name, calm): (&str, Calm)| {
+    let said = |(name, calm): (&str, NoiseSummary)| {
         calm.too_disturbed.then(|| {
             format!(
                 "{name}: this machine was too disturbed to tell: {} of {} slots, after {} repeats ({}). Try again when it \
@@ -37,7 +37,7 @@ pub fn complaints(result: &DemoResult) -> Vec<String> {
     experiments.into_iter().filter_map(said).collect()
 }
 
-fn worst(calm: &Calm) -> String {
+fn worst(calm: &NoiseSummary) -> String {
     let late_ns = calm.worst.worst_wakeup_ns.max(calm.worst.worst_loop_ns);
     format!(
         "at worst {} of a slot stolen, a wake-up {} late, an ordinary thread {} without a processor",
@@ -70,8 +70,9 @@ pub(super) mod tests {
 
     #[test]
     fn a_calm_machine_is_summed_up_in_a_line() {
-        let calm = Calm { slots: 20, repeated: 1, ..Calm::default() };
-        let result = result(Noise { stress: calm, fct: Calm { disturbed: 3, ..calm }, ..Noise::default() });
+        let calm = NoiseSummary { slots: 20, repeated: 1, ..NoiseSummary::default() };
+        let result =
+            result(Noise { stress: calm, fct: NoiseSummary { disturbed: 3, ..calm }, ..Noise::default() });
         assert!(
             summary(&result).starts_with("3 of 40 slots disturbed, 2 repeated (at worst"),
             "{}",
@@ -82,8 +83,13 @@ pub(super) mod tests {
 
     #[test]
     fn an_experiment_that_was_too_disturbed_has_a_sentence_in_place_of_its_table() {
-        let disturbed =
-            Calm { slots: 20, repeated: 10, disturbed: 14, too_disturbed: true, ..Calm::default() };
+        let disturbed = NoiseSummary {
+            slots: 20,
+            repeated: 10,
+            disturbed: 14,
+            too_disturbed: true,
+            ..NoiseSummary::default()
+        };
         let result = result(Noise { stress: disturbed, ..Noise::default() });
         let [complaint] = &complaints(&result)[..] else { panic!("one") };
         assert!(complaint.starts_with("Stress test: this machine was too disturbed to tell: 14 of 20 slots"));
