@@ -18,7 +18,7 @@ const THIS_THREAD: Pid = Pid::from_raw(0);
 ///
 /// # Errors
 /// Without CAP_SYS_NICE.
-pub fn go_first() -> io::Result<()> {
+pub fn run_at_once() -> io::Result<()> {
     sys::set_first_in_first_out(PRIORITY)
 }
 
@@ -40,7 +40,7 @@ pub fn occupy_all(span: Duration) -> io::Result<()> {
 }
 
 fn occupy(processor: usize, span: Duration, all_ready: &Barrier) -> io::Result<()> {
-    let prepared = go_first_on(processor);
+    let prepared = run_at_once_on(processor);
     all_ready.wait();
     prepared?;
     let began = Instant::now();
@@ -50,11 +50,11 @@ fn occupy(processor: usize, span: Duration, all_ready: &Barrier) -> io::Result<(
     Ok(())
 }
 
-fn go_first_on(processor: usize) -> io::Result<()> {
+fn run_at_once_on(processor: usize) -> io::Result<()> {
     let mut here = CpuSet::new();
     here.set(processor)?;
     sched_setaffinity(THIS_THREAD, &here)?;
-    go_first()
+    run_at_once()
 }
 
 #[cfg(test)]

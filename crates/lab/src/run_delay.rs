@@ -35,7 +35,7 @@ const KERNEL_NAME: &str = "ksoftirqd/";
 
 /// The longest waits of a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waits {
+pub(crate) struct LongestDelays {
     /// Of a loop of a link end, or of the delay lines, ns.
     pub(crate) loops_ns: u64,
     /// Of any other thread of this process, or a thread of the kernel's that carries frames, ns.
@@ -88,7 +88,7 @@ fn parse(line: &str) -> Option<u64> {
 struct Threads {
     own: BTreeMap<u32, Followed>,
     kernel: Vec<Followed>,
-    ended: Waits,
+    ended: LongestDelays,
 }
 
 impl Threads {
@@ -121,11 +121,11 @@ impl Threads {
     fn begin(&mut self) {
         self.search(false);
         self.look();
-        self.ended = Waits::default();
+        self.ended = LongestDelays::default();
         self.own.values_mut().chain(&mut self.kernel).for_each(|thread| thread.worst_ns = 0);
     }
 
-    fn end(&mut self) -> Waits {
+    fn end(&mut self) -> LongestDelays {
         self.look();
         let mut waits = self.ended;
         self.own.values().chain(&self.kernel).for_each(|thread| waits.add(thread));
@@ -133,7 +133,7 @@ impl Threads {
     }
 }
 
-impl Waits {
+impl LongestDelays {
     fn add(&mut self, thread: &Followed) {
         let worst = if thread.is_loop { &mut self.loops_ns } else { &mut self.others_ns };
         *worst = (*worst).max(thread.worst_ns);
@@ -179,7 +179,7 @@ impl RunDelays {
     }
 
     /// The span ends.
-    pub(crate) fn end(&self) -> Waits {
+    pub(crate) fn end(&self) -> LongestDelays {
         lock(&self.threads).end()
     }
 }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     /// What a thread of this name finds to have waited for while another of its own priority does not leave the processor.
-    fn waits_beside_a_hog(name: &str, hog: Duration) -> Waits {
+    fn waits_beside_a_hog(name: &str, hog: Duration) -> LongestDelays {
         const LOOP_PRIORITY: i32 = 1;
         let delays = RunDelays::start(LOOP_PRIORITY + 2);
         let stop = StopFlag::new();

@@ -110,7 +110,7 @@ fn under_load<T: Send>(lab: &Lab, disturb: impl FnOnce() -> T + Send) -> (Genera
     std::thread::scope(|scope| {
         let traffic = scope.spawn(|| generate(&path, &options, &control));
         let disturbed = scope.spawn(move || {
-            hog::go_first().expect("real-time priority");
+            hog::run_at_once().expect("real-time priority");
             std::thread::sleep(Duration::from_millis(100));
             let result = disturb();
             std::thread::sleep(Duration::from_millis(500));

@@ -51,7 +51,7 @@ impl<'a> ConnectionPool<'a> {
                 let socket = self.begin()?;
                 self.pending.push(socket);
             }
-            if let Some(socket) = self.harvest()? {
+            if let Some(socket) = self.take_connected()? {
                 return self.to_stream(socket);
             }
             self.held_up += 1;
@@ -83,7 +83,7 @@ impl<'a> ConnectionPool<'a> {
     }
 
     /// Waits [`PATIENCE`] for a handshake to end well.
-    fn harvest(&mut self) -> Result<Option<Socket>, TcpError> {
+    fn take_connected(&mut self) -> Result<Option<Socket>, TcpError> {
         let end = Instant::now() + PATIENCE;
         loop {
             let left = end.saturating_duration_since(Instant::now());
