@@ -62,7 +62,7 @@ impl DaemonHealth {
     }
 
     /// Looks at what the host takes from this machine, and at what its backlog drops; to be called about twice a second.
-    pub fn look(&self) {
+    pub fn check(&self) {
         let dropped = std::fs::read_to_string("/proc/net/softnet_stat").ok().and_then(|text| dropped(&text));
         if dropped.is_some_and(|total| lock(&self.backlog).add(total)) {
             tracing::warn!(

@@ -96,7 +96,7 @@ impl Links {
     }
 
     /// Looks after all links; those that no longer run since the last look.
-    pub fn look(&self) -> Vec<Loss> {
+    pub fn check(&self) -> Vec<Loss> {
         let answers = |link: &Link| match &link.state {
             // What has just ended is looked at below, or the next time.
             State::Running(handle) => {

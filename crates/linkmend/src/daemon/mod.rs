@@ -1,6 +1,6 @@
 //! What `linkmend run` is made of: links, sockets, signals, the service manager.
 
-mod absent;
+mod link_restarts;
 mod serve;
 mod service_manager;
 mod signals;
@@ -9,8 +9,8 @@ pub use serve::serve;
 pub use signals::Signals;
 
 use crate::failure::Hinted;
-use absent::Absent;
 use anyhow::Context;
+use link_restarts::LinkRestarts;
 use linkmend_dataplane::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
 use linkmend_dataplane::control::{Backend, Links, Loss, Reservation, Server};
 use linkmend_dataplane::metrics::MetricsServer;
@@ -27,7 +27,7 @@ pub struct Daemon {
     links: Arc<Links>,
     health: Arc<DaemonHealth>,
     host_ports: Vec<HostPort>,
-    absent: Absent,
+    link_restarts: LinkRestarts,
     control: Option<Server>,
     metrics: Option<MetricsServer>,
 }
@@ -49,8 +49,9 @@ impl Daemon {
         let links = Arc::new(Links::new(Arc::clone(&health), saved));
         let host_ports = start_links(&config.links, &links)?;
         let configs = config.links.clone();
-        let absent = Absent::default();
-        let mut daemon = Daemon { configs, links, health, host_ports, absent, control: None, metrics: None };
+        let link_restarts = LinkRestarts::default();
+        let mut daemon =
+            Daemon { configs, links, health, host_ports, link_restarts, control: None, metrics: None };
         let backend = || Arc::clone(&daemon.links) as Arc<dyn Backend>;
         let metrics = config
             .metrics
@@ -67,9 +68,9 @@ impl Daemon {
     ///
     /// # Errors
     /// What the daemon must end for: a loop that has failed or does not answer, or no link left.
-    pub fn look(&mut self) -> Result<(), Hinted> {
-        self.health.look();
-        for loss in self.links.look() {
+    pub fn check(&mut self) -> Result<(), Hinted> {
+        self.health.check();
+        for loss in self.links.check() {
             match loss {
                 Loss::Interface { link, interface } => tracing::error!(
                     link,
@@ -90,7 +91,7 @@ impl Daemon {
                 hint: KERNEL_FORWARDS.to_owned(),
             }));
         }
-        self.absent.start_again(&self.configs, &self.links, &mut self.host_ports);
+        self.link_restarts.start_again(&self.configs, &self.links, &mut self.host_ports);
         Ok(())
     }
 

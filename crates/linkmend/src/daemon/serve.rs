@@ -20,7 +20,7 @@ pub fn serve(mut daemon: Daemon, signals: &Signals) -> anyhow::Result<()> {
             drop(daemon);
             return gone.map_or(Ok(()), |gone| Err(gone.into()));
         }
-        if let Err(failure) = daemon.look() {
+        if let Err(failure) = daemon.check() {
             service_manager::stopping();
             return Err(failure.into());
         }

@@ -1,13 +1,13 @@
 //! Logs go to standard error; standard output is for data.
 //!
-//! Nothing that is written for people may hold up or end a link: a line goes to a thread of its own ([`Outlet`]), and
+//! Nothing that is written for people may hold up or end a link: a line goes to a thread of its own ([`LogWriter`]), and
 //! one that cannot be written is lost and counted.
 
-mod outlet;
+mod log_writer;
 
-pub use outlet::{Drain, lost_lines};
+pub use log_writer::{Drain, lost_lines};
 
-use outlet::Outlet;
+use log_writer::LogWriter;
 use std::fs::File;
 use std::io::{Write, stderr};
 use std::os::fd::AsFd;
@@ -23,10 +23,10 @@ pub fn start(verbose: u8, quiet: bool) -> Drain {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let (outlet, drain) = Outlet::open(own_stderr());
+    let (log_writer, drain) = LogWriter::open(own_stderr());
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(outlet)
+        .with_writer(log_writer)
         // It would complain of a line that cannot be written by `eprintln!`, which panics where that cannot be written.
         .log_internal_errors(false)
         .with_ansi(false)

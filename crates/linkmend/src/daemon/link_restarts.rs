@@ -11,11 +11,11 @@ const START_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What is known of the attempts.
 #[derive(Debug, Default)]
-pub(super) struct Absent {
+pub(super) struct LinkRestarts {
     failed_at: Option<Instant>,
 }
 
-impl Absent {
+impl LinkRestarts {
     /// Starts those of the links that are gone whose interfaces can be used, as at the start of the daemon. What keeps one
     /// from it is told to the log once, and to `status`.
     pub(super) fn start_again(

@@ -32,24 +32,24 @@ enum Item {
 
 /// Takes lines; never fails and never waits.
 #[derive(Clone)]
-pub struct Outlet(SyncSender<Item>);
+pub struct LogWriter(SyncSender<Item>);
 
 /// Dropping it waits, for a short time, until everything so far is written.
 pub struct Drain(SyncSender<Item>);
 
-impl Outlet {
+impl LogWriter {
     /// An outlet to `sink`. Where no thread can be started every line is lost.
-    pub fn open(sink: impl Write + Send + 'static) -> (Outlet, Drain) {
+    pub fn open(sink: impl Write + Send + 'static) -> (LogWriter, Drain) {
         let (lines, waiting) = sync_channel(LINES_MAX);
         let thread = std::thread::Builder::new().name("log".to_owned());
         if thread.spawn(move || write_all(waiting, sink)).is_err() {
             lose(1);
         }
-        (Outlet(lines.clone()), Drain(lines))
+        (LogWriter(lines.clone()), Drain(lines))
     }
 }
 
-impl Write for Outlet {
+impl Write for LogWriter {
     /// The subscriber writes each event in one piece.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.0.try_send(Item::Line(line.to_vec())).is_err() {
@@ -63,10 +63,10 @@ impl Write for Outlet {
     }
 }
 
-impl MakeWriter<'_> for Outlet {
-    type Writer = Outlet;
+impl MakeWriter<'_> for LogWriter {
+    type Writer = LogWriter;
 
-    fn make_writer(&self) -> Outlet {
+    fn make_writer(&self) -> LogWriter {
         self.clone()
     }
 }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn lines_that_cannot_be_written_are_counted_and_named_when_it_works_again() {
         let sink = Sink::default();
-        let (mut outlet, drain) = Outlet::open(sink.clone());
+        let (mut log_writer, drain) = LogWriter::open(sink.clone());
         let settle = || {
             let (done, written) = sync_channel(1);
             drain.0.send(Item::End(done)).expect("the thread runs");
@@ -161,11 +161,11 @@ mod tests {
         };
         let before = lost_lines();
         *sink.broken.lock().expect("no panic") = true;
-        outlet.write_all(b"one\n").expect("it never fails");
+        log_writer.write_all(b"one\n").expect("it never fails");
         settle();
         assert_eq!(lost_lines() - before, 1);
         *sink.broken.lock().expect("no panic") = false;
-        outlet.write_all(b"two\n").expect("it never fails");
+        log_writer.write_all(b"two\n").expect("it never fails");
         drop(drain);
         let text = String::from_utf8(sink.text.lock().expect("no panic").clone()).expect("UTF-8");
         assert!(text.ends_with("lines of the log are missing here\ntwo\n"), "{text}");
