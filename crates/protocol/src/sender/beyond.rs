@@ -1,7 +1,7 @@
 //! Reports of a receiver that has seen numbers beyond all that was sent: a frame with a wrong number got there.
 
 use super::{Seen, Sender, Slot};
-use crate::frame::{FrameHandle, LaneFeedback, MissingRun, SequenceRange};
+use crate::frame::{FrameHandle, LaneFeedback, MissingRun, Mode, SequenceRange};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::stats::Stats;
 use alloc::collections::VecDeque;
@@ -22,9 +22,11 @@ impl Sender {
     }
 
     /// Makes a report fit what was sent. The numbers that the receiver takes for sent are left out, as a frame that got one
-    /// of them would be taken for a copy. If the window does not reach so far, only what was sent counts of the report; but
-    /// what the receiver no longer waits for is left out however far it reaches, as a frame that got such a number would be
-    /// dropped.
+    /// of them would be taken for a copy. If the window does not reach so far, only what was sent counts of the report, and
+    /// the lane's frames take the numbers; but what the receiver no longer waits for is left out however far it reaches, as a
+    /// frame that got such a number would be dropped, and so is everything while nothing is outstanding, as nobody knows
+    /// whether there will be frames. They wait until the receiver has taken note, a round trip; only one that goes by its
+    /// clock alone would let them wait for longer.
     fn fit(&mut self, feedback: &LaneFeedback, released: &mut VecDeque<FrameHandle>) -> Option<LaneFeedback> {
         let seen = feedback.seen.expand(self.first).filter(|&seen| seen > self.next)?;
         let cumulative = feedback.cumulative.expand(self.first).filter(|&cumulative| cumulative <= seen)?;
@@ -34,7 +36,8 @@ impl Sender {
             (self.first, self.covered, self.touched, self.next) =
                 (cumulative, cumulative, cumulative, cumulative);
         }
-        if seen - self.first <= self.mask + 1 {
+        let takes_note = self.mode == Mode::NonBlocking || !feedback.by_clock;
+        if seen - self.first <= self.mask + 1 || (self.is_drained() && takes_note) {
             self.leave_out(seen);
             return None;
         }

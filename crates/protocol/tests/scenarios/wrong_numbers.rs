@@ -193,6 +193,36 @@ fn a_wrong_number_beyond_a_full_window_ends_no_session() {
     }
 }
 
+/// The sender could not leave out so many numbers, and had no frames for them: it was asked for them as long as it was idle.
+#[test]
+fn an_idle_link_becomes_quiet_after_a_wrong_number_beyond_the_senders_window() {
+    let small = Config { window_frames: 64, ..quick_config() };
+    let large = Config { window_frames: 8192, window_bytes: 16 << 20, ..quick_config() };
+    let kinds = [(32, false), (1, false), (32, true)];
+    for (mode, (max_rounds, give_up_by_clock)) in
+        Mode::ALL.into_iter().flat_map(|mode| kinds.map(|kind| (mode, kind)))
+    {
+        let large = Config { max_rounds, give_up_by_clock, ..large };
+        for ahead in [0, 60, 70, 400, 511] {
+            let mut line = Line::new(mode, [small, large]);
+            line.steps(u64::from(BEFORE), true);
+            line.steps(50, false);
+            line.wrong_frame(ahead, false);
+            // A receiver that goes by its clock alone waits for it.
+            let alone = max_rounds == 1 && mode == Mode::Ordered;
+            line.steps(if alone { quick_config().recovery_timeout.0 / MICRO + 50 } else { 50 }, false);
+            let state = (line.ends[A].outstanding(), line.ends[B].missing());
+            assert_eq!(state, (0, 0), "{mode}, {ahead} ahead, rounds {max_rounds}, clock {give_up_by_clock}");
+            let before = line.sent;
+            line.steps(1_000, true);
+            line.steps(1_000, false);
+            let delivered =
+                line.deliveries.iter().filter(|&&frame| frame != WRONG && frame >= before).count();
+            assert_eq!(delivered as u32, line.sent - before, "{mode}, {ahead} ahead");
+        }
+    }
+}
+
 #[test]
 fn thousands_of_wrong_numbers_end_no_session() {
     for mode in Mode::ALL {
