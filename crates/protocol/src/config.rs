@@ -106,6 +106,8 @@ pub(crate) struct ReceiverLimits {
     pub(crate) recovery_timeout: Ticks,
     /// Whether that timeout counts.
     pub(crate) by_clock: bool,
+    /// Whether it alone does: the sender's word that it has let a frame go changes nothing, as in the paper.
+    pub(crate) by_clock_alone: bool,
     /// How far ahead one frame alone is believed.
     pub(crate) believed_ahead: u64,
     /// Whether the sender sends a frame that found no room until there is some: its clock begins anew with each arrival.
@@ -303,6 +305,12 @@ impl Config {
         self.max_rounds == 1 || self.give_up_by_clock || matches!(self.format, Format::Linkguardian)
     }
 
+    /// Whether that is so although its sender may say that it has let the frame go: with further rounds it says so, and the
+    /// recovery timeout is but a bound.
+    const fn gives_up_by_clock_alone(&self) -> bool {
+        self.max_rounds == 1 || matches!(self.format, Format::Linkguardian)
+    }
+
     pub(crate) fn receiver_limits(&self) -> ReceiverLimits {
         // The authors' sender does so once.
         let resends = !matches!(self.format, Format::Linkguardian);
@@ -312,6 +320,7 @@ impl Config {
             resume_bytes: self.resume_bytes,
             recovery_timeout: self.recovery_timeout,
             by_clock: self.gives_up_by_clock(),
+            by_clock_alone: self.gives_up_by_clock_alone(),
             // The authors' sender may begin anywhere, and says so with a frame.
             believed_ahead: match self.format {
                 Format::Linkguardian => u64::MAX,

@@ -110,7 +110,7 @@ pub struct LaneFeedback {
     pub seen: SequenceNumber,
     /// The receiver asks the sender to hold this lane's normal queue (Algorithm 2).
     pub paused: bool,
-    /// The receiver gives up by its clock, whatever the sender still holds.
+    /// The receiver gives up by its clock alone, whatever the sender still holds.
     pub by_clock: bool,
     missing: [SequenceRange; RANGES_MAX],
     missing_count: u8,

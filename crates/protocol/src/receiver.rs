@@ -210,9 +210,9 @@ impl Receiver {
         }
         // The paper's receiver waits for its clock. In non-blocking mode nothing waits but a window, the sender's, which
         // may be the smaller one and stand still.
-        let obeys = self.mode == Mode::NonBlocking || !self.limits.by_clock;
+        let obeys = self.mode == Mode::NonBlocking || !self.limits.by_clock_alone;
         // With room in this window, the clock would have given the frame up before long.
-        let by_clock = self.limits.by_clock && self.highest - self.base() <= self.mask / 2;
+        let by_clock = self.limits.by_clock_alone && self.highest - self.base() <= self.mask / 2;
         while self.cumulative < held_from.min(self.highest) && (obeys || self.waits_for_room(self.cumulative))
         {
             self.give_up();

@@ -75,7 +75,7 @@ impl Receiver {
         let wire = SequenceNumber::from_absolute;
         let cumulative = LongSequenceNumber::from_absolute(self.cumulative);
         let mut feedback = LaneFeedback::new(cumulative, wire(self.highest), self.paused);
-        (feedback.from, feedback.by_clock) = (wire(from), self.limits.by_clock);
+        (feedback.from, feedback.by_clock) = (wire(from), self.limits.by_clock_alone);
         let mut left = if from == self.cumulative { self.missing } else { u64::MAX };
         let (mut at, mut covered) = (from, self.highest);
         while left > 0 {

@@ -1,7 +1,7 @@
 //! Frames that their sender has let go: how soon the receiver knows that it waits in vain.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Config, Mode};
+use linkmend_protocol::{Config, Mode, Tick};
 
 /// The delay of the pair's links.
 const DELAY: u64 = 2 * MICRO;
@@ -83,5 +83,41 @@ fn with_one_round_the_non_blocking_lane_stands_still_for_no_clock_whatever_the_w
             let took = standstill_ns(config, peer, rest_after);
             assert!(took < 40 * MICRO, "windows of {own} and {peer}, {rest_after:?}: {took} ns");
         }
+    }
+}
+
+/// A receiver with a recovery timeout waited for it whatever its sender said: 10 ms here.
+#[test]
+fn a_recovery_timeout_does_not_outwait_a_sender_that_has_let_the_frame_go() {
+    for mode in Mode::ALL {
+        let recovery_timeout = quick_config().recovery_timeout * 5;
+        let config = Config { max_rounds: 3, give_up_by_clock: true, recovery_timeout, ..quick_config() };
+        let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+        let first = pair.ledger.frames.len() as u32;
+        lose(&mut pair, FrameId(first + 5), 0);
+        pair.offer(A, mode, 20, 1_000);
+        let waited = waited_in_vain_ns(&mut pair);
+        assert!(waited <= DELAY + MICRO, "{mode}: {waited} ns");
+        assert_eq!((pair.stats(B).withdrawn_frames, pair.stats(B).recovery_timeouts), (1, 0), "{mode}");
+        pair.settle(20 * MILLI);
+    }
+}
+
+/// It remains the bound for a sender that never lets go.
+#[test]
+fn a_recovery_timeout_is_a_bound_for_senders_of_many_rounds() {
+    for mode in Mode::ALL {
+        // 255 rounds take more than a millisecond.
+        let recovery_timeout = Tick::Nanosecond.micros(500);
+        let config = Config { max_rounds: 255, give_up_by_clock: true, recovery_timeout, ..quick_config() };
+        let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
+        let first = pair.ledger.frames.len() as u32;
+        let begun = pair.now;
+        lose(&mut pair, FrameId(first + 5), 0);
+        pair.offer(A, mode, 20, 1_000);
+        pair.run_until(20 * MILLI, |pair| pair.stats(B).recovery_timeouts == 1);
+        let took = pair.now - begun;
+        assert!(took < config.recovery_timeout.0 + 60 * MICRO, "{mode}: {took} ns");
+        assert_eq!(pair.stats(B).withdrawn_frames, 0, "{mode}");
     }
 }
