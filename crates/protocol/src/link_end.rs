@@ -186,6 +186,8 @@ pub struct LinkEnd {
     dummies: dummies::Dummies,
     /// Compact format: the lane in use, as its ACKs do not name one.
     compact_lane: Mode,
+    /// Compact format: the first number of the lane in use, until the receiver is known to have seen that lane.
+    lane_begins_at: Option<u64>,
     /// A dummy must tell the receiver that it waits in vain.
     withdrawal: bool,
     paused_since: Option<Instant>,
@@ -222,6 +224,7 @@ impl LinkEnd {
             senders: PerMode([sender(Mode::Ordered), sender(Mode::NonBlocking)]),
             dummies: dummies::Dummies::default(),
             compact_lane: Mode::Ordered,
+            lane_begins_at: None,
             withdrawal: false,
             paused_since: None,
             last_feedback: transmit::LastFeedback::default(),

@@ -72,6 +72,7 @@ impl LinkEnd {
         if keeps_alive
             || !self.is_compact()
             || self.is_sessionless()
+            || !self.is_lane_confirmed()
             || self.acks.has_more_to_say(self.config.ack_interval, out_of_reach)
             || Mode::ALL.into_iter().any(disturbed)
         {

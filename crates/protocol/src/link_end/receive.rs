@@ -7,6 +7,7 @@ mod feedback;
 pub(super) use acks::Acks;
 
 use super::{Control, LinkEnd, Reception};
+use crate::config::Format;
 use crate::event::{CloseReason, Event};
 use crate::frame::{DataHeader, FrameHandle, Mode, PerMode, PiggybackAck};
 use crate::receiver::Verdict;
@@ -44,6 +45,7 @@ impl LinkEnd {
         self.receive.heard_at = now;
         if self.receivers[header.mode].accept_next(header.sequence) {
             self.acks.arrived(header.mode);
+            self.follow_lane(header.mode);
             self.stats.delivered_frames += 1;
             self.stats.delivered_bytes += u64::from(bytes);
             return Reception::Deliver;
@@ -59,7 +61,7 @@ impl LinkEnd {
         frame: FrameHandle,
         bytes: u32,
     ) -> Reception {
-        let lost = self.stats.lost_frames;
+        let (lost, highest) = (self.stats.lost_frames, self.receivers[header.mode].highest());
         let take = |this: &mut Self| {
             let lane = &mut this.receivers[header.mode];
             lane.handle_data(now, header.sequence, frame, bytes, &mut this.stats)
@@ -77,6 +79,9 @@ impl LinkEnd {
             return Reception::Drop;
         }
         self.acks.arrived(header.mode);
+        if self.receivers[header.mode].highest() != highest {
+            self.follow_lane(header.mode);
+        }
         let lost = self.stats.lost_frames - lost;
         let overflow = self.is_sessionless() && verdict == Verdict::Overflow && !header.retransmitted;
         if lost > 0 {
@@ -252,6 +257,24 @@ impl LinkEnd {
         } else {
             self.stats.orphan_frames += 1;
             Reception::Deliver
+        }
+    }
+
+    /// The highest number of `mode` has moved on: that is the lane in use. In the compact format the sender takes an ACK for
+    /// one of the lane before until a feedback says otherwise ([`LinkEnd::is_lane_confirmed`]).
+    #[inline]
+    pub(super) fn follow_lane(&mut self, mode: Mode) {
+        if self.acks.lane != Some(mode) {
+            self.change_lane(mode);
+        }
+    }
+
+    #[inline(never)]
+    fn change_lane(&mut self, mode: Mode) {
+        let before = self.acks.lane.replace(mode);
+        if before.is_some() && self.config.format == Format::Compact {
+            self.acks.urgent = true;
+            self.acks.repeats = self.acks.repeats.max(1);
         }
     }
 

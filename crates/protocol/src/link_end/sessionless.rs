@@ -220,7 +220,11 @@ impl LinkEnd {
     #[inline]
     pub(super) fn before_compact_send(&mut self, now: Instant, mode: Mode) {
         let before = core::mem::replace(&mut self.compact_lane, mode);
-        if self.is_sessionless() && self.outstanding() == 0 {
+        if !self.is_sessionless() {
+            if mode != before {
+                self.begin_lane(before);
+            }
+        } else if self.outstanding() == 0 {
             self.transmit.heard_at = now;
             if mode != before {
                 let next = self.senders[before].next();

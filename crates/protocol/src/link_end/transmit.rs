@@ -128,6 +128,10 @@ impl LinkEnd {
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
         }
+        if !self.is_lane_confirmed() {
+            self.transmit.heard_at = now;
+            return true;
+        }
         let fits = self.senders[mode].handle_ack(ack.next, &mut self.released);
         if fits {
             self.transmit.heard_at = now;
@@ -135,6 +139,33 @@ impl LinkEnd {
             self.stats.control_rejected += 1;
         }
         fits
+    }
+
+    /// Whether the receiver is known to have seen the lane in use. Until then an ACK that names no lane may be under way from
+    /// the time before, and would release frames of this lane that nobody has received.
+    #[inline]
+    pub(super) fn is_lane_confirmed(&self) -> bool {
+        self.lane_begins_at.is_none()
+    }
+
+    /// The compact format leaves the lane `before` for the one now in use. If nothing was sent there in this session, no ACK of it
+    /// can be under way.
+    #[inline(never)]
+    pub(super) fn begin_lane(&mut self, before: Mode) {
+        let is_used = self.senders[before].next() != self.transmit.session.first_sequence(before);
+        self.lane_begins_at = is_used.then(|| self.senders[self.compact_lane].next());
+    }
+
+    /// A feedback names its lanes: one that has seen more of the lane in use than there was before confirms it. What the
+    /// receiver wrote earlier is before it in the queue.
+    fn confirm_lane(&mut self, feedback: &Feedback) {
+        let mode = self.compact_lane;
+        let seen = feedback.lanes[mode].seen.expand(self.senders[mode].next());
+        if let (Some(begins_at), Some(seen)) = (self.lane_begins_at, seen)
+            && seen > begins_at
+        {
+            self.lane_begins_at = None;
+        }
     }
 
     #[inline]
@@ -160,6 +191,7 @@ impl LinkEnd {
         };
         self.round_trips = RoundTrips::default();
         self.withdrawal = false;
+        self.lane_begins_at = None;
     }
 
     /// Ends the session without loss if there is one, or stops trying to open one.
@@ -200,6 +232,7 @@ impl LinkEnd {
             self.dummies.opened(now);
             self.event(Event::SessionOpened(feedback.session));
         }
+        self.confirm_lane(feedback);
         self.stats.feedbacks_received += 1;
         if let Some(round_trip) = self.dummies.handle_echo(now, feedback.dummy_stamp) {
             self.round_trips.add(round_trip);
@@ -239,6 +272,11 @@ impl LinkEnd {
         }
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
+        }
+        if !self.is_lane_confirmed() {
+            // A feedback that says the same, and of which lane, is behind it.
+            self.transmit.heard_at = now;
+            return true;
         }
         let sender = &mut self.senders[self.compact_lane];
         let fits = sender.handle_notification(next, hole, &mut self.released, &mut self.stats);

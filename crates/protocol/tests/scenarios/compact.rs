@@ -1,7 +1,11 @@
 //! The authors' 3-byte headers: notifications, dummies, ACKs, one lane at a time.
 
-use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
-use linkmend_protocol::{Admission, Config, Control, Copies, Format, Mode};
+use crate::common::{
+    A, B, Excuse, FrameId, Loss, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config,
+};
+use linkmend_protocol::{
+    Admission, Config, Control, Copies, Format, Instant, LinkEnd, Mode, Protection, SequenceNumber, Ticks,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -118,4 +122,80 @@ fn two_busy_classes_take_turns_in_the_compact_format() {
     println!("{ordered} ordered and {non_blocking} non-blocking frames in 20 ms");
     assert!(ordered > 100 && non_blocking > 100, "{ordered} and {non_blocking}");
     assert!(ordered.abs_diff(non_blocking) < 100, "{ordered} and {non_blocking}");
+}
+
+/// The first numbers of the lanes follow from the session's, which follows from the seed. One with which a few frames into
+/// the ordered lane is a few frames into the other, too.
+fn seed_with_near_lanes(config: Config) -> u64 {
+    let position =
+        |sequence: SequenceNumber| i64::from(sequence.number()) + (i64::from(sequence.era()) << 16);
+    let is_near = |seed: &u64| {
+        let mut end = LinkEnd::new(Config { window_frames: 16, ..config }, *seed).expect("valid");
+        end.protect(Instant(1), Protection { copies: Copies::Fixed(1) });
+        let Some(Control::Init { session, .. }) = end.poll_urgent(Instant(1)) else {
+            panic!("an Init comes first")
+        };
+        let [ordered, non_blocking] = Mode::ALL.map(|mode| position(session.first(mode)));
+        (3..40).contains(&(ordered - non_blocking))
+    };
+    (0..).find(is_near).expect("there are some")
+}
+
+/// Three ordered frames, then, after `wait_ns`, sixty of the other lane, all of which are lost once.
+fn change_lanes(wait_ns: u64) -> Pair {
+    // Each frame is acknowledged several times.
+    let config =
+        Config { dummy_copies: 8, ack_gap: Ticks::ZERO, dummy_delay: Ticks::ZERO, ..settings().config };
+    let mut pair = Pair::new(Settings { config, ..Settings::default() });
+    pair.nodes[A] = Node::new(A, config, seed_with_near_lanes(config));
+    pair.protect(A, Copies::Fixed(1));
+    pair.run_until(10 * MILLI, |pair| pair.is_active(A));
+    pair.offer(A, Mode::Ordered, 3, 100);
+    pair.run_until(MILLI, |pair| pair.nodes[A].end.outstanding() == 0);
+    pair.run_for(wait_ns);
+    pair.links[A].loss = Loss::script(
+        |wire| matches!(wire, Wire::Data { header, .. } if !header.retransmitted && header.mode == Mode::NonBlocking),
+    );
+    pair.offer(A, Mode::NonBlocking, 60, 100);
+    pair.settle(20 * MILLI);
+    pair
+}
+
+/// Such an ACK was taken for one of the new lane: it released up to 42 frames that had not arrived.
+#[test]
+fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
+    let pair = change_lanes(0);
+    assert_eq!(pair.ledger.count(A, Excuse::GivenUp), 0);
+    pair.assert_all_delivered(A);
+}
+
+/// The receiver knew the lane in use by its data alone. As long as all of them were lost, dummies were answered with ACKs of
+/// the lane before.
+#[test]
+fn a_lane_of_which_only_a_dummy_has_arrived_is_the_one_that_is_acknowledged() {
+    let pair = change_lanes(MILLI / 2);
+    assert_eq!(pair.ledger.count(A, Excuse::GivenUp), 0);
+    pair.assert_all_delivered(A);
+}
+
+/// Until a feedback names the new lane its ACKs do not count; it must not come late.
+#[test]
+fn a_new_lane_is_confirmed_within_a_round_trip_and_after_a_lost_feedback_within_an_ack_interval() {
+    for lost in [0, 1] {
+        let mut pair = Pair::protected(settings(), 1);
+        pair.offer(A, Mode::Ordered, 3, 500);
+        pair.settle(MILLI);
+        pair.run_for(MILLI);
+        let mut left = lost;
+        pair.links[B].loss = Loss::script(move |wire| {
+            let hit = wire.is_feedback() && left > 0;
+            left -= u32::from(hit);
+            hit
+        });
+        let begun = pair.now;
+        pair.offer(A, Mode::NonBlocking, 1, 500);
+        pair.run_until(10 * MILLI, |pair| pair.nodes[A].end.outstanding() == 0);
+        let bound = 5 * MICRO + u64::from(lost) * (settings().config.ack_interval.0 + 5 * MICRO);
+        assert!(pair.now - begun <= bound, "{lost} lost: {} ns", pair.now - begun);
+    }
 }

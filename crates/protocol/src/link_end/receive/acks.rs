@@ -36,7 +36,7 @@ pub(in crate::link_end) struct Acks {
     pub(super) parts_left: u8,
     /// Compact format: the lane in which a loss was found, until its notification is out.
     pub(super) notify: Option<Mode>,
-    /// Compact format: the lane in use.
+    /// Compact format: the lane in use, that is, the one whose highest number has moved on last.
     pub(in crate::link_end) lane: Option<Mode>,
 }
 
@@ -45,7 +45,6 @@ impl Acks {
     pub(super) fn arrived(&mut self, mode: Mode) {
         self.pending[mode] = true;
         self.news = true;
-        self.lane = Some(mode);
     }
 
     /// The feedback that confirmed a session seems to be lost.
