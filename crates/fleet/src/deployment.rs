@@ -5,16 +5,16 @@ use linkmend_random::Random;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::BTreeMap;
 
-/// What stands for all switches of the top layer in a list of upgraded ones.
+/// The name that stands for all switches of the top layer in a list of upgraded switches.
 pub const TOP: &str = "top";
 
-/// Which links can be protected: those of which both ends are upgraded.
+/// Which links can be protected. A link can be if both of its ends are upgraded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Deployment {
-    /// All.
+    /// Every link can be protected.
     #[default]
     Everywhere,
-    /// Those between these switches, by index.
+    /// Only links between these switches can be protected. One flag for each switch, by index.
     Switches(Vec<bool>),
 }
 
@@ -28,7 +28,7 @@ pub struct DeploymentError {
 }
 
 impl Deployment {
-    /// All switches of these zones, and no others.
+    /// Upgrades all switches of these zones, and no others.
     pub fn zones(topology: &Topology, zones: impl IntoIterator<Item = ZoneId>) -> Deployment {
         let mut chosen = vec![false; topology.zone_count()];
         zones.into_iter().for_each(|zone| chosen[zone.index()] = true);
@@ -37,16 +37,16 @@ impl Deployment {
         Deployment::Switches(switches(topology).map(upgraded).collect())
     }
 
-    /// The switches of a list of pods, switches and [`TOP`], one a line.
+    /// Upgrades what a list names, one to a line: pods, switches, and [`TOP`].
     ///
     /// # Errors
-    /// If there is no pod or switch of a name.
+    /// If a name is neither a pod nor a switch.
     pub fn listed(topology: &Topology, list: &str) -> Result<Deployment, DeploymentError> {
         let names = list.trim_start_matches('\u{feff}').lines().map(str::trim);
         Deployment::named(topology, names.filter(|name| !name.is_empty()))
     }
 
-    /// The top layer in addition.
+    /// Upgrades the top layer, too.
     #[must_use]
     pub fn and_top(mut self, topology: &Topology) -> Deployment {
         if let Deployment::Switches(upgraded) = &mut self {
@@ -56,7 +56,8 @@ impl Deployment {
         self
     }
 
-    /// A share of the zones, from 0 to 1, rounded up, chosen by seed. The top layer is upgraded last: with all zones.
+    /// Upgrades a share of the zones, from 0 to 1, rounded up and chosen by the seed. The top layer is upgraded last,
+    /// once all zones are.
     pub fn share(topology: &Topology, share: f64, seed: u64) -> Deployment {
         let zones = topology.zone_count();
         if share >= 1.0 {
@@ -72,10 +73,10 @@ impl Deployment {
         Deployment::zones(topology, order)
     }
 
-    /// A list of zones by name or number, of switches by name, and [`TOP`], which always is the top layer.
+    /// Upgrades zones by name or number, switches by name, and [`TOP`], which always means the top layer.
     ///
     /// # Errors
-    /// If something on the list is none of these.
+    /// If a name is none of these.
     pub fn named<'a>(
         topology: &Topology,
         names: impl IntoIterator<Item = &'a str>,
@@ -114,7 +115,7 @@ fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
     (0..topology.switch_count() as u32).map(SwitchId)
 }
 
-/// What a word on a list stands for.
+/// What a name on a list stands for.
 enum Found {
     Top,
     Zone(ZoneId),

@@ -1,14 +1,14 @@
 //! Sums of loss rates that do not depend on the order of additions and subtractions.
 //!
-//! A year adds and removes a hundred thousand rates from 10^-18 to 10^-2. In floating point the sum would keep the
-//! rounding errors of the large ones when only small ones are left. Here a rate is an integer number of 2^-94: exact for
-//! every rate of at least 2^-42 (2 · 10^-13), and within 2^-94 below that.
+//! A year adds and removes a hundred thousand rates from 10^-18 to 10^-2. A floating-point sum would keep the rounding
+//! errors of the large ones after they are removed. Here a rate is an integer multiple of 2^-94: exact for every rate
+//! of at least 2^-42 (2 · 10^-13), and within 2^-94 below that.
 
-/// A sum of numbers from 0 to 1, of which up to 2^31 may be in it at a time.
+/// A sum of numbers from 0 to 1. It may hold up to 2^31 of them at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExactSum(i128);
 
-/// Steps in 1.
+/// How many steps of 2^-94 make 1.
 const SCALE: f64 = (1_u128 << 94) as f64;
 
 impl ExactSum {
@@ -22,12 +22,12 @@ impl ExactSum {
         self.0 += steps(value) * i128::from(times);
     }
 
-    /// Takes a number away that was added before.
+    /// Removes a number that was added before.
     pub fn remove(&mut self, value: f64) {
         self.0 -= steps(value);
     }
 
-    /// The sum, rounded once.
+    /// The sum, rounded once to a floating-point number.
     pub fn value(self) -> f64 {
         value(self.0)
     }
@@ -38,7 +38,7 @@ pub(crate) fn steps(value: f64) -> i128 {
     (value * SCALE) as i128
 }
 
-/// What so many steps of 2^-94 are, rounded once.
+/// The value of a number of steps of 2^-94, rounded once.
 pub(crate) fn value(steps: i128) -> f64 {
     steps as f64 / SCALE
 }

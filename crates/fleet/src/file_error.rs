@@ -1,4 +1,4 @@
-//! Why a file with one thing a line was refused.
+//! Why a file with one entry on each line was refused.
 
 use std::io::ErrorKind;
 
@@ -8,33 +8,33 @@ pub enum FileError {
     /// The file could not be read or written.
     #[error("{file}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Why.
+        /// The system's reason.
         source: std::io::Error,
     },
-    /// The file is not of the expected form.
+    /// The file does not have the expected form.
     #[error("{file}:{line}: {reason}")]
     Form {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong.
+        /// What is wrong with the line.
         reason: String,
     },
-    /// The file says that it is for another network.
+    /// The file says that it belongs to another network.
     #[error("{file} was made for another network: {network}")]
     OtherNetwork {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The network that it is for.
+        /// The network that the file belongs to.
         network: String,
     },
 }
 
 impl FileError {
-    /// What to do about it.
+    /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
         match self {
             FileError::OtherNetwork { .. } => Some("leave --topology out to take the trace's own".to_owned()),
@@ -42,7 +42,7 @@ impl FileError {
         }
     }
 
-    /// What a line could not be read for: either there is no text, or the file failed.
+    /// Why a line could not be read: either it is not text, or the file failed.
     pub(crate) fn line(source: std::io::Error, file: &str, line: usize) -> FileError {
         let file = file.to_owned();
         match source.kind() {

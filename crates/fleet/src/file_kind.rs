@@ -1,10 +1,10 @@
-//! What a file looks like, to tell people who gave one for another.
+//! Recognises kinds of files by their beginning, so that a message can tell people that they gave one kind for another.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// As much of a file is looked at to see what it is.
+/// How much of a file is read to recognise it, in bytes.
 const LOOKED_AT_BYTES: u64 = 64 << 10;
 
 /// What a file holds, by its beginning.
@@ -14,12 +14,12 @@ pub enum FileKind {
     List,
     /// YAML or JSON of switches and links, or a folder of dumps.
     Network,
-    /// None of them, or it cannot be read.
+    /// None of these, or the file cannot be read.
     Unclear,
 }
 
 impl FileKind {
-    /// Looks at the beginning of a file.
+    /// Recognises a file by its beginning.
     pub fn of(path: &Path) -> FileKind {
         if path.is_dir() {
             return FileKind::Network;

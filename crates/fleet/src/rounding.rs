@@ -1,6 +1,6 @@
 //! Shares of whole numbers, rounded up.
 
-/// The fewest members of `whole` that are at least a share of it, from 0 to 1.
+/// The smallest number of members that make up at least a share, from 0 to 1, of `whole`.
 ///
 /// 55 % of 100 are 55, although 0.55 times 100 is a little more than 55 in floating point.
 pub fn share_of(whole: u64, share: f64) -> u64 {

@@ -1,10 +1,10 @@
-//! What is done about corrupting links.
+//! Strategies against corrupting links.
 
-/// A strategy of section 4.8, or one it is compared with.
+/// A strategy of section 4.8, or one that it is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Nothing: links corrupt for ever.
+    /// Do nothing: links corrupt for ever.
     DoNothing,
     /// The fast checker on every loss event: disable the link if every ToR keeps enough paths.
     DisableIfPossible,

@@ -1,44 +1,44 @@
-//! What happens next: a loss event of the trace or a repair.
+//! Which event comes next: a loss event of the trace or a repair.
 //!
-//! As in the authors' simulator every event has a second of its own. All loss events are placed first; a repair that
+//! As in the authors' simulator, every event has a second of its own. All loss events are placed first; a repair that
 //! falls into an occupied second moves to the next free one when it is scheduled.
 
 use crate::trace::{LossEvent, Trace};
 use linkmend_topology::LinkId;
 use std::collections::BTreeMap;
 
-/// What happens.
+/// A loss event or a repair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Event {
-    /// A link corrupts.
+    /// A link begins to corrupt.
     Loss(LossEvent),
     /// A disabled link comes back.
     Repair {
-        /// When.
+        /// When it comes back.
         time_s: u64,
-        /// Which.
+        /// The link.
         link: LinkId,
     },
 }
 
-/// Loss events and repairs in order.
+/// Loss events and repairs, in order.
 #[derive(Debug)]
 pub(crate) struct Timeline<'a> {
     trace: &'a [LossEvent],
-    /// Loss events that are past.
+    /// How many loss events have passed.
     past: usize,
     repairs: BTreeMap<u64, LinkId>,
     delays: Vec<Delay>,
 }
 
-/// Repairs of one delay. Their order is that of their scheduling, so the search for a free second goes on where the last
-/// one ended, however crowded the seconds are.
+/// Repairs with the same delay. They are in the order in which they were scheduled, so the search for a free second
+/// continues where the last one ended, however crowded the seconds are.
 #[derive(Debug)]
 struct Delay {
     delay_s: u64,
-    /// First second after this delay's last repair.
+    /// The second after this delay's last repair.
     from_s: u64,
-    /// How far in the trace the search is.
+    /// Where the search stands in the trace.
     cursor: usize,
 }
 
@@ -62,10 +62,11 @@ impl<'a> Timeline<'a> {
         Some(Event::Repair { time_s, link })
     }
 
-    /// Schedules the repair of a link that is disabled at `now_s`, after the delay of this index. Times never go back.
+    /// Schedules the repair of a link that is disabled at `now_s`, after the delay with this index. Times never
+    /// decrease.
     pub(crate) fn schedule(&mut self, now_s: u64, link: LinkId, delay: usize) {
         let delay = &mut self.delays[delay];
-        // All seconds from the one that the last repair wanted to the one it got are occupied.
+        // All seconds from the one that the last repair wanted to the one that it got are occupied.
         let mut time_s = (now_s + delay.delay_s).max(delay.from_s);
         loop {
             while self.trace.get(delay.cursor).is_some_and(|event| event.time_s < time_s) {

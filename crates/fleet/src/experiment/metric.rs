@@ -1,28 +1,28 @@
-//! What of a pair of runs is compared with published values.
+//! The numbers of a pair of runs that are compared with published values.
 
 use super::pair::{Pair, merged};
 use linkmend_experiment::{Measurement, Quantity};
 use serde::Deserialize;
 
-/// A number that a pair of runs comes to.
+/// A number that is measured on a pair of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairMetric {
-    /// By how many orders of magnitude protection lowers the total penalty, in the median of the time in which it makes a
-    /// difference.
+    /// By how many orders of magnitude protection lowers the total penalty: the median over the time in which it makes
+    /// a difference.
     PenaltyReductionOrders,
     /// Share of the time in which protection makes no difference, because nothing corrupts.
     NoDifferenceTime,
-    /// Most protected links on a pipe at a time.
+    /// The largest number of links that one pipe protects at a time.
     MaxProtectedLinksPerPipe,
-    /// Share of the links that begin to corrupt which could not be disabled at once.
+    /// Share of the links that begin to corrupt and could not be disabled at once.
     NotDisablable,
-    /// Share of the links that corrupt or are away for repair which are still in use, over time.
+    /// Share of the corrupting links, in use or away for repair, that are in use, averaged over time.
     CorruptingInUse,
 }
 
 impl PairMetric {
-    /// What it is called.
+    /// Its name for people.
     pub fn label(self) -> &'static str {
         match self {
             PairMetric::PenaltyReductionOrders => {
@@ -35,17 +35,17 @@ impl PairMetric {
         }
     }
 
-    /// Whether it is a share of one.
+    /// Whether it is a share of one, and is shown in percent.
     fn is_share(self) -> bool {
         matches!(self, PairMetric::NoDifferenceTime | PairMetric::NotDisablable | PairMetric::CorruptingInUse)
     }
 
-    /// What it measures.
+    /// The quantity that it measures.
     pub fn quantity(self) -> Quantity {
         if self.is_share() { Quantity::Share } else { Quantity::Plain }
     }
 
-    /// Of one pair; None if the pair has nothing to measure it by.
+    /// Its value for one pair, or `None` if the pair does not define it.
     pub fn of(self, pair: &Pair) -> Option<f64> {
         match self {
             PairMetric::PenaltyReductionOrders => median_gain(pair),
@@ -65,7 +65,7 @@ impl PairMetric {
         }
     }
 
-    /// Of several pairs.
+    /// Its mean over several pairs, with a confidence interval.
     pub fn estimate(self, pairs: &[Pair]) -> Option<Measurement> {
         let values: Vec<f64> = pairs.iter().filter_map(|pair| self.of(pair)).collect();
         if self == PairMetric::MaxProtectedLinksPerPipe {

@@ -15,17 +15,17 @@ use linkmend_report::Comparison;
 use linkmend_topology::{FabricParameters, Topology, TopologyError};
 use serde::Deserialize;
 
-/// A published evaluation and what to compare.
+/// A published evaluation: what is run, and which values it is compared with.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FleetExperiment {
-    /// Its name.
+    /// Its name on the command line.
     pub id: String,
     /// What it is about, in a few words.
     pub title: String,
-    /// What it reproduces.
+    /// The figure, table or section that it reproduces.
     pub source: String,
-    /// What it is about, in sentences.
+    /// What it is about, in full sentences.
     pub about: String,
     /// Pods of the paper's fabric.
     #[serde(default = "pods")]
@@ -36,28 +36,28 @@ pub struct FleetExperiment {
     pub seeds: u64,
     /// Length of a trace in days.
     pub days: u64,
-    /// What is drawn.
+    /// The figure that its report draws.
     pub figure: Figure,
-    /// First day of the week that is drawn.
+    /// First day of the week that is drawn, counted from 0.
     #[serde(default)]
     pub week_from_day: u64,
-    /// Published values.
+    /// Published values that are compared with measured ones.
     #[serde(default)]
     pub published: Vec<Published>,
-    /// The file itself.
+    /// The text of the file itself.
     #[serde(skip)]
     pub text: String,
 }
 
-/// What is drawn.
+/// The figure that an evaluation's report draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// A week of penalties, paths and capacity (Figure 15).
     Week,
-    /// How penalty and capacity differ, over all the time (Figure 16).
+    /// Distributions over time of how penalty and capacity differ (Figure 16).
     Differences,
-    /// What upgraded pods spare, by how they are chosen.
+    /// What upgraded pods spare, for each way to choose them.
     Deployment,
 }
 
@@ -65,17 +65,17 @@ pub enum Figure {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Of what.
+    /// The metric that was published.
     pub metric: PairMetric,
-    /// At which constraint, in percent.
+    /// The constraint at which it was published, in percent.
     pub constraint_pct: f64,
     /// The value; shares as shares of one.
     pub value: f64,
-    /// How far the measured one may be off.
+    /// How far the measured value may be off.
     pub tolerance: Tolerance,
-    /// Why it is off, if that is known.
+    /// Why the measured value is off, if that is known.
     pub explanation: Option<String>,
-    /// Where it was published, if not where the experiment's source says.
+    /// Where it was published, if that differs from the experiment's source.
     pub source: Option<String>,
 }
 
@@ -83,7 +83,7 @@ fn pods() -> u32 {
     FabricParameters::PAPER.pods
 }
 
-/// The files that are built in.
+/// The experiment files that are built into the program.
 const BUILT_IN: [(&str, &str); 3] = [
     ("experiments/fleet/fig15.toml", include_str!("../../../../experiments/fleet/fig15.toml")),
     ("experiments/fleet/fig16.toml", include_str!("../../../../experiments/fleet/fig16.toml")),
@@ -93,7 +93,7 @@ const BUILT_IN: [(&str, &str); 3] = [
 /// The experiments that are built in.
 ///
 /// # Errors
-/// None, unless a file was broken before the program was built; a test sees to that.
+/// Never, unless a file was broken when the program was built; a test rules that out.
 pub fn built_in() -> Result<Vec<FleetExperiment>, ExperimentError> {
     BUILT_IN
         .iter()
@@ -106,7 +106,7 @@ pub fn built_in() -> Result<Vec<FleetExperiment>, ExperimentError> {
 }
 
 impl FleetExperiment {
-    /// The network.
+    /// Builds the network that the evaluation runs on.
     ///
     /// # Errors
     /// If the number of pods is out of its range.
@@ -114,7 +114,7 @@ impl FleetExperiment {
         FabricParameters { pods: self.pods, ..FabricParameters::PAPER }.build()
     }
 
-    /// Published values beside measured ones; `pairs` are by constraint, then by seed.
+    /// Compares published values with measured ones. `pairs` are sorted by constraint, then by seed.
     pub fn compare(&self, pairs: &[Vec<Pair>]) -> Vec<Comparison> {
         let measured = |row: &Published| {
             let place = self.constraints_pct.iter().position(|percent| *percent == row.constraint_pct)?;
@@ -134,7 +134,7 @@ impl FleetExperiment {
         self.published.iter().map(compared).collect()
     }
 
-    /// The same with one trace of a few weeks.
+    /// The same evaluation with one trace of a few weeks.
     pub fn quick(&self) -> FleetExperiment {
         FleetExperiment { seeds: 2, days: 40, week_from_day: 20, ..self.clone() }
     }

@@ -8,9 +8,9 @@ use linkmend_topology::Topology;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Steps of a decade in which gains are counted, and of a percent in which decreases are.
+/// Resolution of the distributions: steps in a decade for gains, and in a percent for decreases.
 const STEPS: f64 = 1000.0;
-/// Seconds of a day.
+/// Seconds in a day.
 pub(super) const DAY_S: u64 = 86_400;
 
 /// The two strategies on one trace.
@@ -18,30 +18,31 @@ pub(super) const DAY_S: u64 = 86_400;
 pub struct Pair {
     /// Seed of the trace and of the repairs.
     pub seed: u64,
-    /// `CorrOpt` alone.
+    /// The run of `CorrOpt` alone.
     pub corropt: Summary,
-    /// Protection, then `CorrOpt`.
+    /// The run with protection, then `CorrOpt`.
     pub protected: Summary,
-    /// How long the total penalty was lower with protection by how much: seconds by thousandths of a decade.
+    /// By how much protection lowered the total penalty, and for how long: seconds by thousandths of a decade.
     pub gains: BTreeMap<i64, u64>,
-    /// How long the capacity of the least pod was lower by how much: seconds by thousandths of a percent.
+    /// By how much protection lowered the capacity of the least pod, and for how long: seconds by thousandths of a
+    /// percent.
     pub decreases: BTreeMap<i64, u64>,
-    /// What happened in the days that were asked for.
+    /// The metrics of both runs during the days that were asked for.
     pub snapshot: Vec<Moment>,
 }
 
-/// The metrics of both from one moment on.
+/// The metrics of both runs, from one moment on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
-    /// When, in seconds since the trace began.
+    /// Seconds since the trace began.
     pub time_s: u64,
-    /// `CorrOpt` alone.
+    /// Metrics of `CorrOpt` alone.
     pub corropt: Metrics,
-    /// Protection, then `CorrOpt`.
+    /// Metrics with protection, then `CorrOpt`.
     pub protected: Metrics,
 }
 
-/// The pair of runs on the trace of a seed, at a constraint. What happens in the days of `snapshot_days` is kept.
+/// Runs both strategies on the trace of a seed, at a constraint. The moments of `snapshot_days` are kept.
 pub(super) fn pair(
     topology: &Topology,
     constraint: f64,
@@ -87,7 +88,8 @@ fn run(
     (summary, steps)
 }
 
-/// Walks through two runs at once. Every moment at which either changes is told, with how long it then stays so.
+/// Walks through two runs at once, and reports every moment at which either changes, with the time until the next
+/// change.
 fn side_by_side(corropt: &[Step], protected: &[Step], mut tell: impl FnMut(Moment, u64)) {
     let (Some(first), Some(other)) = (corropt.first(), protected.first()) else { return };
     let mut moment =
@@ -109,7 +111,7 @@ fn side_by_side(corropt: &[Step], protected: &[Step], mut tell: impl FnMut(Momen
     }
 }
 
-/// A share of time as a distribution over values: how long which.
+/// Merges distributions over time, and returns each value's share of the time.
 pub fn merged<'a>(counts: impl Iterator<Item = &'a BTreeMap<i64, u64>>) -> Vec<(f64, u64)> {
     let mut sum: BTreeMap<i64, u64> = BTreeMap::new();
     for count in counts {

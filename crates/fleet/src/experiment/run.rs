@@ -1,4 +1,4 @@
-//! What the points of an experiment with fleets run: each constraint is a point, each trace a run.
+//! How experiments with fleets are run: each constraint is a point, each trace a run.
 
 use super::pair::{Pair, pair};
 use super::upgrades::{UpgradeRun, upgrade_run};
@@ -8,7 +8,7 @@ use linkmend_topology::{Topology, TopologyError};
 use std::convert::Infallible;
 use std::ops::Range;
 
-/// About how long a pair of runs over a year of the paper's fabric takes one core.
+/// Seconds that one core takes for a pair of runs over a year of the paper's fabric, roughly.
 const SECONDS_PER_RUN: f64 = 0.8;
 
 /// An experiment with the network that it runs on.
@@ -19,17 +19,17 @@ pub struct FleetRun {
     topology: Topology,
 }
 
-/// What came out for one constraint, by seed.
+/// The results for one constraint, by seed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FleetOutcome {
-    /// With and without protection.
+    /// Pairs of runs with and without protection.
     Pairs(Vec<Pair>),
-    /// What upgrades spare.
+    /// Runs that show what upgrades spare.
     Upgrades(Vec<UpgradeRun>),
 }
 
 impl FleetExperiment {
-    /// With its network.
+    /// Builds the experiment's network.
     ///
     /// # Errors
     /// If the number of pods is out of its range.
@@ -38,7 +38,7 @@ impl FleetExperiment {
         Ok(FleetRun { experiment: self, topology })
     }
 
-    /// About how long one core takes.
+    /// How long one core takes, roughly, in seconds.
     pub fn core_seconds(&self) -> f64 {
         self.runs() as f64 * SECONDS_PER_RUN
     }
@@ -61,7 +61,7 @@ impl Runnable for FleetRun {
         self.experiment.seeds
     }
 
-    /// In seconds of one core.
+    /// The work of a point, in seconds of one core.
     fn work(&self, _point: usize) -> f64 {
         self.experiment.seeds as f64 * SECONDS_PER_RUN
     }

@@ -1,4 +1,4 @@
-//! How far partial deployments go, by how their pods are chosen (section 5).
+//! What partial deployments achieve, for each way to choose their pods (section 5).
 
 use super::pair::DAY_S;
 use crate::simulate::Settings;
@@ -10,22 +10,22 @@ use linkmend_topology::{Topology, ZoneId};
 /// How the pods that are upgraded are chosen, halfway through a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodChoice {
-    /// Those that spare most in the time to come, which nobody can know.
+    /// Choose the pods that will spare the most. Nobody can know these; they are the upper bound.
     Hindsight,
-    /// Those that would have spared most in the last week.
+    /// Choose the pods that would have spared the most in the last week.
     LastWeek,
-    /// Those that would have spared most in the first half.
+    /// Choose the pods that would have spared the most in the first half of the trace.
     FirstHalf,
-    /// Any.
+    /// Choose pods at random.
     Any,
 }
 
 impl PodChoice {
-    /// All of them.
+    /// Every way to choose.
     pub const ALL: [PodChoice; 4] =
         [PodChoice::Hindsight, PodChoice::LastWeek, PodChoice::FirstHalf, PodChoice::Any];
 
-    /// What it is called.
+    /// Its name for people.
     pub fn label(self) -> &'static str {
         match self {
             PodChoice::Hindsight => "best in hindsight",
@@ -36,28 +36,29 @@ impl PodChoice {
     }
 }
 
-/// What upgrades spare in the second half of a trace.
+/// How much upgrades spare in the second half of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpgradeRun {
     /// Seed of the trace and of the repairs.
     pub seed: u64,
-    /// By how much protection everywhere lowers the total penalty.
+    /// By how much protection of every link lowers the total penalty.
     pub all: f64,
-    /// With how many pods the top layer is worth its switches.
+    /// The number of pods from which on the top layer is worth its switches.
     pub pods_before_top: Option<usize>,
-    /// For each choice, without and with the top layer: the share of `all` that so many pods spare, from none to all.
+    /// For each choice, without and with the top layer: which share of `all` a number of pods spares, from none to all
+    /// pods.
     curves: Vec<(PodChoice, bool, Vec<f64>)>,
 }
 
 impl UpgradeRun {
-    /// The share of what protection everywhere spares, by number of pods.
+    /// The share of what protection of every link would spare, by number of upgraded pods.
     pub fn curve(&self, choice: PodChoice, with_top: bool) -> &[f64] {
         let curve = self.curves.iter().find(|curve| (curve.0, curve.1) == (choice, with_top));
         curve.map_or(&[], |curve| &curve.2)
     }
 }
 
-/// The run under `CorrOpt` on the trace of a seed, at a constraint.
+/// Runs `CorrOpt` on the trace of a seed, at a constraint.
 pub(super) fn upgrade_run(topology: &Topology, constraint: f64, seed: u64, days: u64) -> UpgradeRun {
     let length_s = days * DAY_S;
     let trace = TraceParameters { length_s, ..TraceParameters::paper(seed) }.generate(topology);
@@ -82,7 +83,7 @@ pub(super) fn upgrade_run(topology: &Topology, constraint: f64, seed: u64, days:
     UpgradeRun { seed, all: to_come.all(), pods_before_top: to_come.pods_before_top(), curves }
 }
 
-/// The share of all that is spared to come, pod by pod in the order of what was known.
+/// The share that is spared in the second half, pod by pod, in the order that was known at its beginning.
 fn along(known: &Upgrades, to_come: &Upgrades, with_top: bool) -> Vec<f64> {
     let order: Vec<ZoneId> = known.order(with_top).into_iter().map(|pod| pod.zone).collect();
     let mut sum = 0.0;
@@ -93,7 +94,7 @@ fn along(known: &Upgrades, to_come: &Upgrades, with_top: bool) -> Vec<f64> {
     shares(to_come, std::iter::once(0.0).chain(sums))
 }
 
-/// The mean over all choices of so many pods.
+/// The mean over all choices of as many pods.
 fn evenly(to_come: &Upgrades, with_top: bool) -> Vec<f64> {
     let count = to_come.pods().len();
     let whole = to_come.spared(count, with_top);

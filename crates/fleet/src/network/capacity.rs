@@ -4,13 +4,13 @@ use super::extremes::OrderedCounts;
 use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::ops::Range;
 
-/// Capacity of every zone: the least, over the gaps between layers, of the summed effective capacity of the links that
-/// cross it. A link that skips layers crosses several. Only zones with ToRs count in the mean and the least: others are
-/// no pods.
+/// Capacity of every zone: the minimum, over the gaps between layers, of the summed effective capacity of the links
+/// that cross the gap. A link that skips layers crosses several gaps. The mean and the minimum over zones include only
+/// zones with ToRs, since others are no pods.
 #[derive(Debug, Clone)]
 pub(super) struct ZoneCapacity {
     layers: usize,
-    /// Bits per second by zone and layer below the gap.
+    /// Bits per second, by zone and by layer below the gap.
     by_layer: Vec<u64>,
     of_zone: Vec<u64>,
     is_pod: Vec<bool>,
@@ -44,7 +44,7 @@ impl ZoneCapacity {
         ZoneCapacity { layers, by_layer, of_zone, is_pod, pods, zones, sum }
     }
 
-    /// A link's effective capacity changes.
+    /// Applies a change of a link's effective capacity.
     pub(super) fn change(&mut self, topology: &Topology, link: LinkId, before: u64, after: u64) {
         let zone = topology.zone_of(link).index();
         let sums = &mut self.by_layer[zone * self.layers..(zone + 1) * self.layers];
@@ -73,7 +73,7 @@ impl ZoneCapacity {
     }
 }
 
-/// The gaps that a link crosses, each by the layer below it.
+/// The gaps that a link crosses, each named by the layer below it.
 fn gaps(topology: &Topology, link: LinkId) -> Range<usize> {
     let ends = topology.link(link);
     usize::from(topology.switch(ends.lower).layer)..usize::from(topology.switch(ends.upper).layer)

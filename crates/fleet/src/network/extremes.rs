@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// How many ToRs have how many paths. Path counts are small integers, so a table serves.
+/// Counts how many ToRs have how many paths. Path counts are small integers, so a table serves.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CountTable {
     members: Vec<u32>,
@@ -23,8 +23,8 @@ impl CountTable {
         self.sum += value;
     }
 
-    /// Moves a member. The smallest is looked for upwards from where it was, which stays cheap because counts hardly
-    /// move at a time.
+    /// Moves a member. The search for the smallest begins where it was, which stays cheap because counts change little
+    /// at a time.
     pub(super) fn change(&mut self, before: u64, after: u64) {
         let (from, to) = (before as usize, after as usize);
         self.members[from] -= 1;
@@ -48,7 +48,7 @@ impl CountTable {
     }
 }
 
-/// A multiset of ordered values with few distinct ones.
+/// A multiset of ordered values, few of them distinct.
 #[derive(Debug, Clone)]
 pub(super) struct OrderedCounts<T> {
     counts: BTreeMap<T, u32>,

@@ -1,7 +1,7 @@
 //! A network in operation: which links corrupt, which are protected, which are disabled, and what that costs.
 //!
-//! Every change updates every metric, at a cost that does not depend on the size of the network: a link's change reaches
-//! the ToRs below it and its own zone, switches and pipes, and nothing else.
+//! Every change updates all metrics, at a cost that does not depend on the size of the network: a change of a link
+//! affects the ToRs below it, and its own zone, switches and pipes.
 
 mod capacity;
 mod extremes;
@@ -15,23 +15,24 @@ use linkmend_topology::paths::Paths;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use pipes::ProtectedPerPipe;
 
-/// Loss rate of a link that does not corrupt, as the authors' simulator has it. It keeps ratios of penalties defined.
+/// Loss rate of a link that does not corrupt, as in the authors' simulator. It keeps ratios of penalties defined.
 pub const CLEAN_LOSS_RATE: f64 = 1e-18;
 
-/// What the paper calls the penalty, paths and capacity of a network, at one moment (section 4.8).
+/// The paper's metrics of a network at one moment: penalty, paths and capacity (section 4.8).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Metrics {
     /// Sum of the loss rates of all active links.
     pub total_penalty: f64,
-    /// The same after protection.
+    /// Sum of the loss rates that protection leaves on all active links.
     pub total_effective_penalty: f64,
     /// Mean number of paths of a ToR to the top layer.
     pub avg_paths_per_tor: f64,
-    /// Paths of the ToR that has fewest.
+    /// Paths of the ToR that has the fewest.
     pub min_paths_per_tor: u64,
-    /// Mean capacity of a pod (a zone with ToRs) in Gb/s: a pod has as much as the narrowest gap between its layers.
+    /// Mean capacity of a pod (a zone with ToRs) in Gb/s. The narrowest gap between a pod's layers determines its
+    /// capacity.
     pub avg_pod_capacity_gbps: f64,
-    /// Capacity of the pod that has least, in Gb/s.
+    /// Capacity of the pod that has the least, in Gb/s.
     pub min_pod_capacity_gbps: f64,
     /// Highest loss rate of an active link, before protection.
     pub max_loss_rate: f64,
@@ -39,28 +40,28 @@ pub struct Metrics {
     pub disabled_links: u64,
     /// Active links that corrupt, protected or not.
     pub corrupting_links: u64,
-    /// Protected links of the pipe that has most.
+    /// Protected links on the pipe that has the most.
     pub max_protected_links_per_pipe: u64,
 }
 
-/// A link that corrupts and is active.
+/// An active link that corrupts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Corrupting {
-    /// Which.
+    /// The link.
     pub link: LinkId,
     /// Loss rate on the wire.
     pub loss_rate: f64,
-    /// Loss rate after protection; that of the wire without it.
+    /// Loss rate after protection; without protection, that on the wire.
     pub effective_loss_rate: f64,
-    /// Bits per second after protection.
+    /// Capacity after protection, in bits per second.
     pub capacity: u64,
     /// Whether it is protected.
     pub protected: bool,
-    /// Its place in its zone's list.
+    /// Its index in its zone's list.
     place: u32,
 }
 
-/// What a link is, packed: one of the two below, or the index of its [`Corrupting`].
+/// The state of a link in one number: one of the two constants below, or the index of its [`Corrupting`].
 type LinkState = u32;
 const CLEAN: LinkState = u32::MAX;
 const DISABLED: LinkState = u32::MAX - 1;
@@ -70,7 +71,7 @@ const DISABLED: LinkState = u32::MAX - 1;
 pub struct Network<'a> {
     topology: &'a Topology,
     paths: Paths,
-    /// Fewest paths each switch may keep; 0 above the ToRs.
+    /// The fewest paths that each switch may keep; 0 above the ToRs.
     required: Vec<u64>,
     state: Vec<LinkState>,
     corrupting: Vec<Corrupting>,
@@ -88,8 +89,8 @@ pub struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// All links active and clean. Each ToR must keep `constraint`, from 0 to 1, of the paths that it has now, rounded
-    /// up.
+    /// A network in which all links are active and clean. Each ToR must keep a share `constraint`, from 0 to 1, of its
+    /// present paths, rounded up.
     pub fn new(topology: &'a Topology, constraint: f64, clean_loss_rate: f64) -> Network<'a> {
         let paths = Paths::new(topology);
         let mut required = vec![0; topology.switch_count()];
@@ -119,17 +120,17 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The network's plan.
+    /// The topology that the network was made from.
     pub fn topology(&self) -> &'a Topology {
         self.topology
     }
 
-    /// Path counts under the links that are active now.
+    /// Path counts over the links that are active now.
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
 
-    /// Fewest paths that a ToR must keep.
+    /// The fewest paths that a ToR must keep.
     pub fn required(&self, tor: SwitchId) -> u64 {
         self.required[tor.index()]
     }
@@ -139,7 +140,7 @@ impl<'a> Network<'a> {
         self.state[link.index()] == DISABLED
     }
 
-    /// What a link that corrupts and is active is like.
+    /// The state of a link, if it corrupts and is active.
     pub fn corrupting(&self, link: LinkId) -> Option<&Corrupting> {
         match self.state[link.index()] {
             CLEAN | DISABLED => None,
@@ -157,18 +158,18 @@ impl<'a> Network<'a> {
         self.capacity.of(zone)
     }
 
-    /// Protected links on the busier of the pipes that a link uses, itself included if it is protected.
+    /// How many links the busier of a link's pipes protects. This link counts if it is protected.
     pub fn protected_on_its_pipes(&self, link: LinkId) -> u32 {
         self.protected.on_pipes_of(self.topology, link)
     }
 
-    /// Protected links on the busier of a link's two switches, itself included if it is protected.
+    /// How many links the busier of a link's switches protects. This link counts if it is protected.
     pub fn protected_on_its_switches(&self, link: LinkId) -> u32 {
         self.protected.on_switches_of(self.topology, link)
     }
 
-    /// An active link corrupts, from now on at `loss_rate`. A protected link's effective rate stays what protection
-    /// makes of the old rate, until [`Network::protect`] is called again.
+    /// Lets an active link corrupt at `loss_rate` from now on. A protected link keeps the effective rate that follows
+    /// from its old loss rate until [`Network::protect`] is called again.
     pub fn corrupt(&mut self, link: LinkId, loss_rate: f64) {
         debug_assert!(!self.is_disabled(link));
         let slot = self.slot(link);
@@ -185,7 +186,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Protection on a corrupting link leaves `effective_loss_rate` and `capacity` bits per second.
+    /// Protects a corrupting link, which leaves `effective_loss_rate` and `capacity` bits per second.
     ///
     /// # Panics
     /// If the link does not corrupt.
@@ -202,8 +203,8 @@ impl<'a> Network<'a> {
         self.capacity.change(self.topology, link, capacity_before, capacity);
     }
 
-    /// Whether every ToR that lost paths if an active link were disabled would keep those it must have: CorrOpt's fast
-    /// checker. A link that no path leads through costs no ToR anything, not even one that is short already.
+    /// Whether an active link may be disabled: every ToR that would lose paths must keep as many as it needs. This is
+    /// CorrOpt's fast checker. A link on no path costs no ToR anything, not even a ToR that already has too few paths.
     pub fn may_disable(&mut self, link: LinkId) -> bool {
         let Network { topology, paths, required, .. } = self;
         let known = paths.all_below(topology, link, |tor, left| left >= required[tor.index()]);
@@ -216,8 +217,8 @@ impl<'a> Network<'a> {
         allowed
     }
 
-    /// Tries what happens to paths without a link. Metrics do not follow; [`Network::restore_paths`] ends the trial. For
-    /// each ToR that loses paths, `changed` gets what it requires and its paths before and after.
+    /// Removes a link from the path counts on trial; metrics stay as they are, and [`Network::restore_paths`] ends the
+    /// trial. For each ToR that loses paths, `changed` receives what it requires and its paths before and after.
     pub(crate) fn remove_paths(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
         let Network { topology, paths, required, .. } = self;
         paths.remove(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
@@ -229,7 +230,7 @@ impl<'a> Network<'a> {
         paths.add(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
     }
 
-    /// Disables a corrupting link, whatever it does to paths.
+    /// Disables a corrupting link, whatever that does to paths.
     ///
     /// # Panics
     /// If the link does not corrupt.
@@ -263,7 +264,7 @@ impl<'a> Network<'a> {
         paths.add(topology, link, &mut |_, before, after| tor_paths.change(before, after));
     }
 
-    /// All metrics as they are now.
+    /// All metrics at this moment.
     pub fn metrics(&self) -> Metrics {
         Metrics {
             total_penalty: self.penalty.value(),
@@ -279,7 +280,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The entry of a corrupting link; a new one, at the clean rate, for a clean link.
+    /// The entry of a corrupting link. A clean link gets a new one, at the clean rate.
     fn slot(&mut self, link: LinkId) -> usize {
         if self.state[link.index()] != CLEAN {
             return self.state[link.index()] as usize;

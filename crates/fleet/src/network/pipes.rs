@@ -3,10 +3,10 @@
 use super::extremes::OrderedCounts;
 use linkmend_topology::{LinkId, Topology};
 
-/// Protected links per pipe of every switch.
+/// Protected links on each pipe of every switch.
 #[derive(Debug, Clone)]
 pub(super) struct ProtectedPerPipe {
-    /// Where each switch's pipes begin in `links`.
+    /// Where the pipes of each switch begin in `links`.
     first: Vec<u32>,
     links: Vec<u32>,
     busy: OrderedCounts<u32>,

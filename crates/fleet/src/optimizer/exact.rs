@@ -1,20 +1,21 @@
-//! The exact optimizer: branch and bound over the links above the ToRs; each ToR then settles its own links alone.
+//! The exact optimizer: branch and bound over the links above the ToRs; each ToR then decides about its own links.
 //!
 //! Once it is fixed which candidates above the ToRs are disabled, ToRs no longer affect each other: each takes the
 //! heaviest set of its own links that its remaining paths allow. The more is disabled above, the fewer sets a ToR may
-//! take, so what ToRs can gain now bounds what they can gain further down the tree. Candidates of one switch that lead to
-//! the top layer cost every ToR the same, so of them the worst go first, and only their number is branched on: in a pod
-//! with n candidates on each of its four fabric switches there are at most (n+1)^4 nodes, of which the bound leaves few.
+//! take, so what the ToRs can gain now is a bound for the rest of the tree. Candidates that connect one switch to the
+//! top layer cost every ToR the same, so the worst of them go first, and the search branches only on their number. In a
+//! pod with n candidates on each of its four fabric switches there are at most (n+1)^4 nodes, of which the bound leaves
+//! few.
 
 use super::gains::Gains;
 use super::{Candidate, Decision, Objective, candidates, greedy, lower_switch};
 use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
 
-/// Nodes after which the search stops with the best it has.
+/// Nodes after which the search stops and returns the best choice so far.
 const MAX_NODES: u64 = 2_000_000;
 
-/// Links to disable in one zone so that the least badness remains. The network is left as it was.
+/// The links of one zone to disable so that the objective becomes as small as possible. The network is left as it was.
 pub fn exact(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {
     let candidates = candidates(network, zone, objective);
     if candidates.len() <= 1 {
@@ -35,7 +36,7 @@ pub fn exact(network: &mut Network, zone: ZoneId, objective: Objective) -> Decis
     Decision { disable, proven }
 }
 
-/// Candidates that cost every ToR the same, the worst first.
+/// Candidates that cost every ToR the same number of paths, the worst first.
 struct Class {
     members: Vec<Candidate>,
     weight: i128,
@@ -45,11 +46,11 @@ struct Search<'n, 't> {
     network: &'n mut Network<'t>,
     classes: Vec<Class>,
     gains: Gains,
-    /// Weight of the classes from each index on.
+    /// Total weight of the classes from each index on.
     remaining: Vec<i128>,
     chosen: Vec<LinkId>,
-    /// ToRs that what is chosen takes below their constraint. Those that were there before lose nothing: no path of
-    /// theirs leads through a candidate.
+    /// How many ToRs the present choice takes below their constraint. ToRs that were below it before lose nothing,
+    /// because no path of theirs leads through a candidate.
     violated: u32,
     best_weight: i128,
     best: Vec<LinkId>,
@@ -84,7 +85,7 @@ impl<'n, 't> Search<'n, 't> {
         }
     }
 
-    /// Decides how many members of class `index` and of those after it to disable, `weight` being chosen before.
+    /// Decides how many members of class `index` and of those after it to disable, with `weight` already chosen.
     fn branch(&mut self, index: usize, weight: i128) {
         self.nodes += 1;
         if self.violated > 0 || self.nodes >= MAX_NODES {
@@ -103,7 +104,8 @@ impl<'n, 't> Search<'n, 't> {
         self.branch_on_class(index, weight);
     }
 
-    /// Tries none, one, two ... members of a class. What violates a constraint once does so with more as well.
+    /// Tries to disable none, one, two ... members of a class. If a number violates a constraint, so does every larger
+    /// one.
     fn branch_on_class(&mut self, index: usize, mut weight: i128) {
         self.branch(index + 1, weight);
         let mut taken = 0;
@@ -145,7 +147,8 @@ impl<'n, 't> Search<'n, 't> {
     }
 }
 
-/// Groups candidates above the ToRs. Those into the top layer from one switch cost the same; any other stands alone.
+/// Groups the candidates above the ToRs. Those that connect one switch to the top layer form one class; every other
+/// candidate is a class of its own.
 fn classes(network: &Network, upper: &[Candidate]) -> Vec<Class> {
     let topology = network.topology();
     let top = topology.layer_count() as u8 - 1;

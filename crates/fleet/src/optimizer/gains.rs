@@ -1,8 +1,8 @@
-//! What all ToRs together can gain from their own links, under what is chosen above them.
+//! What all ToRs together can gain from their own links, given the choice above them.
 //!
-//! ToRs that hang on the same switches and must keep as many paths can give up the same sets of links. So of all ToRs of
-//! such a group only the sets that fit are found out at a node of the search, and what the group gains is looked up: there
-//! are few different families of sets that fit, at most 168 on four switches.
+//! ToRs below the same switches that must keep the same number of paths can give up the same sets of links. For a group
+//! of such ToRs, a node of the search therefore determines only which sets fit, and looks up what the group gains:
+//! there are few different families of sets that fit, at most 168 with four switches.
 
 use super::subset::{Item, Subset, heaviest};
 use super::{Candidate, lower_switch};
@@ -10,27 +10,27 @@ use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Most uplinks of a ToR in a group: its sets are bits of a u64.
+/// Largest number of uplinks of a ToR in a group: a set of its uplinks is one bit of a u64.
 const MAX_UPLINKS: usize = 6;
 
-/// A ToR with its own candidates.
+/// A ToR and the candidates among its own links.
 struct Tor {
     switch: SwitchId,
     candidates: Vec<Candidate>,
 }
 
-/// ToRs below the same switches.
+/// ToRs below the same switches that must keep the same number of paths.
 struct Group {
-    /// The upper ends of their active links, one for each link.
+    /// The upper ends of their active links, one entry for each link.
     uppers: Vec<SwitchId>,
     required: u64,
-    /// For each ToR and set of uplinks, by bits, what disabling the candidates among them is worth.
+    /// For each ToR and each set of uplinks: the weight that disabling the candidates among them gains.
     benefit: Vec<Vec<i128>>,
-    /// What the group gains, by the sets that fit.
+    /// What the group gains, by the family of sets that fit.
     known: HashMap<u64, i128>,
 }
 
-/// All ToRs of a zone that have candidates.
+/// All ToRs of a zone that have candidates among their links.
 pub(super) struct Gains {
     tors: Vec<Tor>,
     groups: Vec<Group>,
@@ -39,7 +39,7 @@ pub(super) struct Gains {
 }
 
 impl Gains {
-    /// From the candidates that are links of ToRs, each ToR's in falling weight.
+    /// Made from the candidates that are ToRs' own links, those of each ToR in falling weight.
     pub(super) fn new(network: &Network, lower: &[Candidate]) -> Gains {
         let tors = tors(network, lower);
         let mut groups: BTreeMap<(Vec<SwitchId>, u64), Vec<Vec<i128>>> = BTreeMap::new();
@@ -66,14 +66,14 @@ impl Gains {
         Gains { groups: groups.into_iter().map(group).collect(), tors, single }
     }
 
-    /// What all ToRs gain. One that is short already can spare nothing but links that no path leads through.
+    /// What all ToRs gain. A ToR that already has too few paths can spare only links that are on no path.
     pub(super) fn total(&mut self, network: &Network) -> i128 {
         let grouped: i128 = self.groups.iter_mut().map(|group| group.gain(network)).sum();
         let single = self.single.iter().map(|&index| gain_of(network, &self.tors[index]).weight);
         grouped + single.sum::<i128>()
     }
 
-    /// The links that all ToRs give up for that.
+    /// The links that all ToRs give up for this gain.
     pub(super) fn members(&self, network: &Network) -> Vec<LinkId> {
         let members = |tor: &Tor| {
             let taken = gain_of(network, tor).members;
@@ -103,7 +103,7 @@ impl Group {
     }
 }
 
-/// What disabling the candidates of each set of uplinks is worth.
+/// The weight that disabling the candidates of each set of uplinks gains.
 fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
     let weight = |link: LinkId| {
         let candidate = tor.candidates.iter().find(|candidate| candidate.link == link);
@@ -115,7 +115,7 @@ fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
         .collect()
 }
 
-/// What a ToR can gain from its own links under what is chosen, and which of them.
+/// What a ToR can gain from its own links under the present choice, and by which of them.
 fn gain_of(network: &Network, tor: &Tor) -> Subset {
     let (topology, paths) = (network.topology(), network.paths());
     let slack = paths.of(tor.switch).saturating_sub(network.required(tor.switch));
@@ -127,7 +127,7 @@ fn gain_of(network: &Network, tor: &Tor) -> Subset {
     heaviest(&items, slack)
 }
 
-/// Groups candidates of ToRs, each group in falling weight.
+/// Groups candidates by ToR, each group in falling weight.
 fn tors(network: &Network, lower: &[Candidate]) -> Vec<Tor> {
     let mut tors: Vec<Tor> = Vec::new();
     for &candidate in lower {

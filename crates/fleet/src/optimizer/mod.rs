@@ -1,9 +1,9 @@
-//! CorrOpt's optimizer (section 3.6): which corrupting links to disable so that every ToR keeps the paths it must have
-//! and what remains is least. A ToR that is short of them already loses none.
+//! CorrOpt's optimizer (section 3.6): which corrupting links to disable so that every ToR keeps the paths that it needs
+//! and as little loss as possible remains. A ToR that already has too few paths loses none.
 //!
-//! Constraints of different zones have nothing to do with each other, and a link that could not be disabled before
-//! cannot be now unless a link of its own zone came back. So the question is asked of one zone at a time, after a repair
-//! in it. [`exact()`] answers it; [`greedy`] is the fast checker over all candidates, for comparison.
+//! Constraints of different zones are independent, and a link that could not be disabled before can be disabled now
+//! only if a link of its own zone came back. The optimizer is therefore asked about one zone at a time, after a repair
+//! in it. [`exact()`] is the optimizer; [`greedy`] applies the fast checker to all candidates, for comparison.
 
 mod exact;
 mod gains;
@@ -15,7 +15,7 @@ use linkmend_topology::{LinkId, SwitchId, ZoneId};
 
 pub use exact::exact;
 
-/// What makes leaving a corrupting link in operation bad.
+/// What the optimizer minimises over the corrupting links that stay in operation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Objective {
     /// Its loss rate on the wire: CorrOpt's penalty.
@@ -23,13 +23,13 @@ pub enum Objective {
     Penalty,
     /// Its loss rate after protection, plus the share of its capacity that protection costs, times a weight.
     Effective {
-        /// Loss rate that is as bad as losing the whole capacity; 0 to 1.
+        /// Loss rate that counts as much as losing the whole capacity; 0 to 1.
         capacity_weight: f64,
     },
 }
 
 impl Objective {
-    /// Badness of a link in steps of 2^-94, so that sums can be compared exactly; at least one step.
+    /// What a link adds to the objective, in steps of 2^-94 so that sums can be compared exactly; at least one step.
     pub(crate) fn weight(self, link: &Corrupting, full_capacity: u64) -> i128 {
         let value = match self {
             Objective::Penalty => link.loss_rate,
@@ -42,23 +42,23 @@ impl Objective {
     }
 }
 
-/// What an optimizer decided.
+/// The decision of an optimizer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Decision {
     /// Links to disable, in ascending order.
     pub disable: Vec<LinkId>,
-    /// Whether nothing better exists. False for the greedy one, and if the search was cut short.
+    /// Whether no better choice exists. False for the greedy optimizer, and if the search was cut short.
     pub proven: bool,
 }
 
-/// A link that may be disabled on its own.
+/// A link that could be disabled if no other were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Candidate {
     link: LinkId,
     weight: i128,
 }
 
-/// The corrupting links of a zone that could be disabled one by one, the worst first.
+/// The corrupting links of a zone that could each be disabled if no other were, the worst first.
 fn candidates(network: &mut Network, zone: ZoneId, objective: Objective) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = network
         .corrupting_in(zone)
@@ -73,8 +73,8 @@ fn candidates(network: &mut Network, zone: ZoneId, objective: Objective) -> Vec<
     found
 }
 
-/// Disables what can be disabled, the worst link first. What it finds leaves no link that could be disabled, but may
-/// leave more than [`exact()`].
+/// Disables the worst link that can be disabled, then the next. Afterwards no further link can be disabled, but the
+/// remaining loss may be higher than with [`exact()`].
 pub fn greedy(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {
     let candidates = candidates(network, zone, objective);
     let mut taken = Vec::new();
@@ -91,7 +91,7 @@ pub fn greedy(network: &mut Network, zone: ZoneId, objective: Objective) -> Deci
     Decision { disable: taken, proven: false }
 }
 
-/// Where a candidate's paths begin.
+/// The lower switch of a link, at which a candidate's paths begin.
 fn lower_switch(network: &Network, link: LinkId) -> SwitchId {
     network.topology().link(link).lower
 }

@@ -1,22 +1,22 @@
-//! The heaviest set of items that fits: which of one ToR's links to take away.
+//! The heaviest set of items that fits: which of one ToR's links to disable.
 
-/// A link of a ToR: what disabling it is worth, and how many paths that costs.
+/// A link of a ToR: the weight that disabling it gains, and the paths that it costs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     pub(super) weight: i128,
     pub(super) paths: u64,
 }
 
-/// A set of items: what it is worth, and its members' indices.
+/// A set of items: its weight, and the indices of its members.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Subset {
     pub(super) weight: i128,
     pub(super) members: Vec<usize>,
 }
 
-/// The heaviest subset of `items`, which come in falling weight, that costs at most `slack` paths.
+/// The heaviest subset of `items` that costs at most `slack` paths. Items must come in falling weight.
 ///
-/// Items that cost the same, as in every symmetric network, are simply taken from the heaviest on.
+/// Items that all cost the same, as in every symmetric network, are taken from the heaviest on.
 pub(super) fn heaviest(items: &[Item], slack: u64) -> Subset {
     let fit = match items.first() {
         None => 0,
@@ -29,7 +29,7 @@ pub(super) fn heaviest(items: &[Item], slack: u64) -> Subset {
     Subset { weight: items[..fit].iter().map(|item| item.weight).sum(), members: (0..fit).collect() }
 }
 
-/// A subset on the way: it is worth more than every other that costs no more.
+/// A partial solution. It weighs more than every other that costs no more.
 #[derive(Clone, Copy)]
 struct Choice {
     paths: u64,
@@ -38,10 +38,10 @@ struct Choice {
     last: Option<usize>,
 }
 
-/// The knapsack problem item by item (Nemhauser and Ullmann, 1969). Only choices that no other beats in both paths and
-/// weight are kept, so there are never more than `slack + 1`.
+/// The knapsack problem, item by item (Nemhauser and Ullmann, 1969). A choice is dropped if another one costs no more
+/// and weighs no less, so there are never more than `slack + 1`.
 fn by_dominance(items: &[Item], slack: u64) -> Subset {
-    // Each entry is an item and the entry of the item chosen before it.
+    // Each entry is an item, and the entry of the item chosen before it.
     let mut history: Vec<(usize, Option<usize>)> = Vec::new();
     let mut choices = vec![Choice { paths: 0, weight: 0, last: None }];
     for (index, item) in items.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What would be if a link were treated otherwise than the plan does: what explanations compare with.
+//! Alternatives to the plan: what would follow if one link were treated differently. Explanations compare the plan with
+//! them.
 
 use super::{Action, Plan, ReportedLink, as_number, decide, objective_of, objective_of_zone};
 use crate::network::Network;
@@ -7,27 +8,27 @@ use crate::repair::tors_below;
 use linkmend_topology::{LinkId, SwitchId};
 use std::collections::BTreeSet;
 
-/// The best that could be done in a link's pod if the link were treated otherwise.
+/// The best that could be done in a link's pod if the link were treated differently.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Alternative {
-    /// What would be disabled that is in operation today, the link itself left out.
+    /// The links in operation today that would be disabled, except the link itself.
     pub disable: Vec<LinkId>,
-    /// What the objective would count in the pod.
+    /// The value of the objective in the pod.
     pub objective: f64,
 }
 
-/// A ToR that a link cannot be taken from.
+/// A ToR that would have too few paths without a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Blocked {
     pub tor: SwitchId,
-    /// Paths it has, and would have without the link.
+    /// Paths that it has, and that it would have without the link.
     pub paths: u64,
     pub without: u64,
     pub required: u64,
 }
 
 impl Plan<'_> {
-    /// What the objective counts in a link's pod under the plan.
+    /// The value of the objective in a link's pod under the plan.
     pub(super) fn objective_around(&self, link: LinkId) -> f64 {
         let zone = self.topology.zone_of(link);
         as_number(objective_of_zone(&self.after, zone, self.settings.objective))
@@ -46,7 +47,7 @@ impl Plan<'_> {
         decide::protected_network(self.topology, &of_zone, &self.settings, &self.obstacles)
     }
 
-    /// The best with the link disabled; nothing if that leaves a ToR short whatever else is done.
+    /// The best choice with the link disabled, or `None` if a ToR would have too few paths whatever else is done.
     pub(super) fn alternative_disabled(&self, link: LinkId) -> Option<Alternative> {
         let mut network = self.undecided(link, true);
         if !network.may_disable(link) {
@@ -59,7 +60,7 @@ impl Plan<'_> {
         Some(Alternative { disable, objective })
     }
 
-    /// The best with the link in operation.
+    /// The best choice with the link in operation.
     pub(super) fn alternative_kept(&self, link: LinkId) -> Alternative {
         let weights = self.undecided(link, true);
         let own = objective_of(&weights, link, self.settings.objective);
@@ -77,8 +78,8 @@ impl Plan<'_> {
         decision.disable
     }
 
-    /// The ToR that would lack most paths without an active link, under the plan or (`alone`) with only those links
-    /// disabled that are so already.
+    /// The ToR that would lack the most paths without an active link: under the plan or, with `alone`, if only the
+    /// links that are disabled today were.
     pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<Blocked> {
         let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
         let tors = tors_below(self.topology, &network, link);
@@ -93,7 +94,7 @@ impl Plan<'_> {
                 required: network.required(tor),
             })
             .filter(|blocked| blocked.without < blocked.required.min(blocked.paths))
-            // The first of those that lack most.
+            // Of those that lack equally many, the first.
             .rev()
             .max_by_key(|blocked| blocked.required - blocked.without)
     }

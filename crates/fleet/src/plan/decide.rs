@@ -9,26 +9,26 @@ use crate::repair::take_down;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds of deciding again because limits kept links from protection. Each round takes protection from at least one
-/// link, and few links share a pipe, so that two or three are the rule.
+/// How often to decide again because limits kept links from protection. Each round takes protection from at least one
+/// link, and few links share a pipe, so two or three rounds are usual.
 const MAX_ROUNDS: u32 = 32;
 
-/// Links that cannot be protected, and why.
+/// Links that cannot be protected, with the reason.
 pub(super) type ProtectionObstacles = BTreeMap<LinkId, ProtectionObstacle>;
 
 pub(super) struct Decided<'a> {
-    /// As it is once the plan is carried out, priced as [`protected_network`] says.
+    /// The network once the plan is carried out, with capacities as [`protected_network`] prices them.
     pub network: Network<'a>,
     /// The same with the capacities that links really have.
     pub carried_out: Network<'a>,
     pub links: BTreeMap<LinkId, PlannedLink>,
-    /// What the optimizer took to be impossible to protect.
+    /// The links that the optimizer took to be impossible to protect.
     pub obstacles: ProtectionObstacles,
     pub proven: bool,
 }
 
-/// Decides what to disable as if whatever corrupts could be protected; where limits then forbid protection, decides again
-/// with those links counting in full.
+/// Decides what to disable as if every corrupting link could be protected. Where limits then forbid protection, it
+/// decides again with those links unprotected.
 pub(super) fn decide<'a>(
     topology: &'a Topology,
     reported: &[ReportedLink],
@@ -48,15 +48,15 @@ pub(super) fn decide<'a>(
         limited = true;
         obstacles.extend(over);
     }
-    // After the last round what is over the limits goes without protection, and the choice stands.
+    // After the last round the choice stands, and links over the limits go without protection.
     let weights = protected_network(topology, reported, settings, &obstacles);
     let choice = disable_best(&mut weights.clone(), reported, settings);
     carry_out(&weights, &choice.disable, reported, settings, (obstacles, false))
 }
 
-/// The network with these links disabled and as many of the others protected as the limits allow, those that lose most
-/// first; and what that is for each link. `weights` is the network that the optimizer was asked about, `assumed` what it
-/// took to be impossible to protect.
+/// Disables these links and protects as many of the others as the limits allow, those with the highest loss first.
+/// Returns the network and the action for each link. `weights` is the network that the optimizer was asked about,
+/// `assumed` what it took to be impossible to protect.
 fn carry_out<'a>(
     weights: &Network<'a>,
     disable: &[LinkId],
@@ -89,7 +89,7 @@ fn carry_out<'a>(
     Decided { network, carried_out, links, obstacles: assumed, proven }
 }
 
-/// What is done about a link in a network where it is done.
+/// The action that was taken for a link in a network.
 fn action(
     network: &Network,
     reported: &ReportedLink,
@@ -109,13 +109,13 @@ fn action(
     }
 }
 
-/// What the optimizer chose in all zones.
+/// The choice of the optimizer over all zones.
 pub(super) struct Choice {
     pub disable: Vec<LinkId>,
     pub proven: bool,
 }
 
-/// Asks the optimizer of every zone that has links which corrupt, and disables what it says.
+/// Asks the optimizer about every zone that has corrupting links, and disables what it chooses.
 pub(super) fn disable_best(
     network: &mut Network,
     reported: &[ReportedLink],
@@ -133,12 +133,12 @@ pub(super) fn disable_best(
     choice
 }
 
-/// All links in operation and clean.
+/// The network with all links in operation and clean.
 pub(super) fn clean_network<'a>(topology: &'a Topology, settings: &PlanSettings) -> Network<'a> {
     Network::new(topology, settings.constraint, CLEAN_LOSS_RATE)
 }
 
-/// The reported links as they are today.
+/// The network with the reported links as they are today.
 pub(super) fn reported_network<'a>(
     topology: &'a Topology,
     reported: &[ReportedLink],
@@ -155,9 +155,9 @@ pub(super) fn reported_network<'a>(
     network
 }
 
-/// The reported links as they are today, protected wherever nothing hinders it, as the objective prices them: at the
-/// capacity that ordered mode leaves. Non-blocking mode leaves more, but gives up order for it; were that free, a link
-/// that loses one frame in fifty would look better than one that loses one in a thousand.
+/// The network with the reported links as they are today, and protected wherever nothing prevents it. The objective
+/// prices protection at the capacity that ordered mode leaves. Non-blocking mode leaves more, but gives up order for
+/// it; if that were free, a link that loses one frame in fifty would look better than one that loses one in a thousand.
 pub(super) fn protected_network<'a>(
     topology: &'a Topology,
     reported: &[ReportedLink],
@@ -184,7 +184,7 @@ fn protect<'a>(
     network
 }
 
-/// The loss rate of a link that is in operation and loses more than the target.
+/// The loss rate of a link, if it is in operation and loses more than the target.
 fn corrupts(reported: &ReportedLink, settings: &PlanSettings) -> Option<f64> {
     reported.loss_rate.filter(|&loss_rate| !reported.disabled && loss_rate > settings.target_loss)
 }
@@ -201,7 +201,7 @@ fn not_upgraded(
         .collect()
 }
 
-/// Protected links that are too many for a pipe or switch; those that lose most are protected first.
+/// Links whose protection exceeds the limit of a pipe or switch. Those with the highest loss are protected first.
 fn over_limits(network: &Network, settings: &PlanSettings) -> ProtectionObstacles {
     let limits = settings.limits;
     if limits.per_pipe.is_none() && limits.per_switch.is_none() {

@@ -1,4 +1,4 @@
-//! Why the plan does with a link what it does, in words and numbers.
+//! Why the plan treats a link as it does, in words and numbers.
 
 use super::counterfactual::{Alternative, Blocked};
 use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, ends_of};
@@ -7,20 +7,20 @@ use crate::repair::tors_below;
 use linkmend_quantity::LossRate;
 use linkmend_topology::{LinkId, Names};
 
-/// Links that a sentence names before it counts the others.
+/// How many links a sentence names before it counts the others.
 const MAX_NAMED: usize = 6;
 
-/// Why the plan does with a link what it does.
+/// Why the plan treats a link as it does.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Explanation {
     /// The link and what to do about it.
     pub verdict: String,
-    /// Why, one reason a paragraph.
+    /// The reasons, one paragraph each.
     pub reasons: Vec<String>,
 }
 
 impl Plan<'_> {
-    /// Says why; nothing for a link that was not reported.
+    /// Explains the plan for a link; `None` for a link that was not reported.
     pub fn explain(&self, link: LinkId) -> Option<Explanation> {
         let planned = self.link(link)?;
         let reasons = match planned.action {
@@ -63,7 +63,7 @@ impl Plan<'_> {
         format!("Link {name}{between} ({loss}): {action}.")
     }
 
-    /// What disabling a link takes from ToRs and pod.
+    /// What disabling a link costs its ToRs and its pod.
     fn price(&self, link: LinkId) -> String {
         let zone = self.topology.zone_of(link);
         let (clean, after) = (&self.clean, &self.carried_out);
@@ -117,7 +117,7 @@ impl Plan<'_> {
         )
     }
 
-    /// Said of a link below which a ToR may be short already, and which is disabled all the same.
+    /// Explains why a link is disabled although a ToR below it may already have too few paths.
     fn why_it_costs_nothing(&self, link: LinkId) -> Option<String> {
         let upper = self.topology.link(link).upper;
         (self.after.paths().of(upper) == 0).then(|| {
@@ -149,7 +149,7 @@ impl Plan<'_> {
         text + &format!(". {}", self.comparison(planned, &alternative, &new))
     }
 
-    /// Why the plan is better than one that disables this link; `named` are links of which was just spoken.
+    /// Why the plan is better than one that disables this link. `named` are the links that the text has just named.
     fn comparison(&self, planned: &PlannedLink, alternative: &Alternative, named: &[LinkId]) -> String {
         let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
         let here = self.objective_around(planned.link);
@@ -287,7 +287,7 @@ impl Plan<'_> {
         format!("It is number {} of {} to repair: its return {gains}.", repair.rank, repairs.len())
     }
 
-    /// What the objective counts, for the end of a sentence.
+    /// The meaning of the objective, for the end of a sentence.
     fn meaning(&self) -> String {
         match self.settings.objective {
             Objective::Penalty => "counted is the loss rate on the wire".to_owned(),
@@ -323,7 +323,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The link's name; where it has only a number, its ends.
+    /// The link's name, or its ends if it has only a number.
     fn full_name(&self, link: LinkId) -> String {
         match self.topology.names() {
             Names::Given { .. } => self.topology.names().link(link),

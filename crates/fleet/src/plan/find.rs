@@ -1,59 +1,59 @@
-//! Links by number, by name, or by their two ends.
+//! Finds links by number, by name, or by their two ends.
 
 use super::ends_of;
 use linkmend_topology::{LinkId, Names, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Between the names of a link's two ends.
+/// What separates the names of a link's two ends.
 const BETWEEN: &str = "--";
-/// Links of a pod or switch that a message names before it counts the others.
+/// How many links of a pod or switch a message names before it counts the others.
 const MAX_NAMED: usize = 4;
 
 /// Why a link was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    /// No link goes by that.
+    /// No link has this name or number.
     #[error("there is no link `{written}`; links are numbered 0 to {last}, or written like {example}")]
     Unknown {
-        /// What was written.
+        /// The name as it was written.
         written: String,
-        /// The last link's number.
+        /// Number of the last link.
         last: usize,
         /// A link of this network by its ends.
         example: String,
     },
-    /// It is the name of something else.
+    /// The name belongs to something else.
     #[error("`{written}` is {what}, not a link; its links are {links}")]
     NotALink {
-        /// What was written.
+        /// The name as it was written.
         written: String,
-        /// What it is.
+        /// What it is the name of.
         what: &'static str,
-        /// Some of its links, in words.
+        /// Some of its links, as text.
         links: String,
-        /// All of them.
+        /// All of its links.
         of: Vec<LinkId>,
     },
-    /// The two switches have no link between them.
+    /// No link connects the two switches.
     #[error("there is no link between {one} and {other}, though both switches exist")]
     NotJoined {
-        /// One end.
+        /// Name of one end.
         one: String,
-        /// The other.
+        /// Name of the other end.
         other: String,
     },
-    /// Several links go by that.
+    /// Several links have this name.
     #[error("`{written}` may be any of the links {numbers}; write the number of one")]
     Several {
-        /// What was written.
+        /// The name as it was written.
         written: String,
-        /// Their numbers.
+        /// Numbers of these links.
         numbers: String,
     },
 }
 
-/// Finds links of one network. Names are put in order when the first is asked for that is not a number.
+/// Finds links of one network. Names are sorted when a link is first looked up by name.
 #[derive(Debug)]
 pub struct LinkFinder<'a> {
     topology: &'a Topology,

@@ -1,4 +1,4 @@
-//! What is left for pods and ToRs once the plan is carried out.
+//! What pods and ToRs have left once the plan is carried out.
 
 use super::Plan;
 use linkmend_topology::{SwitchId, ZoneId};
@@ -6,17 +6,17 @@ use linkmend_topology::{SwitchId, ZoneId};
 /// What a pod has left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneLeft {
-    /// Which.
+    /// The zone.
     pub zone: ZoneId,
     /// Bits per second towards the top layer with all links in operation.
     pub installed: u64,
-    /// Bits per second today, nothing protected.
+    /// Bits per second today, without protection.
     pub before: u64,
     /// Bits per second once the plan is carried out.
     pub capacity: u64,
-    /// The ToR that is nearest to what it must keep; of two that are equally near, the first. None in a pod without ToRs.
+    /// The ToR that is closest to what it must keep; of two equally close, the first. `None` in a pod without ToRs.
     pub worst: Option<TorLeft>,
-    /// ToRs that lack paths.
+    /// ToRs with fewer paths than are installed.
     pub touched_tors: u64,
     /// Reported links of the pod.
     pub reported: u64,
@@ -25,7 +25,7 @@ pub struct ZoneLeft {
 /// What a ToR has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TorLeft {
-    /// Which.
+    /// The ToR.
     pub tor: SwitchId,
     /// Paths to the top layer with all links in operation.
     pub installed: u64,
@@ -33,24 +33,24 @@ pub struct TorLeft {
     pub before: u64,
     /// Paths once the plan is carried out.
     pub paths: u64,
-    /// Fewest it must keep.
+    /// The fewest paths that it must keep.
     pub required: u64,
 }
 
 impl ZoneLeft {
-    /// Whether a link of the pod was reported, or something is missing.
+    /// Whether a link of the pod was reported, or capacity or paths are missing.
     pub fn is_touched(&self) -> bool {
         self.reported > 0 || self.capacity < self.installed || self.touched_tors > 0
     }
 
-    /// The share of the capacity that is left.
+    /// The share of the installed capacity that is left.
     pub fn share(&self) -> f64 {
         if self.installed == 0 { 1.0 } else { self.capacity as f64 / self.installed as f64 }
     }
 }
 
 impl TorLeft {
-    /// Whether it lacks paths.
+    /// Whether it has fewer paths than are installed.
     pub fn is_touched(&self) -> bool {
         self.paths < self.installed
     }
@@ -60,14 +60,14 @@ impl TorLeft {
         self.paths < self.required
     }
 
-    /// Paths above what it must keep, below 0 if it is short.
+    /// Paths above what it must keep; negative if it has too few.
     fn spare(&self) -> i128 {
         i128::from(self.paths) - i128::from(self.required)
     }
 }
 
 impl Plan<'_> {
-    /// What every ToR has left, in ascending order.
+    /// What every ToR has left, in ascending order of switches.
     pub fn tors(&self) -> impl Iterator<Item = TorLeft> {
         self.topology.tors().iter().map(|&tor| self.tor(tor))
     }
@@ -83,12 +83,12 @@ impl Plan<'_> {
         }
     }
 
-    /// The pods that anything is reported of or missing from, the worst first: those with ToRs that are short, then those
-    /// whose ToRs have least to spare, then those with the smallest share of their capacity.
+    /// The pods with reported links or missing capacity, the worst first: those with ToRs below their constraint, then
+    /// those whose ToRs have the least to spare, then those with the smallest share of their capacity.
     pub fn touched_zones(&self) -> Vec<ZoneLeft> {
         let mut zones = self.zones();
         zones.retain(ZoneLeft::is_touched);
-        // The spare of a short ToR is below 0, so that order puts it first by itself.
+        // The spare of a ToR with too few paths is negative, so this order puts it first.
         let spare = |zone: &ZoneLeft| zone.worst.map_or(i128::MAX, |tor| tor.spare());
         zones.sort_by(|one, other| {
             spare(one)
@@ -99,7 +99,7 @@ impl Plan<'_> {
         zones
     }
 
-    /// What every pod has left, in ascending order.
+    /// What every pod has left, in ascending order of zones.
     pub fn zones(&self) -> Vec<ZoneLeft> {
         let mut zones: Vec<ZoneLeft> = (0..self.topology.zone_count() as u32)
             .map(|zone| ZoneLeft {

@@ -1,11 +1,11 @@
-//! What to do today about links that corrupt: which to disable, which to protect, which to repair first, and what is
-//! left (sections 3.6 and 5).
+//! What to do today about links that corrupt: which to disable, protect and repair first, and what that leaves
+//! (sections 3.6 and 5).
 //!
 //! [`read_links`] reads what the operator knows, [`Plan::new`] decides, [`Plan::repairs`] orders the repairs,
-//! [`Plan::zones`] and [`Plan::tors`] say what is left, and [`Plan::explain`] says why.
+//! [`Plan::zones`] and [`Plan::tors`] report what is left, and [`Plan::explain`] gives the reasons.
 //!
-//! A link whose loss rate is at or below the target is as good as protection makes any link, so it is only watched; the
-//! paper likewise does not call a link corrupting below 10^-8 (Table 1). All others are put to the exact optimizer, and
+//! A link whose loss rate is at or below the target is as good as protection could make it, so it is only watched; the
+//! paper, too, calls a link corrupting only above 10^-8 (Table 1). The exact optimizer decides about all others, and
 //! those that it leaves in operation are protected.
 
 mod counterfactual;
@@ -35,24 +35,24 @@ use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// What a plan must respect, and what it makes least.
+/// The constraints and the objective of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanSettings {
     /// Share of its paths that each ToR must keep; 0 to 1.
     pub constraint: f64,
-    /// Loss rate that a link may have after protection, and without any need of it; 0 to 1.
+    /// Loss rate that protection must reach. A link at or below it needs no protection; 0 to 1.
     pub target_loss: f64,
-    /// What the optimizer makes least.
+    /// What the optimizer minimises.
     pub objective: Objective,
     /// What protection in ordered mode leaves of loss and capacity.
     pub protection: ProtectionTable,
-    /// Share of its capacity below which ordered mode leaves a link, so that non-blocking mode is chosen; 0 to 1.
+    /// Share of a link's capacity that ordered mode must leave. If it leaves less, non-blocking mode is chosen; 0 to 1.
     pub min_capacity: f64,
-    /// Where protection can be had.
+    /// Which links can be protected.
     pub deployment: Deployment,
-    /// How much protection a switch can bear.
+    /// How much protection a switch can handle.
     pub limits: ProtectionLimits,
-    /// How many repairs go on at a time; 0 counts as 1.
+    /// How many repairs are under way at a time; 0 counts as 1.
     pub crew: u32,
 }
 
@@ -61,34 +61,34 @@ pub struct PlanSettings {
 pub enum ProtectionObstacle {
     /// A switch at one of its ends cannot protect links.
     NotUpgraded,
-    /// A pipe of this switch protects as many links as it may, all of which lose more.
+    /// A pipe of this switch already protects as many links as it may, all of which lose more.
     PipeFull {
-        /// The switch.
+        /// The switch with the full pipe.
         switch: SwitchId,
-        /// Most protected links of a pipe.
+        /// How many links a pipe may protect.
         limit: u32,
     },
-    /// This switch protects as many links as it may, all of which lose more.
+    /// This switch already protects as many links as it may, all of which lose more.
     SwitchFull {
-        /// The switch.
+        /// The full switch.
         switch: SwitchId,
-        /// Most protected links of a switch.
+        /// How many links a switch may protect.
         limit: u32,
     },
 }
 
-/// What is to be done about a link.
+/// What to do about a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
-    /// It was disabled before, and stays so until it is repaired.
+    /// It was disabled before, and stays disabled until it is repaired.
     KeepDisabled,
-    /// Disable it.
+    /// Take the link out of operation.
     Disable,
-    /// Protect it: it cannot be disabled, or others are better disabled.
+    /// Protect the link: it cannot be disabled, or disabling others is better.
     Protect(Protection),
-    /// It should be protected, but cannot be.
+    /// The link should be protected, but cannot be.
     Leave(ProtectionObstacle),
-    /// Its loss rate is at or below the target: nothing, but look again.
+    /// The loss rate is at or below the target: do nothing, but look again.
     Watch,
 }
 
@@ -105,26 +105,26 @@ impl Action {
     }
 }
 
-/// A link with what is to be done about it.
+/// A link and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedLink {
-    /// Which.
+    /// The link.
     pub link: LinkId,
     /// Loss rate on the wire, where it is known.
     pub loss_rate: Option<f64>,
-    /// What to do.
+    /// What to do about it.
     pub action: Action,
-    /// What the objective counts, or would count, with the link in operation. 0 for links that the optimizer was not
-    /// asked about.
+    /// What the link adds to the objective, or would add, while it is in operation. 0 for links that the optimizer was
+    /// not asked about.
     pub objective_value: f64,
 }
 
-/// The network before or after the plan, in a few numbers.
+/// The state of the network before or after the plan, in a few numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Totals {
-    /// Sum of the loss rates of links in operation, those that are only watched included.
+    /// Sum of the loss rates of links in operation, including those that are only watched.
     pub penalty: f64,
-    /// The same after protection.
+    /// Sum of the loss rates that protection leaves on these links.
     pub effective_penalty: f64,
     /// Links that are disabled.
     pub disabled: u64,
@@ -134,30 +134,30 @@ pub struct Totals {
     pub short_tors: u64,
 }
 
-/// What to do about the links that were reported, and the network in which it is done.
+/// What to do about the reported links, and the network in which it is done.
 #[derive(Debug, Clone)]
 pub struct Plan<'a> {
     topology: &'a Topology,
     settings: PlanSettings,
     reported: Vec<ReportedLink>,
     links: BTreeMap<LinkId, PlannedLink>,
-    /// All links in operation, for what there was to begin with.
+    /// The network with all links in operation, to compare with.
     clean: Network<'a>,
-    /// As it was reported, unprotected.
+    /// The network as it was reported, without protection.
     before: Network<'a>,
-    /// As it is once the plan is carried out, priced as the objective does.
+    /// The network once the plan is carried out, with capacities as the objective prices them.
     after: Network<'a>,
     /// The same with the capacities that links really have.
     carried_out: Network<'a>,
-    /// What the optimizer took to be impossible to protect.
+    /// The links that the optimizer took to be impossible to protect.
     obstacles: decide::ProtectionObstacles,
     proven: bool,
-    /// Worked out when first asked for.
+    /// Computed when first asked for.
     repairs: OnceCell<Vec<Repair>>,
 }
 
 impl<'a> Plan<'a> {
-    /// Decides. Of several reports of one link the last counts.
+    /// Decides what to do. If a link was reported several times, the last report counts.
     ///
     /// # Panics
     /// If a link is not one of the topology's; [`read_links`] refuses those.
@@ -181,22 +181,22 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The network's plan.
+    /// The topology that was planned for.
     pub fn topology(&self) -> &'a Topology {
         self.topology
     }
 
-    /// What the plan respects.
+    /// The constraints and the objective of the plan.
     pub fn settings(&self) -> &PlanSettings {
         &self.settings
     }
 
-    /// What to do about each link, in ascending link number.
+    /// What to do about each link, in ascending order of links.
     pub fn links(&self) -> impl Iterator<Item = &PlannedLink> {
         self.links.values()
     }
 
-    /// What to do about each link, in the order in which an operator reads it: by action, the highest loss rate first.
+    /// What to do about each link, in the order in which an operator reads it: by action, then by falling loss rate.
     pub fn by_urgency(&self) -> Vec<&PlannedLink> {
         let rank = |link: &PlannedLink| match link.action {
             Action::Disable => 0,
@@ -221,18 +221,18 @@ impl<'a> Plan<'a> {
         self.links.get(&link)
     }
 
-    /// Whether nothing better exists. False where a search was cut short, and where limits of protection were met: which
-    /// links are then protected is chosen by loss rate.
+    /// Whether no better choice exists. False where a search was cut short, and where limits of protection were
+    /// reached: which links are protected is then decided by loss rate.
     pub fn is_proven(&self) -> bool {
         self.proven
     }
 
-    /// As it was reported: nothing protected.
+    /// The network as it was reported, without protection.
     pub fn totals_before(&self) -> Totals {
         self.totals(&self.before)
     }
 
-    /// Once the plan is carried out.
+    /// The network once the plan is carried out.
     pub fn totals_after(&self) -> Totals {
         self.totals(&self.after)
     }
@@ -256,24 +256,24 @@ impl<'a> Plan<'a> {
         totals
     }
 
-    /// Protected links of the pipe that has most, once the plan is carried out.
+    /// Protected links on the pipe that has the most, once the plan is carried out.
     pub fn max_protected_per_pipe(&self) -> u64 {
         self.after.metrics().max_protected_links_per_pipe
     }
 }
 
-/// What the objective counts in a zone, in steps of 2^-94.
+/// The value of the objective in a zone, in steps of 2^-94.
 fn objective_of_zone(network: &Network, zone: ZoneId, objective: Objective) -> i128 {
     network.corrupting_in(zone).iter().map(|&link| objective_of(network, link, objective)).sum()
 }
 
-/// What the objective counts for a link, in steps of 2^-94; 0 unless it corrupts and is in operation.
+/// What a link adds to the objective, in steps of 2^-94; 0 unless it corrupts and is in operation.
 fn objective_of(network: &Network, link: LinkId, objective: Objective) -> i128 {
     let capacity = network.topology().capacity(link);
     network.corrupting(link).map_or(0, |corrupting| objective.weight(corrupting, capacity))
 }
 
-/// Steps of 2^-94 as a number.
+/// Converts steps of 2^-94 to a floating-point number.
 fn as_number(steps: i128) -> f64 {
     exact_sum::value(steps)
 }

@@ -8,9 +8,9 @@ use linkmend_protocol::{copies_for, effective_loss};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Kept: the receiver holds frames back while one is missing.
+    /// The receiver delivers frames in order, and holds them back while one is missing.
     Ordered,
-    /// Not kept: nothing waits, so only the copies cost capacity.
+    /// Frames are delivered as they arrive, so only the copies cost capacity.
     NonBlocking,
 }
 
@@ -31,31 +31,31 @@ pub struct Protection {
     pub mode: Mode,
     /// Copies of each lost frame (Equation 2); 1 to 16.
     pub copies: u8,
-    /// Loss rate that is left if losses are independent (Equation 1).
+    /// Loss rate that remains if losses are independent (Equation 1).
     pub expected_loss_rate: f64,
-    /// The row of the protection table that is nearest.
+    /// The nearest row of the protection table.
     pub measured: ProtectionRow,
-    /// The worse of what is expected and what was measured.
+    /// The higher of the expected and the measured loss rate.
     pub effective_loss_rate: f64,
-    /// Effective capacity as a share of the link's.
+    /// Effective capacity, as a share of the link's.
     pub capacity: f64,
-    /// What ordered mode would leave of the capacity, whichever was chosen.
+    /// What ordered mode would leave of the capacity, whichever mode was chosen.
     pub ordered_capacity: f64,
 }
 
 impl Protection {
-    /// How a link with this loss rate would be protected: in ordered mode if that leaves enough capacity, which is never
-    /// more than non-blocking mode leaves.
+    /// Chooses how to protect a link with this loss rate: in ordered mode, if that leaves enough capacity. Ordered mode
+    /// never leaves more than non-blocking mode.
     ///
-    /// Where the table has not measured non-blocking mode, the link keeps the best capacity of ordered mode less what its
-    /// copies take, because nothing pauses. Beyond the table's largest loss rate its nearest row flatters: that estimate
-    /// counts if it is worse, and so does Equation 1.
+    /// Where the table has no measurement of non-blocking mode, the link keeps the best capacity of ordered mode less
+    /// what its copies take, because nothing pauses. Beyond the largest loss rate of the table, its nearest row is too
+    /// optimistic, so the estimate and Equation 1 count if they are worse.
     pub(super) fn of(loss_rate: f64, settings: &PlanSettings) -> Protection {
         let copies = copies_for(loss_rate, settings.target_loss);
         let expected_loss_rate = effective_loss(loss_rate, copies);
         let in_order = *settings.protection.row(loss_rate);
         let without_order = settings.protection.non_blocking_row(loss_rate).copied();
-        // No loss rate is above 1, so the row nearest to that is the last one.
+        // No loss rate is above 1, so the row nearest to 1 is the last one.
         let last = settings.protection.non_blocking_row(1.0).map_or(0.0, |row| row.loss_rate);
         let estimate = settings.protection.best_capacity() / (1.0 + f64::from(copies) * loss_rate);
         let non_blocking_capacity = match without_order {
@@ -80,8 +80,8 @@ impl Protection {
         }
     }
 
-    /// Whether even the most copies leave more than the target, if losses are independent. The tolerance is that of
-    /// [`copies_for`].
+    /// Whether even the largest number of copies leaves more than the target, if losses are independent. The tolerance
+    /// is that of [`copies_for`].
     pub fn misses(&self, target_loss: f64) -> bool {
         self.expected_loss_rate > target_loss * (1.0 + 1e-9)
     }

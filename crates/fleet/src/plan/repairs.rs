@@ -1,15 +1,15 @@
 //! Which link to repair first.
 //!
-//! A crew repairs some links at a time: a round. The first of a round is the link whose return buys most; the second is
-//! chosen as if the first were back, and so on. When a link is back, the optimizer may disable others of its pod in its
-//! place; those can be repaired from the next round on.
+//! A crew repairs several links at a time: one round. The first repair of a round is that of the link with the greatest
+//! benefit; the second is chosen as if the first were back, and so on. When a link is back, the optimizer may disable
+//! others of its pod in its place; those can be repaired from the next round on.
 
 use super::{Action, Plan, as_number};
 use crate::optimizer;
 use crate::repair::{Optimize, RepairBenefit, RepairQueue};
 use linkmend_topology::{LinkId, SwitchId};
 
-/// How a link comes to be repaired.
+/// Why a link awaits repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// It was disabled before.
@@ -18,36 +18,35 @@ pub enum Origin {
     Disabled,
     /// It can be disabled once a repair of an earlier round is done.
     Later,
-    /// It can never be disabled without leaving a ToR short, so its repair takes the link away from those ToRs.
+    /// It can never be disabled, since a ToR would have too few paths. To repair it, it must be taken from those ToRs.
     InOperation,
 }
 
-/// A repair in its place.
+/// A repair and its place in the order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
-    /// From 1: repair in this order.
+    /// Its place in the order of repairs, from 1.
     pub rank: u32,
-    /// From 1: repairs of one round go on at a time.
+    /// The round in which it is done, from 1. Repairs of one round are under way at the same time.
     pub round: u32,
-    /// Which link.
+    /// The link to repair.
     pub link: LinkId,
-    /// How it comes to be repaired.
+    /// Why the link awaits repair.
     pub origin: Origin,
-    /// Paths that ToRs which have too few still lacked, and get back.
+    /// Paths that ToRs with too few get back, up to what they need.
     pub shortage_ended: u64,
-    /// What the objective falls by, because others can be disabled in its place.
+    /// By how much the objective falls, because other links can be disabled in its place.
     pub objective_gain: f64,
     /// Of the ToRs that the link serves, the one with the smallest share of its paths.
     pub worst_tor: Option<SwitchId>,
-    /// Paths which that ToR gets back.
+    /// Paths that this ToR gets back.
     pub paths_regained: u64,
     /// What the optimizer disables once it is back.
     pub then_disable: Vec<LinkId>,
 }
 
 impl Plan<'_> {
-    /// The order of repairs: disabled links by what their return buys, then, by loss rate, links that can never be
-    /// disabled.
+    /// The order of repairs: disabled links by benefit, then, by loss rate, links that can never be disabled.
     pub fn repairs(&self) -> &[Repair] {
         self.repairs.get_or_init(|| self.order_repairs())
     }

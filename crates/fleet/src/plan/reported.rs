@@ -1,4 +1,4 @@
-//! What the operator knows: a CSV file of links that corrupt or are disabled.
+//! Reads what the operator knows: a CSV file of links that corrupt or are disabled.
 
 use super::find::LinkFinder;
 use crate::FileError;
@@ -10,22 +10,23 @@ use std::io::BufRead;
 /// A link that corrupts or is disabled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReportedLink {
-    /// Which.
+    /// The link.
     pub link: LinkId,
-    /// Share of frames it loses, 0 to 1; a disabled link may have none.
+    /// Share of frames that it loses, 0 to 1; a disabled link may have none.
     pub loss_rate: Option<f64>,
     /// Whether it is disabled already.
     pub disabled: bool,
 }
 
-/// What the first line says, for messages.
+/// The expected first line, for messages.
 const HEADER: &str = "link,loss_rate` or `link,loss_rate,state";
 
-/// Reads links as CSV with the header `link,loss_rate` and, if wanted, `state`; `file` is what messages call it. Columns
-/// may stand in any order; empty lines and lines that begin with `#` are passed over.
+/// Reads links as CSV with the header `link,loss_rate` and, optionally, `state`. `file` is the name that messages use.
+/// Columns may come in any order; empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
-/// If a line is not of that form, names a link that does not exist or was named before, or has no loss rate from 0 to 1.
+/// If a line is not of that form, names a link that does not exist or was named before, or has no loss rate from 0 to
+/// 1.
 pub fn read_links(
     reader: impl BufRead,
     file: &str,
@@ -63,7 +64,7 @@ pub fn read_links(
     Ok(found)
 }
 
-/// Where each column stands.
+/// The position of each column.
 struct Columns {
     link: usize,
     loss_rate: usize,
@@ -96,7 +97,7 @@ impl Columns {
     }
 
     fn link(&self, fields: &[String], finder: &LinkFinder) -> Result<ReportedLink, String> {
-        // The state may be left out at the end of a line, with its comma.
+        // The state may be left out at the end of a line, together with its comma.
         let shortened = self.state == Some(self.count - 1) && fields.len() == self.count - 1;
         if fields.len() != self.count && !shortened {
             return Err(format!("{} fields, but the header has {}", fields.len(), self.count));
@@ -147,7 +148,7 @@ fn fields(line: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// The field after its opening quote, and what follows its closing one. A doubled quote stands for one.
+/// The text of a field after its opening quote, and what follows its closing one. A doubled quote stands for one.
 fn quoted_field(text: &str) -> Result<(String, &str), String> {
     let mut field = String::new();
     let mut rest = text;

@@ -17,8 +17,8 @@ fn logarithmic() -> Nearest {
 }
 
 impl ProtectionTable {
-    /// Reads a table as JSON: `rows` of `loss_rate`, `effective_loss_rate` and `capacity` in ordered mode, and, if wanted,
-    /// `non_blocking_rows` and `nearest`, which is `logarithmic` or `linear`.
+    /// Reads a table as JSON: `rows` of `loss_rate`, `effective_loss_rate` and `capacity` in ordered mode, and
+    /// optionally `non_blocking_rows` and `nearest`, which is `logarithmic` or `linear`.
     ///
     /// ```
     /// # use linkmend_fleet::protection::ProtectionTable;
@@ -30,7 +30,7 @@ impl ProtectionTable {
     /// ```
     ///
     /// # Errors
-    /// If it is not of that form, with the line, or is no table ([`ProtectionTable::new`]).
+    /// If the text is not of that form, with the line, or if the rows make no table ([`ProtectionTable::new`]).
     pub fn from_json(text: &str) -> Result<ProtectionTable, ProtectionError> {
         let file: File = serde_json::from_str(text)
             .map_err(|error| ProtectionError::Form { reason: error.to_string() })?;

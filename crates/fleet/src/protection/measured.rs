@@ -1,13 +1,13 @@
-//! What Linkmend's own simulator measures of protection.
+//! Protection as Linkmend's own simulator measures it.
 //!
-//! 1,518-byte frames, copies for a target of 1e-8; capacity beside that of the unprotected link, from
-//! `linkmend sim stress --speed RATE --loss RATE --mode MODE --frames 5M --seed 1`, with `--buffering direct` at 400G,
-//! where a recirculation port of 100G would be too slow. Effective loss is Equation 1, in both modes, which
-//! `linkmend reproduce fig8` holds against counted losses. A test measures a row of each mode again.
+//! Frames have 1,518 bytes, and copies aim at a target of 1e-8. Capacity is relative to that of the unprotected link,
+//! from `linkmend sim stress --speed RATE --loss RATE --mode MODE --frames 5M --seed 1`; at 400G with `--buffering
+//! direct`, because a recirculation port of 100G would be too slow. Effective loss is Equation 1 in both modes, which
+//! `linkmend reproduce fig8` compares with counted losses. A test measures a row of each mode again.
 
 use super::ProtectionRow;
 
-/// At 25G.
+/// Measurements at 25G.
 pub(super) const AT_25G: [Measured; 8] = [
     row(1e-7, 1e-14, 0.9981, 0.9981),
     row(1e-6, 1e-12, 0.998, 0.9981),
@@ -19,7 +19,7 @@ pub(super) const AT_25G: [Measured; 8] = [
     row(0.01, 1e-8, 0.9683, 0.9691),
 ];
 
-/// At 100G.
+/// Measurements at 100G.
 pub(super) const AT_100G: [Measured; 8] = [
     row(1e-7, 1e-14, 0.998, 0.9981),
     row(1e-6, 1e-12, 0.998, 0.998),
@@ -31,7 +31,7 @@ pub(super) const AT_100G: [Measured; 8] = [
     row(0.01, 1e-8, 0.7047, 0.9691),
 ];
 
-/// At 400G.
+/// Measurements at 400G.
 pub(super) const AT_400G: [Measured; 8] = [
     row(1e-7, 1e-14, 0.998, 0.9981),
     row(1e-6, 1e-12, 0.998, 0.998),
@@ -67,7 +67,7 @@ impl Measured {
     }
 }
 
-/// Loss rate on the wire, what is left of it, and capacity in ordered and in non-blocking mode.
+/// Takes the loss rate on the wire, the effective loss rate, and the capacity in ordered and in non-blocking mode.
 const fn row(loss_rate: f64, effective_loss_rate: f64, ordered: f64, non_blocking: f64) -> Measured {
     Measured { loss_rate, effective_loss_rate, ordered, non_blocking }
 }

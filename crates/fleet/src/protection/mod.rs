@@ -1,31 +1,31 @@
-//! What protection makes of a corrupting link.
+//! What protection leaves of a corrupting link's loss and capacity.
 
 mod file;
 mod measured;
 
-/// A measured point: what protection makes of one loss rate.
+/// A measured point: what protection leaves at one loss rate.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProtectionRow {
     /// Loss rate on the wire.
     pub loss_rate: f64,
-    /// Loss rate that is left.
+    /// Loss rate after protection.
     pub effective_loss_rate: f64,
     /// Effective capacity, as a share of the link's.
     pub capacity: f64,
 }
 
-/// How the row for a loss rate is found.
+/// How the row for a loss rate is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nearest {
-    /// The least difference, as the authors' simulator does.
+    /// By the smallest difference, as in the authors' simulator.
     Linear,
-    /// The least factor.
+    /// By the smallest factor.
     Logarithmic,
 }
 
-/// A table from loss rate to what protection leaves: in ordered mode and, if that is known, in non-blocking mode.
+/// A table from loss rates to what protection leaves, in ordered mode and, if known, in non-blocking mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtectionTable {
     rows: Vec<ProtectionRow>,
@@ -37,34 +37,35 @@ pub struct ProtectionTable {
 /// Why a protection table was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProtectionError {
-    /// It is not of the expected form.
+    /// The text is not of the expected form.
     #[error("{reason}")]
     Form {
         /// What is wrong, and where.
         reason: String,
     },
-    /// It has no row.
+    /// The table has no rows.
     #[error("{list} of a protection table needs at least one row")]
     Empty {
-        /// Which rows: `rows` or `non_blocking_rows`.
+        /// The list: `rows` or `non_blocking_rows`.
         list: &'static str,
     },
     /// A value is out of its range.
     #[error("{list}, row {row}: {name} is {value}; it must be from 0 to 1")]
     Range {
-        /// Which rows: `rows` or `non_blocking_rows`.
+        /// The list: `rows` or `non_blocking_rows`.
         list: &'static str,
-        /// The row, from 1.
+        /// Number of the row, from 1.
         row: usize,
-        /// The value's name.
+        /// Name of the value.
         name: &'static str,
-        /// The value.
+        /// The value as it was given.
         value: f64,
     },
 }
 
 impl ProtectionTable {
-    /// What the authors measured at 100G in ordered mode; the last row is their estimate (published with their artifact).
+    /// The authors' measurements at 100G in ordered mode; the last row is their estimate (published with their
+    /// artifact).
     pub fn authors() -> ProtectionTable {
         let row = |loss_rate, effective_loss_rate, percent: f64| ProtectionRow {
             loss_rate,
@@ -80,7 +81,7 @@ impl ProtectionTable {
         ProtectionTable { rows, non_blocking_rows: Vec::new(), nearest: Nearest::Linear }
     }
 
-    /// What Linkmend's own simulator measures, by the link's speed: `25G`, `100G` or `400G`.
+    /// The measurements of Linkmend's own simulator, by the link's speed: `25G`, `100G` or `400G`.
     pub fn simulated(speed: &str) -> Option<ProtectionTable> {
         let measured = match speed {
             "25G" => &measured::AT_25G,
@@ -95,7 +96,7 @@ impl ProtectionTable {
         })
     }
 
-    /// A table of rows measured in ordered mode.
+    /// A table of rows that were measured in ordered mode.
     ///
     /// # Errors
     /// If there is no row, or a value is outside 0 to 1.
@@ -104,7 +105,7 @@ impl ProtectionTable {
         Ok(ProtectionTable { rows, non_blocking_rows: Vec::new(), nearest })
     }
 
-    /// The table with rows measured in non-blocking mode.
+    /// Adds rows that were measured in non-blocking mode.
     ///
     /// # Errors
     /// If there is no row, or a value is outside 0 to 1.
@@ -113,23 +114,23 @@ impl ProtectionTable {
         Ok(ProtectionTable { non_blocking_rows: rows, ..self })
     }
 
-    /// A table whose rows are those of non-blocking mode, if it has any.
+    /// A table of the rows of non-blocking mode, if there are any.
     pub fn into_non_blocking(self) -> Option<ProtectionTable> {
         let rows = self.non_blocking_rows;
         (!rows.is_empty()).then(|| ProtectionTable { rows: rows.clone(), non_blocking_rows: rows, ..self })
     }
 
-    /// The largest effective capacity of any row: what is left where losses are too rare to cost anything.
+    /// The largest effective capacity of any row: that of a link on which losses are too rare to cost anything.
     pub fn best_capacity(&self) -> f64 {
         self.rows.iter().map(|row| row.capacity).fold(0.0, f64::max)
     }
 
-    /// The row that is nearest to a loss rate; of two equally near, the earlier.
+    /// The row nearest to a loss rate; of two equally near, the earlier one.
     pub fn row(&self, loss_rate: f64) -> &ProtectionRow {
         self.nearest_of(&self.rows, loss_rate).expect("a table has rows")
     }
 
-    /// The row of non-blocking mode that is nearest to a loss rate, if the table has such rows.
+    /// The row of non-blocking mode nearest to a loss rate, if the table has such rows.
     pub fn non_blocking_row(&self, loss_rate: f64) -> Option<&ProtectionRow> {
         self.nearest_of(&self.non_blocking_rows, loss_rate)
     }
@@ -168,11 +169,11 @@ fn check(list: &'static str, rows: &[ProtectionRow]) -> Result<(), ProtectionErr
     Ok(())
 }
 
-/// Most protected links at a time.
+/// How many links may be protected at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProtectionLimits {
-    /// Of one pipe.
+    /// Limit for one pipe.
     pub per_pipe: Option<u32>,
-    /// Of one switch.
+    /// Limit for one switch.
     pub per_switch: Option<u32>,
 }

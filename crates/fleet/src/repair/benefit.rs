@@ -1,4 +1,4 @@
-//! What the return of a disabled link buys.
+//! The benefit of repairing a disabled link.
 
 use crate::network::{CLEAN_LOSS_RATE, Network};
 use crate::optimizer::{Decision, Objective};
@@ -7,12 +7,12 @@ use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// What a link's return buys. The greater the better.
+/// The benefit of repairing a link. Greater is better.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepairBenefit {
-    /// Paths that short ToRs get back: the constraint comes before the objective.
+    /// Paths that ToRs with too few get back, up to what they need. The constraint comes before the objective.
     pub shortage_ended: u64,
-    /// Steps of 2^-94.
+    /// In steps of 2^-94.
     pub objective_gain: i128,
     pub paths_regained: u64,
     /// Of the ToRs that the link serves, the one with the smallest share of its paths.
@@ -32,8 +32,8 @@ impl RepairBenefit {
         (self.shortage_ended, self.objective_gain, self.paths_regained)
     }
 
-    /// Of a disabled link in a network that had `installed` paths to begin with, when `optimize` then disables others. The
-    /// network is left as it was.
+    /// The benefit for a disabled link in a network that had `installed` paths at first, if `optimize` then disables
+    /// others. The network is left as it was.
     pub(crate) fn of(
         network: &mut Network,
         installed: &Paths,
@@ -68,12 +68,12 @@ impl RepairBenefit {
 
 /// Disables a link that does not corrupt.
 pub(crate) fn take_down(network: &mut Network, link: LinkId) {
-    // Only links that corrupt can be disabled; the rate is forgotten with the link.
+    // Only links that corrupt can be disabled; the rate is forgotten when the link is enabled again.
     network.corrupt(link, CLEAN_LOSS_RATE);
     network.disable(link);
 }
 
-/// The ToRs from which active links lead up to a link.
+/// The ToRs whose active links lead up to a link.
 pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -> BTreeSet<SwitchId> {
     let mut seen = BTreeSet::from([topology.link(link).lower]);
     let mut to_visit = vec![topology.link(link).lower];
@@ -88,12 +88,12 @@ pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -
     seen
 }
 
-/// Paths that these ToRs lack of what they must keep.
+/// How many paths these ToRs lack, together, of what they must keep.
 fn paths_short(network: &Network, tors: &BTreeSet<SwitchId>) -> u64 {
     tors.iter().map(|&tor| network.required(tor).saturating_sub(network.paths().of(tor))).sum()
 }
 
-/// Which of two ToRs has the smaller share of its paths; of two that have the same, the first.
+/// Which of two ToRs has the smaller share of its paths; if the shares are equal, the first.
 fn compare_shares(network: &Network, installed: &Paths, one: SwitchId, other: SwitchId) -> Ordering {
     let paths = |tor| u128::from(network.paths().of(tor));
     let installed = |tor| u128::from(installed.of(tor));

@@ -1,13 +1,13 @@
 //! A crew that repairs a limited number of links at a time.
 
-/// Who repairs, and how work is chosen.
+/// The size of the crew, and how it chooses its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Crew {
-    /// Most repairs that go on at a time; 0 counts as 1.
+    /// How many repairs may be under way at a time; 0 counts as 1.
     pub size: u32,
-    /// Which of the disabled links comes next.
+    /// Which of the disabled links is repaired next.
     pub order: RepairOrder,
-    /// When protected links are taken down.
+    /// When protected links are disabled.
     pub take_down: TakeDown,
 }
 
@@ -15,23 +15,23 @@ pub struct Crew {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RepairOrder {
-    /// The one that was disabled first.
+    /// The link that was disabled first.
     #[default]
     FirstCome,
-    /// The one that lost most.
+    /// The link with the highest loss rate.
     WorstFirst,
-    /// The one whose return buys most: an end to shortages, then what can be disabled in its place, the worst links first,
-    /// then paths.
+    /// The link with the greatest benefit: first paths of ToRs with too few, then what can be disabled in its place,
+    /// the worst links first, then paths.
     MostWorth,
 }
 
-/// When a protected link is taken down that may be.
+/// When a protected link that may be disabled is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TakeDown {
-    /// At once, as `CorrOpt` does; it then waits for the crew out of operation.
+    /// At once, as `CorrOpt` does. The link then waits for the crew out of operation.
     #[default]
     AtOnce,
-    /// When somebody is free to repair it and no disabled link waits: until then it carries traffic under protection.
+    /// When somebody is free to repair it and no disabled link waits. Until then it carries traffic under protection.
     ForRepair,
 }

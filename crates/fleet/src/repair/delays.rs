@@ -1,4 +1,4 @@
-//! How long disabled links are away.
+//! How long repairs take.
 
 use linkmend_random::Random;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Repair times and how often each happens, written `2d:0.8,4d:0.2`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepairDelays {
-    /// Seconds, and share of repairs.
+    /// Seconds, and the share of repairs that take them.
     delays: Vec<(u64, f64)>,
 }
 
@@ -19,13 +19,13 @@ pub struct RepairError {
     reason: String,
 }
 
-/// How far from 1 shares may add up: thirds are written with some digits only.
+/// How far from 1 the sum of the shares may be: thirds are written with a few digits only.
 const SUM_TOLERANCE: f64 = 1e-3;
 /// Longest repair: ten years.
 const MAX_DELAY_S: f64 = 10.0 * 366.0 * 86_400.0;
 
 impl RepairDelays {
-    /// Two days for 80 % of links, four for the others (section 4.8).
+    /// Two days for 80 % of the links, four days for the others (section 4.8).
     pub fn paper() -> RepairDelays {
         RepairDelays { delays: vec![(2 * 86_400, 0.8), (4 * 86_400, 0.2)] }
     }
@@ -35,7 +35,7 @@ impl RepairDelays {
         self.delays.iter().map(|(delay_s, _)| *delay_s)
     }
 
-    /// Draws the index of a delay. Nothing is drawn where there is no choice.
+    /// Draws the index of a delay. Uses no random number if there is only one.
     pub(crate) fn draw(&self, random: &mut Random) -> usize {
         if self.delays.len() == 1 {
             return 0;

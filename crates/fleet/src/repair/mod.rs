@@ -1,4 +1,4 @@
-//! Repairs: how long they take, how many go on at a time, and which comes first.
+//! Repairs: how long they take, how many are under way at a time, and which comes first.
 
 mod benefit;
 mod crew;

@@ -1,4 +1,4 @@
-//! Disabled links in the order of what their return buys.
+//! Disabled links in the order of their repairs' benefit.
 
 use super::benefit::{Key, Optimize, RepairBenefit};
 use crate::network::Network;
@@ -8,15 +8,16 @@ use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Disabled links that wait for repair. Only a zone's own links, and what protection leaves of them, change what a return
-/// there buys, so links are weighed anew only where something happened, and only when the best is asked for.
+/// Disabled links that wait for repair. Only a zone's own links, and what protection leaves of them, determine the
+/// benefit of a repair there. So links are evaluated again only in zones where something changed, and only when the
+/// best is asked for.
 #[derive(Debug, Default)]
 pub(crate) struct RepairQueue {
-    /// None until a link is weighed.
+    /// `None` until a link has been evaluated.
     benefit: BTreeMap<LinkId, Option<RepairBenefit>>,
     order: BTreeSet<(Reverse<Key>, LinkId)>,
     in_zone: BTreeMap<ZoneId, BTreeSet<LinkId>>,
-    /// Zones in which something happened since their links were weighed.
+    /// Zones in which something changed since their links were evaluated.
     stale: BTreeSet<ZoneId>,
 }
 
@@ -25,7 +26,7 @@ impl RepairQueue {
         self.benefit.len()
     }
 
-    /// A link that was disabled waits from now on.
+    /// Adds a link that has been disabled.
     pub(crate) fn join(&mut self, topology: &Topology, link: LinkId) {
         let zone = topology.zone_of(link);
         self.benefit.insert(link, None);
@@ -33,14 +34,15 @@ impl RepairQueue {
         self.stale.insert(zone);
     }
 
-    /// Something happened in a zone.
+    /// Notes that something changed in a zone.
     pub(crate) fn touch(&mut self, zone: ZoneId) {
         if self.in_zone.contains_key(&zone) {
             self.stale.insert(zone);
         }
     }
 
-    /// Takes out the link whose return buys most; of several that buy the same, the first. The network is left as it was.
+    /// Removes and returns the link with the greatest benefit; of several with the same benefit, the first. The network
+    /// is left as it was.
     pub(crate) fn take_best(
         &mut self,
         network: &mut Network,
@@ -62,8 +64,8 @@ impl RepairQueue {
         Some((link, benefit))
     }
 
-    /// Weighs the waiting links of a zone. Links into the top layer from one switch buy the same, so one of them is
-    /// weighed.
+    /// Evaluates the waiting links of a zone. Links that connect one switch to the top layer have the same benefit, so
+    /// only one of them is evaluated.
     fn evaluate(
         &mut self,
         network: &mut Network,
@@ -102,7 +104,8 @@ mod tests {
 
     const HOW: (Optimize, Objective) = (optimizer::exact, Objective::Penalty);
 
-    /// Links corrupt, are disabled and come back at random; the queue must give what weighing all that wait gives.
+    /// Links corrupt, are disabled and come back at random; the queue must agree with an evaluation of all waiting
+    /// links.
     #[test]
     fn the_best_is_the_best_of_all_that_wait() {
         let shape =

@@ -8,23 +8,23 @@ use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Disabled links that wait, and how many are being repaired.
+/// The disabled links that wait, and how many are under repair.
 #[derive(Debug)]
 pub(super) struct Backlog {
-    /// Most repairs at a time; None is no limit.
+    /// How many repairs may be under way at a time; `None` for no limit.
     size: Option<u32>,
     busy: u32,
     waiting: Waiting,
-    /// Since when each waits, in seconds.
+    /// When each link began to wait, in seconds.
     since_s: BTreeMap<LinkId, u64>,
-    /// What a link's return is compared with.
+    /// The paths of the whole network, with which benefits are compared.
     installed: Option<Paths>,
 }
 
 #[derive(Debug)]
 enum Waiting {
     FirstCome(VecDeque<LinkId>),
-    /// Loss rates are positive, so that their bits are in their order.
+    /// Loss rates are positive, so their bits sort in the same order.
     WorstFirst(BTreeSet<(Reverse<u64>, LinkId)>),
     MostWorth(RepairQueue),
 }
@@ -48,12 +48,12 @@ impl Backlog {
         self.since_s.len()
     }
 
-    /// Whether somebody could begin a repair.
+    /// Whether another repair could begin.
     pub(super) fn is_free(&self) -> bool {
         self.size.is_none_or(|size| self.busy < size)
     }
 
-    /// A link that lost `loss_rate` was disabled.
+    /// Adds a link that was disabled at `now_s` and lost `loss_rate`.
     pub(super) fn join(&mut self, topology: &Topology, now_s: u64, link: LinkId, loss_rate: f64) {
         self.since_s.insert(link, now_s);
         match &mut self.waiting {
@@ -65,14 +65,14 @@ impl Backlog {
         }
     }
 
-    /// Something happened in a zone.
+    /// Notes that something changed in a zone.
     pub(super) fn touch(&mut self, zone: ZoneId) {
         if let Waiting::MostWorth(links) = &mut self.waiting {
             links.touch(zone);
         }
     }
 
-    /// Somebody begins the next repair: of which link, and how many seconds that has waited.
+    /// Begins the next repair. Returns its link and how many seconds that has waited.
     pub(super) fn begin(
         &mut self,
         network: &mut Network,
@@ -83,7 +83,7 @@ impl Backlog {
             (Waiting::FirstCome(links), _) => links.pop_front(),
             (Waiting::WorstFirst(links), _) => links.pop_first().map(|(_, link)| link),
             (Waiting::MostWorth(links), Some(installed)) => {
-                // Every link that waits is weighed, so what comes after is guessed by the fast checker.
+                // Every waiting link is evaluated, so the fast checker estimates what would be disabled next.
                 links.take_best(network, installed, (optimizer::greedy, objective)).map(|(link, _)| link)
             }
             (Waiting::MostWorth(_), None) => None,
@@ -93,7 +93,7 @@ impl Backlog {
         Some((link, now_s - since_s))
     }
 
-    /// A repair is done.
+    /// Ends a repair.
     pub(super) fn end(&mut self) {
         self.busy -= 1;
     }

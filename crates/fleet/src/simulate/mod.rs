@@ -1,4 +1,4 @@
-//! A network over time: loss events, what the strategy does about them, repairs.
+//! A network over time: loss events, the strategy's reactions, repairs.
 
 mod backlog;
 mod series;
@@ -26,42 +26,42 @@ use summary::Accumulator;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Optimizer {
-    /// Finds the best.
+    /// The exact optimizer.
     #[default]
     Exact,
-    /// Disables the worst link that can be, then the next.
+    /// Disable the worst link that can be disabled, then the next.
     Greedy,
 }
 
-/// How a network is run.
+/// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What is done about corrupting links.
+    /// The strategy against corrupting links.
     pub strategy: Strategy,
     /// Share of its paths that each ToR must keep; 0 to 1.
     pub constraint: f64,
     /// How long repairs take.
     pub repair: RepairDelays,
-    /// Who repairs; None if every repair begins at once.
+    /// The crew; `None` if every repair begins at once.
     pub crew: Option<Crew>,
     /// Seed of the repair times.
     pub seed: u64,
     /// What protection leaves of loss and capacity.
     pub protection: ProtectionTable,
-    /// Where protection can be had.
+    /// Which links can be protected.
     pub deployment: Deployment,
-    /// How much protection a switch can bear.
+    /// How much protection a switch can handle.
     pub limits: ProtectionLimits,
-    /// What the optimizer makes least.
+    /// What the optimizer minimises.
     pub objective: Objective,
-    /// Which optimizer.
+    /// Which optimizer runs after repairs.
     pub optimizer: Optimizer,
-    /// Loss rate that a clean link counts with.
+    /// The loss rate that a clean link counts with.
     pub clean_loss_rate: f64,
 }
 
 impl Settings {
-    /// Section 4.8 with one strategy and constraint.
+    /// The settings of section 4.8, with one strategy and constraint.
     pub fn paper(strategy: Strategy, constraint: f64, seed: u64) -> Settings {
         Settings {
             strategy,
@@ -79,21 +79,21 @@ impl Settings {
     }
 }
 
-/// An event and what it changed. The metrics before it have held since the event before.
+/// An event and what it changed. The metrics before it have been the same since the previous event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// When.
+    /// When it happened, in seconds.
     pub time_s: u64,
-    /// To which link.
+    /// The link that it happened to.
     pub link: LinkId,
-    /// The metrics until then.
+    /// The metrics until this event.
     pub before: Metrics,
-    /// The metrics from then on.
+    /// The metrics from this event on.
     pub after: Metrics,
 }
 
-/// Runs a trace, and after its last loss event on to the last repair. `observe` gets every event, skipped
-/// ones included, and the network after it.
+/// Runs a trace, and continues after its last loss event until the last repair. `observe` receives every event,
+/// including skipped ones, and the network after it.
 pub fn simulate(
     topology: &Topology,
     trace: &Trace,
@@ -129,9 +129,9 @@ struct Run<'a> {
     timeline: Timeline<'a>,
     settings: &'a Settings,
     random: Random,
-    /// Corrupting links that could be protected were it not for the limits.
+    /// Corrupting links whose protection only the limits prevent.
     waiting: BTreeSet<LinkId>,
-    /// Protected links that may be disabled but stay until somebody can repair them, the worst first.
+    /// Protected links that may be disabled but stay in operation until somebody can repair them, the worst first.
     postponed: BTreeSet<(Reverse<i128>, LinkId)>,
     backlog: Backlog,
     summary: Summary,
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A link corrupts: protect it at once, then disable it if that is possible (section 3.6).
+    /// Handles a loss event: protects the link at once, then disables it if that is possible (section 3.6).
     fn handle_loss(&mut self, event: LossEvent) {
         self.summary.loss_events += 1;
         if self.network.is_disabled(event.link) {
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
         self.backlog.touch(self.network.topology().zone_of(event.link));
     }
 
-    /// A link comes back: others of its zone may now be disabled in its place.
+    /// Handles a repair: others of the link's zone may now be disabled in its place.
     fn handle_repair(&mut self, time_s: u64, link: LinkId) {
         self.summary.repairs += 1;
         self.backlog.end();
@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How a link stands among those that are postponed.
+    /// The place of a link among those that are postponed.
     fn postponed_as(&self, link: LinkId) -> (Reverse<i128>, LinkId) {
         let capacity = self.network.topology().capacity(link);
         let weight = |corrupting| self.settings.objective.weight(corrupting, capacity);
@@ -230,7 +230,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whoever is free begins the next repair: of disabled links first, then of those that were postponed.
+    /// Begins repairs while the crew has somebody free: of disabled links first, then of those that were postponed.
     fn begin_repairs(&mut self, time_s: u64) {
         while self.backlog.is_free() {
             let next = self.backlog.begin(&mut self.network, self.settings.objective, time_s);
@@ -240,7 +240,8 @@ impl<'a> Run<'a> {
                 self.timeline.schedule(time_s, link, delay);
                 continue;
             }
-            // What may no longer be disabled is found again by the optimizer, when a link of its zone comes back.
+            // If the link may no longer be disabled, the optimizer will find it again when a link of its zone comes
+            // back.
             let Some((_, link)) = self.postponed.pop_first() else { break };
             if self.network.may_disable(link) {
                 self.disable(time_s, link);
@@ -250,7 +251,7 @@ impl<'a> Run<'a> {
         self.summary.max_waiting_repairs = self.summary.max_waiting_repairs.max(self.backlog.len() as u64);
     }
 
-    /// Protects a corrupting link if that is possible, or renews its protection at a new loss rate.
+    /// Protects a corrupting link if that is possible, or adapts its protection to a new loss rate.
     fn protect(&mut self, link: LinkId) {
         let topology = self.network.topology();
         let Some(corrupting) = self.network.corrupting(link).copied() else { return };

@@ -4,14 +4,14 @@ use super::Step;
 use crate::network::Metrics;
 use std::io::{self, Write};
 
-/// Writes a row with the metrics before, and one with those after every event.
+/// Writes one row with the metrics before, and one with those after, every event.
 #[derive(Debug)]
 pub struct SeriesWriter<W> {
     writer: W,
 }
 
 impl<W: Write> SeriesWriter<W> {
-    /// Begins with the columns' names.
+    /// Writes the names of the columns.
     ///
     /// # Errors
     /// If the writer fails, here and below.
@@ -20,13 +20,13 @@ impl<W: Write> SeriesWriter<W> {
         Ok(SeriesWriter { writer })
     }
 
-    /// The rows of an event.
+    /// Writes the rows of an event.
     pub fn write(&mut self, step: &Step) -> io::Result<()> {
         row(&mut self.writer, step.time_s, &step.before)?;
         row(&mut self.writer, step.time_s, &step.after)
     }
 
-    /// Ends the file.
+    /// Flushes the rows that are left.
     pub fn finish(mut self) -> io::Result<()> {
         self.writer.flush()
     }

@@ -1,52 +1,52 @@
-//! What a run comes to: counts, and each metric's mean and percentiles over time.
+//! Summaries of runs: counts, and each metric's mean and percentiles over time.
 
 use crate::network::Metrics;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a run comes to.
+/// A run in numbers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Summary {
-    /// Loss events of the trace.
+    /// Loss events in the trace.
     pub loss_events: u64,
-    /// Of them, those on disabled links, which were skipped.
+    /// Loss events that were skipped because their link was disabled.
     pub skipped_events: u64,
-    /// Links that came back.
+    /// Links that were repaired.
     pub repairs: u64,
-    /// Seconds that all repairs together waited for somebody to begin them.
+    /// Seconds that all repairs together waited until they began.
     pub repair_wait_s: u64,
-    /// Most disabled links that waited for repair at a time.
+    /// The largest number of disabled links that waited for repair at a time.
     pub max_waiting_repairs: u64,
     /// Loss events on links that could not be disabled.
     pub fast_checker_rejections: u64,
-    /// Optimizer runs that ended before they had proven that nothing better exists.
+    /// Optimizer runs that ended before they had proven that no better choice exists.
     pub unproven_decisions: u64,
-    /// Second of the first event, from which on metrics count.
+    /// Second of the first event. Metrics count from there.
     pub first_event_s: u64,
-    /// Second of the last event, until which they count.
+    /// Second of the last event. Metrics count until there.
     pub last_event_s: u64,
-    /// Each metric, weighted with time.
+    /// The metrics, weighted by time.
     pub metrics: BTreeMap<&'static str, MetricSummary>,
 }
 
-/// A metric over time.
+/// The distribution of a metric over time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct MetricSummary {
-    /// Mean.
+    /// Mean over time.
     pub mean: f64,
-    /// Lowest.
+    /// Lowest value.
     pub min: f64,
-    /// Percentiles: the value that it did not exceed for this share of the time, to 0.1 %.
+    /// Percentiles: the value that the metric did not exceed for this share of the time, to 0.1 %.
     pub p1: f64,
-    /// 10th.
+    /// 10th percentile.
     pub p10: f64,
-    /// Median.
+    /// 50th percentile.
     pub p50: f64,
-    /// 90th.
+    /// 90th percentile.
     pub p90: f64,
-    /// 99th.
+    /// 99th percentile.
     pub p99: f64,
-    /// Highest.
+    /// Highest value.
     pub max: f64,
 }
 
@@ -93,13 +93,13 @@ pub(super) struct Accumulator {
     series: [Series; 10],
 }
 
-/// One metric: how long it was how high.
+/// One metric: for how long it had which value.
 #[derive(Debug, Default)]
 struct Series {
     value: f64,
     since_s: u64,
     sum: f64,
-    /// Seconds by value. Values are kept to 10 binary digits (0.1 %), of which integers up to 2,048 lose nothing.
+    /// Seconds by value. Values are kept to 10 binary digits (0.1 %), so integers up to 2,048 are exact.
     seconds: BTreeMap<u64, u64>,
     least: f64,
     most: f64,
@@ -136,7 +136,7 @@ impl Accumulator {
 }
 
 impl Series {
-    /// What was measured held until now.
+    /// Ends the interval of the last measurement at `time_s`.
     fn close(&mut self, time_s: u64) {
         let seconds = time_s - self.since_s;
         if seconds > 0 {

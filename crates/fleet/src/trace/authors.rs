@@ -8,15 +8,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::Path;
 
-/// The authors' number for the Facebook fabric; 1 and 2 are the fat tree and leaf-spine, for which they have no traces.
+/// The authors' number for the Facebook fabric. 1 and 2 are the fat tree and leaf-spine, for which they have no traces.
 const FABRIC: u64 = 3;
 
-/// A trace with the fabric it was made for.
+/// A trace and the fabric that it was made for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuthorsTrace {
-    /// The fabric.
+    /// The fabric that it was made for.
     pub fabric: FabricParameters,
-    /// Its trace.
+    /// The trace itself.
     pub trace: Trace,
 }
 
@@ -36,7 +36,7 @@ struct Head<'a> {
 struct Parameters {
     num_pods: u32,
     oversubscription: f64,
-    /// Gb/s.
+    /// In Gb/s.
     link_capacity: f64,
     tors_per_pod: u32,
 }
@@ -44,7 +44,7 @@ struct Parameters {
 /// Reads a trace file of the authors' simulator.
 ///
 /// # Errors
-/// If the file cannot be read, is not of that form, is for another kind of network, or has an event that cannot be; with
+/// If the file cannot be read, is not of that form, is for another kind of network, or has an impossible event; with
 /// the line.
 pub fn read_authors(path: &Path) -> Result<AuthorsTrace, FileError> {
     let file = path.display().to_string();
@@ -54,7 +54,7 @@ pub fn read_authors(path: &Path) -> Result<AuthorsTrace, FileError> {
     }
 }
 
-/// Reads the content of such a file; `file` is what messages call it.
+/// Reads the content of such a file; `file` is the name that messages use.
 ///
 /// # Errors
 /// As [`read_authors`].
@@ -64,7 +64,7 @@ pub fn parse_authors(bytes: Vec<u8>, file: &str) -> Result<AuthorsTrace, FileErr
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         form(valid.iter().filter(|byte| **byte == b'\n').count() + 1, "not UTF-8 text".to_owned())
     })?;
-    // First the kind: other kinds have other parameters.
+    // The kind comes first, because other kinds have other parameters.
     let Kind { topo_type } =
         serde_json::from_str(&text).map_err(|error| form(error.line(), without_position(&error)))?;
     if topo_type != FABRIC {
@@ -115,7 +115,8 @@ fn fabric(head: &Head) -> Result<FabricParameters, (&'static str, String)> {
 
 fn event(raw: &RawValue) -> Result<LossEvent, String> {
     let (time_s, link, loss_rate): (f64, u64, f64) = serde_json::from_str(raw.get()).map_err(|error| {
-        // Its position counts from the start of the event; the caller knows that of the event in the file.
+        // The library counts its position from the start of the event; the caller knows the position of the event in
+        // the file.
         format!("not [time_s, link_id, loss_rate]: {}", without_position(&error))
     })?;
     if time_s < 0.0 || time_s.fract() != 0.0 || time_s > 2_f64.powi(53) {
@@ -125,7 +126,7 @@ fn event(raw: &RawValue) -> Result<LossEvent, String> {
     Ok(LossEvent { time_s: time_s as u64, link: LinkId(link), loss_rate })
 }
 
-/// The line stands before the message already.
+/// The message without its position, since the line stands before the message already.
 fn without_position(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(&message[..], |(reason, _)| reason).to_owned()

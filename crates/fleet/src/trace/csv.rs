@@ -1,4 +1,4 @@
-//! Traces as CSV: `time_s,link,loss_rate`, one event a line.
+//! Traces as CSV: `time_s,link,loss_rate`, one event on each line.
 
 use super::{EventList, LossEvent, Trace};
 use crate::FileError;
@@ -9,11 +9,11 @@ const HEADER: &str = "time_s,link,loss_rate";
 /// Begins the comment that says which network the trace was made for.
 const NETWORK: &str = "network:";
 
-/// Reads a trace for a network; `file` is what messages call it. If it says which network it was made for, that must be
-/// this one.
+/// Reads a trace for a network; `file` is the name that messages use. If the file says which network it was made for,
+/// that must be this one.
 ///
 /// # Errors
-/// If a line is not of that form or an event cannot be; with the line.
+/// If a line is not of that form or an event is impossible; with the line.
 pub fn read_csv(reader: impl BufRead, file: &str, topology: &Topology) -> Result<Trace, FileError> {
     let mut events = EventList::new(topology.link_count());
     let mut has_header = false;

@@ -1,4 +1,4 @@
-//! Trace files of whatever format: which one a file is in follows from the end of its name.
+//! Trace files of any format. The end of a file's name tells its format.
 
 use super::{AuthorsTrace, Trace, read_authors, read_csv, read_parquet, write_csv, write_parquet};
 use crate::FileError;
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 /// The format of a trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// JSON of the authors' simulator, which says what network it is for; can be read only.
+    /// JSON of the authors' simulator, which names its network. It can only be read.
     Authors,
-    /// Parquet, `.parquet`.
+    /// Parquet; the name ends in `.parquet`.
     Parquet,
-    /// CSV, whatever else the name ends in.
+    /// CSV, for any other name.
     Csv,
 }
 
@@ -29,7 +29,7 @@ impl TraceFormat {
     }
 }
 
-/// A trace file that may bring its network with it.
+/// A trace file, which may include a description of its network.
 #[derive(Debug)]
 pub struct TraceFile {
     path: PathBuf,
@@ -38,10 +38,10 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Looks at a file, and reads it if it brings its network.
+    /// Opens a file, and reads it if it describes its network.
     ///
     /// # Errors
-    /// If it is one of the authors' and cannot be read.
+    /// If it is one of the authors' files and cannot be read.
     pub fn open(path: &Path) -> Result<TraceFile, FileError> {
         let format = TraceFormat::of(path);
         let authors = match format {
@@ -56,7 +56,7 @@ impl TraceFile {
         self.authors.as_ref().map(|authors| authors.fabric)
     }
 
-    /// The trace, for this network.
+    /// Reads the trace for this network.
     ///
     /// # Errors
     /// If it was made for another network, or cannot be read.
@@ -76,7 +76,7 @@ impl TraceFile {
     }
 }
 
-/// Writes a trace in the format that the file's name asks for: Parquet or else CSV.
+/// Writes a trace in the format that the file's name asks for: Parquet, or else CSV.
 ///
 /// # Errors
 /// If the file cannot be written.

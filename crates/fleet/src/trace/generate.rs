@@ -4,7 +4,7 @@ use super::{LossDistribution, LossEvent, Trace};
 use linkmend_random::Random;
 use linkmend_topology::{LinkId, SwitchId, Topology};
 
-/// What a trace is drawn from.
+/// The parameters of a random trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraceParameters {
     /// Length in seconds.
@@ -13,11 +13,11 @@ pub struct TraceParameters {
     pub mttf_hours: f64,
     /// Shape of the Weibull distribution; 1 is memoryless.
     pub weibull_shape: f64,
-    /// Loss rates.
+    /// Distribution of loss rates.
     pub loss: LossDistribution,
-    /// Failures that several links of a switch share, if any.
+    /// Failures that several links of a switch share, if there are any.
     pub shared: Option<SharedFailures>,
-    /// Seed.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -27,12 +27,12 @@ pub struct TraceParameters {
 pub struct SharedFailures {
     /// Share of failures that are shared; 0 to 1.
     pub share: f64,
-    /// Links that a shared failure takes, as far as the switch has that many; at least 2. Links of switches that have
-    /// fewer fail less often than others; the mean over all links stays.
+    /// How many links a shared failure affects, if the switch has as many; at least 2. Links of switches that have
+    /// fewer fail less often than others; the mean over all links stays the same.
     pub links: u32,
 }
 
-/// Seconds of an hour.
+/// Seconds in an hour.
 const HOUR_S: f64 = 3600.0;
 
 /// Why no trace can be drawn.
@@ -45,7 +45,7 @@ pub struct TraceParameterError {
 }
 
 impl TraceParameters {
-    /// A year of appendix D: MTTF 10,000 hours, shape 1, loss rates of Table 1, nothing shared.
+    /// A year as in appendix D: MTTF of 10,000 hours, shape 1, loss rates of Table 1, no shared failures.
     pub fn paper(seed: u64) -> TraceParameters {
         TraceParameters {
             length_s: 365 * 86_400,
@@ -57,7 +57,7 @@ impl TraceParameters {
         }
     }
 
-    /// Whether a trace can be drawn.
+    /// Checks whether a trace can be drawn.
     ///
     /// # Errors
     /// The first parameter that is out of its range, or if there would be more than 100 million events.
@@ -87,8 +87,8 @@ impl TraceParameters {
         Ok(())
     }
 
-    /// Draws the trace. A link whose failure came fails again after another Weibull time, whether it was repaired
-    /// meanwhile or not: the trace knows nothing of repairs.
+    /// Draws the trace. A link that has failed fails again after another Weibull time, whether or not it was repaired
+    /// meanwhile: the trace knows nothing about repairs.
     ///
     /// # Panics
     /// If [`TraceParameters::check`] refuses the parameters.
@@ -118,26 +118,26 @@ impl TraceParameters {
                 self.spread(topology, event, &mut shared, &mut events);
             }
         }
-        // Stable, because a shared failure may take a link that fails in the same second.
+        // The sort is stable, because a shared failure may affect a link that fails in the same second.
         events.sort_by_key(|event| (event.time_s, event.link));
         Trace::new(events)
     }
 
-    /// Failures, on average, for each cause: a shared failure happens to several links, so there are fewer causes, and
-    /// the mean time between failures of a link stays what was asked for.
+    /// Mean number of failures for each cause. A shared failure affects several links, so there are fewer causes, and
+    /// the mean time between failures of a link stays as requested.
     fn failures_per_cause(&self, topology: &Topology) -> f64 {
         let Some(SharedFailures { share, links }) = self.shared else { return 1.0 };
         let further = |switch: SwitchId| {
             let all = topology.down(switch).len() + topology.up(switch).len();
             (links as usize).min(all).saturating_sub(1)
         };
-        // A cause that is shared takes the links of either end, with equal chances.
+        // A shared cause affects the links at either end, with equal chances.
         let both_ends = |link| further(topology.link(link).lower) + further(topology.link(link).upper);
         let sum: usize = (0..topology.link_count() as u32).map(|link| both_ends(LinkId(link))).sum();
         1.0 + share * sum as f64 / (2 * topology.link_count()) as f64
     }
 
-    /// Some failures take further links of one of the switch's ends with them, at the same loss rate.
+    /// Lets some failures affect further links at one of the ends, at the same loss rate.
     fn spread(
         &self,
         topology: &Topology,

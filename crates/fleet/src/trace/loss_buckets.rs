@@ -1,40 +1,40 @@
-//! How much corrupting links lose: Table 1 of the paper, from Microsoft's data centres (CorrOpt, SIGCOMM 2017).
+//! Loss rates of corrupting links: Table 1 of the paper, from Microsoft's data centres (CorrOpt, SIGCOMM 2017).
 
 use linkmend_random::Random;
 
-/// A range of loss rates and the share of corrupting links in it.
+/// A range of loss rates, and the share of corrupting links in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LossBucket {
-    /// Lowest loss rate.
+    /// Lowest loss rate of the bucket.
     pub from: f64,
-    /// Highest.
+    /// Highest loss rate of the bucket.
     pub to: f64,
-    /// Relative frequency.
+    /// Relative frequency of the bucket.
     pub weight: f64,
 }
 
-/// How loss rates spread inside a bucket.
+/// How loss rates are distributed inside a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WithinBucket {
-    /// Every factor alike.
+    /// Uniform in the logarithm.
     #[default]
     LogUniform,
-    /// Every difference alike, so that most lie in the bucket's upper decade.
+    /// Uniform in the value, so that most lie in the bucket's upper decade.
     Uniform,
 }
 
-/// Where loss rates are drawn from.
+/// The distribution from which loss rates are drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossDistribution {
-    /// The buckets.
+    /// The buckets of the distribution.
     pub buckets: Vec<LossBucket>,
-    /// How rates spread inside one.
+    /// How rates are distributed inside a bucket.
     pub within: WithinBucket,
 }
 
 impl LossDistribution {
-    /// Table 1. Its last bucket is open; as in the authors' artifact it ends at 10^-2.
+    /// Table 1. Its last bucket is open; as in the authors' artifact, it ends at 10^-2.
     pub fn table_1(within: WithinBucket) -> LossDistribution {
         let bucket = |from, to, weight| LossBucket { from, to, weight };
         LossDistribution {
@@ -48,7 +48,7 @@ impl LossDistribution {
         }
     }
 
-    /// A bucket's bound or weight that is out of its range, or 0 if there is no bucket.
+    /// A bound or weight that is out of its range, or 0 if there is no bucket.
     pub(super) fn bad_bucket(&self) -> Option<f64> {
         let bad = |bucket: &LossBucket| {
             let LossBucket { from, to, weight } = *bucket;

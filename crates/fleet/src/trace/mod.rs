@@ -16,21 +16,21 @@ pub use loss_buckets::{LossBucket, LossDistribution, WithinBucket};
 
 use linkmend_topology::LinkId;
 
-/// A link starts to corrupt, or changes its loss rate.
+/// A link begins to corrupt, or changes its loss rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LossEvent {
     /// Seconds since the trace began.
     pub time_s: u64,
-    /// Which link.
+    /// The link.
     pub link: LinkId,
-    /// Share of frames it loses from now on; 0 to 1.
+    /// Share of frames that it loses from now on; 0 to 1.
     pub loss_rate: f64,
 }
 
 /// Longest trace: 200 years, so that times stay far from overflow.
 pub const MAX_TIME_S: u64 = 200 * 366 * 86_400;
 
-/// Most events of a trace: they are held in memory, 24 bytes each.
+/// Longest trace in events, which are held in memory at 24 bytes each.
 pub const MAX_EVENTS: usize = 100_000_000;
 
 /// Loss events in order, each in a second of its own.
@@ -40,8 +40,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Takes events that are in order of time. As in the authors' simulator, an event in an occupied second moves to the
-    /// next free one.
+    /// Takes events in order of time. As in the authors' simulator, an event in an occupied second moves to the next
+    /// free one.
     pub fn new(mut events: Vec<LossEvent>) -> Trace {
         debug_assert!(events.is_sorted_by_key(|event| event.time_s));
         let mut free = 0;
@@ -62,14 +62,14 @@ impl Trace {
 struct EventList {
     events: Vec<LossEvent>,
     links: usize,
-    /// Time of the last event as the file has it.
+    /// Time of the last event, as the file has it.
     previous_s: u64,
-    /// The first second after all events, those that moved included.
+    /// The first second after all events, including those that moved.
     free_s: u64,
 }
 
 impl EventList {
-    /// For a network of so many links.
+    /// For a network with this many links.
     fn new(links: usize) -> EventList {
         EventList { events: Vec::new(), links, previous_s: 0, free_s: 0 }
     }

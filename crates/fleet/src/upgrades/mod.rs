@@ -1,4 +1,4 @@
-//! Which switches should be upgraded first, by what protection there would spare (section 5, incremental deployment).
+//! Which switches to upgrade first, by what protection there would spare (section 5, incremental deployment).
 
 mod order;
 mod spared;

@@ -1,8 +1,8 @@
 //! Which pods to upgrade first.
 //!
-//! What a pod's upgrade spares is a sum over its links, and no other pod's upgrade changes it. So the best deployment of
-//! so many pods takes those that spare most. Links to the top layer join in once that is upgraded as well, which is worth
-//! little while few pods are: the two orders, with and without it, are kept apart.
+//! What the upgrade of a pod spares is a sum over its links, and does not depend on other pods. So the best deployment
+//! of a number of pods takes those that spare the most. Links to the top layer join in only once that layer is upgraded
+//! too, which is worth little while few pods are. There are therefore two orders, with and without the top layer.
 
 use super::Spared;
 use crate::deployment::{Deployment, TOP};
@@ -16,38 +16,38 @@ const MIN_RUNS: f64 = 60.0;
 /// What the upgrade of a pod spares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PodWorth {
-    /// Which.
+    /// The pod.
     pub zone: ZoneId,
-    /// Switches that are to be upgraded.
+    /// How many switches must be upgraded.
     pub switches: u32,
-    /// Total penalty spared on links between its switches, by run.
+    /// Total penalty spared on links between its switches, for each run.
     pub within: Vec<f64>,
-    /// Total penalty spared on links to the top layer, by run; only if that is upgraded as well.
+    /// Total penalty spared on links to the top layer, for each run; only if that layer is upgraded as well.
     pub to_top: Vec<f64>,
 }
 
 impl PodWorth {
-    /// The mean over the runs, of links to the top layer as well if that is upgraded.
+    /// Mean over the runs, including links to the top layer if that layer is upgraded.
     pub fn mean(&self, with_top: bool) -> f64 {
         let to_top = if with_top { mean(&self.to_top) } else { 0.0 };
         mean(&self.within) + to_top
     }
 }
 
-/// What so many pods spare, as shares of what protection of all links does.
+/// What a number of pods spares, as shares of what protection of all links would spare.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct UpgradeStep {
-    /// How many pods.
+    /// Number of upgraded pods.
     pub pods: usize,
     /// As a share of all pods.
     pub share: f64,
-    /// The best pods, without the top layer.
+    /// Spared by the best pods, without the top layer.
     pub best: f64,
-    /// Any pods, without the top layer.
+    /// Spared by an average choice of pods, without the top layer.
     pub any: f64,
-    /// The best pods and the top layer.
+    /// Spared by the best pods and the top layer.
     pub best_with_top: f64,
-    /// Any pods and the top layer.
+    /// Spared by an average choice of pods and the top layer.
     pub any_with_top: f64,
 }
 
@@ -60,7 +60,7 @@ pub struct Upgrades<'a> {
 }
 
 impl<'a> Upgrades<'a> {
-    /// From what protection would have spared in each of several runs.
+    /// Computed from what protection would have spared in each of several runs.
     pub fn new(topology: &'a Topology, runs: &[Spared]) -> Upgrades<'a> {
         let pod = |zone: u32| PodWorth {
             zone: ZoneId(zone),
@@ -90,12 +90,12 @@ impl<'a> Upgrades<'a> {
         &self.pods
     }
 
-    /// Switches of the top layer.
+    /// How many switches the top layer has.
     pub fn top_switches(&self) -> u32 {
         self.top_switches
     }
 
-    /// The pods in the order in which to upgrade them: what spares most first.
+    /// The pods in the order in which to upgrade them, those that spare the most first.
     pub fn order(&self, with_top: bool) -> Vec<&PodWorth> {
         let mut order: Vec<&PodWorth> = self.pods.iter().collect();
         order.sort_by(|one, other| {
@@ -104,26 +104,26 @@ impl<'a> Upgrades<'a> {
         order
     }
 
-    /// The first pods of the order, with the top layer if that is upgraded as well.
+    /// The first pods of the order, and the top layer if that is upgraded as well.
     pub fn deployment(&self, pods: usize, with_top: bool) -> Deployment {
         let zones = self.order(with_top).into_iter().take(pods).map(|pod| pod.zone);
         let deployment = Deployment::zones(self.topology, zones);
         if with_top { deployment.and_top(self.topology) } else { deployment }
     }
 
-    /// The names of what to upgrade with a budget of a share of the pods, rounded up: the best of them, and the top layer
+    /// The names of what to upgrade with a budget of a share of the pods, rounded up: the best pods, and the top layer
     /// if that is upgraded as well. [`Deployment::named`] reads them.
     pub fn within_budget(&self, budget: f64, with_top: bool) -> Vec<String> {
         let pods = share_of(self.pods.len() as u64, budget) as usize;
         let names = self.order(with_top).into_iter().take(pods).map(|pod| {
-            // A pod of that name would be taken for the top layer.
+            // A pod of that name would be mistaken for the top layer.
             let name = Some(self.topology.names().zone(pod.zone)).filter(|name| name != TOP);
             name.unwrap_or_else(|| pod.zone.0.to_string())
         });
         names.chain(with_top.then(|| TOP.to_owned())).collect()
     }
 
-    /// A share of what protection of all links spares.
+    /// Converts what is spared to a share of what protection of all links would spare.
     pub fn share_of_all(&self, spared: f64) -> f64 {
         let all = self.all();
         if all > 0.0 { spared / all } else { 0.0 }
@@ -154,14 +154,14 @@ impl<'a> Upgrades<'a> {
         self.order(with_top).into_iter().take(pods).map(|pod| pod.mean(with_top)).sum()
     }
 
-    /// What protection of all links spares.
+    /// What protection of all links would spare.
     pub fn all(&self) -> f64 {
         self.spared(self.pods.len(), true)
     }
 
-    /// The fewest pods with which the top layer is worth its switches: as many switches spent on further pods instead
-    /// would spare less. None if it never is. Pods are taken in their order, which is exact where all have equally many
-    /// switches.
+    /// The smallest number of pods with which the top layer is worth its switches: as many switches, spent on further
+    /// pods instead, would spare less. `None` if it never is. Pods are taken in their order, which is exact where all
+    /// have equally many switches.
     pub fn pods_before_top(&self) -> Option<usize> {
         let steps = |with_top: bool, before: u32| {
             let mut sums = vec![(before, 0.0)];
@@ -179,8 +179,8 @@ impl<'a> Upgrades<'a> {
         steps(true, self.top_switches).iter().position(worthwhile)
     }
 
-    /// Whether pods differ by more than chance would have it between runs of this number: whether the F ratio of an analysis
-    /// of variance lies three of its standard deviations above 1. None with too few pods or runs to tell.
+    /// Whether pods differ by more than chance explains over this number of runs: whether the F ratio of an analysis of
+    /// variance is more than three of its standard deviations above 1. `None` with too few pods or runs to tell.
     pub fn pods_differ(&self, with_top: bool) -> Option<bool> {
         let spared = |pod: &PodWorth| {
             let to_top = |spared: f64| if with_top { spared } else { 0.0 };

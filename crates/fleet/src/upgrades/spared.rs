@@ -1,9 +1,10 @@
-//! What protection would spare each link.
+//! What protection would spare on each link.
 //!
-//! `CorrOpt` decides by the loss rates on the wire, so protection changes nothing about what is disabled when. One run
-//! without protection therefore says, link by link, what any deployment would spare: the loss that protection takes off a
-//! link, over the time in which the link corrupts in operation. Deployments add up from their links. A link that loses
-//! less than the nearest row of the table leaves counts below 0, since simulated protection follows the table there too.
+//! `CorrOpt` decides by the loss rates on the wire, so protection does not change what is disabled when. One run
+//! without protection therefore gives, link by link, what any deployment would spare: the loss that protection removes
+//! from a link, over the time in which the link corrupts in operation. What a deployment spares is the sum over its
+//! links. A link that loses less than the nearest row of the table leaves counts as negative, since simulated
+//! protection follows the table there too.
 
 use crate::deployment::Deployment;
 use crate::network::Network;
@@ -12,40 +13,40 @@ use crate::simulate::Step;
 use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::ops::Range;
 
-/// What protection would have spared in a stretch of time.
+/// What protection would have spared in an interval of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spared {
-    /// By link: loss rate taken off, times seconds.
+    /// For each link: loss rate removed, times seconds.
     by_link: Vec<f64>,
-    /// Loss rate of all links, times seconds, without protection.
+    /// Loss rate of all links without protection, times seconds.
     penalty: f64,
     seconds: u64,
 }
 
 impl Spared {
-    /// By how much protection would lower the total penalty if it were had on this link alone, in the mean over time.
+    /// By how much protection of this link alone would lower the total penalty, averaged over time.
     pub fn of(&self, link: LinkId) -> f64 {
         if self.seconds == 0 { 0.0 } else { self.by_link[link.index()] / self.seconds as f64 }
     }
 
-    /// By how much a deployment lowers the total penalty, in the mean over time.
+    /// By how much a deployment lowers the total penalty, averaged over time.
     pub fn by(&self, topology: &Topology, deployment: &Deployment) -> f64 {
         let links = (0..self.by_link.len() as u32).map(LinkId);
         links.filter(|&link| deployment.covers(topology, link)).map(|link| self.of(link)).sum()
     }
 
-    /// How long it counted: from the first event, or the beginning of the window, to the last event or the end.
+    /// Length of the interval: from the first event, or the beginning of the window, to the last event or the end.
     pub fn seconds(&self) -> u64 {
         self.seconds
     }
 
-    /// The total penalty without protection, in the mean over time.
+    /// The total penalty without protection, averaged over time.
     pub fn penalty(&self) -> f64 {
         if self.seconds == 0 { 0.0 } else { self.penalty / self.seconds as f64 }
     }
 }
 
-/// Watches a run without protection.
+/// Observes a run without protection.
 #[derive(Debug)]
 pub struct SparedLoss<'a> {
     topology: &'a Topology,
@@ -53,13 +54,13 @@ pub struct SparedLoss<'a> {
     window_s: Range<u64>,
     by_link: Vec<f64>,
     penalty: f64,
-    /// By zone: what protection would take off its corrupting links, and since when.
+    /// For each zone: what protection would remove from its corrupting links, and since when.
     zones: Vec<(u64, Vec<(LinkId, f64)>)>,
     last: Option<(u64, f64)>,
 }
 
 impl<'a> SparedLoss<'a> {
-    /// For the seconds of `window_s`.
+    /// Observes the seconds of `window_s`.
     pub fn new(
         topology: &'a Topology,
         protection: &'a ProtectionTable,
@@ -76,7 +77,7 @@ impl<'a> SparedLoss<'a> {
         }
     }
 
-    /// Something happened to a link: what the network is like from then on.
+    /// Takes an event and the network after it.
     pub fn observe(&mut self, step: &Step, network: &Network) {
         let zone = self.topology.zone_of(step.link);
         self.close(zone, step.time_s);
@@ -93,7 +94,7 @@ impl<'a> SparedLoss<'a> {
         self.zones[zone.index()].1.extend(taken_off);
     }
 
-    /// What came together until the last event, or the end of the window if that was earlier.
+    /// Returns what was observed until the last event, or until the end of the window if that was earlier.
     pub fn finish(mut self) -> Spared {
         let end_s = self.last.map_or(0, |(time_s, _)| time_s).min(self.window_s.end);
         (0..self.zones.len() as u32).for_each(|zone| self.close(ZoneId(zone), end_s));
@@ -101,7 +102,7 @@ impl<'a> SparedLoss<'a> {
         Spared { by_link: self.by_link, penalty: self.penalty, seconds }
     }
 
-    /// Seconds of the window in a stretch of time.
+    /// How many seconds of an interval lie in the window.
     fn seconds(&self, from_s: u64, to_s: u64) -> f64 {
         let (from_s, to_s) = (from_s.max(self.window_s.start), to_s.min(self.window_s.end));
         to_s.saturating_sub(from_s) as f64

@@ -151,8 +151,8 @@ fn links_that_ordering_would_slow_go_without_it() {
     assert_eq!(protection.mode, Mode::Ordered);
 }
 
-/// The authors' table has no rows of non-blocking mode. What is estimated is near the one value that they published
-/// besides: 98.74 Gb/s of 100 at 1e-3 (their artifact's stress test).
+/// The authors' table has no rows for non-blocking mode. Their artifact's stress test published one value besides:
+/// 98.74 Gb/s of 100 at 1e-3. The estimate is close to it.
 #[test]
 fn without_order_the_capacity_is_measured_or_else_estimated() {
     let of = |loss_rate, protection: ProtectionTable| {

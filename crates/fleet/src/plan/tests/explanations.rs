@@ -1,4 +1,4 @@
-//! What is said about links.
+//! The explanations of links.
 
 use super::{active, down, four_links, settings, small_fabric};
 use crate::deployment::Deployment;

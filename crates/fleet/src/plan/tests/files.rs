@@ -106,7 +106,7 @@ fn the_operators_names_come_before_numbers() {
     assert!(finder.find("--").is_err() && finder.find("").is_err());
 }
 
-/// The message once named no line.
+/// Messages name the line.
 #[test]
 fn bytes_that_are_no_text_are_refused_with_their_line() {
     let error = read_links(&b"link,loss_rate\n\xff,1\n"[..], "f", &four_links()).expect_err("no text");

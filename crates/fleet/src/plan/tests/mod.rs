@@ -11,7 +11,7 @@ use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_topology::{FabricParameters, LinkId, Topology, leaf_spine};
 
-/// One leaf with four links to four spines: it may lose one path of four at 75 %. Links 0 to 3.
+/// One leaf with four links to four spines. It may lose one path of four at 75 %. Links 0 to 3.
 pub(super) fn four_links() -> Topology {
     leaf_spine(1, 4, 100_000_000_000).expect("a network")
 }

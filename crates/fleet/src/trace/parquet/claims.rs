@@ -1,26 +1,26 @@
-//! What a Parquet file claims of itself, held against its length before the library allocates by it.
+//! Checks the sizes that a Parquet file claims against its length, before the library allocates memory for them.
 //!
-//! Both the footer and the header in front of each page are structs of Thrift's compact protocol. The library reserves
-//! memory for as many elements as a list says it has, and for as many bytes as a page says it unpacks to.
+//! Both the footer and the header of each page are structs of Thrift's compact protocol. The library reserves memory
+//! for as many elements as a list claims to have, and for as many bytes as a page claims to unpack to.
 
-/// Nesting of a footer: metadata, row group, column, its metadata, statistics and what later versions add.
+/// Deepest nesting of a footer: metadata, row group, column, its metadata, statistics, and what later versions add.
 const MAX_DEPTH: u32 = 16;
-/// Most bytes of a page, unpacked. Writers aim at one mebibyte; ours does too.
+/// Largest page, unpacked. Writers aim at one mebibyte; ours does too.
 const MAX_PAGE_BYTES: u64 = 64 << 20;
-/// Most elements of a list in a footer: columns of row groups, and what is said of them.
+/// Longest list in a footer: columns of row groups, and their metadata.
 const MAX_LIST: u64 = 1 << 16;
-/// Fields of a page header, each with the struct inside the header that it belongs to, 0 for the header itself.
+/// Fields of a page header. Each comes with the struct inside the header that it belongs to; 0 is the header itself.
 const UNPACKED_BYTES: (i64, i64) = (0, 2);
 const PACKED_BYTES: (i64, i64) = (0, 3);
 const DICTIONARY_VALUES: (i64, i64) = (7, 1);
-/// Bytes of a value in any of our columns.
+/// Size of a value in any of our columns.
 const VALUE_BYTES: i64 = 8;
 
-/// A struct is cut short, nested too deep, or claims more than there is.
+/// A struct is cut short, nested too deep, or claims more than the file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FalseSize(pub &'static str);
 
-/// Checks a footer: all that it lists is there.
+/// Checks that everything that a footer lists is there.
 pub(super) fn check_footer(bytes: &[u8]) -> Result<(), FalseSize> {
     ThriftReader(bytes).fields(MAX_DEPTH, 0, &mut |_, _| {})
 }
@@ -65,12 +65,12 @@ mod kind {
     pub const STRUCT: u8 = 12;
 }
 
-/// What has not been read yet.
+/// The bytes that have not been read yet.
 struct ThriftReader<'a>(&'a [u8]);
 
 impl ThriftReader<'_> {
-    /// Reads a struct that is field `outer` of another, and says the whole numbers among its fields and those of structs
-    /// inside it.
+    /// Reads a struct that is field `outer` of another. Reports the integers among its fields, and among those of
+    /// structs inside it.
     fn fields(
         &mut self,
         depth: u32,
@@ -92,14 +92,14 @@ impl ThriftReader<'_> {
             match kind {
                 kind::TRUE | kind::FALSE => {}
                 kind::I16..=kind::I64 => say((outer, id), self.whole()?),
-                // Below the second level nothing is asked for, and a field's number says nothing any more.
+                // Nothing below the second level is of interest, and field numbers there have no meaning here.
                 kind::STRUCT if outer == 0 => self.fields(depth, id, say)?,
                 _ => self.value(kind, depth)?,
             }
         }
     }
 
-    /// Reads a value that is no field of a struct, or no whole number.
+    /// Reads a value that is no field of a struct, or no integer.
     fn value(&mut self, kind: u8, depth: u32) -> Result<(), FalseSize> {
         match kind {
             kind::TRUE | kind::FALSE | kind::BYTE => self.skip(1),
@@ -122,7 +122,7 @@ impl ThriftReader<'_> {
             15 => self.varint()?,
             length => length.into(),
         };
-        // Every element takes a byte at least.
+        // Every element takes at least one byte.
         if length > self.0.len() as u64 {
             return Err(CUT_SHORT);
         }
@@ -144,7 +144,7 @@ impl ThriftReader<'_> {
         Ok(())
     }
 
-    /// A number of seven bits a byte, the lowest first.
+    /// Reads a number of seven bits in each byte, the lowest bits first.
     fn varint(&mut self) -> Result<u64, FalseSize> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -157,7 +157,7 @@ impl ThriftReader<'_> {
         Err(FalseSize("it has a number of more than 64 bits"))
     }
 
-    /// A signed number: 0, -1, 1, -2 and so on.
+    /// Reads a signed number in zigzag coding: 0, -1, 1, -2 and so on.
     fn whole(&mut self) -> Result<i64, FalseSize> {
         let number = self.varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
@@ -168,7 +168,7 @@ impl ThriftReader<'_> {
 mod tests {
     use super::*;
 
-    /// A field of kind list with 2^31 - 1 structs, as a file of 20 bytes once claimed row groups.
+    /// A list field with 2^31 - 1 structs: a file of 20 bytes once claimed as many row groups.
     #[test]
     fn lists_and_texts_that_are_longer_than_the_file_are_refused() {
         assert_eq!(check_footer(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), Err(CUT_SHORT));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn pages_that_unpack_to_gigabytes_are_refused() {
-        // Type 0, then 2^30 bytes unpacked and one packed.
+        // Type 0, then 2^30 bytes unpacked and one byte packed.
         let large = [0x15, 0x00, 0x15, 0x80, 0x80, 0x80, 0x80, 0x08, 0x15, 0x02, 0x00, 0xaa];
         assert_eq!(check_pages(&large), Err(FalseSize("a page is larger than 64 MiB")));
         let small = [0x15, 0x00, 0x15, 0x04, 0x15, 0x02, 0x00, 0xaa];
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn dictionaries_of_more_values_than_bytes_are_refused() {
-        // A dictionary page of 16 bytes, one of them packed, with so many values.
+        // A dictionary page of 16 bytes, one of them packed, with this many values.
         let page = |values: &[u8]| {
             let head = [0x15, 0x04, 0x15, 0x20, 0x15, 0x02, 0x4c, 0x15];
             [&head, values, &[0x00, 0x00, 0xaa]].concat()

@@ -1,4 +1,4 @@
-//! Traces as Parquet, with the columns of the CSV.
+//! Traces as Parquet, with the same columns as the CSV.
 
 mod claims;
 mod panics;
@@ -24,7 +24,7 @@ const SCHEMA: &str =
     "message trace { required int64 time_s; required int64 link; required double loss_rate; }";
 const COLUMNS: [(&str, Type); 3] =
     [("time_s", Type::INT64), ("link", Type::INT64), ("loss_rate", Type::DOUBLE)];
-/// Key of the network that the trace was made for.
+/// Key of the metadata that names the network of the trace.
 const NETWORK: &str = "network";
 
 /// Writes a trace.
@@ -55,11 +55,11 @@ pub fn write_parquet(trace: &Trace, topology: &Topology, file: File) -> Result<(
     Ok(())
 }
 
-/// Reads a trace for a network. If it says which network it was made for, that must be this one.
+/// Reads a trace for a network. If the file says which network it was made for, that must be this one.
 ///
 /// # Errors
-/// If the file is no Parquet of that schema, claims to hold more than it can, or has an event that cannot be; with the row
-/// as the line.
+/// If the file is not Parquet with that schema, claims to hold more than it can, or has an impossible event; with the
+/// row as the line.
 pub fn read_parquet(path: &Path, topology: &Topology) -> std::result::Result<Trace, FileError> {
     let file = path.display().to_string();
     match std::fs::read(path) {
@@ -68,7 +68,7 @@ pub fn read_parquet(path: &Path, topology: &Topology) -> std::result::Result<Tra
     }
 }
 
-/// Reads the content of such a file; `file` is what messages call it.
+/// Reads the content of such a file; `file` is the name that messages use.
 ///
 /// # Errors
 /// As [`read_parquet`].
@@ -77,7 +77,8 @@ pub fn parse_parquet(
     file: &str,
     topology: &Topology,
 ) -> std::result::Result<Trace, FileError> {
-    // The library looks values up in a dictionary by whatever number the file says, and panics beyond its end.
+    // The library looks up dictionary values by any number that the file contains, and panics beyond the dictionary's
+    // end.
     let read = panics::catch_panic(|| read_rows(content, file, topology));
     read.unwrap_or_else(|| {
         let reason = damaged("its values cannot be decoded").to_string();
@@ -105,7 +106,7 @@ fn read_rows(content: Vec<u8>, file: &str, topology: &Topology) -> std::result::
     Ok(events.finish())
 }
 
-/// Opens a file whose claims have been checked.
+/// Opens a file whose sizes have been checked.
 fn open(content: Bytes) -> Result<SerializedFileReader<Bytes>> {
     if let Some(footer) = footer(&content) {
         claims::check_footer(footer).map_err(|claim| damaged(claim.0))?;
@@ -127,7 +128,7 @@ fn open(content: Bytes) -> Result<SerializedFileReader<Bytes>> {
     Ok(reader)
 }
 
-/// What stands before the length of the footer and the mark at the end of the file.
+/// The footer: what precedes its length and the mark at the end of the file.
 fn footer(content: &[u8]) -> Option<&[u8]> {
     let (rest, end) = content.split_last_chunk::<8>()?;
     let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize;

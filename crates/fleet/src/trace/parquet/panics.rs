@@ -1,15 +1,16 @@
-//! Panics of a library that are an answer, and nobody's to read.
+//! Catches panics of a library and turns them into an answer, without printing them.
 
 use std::cell::Cell;
 use std::panic::{self, UnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic of this thread is caught and told otherwise.
+    /// Whether a panic of this thread is caught, so that it must not be printed.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What comes out, or nothing after a panic, of which nothing is printed. Panics of other threads are told as ever.
+/// Returns the result of `work`, or nothing if it panics; then nothing is printed. Panics of other threads are printed
+/// as usual.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> T + UnwindSafe) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
