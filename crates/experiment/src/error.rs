@@ -43,7 +43,7 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// Whether what somebody wrote is wrong, and not the world.
+    /// Whether the mistake is in what somebody wrote, rather than in the system.
     pub fn is_usage(&self) -> bool {
         !matches!(self, ExperimentError::Unreadable { .. })
     }
@@ -57,17 +57,17 @@ impl fmt::Display for LineSuffix {
     }
 }
 
-/// A file's name and text, to say where something is wrong.
+/// A file's name and text, for error messages that name a line.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
-    /// The file's name, as messages have it.
+    /// The file's name, as messages use it.
     pub path: &'a str,
-    /// What is in it.
+    /// The file's content.
     pub text: &'a str,
 }
 
 impl Source<'_> {
-    /// Something is wrong at this offset.
+    /// An error at this offset.
     pub fn error(self, offset: Option<usize>, message: impl Into<String>) -> ExperimentError {
         let line = offset.map(|offset| {
             self.text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
@@ -75,7 +75,7 @@ impl Source<'_> {
         ExperimentError::Content { path: self.path.to_owned(), line, message: message.into() }
     }
 
-    /// It is no TOML, or not of the right form.
+    /// The error of a text that is not TOML, or not of the right form.
     pub fn syntax(self, error: &toml::de::Error) -> ExperimentError {
         let (span, message) = (error.span(), error.message().trim_end().replace('\n', ", "));
         let key = span.clone().and_then(|span| self.text.get(span));

@@ -1,12 +1,12 @@
-//! How far a counted rate may be from the true one.
+//! Confidence intervals of counted rates.
 
 /// Two-sided confidence of the intervals in the report of a run.
 pub const CONFIDENCE: f64 = 0.95;
-/// Up to this count the interval is found exactly; beyond it the approximation is good to a millionth.
+/// The largest count for which the interval is computed exactly. Beyond it, the approximation is good to a millionth.
 const EXACT_MAX: u64 = 10_000;
-/// Terms of a tail below this share of its first one add nothing that a float can hold.
+/// Terms of a tail below this share of its first one are too small for the precision of a float.
 const TERM_LEAST: f64 = 1e-18;
-/// Halvings of an interval after which a float is as exact as it gets.
+/// How often an interval is halved; afterwards a float is as exact as it gets.
 const HALVINGS: usize = 100;
 
 /// The two-sided interval of the mean of a Poisson distribution of which `count` was observed (Garwood 1936).
@@ -20,7 +20,7 @@ pub fn poisson_interval(count: u64, confidence: f64) -> (f64, f64) {
     if count > EXACT_MAX {
         return (low, high);
     }
-    // So many or more would be as rare as the tail at the lower bound, so many or fewer at the upper one.
+    // As many or more would be as rare as the tail at the lower bound, as many or fewer at the upper one.
     let lower = if count == 0 { 0.0 } else { solve(count as f64, |mean| at_least(count, mean) >= tail) };
     (lower, solve(2.0 * high + 1.0 / tail, |mean| mean > count as f64 && at_most(count, mean) <= tail))
 }
@@ -35,7 +35,7 @@ fn wilson_hilferty(count: u64, tail: f64) -> (f64, f64) {
     (bound(count as f64, -quantile), bound(count as f64 + 1.0, quantile))
 }
 
-/// Probability of `count` or fewer at a mean above it: terms that fall from the first one on.
+/// Probability of `count` or fewer at a mean above it: a sum of falling terms.
 fn at_most(count: u64, mean: f64) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     for k in (1..=count).rev() {
@@ -66,7 +66,7 @@ fn exactly(count: u64, mean: f64) -> f64 {
     libm::exp(log_power - mean - libm::lgamma(n + 1.0))
 }
 
-/// The least number up to `most` for which `reached` holds; it must hold from some number on.
+/// The smallest number up to `most` for which `reached` holds; it must hold from some number on.
 fn solve(most: f64, reached: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, most);
     for _ in 0..HALVINGS {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn published_values() {
-        // Garwood 1936 and any table of it; those of 99.9 % from the chi-square distribution.
+        // From Garwood 1936 and tables of it; those of 99.9 % from the chi-square distribution.
         for (count, confidence, lower, upper) in [
             (0, 0.95, 0.0, 3.689),
             (1, 0.95, 0.0253, 5.572),

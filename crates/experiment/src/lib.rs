@@ -1,12 +1,12 @@
-//! Experiments: one frame for links, fleets and whatever comes next. What a point of an experiment is, how it is run and
-//! what it measures is the business of the crate that has it; everything around that is here.
+//! One frame for all experiments, with links, fleets and what comes next. The crate that offers an experiment defines
+//! its points, how they are run, and what is measured; everything around that is here.
 //!
-//! - [`Parameters`] are what an experiment varies; [`combinations`] makes points of the lists in a file, [`Selection`] says
-//!   which of them are meant.
-//! - [`run_all`] runs the points of [`Runnable`] experiments, and [`run_each`] anything independent, on several threads.
-//!   What comes out does not depend on how many.
-//! - [`Measurement`] is a measured value, with its confidence interval where it has one: counted
-//!   ([`poisson_interval`]) or the mean of several runs.
+//! - [`Parameters`] are what an experiment varies; [`combinations`] makes points of the lists in a file, and
+//!   [`Selection`] says which of them are meant.
+//! - [`run_all`] runs the points of [`Runnable`] experiments, and [`run_each`] anything independent, on several
+//!   threads. The results do not depend on how many.
+//! - [`Measurement`] is a measured value, with a confidence interval if it was counted ([`poisson_interval`]) or is the
+//!   mean of several runs.
 //! - [`Published`] is a published value, and a [`Row`] has the measured one beside it.
 //! - [`ExperimentError`] says what is wrong with an experiment file, and in which line.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Measured values and how far they may be off.
+//! Measured values and their confidence intervals.
 
 use crate::interval::poisson_interval;
 
@@ -7,18 +7,18 @@ use crate::interval::poisson_interval;
 pub struct Measurement {
     /// The value.
     pub value: f64,
-    /// Where the true value lies, lowest and highest, if it was counted or is the mean of several runs.
+    /// Lowest and highest value of the confidence interval, if the value was counted or is the mean of several runs.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Measurement {
-    /// A value that is what it is; none if it is no number, as the mean of nothing.
+    /// A value without an interval; `None` if it is not a number, like the mean of nothing.
     pub fn exact(value: f64) -> Option<Measurement> {
         value.is_finite().then_some(Measurement { value, interval: None })
     }
 
-    /// The share of `trials` that are `successes`, times a scale, and where the true one lies with this confidence; none
-    /// without trials.
+    /// The share of `trials` that are `successes`, times a scale, with an interval of this confidence; `None` without
+    /// trials.
     pub fn counted(successes: u64, trials: u64, scale: f64, confidence: f64) -> Option<Measurement> {
         if trials == 0 {
             return None;
@@ -29,7 +29,7 @@ impl Measurement {
         Some(Measurement { value: successes as f64 * each, interval })
     }
 
-    /// Mean and 95 % confidence interval by Student's t distribution; None without values.
+    /// Mean and 95 % confidence interval by Student's t distribution; `None` without values.
     pub fn mean(values: &[f64]) -> Option<Measurement> {
         if values.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Published and measured values beside each other.
+//! Published values beside measured ones.
 
 use crate::{Measurement, Quantity};
 use linkmend_report::{Comparison, Tolerance};
@@ -7,33 +7,33 @@ use serde::Deserialize;
 /// A published or expected value, in the unit of its quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
-    /// Of what, and where in the experiment.
+    /// What was published, and for which points of the experiment.
     pub metric: String,
-    /// The figure, table or equation.
+    /// The figure, table or equation that it comes from.
     pub source: String,
-    /// What is measured.
+    /// The quantity of the value.
     pub quantity: Quantity,
     /// The value.
     pub value: f64,
-    /// How far the measured one may be from it.
+    /// How far the measured value may be from it.
     pub tolerance: Tolerance,
-    /// Why they are known to differ.
+    /// Why the two are known to differ.
     pub explanation: Option<String>,
 }
 
-/// What is compared of several points.
+/// How a comparison combines several points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Across {
-    /// All of them as if they had been one run.
+    /// All points are pooled as if they had been one run.
     #[default]
     Pooled,
-    /// The greatest of their values.
+    /// The greatest value of the points counts.
     Greatest,
 }
 
 impl Across {
-    /// The place of a comparison in words: the points as they are described, or what is taken of them.
+    /// Describes where a comparison was made: the points, or which of their values was taken.
     pub fn describe(self, points: String) -> String {
         match self {
             Across::Pooled => points,
@@ -42,24 +42,24 @@ impl Across {
         }
     }
 
-    /// The greatest of several values; none if one of them is missing.
+    /// The greatest of several values; `None` if one of them is missing.
     pub fn greatest(measured: impl IntoIterator<Item = Option<Measurement>>) -> Option<Measurement> {
         let measured: Option<Vec<Measurement>> = measured.into_iter().collect();
         measured?.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
     }
 }
 
-/// A published or expected value, and what was measured for it.
+/// A published or expected value, and the measured one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What should be.
+    /// The published or expected value.
     pub published: Published,
-    /// What is; none if a point is missing or nothing was there to be measured.
+    /// The measured value; `None` if a point is missing or there was nothing to measure.
     pub measured: Option<Measurement>,
 }
 
 impl Row {
-    /// As a report shows it.
+    /// Converts the row to the form that reports show.
     pub fn comparison(self) -> Comparison {
         let Row { published, measured } = self;
         let unit = published.quantity.unit();

@@ -1,20 +1,20 @@
-//! What parameters and metrics measure, and values as text and as numbers.
+//! Quantities of parameters and metrics, and values as text and as numbers.
 
 use linkmend_report::Unit;
 use std::fmt::Display;
 
-/// What a parameter or a metric measures; numbers are in the unit named.
+/// What a parameter or a metric measures. Numbers are in the unit that each variant names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Bit/s.
+    /// A rate, in bit/s.
     Rate,
-    /// Bytes.
+    /// A size, in bytes.
     Size,
-    /// Seconds.
+    /// A time, in seconds.
     Time,
-    /// Metres.
+    /// A distance, in metres.
     Distance,
-    /// Decibels.
+    /// An attenuation, in decibels.
     Attenuation,
     /// A number of things.
     Count,
@@ -22,14 +22,14 @@ pub enum Quantity {
     LossRate,
     /// A share of one.
     Share,
-    /// A bare number.
+    /// A number without a unit.
     Plain,
-    /// No number: a choice.
+    /// A choice from a list of words.
     Word,
 }
 
 impl Quantity {
-    /// The unit in which reports show it.
+    /// The unit in which reports show the quantity.
     pub fn unit(self) -> Unit {
         match self {
             Quantity::Rate => Unit::BitPerSecond,
@@ -48,19 +48,19 @@ impl Quantity {
 /// A parameter's value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
-    /// As it is written.
+    /// The value as it is written.
     pub text: String,
-    /// In the unit of its [`Quantity`]; `None` for words.
+    /// The value in the unit of its [`Quantity`]; `None` for words.
     pub number: Option<f64>,
 }
 
 impl Value {
-    /// A number, as it is written and in the unit of its quantity.
+    /// A number: as it is written, and in the unit of its quantity.
     pub fn number(written: impl Display, number: f64) -> Value {
         Value { text: written.to_string(), number: Some(number) }
     }
 
-    /// A word.
+    /// A value that is a word.
     pub fn word(written: impl Display) -> Value {
         Value { text: written.to_string(), number: None }
     }

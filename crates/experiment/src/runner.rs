@@ -1,4 +1,4 @@
-//! Runs the points of experiments on several threads. What comes out does not depend on how many.
+//! Runs the points of experiments on several threads. The results do not depend on how many.
 
 use crate::threads::work_through;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-/// Most pieces into which the runs of one point are divided, so that several threads can share it.
+/// How many pieces the runs of one point may be divided into, so that several threads can share it.
 const PIECES_MAX: u64 = 16;
 
 /// An experiment as the runner sees it: points, at each of which independent runs are pooled.
 pub trait Runnable: Sync {
-    /// What comes out of runs of one point.
+    /// The result of runs of one point.
     type Outcome: Send;
-    /// Why a run could not be done.
+    /// Why a run failed.
     type Error: Send;
 
     /// How many points there are.
@@ -22,14 +22,14 @@ pub trait Runnable: Sync {
     /// How many independent runs are pooled at a point.
     fn runs(&self, point: usize) -> u64;
 
-    /// How much there is to do at a point, in whatever unit its experiments share.
+    /// The work of a point, in a unit that all experiments share.
     fn work(&self, point: usize) -> f64;
 
-    /// Does some of the runs of a point. `progress` is told how much more of the point's work is done, and says whether to
-    /// go on; `None` if it did not.
+    /// Does some of the runs of a point. `progress` receives how much more of the point's work is done, and says
+    /// whether to go on; the result is `None` if it did not.
     ///
     /// # Errors
-    /// The first run that could not be done.
+    /// The first run that failed.
     fn run(
         &self,
         point: usize,
@@ -38,23 +38,23 @@ pub trait Runnable: Sync {
         progress: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Option<Self::Outcome>, Failure<Self::Error>>;
 
-    /// Outcomes of one point, in the order of its runs, as if they had been one.
+    /// Pools the results of one point, in the order of its runs, as if they had been one run.
     fn pooled(&self, outcomes: Vec<Self::Outcome>) -> Option<Self::Outcome>;
 }
 
-/// A run that could not be done.
+/// A run that failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure<E> {
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Why.
+    /// Why it failed.
     pub error: E,
 }
 
 /// What happens while experiments run.
 #[derive(Debug)]
 pub enum Event<O, E> {
-    /// So much more of the whole work is done.
+    /// This much more of the whole work is done.
     Progress(f64),
     /// A point of an experiment is done.
     Point {
@@ -62,16 +62,16 @@ pub enum Event<O, E> {
         experiment: usize,
         /// Index of the point.
         point: usize,
-        /// What came out.
+        /// The pooled result.
         outcome: O,
     },
-    /// A run could not be done, as when no session opened: its point will not come. Other points go on.
+    /// A run failed, as when no session opened, so its point has no result. Other points continue.
     Failed {
         /// Index of the experiment.
         experiment: usize,
         /// Index of the point.
         point: usize,
-        /// Which run, and why.
+        /// The run, and why it failed.
         failure: Failure<E>,
     },
 }
@@ -84,8 +84,8 @@ struct Job<'a, X> {
     runs: Range<u64>,
 }
 
-/// Runs all points on `threads` threads and tells `observe` what happens, on the calling thread. When `stop` becomes true,
-/// what is half done is dropped, and the function returns.
+/// Runs all points on `threads` threads, and tells `observe` what happens, on the calling thread. When `stop` becomes
+/// true, unfinished points are dropped, and the function returns.
 pub fn run_all<X: Runnable>(
     experiments: &[X],
     base_seed: u64,
@@ -133,7 +133,7 @@ fn jobs<X: Runnable>(experiments: &[X]) -> Vec<Job<'_, X>> {
                 jobs.push(Job { experiment, point, definition, runs });
             }
         }
-        // The longest first, so that no thread is left alone with it in the end.
+        // The longest first, so that no thread is left alone with it at the end.
         let work = |job: &Job<'_, X>| {
             let runs = (job.runs.end - job.runs.start) as f64;
             job.definition.work(job.point) * runs / job.definition.runs(job.point) as f64
@@ -147,14 +147,14 @@ fn pieces(runs: u64) -> u64 {
     runs.min(PIECES_MAX)
 }
 
-/// The pieces of one point that are done, each with its first run.
+/// The finished pieces of one point, each with its first run.
 struct Parts<O> {
     wanted: usize,
     done: Mutex<Vec<(u64, O)>>,
 }
 
 impl<O> Parts<O> {
-    /// All of them as one when the last is in, in the order of runs: sums of floats depend on it.
+    /// Pools all pieces once the last is in. They are taken in the order of runs, because sums of floats depend on it.
     fn add<X: Runnable<Outcome = O>>(&self, job: &Job<'_, X>, outcome: O) -> Option<O> {
         let mut done = self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         done.push((job.runs.start, outcome));
@@ -177,7 +177,7 @@ fn parts<X: Runnable>(experiments: &[X]) -> Vec<Vec<Parts<X::Outcome>>> {
 mod tests {
     use super::*;
 
-    /// Its points have 1, 40 and 3 runs; what comes out is their numbers. Run 2 of the last point cannot be done.
+    /// Its points have 1, 40 and 3 runs; the results are the runs' numbers. Run 2 of the last point fails.
     struct Numbers;
 
     impl Runnable for Numbers {

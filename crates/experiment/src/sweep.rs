@@ -8,27 +8,27 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use toml::{Spanned, Table, Value};
 
-/// Parameters and their values as written, each with its place in the file.
+/// Parameters and their values as written, each with its position in the file.
 pub type Settings = BTreeMap<Spanned<String>, Spanned<Value>>;
 
-/// What an experiment varies: parameters by name, as files and command lines spell them.
+/// The parameters that an experiment varies, by the names that files and command lines use.
 pub trait Parameters: Clone + Debug + DeserializeOwned {
     /// The names of all parameters, in the order of tables.
     fn keys() -> impl Iterator<Item = &'static str>;
 
-    /// The name of a parameter in tables.
+    /// The heading of a parameter in tables.
     fn label_of(key: &str) -> &'static str;
 
     /// The value of a parameter, if it has one.
     fn value_of(&self, key: &str) -> Option<crate::Value>;
 
-    /// Whether people know what is meant by the value alone, as by `100G`.
+    /// Whether a value is understood without its heading, like `100G`.
     fn needs_no_heading(key: &str) -> bool;
 }
 
-/// Most points of one experiment: a guard against a product of long lists.
+/// The largest number of points of one experiment: a guard against a product of long lists.
 pub const POINTS_MAX: usize = 10_000;
-/// Most independent runs that are pooled at one point.
+/// The largest number of independent runs that are pooled at one point.
 const RUNS_MAX: u64 = 10_000_000;
 /// The key of an experiment file that is not a parameter of a run.
 const RUNS: &str = "runs";
@@ -36,27 +36,27 @@ const RUNS: &str = "runs";
 /// One combination of values.
 #[derive(Debug)]
 pub struct Combination<P> {
-    /// As they are written.
+    /// The parameters as they are written.
     pub parameters: P,
     /// How many independent runs are pooled.
     pub runs: u64,
-    /// Where each parameter is set.
+    /// The position in the file at which each parameter is set.
     pub places: Vec<(String, usize)>,
-    /// Where the sweep, or else the base, begins.
+    /// The position at which the sweep, or else the base, begins.
     pub place: Option<usize>,
 }
 
 impl<P> Combination<P> {
-    /// Where a parameter is set, or at least the sweep.
+    /// The position at which a parameter is set, or else that of the sweep.
     pub fn place_of(&self, parameter: &str) -> Option<usize> {
         self.places.iter().find(|(name, _)| name == parameter).map(|(_, at)| *at).or(self.place)
     }
 }
 
-/// All combinations: each sweep is the product of its lists, over what the base sets.
+/// All combinations: each sweep is the product of its lists, on top of what the base sets.
 ///
 /// # Errors
-/// The first value that cannot be, with its line; or that there are more than [`POINTS_MAX`] combinations.
+/// The first value that is impossible, with its line; or that there are more than [`POINTS_MAX`] combinations.
 pub fn combinations<P: Parameters>(
     source: Source<'_>,
     base: &Settings,
@@ -66,7 +66,7 @@ pub fn combinations<P: Parameters>(
     let sweeps: Vec<&Settings> = if sweeps.is_empty() { vec![&empty] } else { sweeps.iter().collect() };
     let mut all = Vec::new();
     for sweep in sweeps {
-        // What a sweep sets replaces what the base does.
+        // A sweep's settings replace those of the base.
         let mut settings: Vec<(&Spanned<String>, &Spanned<Value>)> =
             base.iter().filter(|(key, _)| !sweep.contains_key(*key)).chain(sweep).collect();
         settings.sort_by_key(|(key, _)| key.span().start);
@@ -122,7 +122,7 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// Reads one value, so that an error can say where it stands, and writes it as it is shown.
+/// Checks one value, so that an error can name its position, and writes it as it is shown.
 fn check<P: Parameters>(
     source: Source<'_>,
     name: &str,
@@ -183,7 +183,7 @@ fn combination<P: Parameters>(
     Ok(Combination { parameters, runs: pooled, places, place })
 }
 
-/// Which points are meant: for each parameter, the values it may have, as text.
+/// Selects points: for each parameter, the values that it may have, as text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
     wanted: Vec<Wanted>,
@@ -201,10 +201,10 @@ struct Wanted {
 }
 
 impl Selection {
-    /// Reads which values of which parameters are meant.
+    /// Reads a selection: values of parameters.
     ///
     /// # Errors
-    /// The first value that cannot be, with its line.
+    /// The first value that is impossible, with its line.
     pub fn read<P: Parameters>(
         source: Source<'_>,
         settings: &Settings,
@@ -232,14 +232,14 @@ impl Selection {
         Ok(Selection { wanted })
     }
 
-    /// Whether these parameters are meant. They must be resolved.
+    /// Whether these parameters are selected. They must be resolved.
     pub fn matches(&self, parameters: &impl Parameters) -> bool {
         self.wanted.iter().all(|Wanted { key, values, .. }| {
             parameters.value_of(key).is_some_and(|value| values.contains(&value.text))
         })
     }
 
-    /// Parameters with their values, in words: `100G, ordered`.
+    /// The parameters with their values, in words: `100G, ordered`.
     pub fn describe(&self) -> String {
         let words = |wanted: &Wanted| {
             let values = wanted.values.join(" or ");
@@ -253,7 +253,7 @@ impl Selection {
         parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
     }
 
-    /// The parameters of which it wants one value, with that value.
+    /// The parameters for which only one value is selected, with that value.
     pub fn only(&self) -> impl Iterator<Item = (&str, &str)> {
         self.wanted.iter().filter_map(|Wanted { key, values, .. }| match &values[..] {
             [value] => Some((key.as_str(), value.as_str())),

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Works through the indices below `count`, in order, on as many threads as asked for. `worker` makes what each thread
-/// calls with an index; it returns whether to go on. Meanwhile `watch` runs on the calling thread. When `stop` becomes
-/// true, no more work begins.
+/// Works through the indices below `count`, in order, on as many threads as requested. `worker` makes the function that
+/// each thread calls with an index; that function returns whether to go on. Meanwhile `watch` runs on the calling
+/// thread. When `stop` becomes true, no more work begins.
 pub(crate) fn work_through<W: FnMut(usize) -> bool + Send>(
     count: usize,
     threads: usize,
@@ -26,14 +26,14 @@ pub(crate) fn work_through<W: FnMut(usize) -> bool + Send>(
                 }
             });
         }
-        // What only the workers hold, such as their end of a channel, ends with the last of them.
+        // Drops what only workers hold, such as their end of a channel, together with the last of them.
         drop(worker);
         watch();
     });
 }
 
-/// Does `work` for each index below `count` on `threads` threads: the results by index, so that they do not depend on the
-/// number of threads. `done` is told of each; when `stop` becomes true, nothing comes out.
+/// Does `work` for each index below `count` on `threads` threads. The results are in the order of indices, so they do
+/// not depend on the number of threads. `done` is called after each; when `stop` becomes true, the result is `None`.
 pub fn run_each<T: Send + Sync>(
     count: usize,
     threads: usize,

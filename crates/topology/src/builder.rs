@@ -1,10 +1,10 @@
-//! From lists of switches and links to a checked topology.
+//! Builds checked topologies from lists of switches and links.
 
 use crate::layered::{Adjacency, Hop, Link, Switch, Topology};
 use crate::paths::check_paths;
 use crate::{LinkId, Names, SwitchId, TopologyError, ZoneId};
 
-/// Ports of one forwarding pipe, as the authors' simulator assumes for switches it has no number for.
+/// Ports of one forwarding pipe. The authors' simulator assumes as many for switches without a number of pipes.
 pub(crate) const PORTS_PER_PIPE: u32 = 16;
 
 /// Collects switches and links.
@@ -17,7 +17,7 @@ pub struct TopologyBuilder {
 }
 
 impl TopologyBuilder {
-    /// An empty network with room for so many links.
+    /// An empty network with room for this many links.
     pub fn with_capacity(links: usize) -> TopologyBuilder {
         TopologyBuilder {
             ends: Vec::with_capacity(links),

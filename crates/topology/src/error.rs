@@ -1,4 +1,4 @@
-//! Why a network cannot be.
+//! Why switches, hosts and links do not make a network.
 
 /// Why switches, hosts and links are no network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

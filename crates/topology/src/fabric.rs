@@ -1,4 +1,4 @@
-//! The Facebook fabric, by its numbers.
+//! Parameters of the Facebook fabric.
 
 use linkmend_quantity::BitRate;
 use std::fmt;
@@ -10,15 +10,15 @@ use std::fmt;
 /// plane by plane, spine by spine, pod by pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FabricParameters {
-    /// Pods; 1 to 65,536.
+    /// Number of pods; 1 to 65,536.
     pub pods: u32,
-    /// ToRs of a pod; 1 to 4,096.
+    /// ToRs in a pod; 1 to 4,096.
     pub tors_per_pod: u32,
-    /// Fabric switches of a pod, and spine planes; 1 to 64.
+    /// Fabric switches in a pod, and spine planes; 1 to 64.
     pub fabric_switches_per_pod: u32,
-    /// Spine switches of a plane; 1 to 4,096.
+    /// Spine switches in a plane; 1 to 4,096.
     pub spines_per_plane: u32,
-    /// Bits per second of every link.
+    /// Speed of every link, in bit/s.
     pub bits_per_second: u64,
 }
 
@@ -37,13 +37,13 @@ impl FabricParameters {
         self.tors_per_pod * self.fabric_switches_per_pod
     }
 
-    /// All links.
+    /// Number of links.
     pub fn links(&self) -> u64 {
         let uplinks = u64::from(self.fabric_switches_per_pod) * u64::from(self.spines_per_plane);
         u64::from(self.pods) * (u64::from(self.lower_links_per_pod()) + uplinks)
     }
 
-    /// What the switch of a number is called.
+    /// The name of a switch by its number.
     pub(crate) fn switch_name(&self, switch: u32) -> String {
         let per_pod = self.tors_per_pod + self.fabric_switches_per_pod;
         let (pod, place) = (switch / per_pod, switch % per_pod);

@@ -1,10 +1,10 @@
-//! Networks that a few numbers describe.
+//! Networks that are generated from a few numbers.
 
 use crate::builder::PORTS_PER_PIPE;
 use crate::{FabricParameters, Names, Topology, TopologyBuilder, TopologyError};
 use linkmend_quantity::BitRate;
 
-/// Pipes of a ToR and of a fabric switch in the authors' model of this fabric.
+/// Pipes of a ToR and of a fabric switch, as in the authors' model of this fabric.
 const TOR_PIPES: u32 = 2;
 const FABRIC_SWITCH_PIPES: u32 = 6;
 
@@ -60,7 +60,7 @@ pub fn fat_tree(k: u32, bits_per_second: u64) -> Result<Topology, TopologyError>
         return Err(TopologyError::Parameter { name: "k", value: k.into(), range: "even, 2 to 256" });
     }
     let half = k / 2;
-    // Half of a ToR's ports lead to hosts, and count for its pipes all the same.
+    // Half of a ToR's ports lead to hosts, but they count for its pipes too.
     let tor_pipes = Some(k.div_ceil(PORTS_PER_PIPE));
     let mut builder = TopologyBuilder::default();
     let mut aggregation = Vec::new();
@@ -83,7 +83,7 @@ pub fn fat_tree(k: u32, bits_per_second: u64) -> Result<Topology, TopologyError>
     builder.build(Names::Numbers(format!("fat-tree:k={k},speed={}", BitRate(bits_per_second))))
 }
 
-/// Every leaf with a link to every spine.
+/// A network in which every leaf has a link to every spine.
 ///
 /// # Errors
 /// If there are no leaves or spines, or more than 65,536 of either.

@@ -1,30 +1,30 @@
-//! Networks of hosts and switches without layers: what a simulator or a control plane walks.
+//! Networks of hosts and switches without layers, for simulators and control planes.
 //!
-//! A [`Topology`] knows which way is up, and nothing of hosts. A [`Graph`] knows hosts, ports and the length of cables,
-//! and any shape will do: a line, a star, or a layered network with hosts at its ToRs. Switches and links of a layered
-//! network keep their numbers, so that what a fleet tool says about a link can be simulated on that link.
+//! A [`Topology`] knows which way is up, but no hosts. A [`Graph`] knows hosts, ports and the length of cables, and may
+//! have any shape: a line, a star, or a layered network with hosts at its ToRs. Switches and links of a layered network
+//! keep their numbers, so that what a fleet tool says about a link can be simulated on that link.
 
 use crate::{Link, LinkId, NodeId, Topology, TopologyError};
 use linkmend_quantity::{BitRate, Distance};
 
-/// Most nodes of a graph.
+/// The largest number of nodes of a graph.
 pub const MAX_NODES: u64 = 4_000_000;
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
-    /// An end of flows.
+    /// A host, at which flows begin and end.
     Host,
-    /// Forwards what is not for it.
+    /// A switch, which forwards frames.
     Switch,
 }
 
 /// A host or a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// Whether it is a host or a switch.
     pub kind: NodeKind,
-    /// What it is called; no two nodes of a graph have one name.
+    /// Its name, which is unique in its graph.
     pub name: String,
     /// Its links: port `p` has the `p`-th of them.
     ports: Vec<LinkId>,
@@ -42,16 +42,16 @@ impl Node {
 pub struct Port {
     /// The node.
     pub node: NodeId,
-    /// The port's rank among the node's ports, from 0.
+    /// The number of the port on its node, from 0.
     pub number: u32,
 }
 
-/// What a cable is like, whatever it joins.
+/// Speed and length of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cable {
     /// Speed in each direction.
     pub speed: BitRate,
-    /// Length.
+    /// Length, from end to end.
     pub length: Distance,
 }
 
@@ -65,7 +65,7 @@ impl Cable {
 pub struct Edge {
     /// The two ports that it joins.
     pub ends: [Port; 2],
-    /// What it is made of.
+    /// Its speed and length.
     pub cable: Cable,
 }
 
@@ -81,7 +81,7 @@ impl Edge {
     }
 }
 
-/// A connected network of hosts and switches, unchanging.
+/// A connected network of hosts and switches. It cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -157,13 +157,13 @@ impl Graph {
         self.node(node).links().iter().map(move |&link| (link, self.link(link).far_end(node)))
     }
 
-    /// The node of a name.
+    /// The node with this name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.nodes().find(|&node| self.node(node).name == name)
     }
 
-    /// Links from each node to the nearest of `to`, breadth-first; hosts forward nothing. What an equal-cost next hop is
-    /// follows: a neighbour that is one link nearer.
+    /// Distance of each node from `to`, in links; hosts do not forward. An equal-cost next hop is a neighbour that is
+    /// one link closer.
     pub fn distances_to(&self, to: NodeId) -> Vec<Option<u32>> {
         let mut distances = vec![None; self.nodes.len()];
         distances[to.index()] = Some(0);
@@ -228,8 +228,8 @@ impl GraphBuilder {
     /// Checks the graph.
     ///
     /// # Errors
-    /// If it has no node, two nodes of one name, a link from a node to itself or without speed, or a node that not every
-    /// other node can reach through switches.
+    /// If it has no node, two nodes with one name, a link from a node to itself or without speed, or a node that not
+    /// every other node can reach through switches.
     pub fn build(self) -> Result<Graph, TopologyError> {
         let graph = Graph { nodes: self.nodes, edges: self.edges };
         let Some(first) = graph.nodes().next() else { return Err(TopologyError::NoNode) };
@@ -262,7 +262,7 @@ impl GraphBuilder {
 /// With two switches it is a dumbbell.
 ///
 /// # Errors
-/// If there are not 1 to 65,536 switches, or not 1 to 65,536 hosts at an end.
+/// If there are not 1 to 65,536 switches, or not 1 to 65,536 hosts at each end.
 pub fn line(switches: u32, hosts: u32, cable: Cable, host_cable: Cable) -> Result<Graph, TopologyError> {
     in_range("switches", switches)?;
     in_range("hosts", hosts)?;

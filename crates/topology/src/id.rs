@@ -1,4 +1,4 @@
-//! Nodes, links and zones by number.
+//! Numbers of nodes, links and zones.
 
 /// A switch, by its index in its topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,33 +13,33 @@ pub struct LinkId(pub u32);
 pub struct ZoneId(pub u32);
 
 impl SwitchId {
-    /// As an index.
+    /// The number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl LinkId {
-    /// As an index.
+    /// The number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ZoneId {
-    /// As an index.
+    /// The number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A host or switch of a [`Graph`](crate::Graph), by its index there. Where the graph comes from a layered network, a
-/// switch has the number that it has in it.
+/// A host or switch of a [`Graph`](crate::Graph), by its index there. If the graph was made from a layered network, a
+/// switch has the same number in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// As an index.
+    /// The number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }

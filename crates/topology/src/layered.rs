@@ -1,14 +1,14 @@
-//! Layered networks: switches in layers, links that each go up at least one layer.
+//! Layered networks: switches in layers, and links that each go up at least one layer.
 //!
-//! A path of a ToR is valley-free: it climbs from the ToR to any switch of the top layer and never goes down on the way.
-//! What lies below the top layer falls into *zones*, which no path of a ToR ever leaves before its last link; the pods of
-//! a fabric are its zones. Every link belongs to the zone of its lower switch, so capacity constraints of different zones
-//! have nothing to do with each other.
+//! A path of a ToR is valley-free: it climbs from the ToR to any switch of the top layer and never goes down on the
+//! way. Below its top layer, a network falls into *zones* that no path of a ToR leaves before its last link; in a
+//! fabric, these are the pods. Every link belongs to the zone of its lower switch, so capacity constraints of different
+//! zones are independent.
 
 use crate::{FabricParameters, LinkId, Names, SwitchId, ZoneId};
 use std::fmt;
 
-/// The two ends of a link, and the port it has on each.
+/// The two ends of a link, and its port on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// The end nearer to the ToRs.
@@ -24,22 +24,22 @@ pub struct Link {
 /// A switch's place in the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switch {
-    /// 0 for a ToR.
+    /// Number of its layer; 0 for a ToR.
     pub layer: u8,
-    /// Its zone; none in the top layer.
+    /// Its zone; `None` in the top layer.
     pub zone: Option<ZoneId>,
     /// Forwarding pipes: port `p` belongs to pipe `p` modulo this number.
     pub pipes: u32,
-    /// Whether all links down lead to ToRs, no two to the same: then a change reaches each of them once.
+    /// Whether all its links down lead to ToRs, each to another one, so that a change reaches each of them once.
     pub above_tors: bool,
 }
 
-/// A layered network, unchanging: what is disabled or corrupts is kept by its user.
+/// A layered network. It cannot be changed: whoever uses it keeps track of what is disabled or corrupts.
 #[derive(Debug, Clone)]
 pub struct Topology {
     pub(crate) switches: Vec<Switch>,
     pub(crate) links: Vec<Link>,
-    /// Bits per second of each link.
+    /// Speed of each link, in bit/s.
     pub(crate) capacity: Vec<u64>,
     pub(crate) layers: u8,
     pub(crate) zones: u32,
@@ -66,8 +66,8 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// Counts, then fills, the links of each of `switches` switches; `ends` says from which switch a link is seen, and
-    /// which it leads to.
+    /// Counts, then fills, the links of each of `switches` switches. `ends` gives the switch from which a link is seen,
+    /// and the one that it leads to.
     pub(crate) fn new(
         switches: usize,
         links: &[Link],
@@ -97,7 +97,7 @@ impl Adjacency {
 }
 
 impl Topology {
-    /// The parameters of a generated fabric.
+    /// The parameters of the fabric, if the network was generated as one.
     pub fn fabric(&self) -> Option<FabricParameters> {
         match &self.names {
             Names::Fabric(fabric) => Some(*fabric),
@@ -105,27 +105,27 @@ impl Topology {
         }
     }
 
-    /// What switches, links and zones are called.
+    /// The names of switches, links and zones.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// How many switches there are.
+    /// Number of switches.
     pub fn switch_count(&self) -> usize {
         self.switches.len()
     }
 
-    /// How many links there are.
+    /// Number of links.
     pub fn link_count(&self) -> usize {
         self.links.len()
     }
 
-    /// How many zones (pods, in a fabric) there are.
+    /// Number of zones (pods, in a fabric).
     pub fn zone_count(&self) -> usize {
         self.zones as usize
     }
 
-    /// How many layers there are, ToRs and top layer included.
+    /// Number of layers, including ToRs and top layer.
     pub fn layer_count(&self) -> usize {
         usize::from(self.layers)
     }
@@ -160,7 +160,7 @@ impl Topology {
         &self.links[link.index()]
     }
 
-    /// Bits per second of a link.
+    /// Speed of a link, in bit/s.
     pub fn capacity(&self, link: LinkId) -> u64 {
         self.capacity[link.index()]
     }
@@ -187,14 +187,14 @@ impl Topology {
         self.down.of(switch)
     }
 
-    /// The pipe of each of a link's two switches, lower first, that its port belongs to.
+    /// The pipe to which the link's port belongs, for each of its two switches, the lower first.
     pub fn pipes_of(&self, link: LinkId) -> [(SwitchId, u32); 2] {
         let Link { lower, upper, lower_port, upper_port } = *self.link(link);
         [(lower, lower_port % self.switch(lower).pipes), (upper, upper_port % self.switch(upper).pipes)]
     }
 }
 
-/// Says which network it is: two that are written the same are the same, up to names.
+/// Identifies the network: two networks with the same text are the same, except for names.
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.names {

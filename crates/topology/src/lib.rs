@@ -1,10 +1,11 @@
 //! Networks as graphs: generated, or read from files.
 //!
-//! - [`Topology`]: layered networks, what a fleet of links is managed as; [`TopologyBuilder`] makes one of switches and
-//!   links, [`FabricParameters`], [`fat_tree`] and [`leaf_spine`] of a few numbers, [`mod@file`] of what operators have.
+//! - [`Topology`]: layered networks, as fleets of links are managed. [`TopologyBuilder`] makes one from switches and
+//!   links, [`FabricParameters`], [`fat_tree`] and [`leaf_spine`] from a few numbers, [`mod@file`] from an operator's
+//!   files.
 //! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date.
-//! - [`graph`]: hosts, switches and cables in any shape, what a simulator or a control plane walks; a layered network
-//!   with hosts at its ToRs, a line, a dumbbell or a star.
+//! - [`graph`]: hosts, switches and cables in any shape, for simulators and control planes: a layered network with
+//!   hosts at its ToRs, a line, a dumbbell or a star.
 //! - [`spec`]: either of them from one line, `fat-tree:k=8`.
 #![forbid(unsafe_code)]
 

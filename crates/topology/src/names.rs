@@ -1,27 +1,27 @@
-//! What switches, links and zones are called.
+//! Names of switches, links and zones.
 
 use crate::{FabricParameters, LinkId, SwitchId, ZoneId};
 
-/// How switches, links and zones are called in tables and files.
+/// How tables and files name switches, links and zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Names {
-    /// The pods of a fabric, by its parameters.
+    /// Names by place in a fabric with these parameters.
     Fabric(FabricParameters),
-    /// As the operator calls them.
+    /// The operator's names.
     Given {
-        /// One name per switch.
+        /// One name for each switch.
         switches: Vec<String>,
-        /// One name per link.
+        /// One name for each link.
         links: Vec<String>,
-        /// One name per zone; a zone beyond the list goes by its number.
+        /// One name for each zone; a zone beyond the list is named by its number.
         zones: Vec<String>,
     },
-    /// By number, in a generated network of this description.
+    /// Numbers, in a generated network with this description.
     Numbers(String),
 }
 
 impl Names {
-    /// What a switch is called.
+    /// The name of a switch.
     pub fn switch(&self, switch: SwitchId) -> String {
         match self {
             Names::Fabric(fabric) => fabric.switch_name(switch.0),
@@ -30,7 +30,7 @@ impl Names {
         }
     }
 
-    /// What a link is called.
+    /// The name of a link.
     pub fn link(&self, link: LinkId) -> String {
         match self {
             Names::Given { links, .. } => links[link.index()].clone(),
@@ -38,7 +38,7 @@ impl Names {
         }
     }
 
-    /// What a zone is called.
+    /// The name of a zone.
     pub fn zone(&self, zone: ZoneId) -> String {
         match self {
             Names::Given { zones, .. } => {

@@ -1,12 +1,12 @@
 //! Valley-free paths from every switch to the top layer, counted by dynamic programming and kept up to date.
 //!
-//! A switch of the top layer has one path, every other switch the sum over its active links up. When a link goes down or
-//! comes up, only switches below it change, each by what its active links up change: the cost depends on what hangs below
-//! the link, not on the size of the network.
+//! A switch of the top layer has one path, every other switch the sum over its active links up. When a link goes down
+//! or comes up, only switches below it change, each by as much as its active links up: the cost depends on what hangs
+//! below the link, not on the size of the network.
 
 use crate::{LinkId, SwitchId, Topology, TopologyError};
 
-/// Most paths a ToR may have: a table of this many counters is kept.
+/// The largest number of paths that a ToR may have. A table has a counter for each.
 pub const MAX_PATHS: u64 = 1 << 24;
 
 /// Path counts under the links that are active now.
@@ -33,12 +33,12 @@ pub(crate) fn check_paths(topology: &Topology) -> Result<(), TopologyError> {
 }
 
 impl Paths {
-    /// Counts with all links active.
+    /// Counts paths with all links active.
     pub fn new(topology: &Topology) -> Paths {
         Paths::with_active(topology, vec![true; topology.link_count()])
     }
 
-    /// Counts afresh with the given links active, one entry per link. Counts beyond 2^64 are held there.
+    /// Counts paths from scratch with the given links active, one entry for each link. Counts stop at 2^64 - 1.
     pub fn with_active(topology: &Topology, active: Vec<bool>) -> Paths {
         let mut of = vec![0_u64; topology.switch_count()];
         let top = topology.layers - 1;
@@ -58,7 +58,7 @@ impl Paths {
         Paths { of, active }
     }
 
-    /// Paths from a switch to the top layer.
+    /// Number of paths from a switch to the top layer.
     pub fn of(&self, switch: SwitchId) -> u64 {
         self.of[switch.index()]
     }
@@ -68,8 +68,8 @@ impl Paths {
         self.active[link.index()]
     }
 
-    /// Whether `keeps` holds for every ToR that would lose paths without an active link, given what it would have left.
-    /// None where ToRs lose paths on several ways at once, which only trying it can tell.
+    /// Whether `keeps` holds for every ToR that would lose paths without an active link, given the paths that it would
+    /// have left. `None` where ToRs lose paths through several switches at once, which only trying it can tell.
     pub fn all_below(
         &self,
         topology: &Topology,
@@ -93,7 +93,7 @@ impl Paths {
         Some(below.all(|hop| keeps(hop.switch, self.of[hop.switch.index()] - lost)))
     }
 
-    /// Takes an active link away. Every ToR whose count changed is reported with its count before and after.
+    /// Removes an active link. Reports every ToR whose count changed, with its count before and after.
     pub fn remove(
         &mut self,
         topology: &Topology,
@@ -107,7 +107,7 @@ impl Paths {
         self.change(topology, ends.lower, lost.wrapping_neg(), changed);
     }
 
-    /// Brings an inactive link back. Every ToR whose count changed is reported with its count before and after.
+    /// Adds an inactive link again. Reports every ToR whose count changed, with its count before and after.
     pub fn add(&mut self, topology: &Topology, link: LinkId, changed: &mut impl FnMut(SwitchId, u64, u64)) {
         debug_assert!(!self.active[link.index()], "link {} is active", link.0);
         self.active[link.index()] = true;
@@ -116,8 +116,8 @@ impl Paths {
         self.change(topology, ends.lower, won, changed);
     }
 
-    /// Adds `by`, modulo 2^64, to a switch's paths, and to those of everything below it. A switch that is reached on
-    /// several ways changes, and is reported, several times.
+    /// Adds `by`, modulo 2^64, to the paths of a switch and of everything below it. A switch that is reached in several
+    /// ways changes, and is reported, several times.
     fn change(
         &mut self,
         topology: &Topology,

@@ -115,8 +115,8 @@ impl SpecError {
     }
 }
 
-/// Whether a file is meant where a line could stand as well: a name with a dot or a slash, or of something that is there.
-/// Kinds have neither.
+/// Whether a name means a file and not a description in one line: it has a dot or a slash, or a file of that name
+/// exists. Kinds of networks have neither.
 pub fn names_file(written: &str) -> bool {
     let kind = written.split(':').next().unwrap_or(written);
     kind.contains(['.', '/']) || Path::new(written).exists()
@@ -176,7 +176,7 @@ pub fn graph(spec: &str) -> Result<Graph, SpecError> {
     built.map_err(|error| parameters.refuse(error))
 }
 
-/// A layered network up to its speed.
+/// A layered network, except for its speed.
 #[derive(Debug, Clone, Copy)]
 enum Layered {
     Fabric(FabricParameters),
@@ -185,7 +185,7 @@ enum Layered {
 }
 
 impl Layered {
-    /// Takes the parameters of a layered kind; none if the kind is no layered one.
+    /// Takes the parameters of a layered kind; `None` if the kind is not layered.
     fn take(parameters: &mut Parameters<'_>) -> Result<Option<Layered>, SpecError> {
         let paper = FabricParameters::PAPER;
         Ok(Some(match parameters.kind {
@@ -215,7 +215,7 @@ impl Layered {
     }
 }
 
-/// `name=value` pairs of a line, taken one by one; what is left over is unknown.
+/// `name=value` pairs of a line, which are taken one by one. What is left over is unknown.
 struct Parameters<'a> {
     spec: &'a str,
     kind: &'a str,

@@ -15,10 +15,10 @@ const POD: &str = "linkmend.pod";
 const SPEED: &str = "linkmend.speed";
 const LEVEL: &str = "graph-level";
 
-/// Kinds that forward nothing a fabric would: hosts, and what connects a lab with the machine that it runs on.
+/// Kinds of nodes that do not forward traffic as a fabric does: hosts, and those that connect a lab with its machine.
 const HOST_KINDS: [&str; 6] = ["linux", "host", "bridge", "ovs-bridge", "ext-container", "k8s-kind"];
 
-/// What stands in an endpoint where a node would, but is none.
+/// Names in the place of a node that are not nodes.
 const NOT_NODES: [&str; 6] = ["host", "mgmt-net", "macvlan", "vxlan", "vxlan-stitch", "dummy"];
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ struct Node {
     labels: Option<Labels>,
 }
 
-/// A link of the brief format, or of the extended one, whose `veth` links have two endpoints and all others one.
+/// A link in the brief format or in the extended one, in which `veth` links have two endpoints and all others one.
 #[derive(Deserialize)]
 struct LabLink {
     #[serde(rename = "type")]
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for Endpoint {
     }
 }
 
-/// A node with what it inherits: its own values before those of its group, its kind and the defaults.
+/// A node with what it inherits. Its own values come first, then those of its group, its kind, and the defaults.
 struct Inherited<'a> {
     name: &'a str,
     line: u32,
@@ -184,7 +184,7 @@ pub(super) fn read(
 /// A link between two nodes.
 struct Wire<'a> {
     ends: [usize; 2],
-    /// Both endpoints, which are unique where nodes need not be.
+    /// Both endpoints, which are unique even where the nodes are not.
     name: String,
     line: u32,
     labels: Option<&'a Labels>,
@@ -227,7 +227,7 @@ fn wires<'a>(
     Ok(wires)
 }
 
-/// The layer of each node, none for hosts, and the label that says it; without labels, the layers that names suggest.
+/// The layer of each node, `None` for hosts, with the label that says it. Without labels, the layers follow from names.
 fn layers(
     nodes: &[Inherited<'_>],
     wires: &[Wire<'_>],
@@ -292,7 +292,7 @@ fn warn_of_hosts(
     warnings.push(format!("left out {nodes} {why}, with their links: {}", some_of(&hosts)));
 }
 
-/// The link's own label, else the slower of those of its ends, else the default.
+/// The link's own label, or the slower of those of its ends, or the default.
 fn speed(
     wire: &Wire<'_>,
     nodes: &[Inherited<'_>],

@@ -1,4 +1,4 @@
-//! What all formats have in common: named switches and links with the lines they come from, checked and built.
+//! The common part of all formats: named switches and links with the lines that they come from, checked and built.
 
 use super::{
     MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, Place, TopologyFault, TopologyFileError,
@@ -7,7 +7,7 @@ use crate::{Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_quantity::BitRate;
 use std::collections::{BTreeSet, HashMap};
 
-/// Pod labels that one zone's name spells out; more are counted.
+/// How many pod labels a zone's name lists before it counts the others.
 const LABELS_IN_A_NAME: usize = 4;
 
 /// A line of one of a draft's files.
@@ -46,12 +46,12 @@ pub(super) struct Draft {
     by_name: HashMap<String, SwitchId>,
     links: Vec<DraftLink>,
     link_names: Vec<String>,
-    /// Links that were named after their two ends so far.
+    /// How many links have been named after each pair of ends.
     parallel: HashMap<[SwitchId; 2], u32>,
 }
 
 impl Draft {
-    /// A file that spots will name by the number this returns.
+    /// Adds a file; locations refer to it by the number that this returns.
     pub fn file(&mut self, file: String) -> u32 {
         self.files.push(file);
         self.files.len() as u32 - 1
@@ -68,7 +68,7 @@ impl Draft {
         TopologyFileError::Refused { place: self.place(location), fault: Box::new(fault.into()) }
     }
 
-    /// The switch of a name.
+    /// The switch with this name.
     pub fn find(&self, name: &str) -> Option<SwitchId> {
         self.by_name.get(name).copied()
     }
@@ -111,7 +111,7 @@ impl Draft {
         Ok(id)
     }
 
-    /// Adds a link. Without a name it is called after its ends, `a--b`, and `a--b#2` if that has been used.
+    /// Adds a link. A link without a name is named after its ends: `a--b`, and `a--b#2` if that name is taken.
     pub fn link(
         &mut self,
         ends: [SwitchId; 2],
@@ -147,7 +147,7 @@ impl Draft {
         if *number == 1 { format!("{from}--{to}") } else { format!("{from}--{to}#{number}") }
     }
 
-    /// Checks and builds the network. What is odd but allowed is added to `warnings`.
+    /// Checks and builds the network. Adds to `warnings` what is unusual but allowed.
     pub fn finish(mut self, warnings: &mut Vec<String>) -> Result<Topology, TopologyFileError> {
         let whole = Location { file: 0, line: 0 };
         if self.layers.is_empty() {
@@ -180,7 +180,7 @@ impl Draft {
         Ok(topology)
     }
 
-    /// Links are found by their names, in tables and in lists of corrupting links.
+    /// Link names must be unique, because tables and lists of corrupting links use them.
     fn check_link_names(&self) -> Result<(), TopologyFileError> {
         let mut first_of: HashMap<&str, usize> = HashMap::with_capacity(self.links.len());
         for (number, name) in self.link_names.iter().enumerate() {
@@ -195,7 +195,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The builder checks this as well, but knows no lines.
+    /// Checks what the builder also checks, because the builder knows no lines.
     fn check_levels(&self) -> Result<(), TopologyFileError> {
         for (number, DraftLink { ends: [one, other], location, .. }) in self.links.iter().enumerate() {
             let layer = self.layer(*one);
@@ -221,8 +221,8 @@ impl Draft {
         switch.map_or(Location { file: 0, line: 0 }, |switch| self.switch_locations[switch.index()])
     }
 
-    /// Every zone is called after the pod labels of its switches, joined by `+` where there are several. A name that is
-    /// taken gets a number, as parallel links do; a zone without labels goes by its own number.
+    /// Names every zone after the pod labels of its switches, joined by `+` if there are several. A name that is taken
+    /// gets a number, as parallel links do; a zone without labels is named by its own number.
     fn zone_names(&self, topology: &Topology) -> Vec<String> {
         let mut labels: Vec<Vec<&str>> = vec![Vec::new(); topology.zone_count()];
         let mut more = vec![0_u32; topology.zone_count()];
@@ -264,7 +264,8 @@ fn out_of_range(name: &'static str, of: String, value: impl ToString, range: &'s
     TopologyFault::OutOfRange { name, of, value: value.to_string(), range }
 }
 
-/// A ToR without a path is refused. A switch above it without a link up carries nothing, which is odd but harms nobody.
+/// Warns of switches above the ToRs without a link up. They carry nothing, which is unusual but harmless; a ToR without
+/// a path is refused.
 fn warn_of_dead_ends(topology: &Topology, warnings: &mut Vec<String>) {
     let top = topology.layer_count() - 1;
     let dead: Vec<String> = (0..topology.switch_count() as u32)
@@ -286,7 +287,7 @@ pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// The first few of a list that may be long.
+/// The first few names of a list that may be long.
 pub(super) fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let shown = names[..names.len().min(SHOWN)].join(", ");

@@ -6,9 +6,9 @@ use std::fmt;
 /// A line of a file, or the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// The line, from 1; none where the fault is in no line of its own.
+    /// Number of the line, from 1; `None` if the fault is not in a line of its own.
     pub line: Option<u32>,
 }
 
@@ -27,15 +27,15 @@ pub enum TopologyFileError {
     /// A file could not be read.
     #[error("{file}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Why.
+        /// The system's reason.
         source: std::io::Error,
     },
-    /// A file says something that cannot be.
+    /// A file says something impossible.
     #[error("{place}: {fault}")]
     Refused {
-        /// Where.
+        /// The line.
         place: Place,
         /// What is wrong.
         fault: Box<TopologyFault>,

@@ -1,4 +1,4 @@
-//! The format of our own: lists of switches and links.
+//! Linkmend's own format: lists of switches and links.
 
 use super::draft::{Draft, DraftSwitch, Location};
 use super::yaml::{self, At, Whole};
@@ -48,7 +48,7 @@ pub(super) fn read(
     options: &TopologyFileOptions,
 ) -> Result<Loaded, TopologyFileError> {
     let parsed: File = yaml::parse(&text, &file)?;
-    // The text of ten million links is most of a gigabyte, and everything has been copied out of it.
+    // The text of ten million links is most of a gigabyte, and everything needed has been copied out of it.
     drop(text);
     let default_speed = parsed.default_speed.or(options.default_speed);
     let mut draft = Draft::default();

@@ -81,16 +81,16 @@ use linkmend_quantity::BitRate;
 use std::path::{Path, PathBuf};
 use yaml::Text;
 
-/// Most switches of a network that is read from files.
+/// The largest number of switches in a network that is read from files.
 pub const MAX_SWITCHES: u64 = 2_000_000;
 
-/// Most links of a network that is read from files.
+/// The largest number of links in a network that is read from files.
 pub const MAX_LINKS: u64 = 10_000_000;
 
 /// Highest layer. Real networks have three to five; the bound keeps tables by layer small.
 pub const MAX_LAYER: u8 = 31;
 
-/// Most pipes of a switch, of which tables are kept.
+/// The largest number of pipes of a switch. Tables have an entry for each.
 pub const MAX_PIPES: u32 = 256;
 
 /// Highest speed of a link: the fastest Ethernet there is.
@@ -99,21 +99,21 @@ pub const MAX_SPEED: BitRate = BitRate(1_600_000_000_000);
 // Capacities are added up in 64 bits.
 const _: () = assert!(MAX_LINKS as u128 * MAX_SPEED.0 as u128 <= u64::MAX as u128);
 
-/// What a file may leave open.
+/// Settings for what a file leaves open.
 #[derive(Debug, Clone, Default)]
 pub struct TopologyFileOptions {
     /// Speed of links for which the file has none.
     pub default_speed: Option<BitRate>,
-    /// Rules that give switches their layers, for LLDP dumps; without it, `layers.yaml` beside them.
+    /// A file with rules that give switches their layers, for LLDP dumps. Without it, `layers.yaml` beside the dumps.
     pub layers: Option<PathBuf>,
 }
 
-/// A network, and what was noticed while reading it.
+/// A network, and warnings from reading it.
 #[derive(Debug)]
 pub struct Loaded {
     /// The network, with the operator's names.
     pub topology: Topology,
-    /// What was left out, and what is odd; for people to read.
+    /// What was left out and what is unusual, for people to read.
     pub warnings: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ enum Format {
     Lldp,
 }
 
-/// Formats of which one file is a whole network.
+/// Formats in which one file describes a whole network.
 #[derive(Debug, Clone, Copy)]
 enum WholeFormat {
     Layered,
@@ -165,8 +165,8 @@ pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loade
     }
 }
 
-/// Reads the content of a file that holds a whole network; `file` is what messages call it. LLDP dumps need rules
-/// besides: see [`parse_lldp`].
+/// Reads the content of a file that describes a whole network; `file` is the name that messages use. LLDP dumps also
+/// need rules: see [`parse_lldp`].
 ///
 /// # Errors
 /// As [`read_topology`].
@@ -183,8 +183,8 @@ pub fn parse_topology(
     }
 }
 
-/// Reads the contents of LLDP dumps and of their rules, each with what messages call it. A dump that does not say which
-/// switch it is from is from the one that it is called after.
+/// Reads the contents of LLDP dumps and of their rules, each with the name that messages use. A dump that does not name
+/// its switch belongs to the switch that the file is named after.
 ///
 /// # Errors
 /// As [`read_topology`].

@@ -1,4 +1,4 @@
-//! Layers of switches that nobody labelled, from what they are called and how they are wired.
+//! Layers of switches without labels, from their names and links.
 
 use super::TopologyFault;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,7 +9,7 @@ pub(super) struct Unlabelled<'a> {
     pub group: Option<&'a str>,
 }
 
-/// What a name says about height. Only the order matters; networks leave some of them out.
+/// The role that a name suggests. Only the order of roles matters; networks may leave some of them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     Tor,
@@ -19,8 +19,9 @@ enum Role {
     Superspine,
 }
 
-/// The layer of each switch: its distance from the lowest ones, ToRs or leaves by name. Switches of one role must end up
-/// on one layer, and of a higher role on a higher one; a link within a layer is left for the builder to refuse.
+/// The layer of each switch: its distance from the lowest ones, which are ToRs or leaves by name. Switches with one
+/// role must be on one layer, and those with a higher role on a higher one. A link within a layer is left for the
+/// builder to refuse.
 pub(super) fn layers(switches: &[Unlabelled<'_>], links: &[[usize; 2]]) -> Result<Vec<u64>, TopologyFault> {
     let ambiguous = |reason: String| TopologyFault::AmbiguousLayers { reason };
     let roles: Vec<Option<Role>> =
@@ -79,7 +80,7 @@ fn distances(count: usize, links: &[[usize; 2]], lowest: impl Fn(usize) -> bool)
     distances
 }
 
-/// The first word of a name that says a role. Digits and punctuation end a word: `dc1-leaf12` says `leaf`.
+/// The first word of a name that suggests a role. Digits and punctuation end a word: `dc1-leaf12` suggests `leaf`.
 fn role(name: &str) -> Option<Role> {
     let lower = name.to_lowercase();
     let words: Vec<&str> =

@@ -1,12 +1,13 @@
-//! Networks as files of the layered format.
+//! Writes networks as files of the layered format.
 
 use super::MAX_PIPES;
 use crate::{LinkId, SwitchId, Topology};
 use linkmend_quantity::BitRate;
 use std::io::{self, Write};
 
-/// Writes a network as a file that [`super::read_topology`] reads back as the same network: a generated one, to change
-/// it by hand, or one that was put together from LLDP dumps. Zones are written as the pods of their switches.
+/// Writes a network as a file that [`super::read_topology`] reads back as the same network, for instance to change a
+/// generated network by hand, or to keep one that was read from LLDP dumps. Zones are written as the pods of their
+/// switches.
 ///
 /// # Errors
 /// If the writer fails.
@@ -18,7 +19,8 @@ pub fn write_layered(topology: &Topology, writer: &mut impl Write) -> io::Result
         if let Some(zone) = switch.zone {
             write!(writer, ", pod: {}", quoted(topology.names().zone(zone))?)?;
         }
-        // A file may not say more; a switch with so many ports that it has more gets as many again when it is read.
+        // A file may not name more pipes. A switch that has more has so many ports that it gets the same number when it
+        // is read.
         if switch.pipes <= MAX_PIPES {
             write!(writer, ", pipes: {}", switch.pipes)?;
         }

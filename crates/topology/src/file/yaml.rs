@@ -9,10 +9,11 @@ use std::io::Read;
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// Largest file: ten million links as indented JSON take less.
+/// Largest file; ten million links as indented JSON take less.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
-/// Values of one file: ten million links of nine, with room for what other formats carry besides.
+/// Largest number of values in a file: nine for each of ten million links, and room for what other formats carry
+/// besides.
 const MAX_VALUES: usize = 200_000_000;
 
 /// A value and the line it begins on, from 1.
@@ -62,7 +63,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
     }
 }
 
-/// A whole number. What it may be is for the caller to say, who knows whose number it is.
+/// An integer. The caller checks its range, since the caller can say what the number belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Whole(pub u64);
 
@@ -126,9 +127,9 @@ pub(super) fn read(path: &Path) -> Result<Text, TopologyFileError> {
     Text::new(bytes, file)
 }
 
-/// A file, read.
+/// A file that has been read.
 pub(super) struct Text {
-    /// What messages call it.
+    /// The file's name, as messages use it.
     pub file: String,
     pub text: String,
 }
@@ -161,13 +162,13 @@ fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     }
 }
 
-/// Reads a document in which no key may come twice.
+/// Reads a document in which no key may be repeated.
 pub(super) fn parse<'de, T: Deserialize<'de>>(text: &'de str, file: &str) -> Result<T, TopologyFileError> {
     serde_saphyr::from_str_with_options(text, options(DuplicateKeyPolicy::Error))
         .map_err(|error| refusal(&error, file))
 }
 
-/// Reads a document of another tool, which may repeat keys that we do not read.
+/// Reads a document of another tool, which may repeat keys that Linkmend does not read.
 pub(super) fn parse_foreign<'de, T: Deserialize<'de>>(
     text: &'de str,
     file: &str,
@@ -178,13 +179,13 @@ pub(super) fn parse_foreign<'de, T: Deserialize<'de>>(
 
 fn refusal(error: &serde_saphyr::Error, file: &str) -> TopologyFileError {
     let message = error.without_snippet().render_with_formatter(&UserMessageFormatter);
-    // The line stands before the message already, as everywhere in this crate.
+    // The line already stands before the message, as everywhere in this crate.
     let reason = message.rfind(" at line ").map_or(&message[..], |end| &message[..end]);
     let line = error.location().map(|location| location.line()).filter(|&line| line > 0);
     TopologyFault::form(reason).at(file, line.and_then(|line| u32::try_from(line).ok()))
 }
 
-/// The first top-level key of a document that `choose` takes; reads no further than that.
+/// The first top-level key of a document that `choose` accepts; reads no further.
 pub(super) fn first_key<K>(
     text: &str,
     file: &str,
@@ -205,7 +206,7 @@ pub(super) fn first_key<K>(
             while let Some(key) = map.next_key::<String>()? {
                 *self.chosen = (self.choose)(&key);
                 if self.chosen.is_some() {
-                    // The only way to stop early; the caller finds the key and forgets the error.
+                    // The only way to stop early; the caller finds the key and drops the error.
                     return Err(de::Error::custom("found"));
                 }
                 map.next_value::<IgnoredAny>()?;

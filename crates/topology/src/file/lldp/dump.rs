@@ -1,8 +1,8 @@
-//! What `lldpctl -f json` prints.
+//! Reads the output of `lldpctl -f json`.
 //!
-//! lldpctl shortens its JSON: a list of one is written as its only member, and an object with a `name` as a member of
-//! that name. So `interface` is `{"swp1": ...}` for one neighbour and `[{"swp1": ...}, {"swp2": ...}]` for more, and the
-//! chassis is `{"spine1": {"id": ...}}`, or `{"id": ...}` if the neighbour does not say its name.
+//! lldpctl shortens its JSON: it writes a list of one entry as the entry alone, and an object with a `name` as a member
+//! of that name. So `interface` is `{"swp1": ...}` for one neighbour and `[{"swp1": ...}, {"swp2": ...}]` for several,
+//! and the chassis is `{"spine1": {"id": ...}}`, or `{"id": ...}` if the neighbour does not give its name.
 
 use super::super::yaml::{At, Pairs};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -78,20 +78,20 @@ impl<'de> Deserialize<'de> for Interfaces {
     }
 }
 
-/// One neighbour as one switch sees it.
+/// A neighbour as one switch sees it.
 pub(super) struct View {
     /// The port on this switch.
     pub port: String,
-    /// What the neighbour calls itself, if it does.
+    /// The neighbour's name, if it gives one.
     pub neighbour: Option<String>,
-    /// What the neighbour calls its port: the likeliest name first. An identifier that is a MAC address or a local number
-    /// is no name that its own dump would use, so there the description comes first.
+    /// The neighbour's names for its port, the likeliest first. If its identifier is a MAC address or a local number,
+    /// which its own dump would not use as a name, the description comes first.
     pub far_ports: Vec<String>,
     pub line: u32,
 }
 
 impl Dump {
-    /// What the switch calls itself, if the dump says.
+    /// The switch's own name, if the dump gives it.
     pub fn local_name(&self) -> Option<&str> {
         self.local.as_ref().and_then(|local| name_of(&local.chassis))
     }

@@ -1,4 +1,4 @@
-//! LLDP neighbour dumps, one per switch.
+//! LLDP neighbour dumps, one for each switch.
 
 mod dump;
 mod rules;
@@ -42,7 +42,7 @@ pub(super) fn read(
     parse(dumps.iter().map(|path| yaml::read(path)), yaml::read(rules)?, options)
 }
 
-/// Reads dumps with their rules. A dump is not read before the one that precedes it has been taken in.
+/// Reads dumps with their rules. Each dump is processed before the next one is read.
 pub(super) fn parse(
     dumps: impl Iterator<Item = Result<Text, TopologyFileError>>,
     rules: Text,
@@ -73,9 +73,9 @@ type PortOf = (SwitchId, String);
 struct Reader {
     rules: Rules,
     draft: Draft,
-    /// What each switch with a dump sees, and the file that says so.
+    /// What each switch with a dump sees, with the number of the file.
     views: Vec<(SwitchId, u32, View)>,
-    /// The neighbour that a switch with a dump sees on a port.
+    /// For each switch with a dump, the neighbour that it sees on each port.
     own: HashMap<SwitchId, HashMap<String, String>>,
     hosts: BTreeSet<String>,
     nameless: usize,
@@ -84,7 +84,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Adds a dump's switch, and keeps what it sees until all switches are known.
+    /// Adds the switch of a dump, and keeps what it sees until all switches are known.
     fn dump(&mut self, Text { file, text }: Text) -> Result<(), TopologyFileError> {
         let dump: Dump = yaml::parse_foreign(&text, &file)?;
         let stem = Path::new(&file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -111,7 +111,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Makes one link of the one or two views of it.
+    /// Makes one link from its one or two views.
     fn links(
         &mut self,
         options: &TopologyFileOptions,
@@ -152,7 +152,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The switch that a view is of; none if it is a host. A switch without a dump is added when it is first seen.
+    /// The switch in a view; `None` if it is a host. A switch without a dump is added when it is first seen.
     fn neighbour(&mut self, view: &View, location: Location) -> Result<Option<SwitchId>, TopologyFileError> {
         let Some(name) = view.neighbour.clone() else { return Ok(None) };
         if let Some(switch) = self.draft.find(&name) {
@@ -167,7 +167,7 @@ impl Reader {
         self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, location }).map(Some)
     }
 
-    /// What the neighbour's own dump calls its port, or else the likeliest of the names that it announces.
+    /// The name of the port in the neighbour's own dump, or else the likeliest of the names that it announces.
     fn far_port(&self, switch: SwitchId, neighbour: SwitchId, view: &View) -> String {
         let own = self.own.get(&neighbour);
         let known = view.far_ports.iter().find(|port| {
@@ -177,7 +177,7 @@ impl Reader {
         known.or(view.far_ports.first()).cloned().unwrap_or_default()
     }
 
-    /// Links are called after switches and ports, the lower switch first, whoever sees them.
+    /// Adds a link. It is named after switches and ports, the lower switch first, whichever end sees it.
     fn link(
         &mut self,
         near: PortOf,

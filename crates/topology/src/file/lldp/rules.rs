@@ -1,4 +1,4 @@
-//! Rules that say which switch belongs where.
+//! Rules that give switches their layers and pods.
 
 use super::super::yaml::{self, At, Text, Whole};
 use super::super::{MAX_LAYER, TopologyFault, TopologyFileError};
@@ -6,7 +6,7 @@ use linkmend_quantity::BitRate;
 use serde::Deserialize;
 use wildmatch::WildMatch;
 
-/// Management ports: what they lead to is another network.
+/// Management ports, which lead to another network.
 const MANAGEMENT_PORTS: [&str; 2] = ["eth0", "mgmt*"];
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ struct PodRule {
     pod: String,
 }
 
-/// Rules, of which the first that matches counts.
+/// The rules; the first that matches a name counts.
 pub(super) struct Rules {
     layers: Vec<(WildMatch, u64)>,
     pods: Vec<(WildMatch, String)>,
