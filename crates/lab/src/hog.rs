@@ -1,4 +1,5 @@
-//! Something that takes the processors away: what a host does to a virtual machine, or a real-time process to the loops.
+//! Occupies the processors, like a host that takes time from a virtual machine, or a real-time process that competes
+//! with the loops.
 
 use std::io;
 use std::sync::Barrier;
@@ -13,8 +14,8 @@ use crate::sys;
 const PRIORITY: i32 = 10;
 const THIS_THREAD: Pid = Pid::from_raw(0);
 
-/// Makes the calling thread one that runs as soon as it is woken, whatever else wants to run, the loops included: what
-/// it times is as long as it is meant to be.
+/// Gives the calling thread a priority above all others, including the loops, so that it runs as soon as it wakes and
+/// what it times is exact.
 ///
 /// # Errors
 /// Without CAP_SYS_NICE.
@@ -28,7 +29,7 @@ pub fn run_at_once() -> io::Result<()> {
 /// Without CAP_SYS_NICE, or where a processor cannot be had.
 pub fn occupy_all(span: Duration) -> io::Result<()> {
     let processors = std::thread::available_parallelism()?.get();
-    // The first to begin would keep whoever starts the others from running.
+    // Otherwise the first one would keep the thread that starts the others from running.
     let all_ready = Barrier::new(processors);
     let all_ready = &all_ready;
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! What a laboratory's path is like besides its corruption: a rate, and delays in two places.
+//! Impairments of a laboratory's path besides corruption: a rate, and delays in two places.
 //!
 //! ```text
 //!   h1 <-- delay --> g1 <-- rate and link delay --> g2 <--> h2
@@ -20,7 +20,7 @@ pub const QUEUE_BYTES_MIN: u64 = 64 << 10;
 /// Largest such queue, bytes.
 pub const QUEUE_BYTES_MAX: u64 = 256 << 20;
 
-/// See the module documentation. The default is none of them.
+/// Impairments of the path; see the module documentation. The default is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Impairments {
@@ -35,15 +35,15 @@ pub struct Impairments {
     pub queue_bytes: Option<u64>,
 }
 
-/// An impairment that cannot be had.
+/// An impairment outside its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value} is not usable: {reason}")]
 pub struct BadImpairment {
-    /// Which.
+    /// The impairment.
     pub field: &'static str,
-    /// What was wanted.
+    /// The value that was asked for.
     pub value: String,
-    /// What there is.
+    /// The allowed range.
     pub reason: &'static str,
 }
 
@@ -63,13 +63,14 @@ impl Impairments {
         !self.on_link() && !self.on_path()
     }
 
-    /// Least round-trip time between the hosts.
+    /// Shortest round-trip time between the hosts.
     pub fn round_trip(&self) -> Duration {
         2 * (self.delay + self.link_delay)
     }
 
-    /// Bytes that may wait in front of the rate: as asked, or what is under way in one round trip (the rule of thumb
-    /// for routers with few flows), but at least [`QUEUE_BYTES_MIN`]. `None` without a rate, for then nothing waits.
+    /// Bytes that may wait in front of the rate: as configured, or what is under way in one round trip (the rule of
+    /// thumb for routers with few flows), but at least [`QUEUE_BYTES_MIN`]. `None` without a rate, because then nothing
+    /// waits.
     pub fn queue_bytes(&self) -> Option<u64> {
         let rate_bps = self.rate_bps?;
         let under_way = u128::from(rate_bps) * self.round_trip().as_nanos() / 8_000_000_000;
@@ -77,8 +78,9 @@ impl Impairments {
         Some(self.queue_bytes.unwrap_or(under_way.clamp(QUEUE_BYTES_MIN, QUEUE_BYTES_MAX)))
     }
 
-    /// From how many waiting bytes on frames are marked with ECN, where a link end by itself would take `usual`: at most
-    /// half of the queue, because behind the end of the queue nothing is ever marked, and the daemon refuses that.
+    /// The number of waiting bytes above which frames are marked with ECN, where a link end by itself would take
+    /// `usual`. It is at most half of the queue: a threshold beyond the end of the queue would never mark a frame, and
+    /// the daemon refuses it.
     pub fn ecn_threshold_bytes(&self, usual: u64) -> u64 {
         self.queue_bytes().map_or(usual, |queue| usual.min(queue / 2))
     }

@@ -1,5 +1,5 @@
-//! The laboratory of Linkmend: two hosts, two link ends and the link between them, as network namespaces of one
-//! machine, with the tools to send traffic through them and to say what became of it.
+//! A laboratory: two hosts, two link ends and the link between them, as network namespaces of one machine, with tools
+//! that send traffic through them and measure it.
 //!
 //! ```text
 //!   lm-h1            lm-g1                     lm-g2            lm-h2
@@ -8,21 +8,22 @@
 //!   fd77::1                            link                            fd77::2
 //! ```
 //!
-//! - [`topology`] puts it up and takes it down: [`Lab`], [`LabOptions`], [`Role`]. [`marker`] is the record that makes
-//!   sure nothing is touched that the lab did not create; [`process`] ends the programs it started; [`offload`] makes
-//!   the ports behave like a wire.
-//! - [`impairments`] are the path's rate and delays; [`delay_line`] is what makes frames wait.
+//! - [`topology`] builds and removes it: [`Lab`], [`LabOptions`], [`Role`]. [`marker`] records what the lab created, so
+//!   that nothing else is touched; [`process`] ends the programs that it started; [`offload`] makes the ports behave
+//!   like a wire.
+//! - [`impairments`] are the path's rate and delays; [`delay_line`] applies them to frames.
 //! - [`namespace`] runs closures and programs inside: [`Namespace`].
-//! - [`unprivileged`] is the way in for ordinary users.
-//! - [`tcp`] measures what applications feel: goodput, flow completion times, round-trip times.
-//! - [`generator`] sends numbered frames as fast as possible and counts what is lost, doubled, reordered or changed.
-//! - [`frames`] sends odd frames and compares each with what comes out.
-//! - [`link_ends`] runs the two link ends inside this process; [`demo`] is the experiments of `linkmend demo`.
-//! - [`hog`] takes the processors away from everything else for a moment.
-//! - [`stop`] ends and watches any of these; [`summary`] turns a sample into percentiles, [`statistics`] puts intervals
-//!   around them, [`noise`] says what the machine took from a measurement.
+//! - [`unprivileged`] gives ordinary users a laboratory.
+//! - [`tcp`] measures what applications notice: goodput, flow completion times, round-trip times.
+//! - [`generator`] sends numbered frames as fast as possible and counts which are lost, duplicated, reordered or
+//!   changed.
+//! - [`frames`] sends unusual frames and compares each with what arrives.
+//! - [`link_ends`] runs the two link ends inside this process; [`demo`] has the experiments of `linkmend demo`.
+//! - [`hog`] occupies the processors for a moment.
+//! - [`stop`] ends and follows any of these; [`summary`] turns a sample into percentiles, [`statistics`] adds
+//!   intervals, and [`noise`] measures how the machine disturbed a measurement.
 //!
-//! The traffic tools need nothing of the daemon: they work over whatever joins the ports of the link ends, be it
+//! The traffic tools do not depend on the daemon: they work over whatever joins the ports of the link ends, such as
 //! [`Lab::bridge`]. Their reports are plain data for `serde`; times are in nanoseconds unless a name says otherwise.
 //!
 //! ```no_run

@@ -14,7 +14,7 @@ use crate::topology::{Lab, Role};
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
 
-/// Why the link ends could not be brought where they should be.
+/// Why the link ends did not reach the requested state.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkEndsError {
     /// See [`NamespaceError`].
@@ -26,7 +26,7 @@ pub enum LinkEndsError {
     /// See [`CommandError`].
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A change did not come about.
+    /// A change did not take effect in time.
     #[error("link end {link}: still {state} after {} s, expected {expected}", SETTLE_TIMEOUT.as_secs())]
     NotSettled {
         /// Name of the link end.
@@ -38,17 +38,17 @@ pub enum LinkEndsError {
     },
 }
 
-/// See the module documentation. Dropping them stops both.
+/// Both link ends; see the module documentation. Dropping this stops them.
 #[derive(Debug)]
 pub struct LinkEnds {
-    /// In g1: sends what h1 sends.
+    /// The end in g1, which sends what h1 sends.
     pub first: LinkEndHandle,
-    /// In g2: receives it.
+    /// The end in g2, which receives it.
     pub second: LinkEndHandle,
 }
 
 impl LinkEnds {
-    /// Starts both, dormant. `seed` makes a run's losses the same as another's.
+    /// Starts both, dormant. With the same `seed`, a run has the same losses.
     ///
     /// # Errors
     /// [`LinkEndsError`].
@@ -125,7 +125,7 @@ impl LinkEnds {
         Ok(())
     }
 
-    /// How both stand: (g1, g2).
+    /// State and counters of both: (g1, g2).
     ///
     /// # Errors
     /// [`LinkEndsError`].
@@ -133,7 +133,7 @@ impl LinkEnds {
         Ok((*self.first.command(Command::Report)?, *self.second.command(Command::Report)?))
     }
 
-    /// Begins a new observation of the buffers' extremes at both.
+    /// Resets the extremes of the buffers at both.
     ///
     /// # Errors
     /// [`LinkEndsError`].

@@ -1,7 +1,7 @@
 //! The record of what a lab created, kept in `/run/linkmend/lab/PREFIX.json`.
 //!
-//! It is written *before* each thing is made, so that whatever a crash leaves behind is known to be ours; and nothing
-//! that it does not name is ever deleted.
+//! It is written *before* each thing is made, so that whatever a crash leaves behind is on record. Nothing that it does
+//! not name is ever deleted.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -57,7 +57,7 @@ pub(crate) struct MarkedNamespace {
     pub(crate) inode: Option<u64>,
 }
 
-/// How far `up` came.
+/// How far `up` has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stage {
     Creating,

@@ -1,4 +1,5 @@
-//! What the machine takes from a measurement: time that a hypervisor gives to others, and threads that wake up late.
+//! Measures how the machine disturbs a measurement: time that a hypervisor gives to others, and threads that wake up
+//! late.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +16,8 @@ use crate::sys;
 
 /// How often a watcher wakes up.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// Above the link ends and the delay lines: what a watcher feels is the machine's doing, not theirs. What takes the
-/// processor from them but not from a watcher is found by how long they wait ([`RunDelays`]).
+/// Above the link ends and the delay lines, so that what delays a watcher is the machine and not them. What takes the
+/// processor from them but not from a watcher shows in how long they wait ([`RunDelays`]).
 const PRIORITY: i32 = 3;
 /// Processors that are watched; more than the threads of a demo occupy.
 const WATCHERS_MAX: usize = 16;
@@ -24,7 +25,7 @@ const WATCHERS_MAX: usize = 16;
 const HELD_UP: Duration = Duration::from_millis(1);
 const THIS_THREAD: Pid = Pid::from_raw(0);
 
-/// What was taken from a span of time.
+/// How the machine disturbed a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
     /// Stolen time as a share of all processors' time (`steal` in `/proc/stat`).
@@ -40,7 +41,7 @@ pub struct Disturbance {
     pub worst_thread_ns: u64,
 }
 
-/// How much of it spoils a measurement.
+/// How much disturbance a measurement tolerates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
     /// See [`Disturbance::stolen_share`].
@@ -62,7 +63,7 @@ impl Disturbance {
             || self.worst_thread_ns > tolerance.worst_thread_ns
     }
 
-    /// The worse of two in each respect.
+    /// The worse of the two in each respect.
     pub fn worst(self, other: Self) -> Self {
         Self {
             stolen_share: self.stolen_share.max(other.stolen_share),
@@ -74,20 +75,20 @@ impl Disturbance {
     }
 }
 
-/// Says what was taken from a span of time; [`NoiseWatch`] asks the machine, a test makes it up.
+/// Measures how the machine disturbs a span of time. [`NoiseWatch`] asks the machine; a test invents the answers.
 pub trait Watch {
-    /// A span begins.
+    /// Begins a span.
     fn begin(&mut self);
-    /// The span ends.
+    /// Ends the span.
     fn end(&mut self) -> Disturbance;
 }
 
-/// One watcher's findings in the present span.
+/// The findings of one watcher in the present span.
 #[derive(Debug, Default)]
 struct Lateness {
     worst_ns: AtomicU64,
     held_up_ns: AtomicU64,
-    /// When it is to wake up, in ns since the watch was started; a watcher that has not woken by then is late already.
+    /// When it should wake up, in ns since the watch was started. A watcher that has not woken by then is already late.
     due_ns: AtomicU64,
 }
 
@@ -97,7 +98,7 @@ impl Lateness {
         self.held_up_ns.store(0, Ordering::Relaxed);
     }
 
-    /// How late it woke up at worst, or is by now.
+    /// Its largest lateness, including the present one.
     fn worst_ns(&self, now_ns: u64) -> u64 {
         let so_far = now_ns.saturating_sub(self.due_ns.load(Ordering::Relaxed));
         self.worst_ns.load(Ordering::Relaxed).max(so_far)
@@ -127,7 +128,7 @@ impl NoiseWatch {
             let thread = std::thread::Builder::new()
                 .name(format!("watch {processor}"))
                 .spawn(move || watch(processor, &found, started, &seen));
-            // A processor without a watcher is one of which we know less.
+            // Without a watcher, less is known about this processor, which is acceptable.
             if let Ok(thread) = thread {
                 watchers.push(lateness);
                 threads.push(thread);
@@ -168,7 +169,7 @@ impl Drop for NoiseWatch {
     fn drop(&mut self) {
         self.stop.stop();
         for thread in self.threads.drain(..) {
-            // A watcher that panicked has told what it could.
+            // A watcher that panicked has reported what it could.
             let _ = thread.join();
         }
     }

@@ -9,9 +9,9 @@ use socket2::{Domain, Socket, Type};
 use crate::namespace::{Namespace, NamespaceError};
 use crate::sys;
 
-/// Features that must be off on every port of the lab: a frame has to exist, as it would on a wire, at the latest when
-/// it leaves the host. That means no segmentation, no checksum left for a device that is not there, no VLAN tag kept
-/// beside the frame. Prefixes, by the kernel's names.
+/// Features that must be off on every port of the lab, by the prefixes of the kernel's names. A frame must be complete,
+/// as on a wire, when it leaves the host at the latest: no segmentation, no checksum left to a device that is not
+/// there, no VLAN tag kept beside the frame.
 const OFF: [&str; 7] = [
     "tx-checksum-",
     "rx-checksum",

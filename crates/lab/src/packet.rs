@@ -88,13 +88,13 @@ pub struct FramePath {
 }
 
 impl FramePath {
-    /// From h1 to h2.
+    /// The path from h1 to h2.
     pub fn forward(lab: &Lab) -> Self {
         let (from, to) = (FramePort::host(lab, Role::Host1), FramePort::host(lab, Role::Host2));
         Self { from, to, mtu: lab.options().host_mtu }
     }
 
-    /// From h2 to h1.
+    /// The path from h2 to h1.
     pub fn backward(lab: &Lab) -> Self {
         let Self { from, to, mtu } = Self::forward(lab);
         Self { from: to, to: from, mtu }
@@ -105,8 +105,8 @@ impl FramePath {
 pub(crate) struct PacketSocket(Socket);
 
 impl PacketSocket {
-    /// A socket that sends only. With `bypass`, frames go past the queueing discipline: faster, and a full device
-    /// says so instead of dropping.
+    /// A socket that only sends. With `bypass`, frames skip the queueing discipline: this is faster, and a full device
+    /// reports it instead of dropping.
     pub(crate) fn sender(port: &FramePort, bypass: bool) -> Result<Self, PacketError> {
         let socket = Self::bound(port, 0, |_| Ok(()))?;
         if bypass {
@@ -159,8 +159,8 @@ impl PacketSocket {
         self.0.as_fd()
     }
 
-    /// Made with protocol 0, which receives nothing, and bound to protocol and interface at once: not a frame of
-    /// another interface gets in between.
+    /// Made with protocol 0, which receives nothing, and bound to protocol and interface at once, so that it receives
+    /// no frame of another interface.
     fn bound(
         port: &FramePort,
         protocol: u16,

@@ -14,7 +14,7 @@ use crate::topology::{
 
 /// Name of the bridge in a link end.
 const BRIDGE: &str = "bypass";
-/// Largest frame that receive offload may put together at a delay line: shorter than any, so it merges none.
+/// Largest frame that receive offload may assemble at a delay line. It is shorter than any frame, so nothing is merged.
 const GRO_BYTES_NONE: u32 = 1;
 const MAX_BUFFER_FLOOR_BYTES: u32 = 4096;
 
@@ -86,7 +86,7 @@ pub(crate) fn unbridge(namespace: &Namespace) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes the veth pairs at once. A namespace that a stranger's process still sits in would otherwise keep them.
+/// Removes the veth pairs at once. Otherwise a namespace in which somebody else's process runs would keep them.
 pub(crate) fn remove_links(namespace: &Namespace) {
     for interface in [HOST_INTERFACE, INNER_INTERFACE, LINK_INTERFACE] {
         // Most are not there: each namespace has one or two, and a pair goes when either end does.
@@ -94,7 +94,7 @@ pub(crate) fn remove_links(namespace: &Namespace) {
     }
 }
 
-/// Settings of a place; `None` is the namespace of the delay lines.
+/// Applies the settings of a place; `None` is the namespace of the delay lines.
 fn prepare_settings(namespace: &Namespace, role: Option<Role>, options: &LabOptions) -> Result<(), LabError> {
     if !matches!(role, Some(Role::Host1 | Role::Host2)) {
         for place in ["all", "default"] {
@@ -108,7 +108,7 @@ fn prepare_settings(namespace: &Namespace, role: Option<Role>, options: &LabOpti
         ("net/ipv4/tcp_wmem", format!("4096 {} {limit}", limit.min(65_536))),
         ("net/ipv4/tcp_no_metrics_save", u8::from(options.tcp_no_metrics_save).to_string()),
         ("net/ipv4/tcp_slow_start_after_idle", u8::from(options.tcp_slow_start_after_idle).to_string()),
-        // No router is there to be solicited, and no one else to have our addresses: less noise on the link.
+        // There is no router to be solicited, and nobody else has these addresses: less noise on the link.
         ("net/ipv6/conf/default/accept_ra", "0".to_owned()),
         ("net/ipv6/conf/default/router_solicitations", "0".to_owned()),
         ("net/ipv6/conf/default/accept_dad", "0".to_owned()),
@@ -150,8 +150,8 @@ impl Port {
 }
 
 fn connect(left: Port, right: Port) -> Result<(), LabError> {
-    // One queue in each direction: with more, frames of one host would arrive on several queues of the link end, out
-    // of order and past an AF_XDP socket that listens on one of them.
+    // One queue in each direction. With more, frames of one host would arrive on several queues of the link end, out of
+    // order and missed by an AF_XDP socket that listens on one of them.
     let end = |Port { namespace, interface, mac: [a, b, c, d, e, f], mtu }: Port| {
         format!(
             "name {interface} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} numtxqueues 1 \
@@ -171,8 +171,9 @@ fn mtu(options: &LabOptions, interface: &str) -> u32 {
     options.host_mtu + headroom
 }
 
-/// The interfaces of the delay lines. What a link end forwards in the kernel is redirected into them, which takes NAPI,
-/// which on a veth comes with receive offload; but a line carries frames as they are, so nothing may be merged.
+/// Configures the interfaces of the delay lines. What a link end forwards in the kernel is redirected into them. This
+/// needs NAPI, which a veth has only with receive offload; but a line carries frames as they are, so nothing may be
+/// merged.
 fn configure_wires(options: &LabOptions, lines: &[[WireInterface; 2]]) -> Result<(), LabError> {
     let Some(name) = options.wires_name() else { return Ok(()) };
     let namespace = Namespace::open(&name)?;

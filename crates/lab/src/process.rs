@@ -62,11 +62,11 @@ pub(crate) fn inside(namespaces: &[u64]) -> Vec<TrackedProcess> {
         .collect()
 }
 
-/// A process that would not end.
+/// A process that could not be ended.
 #[derive(Debug)]
 pub(crate) struct NotEnded {
     pub(crate) process: TrackedProcess,
-    /// What the kernel said when it was to be signalled; `None` when it was, to no avail.
+    /// Why it could not be signalled; `None` if it was signalled without effect.
     pub(crate) source: Option<io::Error>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct NotEnded {
 pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), NotEnded> {
     let mut running = Vec::new();
     for process in processes {
-        // The handle is opened before the start time is compared, so whatever passes the comparison is what is hit.
+        // The handle is opened before the start time is compared, so the signal reaches the process that was compared.
         match sys::pidfd_open(process.pid) {
             Ok(handle) if process.is_running() => running.push((process, handle)),
             Ok(_) => {}

@@ -1,10 +1,11 @@
 //! How long threads wait for a processor although they have work: the loops, what else an experiment runs, and the
-//! kernel's own threads that carry frames from one interface to the next.
+//! kernel's threads that carry frames from one interface to the next.
 //!
-//! A watcher at a higher priority does not feel what the loops feel: a process at their priority, or one that only the
-//! kernel's threads and the hosts' applications have to stand back for. The scheduler keeps for each thread how long it
-//! has been runnable without running (`/proc/PID/task/TID/schedstat`, second field). It is added when the thread runs
-//! at last, so the growth between two looks is the longest single wait, and at most the time between the looks more.
+//! A watcher at a higher priority does not notice what delays the loops: a process at their priority, or one that only
+//! the kernel's threads and the hosts' applications must wait for. For each thread, the scheduler accounts how long it
+//! has been runnable without running (`/proc/PID/task/TID/schedstat`, second field). It adds a wait when the thread
+//! finally runs, so the growth between two readings is the longest single wait, plus at most the time between the
+//! readings.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,9 +18,9 @@ use std::time::Duration;
 use crate::stop::StopFlag;
 use crate::sys;
 
-/// Time between two looks.
+/// Time between two readings.
 const INTERVAL: Duration = Duration::from_millis(5);
-/// Looks after which threads that have begun or ended are looked for.
+/// Readings after which the list of threads is updated.
 const LOOKS_PER_SEARCH: u32 = 4;
 /// Threads of this process that are followed; a demo has thirty.
 const THREADS_MAX: usize = 256;
@@ -30,15 +31,15 @@ const OWN_THREADS: &str = "/proc/self/task";
 const LOOP_NAMES: [&str; 2] = ["link-", "delay lines"];
 /// Names of the threads that only watch.
 const WATCH_NAME: &str = "watch";
-/// The kernel's threads that take frames where its interrupts leave too many of them.
+/// The kernel's threads that process frames when its interrupts leave too many of them.
 const KERNEL_NAME: &str = "ksoftirqd/";
 
-/// The longest waits of a span.
+/// The longest waits in a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LongestDelays {
-    /// Of a loop of a link end, or of the delay lines, ns.
+    /// Longest wait of a link end's loop or of the delay lines, ns.
     pub(crate) loops_ns: u64,
-    /// Of any other thread of this process, or a thread of the kernel's that carries frames, ns.
+    /// Longest wait of another thread of this process, or of a kernel thread that carries frames, ns.
     pub(crate) others_ns: u64,
 }
 
@@ -63,7 +64,7 @@ impl Followed {
         Some(Followed { file, is_loop, waited_ns, worst_ns: 0 })
     }
 
-    /// `false` when the thread has ended.
+    /// Reads the account; `false` if the thread has ended.
     fn look(&mut self) -> bool {
         let Some(waited_ns) = waited_ns(&self.file) else { return false };
         let before = std::mem::replace(&mut self.waited_ns, waited_ns);
@@ -83,7 +84,7 @@ fn parse(line: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// All that are followed, and the worst of those that have ended since the span began.
+/// All threads that are followed, and the worst of those that have ended since the span began.
 #[derive(Debug, Default)]
 struct Threads {
     own: BTreeMap<u32, Followed>,
@@ -92,7 +93,8 @@ struct Threads {
 }
 
 impl Threads {
-    /// Finds what this process runs; `new` says whether threads seen for the first time began within the span.
+    /// Updates the list of this process's threads. `new` says whether threads seen for the first time began within the
+    /// span.
     fn search(&mut self, new: bool) {
         let Ok(entries) = std::fs::read_dir(OWN_THREADS) else { return };
         for entry in entries.flatten().take(THREADS_MAX) {
@@ -140,7 +142,7 @@ impl LongestDelays {
     }
 }
 
-/// Looks at all threads until it is dropped.
+/// Reads the accounts of all threads until it is dropped.
 #[derive(Debug)]
 pub(crate) struct RunDelays {
     threads: Arc<Mutex<Threads>>,
@@ -149,7 +151,7 @@ pub(crate) struct RunDelays {
 }
 
 impl RunDelays {
-    /// Starts to look, at `priority` where real-time priorities are allowed. Where the kernel keeps no such account, every
+    /// Starts reading, at `priority` where real-time priorities are allowed. If the kernel keeps no such account, every
     /// wait is 0.
     pub(crate) fn start(priority: i32) -> RunDelays {
         let threads = Threads { kernel: kernel_threads(), ..Threads::default() };
@@ -157,7 +159,7 @@ impl RunDelays {
         let stop = StopFlag::new();
         let (seen, shared) = (stop.clone(), Arc::clone(&threads));
         let thread = std::thread::Builder::new().name(format!("{WATCH_NAME} waits")).spawn(move || {
-            // Not for ordinary users; looks are late then, and a wait is found to be that much longer.
+            // Ordinary users may not do this; readings are late then, and a wait seems that much longer.
             let _ = sys::set_real_time(priority);
             let mut looks = 0;
             while seen.sleep(INTERVAL) {
@@ -169,7 +171,7 @@ impl RunDelays {
                 }
             }
         });
-        // Without the thread, what a span's end finds is the sum of its waits: more is called disturbed.
+        // Without the thread, the end of a span finds the sum of its waits, so more slots count as disturbed.
         RunDelays { threads, stop, thread: thread.ok() }
     }
 
@@ -188,18 +190,18 @@ impl Drop for RunDelays {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.take() {
-            // A panic there has cost nothing but what it would have found.
+            // A panic of that thread loses only what it would have found.
             let _ = thread.join();
         }
     }
 }
 
 fn lock(threads: &Mutex<Threads>) -> MutexGuard<'_, Threads> {
-    // What a panic left is still an account of waits.
+    // After a panic, the lock still holds an account of waits.
     threads.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Those of the kernel, as far as this process sees them: not from inside a container.
+/// The kernel's threads, as far as this process sees them: not from inside a container.
 fn kernel_threads() -> Vec<Followed> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let is_one = |folder: &PathBuf| {

@@ -1,31 +1,32 @@
-//! Medians and other quantiles with intervals that assume nothing about how values are distributed.
+//! Medians and other quantiles with intervals that assume nothing about the distribution of the values.
 //!
-//! Whether a value lies below a quantile is the toss of a coin; so how many do is binomial, and two order statistics
-//! bracket the quantile with a probability that can be computed (David and Nagaraja, Order Statistics, section 7.1).
+//! Each value lies below a quantile with a known probability, so the number of those that do is binomial, and two order
+//! statistics bracket the quantile with a probability that can be computed (David and Nagaraja, Order Statistics,
+//! section 7.1).
 
 use serde::{Deserialize, Serialize};
 
-/// Coverage that an interval has where the values suffice for it.
+/// Coverage of an interval, if there are enough values for it.
 pub const COVERAGE: f64 = 0.95;
 
-/// A median, and where the true one lies.
+/// A median and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MedianInterval {
     /// The middle value, or the mean of the two in the middle.
     pub median: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
-    /// Probability that the interval holds the true median: at least [`COVERAGE`] from 6 values on; with fewer the
-    /// interval is the whole range, and this is what it is worth.
+    /// Probability that the interval contains the true median: at least [`COVERAGE`] from 6 values on. With fewer, the
+    /// interval is the whole range, and this is its coverage.
     pub coverage: f64,
     /// Number of values.
     pub count: usize,
 }
 
 impl MedianInterval {
-    /// Of `values`, in any order; `None` when there are none.
+    /// The median of `values`, in any order; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -42,8 +43,8 @@ pub fn quantile_interval(sorted: &[u64], share: f64) -> Option<(u64, u64)> {
     Some((sorted[low], sorted[high]))
 }
 
-/// Places of the order statistics beyond which the quantile lies with at most half of what the coverage leaves, on
-/// either side; the ends where the values do not suffice. And the coverage of the two together.
+/// Positions of the order statistics that bracket the quantile, each missing it with at most half of what the coverage
+/// leaves; the ends if there are too few values. Also returns the coverage of the two together.
 fn ranks(count: usize, share: f64) -> Option<((usize, usize), f64)> {
     let last = count.checked_sub(1)?;
     let below = cumulative(count, share);

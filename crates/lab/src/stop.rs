@@ -1,4 +1,4 @@
-//! How a running measurement is watched and ended from outside.
+//! How a running measurement is followed and ended from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// The longest a tool sleeps before it looks at its [`StopFlag`] again.
 const STOP_SLICE: Duration = Duration::from_millis(20);
 
-/// A flag shared by everything that runs at once; a Ctrl-C handler raises it, every loop of this crate looks at it.
+/// A flag that everything running at the same time shares: a Ctrl-C handler raises it, and every loop of this crate
+/// checks it.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
 
@@ -79,7 +80,7 @@ impl Progress {
     }
 }
 
-/// What every traffic tool takes besides its options.
+/// What every traffic tool takes in addition to its options.
 #[derive(Clone, Debug, Default)]
 pub struct RunControl {
     /// Raised to end the run early; the tool then reports what it has.

@@ -56,8 +56,8 @@ impl Summary {
     }
 }
 
-/// The smallest value that at least this share of the values does not exceed. In integers, for in floating point
-/// 0.999 * 1000 is more than 999.
+/// The smallest value that at least this share of the values does not exceed. Computed in integers, because 0.999 *
+/// 1000 is more than 999 in floating point.
 fn nearest_rank(sorted: &[u64], ten_thousandths: usize) -> u64 {
     let rank = (sorted.len() * ten_thousandths).div_ceil(10_000);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The laboratory: four network namespaces in a row, and its going up and down.
+//! The laboratory as four network namespaces in a row: how it is built and removed.
 //!
 //! ```text
 //!   h1 eth0 <--> inner g1 link <==> link g2 inner <--> eth0 h2
@@ -25,11 +25,11 @@ pub const HOST_INTERFACE: &str = "eth0";
 pub const INNER_INTERFACE: &str = "inner";
 /// Name of a link end's interface that faces the corrupting link.
 pub const LINK_INTERFACE: &str = "link";
-/// What the inner ports' MTU has on top of the hosts': two VLAN tags, which their hosts may add.
+/// How much larger the inner ports' MTU is than the hosts': two VLAN tags, which the hosts may add.
 pub const INNER_HEADROOM_BYTES: u32 = 8;
-/// What the link ports' MTU has on top of the hosts': two VLAN tags, and the longest Linkmend header.
+/// How much larger the link ports' MTU is than the hosts': two VLAN tags, and the longest Linkmend header.
 pub const LINK_HEADROOM_BYTES: u32 = 16;
-/// Smallest MTU a host can have: IPv6 wants it (RFC 8200, section 5).
+/// Smallest MTU of a host, which IPv6 requires (RFC 8200, section 5).
 pub const HOST_MTU_MIN: u32 = 1280;
 /// Largest MTU a host can have.
 pub const HOST_MTU_MAX: u32 = 9000;
@@ -184,12 +184,12 @@ impl LabOptions {
 /// What [`Lab::down`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
-    /// A laboratory, or what a crash had left of one; it is gone now.
+    /// A laboratory, or what a crash had left of one. It is gone now.
     Removed {
-        /// What others had started inside, and was ended: pid and program.
+        /// Programs of others that ran inside and were ended: pid and program.
         ended: Vec<(u32, String)>,
     },
-    /// Nothing of ours.
+    /// There was nothing that this program had created.
     NothingThere,
 }
 
@@ -202,8 +202,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Puts the laboratory up. One that is up with the same options is taken as it is; a half-finished or different
-    /// one of ours is taken down first, unless programs run in it.
+    /// Builds the laboratory. One that is up with the same options is used as it is; a half-finished or different one
+    /// is taken down first, unless programs run in it.
     ///
     /// # Errors
     /// [`LabError::Foreign`] when a name is taken; [`LabError::InUse`]; others name the step that failed, and leave
@@ -373,8 +373,8 @@ fn is_whole(marker: &Marker) -> bool {
 /// Looks for processes that were started while others were being ended; a program that forks faster is left.
 const SEARCHES_MAX: usize = 5;
 
-/// Removes everything the record names, then the record. The answer is what ran inside besides what the record names: a
-/// namespace lives on, nameless, with the traffic of a forgotten generator, as long as anything runs in it.
+/// Removes everything that the record names, then the record. Returns the other processes that ran inside: a namespace
+/// continues to exist without a name, with the traffic of a forgotten generator, as long as anything runs in it.
 fn tear_down(marker: &Marker) -> Result<Vec<TrackedProcess>, LabError> {
     let end = |processes: &[TrackedProcess]| {
         end_all(processes).map_err(|NotEnded { process, source }| LabError::NotEnded {

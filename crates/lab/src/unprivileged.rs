@@ -1,10 +1,10 @@
-//! The laboratory for an ordinary user: a user namespace in which one is root over one's own networks.
+//! The laboratory for ordinary users: a user namespace in which they are root over their own networks.
 //!
-//! Call [`ensure_privileges`] first thing in `main`, before any thread is started. For root it does nothing. For
-//! anyone else it replaces the process by a copy of itself inside new user, mount and network namespaces, where the
-//! second call prepares what the laboratory needs (a `/run` of its own) and returns. The hosts and link ends then work
-//! as for root, with AF_PACKET; AF_XDP and raised socket buffers are not to be had there. Everything vanishes with the
-//! last process inside.
+//! Call [`ensure_privileges`] first in `main`, before any thread starts. For root it does nothing. For anyone else it
+//! replaces the process by a copy of itself inside new user, mount and network namespaces, where the second call
+//! prepares what the laboratory needs (its own `/run`) and returns. The hosts and link ends then work as for root, with
+//! AF_PACKET; AF_XDP and larger socket buffers are not available there. Everything disappears with the last process
+//! inside.
 
 use std::convert::Infallible;
 use std::fs;
@@ -24,12 +24,12 @@ const OWN_RUN_SIGN: &str = "/run/linkmend-user-namespace";
 /// `CAP_NET_ADMIN` and `CAP_SYS_ADMIN` as bits of `CapEff` (include/uapi/linux/capability.h).
 const NEEDED: u64 = 1 << 12 | 1 << 21;
 
-/// How the laboratory may work.
+/// The privileges with which the laboratory works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privileges {
-    /// Root, or the capabilities it takes: labs outlive the process.
+    /// Root, or the necessary capabilities: labs outlive the process.
     Root,
-    /// Inside a user namespace of this program's: labs vanish with it.
+    /// Inside a user namespace that this program made: labs disappear with it.
     UserNamespace {
         /// The user's id outside.
         user: u32,
@@ -46,17 +46,17 @@ pub enum UnprivilegedError {
         user: u32,
         /// What the kernel said.
         source: io::Error,
-        /// What is in the way, as far as can be told, and the way out.
+        /// The probable cause, and the way out.
         hint: String,
     },
-    /// The user namespace is there, but gives no power.
+    /// The user namespace exists, but gives no privileges.
     #[error("cannot {step} inside the user namespace: {source} (hint: {hint})")]
     Powerless {
         /// What was tried.
         step: &'static str,
         /// What the kernel said.
         source: io::Error,
-        /// What is in the way, as far as can be told, and the way out.
+        /// The probable cause, and the way out.
         hint: String,
     },
     /// The program could not be started again.
@@ -67,7 +67,7 @@ pub enum UnprivilegedError {
     },
 }
 
-/// Makes sure that the laboratory can work; see the module's description.
+/// Makes sure that the laboratory can work; see the module's documentation.
 ///
 /// # Errors
 /// [`UnprivilegedError`] says what is missing and what to do about it.
@@ -136,8 +136,8 @@ fn prepare() -> Result<(), UnprivilegedError> {
     Ok(())
 }
 
-/// The user outside, if this is a copy that [`enter`] started. The mark alone is not believed: an environment can end
-/// up anywhere, and outside such a namespace [`prepare`] would hide the machine's own `/run`.
+/// The id of the user outside, if [`enter`] started this copy. The mark alone is not believed: an environment can be
+/// inherited anywhere, and outside such a namespace [`prepare`] would hide the machine's own `/run`.
 fn marked_user() -> Option<u32> {
     let user = std::env::var(MARK).ok()?.parse().ok()?;
     let map = fs::read_to_string("/proc/self/uid_map").ok()?;
@@ -149,7 +149,7 @@ fn is_map_of(map: &str, user: u32) -> bool {
     map.split_whitespace().eq(["0", user.as_str(), "1"])
 }
 
-/// Whether [`prepare`] was here already, in this process or in the one that started it.
+/// Whether [`prepare`] has already run, in this process or in the one that started it.
 fn is_own_run() -> bool {
     Path::new(OWN_RUN_SIGN).exists()
 }

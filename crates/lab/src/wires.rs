@@ -1,7 +1,8 @@
-//! The fifth namespace, which a laboratory with impairments has: the interfaces that the delay lines join.
+//! The fifth namespace of a laboratory with impairments: the interfaces that the delay lines join.
 //!
 //! ```text
-//!   h1 eth0 <-> host1 ~ path's line ~ end1 <-> inner g1 link <-> link1 ~ link's line ~ link2 <-> link g2 inner <-> eth0 h2
+//!   h1 eth0 <-> host1 ~ path's line ~ end1 <-> inner g1 link <-> link1 ~ link's line ~ link2 <-> link g2 inner <->
+//! eth0 h2
 //! ```
 
 use crate::impairments::Impairments;

@@ -12,27 +12,27 @@ use serde::{Deserialize, Serialize};
 use super::schedule::Schedule;
 use crate::sys::frame_ring::{FrameRing, HeldFrame, SEND_BATCH};
 
-/// Rounds of [`Line::serve`] after which the kernel is asked what it dropped: about every 50 ms of a busy line.
+/// How often [`Line::serve`] runs before it asks the kernel what it dropped: about every 50 ms of a busy line.
 const ROUNDS_PER_LOOK: u32 = 512;
 
-/// What one direction of a delay line has done.
+/// Counters of one direction of a delay line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineReport {
-    /// Which: from where to where.
+    /// The direction: from where to where.
     pub name: String,
     /// Frames that have left the line.
     pub forwarded_frames: u64,
     /// Frames dropped because too much waited in front of the rate: congestion, as at any full queue.
     pub queue_drops: u64,
-    /// Frames the kernel dropped because the line's memory was full: this process was held up for too long.
+    /// Frames that the kernel dropped because the line's memory was full: this process did not run for too long.
     pub overflow_drops: u64,
     /// Frames the next interface refused, such as longer ones than its MTU.
     pub refused_frames: u64,
-    /// The most that a frame left after its time, since the report before; ns.
+    /// The largest delay beyond its due time with which a frame left since the last report, ns.
     pub worst_late_ns: u64,
 }
 
-/// What a line's thread writes and anybody reads.
+/// Counters that a line's thread writes and anybody may read.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     forwarded: AtomicU64,
@@ -43,7 +43,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// The counters, under a name; begins a new observation of the worst lateness.
+    /// Copies the counters, under a name. The worst lateness begins again at 0.
     pub(super) fn report(&self, name: &str) -> LineReport {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         LineReport {
@@ -62,11 +62,11 @@ struct Waiting {
     frame: HeldFrame,
     /// When it leaves, on the clock of [`now_ns`].
     due_ns: u64,
-    /// It is not sent, and only awaits its turn to be given back.
+    /// The frame is not sent; its place is only returned in its turn.
     dropped: bool,
 }
 
-/// The two interfaces are each other's input and output in the other direction, so a line borrows its output's ring.
+/// One direction. The two interfaces are each other's input and output, so a line borrows the ring of its output.
 pub(super) struct Line {
     schedule: Schedule,
     waiting: VecDeque<Waiting>,
@@ -79,7 +79,8 @@ impl Line {
         Self { schedule, waiting: VecDeque::new(), counters, rounds: 0 }
     }
 
-    /// Takes what has arrived at `input` and sends what is due out of `output`; returns whether any are left to wait.
+    /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether frames are left
+    /// waiting.
     pub(super) fn serve(&mut self, input: &mut FrameRing, output: &FrameRing) -> io::Result<bool> {
         let now = now_ns();
         self.take(input, now);
@@ -100,7 +101,7 @@ impl Line {
     }
 
     fn take(&mut self, input: &mut FrameRing, now: u64) {
-        // The kernel's clock for arrivals may be set while we run; ours may not.
+        // The kernel's clock for arrivals may be set while this runs; the line's own may not.
         let epoch_ahead_ns = read_clock(ClockId::CLOCK_REALTIME).saturating_sub(now);
         while let Some(arrival) = input.take() {
             let arrived_ns = arrival.at_epoch_ns.saturating_sub(epoch_ahead_ns).min(now);
@@ -108,13 +109,13 @@ impl Line {
             if due.is_none() {
                 self.counters.queue_drops.fetch_add(1, Ordering::Relaxed);
             }
-            // A dropped frame's place is given back in its turn, with the frame before it.
+            // A dropped frame's place is returned in its turn, with the frame before it.
             let due_ns = due.unwrap_or_else(|| self.waiting.back().map_or(now, |last| last.due_ns));
             self.waiting.push_back(Waiting { frame: arrival.frame, due_ns, dropped: due.is_none() });
         }
     }
 
-    /// Sends the frames at the front that are due; `false` when the interface takes none at the moment.
+    /// Sends the frames at the front that are due; `false` if the interface takes none at the moment.
     fn send(&mut self, input: &mut FrameRing, output: &FrameRing, now: u64) -> io::Result<bool> {
         let due = self.waiting.iter().take_while(|one| one.due_ns <= now && !one.dropped);
         let mut frames = [HeldFrame::default(); SEND_BATCH];
@@ -149,7 +150,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR))
 }
 
-/// The interface is down, or does not take this frame: it is lost, as on any wire.
+/// Whether the interface is down, or refuses this frame. The frame is then lost, as on any wire.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMSGSIZE | libc::ENETDOWN | libc::EINVAL | libc::ENXIO))
 }

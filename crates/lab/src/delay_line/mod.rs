@@ -1,9 +1,9 @@
-//! Delay lines: a thread that takes frames from one interface and sends each out of another when its time has come.
+//! Delay lines: a thread that takes frames from one interface and sends each out of another when it is due.
 //!
-//! This is what netem does in kernels that have it; many a small kernel does not, and an ordinary user may not load it.
-//! A line keeps the order of its frames, holds them in memory it shares with the kernel, and counts what it had to drop
-//! and how late it was. When a frame is due follows from the time of its arrival as the kernel noted it, so a busy
-//! machine makes frames late now and then, but does not change rate and delay of the line as a whole.
+//! netem does this in kernels that have it; many small kernels do not, and an ordinary user may not load it. A line
+//! keeps its frames in order, holds them in memory that it shares with the kernel, and counts what it had to drop and
+//! how late it was. A frame's due time follows from the kernel's time of its arrival, so a busy machine delays frames
+//! now and then, but does not change the rate and delay of the line as a whole.
 
 mod line;
 mod schedule;
@@ -25,19 +25,21 @@ use crate::topology::{Lab, WireInterface};
 use line::{Counters, Line, wait_for_frames};
 use schedule::Schedule;
 
-/// Least time between two looks at a busy line: frames leave up to so much later than they should, and a core is not
-/// spent on waking.
+/// Shortest time between two rounds of a busy line. Frames may leave this much too late; in return the thread does not
+/// spend a core on waking.
 const ROUND: Duration = Duration::from_micros(100);
-/// How long an idle line waits for a frame before it looks whether it is to stop.
+/// How long an idle line waits for a frame before it checks whether it should stop.
 const IDLE_WAIT_MS: u16 = 50;
-/// Real-time priority of the thread: above the link ends' loops, for a wire does not wait for what it joins.
+/// Real-time priority of the thread, above that of the link ends' loops: a wire does not wait for the machines at its
+/// ends.
 const PRIORITY: i32 = 2;
-/// Frames a line holds at least and at most, whatever rate and delay; 2 KiB each with an MTU of 1500.
+/// The smallest and the largest number of frames that a line can hold, at any rate and delay; 2 KiB each with an MTU of
+/// 1500.
 const FRAMES_MIN: u64 = 8_192;
 const FRAMES_MAX: u64 = 32_768;
-/// For how long a line's memory takes frames while its thread does not run, at full rate.
+/// For how long a line's memory can take frames at full rate while its thread does not run.
 const STALL: Duration = Duration::from_millis(100);
-/// Rate that memory is reckoned for where the link has none.
+/// The rate that memory is computed for if the link has none.
 const ASSUMED_RATE_BPS: u64 = 5_000_000_000;
 const USUAL_FRAME_BITS: u64 = 1538 * 8;
 
@@ -47,19 +49,19 @@ pub enum DelayLineError {
     /// See [`NamespaceError`].
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A socket or the thread is not to be had.
+    /// A socket or the thread could not be made.
     #[error("cannot {action} the delay line at `{interface}`: {source} (hint: this needs CAP_NET_RAW)")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
-        /// Where.
+        /// The interface.
         interface: String,
-        /// What the kernel said.
+        /// The kernel's reason.
         source: io::Error,
     },
 }
 
-/// The lines of a laboratory at work. They stop when this is dropped.
+/// The running lines of a laboratory. They stop when this is dropped.
 #[derive(Debug)]
 pub struct DelayLines {
     reports: Vec<(String, Arc<Counters>)>,
@@ -68,7 +70,7 @@ pub struct DelayLines {
     real_time: bool,
 }
 
-/// Two interfaces and what joins them, in both directions.
+/// Two interfaces and the lines that join them, in both directions.
 struct Pair {
     left: FrameRing,
     right: FrameRing,
@@ -77,8 +79,7 @@ struct Pair {
 }
 
 impl DelayLines {
-    /// Starts the lines of a laboratory that has impairments, on one thread; without impairments there are none and
-    /// `None` is the answer.
+    /// Starts the lines of a laboratory with impairments, on one thread; `None` if there are no impairments.
     ///
     /// # Errors
     /// [`DelayLineError`].
@@ -111,7 +112,7 @@ impl DelayLines {
         let thread = std::thread::Builder::new()
             .name("delay lines".to_owned())
             .spawn(move || {
-                // Not for ordinary users; the lines are then as punctual as the machine is idle.
+                // Ordinary users may not do this; the lines are then only as punctual as the machine is idle.
                 let _ = ready.send(sys::set_real_time(PRIORITY).is_ok());
                 let _ = nix::sys::prctl::set_timerslack(1);
                 run(&mut pairs, &seen);
@@ -131,7 +132,7 @@ impl DelayLines {
         self.real_time
     }
 
-    /// Whether the lines still work: they end by themselves when their interfaces are gone.
+    /// Whether the lines still run. They end by themselves when their interfaces are gone.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
@@ -141,7 +142,7 @@ impl Drop for DelayLines {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has shown as frames that do not arrive.
+            // A panic of the thread shows as frames that do not arrive.
             let _ = thread.join();
         }
     }
@@ -157,7 +158,8 @@ fn schedule(impairments: &Impairments, on_link: bool) -> Schedule {
     }
 }
 
-/// Frames a line's memory is made for: what is delayed, what waits, and what comes while the thread is held up.
+/// How many frames a line's memory holds: those delayed, those waiting, and those that arrive while the thread does not
+/// run.
 fn slots(impairments: &Impairments) -> usize {
     let rate = impairments.rate_bps.unwrap_or(ASSUMED_RATE_BPS);
     let held = impairments.delay.max(impairments.link_delay) + STALL;
@@ -196,7 +198,8 @@ fn run(pairs: &mut [Pair], stop: &StopFlag) {
             }
         }
         if waiting {
-            // Not until the first is due: another line may have received one that is due before.
+            // Sleep no longer, even if the first frame is due later: another line may have received one that is due
+            // before.
             std::thread::sleep(ROUND);
         } else {
             let rings: Vec<BorrowedFd<'_>> =

@@ -1,12 +1,12 @@
-//! When each frame leaves a delay line: one after another at the line's rate, then the delay.
+//! Computes when each frame leaves a delay line: one after another at the line's rate, then after the delay.
 
 /// Preamble, start delimiter, check sequence and gap between frames, bytes (IEEE 802.3).
 const OVERHEAD_BYTES: u64 = 8 + 4 + 12;
 /// Shortest frame on the wire without its check sequence.
 const FRAME_BYTES_MIN: u64 = 60;
 
-/// Computes from times of arrival, not from when somebody looks: a process that was held up for a while sends late what
-/// was due meanwhile, but the line loses neither capacity nor delay by it.
+/// Computes from times of arrival, not from the time of the computation. A process that did not run for a while sends
+/// late what was due meanwhile, but the line loses neither capacity nor delay.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     rate_bps: Option<u64>,
@@ -22,8 +22,8 @@ impl Schedule {
         Self { rate_bps, delay_ns, queue_bytes, free_at_ns: 0, last_arrival_ns: 0 }
     }
 
-    /// When a frame of `bytes` that arrived at `arrival_ns` has left the line; `None` when the queue has no room for
-    /// it. A frame that seems to have arrived before its predecessor counts as having come together with that.
+    /// When a frame of `bytes` that arrived at `arrival_ns` leaves the line; `None` if the queue has no room for it. A
+    /// frame that seems to have arrived before its predecessor is treated as if both had arrived together.
     pub(super) fn admit(&mut self, arrival_ns: u64, bytes: usize) -> Option<u64> {
         let arrival_ns = arrival_ns.max(self.last_arrival_ns);
         self.last_arrival_ns = arrival_ns;
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn whoever_reads_late_loses_no_capacity() {
-        // Ten milliseconds of a full link, all read at their end: the next frame leaves as if nothing had been.
+        // Ten milliseconds of a full link, all read at their end: the next frame leaves as if it had been on time.
         let mut late = Schedule::new(Some(1_000_000_000), 0, 1 << 20);
         let last = (0..1_000u64).filter_map(|frame| late.admit(frame * 10_000, 1226)).last();
         assert_eq!(last, Some(10_000_000));

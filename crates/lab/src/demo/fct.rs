@@ -12,7 +12,7 @@ use crate::tcp::{self, FlowOptions, FlowsReport, TcpError, TrafficPath};
 /// The flows of one condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FctColumn {
-    /// What the link was like.
+    /// State of the link.
     pub condition: Condition,
     /// Completion times in ns; `None` if no flow finished.
     pub completion_ns: Option<Summary>,
@@ -24,7 +24,7 @@ pub struct FctColumn {
     pub established_p99_9_interval_ns: Option<(u64, u64)>,
     /// Every completion time in ns, slot after slot.
     pub samples_ns: Vec<u64>,
-    /// How much of each was its handshake, ns; 0 where a flow begins after it.
+    /// The part of each time that was its handshake, ns; 0 where a flow begins after it.
     pub handshakes_ns: Vec<u64>,
     /// Segments that the hosts' kernel retransmitted.
     pub retransmitted_segments: u64,
@@ -45,7 +45,7 @@ pub(super) fn run(demo: &mut Demo) -> Result<(Vec<FctColumn>, NoiseSummary), Dem
     Ok((columns.map(|(index, condition)| column(condition, index, &turns)).collect(), calm))
 }
 
-/// Flows of several clients at once, each making one after another.
+/// Measures flows of several clients at once, each making one after another.
 fn measure(demo: &Demo) -> Result<Vec<FlowsReport>, DemoError> {
     let options = FlowOptions {
         count: (demo.options.flows / demo.options.flow_clients).max(1),

@@ -25,7 +25,7 @@ pub struct GoodputRow {
     pub retransmitted_segments: u64,
 }
 
-/// What one transfer is made under.
+/// The conditions of one transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cell {
     congestion_control: String,
@@ -35,7 +35,7 @@ pub(super) struct Cell {
 
 const PROTECTIONS: [Condition; 3] = [Condition::Unprotected, Condition::Ordered, Condition::NonBlocking];
 
-/// All of them: for each congestion control the healthy link, and each loss rate in three ways.
+/// All cells: for each congestion control the healthy link, and each loss rate in three conditions.
 pub(super) fn cells(options: &DemoOptions) -> Vec<(String, Cell)> {
     let mut cells = Vec::new();
     for control in &options.congestion_controls {
@@ -84,7 +84,7 @@ fn measure(demo: &Demo, congestion_control: &str) -> Result<Option<(f64, u64)>, 
     };
     match tcp::bulk(&TrafficPath::ipv4(demo.lab), &options, &demo.control) {
         Ok(report) => Ok(Some((report.goodput_bits_per_second, report.retransmitted_segments))),
-        // Said in the table as "not available".
+        // The table shows it as "not available".
         Err(TcpError::CongestionControl { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -1,8 +1,8 @@
 //! The experiments of `linkmend demo`, after the authors' artifact: a stress test, flow completion times, goodput, and
-//! a timeline as in Figure 9, in a laboratory of their own. Conditions take turns in short slots ([`turns`]), each of
-//! which knows what the machine took from it ([`crate::noise`]).
+//! a timeline as in Figure 9, in a laboratory of their own. Conditions take turns in short slots ([`turns`]), and each
+//! slot measures how the machine disturbed it ([`crate::noise`]).
 //!
-//! What is measured is plain data ([`DemoResult`]); turning it into tables and pictures is not done here.
+//! The results are plain data ([`DemoResult`]); tables and pictures are made elsewhere.
 
 mod fct;
 mod goodput;
@@ -22,17 +22,17 @@ pub use turns::{NoiseSummary, TurnPlan};
 
 use serde::{Deserialize, Serialize};
 
-/// What the link is like in one column of the tables.
+/// State of the link in one column of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// No corruption; the link is dormant, the kernel forwards.
+    /// No corruption. The link is dormant, and the kernel forwards.
     Healthy,
-    /// Corrupting, and the daemons only forward.
+    /// Corruption, and the daemons only forward.
     Unprotected,
-    /// Corrupting and protected, in order.
+    /// Corruption, and protection in ordered mode.
     Ordered,
-    /// Corrupting and protected, out of order.
+    /// Corruption, and protection in non-blocking mode.
     NonBlocking,
 }
 
@@ -41,7 +41,7 @@ impl Condition {
     pub const ALL: [Condition; 4] =
         [Condition::Healthy, Condition::Unprotected, Condition::Ordered, Condition::NonBlocking];
 
-    /// For headings.
+    /// Its name in headings.
     pub fn label(self) -> &'static str {
         match self {
             Condition::Healthy => "healthy",
@@ -52,7 +52,7 @@ impl Condition {
     }
 }
 
-/// How calm the machine was, by experiment.
+/// How the machine disturbed each experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// During the stress test.
@@ -79,29 +79,29 @@ impl Noise {
     }
 }
 
-/// Everything the demo found. One object, documented field by field; `linkmend demo --json` prints it.
+/// Everything that the demo measured. `linkmend demo --json` prints this object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DemoResult {
     /// Version of Linkmend.
     pub version: String,
-    /// What was asked for.
+    /// The options it ran with.
     pub options: DemoOptions,
     /// Kind of the link ports, and why.
     pub ports: String,
     /// Kernel release.
     pub kernel: String,
-    /// How long it all took, in seconds.
+    /// Duration of the whole demo, in seconds.
     pub seconds: f64,
-    /// How calm the machine was.
+    /// How the machine disturbed it.
     pub noise: Noise,
-    /// Stress test: one entry a condition.
+    /// Stress test: one entry for each condition.
     pub stress: Vec<StressColumn>,
-    /// Flow completion times: one entry a condition.
+    /// Flow completion times: one entry for each condition.
     pub fct: Vec<FctColumn>,
     /// Bulk goodput: one entry for each congestion control, loss rate and protection; without loss, for the healthy
     /// link.
     pub goodput: Vec<GoodputRow>,
-    /// Healthy, then corrupting, then protected.
+    /// One transfer over a link that is healthy, then corrupts, then is protected.
     pub timeline: Timeline,
 }
 

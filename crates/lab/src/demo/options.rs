@@ -14,22 +14,22 @@ use crate::tcp::Connections;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// A link people have: slower than this machine, on a path with a round-trip time.
+    /// A link as people have it: slower than this machine, on a path with a round-trip time.
     Link,
-    /// As fast as this machine can, with no delay but its own.
+    /// A link as fast as this machine can make it, with no delay but the machine's.
     Fast,
 }
 
-/// How much to measure.
+/// What to measure, and how much.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DemoOptions {
     /// Prefix of the laboratory's namespaces.
     pub prefix: String,
-    /// Which link this is about.
+    /// The link to show.
     pub part: Part,
     /// Seed of the injected corruption.
     pub seed: u64,
-    /// Use AF_PACKET where AF_XDP is not to be had, or on request.
+    /// Uses AF_PACKET ports even if AF_XDP is available.
     pub packet_ports: bool,
     /// Rate and delays of the path.
     pub impairments: Impairments,
@@ -43,7 +43,7 @@ pub struct DemoOptions {
     pub congestion_controls: Vec<String>,
     /// Slots of each condition in every experiment but the timeline.
     pub rounds: usize,
-    /// What counts as a disturbed slot. Half as many as there are slots are repeated.
+    /// When a slot counts as disturbed. Up to half as many slots are repeated as there are.
     pub tolerance: Tolerance,
     /// Most frames of each slot of the stress test.
     pub stress_frames: u64,
@@ -51,7 +51,7 @@ pub struct DemoOptions {
     pub stress_time: Duration,
     /// Flows of each slot.
     pub flows: u64,
-    /// Hosts' applications that make flows at the same time.
+    /// How many applications of the host make flows at the same time.
     pub flow_clients: u64,
     /// Bytes of a flow.
     pub flow_bytes: u64,
@@ -65,17 +65,18 @@ pub struct DemoOptions {
     pub phase_time: Duration,
 }
 
-/// A tenth of a second is what the demo's figures stand: the 99.9th percentile of short flows takes a second unprotected.
+/// The demo's figures tolerate a tenth of a second, because the unprotected 99.9th percentile of short flows is a
+/// second.
 const TOLERANCE: Tolerance = Tolerance {
     stolen_share: 0.03,
     held_up_share: 0.03,
     worst_wakeup_ns: 10_000_000,
-    // Ordinary threads stand back for the loops, too, and for each other.
+    // Ordinary threads also wait for the loops, and for each other.
     worst_thread_ns: 25_000_000,
 };
 
 impl DemoOptions {
-    /// About a minute and a half on a calm machine.
+    /// Takes about a minute and a half on a calm machine.
     pub fn standard(part: Part) -> DemoOptions {
         match part {
             Part::Link => DemoOptions::link(),
@@ -83,7 +84,7 @@ impl DemoOptions {
         }
     }
 
-    /// About half a minute.
+    /// Takes about half a minute.
     pub fn quick(part: Part) -> DemoOptions {
         let standard = DemoOptions::standard(part);
         DemoOptions {
@@ -98,8 +99,8 @@ impl DemoOptions {
         }
     }
 
-    /// 300 Mbit/s is less than two shared cores carry, with TCP, both link ends and the delay lines on them and another
-    /// process beside; over 4 ms there and back, CUBIC alone gets about a tenth of it at a loss of 1e-2.
+    /// 300 Mbit/s is less than two shared cores carry with TCP, both link ends and the delay lines on them, and another
+    /// process beside. With a round trip of 4 ms, CUBIC alone reaches about a tenth of it at a loss of 1e-2.
     fn link() -> DemoOptions {
         DemoOptions {
             prefix: "lmdemo".to_owned(),

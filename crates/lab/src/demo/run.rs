@@ -37,12 +37,12 @@ pub enum DemoError {
     /// See [`GeneratorError`].
     #[error("frame generator")]
     Generator(#[from] GeneratorError),
-    /// It was stopped.
+    /// The demo was stopped.
     #[error("stopped before its end")]
     Stopped,
 }
 
-/// A slot that begins.
+/// The beginning of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
     /// Which experiment.
@@ -55,7 +55,7 @@ pub struct Step<'a> {
     pub total: usize,
 }
 
-/// Is told how the demo goes on.
+/// Follows the progress of the demo.
 pub trait Observer: Sync {
     /// A slot begins.
     fn step(&self, step: &Step<'_>);
@@ -74,7 +74,7 @@ pub(super) struct Demo<'a> {
     repeats: usize,
 }
 
-/// Runs it all in a laboratory that is taken down again.
+/// Runs all experiments in a laboratory, which is taken down again.
 ///
 /// # Errors
 /// [`DemoError`]; the laboratory is gone then, too.
@@ -116,7 +116,7 @@ pub fn run(options: &DemoOptions, stop: &StopFlag, observer: &dyn Observer) -> R
 }
 
 impl Demo<'_> {
-    /// Measures each of `conditions`, which have labels, in turns; disturbed slots are repeated.
+    /// Measures each of `conditions`, which have labels, in turns. Disturbed slots are repeated.
     pub(super) fn in_turns<C, T>(
         &mut self,
         experiment: &str,

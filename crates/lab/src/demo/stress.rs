@@ -33,7 +33,7 @@ pub struct StressColumn {
     pub frames_reordered: u64,
     /// Frames that arrived changed.
     pub frames_changed: u64,
-    /// Frames that did not arrive in slots that the machine disturbed, which no other count has in it.
+    /// Frames that did not arrive in slots that the machine disturbed. No other count includes these slots.
     pub frames_lost_disturbed: u64,
     /// Frames lost on the link for the first time, as a share of those sent; before recovery.
     pub actual_loss: f64,
@@ -61,7 +61,7 @@ pub struct StressColumn {
     pub rx_buffer: BufferReport,
 }
 
-/// One slot.
+/// The measurement of one slot.
 struct Run {
     traffic: GeneratorReport,
     lost_at_first: u64,
@@ -91,8 +91,8 @@ pub(super) fn run(demo: &mut Demo) -> Result<(Vec<StressColumn>, NoiseSummary), 
     Ok((columns, calm))
 }
 
-/// As many frames as the link takes, where its rate is known; and no more under way than wait in front of it, so that
-/// what is missing was not dropped by a full queue.
+/// Sends at the link's rate, where it is known, with no more frames under way than may wait in front of it, so that a
+/// missing frame was not dropped by a full queue.
 fn generator_options(options: &DemoOptions) -> GeneratorOptions {
     let frames = |rate_bps: u64| rate_bps / ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * 8);
     let default = GeneratorOptions::default();

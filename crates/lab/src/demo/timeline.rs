@@ -37,14 +37,14 @@ pub struct TimelineSample {
     pub queue_bytes: u64,
 }
 
-/// What the link ends held, sampled beside the transfer.
+/// Levels of the link ends, sampled during the transfer.
 struct Levels {
     at_s: f64,
     rx_buffer_bytes: u64,
     queue_bytes: u64,
 }
 
-/// Repeats of a disturbed course, which takes seconds.
+/// How often a disturbed transfer is repeated. Each takes seconds.
 const REPEATS: usize = 2;
 
 pub(super) fn run(demo: &mut Demo) -> Result<(Timeline, NoiseSummary), DemoError> {

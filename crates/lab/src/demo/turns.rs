@@ -1,11 +1,11 @@
-//! Conditions taking turns in short slots, so that a machine whose speed drifts is fair to all; and slots that the
-//! machine disturbed being repeated, within a budget.
+//! Conditions take turns in short slots, so that a machine whose speed drifts treats all alike. Slots that the machine
+//! disturbed are repeated, within a budget.
 
 use serde::{Deserialize, Serialize};
 
 use crate::noise::{Disturbance, Tolerance};
 
-/// How turns are taken.
+/// How conditions take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnPlan {
     /// Slots of each condition.
@@ -21,13 +21,13 @@ pub struct TurnPlan {
 pub struct Slot<T> {
     /// What was measured in it.
     pub value: T,
-    /// What the machine took from it.
+    /// How the machine disturbed it.
     pub disturbance: Disturbance,
     /// Whether that is more than the plan tolerates.
     pub disturbed: bool,
 }
 
-/// What came of it.
+/// The measurements of all conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turns<T> {
     /// By condition: the last try of each slot.
@@ -36,24 +36,24 @@ pub struct Turns<T> {
     pub repeated: usize,
 }
 
-/// How calm the machine was during an experiment.
+/// How the machine disturbed an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NoiseSummary {
     /// Slots of all conditions.
     pub slots: usize,
-    /// Tries beyond them, because the machine had disturbed the first ones.
+    /// Slots measured again because the machine had disturbed them.
     pub repeated: usize,
-    /// Slots that stayed disturbed when the budget of repeats was spent. They are left out of the figures.
+    /// Slots that stayed disturbed when no repeats were left. The figures do not include them.
     pub disturbed: usize,
-    /// Some condition has less than half of its slots undisturbed, so that nothing can be said.
+    /// Whether a condition has fewer than half of its slots undisturbed, so that no figure can be given.
     pub too_disturbed: bool,
     /// The worst of each kind in any try.
     pub worst: Disturbance,
 }
 
 /// Measures every condition `plan.rounds` times, in turns, each round in the opposite order of the one before.
-/// `measure` is given the condition and the round, and says what it found and what the machine took meanwhile. Slots
-/// that were disturbed are repeated at the end of their round as long as the budget lasts, and only count once.
+/// `measure` receives the condition and the round, and returns its measurement and how the machine disturbed it.
+/// Disturbed slots are repeated at the end of their round as long as the budget lasts, and count only once.
 ///
 /// # Errors
 /// The first error of `measure`.
@@ -146,7 +146,7 @@ mod tests {
         TurnPlan { rounds, repeats, tolerance }
     }
 
-    /// Runs it over a machine that is noisy in the tries of these numbers; the values are the tries' numbers.
+    /// Takes turns on a machine that disturbs the tries with these numbers; the values are the tries' numbers.
     fn over(
         plan: &TurnPlan,
         conditions: usize,

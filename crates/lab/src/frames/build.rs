@@ -1,6 +1,6 @@
 //! Pieces of frames.
 
-/// Bytes that repeat nowhere soon.
+/// Bytes that do not repeat soon.
 pub(super) fn filler(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
 }

@@ -1,4 +1,4 @@
-//! Sends frames one at a time and looks at what comes out.
+//! Sends frames one at a time, and compares what arrives.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ const BUFFER_BYTES: usize = 16 << 20;
 const CAPTURE_BYTES: usize = 10_240;
 /// Smallest frame on a real wire; what is shorter may arrive with zeros added up to it.
 const WIRE_MIN: usize = 60;
-/// Most frames kept of those that answer to no frame we sent; one is enough to see what it is.
+/// How many unexpected frames are kept; a few are enough to recognise them.
 const STRANGERS_KEPT: usize = 16;
 const SEND_TRIES: u32 = 1_000;
 
@@ -35,7 +35,7 @@ impl Default for TransparencyOptions {
     }
 }
 
-/// What became of one frame.
+/// How one frame arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// It arrived byte for byte.
@@ -46,14 +46,14 @@ pub enum Verdict {
     Changed {
         /// Offset of the first byte that differs.
         first_difference: usize,
-        /// What arrived.
+        /// The frame as it arrived.
         received: Vec<u8>,
     },
     /// It did not arrive.
     Missing,
 }
 
-/// One frame and its fate.
+/// One frame and how it arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameOutcome {
     /// Name of the frame.
@@ -73,12 +73,13 @@ impl FrameOutcome {
     }
 }
 
-/// What became of all frames.
+/// How all frames arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransparencyReport {
     /// In the order of sending. Shorter than what was asked for if it was stopped.
     pub outcomes: Vec<FrameOutcome>,
-    /// Frames that arrived and answer to none that was sent: what the hosts said, or what the path made up.
+    /// Frames that arrived but match none that was sent: traffic of the hosts themselves, or frames that the path
+    /// produced.
     pub strangers: u64,
     /// The first few of them.
     pub first_strangers: Vec<Vec<u8>>,
@@ -191,7 +192,7 @@ struct Capture<'a> {
 }
 
 impl Capture<'_> {
-    /// Takes what comes until `enough`, at most for `time`.
+    /// Receives until `enough`, for at most `time`.
     fn take(
         &mut self,
         input: &PacketSocket,

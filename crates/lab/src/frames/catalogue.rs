@@ -1,4 +1,4 @@
-//! The odd frames: whatever may be on an Ethernet, and above all what could be mistaken for Linkmend's own frames.
+//! The test frames: whatever may occur on an Ethernet, above all what could be mistaken for Linkmend's own frames.
 
 use super::build::{arp, filled, filler, neighbour_solicitation, udp_packet};
 use super::{TestFrame, source_of};
@@ -15,7 +15,7 @@ const SOLICITED_NODE_GROUP: [u8; 6] = [0x33, 0x33, 0xff, 0, 0, 0x99];
 const MULTICAST: [u8; 6] = [0x01, 0x00, 0x5e, 0x01, 0x02, 0x03];
 const NO_ONE: [u8; 6] = [0x02, 0, 0, 0, 0, 0x77];
 
-/// Every odd frame we could think of, for the addresses and the MTU of `path`.
+/// All test frames, for the addresses and the MTU of `path`.
 pub fn catalogue(path: &FramePath) -> Vec<TestFrame> {
     let mut list = List { frames: Vec::new(), to: path.to.mac, mtu: path.mtu as usize };
     list.add_neighbours();
@@ -142,8 +142,8 @@ impl List {
         self.add("0800, all ones", self.to, kind::IPV4, &[0xff; SHORTEST]);
     }
 
-    /// What a host could send to be mistaken for the other link end: each kind of header, with and without what makes
-    /// it believable.
+    /// Frames by which a host could imitate the other link end: each kind of header, with and without what makes it
+    /// plausible.
     fn add_imitations(&mut self, ethertype: u16) {
         let name = |what: String| format!("{ethertype:04X}, {what}");
         let mut add = |what: String, payload: &[u8]| self.add(name(what), self.to, ethertype, payload);

@@ -1,4 +1,4 @@
-//! Transparency: odd frames, and whether each comes out of the far end as it went in.
+//! Transparency: sends unusual frames, and checks that each leaves the far end unchanged.
 
 mod build;
 mod capture;
@@ -11,10 +11,10 @@ pub use capture::{
 };
 pub use catalogue::catalogue;
 
-/// A frame to send, and what to call it.
+/// A frame to send, with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestFrame {
-    /// What it is, for people.
+    /// Its name, for people.
     pub name: String,
     /// The frame from its destination address on, without check sequence.
     pub bytes: Vec<u8>,

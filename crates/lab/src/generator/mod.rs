@@ -1,8 +1,8 @@
 //! A frame generator and its counterpart: numbered frames of any EtherType from one host to the other.
 //!
-//! The sender never has more than a window of frames under way, which the receiver moves on through shared memory.
-//! So nothing overflows on the path or at the receiver, and what is missing was lost by the link. Should the
-//! receiver's socket drop all the same, that is reported apart.
+//! The sender has at most a window of frames under way; the receiver moves the window through shared memory. Nothing
+//! therefore overflows on the path or at the receiver, and what is missing was lost by the link. If the receiver's
+//! socket drops frames all the same, they are reported separately.
 
 mod receiver;
 mod sender;
@@ -77,7 +77,7 @@ pub struct GeneratorSample {
     pub received: u64,
 }
 
-/// What became of the frames.
+/// The counts of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorReport {
     /// What was asked for.
@@ -88,26 +88,26 @@ pub struct GeneratorReport {
     pub sent: u64,
     /// Different frames that arrived unchanged.
     pub received: u64,
-    /// `sent - received`, whatever the cause.
+    /// `sent - received`, for whatever reason.
     pub lost: u64,
-    /// Frames that the receiver's socket dropped for want of buffer; not the link's fault. Contained in `lost` as long
-    /// as they were neither duplicates nor someone else's.
+    /// Frames that the receiver's socket dropped because its buffer was full, which is not the link's fault. `lost`
+    /// includes them unless they were duplicates or somebody else's.
     pub receive_socket_drops: u64,
-    /// Arrivals of a frame that had arrived before.
+    /// Arrivals of frames that had arrived before.
     pub duplicated: u64,
     /// Frames that arrived after one with a higher number.
     pub reordered: u64,
-    /// How far behind the highest number the worst of them was.
+    /// By how much the worst of them was behind the highest number.
     pub reordering_extent: u64,
-    /// Arrivals over a million numbers behind, which may be first ones or duplicates.
+    /// Arrivals more than a million numbers behind, which may be first ones or duplicates.
     pub stale: u64,
     /// Frames of this run that arrived changed.
     pub corrupted: u64,
     /// Frames of the same EtherType that are not of this run.
     pub foreign: u64,
-    /// Times the sender found its device full and tried again.
+    /// How often the sender found its device full and tried again.
     pub send_retries: u64,
-    /// Times a whole window seemed lost, and the sender went on regardless.
+    /// How often a whole window seemed lost, so that the sender continued without it.
     pub window_stalls: u64,
     /// From the first frame sent to the last one received, in nanoseconds.
     pub duration_ns: u64,
@@ -115,7 +115,7 @@ pub struct GeneratorReport {
     pub frames_per_second: f64,
     /// Bits of received frames (`frame_bytes` each) per second of that time.
     pub bits_per_second: f64,
-    /// The course of it, every 100 ms.
+    /// The counters during the run, every 100 ms.
     pub samples: Vec<GeneratorSample>,
     /// Whether it ended before all frames were sent: stopped, out of time, or nothing got through for seconds.
     pub ended_early: bool,
@@ -152,7 +152,7 @@ pub enum GeneratorError {
     Packet(#[from] PacketError),
 }
 
-/// What sender and receiver tell each other.
+/// State shared by sender and receiver.
 #[derive(Debug, Default)]
 struct Shared {
     /// Frames the kernel has taken.

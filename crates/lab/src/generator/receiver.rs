@@ -16,7 +16,7 @@ const SLOT_BYTES: usize = FRAME_MAX + 5;
 /// How long after the stop flag is raised the receiver still takes what is under way.
 const STOP_DRAIN: Duration = Duration::from_millis(100);
 
-/// What arrived.
+/// Results of the receiver.
 pub(super) struct Received {
     pub(super) tracker: Tracker,
     pub(super) corrupted: u64,
@@ -26,7 +26,7 @@ pub(super) struct Received {
     pub(super) last: Option<Instant>,
 }
 
-/// Takes frames until the sender is done and all is there, or nothing has come for the drain time.
+/// Receives until the sender is done and everything has arrived, or until nothing has come for the drain time.
 pub(super) fn receive(
     socket: &PacketSocket,
     template: &Template,

@@ -13,20 +13,20 @@ use crate::packet::PacketSocket;
 use crate::stop::StopFlag;
 use crate::sys::{BATCH_FRAMES, FrameBatch};
 
-/// A window without an arrival for this long is taken as lost. Long against any hiccup of the scheduler, which would
-/// otherwise let more frames loose than the path can hold.
+/// A window without an arrival for this long counts as lost. This is long compared with any delay of the scheduler,
+/// since otherwise more frames would be sent than the path can hold.
 const STALL: Duration = Duration::from_millis(200);
 /// Without an arrival for this long, the path counts as dead.
 const DEAD: Duration = Duration::from_secs(10);
 /// First and longest sleep while the window is closed or the device full.
 const NAP: Duration = Duration::from_micros(20);
 const NAP_MAX: Duration = Duration::from_micros(200);
-/// Least and longest sleep of a sender that keeps a rate: what is due meanwhile goes at once.
+/// Shortest and longest sleep of a sender that keeps a rate; frames that become due meanwhile are sent at once.
 const PACED_NAP: Duration = Duration::from_micros(200);
 const PACED_NAP_MAX: Duration = Duration::from_millis(5);
 const THIS_THREAD: Pid = Pid::from_raw(0);
 
-/// What was sent.
+/// Results of the sender.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     pub(super) frames: u64,
@@ -36,8 +36,8 @@ pub(super) struct Sent {
     pub(super) first: Option<Instant>,
 }
 
-/// Keeps the calling thread on the processor it is on. A veth hands frames to a queue of the *sending* processor, so a
-/// sender that moves in mid-burst overtakes its own frames, and the report would blame the path for the reordering.
+/// Keeps the calling thread on its processor. A veth hands frames to a queue of the *sending* processor, so a sender
+/// that moves within a burst overtakes its own frames, and the report would blame the path.
 pub(super) fn stay_on_this_processor() -> io::Result<()> {
     let mut here = CpuSet::new();
     here.set(sched_getcpu()?)?;
@@ -121,13 +121,13 @@ fn due(options: &GeneratorOptions, elapsed: Duration) -> u64 {
     })
 }
 
-/// Waits for the next frame's time, or for room.
+/// Sleeps until the next frame is due, or until there may be room.
 fn pause(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Duration, early: bool) {
     std::thread::sleep(pause_time(waits, options, sent, elapsed, early));
 }
 
-/// It always sleeps, and longer the longer it has waited: a sender that spins takes the processor from the link ends it
-/// measures.
+/// How long to sleep: longer the longer it has waited, and never not at all, because a spinning sender takes the
+/// processor from the link ends that it measures.
 fn pause_time(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Duration, early: bool) -> Duration {
     if let Some(rate) = options.frames_per_second.filter(|_| early) {
         let next = Duration::from_nanos((u128::from(sent) * 1_000_000_000 / u128::from(rate)) as u64);

@@ -1,4 +1,5 @@
-//! Which numbers have come: first, again, out of order. A bitmap of the last million, whatever the length of the run.
+//! Tracks which numbers have arrived: first, again, or out of order. It holds a bitmap of the last million, whatever
+//! the length of the run.
 
 /// Numbers remembered behind the highest one. What comes later than that is counted as stale, not as first or second.
 pub(super) const REMEMBERED: u64 = 1 << 20;

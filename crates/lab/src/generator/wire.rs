@@ -1,9 +1,9 @@
-//! What a numbered frame looks like, and the check that one came through unchanged.
+//! The form of a numbered frame, and the check that it arrived unchanged.
 //!
 //! ```text
 //! dst(6) src(6) EtherType(2) | magic(4) run(8) number(8) check(4) | pattern of the run ... | number(8)
 //! ```
-//! The number stands at both ends so that a frame put together of two shows.
+//! The number stands at both ends, so that a frame assembled from two is detected.
 
 /// Shortest frame, as on Ethernet without its check sequence.
 pub const FRAME_MIN: usize = 60;
@@ -19,14 +19,14 @@ const TRAILER: usize = 8;
 
 const _: () = assert!(PATTERN + TRAILER <= FRAME_MIN);
 
-/// What the receiver makes of a frame.
+/// The receiver's judgement of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Ours, and unchanged but for its addresses.
+    /// A frame of this run, unchanged except for its addresses.
     Intact(u64),
-    /// Of this run, but changed.
+    /// A frame of this run, but changed.
     Corrupted,
-    /// Of another run, or of someone else.
+    /// A frame of another run, or of somebody else.
     Foreign,
 }
 

@@ -1,8 +1,8 @@
-//! A packet socket whose received frames stay where the kernel put them, in memory shared with it, until they are sent
-//! on from there: no copy is made, and the ring's length is the bound of what is held.
+//! A packet socket whose received frames stay in memory shared with the kernel until they are sent on from there:
+//! nothing is copied, and the length of the ring limits what is held.
 //!
-//! The ring (TPACKET_V2, packet(7)) also gives the time at which each frame arrived, so that whoever reads late still
-//! knows it; and it can be deeper than a plain socket's buffer, which an ordinary user cannot raise.
+//! The ring (TPACKET_V2, packet(7)) also gives the time at which each frame arrived, so that a late reader still knows
+//! it. It can be deeper than a plain socket's buffer, which an ordinary user cannot raise.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -23,7 +23,7 @@ const VLAN_BYTES: usize = 4;
 const MACS_BYTES: usize = 12;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
-/// See the module documentation. Frames are taken, held and given back in the order of their arrival.
+/// The ring; see the module documentation. Frames are taken, held and returned in the order of their arrival.
 pub(crate) struct FrameRing {
     socket: OwnedFd,
     memory: NonNull<u8>,
@@ -151,7 +151,8 @@ impl FrameRing {
         unsafe { self.memory.add(slot * self.slot_bytes).cast::<AtomicU32>().as_ref() }
     }
 
-    /// The kernel takes a VLAN tag out of the frame; the room before the frame lets it come back without a copy.
+    /// Puts the VLAN tag back that the kernel took out of the frame. The room before the frame makes this possible
+    /// without a copy.
     fn put_tag_back(&mut self, frame: HeldFrame, protocol: u16, tci: u16) -> HeldFrame {
         let tagged = HeldFrame { offset: frame.offset - VLAN_BYTES, bytes: frame.bytes + VLAN_BYTES };
         // SAFETY: inside the slot, which is ours.

@@ -1,7 +1,7 @@
-//! The few system calls that the safe crates do not cover. The only module of this crate, with those below it, that
-//! has unsafe code.
+//! System calls that the safe crates do not cover. Only this module and those below it contain unsafe code in this
+//! crate.
 //!
-//! Every function here is safe to call: buffers are slices, and what the kernel may write is bounded by their length.
+//! Every function here is safe to call: buffers are slices, and their length limits what the kernel may write.
 
 #![allow(unsafe_code)]
 
@@ -21,7 +21,7 @@ pub(crate) mod frame_ring;
 pub(crate) const BATCH_FRAMES: usize = 64;
 /// Length of one name in an ethtool string set (`ETH_GSTRING_LEN`).
 const FEATURE_NAME_BYTES: usize = 32;
-/// More features than any kernel has; bounds what we allocate on the kernel's word.
+/// More features than any kernel has. Limits what is allocated for a number that the kernel states.
 const FEATURES_MAX: usize = 1024;
 const ETH_SS_FEATURES: u32 = 4;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
@@ -234,7 +234,7 @@ pub(crate) fn set_real_time(priority: c_int) -> io::Result<()> {
         .map(|_| ())
 }
 
-/// Opens a handle of a process that cannot come to mean another one.
+/// Opens a handle of a process, which always means this same process.
 pub(crate) fn pidfd_open(pid: u32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes two integers.
     let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
@@ -290,7 +290,7 @@ pub(crate) fn active_features(socket: BorrowedFd<'_>, interface: &str, words: us
     Ok(reply[2..].chunks_exact(4).map(|block| block[2]).collect())
 }
 
-/// One `SIOCETHTOOL` call. Private, because the kernel trusts the lengths that the request itself states: each caller
+/// One `SIOCETHTOOL` call. It is private because the kernel trusts the lengths that the request states: each caller
 /// above makes its buffer at least as long as what the kernel may write.
 fn ethtool(socket: BorrowedFd<'_>, interface: &str, request: &mut [u32]) -> io::Result<()> {
     // SAFETY: all-zero is a valid ifreq.

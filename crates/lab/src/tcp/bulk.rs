@@ -1,4 +1,4 @@
-//! Goodput of one long connection, watched at both ends.
+//! Goodput of one long connection, measured at both ends.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -60,7 +60,7 @@ pub struct BulkSample {
     pub sender: TcpInfo,
 }
 
-/// What became of the transfer.
+/// The result of a transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BulkReport {
     /// What was asked for.
@@ -75,8 +75,8 @@ pub struct BulkReport {
     pub retransmitted_segments: u64,
     /// Payload bytes retransmitted in the measured part.
     pub retransmitted_bytes: u64,
-    /// Segments of the measured part that the receiver reported to have had already (DSACK, RFC 2883):
-    /// retransmissions that no loss called for. With an `rto_min` of 1 ms a busy machine's scheduler causes some.
+    /// Segments of the measured part that the receiver had already, as it reported (DSACK, RFC 2883): retransmissions
+    /// without a loss. With an `rto_min` of 1 ms, a busy machine's scheduler causes some.
     pub needlessly_retransmitted_segments: u64,
     /// The whole transfer, warm-up included.
     pub samples: Vec<BulkSample>,
@@ -133,7 +133,7 @@ fn validate(options: &BulkOptions) -> Result<(), TcpError> {
     Ok(())
 }
 
-/// Watches the transfer until its time is up.
+/// Samples the transfer until its time is up.
 fn sample(
     sender: &TcpStream,
     received: &AtomicU64,
@@ -150,7 +150,7 @@ fn sample(
     let (mut last, mut measured_from) = (first, options.warm_up.is_zero().then_some(first));
     let mut samples = Vec::new();
     let mut ended_early = false;
-    // The measured part lasts its full time also when the warm-up ended late.
+    // The measured part lasts its full time even if the warm-up ended late.
     let mut end = total;
     while last.0 < end && !ended_early {
         let mut next = last.0 + options.sample_interval;

@@ -77,7 +77,7 @@ impl Default for FlowOptions {
     }
 }
 
-/// What became of the flows.
+/// The results of the flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowsReport {
     /// What was asked for.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys;
 
-/// The parts of `TCP_INFO` that tell of loss. Kernels before 4.19 do not count `bytes_retransmitted`; it is 0 there.
+/// The fields of `TCP_INFO` that tell about losses. Kernels before 4.19 do not count `bytes_retransmitted`; it is 0
+/// there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpInfo {
     /// Smoothed round-trip time in microseconds.

@@ -1,4 +1,4 @@
-//! Traffic over the kernel's TCP between the two hosts, as iperf and the paper's scripts make it, in this process.
+//! Traffic over the kernel's TCP between the two hosts, as iperf and the paper's scripts produce it, in this process.
 
 mod bulk;
 mod flows;

@@ -1,4 +1,4 @@
-//! From where to where TCP traffic goes, and how its sockets are made.
+//! The path of TCP traffic, and how its sockets are made.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -74,7 +74,7 @@ pub enum TcpError {
     Namespace(#[from] NamespaceError),
 }
 
-/// A client's and a server's place.
+/// The places of a client and a server.
 #[derive(Clone, Debug)]
 pub struct TrafficPath {
     /// Namespace the connections are made in.

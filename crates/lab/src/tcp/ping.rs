@@ -39,7 +39,7 @@ impl Default for PingOptions {
     }
 }
 
-/// What became of the round trips.
+/// The results of the round trips.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PingReport {
     /// Application to application and back, in nanoseconds; `None` when no answer came.

@@ -1,8 +1,8 @@
-//! Connections established beforehand, so that a lost handshake packet holds nothing up.
+//! Connections that are established beforehand, so that a lost handshake packet delays nothing.
 //!
 //! The first retransmission timeout of a SYN is 1 s, whatever `rto_min` says (RFC 6298, section 2.1, and Linux's
-//! `TCP_TIMEOUT_INIT`). Rather than wait, the pool tries another connection after a few milliseconds; the one that was
-//! held up is discarded when it comes, for its window and timeout no longer are those of a fresh connection.
+//! `TCP_TIMEOUT_INIT`). Rather than wait, the pool tries another connection after a few milliseconds. It discards the
+//! delayed one when that is established, because its window and timeout are not those of a fresh connection.
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
@@ -27,7 +27,7 @@ pub(super) struct ConnectionPool<'a> {
     server: SocketAddr,
     congestion_control: Option<&'a str>,
     pending: Vec<Socket>,
-    /// Handshakes that needed more than one try of the kernel's or took longer than the patience.
+    /// Handshakes for which the kernel needed more than one try, or which took longer than the patience.
     pub(super) held_up: u64,
 }
 
@@ -82,7 +82,7 @@ impl<'a> ConnectionPool<'a> {
         }
     }
 
-    /// Waits [`PATIENCE`] for a handshake to end well.
+    /// Waits up to [`PATIENCE`] for a handshake to succeed.
     fn take_connected(&mut self) -> Result<Option<Socket>, TcpError> {
         let end = Instant::now() + PATIENCE;
         loop {
