@@ -35,9 +35,34 @@ impl LinkEnd {
         {
             self.acknowledged(now, ack);
         }
+        if self.is_compact() && self.acks.lane != Some(header.mode) {
+            return self.handle_other_lane(now, header, frame, bytes);
+        }
+        self.take_data(now, header, frame, bytes)
+    }
+
+    /// In the authors' headers, a frame that is not of the lane in use: the peer may have changed lanes.
+    #[inline(never)]
+    fn handle_other_lane(
+        &mut self,
+        now: Instant,
+        header: &DataHeader,
+        frame: FrameHandle,
+        bytes: u32,
+    ) -> Reception {
         if self.is_sessionless() {
             self.follow_frame(now, header);
         }
+        let highest = self.receivers[header.mode].highest();
+        let reception = self.take_data(now, header, frame, bytes);
+        if self.receivers[header.mode].highest() != highest {
+            self.change_lane(header.mode);
+        }
+        reception
+    }
+
+    #[inline]
+    fn take_data(&mut self, now: Instant, header: &DataHeader, frame: FrameHandle, bytes: u32) -> Reception {
         if self.receive.active.is_none() {
             return self.handle_orphan(header);
         }
@@ -45,7 +70,6 @@ impl LinkEnd {
         self.receive.heard_at = now;
         if self.receivers[header.mode].accept_next(header.sequence) {
             self.acks.arrived(header.mode);
-            self.follow_lane(header.mode);
             self.stats.delivered_frames += 1;
             self.stats.delivered_bytes += u64::from(bytes);
             return Reception::Deliver;
@@ -61,7 +85,7 @@ impl LinkEnd {
         frame: FrameHandle,
         bytes: u32,
     ) -> Reception {
-        let (lost, highest) = (self.stats.lost_frames, self.receivers[header.mode].highest());
+        let lost = self.stats.lost_frames;
         let take = |this: &mut Self| {
             let lane = &mut this.receivers[header.mode];
             lane.handle_data(now, header.sequence, frame, bytes, &mut this.stats)
@@ -79,9 +103,6 @@ impl LinkEnd {
             return Reception::Drop;
         }
         self.acks.arrived(header.mode);
-        if self.receivers[header.mode].highest() != highest {
-            self.follow_lane(header.mode);
-        }
         let lost = self.stats.lost_frames - lost;
         let overflow = self.is_sessionless() && verdict == Verdict::Overflow && !header.retransmitted;
         if lost > 0 {
@@ -262,17 +283,9 @@ impl LinkEnd {
 
     /// The highest number of `mode` has moved on: that is the lane in use. In the compact format the sender takes an ACK for
     /// one of the lane before until a feedback says otherwise ([`LinkEnd::is_lane_confirmed`]).
-    #[inline]
-    pub(super) fn follow_lane(&mut self, mode: Mode) {
-        if self.acks.lane != Some(mode) {
-            self.change_lane(mode);
-        }
-    }
-
-    #[inline(never)]
-    fn change_lane(&mut self, mode: Mode) {
+    pub(super) fn change_lane(&mut self, mode: Mode) {
         let before = self.acks.lane.replace(mode);
-        if before.is_some() && self.config.format == Format::Compact {
+        if before.is_some_and(|before| before != mode) && self.config.format == Format::Compact {
             self.acks.urgent = true;
             self.acks.repeats = self.acks.repeats.max(1);
         }

@@ -109,15 +109,7 @@ impl LinkEnd {
 
     /// Follows the peer before one of its frames is taken: to its first number, to the lane it uses now. A copy changes
     /// nothing.
-    #[inline]
     pub(super) fn follow_frame(&mut self, now: Instant, header: &DataHeader) {
-        if self.receive.active.is_none() || header.mode != self.sessionless.lane {
-            self.follow_slowly(now, header);
-        }
-    }
-
-    #[cold]
-    fn follow_slowly(&mut self, now: Instant, header: &DataHeader) {
         if !header.retransmitted {
             self.use_lane(header.mode);
             if self.receive.active.is_none() {
@@ -169,6 +161,7 @@ impl LinkEnd {
     /// Both modes share their numbers: the lane in use hands them to the other.
     fn use_lane(&mut self, mode: Mode) {
         let before = core::mem::replace(&mut self.sessionless.lane, mode);
+        self.acks.lane = Some(mode);
         if before != mode {
             let next = self.receivers[before].highest();
             self.receivers[before].end(&mut self.stats);

@@ -58,7 +58,7 @@ impl LinkEnd {
         }
         let lost = self.stats.lost_frames - lost;
         if lost > 0 {
-            self.follow_lane(mode);
+            self.change_lane(mode);
             let end = SequenceNumber::from_absolute(self.receivers[mode].highest());
             self.loss_found(mode, end, lost, end);
         }
