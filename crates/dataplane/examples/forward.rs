@@ -3,6 +3,7 @@
 //!
 //!     forward IF1 IF2 [--packet] [--generic|--native] [--seconds N]
 
+use linkmend_diagnose::Diagnose;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 

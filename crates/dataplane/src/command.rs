@@ -5,6 +5,7 @@ use crate::corruption::{CorruptionError, CorruptionModel};
 use crate::loss_script::LossScript;
 use crate::report::LinkReport;
 use crate::settings::ProtectionSettings;
+use linkmend_diagnose::Diagnose;
 use linkmend_protocol::Format;
 
 /// A request to a running link end.
@@ -87,6 +88,8 @@ pub enum CommandError {
         link: String,
     },
 }
+
+impl Diagnose for CommandError {}
 
 /// The answer to every request is how things stand after it.
 pub type CommandResult = Result<Box<LinkReport>, CommandError>;

@@ -4,6 +4,7 @@
 
 mod support;
 
+use linkmend_diagnose::Diagnose;
 use std::process::Command;
 
 use linkmend_dataplane::{

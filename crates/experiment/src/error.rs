@@ -1,5 +1,6 @@
 //! What can be wrong with an experiment file, and where.
 
+use linkmend_diagnose::{Diagnose, Fault};
 use std::fmt;
 use std::io;
 
@@ -42,10 +43,12 @@ pub enum ExperimentError {
     },
 }
 
-impl ExperimentError {
-    /// Whether the mistake is in what somebody wrote, rather than in the system.
-    pub fn is_usage(&self) -> bool {
-        !matches!(self, ExperimentError::Unreadable { .. })
+impl Diagnose for ExperimentError {
+    fn fault(&self) -> Fault {
+        match self {
+            ExperimentError::Unreadable { .. } => Fault::Failure,
+            _ => Fault::Usage,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which switches can protect links (section 5, incremental deployment).
 
 use crate::rounding::share_of;
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_random::Random;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::BTreeMap;
@@ -25,6 +26,12 @@ pub struct DeploymentError {
     written: String,
     first: String,
     last: String,
+}
+
+impl Diagnose for DeploymentError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 impl Deployment {

@@ -1,5 +1,6 @@
 //! Why a file with one entry on each line was refused.
 
+use linkmend_diagnose::{Diagnose, Fault};
 use std::io::ErrorKind;
 
 /// Why a file of loss events or links was refused.
@@ -33,15 +34,23 @@ pub enum FileError {
     },
 }
 
-impl FileError {
-    /// What the user can do about it, if anything.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for FileError {
+    fn fault(&self) -> Fault {
+        match self {
+            FileError::Io { .. } => Fault::Failure,
+            FileError::Form { .. } | FileError::OtherNetwork { .. } => Fault::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             FileError::OtherNetwork { .. } => Some("leave --topology out to take the trace's own".to_owned()),
             FileError::Io { .. } | FileError::Form { .. } => None,
         }
     }
+}
 
+impl FileError {
     /// Why a line could not be read: either it is not text, or the file failed.
     pub(crate) fn line(source: std::io::Error, file: &str, line: usize) -> FileError {
         let file = file.to_owned();

@@ -1,6 +1,7 @@
 //! Trace files: what is read back, and what is refused with file, line and reason.
 #![allow(clippy::unwrap_used, reason = "a file that cannot be written fails the test")]
 
+use linkmend_diagnose::Diagnose;
 use linkmend_fleet::FileError;
 use linkmend_fleet::trace::{
     AuthorsTrace, LossEvent, MAX_TIME_S, Trace, TraceFile, TraceFormat, TraceParameters, parse_parquet,

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 
 /// Slowest rate, bit/s: below it a frame takes over a tenth of a second.
@@ -35,6 +36,9 @@ pub struct Impairments {
     pub queue_bytes: Option<u64>,
 }
 
+/// Why there is no queue without a rate.
+const WITHOUT_RATE: &str = "without a rate nothing waits";
+
 /// An impairment outside its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value} is not usable: {reason}")]
@@ -45,6 +49,13 @@ pub struct BadImpairment {
     pub value: String,
     /// The allowed range.
     pub reason: &'static str,
+}
+
+impl Diagnose for BadImpairment {
+    fn hint(&self) -> Option<String> {
+        let rate_is_missing = self.field == "queue" && self.reason == WITHOUT_RATE;
+        rate_is_missing.then(|| "give a rate too".to_owned())
+    }
 }
 
 impl Impairments {
@@ -98,9 +109,7 @@ impl Impairments {
             (Some(rate), _) if !(RATE_BPS_MIN..=RATE_BPS_MAX).contains(&rate) => {
                 bad("rate", format!("{rate} bit/s"), "100 kbit/s to 100 Gbit/s")
             }
-            (None, Some(queue)) => {
-                bad("queue", format!("{queue} B"), "without a rate nothing waits (hint: give a rate too)")
-            }
+            (None, Some(queue)) => bad("queue", format!("{queue} B"), WITHOUT_RATE),
             (_, Some(queue)) if !(QUEUE_BYTES_MIN..=QUEUE_BYTES_MAX).contains(&queue) => {
                 bad("queue", format!("{queue} B"), "64 KiB to 256 MiB")
             }
@@ -169,12 +178,12 @@ mod tests {
         let of = |change: fn(&mut Impairments)| {
             let mut impairments = Impairments::default();
             change(&mut impairments);
-            impairments.validate().expect_err("it is out of range").to_string()
+            impairments.validate().expect_err("it is out of range")
         };
-        assert!(of(|i| i.rate_bps = Some(99_999)).contains("rate = 99999 bit/s"));
-        assert!(of(|i| i.delay = Duration::from_secs(3)).contains("delay = 3s"));
-        assert!(of(|i| i.link_delay = Duration::from_secs(3)).contains("link delay = 3s"));
-        assert!(of(|i| i.queue_bytes = Some(100_000)).contains("give a rate too"));
+        assert!(of(|i| i.rate_bps = Some(99_999)).to_string().contains("rate = 99999 bit/s"));
+        assert!(of(|i| i.delay = Duration::from_secs(3)).to_string().contains("delay = 3s"));
+        assert!(of(|i| i.link_delay = Duration::from_secs(3)).to_string().contains("link delay = 3s"));
+        assert_eq!(of(|i| i.queue_bytes = Some(100_000)).hint().as_deref(), Some("give a rate too"));
         assert_eq!(Impairments::default().validate(), Ok(()));
     }
 }

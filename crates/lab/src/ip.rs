@@ -1,5 +1,6 @@
 //! The `ip` and `tc` programs of iproute2 as subprocesses.
 
+use linkmend_diagnose::Diagnose;
 use std::io;
 use std::process::{Command, Stdio};
 
@@ -9,7 +10,7 @@ use crate::namespace::Namespace;
 #[derive(Debug, thiserror::Error)]
 pub enum IpError {
     /// The program is not installed.
-    #[error("`{program}` was not found (hint: install iproute2, e.g. `apt install iproute2`)")]
+    #[error("`{program}` was not found")]
     Missing {
         /// `ip` or `tc`.
         program: &'static str,
@@ -30,6 +31,15 @@ pub enum IpError {
         /// Its standard error, trimmed.
         message: String,
     },
+}
+
+impl Diagnose for IpError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            IpError::Missing { .. } => Some("install iproute2, e.g. `apt install iproute2`".to_owned()),
+            IpError::Start { .. } | IpError::Failed { .. } => None,
+        }
+    }
 }
 
 /// Runs `ip` with the words of `arguments`, in the namespace of the caller.

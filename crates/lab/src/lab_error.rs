@@ -6,44 +6,37 @@ use crate::marker::{MarkerError, PROCESSES_MAX};
 use crate::namespace::NamespaceError;
 use crate::offload::OffloadError;
 use crate::topology::{HOST_MTU_MAX, HOST_MTU_MIN, PREFIX_MAX};
+use linkmend_diagnose::Diagnose;
 
 /// Why a laboratory could not be put up, used or taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The prefix is not usable in names.
-    #[error(
-        "lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-` (hint: try `lm`)"
-    )]
+    #[error("lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-`")]
     BadPrefix {
         /// The value.
         prefix: String,
     },
     /// The MTU is out of range.
-    #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes (hint: 1500 is usual)")]
+    #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes")]
     BadMtu {
         /// The value.
         host_mtu: u32,
     },
     /// A namespace of the wanted name exists and this program did not create it.
-    #[error(
-        "network namespace `{name}` exists and is not ours, so it is left alone (hint: choose another prefix, or \
-         remove it with `ip netns del {name}` if you know it is unused)"
-    )]
+    #[error("network namespace `{name}` exists and is not ours, so it is left alone")]
     Foreign {
         /// Name of the namespace.
         name: String,
     },
     /// There is no record of such a laboratory.
-    #[error("lab `{prefix}` is not up (hint: `linkmend lab up` puts it up)")]
+    #[error("lab `{prefix}` is not up")]
     NotUp {
         /// Prefix of the laboratory.
         prefix: String,
     },
     /// The laboratory exists, differs from what is wanted, and programs run in it.
-    #[error(
-        "lab `{prefix}` is in use: {program} (pid {pid}) runs in it (hint: `linkmend lab down` ends it, or choose \
-         another prefix)"
-    )]
+    #[error("lab `{prefix}` is in use: {program} (pid {pid}) runs in it")]
     InUse {
         /// Prefix of the laboratory.
         prefix: String,
@@ -75,15 +68,13 @@ pub enum LabError {
         source: std::io::Error,
     },
     /// More processes than a laboratory keeps track of.
-    #[error("lab `{prefix}` runs {PROCESSES_MAX} processes already (hint: end some first)")]
+    #[error("lab `{prefix}` runs {PROCESSES_MAX} processes already")]
     TooManyProcesses {
         /// Prefix of the laboratory.
         prefix: String,
     },
     /// A process did not end.
-    #[error(
-        "process {pid} ({program}) of lab `{prefix}` does not end{reason} (hint: it may hang in the kernel)"
-    )]
+    #[error("process {pid} ({program}) of lab `{prefix}` does not end{reason}")]
     NotEnded {
         /// Prefix of the laboratory.
         prefix: String,
@@ -109,4 +100,27 @@ pub enum LabError {
     /// See [`OffloadError`].
     #[error(transparent)]
     Offload(#[from] OffloadError),
+}
+
+impl Diagnose for LabError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            LabError::BadPrefix { .. } => Some("try `lm`".to_owned()),
+            LabError::BadMtu { .. } => Some("1500 is usual".to_owned()),
+            LabError::Foreign { name } => Some(format!(
+                "choose another prefix, or remove it with `ip netns del {name}` if you know it is unused"
+            )),
+            LabError::NotUp { .. } => Some("`linkmend lab up` puts it up".to_owned()),
+            LabError::InUse { .. } => {
+                Some("`linkmend lab down` ends it, or choose another prefix".to_owned())
+            }
+            LabError::TooManyProcesses { .. } => Some("end some first".to_owned()),
+            LabError::NotEnded { .. } => Some("it may hang in the kernel".to_owned()),
+            LabError::Impairment(error) => error.hint(),
+            LabError::Marker(error) => error.hint(),
+            LabError::Ip(error) => error.hint(),
+            LabError::Namespace(error) => error.hint(),
+            LabError::Setting { .. } | LabError::Spawn { .. } | LabError::Offload(_) => None,
+        }
+    }
 }

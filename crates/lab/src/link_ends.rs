@@ -6,6 +6,7 @@ use linkmend_dataplane::{
     Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings, LossScript, PortChoice,
     ProtectionSettings, StartError,
 };
+use linkmend_diagnose::Diagnose;
 
 use crate::namespace::NamespaceError;
 use crate::topology::{Lab, Role};
@@ -36,6 +37,16 @@ pub enum LinkEndsError {
         /// State it should be in.
         expected: &'static str,
     },
+}
+
+impl Diagnose for LinkEndsError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            LinkEndsError::Namespace(error) => error.hint(),
+            LinkEndsError::Start(error) => error.hint(),
+            _ => None,
+        }
+    }
 }
 
 /// Both link ends; see the module documentation. Dropping this stops them.

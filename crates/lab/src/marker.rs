@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use linkmend_diagnose::Diagnose;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ pub(crate) const PROCESSES_MAX: usize = 256;
 #[derive(Debug, thiserror::Error)]
 pub enum MarkerError {
     /// The file or its folder cannot be read or written.
-    #[error("cannot {action} `{path}`: {source} (hint: the lab needs root, or an unprivileged namespace)")]
+    #[error("cannot {action} `{path}`: {source}")]
     Access {
         /// What was tried.
         action: &'static str,
@@ -37,7 +38,7 @@ pub enum MarkerError {
         source: io::Error,
     },
     /// The file is not a record of ours.
-    #[error("`{path}` is not a lab record: {source} (hint: look at it, then remove it by hand)")]
+    #[error("`{path}` is not a lab record: {source}")]
     Contents {
         /// The file.
         path: PathBuf,
@@ -45,8 +46,18 @@ pub enum MarkerError {
         source: serde_json::Error,
     },
     /// Another `up` or `down` has been at work for too long.
-    #[error("another lab has been going up or down for {LOCK_WAIT:?} (hint: is a `linkmend lab` stuck?)")]
+    #[error("another lab has been going up or down for {LOCK_WAIT:?}")]
     Locked,
+}
+
+impl Diagnose for MarkerError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            MarkerError::Access { .. } => Some("the lab needs root, or an unprivileged namespace".to_owned()),
+            MarkerError::Contents { .. } => Some("look at it, then remove it by hand".to_owned()),
+            MarkerError::Locked => Some("is a `linkmend lab` stuck?".to_owned()),
+        }
+    }
 }
 
 /// A network namespace the lab created, or was about to create.

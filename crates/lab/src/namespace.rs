@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
+use linkmend_diagnose::Diagnose;
 use nix::sched::{CloneFlags, setns};
 
 use crate::sys;
@@ -18,7 +19,7 @@ pub(crate) const NAMESPACE_FOLDER: &str = "/run/netns";
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// There is no namespace of this name, or it may not be opened.
-    #[error("cannot open network namespace `{name}`: {source} (hint: `linkmend lab up` creates the lab's)")]
+    #[error("cannot open network namespace `{name}`: {source}")]
     Open {
         /// Name of the namespace.
         name: String,
@@ -26,9 +27,7 @@ pub enum NamespaceError {
         source: io::Error,
     },
     /// The kernel refused to move the thread into the namespace.
-    #[error(
-        "cannot enter network namespace `{name}`: {source} (hint: this needs CAP_SYS_ADMIN; run as root)"
-    )]
+    #[error("cannot enter network namespace `{name}`: {source}")]
     Enter {
         /// Name of the namespace.
         name: String,
@@ -43,6 +42,16 @@ pub enum NamespaceError {
         /// What happened to the thread.
         reason: String,
     },
+}
+
+impl Diagnose for NamespaceError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            NamespaceError::Open { .. } => Some("`linkmend lab up` creates the lab's".to_owned()),
+            NamespaceError::Enter { .. } => Some("this needs CAP_SYS_ADMIN; run as root".to_owned()),
+            NamespaceError::Thread { .. } => None,
+        }
+    }
 }
 
 /// An open network namespace. It lives on, nameless, for as long as this handle does.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 
+use linkmend_diagnose::Diagnose;
 use socket2::{Domain, Socket, Type};
 
 use crate::namespace::{Namespace, NamespaceError};
@@ -35,6 +36,8 @@ pub struct OffloadError {
     namespace: String,
     source: io::Error,
 }
+
+impl Diagnose for OffloadError {}
 
 /// Switches off what a wire does not have on `interface`, and generic receive offload to `gro`.
 ///

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use linkmend_diagnose::Diagnose;
 use socket2::{Domain, Socket, Type};
 
 use crate::namespace::{Namespace, NamespaceError};
@@ -20,7 +21,7 @@ const RECEIVE_SLICE: Duration = Duration::from_millis(20);
 #[derive(Debug, thiserror::Error)]
 pub enum PacketError {
     /// A call failed.
-    #[error("cannot {operation} on `{interface}` in `{namespace}`: {source} (hint: this needs CAP_NET_RAW)")]
+    #[error("cannot {operation} on `{interface}` in `{namespace}`: {source}")]
     Socket {
         /// What was tried.
         operation: &'static str,
@@ -34,6 +35,15 @@ pub enum PacketError {
     /// See [`NamespaceError`].
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
+}
+
+impl Diagnose for PacketError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            PacketError::Socket { .. } => Some("this needs CAP_NET_RAW".to_owned()),
+            PacketError::Namespace(error) => error.hint(),
+        }
+    }
 }
 
 /// One side of a [`FramePath`].

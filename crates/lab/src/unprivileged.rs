@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use linkmend_diagnose::Diagnose;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid, getegid, geteuid};
@@ -40,7 +41,7 @@ pub enum Privileges {
 #[derive(Debug, thiserror::Error)]
 pub enum UnprivilegedError {
     /// The kernel does not make user namespaces for this user.
-    #[error("no user namespace for user {user}: {source} (hint: {hint})")]
+    #[error("no user namespace for user {user}: {source}")]
     Refused {
         /// The user's id.
         user: u32,
@@ -50,7 +51,7 @@ pub enum UnprivilegedError {
         hint: String,
     },
     /// The user namespace exists, but gives no privileges.
-    #[error("cannot {step} inside the user namespace: {source} (hint: {hint})")]
+    #[error("cannot {step} inside the user namespace: {source}")]
     Powerless {
         /// What was tried.
         step: &'static str,
@@ -60,11 +61,22 @@ pub enum UnprivilegedError {
         hint: String,
     },
     /// The program could not be started again.
-    #[error("cannot start this program again: {source} (hint: run it with sudo)")]
+    #[error("cannot start this program again: {source}")]
     Restart {
         /// What the kernel said.
         source: io::Error,
     },
+}
+
+impl Diagnose for UnprivilegedError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            UnprivilegedError::Refused { hint, .. } | UnprivilegedError::Powerless { hint, .. } => {
+                Some(hint.clone())
+            }
+            UnprivilegedError::Restart { .. } => Some("run it with sudo".to_owned()),
+        }
+    }
 }
 
 /// Makes sure that the laboratory can work; see the module's documentation.
@@ -209,6 +221,7 @@ mod tests {
         let source = io::Error::from_raw_os_error(libc::ENOSPC);
         let hint = hint(&source);
         let error = UnprivilegedError::Refused { user: 1000, source, hint };
-        assert!(error.to_string().contains("1000") && error.to_string().contains("sudo"), "{error}");
+        assert!(error.to_string().contains("1000"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("sudo")), "{error}");
     }
 }

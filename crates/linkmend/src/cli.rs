@@ -6,6 +6,7 @@ use crate::commands::arguments::{
 use crate::commands::{
     capture, control, demo, detach, fleet, generate, lab, reproduce, run, sim, status, top,
 };
+use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 
 /// Masks corruption packet loss on a link by retransmitting between its two ends.
@@ -69,7 +70,7 @@ pub enum Command {
 
 impl Command {
     /// Does what was asked. `matches` tell what was written and what is a default.
-    pub fn execute(self, matches: &ArgMatches) -> anyhow::Result<()> {
+    pub fn execute(self, matches: &ArgMatches) -> Result<()> {
         match self {
             Command::Run(arguments) => run::execute(*arguments, matches, &Cli::command()),
             Command::Status(arguments) => status::execute(&arguments),

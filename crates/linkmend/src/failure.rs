@@ -1,18 +1,85 @@
 //! Errors as people read them: what, because of what, and what to do.
 
-use linkmend_dataplane::PortError;
-use linkmend_dataplane::config::{ConfigError, DeviceError, HostPortError};
-use linkmend_dataplane::control::{ClientError, SocketError};
-use linkmend_experiment::ExperimentError;
-use linkmend_fleet::FileError;
-use linkmend_topology::file::TopologyFileError;
-use linkmend_topology::spec::SpecError;
-use std::fmt;
+use linkmend_diagnose::{Diagnose, Fault};
+use std::fmt::{self, Display};
 use std::io;
 use std::process::ExitCode;
 
-/// The command line or the configuration is wrong, not the world.
-const USAGE: u8 = 2;
+/// What ends a command: an error that says whose fault it is, and what was being done when it came up.
+#[derive(Debug)]
+pub struct Error {
+    /// What was being done, the innermost first.
+    context: Vec<String>,
+    cause: Box<dyn Diagnose + Send + Sync>,
+}
+
+/// What a command comes to.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl<E: Diagnose + Send + Sync + 'static> From<E> for Error {
+    fn from(cause: E) -> Error {
+        Error { context: Vec::new(), cause: Box::new(cause) }
+    }
+}
+
+impl Error {
+    /// Says what was being done.
+    pub fn context(mut self, context: impl Into<String>) -> Error {
+        self.context.push(context.into());
+        self
+    }
+
+    /// What was being done, the outermost first, then the error and what is behind it.
+    fn chain(&self) -> Vec<String> {
+        let mut texts: Vec<String> = self.context.iter().rev().cloned().collect();
+        let mut cause: Option<&dyn std::error::Error> = Some(&*self.cause);
+        while let Some(error) = cause {
+            texts.push(error.to_string());
+            cause = error.source();
+        }
+        texts
+    }
+
+    /// Whether whoever read our output has gone away.
+    fn is_broken_pipe(&self) -> bool {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*self.cause);
+        while let Some(error) = cause {
+            let system = error.downcast_ref::<io::Error>();
+            if system.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
+}
+
+/// The outermost message; with `#` all of the chain, in one line.
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chain = self.chain();
+        let shown = if f.alternate() { chain.len() } else { 1 };
+        f.write_str(&chain[..shown].join(": "))
+    }
+}
+
+/// Says of an error what was being done.
+pub trait Context<T> {
+    /// In words.
+    fn context(self, context: impl Into<String>) -> Result<T>;
+    /// In words that are only put together for an error.
+    fn with_context<C: Into<String>>(self, context: impl FnOnce() -> C) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
+    fn context(self, context: impl Into<String>) -> Result<T> {
+        self.map_err(|error| error.into().context(context))
+    }
+
+    fn with_context<C: Into<String>>(self, context: impl FnOnce() -> C) -> Result<T> {
+        self.map_err(|error| error.into().context(context()))
+    }
+}
 
 /// What somebody wrote cannot be used, and clap could not refuse it itself.
 #[derive(Debug)]
@@ -35,13 +102,23 @@ impl UsageError {
     }
 }
 
-impl fmt::Display for UsageError {
+impl Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
 impl std::error::Error for UsageError {}
+
+impl Diagnose for UsageError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+}
 
 /// Something went wrong, and there is something to be done about it that the error itself does not know.
 #[derive(Debug)]
@@ -52,7 +129,7 @@ pub struct Hinted {
     pub hint: String,
 }
 
-impl fmt::Display for Hinted {
+impl Display for Hinted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
@@ -60,34 +137,40 @@ impl fmt::Display for Hinted {
 
 impl std::error::Error for Hinted {}
 
-/// What an error says of itself beyond its message.
-struct Diagnosis {
-    /// What to do about it.
-    hint: Option<String>,
-    /// Whether what somebody wrote is wrong, and not the world.
-    is_usage: bool,
+impl Diagnose for Hinted {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.clone())
+    }
 }
 
+/// Something went wrong, and its message is all there is to be said.
+#[derive(Debug)]
+pub struct Plain(pub String);
+
+impl Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Plain {}
+
+impl Diagnose for Plain {}
+
 /// Writes the error to standard error and chooses the exit code.
-pub fn report(error: &anyhow::Error) -> ExitCode {
-    let gone = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-    if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(gone)) {
+pub fn report(error: &Error) -> ExitCode {
+    if error.is_broken_pipe() {
         // Whoever read our output has seen enough.
         return ExitCode::SUCCESS;
     }
     crate::output::remark(&describe(error));
-    if outermost(error).is_some_and(|diagnosis| diagnosis.is_usage) {
-        ExitCode::from(USAGE)
-    } else {
-        ExitCode::FAILURE
-    }
+    ExitCode::from(error.cause.fault().exit_code())
 }
 
-fn describe(error: &anyhow::Error) -> String {
+fn describe(error: &Error) -> String {
     let mut text = String::new();
     let mut last = String::new();
-    for cause in error.chain() {
-        let message = cause.to_string();
+    for message in error.chain() {
         // Errors that show their source in their own message would say it twice.
         if !last.ends_with(&message) {
             let label = if text.is_empty() { "error" } else { "  caused by" };
@@ -95,52 +178,17 @@ fn describe(error: &anyhow::Error) -> String {
         }
         last = message;
     }
-    if let Some(hint) = error.chain().find_map(|cause| diagnosis(cause)?.hint) {
+    if let Some(hint) = error.cause.hint() {
         text.push_str(&format!("hint: {hint}\n"));
     }
     text
 }
 
-/// The kinds of errors that say more of themselves than their message: hint, and whether what somebody wrote is wrong.
-macro_rules! kinds {
-    ($($kind:ty => |$error:ident| ($hint:expr, $is_usage:expr);)*) => {
-        /// What one of a chain says of itself.
-        fn diagnosis(cause: &(dyn std::error::Error + 'static)) -> Option<Diagnosis> {
-            None$(.or_else(|| {
-                let $error = cause.downcast_ref::<$kind>()?;
-                Some(Diagnosis { hint: $hint, is_usage: $is_usage })
-            }))*
-        }
-
-        /// What the outermost of a chain says of itself, below the context that was added to it.
-        fn outermost(error: &anyhow::Error) -> Option<Diagnosis> {
-            None$(.or_else(|| {
-                let $error = error.downcast_ref::<$kind>()?;
-                Some(Diagnosis { hint: $hint, is_usage: $is_usage })
-            }))*
-        }
-    };
-}
-
-kinds! {
-    UsageError => |error| (error.hint.clone(), true);
-    Hinted => |error| (Some(error.hint.clone()), false);
-    ConfigError => |error| (error.hint(), !matches!(error, ConfigError::Unreadable { .. }));
-    ExperimentError => |error| (None, error.is_usage());
-    SpecError => |error| (error.hint(), true);
-    TopologyFileError => |_error| (None, true);
-    FileError => |error| (error.hint(), !matches!(error, FileError::Io { .. }));
-    DeviceError => |error| (error.hint(), false);
-    HostPortError => |error| (error.hint(), false);
-    PortError => |error| (error.hint(), false);
-    SocketError => |error| (error.hint(), false);
-    ClientError => |error| (error.hint(), false);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::Context;
+    use linkmend_dataplane::{PortError, StartError};
+    use linkmend_fleet::FileError;
 
     #[test]
     fn an_error_is_a_chain_and_a_hint() {
@@ -153,19 +201,34 @@ mod tests {
     }
 
     #[test]
+    fn an_error_that_wraps_another_passes_its_hint_on() {
+        let source = PortError::UnknownInterface { interface: "eth9".to_owned() };
+        let error = Error::from(StartError::Port { link: "up".to_owned(), source });
+        let text = describe(&error);
+        assert!(text.ends_with("hint: list the interfaces with `ip link`\n"), "{text}");
+    }
+
+    #[test]
     fn a_hint_is_a_part_of_the_error_and_an_exit_code_follows_from_its_kind() {
         let spec = linkmend_topology::spec::layered("fat-tree:k=4,k=8").expect_err("twice");
-        let error = anyhow::Error::from(spec).context("which network");
+        let error = Error::from(spec).context("which network");
         let text = describe(&error);
         assert!(text.ends_with("hint: leave one of them out\n"), "{text}");
-        assert!(outermost(&error).is_some_and(|diagnosis| diagnosis.is_usage));
+        assert_eq!(error.cause.fault(), Fault::Usage);
         let gone = FileError::Io { file: "x".to_owned(), source: io::ErrorKind::NotFound.into() };
-        assert!(outermost(&gone.into()).is_some_and(|diagnosis| !diagnosis.is_usage));
+        assert_eq!(Error::from(gone).cause.fault(), Fault::Failure);
     }
 
     #[test]
     fn nothing_is_said_twice() {
-        let cause = anyhow::anyhow!("no route").context("cannot connect: no route");
+        let cause = Error::from(Plain("no route".to_owned())).context("cannot connect: no route");
         assert_eq!(describe(&cause), "error: cannot connect: no route\n");
+    }
+
+    #[test]
+    fn an_output_that_nobody_reads_is_no_error() {
+        let gone = io::Error::from(io::ErrorKind::BrokenPipe);
+        let error = Error::from(FileError::Io { file: "x".to_owned(), source: gone }).context("writing");
+        assert!(error.is_broken_pipe());
     }
 }

@@ -1,5 +1,7 @@
 //! Why switches, hosts and links do not make a network.
 
+use linkmend_diagnose::Diagnose;
+
 /// Why switches, hosts and links are no network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
@@ -74,3 +76,5 @@ pub enum TopologyError {
         range: &'static str,
     },
 }
+
+impl Diagnose for TopologyError {}

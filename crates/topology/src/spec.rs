@@ -14,6 +14,7 @@
 
 use crate::graph::{self, Cable, Graph};
 use crate::{FabricParameters, Topology, TopologyError, fat_tree, leaf_spine};
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_quantity::{BitRate, Distance, QuantityError};
 use std::path::Path;
 
@@ -102,9 +103,12 @@ pub enum SpecError {
     },
 }
 
-impl SpecError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for SpecError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             SpecError::UnknownKind { kinds, .. } => Some((*kinds).to_owned()),
             SpecError::NoLayers { .. } => Some(LAYERED.to_owned()),

@@ -1,6 +1,7 @@
 //! Networks from one line, and hosts at switches.
 #![allow(clippy::unwrap_used, reason = "a network that cannot be built fails the test")]
 
+use linkmend_diagnose::Diagnose;
 use linkmend_quantity::{BitRate, Distance};
 use linkmend_topology::graph::{MAX_NODES, Port};
 use linkmend_topology::spec::{self, SpecError};

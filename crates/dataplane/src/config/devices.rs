@@ -2,6 +2,7 @@
 
 use super::link::{InnerPort, LinkConfig};
 use crate::netlink::{self, InterfaceFacts};
+use linkmend_diagnose::Diagnose;
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use std::io;
 
@@ -63,9 +64,8 @@ pub enum DeviceError {
     },
 }
 
-impl DeviceError {
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for DeviceError {
+    fn hint(&self) -> Option<String> {
         match self {
             DeviceError::Missing { .. } => Some("list the interfaces with `ip link`".to_owned()),
             DeviceError::Down { interface, .. } => {

@@ -1,6 +1,7 @@
 //! What can be wrong with a configuration, and where.
 
 use super::protect::ClassField;
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_protocol::Format;
 use std::fmt;
 use std::io;
@@ -76,9 +77,17 @@ impl ConfigError {
             message: error.message().trim_end().replace('\n', ", "),
         }
     }
+}
 
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for ConfigError {
+    fn fault(&self) -> Fault {
+        match self {
+            ConfigError::Unreadable { .. } => Fault::Failure,
+            _ => Fault::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             ConfigError::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Some("give the path of a configuration file, or --inner and --link".to_owned())
@@ -189,9 +198,12 @@ pub enum Problem {
     NotAFilePath { path: PathBuf },
 }
 
-impl Problem {
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for Problem {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Problem::OneMode { .. } => {
                 Some(format!("remove the classes, or set the format to {}", Format::Transparent))

@@ -5,6 +5,7 @@ use crate::capture::{Capture, CaptureOptions};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::{HeaderFormat, ProtectConfig, ProtectMode};
 use crate::report::LinkReport;
+use linkmend_diagnose::Diagnose;
 
 /// The links of a daemon.
 pub trait Backend: Send + Sync + 'static {

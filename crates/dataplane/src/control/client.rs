@@ -6,6 +6,7 @@ use crate::capture::CaptureOptions;
 use crate::config::{CONTROL_FOLDER, ProtectConfig};
 use crate::corruption::CorruptionModel;
 use crate::report::LinkReport;
+use linkmend_diagnose::Diagnose;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -62,9 +63,8 @@ pub enum ClientError {
     },
 }
 
-impl ClientError {
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for ClientError {
+    fn hint(&self) -> Option<String> {
         match self {
             ClientError::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("the control socket belongs to the daemon's user; run as root".to_owned())

@@ -1,5 +1,6 @@
 //! The socket's place in the file system: one daemon each, and nobody but its owner.
 
+use linkmend_diagnose::Diagnose;
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -37,9 +38,8 @@ pub enum SocketError {
     },
 }
 
-impl SocketError {
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for SocketError {
+    fn hint(&self) -> Option<String> {
         match self {
             SocketError::Taken { .. } => {
                 Some("stop it first, or give this one a socket of its own with --control".to_owned())

@@ -7,6 +7,7 @@ use crate::command::{Command, CommandError, CommandResult};
 use crate::config::{ProtectConfig, ProtectMode};
 use crate::corruption::CorruptionModel;
 use crate::report::LinkReport;
+use linkmend_diagnose::Diagnose;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;

@@ -3,6 +3,7 @@
 use crate::port::PortError;
 use crate::protocol_log::ProtocolLog;
 use crate::settings::LinkSettings;
+use linkmend_diagnose::Diagnose;
 use linkmend_protocol::trace::LogHeader;
 use linkmend_protocol::{Config, ConfigError};
 use std::path::PathBuf;
@@ -46,6 +47,15 @@ pub enum StartError {
         /// The system's reason.
         source: std::io::Error,
     },
+}
+
+impl Diagnose for StartError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            StartError::Port { source, .. } => source.hint(),
+            StartError::Parameter { .. } | StartError::ProtocolLog { .. } | StartError::System { .. } => None,
+        }
+    }
 }
 
 /// The protocol log, if one is wanted.

@@ -5,6 +5,7 @@ use super::text_format::from_open_metrics;
 use crate::command::Command;
 use crate::control::Backend;
 use crate::health::{DaemonHealth, Part};
+use linkmend_diagnose::Diagnose;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -34,6 +35,8 @@ pub struct MetricsError {
     /// What the kernel said.
     pub source: io::Error,
 }
+
+impl Diagnose for MetricsError {}
 
 /// Metrics being served. Dropping it ends that.
 #[derive(Debug)]

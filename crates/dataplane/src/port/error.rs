@@ -1,5 +1,6 @@
 //! Why a port cannot be opened or used.
 
+use linkmend_diagnose::Diagnose;
 use std::io;
 
 /// See the variants. Every message names the interface and the value that is wrong.
@@ -90,9 +91,10 @@ impl PortError {
             _ => None,
         }
     }
+}
 
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for PortError {
+    fn hint(&self) -> Option<String> {
         match self {
             PortError::UnknownInterface { .. } => Some("list the interfaces with `ip link`".to_owned()),
             PortError::InUse { .. } => {

@@ -1,6 +1,7 @@
 //! Finds links by number, by name, or by their two ends.
 
 use super::ends_of;
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_topology::{LinkId, Names, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -51,6 +52,12 @@ pub enum FindError {
         /// Numbers of these links.
         numbers: String,
     },
+}
+
+impl Diagnose for FindError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 /// Finds links of one network. Names are sorted when a link is first looked up by name.

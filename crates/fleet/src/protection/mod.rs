@@ -3,6 +3,8 @@
 mod file;
 mod measured;
 
+use linkmend_diagnose::{Diagnose, Fault};
+
 /// A measured point: what protection leaves at one loss rate.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +63,12 @@ pub enum ProtectionError {
         /// The value as it was given.
         value: f64,
     },
+}
+
+impl Diagnose for ProtectionError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 impl ProtectionTable {

@@ -1,5 +1,6 @@
 //! How long repairs take.
 
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_random::Random;
 use std::fmt;
 use std::str::FromStr;
@@ -17,6 +18,12 @@ pub struct RepairDelays {
 pub struct RepairError {
     written: String,
     reason: String,
+}
+
+impl Diagnose for RepairError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 /// How far from 1 the sum of the shares may be: thirds are written with a few digits only.

@@ -1,6 +1,7 @@
 //! Traces drawn at random (appendix D): links fail independently, or several of one switch at once.
 
 use super::{LossDistribution, LossEvent, Trace};
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_random::Random;
 use linkmend_topology::{LinkId, SwitchId, Topology};
 
@@ -42,6 +43,12 @@ pub struct TraceParameterError {
     name: &'static str,
     value: f64,
     range: &'static str,
+}
+
+impl Diagnose for TraceParameterError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 impl TraceParameters {

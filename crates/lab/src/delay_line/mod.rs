@@ -10,6 +10,7 @@ mod schedule;
 
 pub use line::LineReport;
 
+use linkmend_diagnose::Diagnose;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub enum DelayLineError {
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
     /// A socket or the thread could not be made.
-    #[error("cannot {action} the delay line at `{interface}`: {source} (hint: this needs CAP_NET_RAW)")]
+    #[error("cannot {action} the delay line at `{interface}`: {source}")]
     System {
         /// The operation that failed.
         action: &'static str,
@@ -59,6 +60,15 @@ pub enum DelayLineError {
         /// The kernel's reason.
         source: io::Error,
     },
+}
+
+impl Diagnose for DelayLineError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            DelayLineError::Namespace(error) => error.hint(),
+            DelayLineError::System { .. } => Some("this needs CAP_NET_RAW".to_owned()),
+        }
+    }
 }
 
 /// The running lines of a laboratory. They stop when this is dropped.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use linkmend_dataplane::{CorruptionModel, ProtectionSettings};
+use linkmend_diagnose::Diagnose;
 use linkmend_protocol::Mode;
 
 use super::turns::{NoiseSummary, TurnPlan, Turns, take_turns};
@@ -40,6 +41,19 @@ pub enum DemoError {
     /// The demo was stopped.
     #[error("stopped before its end")]
     Stopped,
+}
+
+impl Diagnose for DemoError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            DemoError::Lab(error) => error.hint(),
+            DemoError::DelayLines(error) => error.hint(),
+            DemoError::LinkEnds(error) => error.hint(),
+            DemoError::Tcp(error) => error.hint(),
+            DemoError::Generator(error) => error.hint(),
+            DemoError::Stopped => None,
+        }
+    }
 }
 
 /// The beginning of a slot.

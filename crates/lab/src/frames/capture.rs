@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 
 use super::{FRAMES_MAX, TestFrame, index_of};
@@ -100,9 +101,7 @@ impl TransparencyReport {
 #[derive(Debug, thiserror::Error)]
 pub enum FramesError {
     /// More frames than source addresses to tell them apart, or a frame without addresses of ours.
-    #[error(
-        "frame {index} (`{name}`) does not carry its number (hint: frames come from the catalogue, at most {FRAMES_MAX})"
-    )]
+    #[error("frame {index} (`{name}`) does not carry its number")]
     Unnumbered {
         /// Its place in the list.
         index: usize,
@@ -110,7 +109,7 @@ pub enum FramesError {
         name: String,
     },
     /// The kernel did not take a frame.
-    #[error("cannot send `{name}` ({bytes} bytes): {source} (hint: does the MTU fit?)")]
+    #[error("cannot send `{name}` ({bytes} bytes): {source}")]
     Send {
         /// Name of the frame.
         name: String,
@@ -122,6 +121,18 @@ pub enum FramesError {
     /// See [`PacketError`].
     #[error(transparent)]
     Packet(#[from] PacketError),
+}
+
+impl Diagnose for FramesError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            FramesError::Unnumbered { .. } => {
+                Some(format!("frames come from the catalogue, at most {FRAMES_MAX}"))
+            }
+            FramesError::Send { .. } => Some("does the MTU fit?".to_owned()),
+            FramesError::Packet(error) => error.hint(),
+        }
+    }
 }
 
 /// Sends each of `frames` along `path`, waits for it, and compares. VLAN tags that the receiving kernel keeps beside

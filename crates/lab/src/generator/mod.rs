@@ -12,6 +12,7 @@ mod wire;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 
 pub use wire::{FRAME_MAX, FRAME_MIN};
@@ -152,6 +153,18 @@ pub enum GeneratorError {
     Packet(#[from] PacketError),
 }
 
+impl Diagnose for GeneratorError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            GeneratorError::BadOption { field: "frame_bytes", .. } => {
+                Some("the lab's host MTU is an option".to_owned())
+            }
+            GeneratorError::Packet(error) => error.hint(),
+            GeneratorError::BadOption { .. } | GeneratorError::Thread { .. } => None,
+        }
+    }
+}
+
 /// State shared by sender and receiver.
 #[derive(Debug, Default)]
 struct Shared {
@@ -229,7 +242,7 @@ fn validate(path: &FramePath, options: &GeneratorOptions) -> Result<(), Generato
     };
     let longest = FRAME_MAX.min(path.mtu as usize + 14);
     if !(FRAME_MIN..=longest).contains(&options.frame_bytes) {
-        let reason = format!("{FRAME_MIN} to {longest} bytes fit (hint: the lab's host MTU is an option)");
+        let reason = format!("{FRAME_MIN} to {longest} bytes fit");
         return Err(GeneratorError::BadOption {
             field: "frame_bytes",
             value: options.frame_bytes as u64,

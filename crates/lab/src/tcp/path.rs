@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use linkmend_diagnose::Diagnose;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::namespace::{Namespace, NamespaceError};
@@ -27,7 +28,7 @@ pub enum TcpError {
         reason: &'static str,
     },
     /// The kernel does not have the congestion control.
-    #[error("congestion control `{name}` is not to be had: {source} (hint: this kernel has {available})")]
+    #[error("congestion control `{name}` is not to be had: {source}")]
     CongestionControl {
         /// What was asked for.
         name: String,
@@ -47,9 +48,7 @@ pub enum TcpError {
         source: io::Error,
     },
     /// No connection came about.
-    #[error(
-        "no TCP connection from `{client}` to {server} within {waited:?} (hint: is the path between the link ends up?)"
-    )]
+    #[error("no TCP connection from `{client}` to {server} within {waited:?}")]
     Unreachable {
         /// Namespace of the client.
         client: String,
@@ -72,6 +71,17 @@ pub enum TcpError {
     /// See [`NamespaceError`].
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
+}
+
+impl Diagnose for TcpError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            TcpError::CongestionControl { available, .. } => Some(format!("this kernel has {available}")),
+            TcpError::Unreachable { .. } => Some("is the path between the link ends up?".to_owned()),
+            TcpError::Namespace(error) => error.hint(),
+            _ => None,
+        }
+    }
 }
 
 /// The places of a client and a server.

@@ -2,9 +2,8 @@
 
 use crate::commands::arguments::Daemons;
 use crate::commands::interrupt;
-use crate::failure::{Hinted, UsageError};
+use crate::failure::{Context, Hinted, Plain, Result, UsageError};
 use crate::output::{print, remark};
-use anyhow::Context;
 use clap::Args;
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::capture::describe;
@@ -69,9 +68,9 @@ While a link is dormant the kernel forwards, and only Linkmend's own frames pass
 many frames it has, and how many found no room, is told on standard error. Times are UTC.";
 
 /// Runs it.
-pub fn execute(arguments: &CaptureArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &CaptureArgs) -> Result<()> {
     let filter = arguments.filter.join(" ");
-    Filter::parse(&filter).map_err(|error| UsageError::new(error.to_string()))?;
+    Filter::parse(&filter)?;
     let seconds = arguments.seconds.map(Duration::try_from_secs_f64).transpose();
     let seconds = seconds.map_err(|_| {
         let given = arguments.seconds.unwrap_or_default();
@@ -79,8 +78,10 @@ pub fn execute(arguments: &CaptureArgs) -> anyhow::Result<()> {
     })?;
     let stop = interrupt::flag()?;
     let mut client = arguments.daemons.serving(&arguments.name)?;
-    let report =
-        client.status(Some(&arguments.name))?.pop().context("the daemon says nothing of the link")?;
+    let report = client
+        .status(Some(&arguments.name))?
+        .pop()
+        .ok_or_else(|| Plain("the daemon says nothing of the link".to_owned()))?;
     let mut sink = Sink::open(arguments, &report)?;
     let options = CaptureOptions {
         port: arguments.port,
@@ -113,7 +114,7 @@ impl Run<'_> {
         count: Option<u64>,
         deadline: Option<Instant>,
         stop: &AtomicBool,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let over = |frames| count.is_some_and(|count| frames >= count);
         while !over(self.frames)
             && !stop.load(Ordering::Relaxed)
@@ -156,7 +157,7 @@ enum Sink {
 }
 
 impl Sink {
-    fn open(arguments: &CaptureArgs, report: &LinkReport) -> anyhow::Result<Sink> {
+    fn open(arguments: &CaptureArgs, report: &LinkReport) -> Result<Sink> {
         let Some(path) = &arguments.write else { return Ok(Sink::Lines) };
         let output: Box<dyn Write> = if path.as_os_str() == "-" {
             if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
@@ -179,7 +180,7 @@ impl Sink {
         Ok(Sink::File { writer, inner, link })
     }
 
-    fn write(&mut self, frame: &CapturedFrame) -> anyhow::Result<()> {
+    fn write(&mut self, frame: &CapturedFrame) -> Result<()> {
         match self {
             Sink::Lines => print(&describe::line(frame))?,
             Sink::File { writer, inner, link } => writer.write(&Packet {
@@ -199,14 +200,14 @@ impl Sink {
     }
 
     /// Lets whoever reads along have what there is.
-    fn flush(&mut self) -> anyhow::Result<()> {
+    fn flush(&mut self) -> Result<()> {
         match self {
             Sink::Lines => Ok(()),
             Sink::File { writer, .. } => Ok(writer.flush()?),
         }
     }
 
-    fn finish(self) -> anyhow::Result<()> {
+    fn finish(self) -> Result<()> {
         match self {
             Sink::Lines => Ok(()),
             Sink::File { writer, .. } => writer.finish().map(drop).context("cannot finish the file"),

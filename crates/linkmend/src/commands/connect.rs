@@ -1,7 +1,7 @@
 //! Finding the daemons.
 
 use crate::commands::arguments::Daemons;
-use crate::failure::Hinted;
+use crate::failure::{Hinted, Result};
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::config::CONTROL_FOLDER;
 use linkmend_dataplane::control::{Client, ClientError, sockets};
@@ -18,7 +18,7 @@ impl Daemons {
     }
 
     /// Connections to all daemons. Sockets that nobody answers at are passed over, unless there is no other.
-    pub fn all(&self) -> anyhow::Result<Vec<Client>> {
+    pub fn all(&self) -> Result<Vec<Client>> {
         let mut clients = Vec::new();
         let mut failure = None;
         for path in self.paths() {
@@ -39,7 +39,7 @@ impl Daemons {
     }
 
     /// How all links of all daemons stand, in the order of their daemons' sockets.
-    pub fn reports(&self) -> anyhow::Result<Vec<LinkReport>> {
+    pub fn reports(&self) -> Result<Vec<LinkReport>> {
         let mut reports = Vec::new();
         for mut client in self.all()? {
             reports.extend(client.status(None)?);

@@ -1,25 +1,26 @@
 //! Changing a running link: protect, unprotect, corrupt.
 
 use crate::commands::arguments::{Bursts, CorruptArgs, ProtectArgs, UnprotectArgs};
+use crate::failure::Result;
 use crate::output::print;
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 
 /// `linkmend protect`.
-pub fn protect(arguments: &ProtectArgs) -> anyhow::Result<()> {
+pub fn protect(arguments: &ProtectArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.protect(&arguments.name, &arguments.protect)?;
     tell(&report)
 }
 
 /// `linkmend unprotect`.
-pub fn unprotect(arguments: &UnprotectArgs) -> anyhow::Result<()> {
+pub fn unprotect(arguments: &UnprotectArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.unprotect(&arguments.name)?;
     tell(&report)
 }
 
 /// `linkmend corrupt`.
-pub fn corrupt(arguments: &CorruptArgs) -> anyhow::Result<()> {
+pub fn corrupt(arguments: &CorruptArgs) -> Result<()> {
     let model = match (arguments.gilbert_elliott, arguments.rate) {
         (Some(Bursts { rate, mean_burst }), _) => {
             Some(CorruptionModel::GilbertElliott { rate: rate.0, mean_burst })
@@ -46,7 +47,7 @@ pub fn describe_corruption(report: &LinkReport) -> String {
 }
 
 /// Says how a link end is protected now.
-pub fn tell(report: &LinkReport) -> anyhow::Result<()> {
+pub fn tell(report: &LinkReport) -> Result<()> {
     let LinkReport { name, transmit_state, mode, copies, .. } = report;
     print(&match report.protection_requested {
         true => {

@@ -1,12 +1,13 @@
 //! Removing a bypass that was left behind.
 
 use crate::commands::arguments::DetachArgs;
+use crate::failure::Result;
 use crate::output::print;
 use linkmend_dataplane::bypass;
 use linkmend_dataplane::port::Interface;
 
 /// `linkmend detach`.
-pub fn execute(arguments: &DetachArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &DetachArgs) -> Result<()> {
     for name in &arguments.interfaces {
         // Taking the interface refuses one that a daemon serves.
         let interface = Interface::acquire(name)?;

@@ -1,6 +1,6 @@
 //! Ctrl-C in commands that compute: the first ends them in good order, the second at once.
 
-use anyhow::Context;
+use crate::failure::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 const FORCED: i32 = 1;
 
 /// A flag that becomes true when the command is asked to end.
-pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
+pub fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     // The order matters: the first signal finds the flag unset and sets it, the second finds it set.
     flag::register_conditional_shutdown(SIGINT, FORCED, Arc::clone(&stop)).context("cannot catch signals")?;

@@ -2,9 +2,8 @@
 
 use super::lab_wires::{self, ImpairmentArgs};
 use crate::commands::arguments::{Bursts, Daemons, RateOrOff};
-use crate::failure::Hinted;
+use crate::failure::{Context, Error, Hinted, Plain, Result};
 use crate::output::print;
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use linkmend_dataplane::CorruptionModel;
 use linkmend_dataplane::config::{CONTROL_FOLDER, EcnThreshold, ProtectConfig};
@@ -94,7 +93,7 @@ enum LabCommand {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &LabArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &LabArgs) -> Result<()> {
     let prefix = &arguments.prefix;
     // Namespaces and sockets are root's; what else would go wrong without is only a consequence.
     if !linkmend_lab::unprivileged::has_capabilities() {
@@ -151,13 +150,13 @@ fn log(prefix: &str, role: Role) -> PathBuf {
     Path::new(CONTROL_FOLDER).join(format!("{}.log", name(prefix, role)))
 }
 
-fn client(prefix: &str, role: Role) -> anyhow::Result<Client> {
+fn client(prefix: &str, role: Role) -> Result<Client> {
     let daemons = Daemons { control: Some(socket(prefix, role)) };
     daemons.serving(&name(prefix, role)).map_err(|error| silent(prefix, role, error))
 }
 
 /// Why a daemon of the laboratory does not answer.
-fn silent(prefix: &str, role: Role, error: ClientError) -> anyhow::Error {
+fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
     let again = if prefix == "lm" { String::new() } else { format!(" --prefix {prefix}") };
     if let Err(error) = Lab::attach(prefix) {
         return match error {
@@ -177,7 +176,7 @@ fn silent(prefix: &str, role: Role, error: ClientError) -> anyhow::Error {
     .into()
 }
 
-fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> anyhow::Result<()> {
+fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Result<()> {
     let impairments = impairments.impairments()?;
     // Hosts on a path of milliseconds keep the timeouts that their kernel has.
     let rto_min_ms = LabOptions::default().rto_min_ms.filter(|_| impairments.is_none());
@@ -212,7 +211,7 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> any
     Ok(())
 }
 
-fn start(lab: &Lab, role: Role, packet: bool) -> anyhow::Result<()> {
+fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
     let prefix = &lab.options().prefix;
     std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot make {CONTROL_FOLDER}"))?;
     let path = log(prefix, role);
@@ -242,14 +241,19 @@ fn start(lab: &Lab, role: Role, packet: bool) -> anyhow::Result<()> {
         let ended = child.try_wait().context("cannot watch the daemon")?;
         if ended.is_some() || Instant::now() > deadline {
             let said = std::fs::read_to_string(&path).unwrap_or_default();
-            anyhow::bail!("the daemon in {} did not start: {}", name(prefix, role), said.trim_end());
+            return Err(Plain(format!(
+                "the daemon in {} did not start: {}",
+                name(prefix, role),
+                said.trim_end()
+            ))
+            .into());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }
 
-fn down(prefix: &str) -> anyhow::Result<()> {
+fn down(prefix: &str) -> Result<()> {
     let found = Lab::down(prefix)?;
     let of_ends = [Role::End1, Role::End2].map(|role| [socket(prefix, role), log(prefix, role)]);
     for path in of_ends.into_iter().flatten().chain(lab_wires::files(prefix)) {
@@ -271,7 +275,7 @@ fn down(prefix: &str) -> anyhow::Result<()> {
     })?)
 }
 
-fn status(prefix: &str, json: bool) -> anyhow::Result<()> {
+fn status(prefix: &str, json: bool) -> Result<()> {
     let mut reports = Vec::new();
     for role in [Role::End1, Role::End2] {
         reports.extend(client(prefix, role)?.status(None)?);

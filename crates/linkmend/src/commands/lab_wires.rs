@@ -1,12 +1,12 @@
 //! The delay lines of a laboratory that stays up, as a process of their own.
 
+use crate::failure::{Context, Plain, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use clap::Args;
 use linkmend_dataplane::config::CONTROL_FOLDER;
 use linkmend_lab::process::TrackedProcess;
@@ -44,7 +44,7 @@ impl ImpairmentArgs {
     ///
     /// # Errors
     /// Names the one that cannot be had.
-    pub fn impairments(&self) -> anyhow::Result<Impairments> {
+    pub fn impairments(&self) -> Result<Impairments> {
         let span = |given: Option<Span>| given.map_or(Duration::ZERO, |Span(time)| time);
         let impairments = Impairments {
             rate_bps: self.rate.map(|rate| rate.0),
@@ -87,7 +87,7 @@ pub fn files(prefix: &str) -> [PathBuf; 2] {
 ///
 /// # Errors
 /// A report that cannot be read.
-pub fn report(prefix: &str) -> anyhow::Result<Option<WiresReport>> {
+pub fn report(prefix: &str) -> Result<Option<WiresReport>> {
     let path = report_path(prefix);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -127,7 +127,7 @@ pub fn describe(report: &WiresReport) -> String {
 ///
 /// # Errors
 /// What it said when it could not start.
-pub fn start(lab: &Lab) -> anyhow::Result<()> {
+pub fn start(lab: &Lab) -> Result<()> {
     let Some(wires) = lab.wires() else { return Ok(()) };
     let prefix = &lab.options().prefix;
     let runs = || report(prefix).ok().flatten().is_some_and(|report| report.process.is_running());
@@ -146,7 +146,9 @@ pub fn start(lab: &Lab) -> anyhow::Result<()> {
         let ended = child.try_wait().context("cannot watch the delay lines")?.is_some();
         if ended || Instant::now() > deadline {
             let said = std::fs::read_to_string(&path).unwrap_or_default();
-            anyhow::bail!("the delay lines of {prefix} did not start: {}", said.trim_end());
+            return Err(
+                Plain(format!("the delay lines of {prefix} did not start: {}", said.trim_end())).into()
+            );
         }
         std::thread::sleep(POLL);
     }
@@ -157,17 +159,18 @@ pub fn start(lab: &Lab) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When the lines cannot be started, or their report not be written.
-pub fn run(prefix: &str) -> anyhow::Result<()> {
+pub fn run(prefix: &str) -> Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot catch signals")?;
     }
     let lab = Lab::attach(prefix)?;
-    let lines = DelayLines::start(&lab)?.context("this laboratory has no impairments")?;
+    let lines =
+        DelayLines::start(&lab)?.ok_or_else(|| Plain("this laboratory has no impairments".to_owned()))?;
     let path = report_path(prefix);
     let draft = path.with_extension("draft");
-    let process =
-        TrackedProcess::of(std::process::id(), "delay lines").context("cannot find this process")?;
+    let process = TrackedProcess::of(std::process::id(), "delay lines")
+        .ok_or_else(|| Plain("cannot find this process".to_owned()))?;
     while !stop.load(Ordering::Relaxed) && lines.is_running() {
         let report = WiresReport {
             process: process.clone(),

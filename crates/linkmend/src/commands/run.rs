@@ -2,18 +2,19 @@
 
 use super::arguments::RunArgs;
 use crate::daemon::{Daemon, Signals, serve};
-use crate::failure::UsageError;
+use crate::failure::{Result, UsageError};
 use crate::output::print;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use linkmend_dataplane::config::{DaemonConfig, device_problems};
+use linkmend_diagnose::Diagnose;
 use std::path::Path;
 
 /// Options that go with a configuration file.
 const BESIDE_CONFIG: [&str; 7] = ["config", "check", "control", "metrics", "state", "restore", "verbose"];
 
 /// Validates, then runs until a signal. `matches` tell which options of the command line's description were written.
-pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> anyhow::Result<()> {
+pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> Result<()> {
     let check = arguments.check;
     let config = configuration(arguments, matches, command)?;
     if check {
@@ -45,11 +46,7 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> a
     serve(Daemon::start(&config)?, &signals)
 }
 
-fn configuration(
-    arguments: RunArgs,
-    matches: &ArgMatches,
-    command: &Command,
-) -> anyhow::Result<DaemonConfig> {
+fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> Result<DaemonConfig> {
     let RunArgs { config, daemon, link, .. } = arguments;
     match config {
         Some(path) => {

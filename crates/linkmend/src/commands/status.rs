@@ -1,6 +1,7 @@
 //! `linkmend status`: how links stand, for people and for programs.
 
 use crate::commands::arguments::StatusArgs;
+use crate::failure::Result;
 use crate::output::print;
 use linkmend_dataplane::health::BACKLOG_HINT;
 use linkmend_dataplane::report::{BufferReport, CountersReport, DaemonReport, PortReport};
@@ -12,7 +13,7 @@ use std::fmt::Write;
 const STOLEN_SHARE_TOLD: f64 = 0.02;
 
 /// Asks, and prints.
-pub fn execute(arguments: &StatusArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &StatusArgs) -> Result<()> {
     let reports = match &arguments.name {
         Some(name) => {
             let mut client = arguments.daemons.serving(name)?;

@@ -3,6 +3,7 @@
 use super::start_link;
 use linkmend_dataplane::config::{HostPort, LinkConfig, check_devices};
 use linkmend_dataplane::control::Links;
+use linkmend_diagnose::Diagnose;
 use std::time::{Duration, Instant};
 
 /// Between two attempts to start links whose interfaces are there. One that failed has cost the other links nothing, but

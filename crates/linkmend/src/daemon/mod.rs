@@ -8,8 +8,7 @@ mod signals;
 pub use serve::serve;
 pub use signals::Signals;
 
-use crate::failure::Hinted;
-use anyhow::Context;
+use crate::failure::{Context, Hinted, Result};
 use link_restarts::LinkRestarts;
 use linkmend_dataplane::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
 use linkmend_dataplane::control::{Backend, Links, Loss, Reservation, Server};
@@ -34,7 +33,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// Starts all links, then what lets people see them. On an error, what was started is ended again.
-    pub fn start(config: &DaemonConfig) -> anyhow::Result<Daemon> {
+    pub fn start(config: &DaemonConfig) -> Result<Daemon> {
         let path = config.control.clone().unwrap_or_else(|| Path::new(CONTROL_FOLDER).join("control.sock"));
         // First of all: a second daemon must find out before it changes anything.
         let reservation = Reservation::take(&path)?;
@@ -119,7 +118,7 @@ impl Drop for Daemon {
     }
 }
 
-fn start_links(configs: &[LinkConfig], links: &Links) -> anyhow::Result<Vec<HostPort>> {
+fn start_links(configs: &[LinkConfig], links: &Links) -> Result<Vec<HostPort>> {
     let mut host_ports = Vec::new();
     for config in configs {
         if let Err(error) = start_link(config, links, &mut host_ports) {
@@ -133,7 +132,7 @@ fn start_links(configs: &[LinkConfig], links: &Links) -> anyhow::Result<Vec<Host
 }
 
 /// Starts a link, and makes its host port if it asks for one.
-fn start_link(config: &LinkConfig, links: &Links, host_ports: &mut Vec<HostPort>) -> anyhow::Result<()> {
+fn start_link(config: &LinkConfig, links: &Links, host_ports: &mut Vec<HostPort>) -> Result<()> {
     if let Some(port) = HostPort::make(config)? {
         let how = if port.reused() { "found again" } else { "made" };
         tracing::info!(link = config.name(), "host port {} {how}", port.host_interface());

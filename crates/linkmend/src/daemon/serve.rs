@@ -1,13 +1,14 @@
 //! The daemon's main thread: waits for a signal and watches the links.
 
 use super::{Daemon, Signals, service_manager};
+use crate::failure::Result;
 use std::time::{Duration, Instant};
 
 /// How often the links are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs until a signal, which is success if every link is at work then, or until a loop fails or no link is left.
-pub fn serve(mut daemon: Daemon, signals: &Signals) -> anyhow::Result<()> {
+pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
     service_manager::ready();
     let watchdog = service_manager::watchdog_interval();
     let interval = watchdog.map_or(LOOK_INTERVAL, |watchdog| watchdog.min(LOOK_INTERVAL));

@@ -1,6 +1,6 @@
 //! SIGINT, SIGTERM and SIGHUP end the daemon in good order; a second SIGINT ends it at once.
 
-use anyhow::Context;
+use crate::failure::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Signals {
 
 impl Signals {
     /// From here on signals are caught.
-    pub fn catch() -> anyhow::Result<Signals> {
+    pub fn catch() -> Result<Signals> {
         let stopping = Arc::new(AtomicBool::new(false));
         // The order matters: the first signal finds the flag unset and sets it, the second finds it set.
         flag::register_conditional_shutdown(SIGINT, FORCED, Arc::clone(&stopping))

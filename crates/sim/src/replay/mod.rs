@@ -30,6 +30,7 @@ pub use agreement::{Agreement, agree, longest_transit_ns};
 pub use log::ProtocolLog;
 pub use repeat::{Repetition, repeat};
 
+use linkmend_diagnose::Diagnose;
 use linkmend_protocol::ConfigError;
 use serde::Serialize;
 use std::fmt;
@@ -129,6 +130,8 @@ pub enum ReplayError {
         simulated: String,
     },
 }
+
+impl Diagnose for ReplayError {}
 
 /// What was replayed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

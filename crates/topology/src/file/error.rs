@@ -1,6 +1,7 @@
 //! Why a topology file was refused, and where.
 
 use crate::TopologyError;
+use linkmend_diagnose::{Diagnose, Fault};
 use std::fmt;
 
 /// A line of a file, or the file as a whole.
@@ -40,6 +41,12 @@ pub enum TopologyFileError {
         /// What is wrong.
         fault: Box<TopologyFault>,
     },
+}
+
+impl Diagnose for TopologyFileError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 /// What is wrong with a topology file.

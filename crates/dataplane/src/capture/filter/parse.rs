@@ -2,6 +2,7 @@
 
 use super::super::layers::{ICMP, ICMPV6, TCP, UDP};
 use super::{Expression, Side, Test};
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
 use std::net::IpAddr;
 
@@ -20,6 +21,12 @@ pub struct FilterError {
     pub problem: String,
     /// What is understood there.
     pub expected: &'static str,
+}
+
+impl Diagnose for FilterError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 pub(super) fn parse(text: &str) -> Result<Option<Expression>, FilterError> {

@@ -9,6 +9,7 @@ mod rtnetlink;
 use super::devices::{growth, usable};
 use super::link::{InnerPort, LinkConfig};
 use super::{DeviceError, HostPortError::*};
+use linkmend_diagnose::Diagnose;
 use rtnetlink::Found;
 use std::io;
 
@@ -59,9 +60,8 @@ pub enum HostPortError {
     },
 }
 
-impl HostPortError {
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnose for HostPortError {
+    fn hint(&self) -> Option<String> {
         match self {
             Foreign { .. } => Some("choose another name after create:".to_owned()),
             LinkPort(error) => error.hint(),

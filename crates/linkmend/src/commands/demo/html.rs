@@ -1,5 +1,6 @@
 //! The demo's results as one self-contained HTML page.
 
+use crate::failure::Result;
 use linkmend_lab::demo::{Condition, DemoResult, NoiseSummary, Part, Timeline as Course, TimelineSample};
 use linkmend_report::{
     Axis, Distribution, GroupedBars, Hue, Panel, Plot, Report, Section, Series, TailPlot, Timeline, Tone,
@@ -16,7 +17,7 @@ const STRESS: &str = "Numbered frames at the rate of the link, or as fast as the
     the receiving link end found missing; effective loss is what never reached the other host.";
 
 /// The page.
-pub fn page(result: &DemoResult) -> anyhow::Result<String> {
+pub fn page(result: &DemoResult) -> Result<String> {
     let mut report = Report::new("linkmend demo")
         .subtitle("Kernel TCP over a corrupting link, unprotected and protected by link-local retransmission")
         .fact("Version", result.version.clone())

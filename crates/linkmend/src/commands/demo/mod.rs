@@ -5,11 +5,11 @@ mod noise;
 mod progress;
 mod tables;
 
+use crate::failure::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
 use clap::Args;
 use linkmend_lab::StopFlag;
 use linkmend_lab::demo::{DemoOptions, DemoResult, Part, run};
@@ -84,7 +84,7 @@ enum LinkPart {
 }
 
 impl DemoArgs {
-    fn options(&self, privileges: Privileges) -> anyhow::Result<DemoOptions> {
+    fn options(&self, privileges: Privileges) -> Result<DemoOptions> {
         let part = match self.part {
             LinkPart::Link => Part::Link,
             LinkPart::Fast => Part::Fast,
@@ -112,12 +112,12 @@ fn loss_rate(text: &str) -> Result<f64, String> {
 }
 
 /// Moves an ordinary user into a user namespace, by starting this program again in it; [`execute`] finds it done.
-pub fn enter_namespace() -> anyhow::Result<()> {
+pub fn enter_namespace() -> Result<()> {
     ensure_privileges().map(drop).context("the demo needs network namespaces")
 }
 
 /// Runs it. After Ctrl-C the laboratory is taken down all the same.
-pub fn execute(arguments: &DemoArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &DemoArgs) -> Result<()> {
     let privileges = ensure_privileges().context("the demo needs network namespaces")?;
     let options = arguments.options(privileges)?;
     let raised = Arc::new(AtomicBool::new(false));
@@ -148,7 +148,7 @@ pub fn execute(arguments: &DemoArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write_plots(result: &DemoResult, folder: &Path) -> anyhow::Result<()> {
+fn write_plots(result: &DemoResult, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for (name, plot) in html::plots(result) {
         for (ending, content) in [("svg", plot.to_svg()), ("csv", plot.to_csv())] {
@@ -159,7 +159,7 @@ fn write_plots(result: &DemoResult, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_tables(result: &DemoResult) -> anyhow::Result<()> {
+fn print_tables(result: &DemoResult) -> Result<()> {
     let (width, colour) = crate::output::terminal(TABLE_WIDTH);
     for table in tables::all(result) {
         crate::output::print(&table.to_text(width, colour))?;
@@ -180,7 +180,7 @@ fn indented(paragraph: &str, width: usize) -> String {
     lines.lines().map(|line| format!("{INDENT}{line}\n")).collect()
 }
 
-fn write_report(result: &DemoResult, path: &Path) -> anyhow::Result<()> {
+fn write_report(result: &DemoResult, path: &Path) -> Result<()> {
     let page = html::page(result)?;
     std::fs::write(path, page).with_context(|| format!("cannot write the report to {}", path.display()))
 }

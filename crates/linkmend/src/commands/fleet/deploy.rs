@@ -4,9 +4,8 @@ use super::network::NetworkArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use super::{protection, share};
 use crate::commands::interrupt;
-use crate::failure::Hinted;
+use crate::failure::{Context, Hinted, Plain, Result};
 use crate::output;
-use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_experiment::Measurement;
@@ -79,7 +78,7 @@ pub struct DeployArgs {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &DeployArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &DeployArgs) -> Result<()> {
     let mut settings = Settings::paper(Strategy::CorrOpt, arguments.constraint, arguments.draw.seed);
     settings.protection = protection::read(&arguments.protection)?;
     settings.repair = arguments.repair.clone();
@@ -102,7 +101,7 @@ pub fn execute(arguments: &DeployArgs) -> anyhow::Result<()> {
 
 impl DeployArgs {
     /// The network, and what protection would have spared in each run.
-    fn runs(&self, settings: &Settings) -> anyhow::Result<(Topology, Vec<Spared>)> {
+    fn runs(&self, settings: &Settings) -> Result<(Topology, Vec<Spared>)> {
         if self.trace.is_some() {
             let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
             let runs = spared_in(&topology, &trace, settings, &[ALWAYS]);
@@ -111,7 +110,9 @@ impl DeployArgs {
         let topology = self.network.build(FabricParameters::PAPER)?;
         self.draw.check(&topology)?;
         let first = self.draw.seed;
-        let last = first.checked_add(self.seeds).context("--seed and --seeds are too large together")?;
+        let last = first
+            .checked_add(self.seeds)
+            .ok_or_else(|| Plain("--seed and --seeds are too large together".to_owned()))?;
         let stop = interrupt::flag()?;
         let threads = match self.threads {
             Some(threads) => usize::from(threads),

@@ -1,8 +1,7 @@
 //! Which switches can protect links: a share of the pods, or a list.
 
 use super::share;
-use crate::failure::UsageError;
-use anyhow::Context;
+use crate::failure::{Context, Result, UsageError};
 use clap::Args;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_topology::Topology;
@@ -34,7 +33,7 @@ impl UpgradedArgs {
     }
 
     /// What was listed, if anything was.
-    pub fn listed(&self, topology: &Topology) -> anyhow::Result<Option<Deployment>> {
+    pub fn listed(&self, topology: &Topology) -> Result<Option<Deployment>> {
         let Some(written) = &self.upgraded else { return Ok(None) };
         let list = match written.strip_prefix('@') {
             Some(file) => {
@@ -48,14 +47,14 @@ impl UpgradedArgs {
     }
 
     /// What was listed; everything if nothing was.
-    pub fn deployment(&self, topology: &Topology) -> anyhow::Result<Deployment> {
+    pub fn deployment(&self, topology: &Topology) -> Result<Deployment> {
         Ok(self.listed(topology)?.unwrap_or_default())
     }
 }
 
 impl DeploymentArgs {
     /// The list or the share.
-    pub fn deployment(&self, topology: &Topology, seed: u64) -> anyhow::Result<Deployment> {
+    pub fn deployment(&self, topology: &Topology, seed: u64) -> Result<Deployment> {
         let listed = self.upgraded.listed(topology)?;
         Ok(listed.unwrap_or_else(|| Deployment::share(topology, self.deploy, seed)))
     }

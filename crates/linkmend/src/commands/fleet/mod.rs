@@ -16,6 +16,7 @@ mod simulate;
 mod source;
 mod trace;
 
+use crate::failure::Result;
 use clap::{Args, Subcommand};
 
 /// Arguments of `linkmend fleet`.
@@ -49,7 +50,7 @@ enum FleetCommand {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &FleetArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &FleetArgs) -> Result<()> {
     match &arguments.command {
         FleetCommand::Deploy(arguments) => deploy::execute(arguments),
         FleetCommand::Plan(arguments) => plan::execute(arguments),

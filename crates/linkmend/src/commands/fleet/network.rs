@@ -1,6 +1,6 @@
 //! The network: a generated one by name and parameters, or the operator's own from a file.
 
-use crate::failure::UsageError;
+use crate::failure::{Error, Result, UsageError};
 use clap::Args;
 use linkmend_fleet::FileKind;
 use linkmend_quantity::BitRate;
@@ -29,7 +29,7 @@ pub struct NetworkArgs {
 
 impl NetworkArgs {
     /// Builds the network that was asked for; `alternative` if none was.
-    pub fn build(&self, alternative: FabricParameters) -> anyhow::Result<Topology> {
+    pub fn build(&self, alternative: FabricParameters) -> Result<Topology> {
         match &self.topology {
             Some(written) if names_file(written) => self.read(Path::new(written)),
             Some(written) => Ok(spec::layered(written)?),
@@ -42,14 +42,14 @@ impl NetworkArgs {
         self.topology.as_deref().filter(|written| names_file(written)).map(Path::new)
     }
 
-    fn read(&self, path: &Path) -> anyhow::Result<Topology> {
+    fn read(&self, path: &Path) -> Result<Topology> {
         let options = TopologyFileOptions { default_speed: self.default_speed, layers: self.layers.clone() };
         let loaded = read_topology(path, &options).map_err(|error| match FileKind::of(path) {
             FileKind::List => {
                 let hint = "this is a list of links or events, and --topology takes a network: YAML or JSON";
                 UsageError::hinted(error.to_string(), hint.to_owned()).into()
             }
-            _ => anyhow::Error::from(UsageError::new(error.to_string())),
+            _ => Error::from(error),
         })?;
         for warning in loaded.warnings {
             tracing::warn!("{warning}");

@@ -1,7 +1,6 @@
 //! What protection makes of a loss rate: the published table, a simulated one, or a measured one from a file.
 
-use crate::failure::UsageError;
-use anyhow::Context;
+use crate::failure::{Context, Result, UsageError};
 use clap::ValueEnum;
 use linkmend_fleet::protection::ProtectionTable;
 use std::path::Path;
@@ -14,7 +13,7 @@ pub enum ModeName {
 }
 
 /// The table of [`read`], with the rows of a mode.
-pub fn read_for(written: &str, mode: ModeName) -> anyhow::Result<ProtectionTable> {
+pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
     let table = read(written)?;
     match mode {
         ModeName::Ordered => Ok(table),
@@ -27,7 +26,7 @@ pub fn read_for(written: &str, mode: ModeName) -> anyhow::Result<ProtectionTable
 }
 
 /// The table that goes by `authors` or by the speed it was simulated at, or the one in the file of that name.
-pub fn read(written: &str) -> anyhow::Result<ProtectionTable> {
+pub fn read(written: &str) -> Result<ProtectionTable> {
     if written == "authors" {
         return Ok(ProtectionTable::authors());
     }

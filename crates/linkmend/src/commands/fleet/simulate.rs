@@ -6,8 +6,8 @@ use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
 use super::share;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
+use crate::failure::{Context, Result};
 use crate::output;
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_fleet::optimizer::Objective;
@@ -137,7 +137,7 @@ impl From<StrategyName> for Strategy {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &SimulateArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     let began = Instant::now();
     let protection = protection::read_for(&arguments.protection, arguments.mode)?;
     let (topology, trace) =
@@ -184,7 +184,7 @@ fn progress(end_s: u64) -> ProgressBar {
 }
 
 impl SimulateArgs {
-    fn settings(&self, topology: &Topology, protection: ProtectionTable) -> anyhow::Result<Settings> {
+    fn settings(&self, topology: &Topology, protection: ProtectionTable) -> Result<Settings> {
         Ok(Settings {
             strategy: self.strategy.into(),
             constraint: self.constraint,
@@ -206,7 +206,7 @@ impl SimulateArgs {
         })
     }
 
-    fn print_json(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> anyhow::Result<()> {
+    fn print_json(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Result<()> {
         let mut object = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "seed": self.draw.seed,

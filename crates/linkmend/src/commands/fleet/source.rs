@@ -2,7 +2,7 @@
 
 use super::network::NetworkArgs;
 use super::share;
-use crate::failure::UsageError;
+use crate::failure::{Error, Result};
 use clap::{Args, ValueEnum};
 use linkmend_fleet::FileError;
 use linkmend_fleet::trace::{
@@ -49,14 +49,14 @@ enum Within {
 
 impl DrawArgs {
     /// Draws a trace.
-    pub fn trace(&self, topology: &Topology) -> anyhow::Result<Trace> {
+    pub fn trace(&self, topology: &Topology) -> Result<Trace> {
         self.check(topology)?;
         Ok(self.trace_of(topology, self.seed))
     }
 
     /// Whether such a trace can be drawn for a network.
-    pub fn check(&self, topology: &Topology) -> anyhow::Result<()> {
-        Ok(self.parameters().check(topology).map_err(|error| UsageError::new(error.to_string()))?)
+    pub fn check(&self, topology: &Topology) -> Result<()> {
+        Ok(self.parameters().check(topology)?)
     }
 
     /// Draws the trace of another seed, after a check.
@@ -87,7 +87,7 @@ pub fn network_and_trace(
     network: &NetworkArgs,
     draw: &DrawArgs,
     file: Option<&Path>,
-) -> anyhow::Result<(Topology, Trace)> {
+) -> Result<(Topology, Trace)> {
     let file = file.map(TraceFile::open).transpose().map_err(unreadable)?;
     let own = file.as_ref().and_then(TraceFile::fabric);
     let topology = network.build(own.unwrap_or(FabricParameters::PAPER))?;
@@ -99,9 +99,9 @@ pub fn network_and_trace(
 }
 
 /// Says of a file that cannot be read what was meant to be done with it.
-fn unreadable(error: FileError) -> anyhow::Error {
+fn unreadable(error: FileError) -> Error {
     match error {
-        FileError::Io { file, source } => anyhow::Error::from(source).context(format!("cannot read {file}")),
+        FileError::Io { file, source } => Error::from(source).context(format!("cannot read {file}")),
         error => error.into(),
     }
 }

@@ -2,8 +2,8 @@
 
 use super::network::NetworkArgs;
 use super::source::DrawArgs;
+use crate::failure::{Context, Result};
 use crate::output;
-use anyhow::Context;
 use clap::Args;
 use linkmend_fleet::trace::{write_csv, write_trace};
 use linkmend_topology::FabricParameters;
@@ -30,7 +30,7 @@ pub struct TraceArgs {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &TraceArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &TraceArgs) -> Result<()> {
     let topology = arguments.network.build(FabricParameters::PAPER)?;
     let trace = arguments.draw.trace(&topology)?;
     let Some(path) = &arguments.out else {

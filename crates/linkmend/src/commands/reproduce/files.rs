@@ -2,7 +2,7 @@
 
 use super::finished::{Finished, Tally};
 use super::{Options, page};
-use anyhow::Context;
+use crate::failure::{Context, Result};
 use linkmend_report::{Comparison, Verdict};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ struct Judged<'a> {
 }
 
 /// Writes the folder of an experiment that has just finished.
-pub fn write_experiment(finished: &Finished, options: &Options) -> anyhow::Result<()> {
+pub fn write_experiment(finished: &Finished, options: &Options) -> Result<()> {
     let folder = options.out.join(&finished.id);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for plot in &finished.plots {
@@ -33,7 +33,7 @@ pub fn write_experiment(finished: &Finished, options: &Options) -> anyhow::Resul
 }
 
 /// Writes the report and the summary of all that is finished; `of` is how many there will be.
-pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> anyhow::Result<()> {
+pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> Result<()> {
     let folder = &options.out;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     write(&folder.join("report.html"), &page::render(finished, options, of))?;
@@ -82,14 +82,14 @@ fn results(finished: &Finished, options: &Options) -> Value {
     })
 }
 
-fn pretty(value: &Value) -> anyhow::Result<String> {
+fn pretty(value: &Value) -> Result<String> {
     let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
     Ok(text)
 }
 
 /// Writes beside the file first, so that one that is there is always whole.
-fn write(path: &Path, content: &str) -> anyhow::Result<()> {
+fn write(path: &Path, content: &str) -> Result<()> {
     let beside = path.with_extension("part");
     std::fs::write(&beside, content)
         .and_then(|()| std::fs::rename(&beside, path))

@@ -3,7 +3,7 @@
 use super::finished::Finished;
 use super::sweep::Sweep;
 use super::{Options, plots, tables};
-use anyhow::Context;
+use crate::failure::{Context, Result};
 use linkmend_experiment::Row;
 use linkmend_sim::experiment::{self, Experiment, Outcome, seed_of};
 use serde_json::{Value, json};
@@ -14,11 +14,7 @@ const ROWS_SHOWN: usize = 60;
 const ROWS_PRINTED: usize = 40;
 
 /// Compares, draws and tabulates.
-pub fn finish(
-    experiment: &Experiment,
-    outcomes: Vec<Outcome>,
-    options: &Options,
-) -> anyhow::Result<Finished> {
+pub fn finish(experiment: &Experiment, outcomes: Vec<Outcome>, options: &Options) -> Result<Finished> {
     let of_points: Vec<Option<Outcome>> = outcomes.iter().cloned().map(Some).collect();
     let rows = experiment::compare(experiment, &of_points);
     let sweep = Sweep { experiment, outcomes };
@@ -39,7 +35,7 @@ pub fn finish(
     })
 }
 
-fn results(sweep: &Sweep<'_>, options: &Options) -> anyhow::Result<Value> {
+fn results(sweep: &Sweep<'_>, options: &Options) -> Result<Value> {
     let experiment = sweep.experiment;
     let mut points = Vec::new();
     for (point, outcome) in experiment.points.iter().zip(&sweep.outcomes) {

@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::planned::Planned;
+use crate::failure::Result;
 use crate::output;
 use linkmend_report::{Cell, Column, Table, Unit};
 use serde_json::json;
@@ -10,7 +11,7 @@ use serde_json::json;
 const TABLE_WIDTH: usize = 110;
 
 /// Prints it.
-pub fn print(experiments: &[Planned], options: &Options) -> anyhow::Result<()> {
+pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
     let seconds = |experiment: &Planned| {
         let threads = options.threads().min(experiment.points().max(1));
         experiment.core_seconds() / threads as f64

@@ -18,8 +18,7 @@ mod sweep;
 mod tables;
 mod upgrades;
 
-use crate::failure::UsageError;
-use anyhow::Context;
+use crate::failure::{Context, Result, UsageError};
 use clap::Args;
 use linkmend_sim::experiment;
 use planned::Planned;
@@ -127,7 +126,7 @@ impl Options {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &ReproduceArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
     let known = match &arguments.experiments {
         Some(folder) => experiment::read_folder(folder)?.into_iter().map(Planned::Link).collect(),
         None => Planned::built_in().context("an experiment that is built in is broken")?,
@@ -140,13 +139,13 @@ pub fn execute(arguments: &ReproduceArgs) -> anyhow::Result<()> {
 }
 
 /// Runs the experiment of a file.
-pub fn run_file(arguments: &ExperimentArgs) -> anyhow::Result<()> {
+pub fn run_file(arguments: &ExperimentArgs) -> Result<()> {
     let experiment = experiment::read(&arguments.file)?;
     run::run(&arguments.options.shortened(vec![Planned::Link(experiment)]), &arguments.options)
 }
 
 /// The experiments of these names, in the order in which they are known; all of them for `all` or no name.
-fn choose(known: Vec<Planned>, what: &[String]) -> anyhow::Result<Vec<Planned>> {
+fn choose(known: Vec<Planned>, what: &[String]) -> Result<Vec<Planned>> {
     let unknown = |name: &&String| *name != "all" && !known.iter().any(|planned| planned.id() == *name);
     if let Some(name) = what.iter().find(unknown) {
         let ids: Vec<&str> = known.iter().map(Planned::id).collect();

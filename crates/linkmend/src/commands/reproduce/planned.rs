@@ -1,5 +1,6 @@
 //! An experiment of whatever kind, before it runs.
 
+use crate::failure::Result;
 use linkmend_fleet::experiment::FleetExperiment;
 use linkmend_sim::experiment::{self, Experiment, Point};
 
@@ -19,7 +20,7 @@ impl Planned {
     ///
     /// # Errors
     /// None, unless a file was broken before the program was built; a test sees to that.
-    pub fn built_in() -> anyhow::Result<Vec<Planned>> {
+    pub fn built_in() -> Result<Vec<Planned>> {
         let links = experiment::built_in()?.into_iter().map(Planned::Link);
         let fleets = linkmend_fleet::experiment::built_in()?.into_iter().map(Planned::Fleet);
         Ok(links.chain(fleets).collect())

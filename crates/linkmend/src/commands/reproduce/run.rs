@@ -4,7 +4,7 @@ use super::finished::{Finished, Tally};
 use super::planned::Planned;
 use super::{Options, files, fleet, link, upgrades};
 use crate::commands::interrupt;
-use crate::failure::Hinted;
+use crate::failure::{Error, Hinted, Result};
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_experiment::{Event, Failure, Runnable, run_all};
@@ -22,7 +22,7 @@ const TABLE_WIDTH: usize = 150;
 const STEPS_PER_SECOND: f64 = 100.0;
 
 /// Runs them, and prints what came out in their order.
-pub fn run(planned: &[Planned], options: &Options) -> anyhow::Result<()> {
+pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
     // Found out now rather than after the first experiment.
     files::write_report(&[], options, planned.len())?;
     let stop = interrupt::flag()?;
@@ -51,10 +51,10 @@ pub fn run(planned: &[Planned], options: &Options) -> anyhow::Result<()> {
 }
 
 /// The experiments of one kind among all that is planned, and their places.
-fn of_kind<X, E: Into<anyhow::Error>>(
+fn of_kind<X, E: Into<Error>>(
     planned: &[Planned],
     of_kind: impl Fn(&Planned) -> Option<Result<X, E>>,
-) -> anyhow::Result<(Vec<X>, Vec<usize>)> {
+) -> Result<(Vec<X>, Vec<usize>)> {
     let chosen = planned.iter().enumerate().filter_map(|(place, planned)| Some((of_kind(planned)?, place)));
     chosen.map(|(experiment, place)| Ok((experiment.map_err(Into::into)?, place))).collect()
 }
@@ -77,12 +77,12 @@ fn run_kind<X: Runnable>(
     kind: &Kind<
         '_,
         X,
-        impl Fn(&X, usize, Failure<X::Error>) -> anyhow::Error,
-        impl Fn(&X, Vec<X::Outcome>, &Options) -> anyhow::Result<Finished>,
+        impl Fn(&X, usize, Failure<X::Error>) -> Error,
+        impl Fn(&X, Vec<X::Outcome>, &Options) -> Result<Finished>,
     >,
     collected: &mut Collected<'_>,
     stop: &AtomicBool,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let none_yet = |experiment: &X| (0..experiment.points()).map(|_| None).collect();
     let mut outcomes: Vec<Vec<Option<X::Outcome>>> = kind.experiments.iter().map(none_yet).collect();
     let mut take = |event: Event<X::Outcome, X::Error>, collected: &mut Collected<'_>| match event {
@@ -117,7 +117,7 @@ fn run_kind<X: Runnable>(
 }
 
 /// A run of a link that could not be done can be repeated by itself.
-fn failed(experiment: &Experiment, point: usize, failure: Failure<StressError>) -> anyhow::Error {
+fn failed(experiment: &Experiment, point: usize, failure: Failure<StressError>) -> Error {
     let Failure { seed, error } = failure;
     let place = experiment.describe(&experiment.points[point]);
     let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
@@ -125,7 +125,7 @@ fn failed(experiment: &Experiment, point: usize, failure: Failure<StressError>) 
     Hinted { message, hint }.into()
 }
 
-fn finish_fleet(run: &FleetRun, outcomes: Vec<FleetOutcome>, _: &Options) -> anyhow::Result<Finished> {
+fn finish_fleet(run: &FleetRun, outcomes: Vec<FleetOutcome>, _: &Options) -> Result<Finished> {
     let (mut pairs, mut upgrades) = (Vec::new(), Vec::new());
     for outcome in outcomes {
         match outcome {
@@ -167,7 +167,7 @@ impl<'a> Collected<'a> {
     }
 
     /// Writes the files of an experiment that is finished, and the report with it.
-    fn put(&mut self, place: usize, finished: Finished) -> anyhow::Result<()> {
+    fn put(&mut self, place: usize, finished: Finished) -> Result<()> {
         files::write_experiment(&finished, self.options)?;
         self.bar.println(format!("{}: {}", finished.id, in_words(finished.tally())));
         self.finished[place] = Some(finished);
@@ -191,7 +191,7 @@ fn in_words(tally: Tally) -> String {
     words
 }
 
-fn show(finished: &[&Finished], options: &Options) -> anyhow::Result<()> {
+fn show(finished: &[&Finished], options: &Options) -> Result<()> {
     if options.json {
         let summary = files::summary(finished, options);
         return Ok(output::print(&serde_json::to_string_pretty(&summary)?)?);
@@ -215,7 +215,7 @@ fn show(finished: &[&Finished], options: &Options) -> anyhow::Result<()> {
 }
 
 /// Whether all is well.
-fn conclude(finished: &[&Finished], of: usize, options: &Options) -> anyhow::Result<()> {
+fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
         let hint = format!("they are in {}; run the others by their names", options.out.display());

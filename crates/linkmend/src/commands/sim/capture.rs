@@ -1,7 +1,6 @@
 //! `linkmend sim stress --capture`: a run as packet analysers see it.
 
-use crate::failure::UsageError;
-use anyhow::Context;
+use crate::failure::{Context, Result, UsageError};
 use clap::Args;
 use linkmend_dataplane::config::HeaderFormat;
 use linkmend_quantity::Count;
@@ -43,7 +42,7 @@ impl CaptureArgs {
     ///
     /// # Errors
     /// [`UsageError`] if the file cannot be written.
-    pub fn begin(&self, config: &mut StressConfig) -> anyhow::Result<Option<Capturing>> {
+    pub fn begin(&self, config: &mut StressConfig) -> Result<Option<Capturing>> {
         let Some(path) = &self.capture else { return Ok(None) };
         let wrong = |error: std::io::Error| {
             UsageError::new(format!("--capture {}: cannot be written: {error}", path.display()))
@@ -71,7 +70,7 @@ impl Capturing {
     ///
     /// # Errors
     /// The first error of writing; what was captured before it is in the file.
-    pub fn finish(self) -> anyhow::Result<()> {
+    pub fn finish(self) -> Result<()> {
         let full = self.capture.is_full();
         let path = self.path.display();
         self.capture.finish().with_context(|| format!("cannot write the capture {path}"))?;

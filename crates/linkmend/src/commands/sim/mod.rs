@@ -7,6 +7,7 @@ mod series;
 mod stress;
 
 use super::reproduce::ExperimentArgs;
+use crate::failure::Result;
 use clap::{Args, Subcommand};
 
 /// Arguments of `linkmend sim`.
@@ -43,7 +44,7 @@ enum SimCommand {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &SimArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &SimArgs) -> Result<()> {
     match &arguments.command {
         SimCommand::Stress(arguments) => stress::execute(arguments),
         SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),

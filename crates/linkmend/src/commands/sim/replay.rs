@@ -1,8 +1,7 @@
 //! `linkmend sim replay`: protocol logs, repeated.
 
-use crate::failure::UsageError;
+use crate::failure::{Context, Error, Result, UsageError};
 use crate::output;
-use anyhow::Context;
 use clap::Args;
 use indicatif::ProgressBar;
 use linkmend_sim::replay::{self, ReplayError};
@@ -37,7 +36,7 @@ pub struct ReplayArgs {
 }
 
 /// Repeats the logs.
-pub fn execute(arguments: &ReplayArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &ReplayArgs) -> Result<()> {
     // How long a log is shows only when it is read, so there is no bar to draw.
     let spinner = ProgressBar::new_spinner().with_message("repeating");
     spinner.enable_steady_tick(SPINNER_TICK);
@@ -53,7 +52,7 @@ pub fn execute(arguments: &ReplayArgs) -> anyhow::Result<()> {
 }
 
 /// A difference is a result; everything else is a wrong log.
-fn explain(error: ReplayError) -> anyhow::Error {
+fn explain(error: ReplayError) -> Error {
     match &error {
         ReplayError::Answer { .. } | ReplayError::Order { .. } => error.into(),
         _ => {

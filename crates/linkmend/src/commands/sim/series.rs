@@ -1,7 +1,6 @@
 //! `linkmend sim stress --series`: buffer levels over time.
 
-use crate::failure::UsageError;
-use anyhow::Context;
+use crate::failure::{Context, Result, UsageError};
 use clap::Args;
 use linkmend_quantity::Span;
 use linkmend_sim::stress::{BufferSeries, StressConfig};
@@ -42,7 +41,7 @@ impl SeriesArgs {
     ///
     /// # Errors
     /// [`UsageError`] if the step cannot be used or the file not be written.
-    pub fn begin(&self, config: &mut StressConfig) -> anyhow::Result<Option<SeriesFile>> {
+    pub fn begin(&self, config: &mut StressConfig) -> Result<Option<SeriesFile>> {
         let Some(path) = &self.series else { return Ok(None) };
         let step = self.series_step.0;
         if step.is_zero() || step > STEP_MAX {
@@ -66,7 +65,7 @@ impl SeriesFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(self, series: &BufferSeries) -> anyhow::Result<()> {
+    pub fn finish(self, series: &BufferSeries) -> Result<()> {
         write(BufWriter::new(self.file), series)
             .with_context(|| format!("cannot write the series {}", self.path.display()))
     }

@@ -3,9 +3,8 @@
 use super::capture::{CaptureArgs, Capturing};
 use super::series::{SeriesArgs, SeriesFile};
 use crate::commands::interrupt;
-use crate::failure::{Hinted, UsageError};
+use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
-use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
@@ -67,7 +66,7 @@ pub struct StressArgs {
 }
 
 /// Runs it. After Ctrl-C, what was measured so far is shown, and the exit code is 1.
-pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &StressArgs) -> Result<()> {
     let mut config = arguments.parameters.config(Path::new("")).map_err(usage)?;
     check(&config).map_err(usage)?;
     let capturing = arguments.capture.begin(&mut config)?;
@@ -104,7 +103,7 @@ pub fn execute(arguments: &StressArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn usage(error: StressError) -> anyhow::Error {
+pub(super) fn usage(error: StressError) -> Error {
     let StressError { parameter, value, requirement } = error;
     UsageError::new(format!("--{parameter} {value}: {requirement}")).into()
 }

@@ -4,7 +4,7 @@ mod history;
 mod view;
 
 use crate::commands::arguments::TopArgs;
-use crate::failure::{Hinted, UsageError};
+use crate::failure::{Hinted, Result, UsageError};
 use history::History;
 use linkmend_dataplane::LinkReport;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -37,7 +37,7 @@ enum Action {
 }
 
 /// Asks and draws until `q`.
-pub fn execute(arguments: &TopArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &TopArgs) -> Result<()> {
     if !INTERVAL_S.contains(&arguments.interval) {
         let (least, most) = (INTERVAL_S.start(), INTERVAL_S.end());
         let message = format!("--interval {}: must be from {least} to {most} seconds", arguments.interval);
@@ -59,7 +59,7 @@ pub fn execute(arguments: &TopArgs) -> anyhow::Result<()> {
     result
 }
 
-fn run(terminal: &mut ratatui::DefaultTerminal, app: &mut App, arguments: &TopArgs) -> anyhow::Result<()> {
+fn run(terminal: &mut ratatui::DefaultTerminal, app: &mut App, arguments: &TopArgs) -> Result<()> {
     let interval = Duration::from_secs_f64(arguments.interval);
     let mut due = Instant::now() + interval;
     loop {

@@ -3,6 +3,7 @@
 use super::hardware::TOFINO_PORT_MAX;
 use crate::corruption::Corruption;
 use crate::time::Rate;
+use linkmend_diagnose::{Diagnose, Fault};
 pub use linkmend_protocol::Mode;
 
 /// How buffered frames can be reached.
@@ -123,6 +124,12 @@ pub struct StressError {
     pub value: String,
     /// What is required of it.
     pub requirement: String,
+}
+
+impl Diagnose for StressError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
 }
 
 impl StressConfig {

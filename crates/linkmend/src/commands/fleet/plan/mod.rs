@@ -11,9 +11,8 @@ use super::deployment::UpgradedArgs;
 use super::network::NetworkArgs;
 use super::simulate::ObjectiveName;
 use super::{protection, share};
-use crate::failure::{Hinted, UsageError};
+use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
-use anyhow::Context;
 use clap::Args;
 use linkmend_fleet::plan::{
     Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, read_links,
@@ -109,7 +108,7 @@ pub struct PlanArgs {
 }
 
 /// Does what was asked.
-pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &PlanArgs) -> Result<()> {
     let protection = protection::read(&arguments.protection)?;
     check_files(arguments.network.file(), &arguments.links)?;
     let topology = arguments.network.build(FabricParameters::PAPER)?;
@@ -150,7 +149,7 @@ pub fn execute(arguments: &PlanArgs) -> anyhow::Result<()> {
 
 /// Refuses a network given as the list of links and the list given as the network: their readers would only say what
 /// they miss in the first line.
-fn check_files(network: Option<&Path>, links: &Path) -> anyhow::Result<()> {
+fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
     let is_list = network.filter(|path| FileKind::of(path) == FileKind::List);
     let (message, hint) = match (is_list, FileKind::of(links)) {
         (Some(list), FileKind::Network) => (
@@ -175,7 +174,7 @@ fn check_files(network: Option<&Path>, links: &Path) -> anyhow::Result<()> {
     Err(UsageError::hinted(message, hint).into())
 }
 
-fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> {
+fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
     read_links(BufReader::new(file), &name, topology).map_err(|error| match error {
@@ -187,11 +186,11 @@ fn links(path: &Path, topology: &Topology) -> anyhow::Result<Vec<ReportedLink>> 
                 .then(|| format!("the network is {topology}; --topology chooses another"));
             UsageError::hinted(message, hint).into()
         }
-        _ => anyhow::Error::from(error),
+        _ => Error::from(error),
     })
 }
 
-fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanation> {
+fn explain(plan: &Plan, written: &str, file: &Path) -> Result<Explanation> {
     let finder = LinkFinder::new(plan.topology());
     let link = finder.find(written).map_err(|error| {
         let of_these: Vec<String> = match &error {
@@ -222,7 +221,7 @@ fn explain(plan: &Plan, written: &str, file: &Path) -> anyhow::Result<Explanatio
     Ok(explained)
 }
 
-fn print_explanation(explanation: &Explanation, json: bool) -> anyhow::Result<()> {
+fn print_explanation(explanation: &Explanation, json: bool) -> Result<()> {
     if json {
         return Ok(output::print(&serde_json::to_string_pretty(explanation)?)?);
     }

@@ -3,6 +3,7 @@
 use super::link::{Load, describe, protected_link};
 use super::play::{Scenario, play};
 use super::tables;
+use crate::failure::Result;
 use clap::{Arg, Args};
 use linkmend_dataplane::config::HeaderFormat;
 use linkmend_report::{Cell, Column, Table, Unit};
@@ -53,7 +54,7 @@ fn describe_both(argument: Arg) -> Arg {
 
 impl BothDirectionsArgs {
     /// Runs it.
-    pub fn execute(&self) -> anyhow::Result<()> {
+    pub fn execute(&self) -> Result<()> {
         let mut link = protected_link(&self.parameters, &WITHOUT)?;
         if self.parameters.reverse_loss.is_none() {
             link.reverse_corruption = link.corruption.clone();

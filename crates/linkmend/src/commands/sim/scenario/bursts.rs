@@ -3,7 +3,7 @@
 use super::link::{describe, protected_link};
 use super::play::{Scenario, play};
 use super::tables::none_hoped_for;
-use crate::failure::UsageError;
+use crate::failure::{Result, UsageError};
 use clap::{Arg, Args};
 use linkmend_quantity::{Count, LossRate, Span};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
@@ -73,7 +73,7 @@ fn describe_tails(argument: Arg) -> Arg {
 
 impl BurstsArgs {
     /// Runs it.
-    pub fn execute(&self) -> anyhow::Result<()> {
+    pub fn execute(&self) -> Result<()> {
         let parameters = self.parameters();
         let link = protected_link(&parameters, &WITHOUT)?;
         let silence_ns = u64::try_from(self.silence.0.as_nanos()).map_err(|_| {

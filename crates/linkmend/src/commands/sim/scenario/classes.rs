@@ -3,6 +3,7 @@
 use super::link::{Load, describe, link};
 use super::play::{Scenario, play};
 use super::tables;
+use crate::failure::Result;
 use clap::Args;
 use linkmend_report::Table;
 use linkmend_sim::experiment::StressParameters;
@@ -40,7 +41,7 @@ pub struct ClassesArgs {
 
 impl ClassesArgs {
     /// Runs it.
-    pub fn execute(&self) -> anyhow::Result<()> {
+    pub fn execute(&self) -> Result<()> {
         let link = link(&self.parameters, &WITHOUT)?;
         let (ordered_load, non_blocking_load) = (self.ordered_load.0, self.non_blocking_load.0);
         play(&ClassesConfig { link, ordered_load, non_blocking_load }, self.json)

@@ -3,7 +3,7 @@
 use super::link::{Load, describe, protected_link};
 use super::play::{Scenario, play};
 use super::tables;
-use crate::failure::UsageError;
+use crate::failure::{Result, UsageError};
 use clap::Args;
 use linkmend_quantity::{LossRate, Span};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
@@ -93,7 +93,7 @@ impl FromStr for PhaseText {
 
 impl FallbackArgs {
     /// Runs it.
-    pub fn execute(&self) -> anyhow::Result<()> {
+    pub fn execute(&self) -> Result<()> {
         let sudden = FallbackRunConfig::sudden(protected_link(&self.parameters, &WITHOUT)?);
         let phase = |PhaseText { duration, loss }: &PhaseText| {
             Ok(Phase { duration_us: microseconds("phase", *duration)?, loss: loss.0 })

@@ -1,8 +1,7 @@
 //! The link of a scenario, from the flags of the stress test.
 
 use crate::commands::sim::stress::usage;
-use crate::failure::UsageError;
-use anyhow::Context;
+use crate::failure::{Context, Result, UsageError};
 use clap::Arg;
 use linkmend_quantity::Count;
 use linkmend_sim::experiment::{ProtectionName, StressParameters, check};
@@ -25,7 +24,7 @@ pub fn describe(argument: Arg, without: &[&str]) -> Arg {
 }
 
 /// The link that is described; flags `without` meaning are refused.
-pub fn link(parameters: &StressParameters, without: &[&str]) -> anyhow::Result<StressConfig> {
+pub fn link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
     let written = serde_json::to_value(parameters).context("the parameters are no JSON")?;
     if let Some(name) = NEVER.iter().chain(without).find(|name| written.get(name).is_some()) {
         return Err(UsageError::new(format!("--{name} has no meaning in this scenario; remove it")).into());
@@ -40,7 +39,7 @@ pub fn link(parameters: &StressParameters, without: &[&str]) -> anyhow::Result<S
 }
 
 /// The same for scenarios of protected links.
-pub fn protected_link(parameters: &StressParameters, without: &[&str]) -> anyhow::Result<StressConfig> {
+pub fn protected_link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
     if parameters.mode == Some(ProtectionName::Off) {
         let text = "--mode off: this scenario is of protected links; choose ordered or non-blocking";
         return Err(UsageError::new(text.to_owned()).into());

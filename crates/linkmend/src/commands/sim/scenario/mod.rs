@@ -14,6 +14,7 @@ mod play;
 mod shared_port;
 mod tables;
 
+use crate::failure::Result;
 use clap::{Args, Subcommand};
 
 /// Arguments of `linkmend sim scenario`.
@@ -70,7 +71,7 @@ enum ScenarioCommand {
 }
 
 /// Runs it.
-pub fn execute(arguments: &ScenarioArgs) -> anyhow::Result<()> {
+pub fn execute(arguments: &ScenarioArgs) -> Result<()> {
     match &arguments.scenario {
         ScenarioCommand::SharedPort(arguments) => arguments.execute(),
         ScenarioCommand::Path(arguments) => arguments.execute(),

@@ -3,7 +3,7 @@
 use super::link::{Load, describe, link};
 use super::play::{Scenario, play};
 use super::tables;
-use crate::failure::UsageError;
+use crate::failure::{Result, UsageError};
 use clap::Args;
 use linkmend_quantity::{BitRate, ByteSize, LossRate};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
@@ -99,7 +99,7 @@ impl FromStr for HopText {
 
 impl HopText {
     /// The hop, on a path of links that are otherwise like `link`.
-    fn hop(&self, link: &StressConfig, common: &StressParameters) -> anyhow::Result<Hop> {
+    fn hop(&self, link: &StressConfig, common: &StressParameters) -> Result<Hop> {
         let mode = self.off.then_some(ProtectionName::Off);
         // What is said of the switches holds for all links; otherwise they are those of each link's speed.
         let alone = StressParameters {
@@ -132,13 +132,10 @@ impl HopText {
 
 impl PathArgs {
     /// Runs it.
-    pub fn execute(&self) -> anyhow::Result<()> {
+    pub fn execute(&self) -> Result<()> {
         let link = link(&self.parameters, &WITHOUT)?;
-        let hops = self
-            .hop
-            .iter()
-            .map(|hop| hop.hop(&link, &self.parameters))
-            .collect::<anyhow::Result<Vec<Hop>>>()?;
+        let hops =
+            self.hop.iter().map(|hop| hop.hop(&link, &self.parameters)).collect::<Result<Vec<Hop>>>()?;
         let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT));
         let hops = if hops.is_empty() { uniform.hops } else { hops };
         let queue = QueueLimits { bytes: self.queue.0, ecn_bytes: self.ecn.0 };

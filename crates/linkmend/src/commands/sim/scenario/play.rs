@@ -2,9 +2,8 @@
 
 use crate::commands::interrupt;
 use crate::commands::sim::stress::bar;
-use crate::failure::{Hinted, UsageError};
+use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
-use anyhow::Context;
 use linkmend_report::{Table, quantity, wrap};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::{Hardware, StressConfig};
@@ -48,7 +47,7 @@ pub trait Scenario {
 }
 
 /// Checks, runs, prints. After Ctrl-C, what was measured so far is printed, and the exit code is 1.
-pub fn play<S: Scenario>(scenario: &S, json: bool) -> anyhow::Result<()> {
+pub fn play<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
     scenario.validate().map_err(usage)?;
     let stop = interrupt::flag()?;
     let bar = bar(scenario.frames());
@@ -109,7 +108,7 @@ fn describe(hardware: &Hardware) -> String {
 }
 
 /// The flag that a parameter of a scenario is set with.
-fn usage(error: ScenarioError) -> anyhow::Error {
+fn usage(error: ScenarioError) -> Error {
     let ScenarioError { parameter, value, requirement } = error;
     let flag = match parameter {
         "protection" => "mode".to_owned(),

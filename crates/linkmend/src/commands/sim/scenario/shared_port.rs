@@ -3,6 +3,7 @@
 use super::link::{Load, describe, protected_link};
 use super::play::{Scenario, play};
 use super::tables;
+use crate::failure::Result;
 use clap::Args;
 use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::StressParameters;
@@ -43,7 +44,7 @@ pub struct SharedPortArgs {
 
 impl SharedPortArgs {
     /// Runs it.
-    pub fn execute(&self) -> anyhow::Result<()> {
+    pub fn execute(&self) -> Result<()> {
         let link = protected_link(&self.parameters, &WITHOUT)?;
         // Frames circle here at every speed: how links share the port is what the scenario is about.
         let port = link.switch.recirculation_rate;

@@ -1,0 +1,74 @@
+//! What an error says of itself beyond its message: whose fault it is, and what a person can do about it.
+//!
+//! Every error type that may end a command implements [`Diagnose`]. The program that prints the error takes exit code
+//! and hint from the trait, so it needs no list of the types there are, and a type that is new cannot be forgotten in
+//! one. A value that cannot be used is named by a [`ParameterError`] wherever it was given.
+#![forbid(unsafe_code)]
+
+mod parameter;
+
+pub use parameter::ParameterError;
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::io;
+
+/// Whose fault an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// What somebody wrote cannot be used: an argument, a configuration, a file of another form.
+    Usage,
+    /// What was asked for makes sense, and could not be done.
+    Failure,
+}
+
+impl Fault {
+    /// The exit code of a program that ends with it.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Fault::Failure => 1,
+            Fault::Usage => 2,
+        }
+    }
+}
+
+/// An error that says more of itself than its message.
+///
+/// An error that wraps another one passes its hint on. Whose fault it is, it decides itself: a file that names a wrong
+/// value is a wrong argument in one place, and a damaged file in another.
+pub trait Diagnose: Error {
+    /// Whose fault it is.
+    fn fault(&self) -> Fault {
+        Fault::Failure
+    }
+
+    /// What a person can do about it; not a part of the message.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Diagnose for io::Error {}
+
+impl Diagnose for Infallible {}
+
+#[cfg(feature = "serde_json")]
+impl Diagnose for serde_json::Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_a_failure_without_a_hint() {
+        let error: Box<dyn Diagnose> = Box::new(io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!((error.fault().exit_code(), error.hint()), (1, None));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_used_is_the_fault_of_who_gave_it() {
+        let error = ParameterError::new("copies", 17, "must be 1 to 16");
+        assert_eq!(error.to_string(), "copies = 17: must be 1 to 16");
+        assert_eq!(error.fault().exit_code(), 2);
+    }
+}
