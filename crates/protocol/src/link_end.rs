@@ -1,18 +1,17 @@
 //! One side of a protected link: both lanes, both sessions, and the order in which things go out.
 
 mod clock;
-mod dummies;
 mod fast_forward;
 mod formats;
 mod interface;
-mod receive;
+mod receiving;
+mod sending;
 mod sessionless;
 mod timeouts;
-mod transmit;
 
 pub use fast_forward::{SteadyState, Undisturbed};
 pub use interface::{Admission, Priority, Protection, Reception};
-pub use transmit::RoundTrips;
+pub use sending::RoundTrips;
 
 use crate::config::{Config, ConfigError, Format};
 use crate::event::{CloseReason, Event};
@@ -183,7 +182,7 @@ pub struct LinkEnd {
     loss: LossWindow,
     transmit: TransmitSession,
     senders: PerMode<Sender>,
-    dummies: dummies::Dummies,
+    dummies: sending::Dummies,
     /// Compact format: the lane in use, as its ACKs do not name one.
     compact_lane: Mode,
     /// Compact format: the first number of the lane in use, until the receiver is known to have seen that lane.
@@ -191,13 +190,13 @@ pub struct LinkEnd {
     /// A dummy must tell the receiver that it waits in vain.
     withdrawal: bool,
     paused_since: Option<Instant>,
-    last_feedback: transmit::LastFeedback,
+    last_feedback: sending::LastFeedback,
     round_trips: RoundTrips,
     receive: ReceiveSession,
     receivers: PerMode<Receiver>,
-    acks: receive::Acks,
+    acks: receiving::Acks,
     mismatched_format: Option<Format>,
-    sessionless: sessionless::Sessionless,
+    sessionless: receiving::Sessionless,
     peer_heard_at: Option<Instant>,
     hello_at: Instant,
     released: VecDeque<FrameHandle>,
@@ -222,18 +221,18 @@ impl LinkEnd {
             loss: LossWindow::new(config.loss_window_frames),
             transmit: TransmitSession::new(),
             senders: PerMode([sender(Mode::Ordered), sender(Mode::NonBlocking)]),
-            dummies: dummies::Dummies::default(),
+            dummies: sending::Dummies::default(),
             compact_lane: Mode::Ordered,
             lane_begins_at: None,
             withdrawal: false,
             paused_since: None,
-            last_feedback: transmit::LastFeedback::default(),
+            last_feedback: sending::LastFeedback::default(),
             round_trips: RoundTrips::default(),
             receive: ReceiveSession::default(),
             receivers: PerMode([receiver(Mode::Ordered), receiver(Mode::NonBlocking)]),
-            acks: receive::Acks::default(),
+            acks: receiving::Acks::default(),
             mismatched_format: None,
-            sessionless: sessionless::Sessionless::new(),
+            sessionless: receiving::Sessionless::new(),
             peer_heard_at: None,
             hello_at: Instant(0),
             released: VecDeque::with_capacity(2 * config.window_frames as usize),

@@ -1,18 +1,10 @@
-//! The receiving direction of a link end: data, announcements, and the feedback it owes.
+//! Frames that arrive, and those that the receiver held back.
 
-mod acks;
-mod announce;
-mod feedback;
-
-pub(super) use acks::Acks;
-
-use super::{Control, LinkEnd, Reception};
 use crate::config::Format;
-use crate::event::{CloseReason, Event};
-use crate::frame::{DataHeader, FrameHandle, Mode, PerMode, PiggybackAck};
+use crate::frame::{DataHeader, FrameHandle, Mode, PiggybackAck};
+use crate::link_end::{LinkEnd, Reception};
 use crate::receiver::Verdict;
-use crate::sequence::{LongSequenceNumber, SequenceNumber};
-use crate::session::SessionNumber;
+use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 
 /// How often a change of the pause state is repeated, an ACK interval apart.
@@ -43,7 +35,7 @@ impl LinkEnd {
 
     /// In the authors' headers, a frame that is not of the lane in use: the peer may have changed lanes.
     #[inline(never)]
-    fn handle_other_lane(
+    pub(in crate::link_end) fn handle_other_lane(
         &mut self,
         now: Instant,
         header: &DataHeader,
@@ -62,7 +54,13 @@ impl LinkEnd {
     }
 
     #[inline]
-    fn take_data(&mut self, now: Instant, header: &DataHeader, frame: FrameHandle, bytes: u32) -> Reception {
+    pub(in crate::link_end) fn take_data(
+        &mut self,
+        now: Instant,
+        header: &DataHeader,
+        frame: FrameHandle,
+        bytes: u32,
+    ) -> Reception {
         if self.receive.active.is_none() {
             return self.handle_orphan(header);
         }
@@ -78,7 +76,7 @@ impl LinkEnd {
     }
 
     /// A frame behind a loss, a copy, a frame of another time.
-    fn handle_out_of_order(
+    pub(in crate::link_end) fn handle_out_of_order(
         &mut self,
         now: Instant,
         header: &DataHeader,
@@ -177,101 +175,9 @@ impl LinkEnd {
         self.take_piggyback(now)
     }
 
-    pub(super) fn handle_start(&mut self, now: Instant, session: SessionNumber, nonce: u32) -> bool {
-        if self.receive.active == Some(session) {
-            // The feedback that confirmed it was lost.
-            self.acks.urgent = true;
-            return true;
-        }
-        let before = self.receive.active;
-        if !self.receive.handle_start(now, session, nonce) {
-            return false;
-        }
-        if let Some(before) = before {
-            self.event(Event::SessionEnded { session: before, reason: CloseReason::Replaced });
-        }
-        for mode in Mode::ALL {
-            self.receivers[mode].start(session.first_sequence(mode), &mut self.stats);
-        }
-        self.acks = Acks {
-            urgent: true,
-            announced: PerMode(
-                Mode::ALL.map(|mode| session.first_sequence(mode)).map(LongSequenceNumber::from_absolute),
-            ),
-            lost_before: self.stats.lost_frames,
-            overflows_before: self.stats.rx_buffer_overflows,
-            ..Acks::default()
-        };
-        self.stats.sessions_accepted += 1;
-        self.event(Event::SessionAccepted(session));
-        true
-    }
-
-    pub(super) fn handle_receive_timeout(&mut self, now: Instant) {
-        let timeouts = self.stats.recovery_timeouts;
-        for mode in Mode::ALL {
-            self.receivers[mode].handle_timeout(now, &mut self.stats);
-        }
-        if self.silence_ends_at().is_some_and(|at| now >= at) {
-            self.stats.recovery_timeouts += self.wait_no_more();
-        }
-        // The sender may release what was given up.
-        self.acks.urgent |= self.stats.recovery_timeouts != timeouts && !self.is_sessionless();
-        if self.receive.active.is_some() && now >= self.receive.heard_at + self.config.session_expiry {
-            self.end_receive_session(CloseReason::PeerLost);
-        }
-    }
-
-    /// When a silence of the sender has lasted too long: first for what is missing, then for the session.
-    pub(super) fn silence_ends_at(&self) -> Option<Instant> {
-        let patience = if self.missing() > 0 { self.config.peer_timeout } else { self.config.session_expiry };
-        self.receive.active.map(|_| self.receive.heard_at + patience)
-    }
-
-    /// The sender wants to end a session, or has given it up. Either way it holds nothing more of it.
-    pub(super) fn handle_fin(&mut self, session: SessionNumber) -> bool {
-        self.receive.handle_fin(session);
-        if self.receive.ending {
-            self.stats.unrecovered_frames += self.wait_no_more();
-        }
-        true
-    }
-
-    /// What is missing will not come: what is buffered behind it need not wait. How many frames that is.
-    fn wait_no_more(&mut self) -> u64 {
-        Mode::ALL.into_iter().map(|mode| self.receivers[mode].wait_no_more()).sum()
-    }
-
-    pub(super) fn end_receive_session(&mut self, reason: CloseReason) {
-        for mode in Mode::ALL {
-            self.receivers[mode].end(&mut self.stats);
-        }
-        self.sessionless.forget(false);
-        // An ACK that is still owed would acknowledge what was not waited for.
-        self.acks = Acks::default();
-        if let Some(session) = self.receive.end() {
-            self.event(Event::SessionEnded { session, reason });
-        }
-    }
-
-    pub(super) fn poll_handshake(&mut self, now: Instant) -> Option<Control> {
-        if let Some((session, nonce)) = self.receive.echo.take() {
-            let (window_frames, format) = (self.config.window_frames, self.config.format);
-            return Some(Control::InitEcho { session, nonce, window_frames, format });
-        }
-        if self.receive.ending && Mode::ALL.iter().all(|&mode| self.receivers[mode].is_drained()) {
-            self.receive.fin_echo = self.receive.active;
-            self.end_receive_session(CloseReason::Requested);
-        }
-        if let Some(session) = self.receive.fin_echo.take() {
-            return Some(Control::FinEcho { session });
-        }
-        self.poll_sender_handshake(now)
-    }
-
     /// A frame without a session: this end restarted, or its session has ended, and the peer does not know yet. An
     /// original travels once, so delivering it cannot duplicate; a copy might.
-    fn handle_orphan(&mut self, header: &DataHeader) -> Reception {
+    pub(in crate::link_end) fn handle_orphan(&mut self, header: &DataHeader) -> Reception {
         if header.retransmitted {
             self.stats.orphan_copies_dropped += 1;
             Reception::Drop
@@ -283,7 +189,7 @@ impl LinkEnd {
 
     /// The highest number of `mode` has moved on: that is the lane in use. In the compact format the sender takes an ACK for
     /// one of the lane before until a feedback says otherwise ([`LinkEnd::is_lane_confirmed`]).
-    pub(super) fn change_lane(&mut self, mode: Mode) {
+    pub(in crate::link_end) fn change_lane(&mut self, mode: Mode) {
         let before = self.acks.lane.replace(mode);
         if before.is_some_and(|before| before != mode) && self.config.format == Format::Compact {
             self.acks.urgent = true;
@@ -292,7 +198,13 @@ impl LinkEnd {
     }
 
     /// `lost` frames before `end` are missing; everything else before `seen` is not.
-    fn loss_found(&mut self, mode: Mode, end: SequenceNumber, lost: u64, seen: SequenceNumber) {
+    pub(in crate::link_end) fn loss_found(
+        &mut self,
+        mode: Mode,
+        end: SequenceNumber,
+        lost: u64,
+        seen: SequenceNumber,
+    ) {
         if self.is_sessionless() {
             return self.sessionless.note_hole(end, lost, seen);
         }
@@ -302,7 +214,7 @@ impl LinkEnd {
         }
     }
 
-    fn update_pause(&mut self) {
+    pub(in crate::link_end) fn update_pause(&mut self) {
         if let Some(paused) = self.receivers[Mode::Ordered].update_pause() {
             self.acks.urgent = true;
             self.acks.repeats = PAUSE_REPEATS;

@@ -1,7 +1,7 @@
 //! Acknowledgements and loss notifications: which of them is due, and what it says.
 
-use super::super::{Control, LinkEnd};
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, PiggybackAck};
+use crate::link_end::{Control, LinkEnd};
 use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
 use crate::time::Instant;
@@ -52,7 +52,7 @@ impl LinkEnd {
         Some(self.compose_news(now, session))
     }
 
-    /// The ACK of [`Priority::Low`](super::super::Priority::Low) if it is one in the authors' format, which is only a number.
+    /// The ACK of [`Priority::Low`](crate::Priority::Low) if it is one in the authors' format, which is only a number.
     /// For drivers to whom the size of a [`Control`] matters: it is the one control frame that is as frequent as data.
     #[inline]
     pub fn poll_compact_ack(&mut self, now: Instant) -> Option<SequenceNumber> {

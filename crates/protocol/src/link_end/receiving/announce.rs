@@ -1,7 +1,7 @@
 //! Dummies: what they announce as sent, and what of it the sender has let go.
 
-use super::LinkEnd;
 use crate::frame::{Mode, PerMode};
+use crate::link_end::LinkEnd;
 use crate::receiver::Receiver;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;

@@ -9,40 +9,40 @@ use crate::time::{Instant, Ticks};
 #[derive(Debug, Default)]
 pub(in crate::link_end) struct Acks {
     /// Number of the next feedback.
-    pub(super) number: u16,
+    pub(in crate::link_end) number: u16,
     /// Latest dummy stamp seen, and what that dummy announced.
-    pub(super) dummy_stamp: u16,
-    pub(super) announced: PerMode<LongSequenceNumber>,
+    pub(in crate::link_end) dummy_stamp: u16,
+    pub(in crate::link_end) announced: PerMode<LongSequenceNumber>,
     /// Losses and overflows before this session, to count from its beginning.
-    pub(super) lost_before: u64,
-    pub(super) overflows_before: u64,
+    pub(in crate::link_end) lost_before: u64,
+    pub(in crate::link_end) overflows_before: u64,
     /// Lanes with arrivals that have not been acknowledged.
     pub(in crate::link_end) pending: PerMode<bool>,
     /// The lane whose ACK goes first if both owe one: that of the one that did not travel last.
-    pub(super) turn: usize,
+    pub(in crate::link_end) turn: usize,
     /// Something the sender must know at once: a loss, a change of the pause state, a new session.
     pub(in crate::link_end) urgent: bool,
     /// Feedbacks still to repeat a change of the pause state, should the first be lost.
     pub(in crate::link_end) repeats: u8,
     /// Anything arrived since the last feedback.
-    pub(super) news: bool,
+    pub(in crate::link_end) news: bool,
     /// Latest acknowledgement of any kind; of each lane; and latest feedback.
     pub(in crate::link_end) ack_at: Instant,
-    pub(super) lane_ack_at: PerMode<Instant>,
+    pub(in crate::link_end) lane_ack_at: PerMode<Instant>,
     pub(in crate::link_end) feedback_at: Instant,
     /// When everything that is missing was last said, or begun to be said again; and how many more feedbacks may go on
     /// with that now.
-    pub(super) repeat_at: Instant,
-    pub(super) parts_left: u8,
+    pub(in crate::link_end) repeat_at: Instant,
+    pub(in crate::link_end) parts_left: u8,
     /// Compact format: the lane in which a loss was found, until its notification is out.
-    pub(super) notify: Option<Mode>,
+    pub(in crate::link_end) notify: Option<Mode>,
     /// Compact format: the lane in use, that is, the one whose highest number has moved on last.
     pub(in crate::link_end) lane: Option<Mode>,
 }
 
 impl Acks {
     #[inline]
-    pub(super) fn arrived(&mut self, mode: Mode) {
+    pub(in crate::link_end) fn arrived(&mut self, mode: Mode) {
         self.pending[mode] = true;
         self.news = true;
     }
@@ -61,7 +61,7 @@ impl Acks {
         self.pending
     }
 
-    /// See [`super::SteadyState::ack_wait`].
+    /// See [`crate::SteadyState::ack_wait`].
     pub(in crate::link_end) fn waits(
         &self,
         now: Instant,

@@ -1,0 +1,216 @@
+//! What the peer reports: acknowledgements, feedbacks, notifications.
+
+use crate::event::Event;
+use crate::frame::{Feedback, Mode, PerMode, PiggybackAck, SequenceRange};
+use crate::link_end::LinkEnd;
+use crate::sequence::{SequenceNumber, WINDOW_MAX};
+use crate::session::TransmitState;
+use crate::time::{Instant, Ticks};
+
+/// Round trips between the link ends, from a dummy to the feedback that echoes its stamp. They include the time the
+/// other end takes to run, which is what matters for timeouts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Samples since the session opened.
+    pub samples: u32,
+    /// Shortest.
+    pub min: Ticks,
+    /// Longest.
+    pub max: Ticks,
+}
+
+impl RoundTrips {
+    fn add(&mut self, sample: Ticks) {
+        self.min = if self.samples == 0 { sample } else { self.min.min(sample) };
+        self.max = self.max.max(sample);
+        self.samples = self.samples.saturating_add(1);
+    }
+}
+
+/// What the newest feedback said, to tell newer from older and to count losses.
+#[derive(Debug, Default)]
+pub(in crate::link_end) struct LastFeedback {
+    pub(super) number: Option<u16>,
+    pub(super) dummy_stamp: u16,
+    pub(super) lost_total: u32,
+    pub(super) rx_overflow_total: u16,
+    pub(super) seen: PerMode<u16>,
+}
+
+impl LinkEnd {
+    /// Round trips measured in this session.
+    pub const fn round_trips(&self) -> RoundTrips {
+        self.round_trips
+    }
+
+    /// An acknowledgement that travelled on a frame.
+    #[inline]
+    pub fn handle_ack(&mut self, now: Instant, ack: PiggybackAck) -> bool {
+        let now = self.advance(now);
+        self.acknowledged(now, ack)
+    }
+
+    #[inline]
+    pub(in crate::link_end) fn acknowledged(&mut self, now: Instant, ack: PiggybackAck) -> bool {
+        let mut mode = ack.mode;
+        if self.is_compact() {
+            if self.is_sessionless() {
+                return self.handle_leading_ack(now, ack.next, None);
+            }
+            // The authors' ACK does not name its lane.
+            mode = self.compact_lane;
+        }
+        if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
+            return false;
+        }
+        if !self.is_lane_confirmed() {
+            self.transmit.heard_at = now;
+            return true;
+        }
+        let fits = self.senders[mode].handle_ack(ack.next, &mut self.released);
+        if fits {
+            self.transmit.heard_at = now;
+        } else {
+            self.stats.control_rejected += 1;
+        }
+        fits
+    }
+
+    /// Whether the receiver is known to have seen the lane in use. Until then an ACK that names no lane may be under way from
+    /// the time before, and would release frames of this lane that nobody has received.
+    #[inline]
+    pub(in crate::link_end) fn is_lane_confirmed(&self) -> bool {
+        self.lane_begins_at.is_none()
+    }
+
+    /// The compact format leaves the lane `before` for the one now in use. If nothing was sent there in this session, no ACK of it
+    /// can be under way.
+    #[inline(never)]
+    pub(in crate::link_end) fn begin_lane(&mut self, before: Mode) {
+        let is_used = self.senders[before].next() != self.transmit.session.first_sequence(before);
+        self.lane_begins_at = is_used.then(|| self.senders[self.compact_lane].next());
+    }
+
+    /// A feedback names its lanes: one that has seen more of the lane in use than there was before confirms it. What the
+    /// receiver wrote earlier is before it in the queue.
+    pub(in crate::link_end) fn confirm_lane(&mut self, feedback: &Feedback) {
+        let mode = self.compact_lane;
+        let seen = feedback.lanes[mode].seen.expand(self.senders[mode].next());
+        if let (Some(begins_at), Some(seen)) = (self.lane_begins_at, seen)
+            && seen > begins_at
+        {
+            self.lane_begins_at = None;
+        }
+    }
+
+    pub(in crate::link_end) fn handle_feedback(&mut self, now: Instant, feedback: &Feedback) -> bool {
+        if feedback.session != self.transmit.session || self.transmit.state == TransmitState::Dormant {
+            return false;
+        }
+        // One that comes late by an era says nothing of now, not even of a lane that has stood still since.
+        if !Mode::ALL.into_iter().all(|mode| self.senders[mode].is_of_this_time(&feedback.lanes[mode])) {
+            return false;
+        }
+        // Its own number repeats sooner than those of the lanes: after half of its values, a late one seems to be news.
+        let overtaken = Mode::ALL.into_iter().any(|mode| self.senders[mode].is_beyond(&feedback.lanes[mode]));
+        let lane = |this: &mut Self, mode: Mode| {
+            let sender = &mut this.senders[mode];
+            let next = sender.next();
+            let (released, stats) = (&mut this.released, &mut this.stats);
+            let fits = sender.fit_feedback(&feedback.lanes[mode], feedback.dummy_stamp, released, stats);
+            if sender.next() != next {
+                // Numbers were left out, which a dummy has to say.
+                this.dummies.sent(now, mode);
+            }
+            fits
+        };
+        if !(lane(self, Mode::Ordered) & lane(self, Mode::NonBlocking)) {
+            return false;
+        }
+        if self.transmit.handle_acknowledgement(now) {
+            self.stats.sessions_opened += 1;
+            self.dummies.opened(now);
+            self.event(Event::SessionOpened(feedback.session));
+        }
+        self.confirm_lane(feedback);
+        self.stats.feedbacks_received += 1;
+        if let Some(round_trip) = self.dummies.handle_echo(now, feedback.dummy_stamp) {
+            self.round_trips.add(round_trip);
+        }
+        let ahead = self.last_feedback.number.map_or(1, |last| feedback.number.wrapping_sub(last) as i16);
+        if ahead > 0 && !overtaken {
+            self.handle_news(now, feedback);
+        }
+        self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());
+        true
+    }
+
+    /// What only the newest feedback may change: pause state, how the receiver gives up, and loss counts.
+    pub(in crate::link_end) fn handle_news(&mut self, now: Instant, feedback: &Feedback) {
+        let mut frames = 0;
+        for mode in Mode::ALL {
+            // Not what it covers: that moves back when much is said again.
+            let seen = feedback.lanes[mode].seen.number();
+            let ahead = seen.wrapping_sub(self.last_feedback.seen[mode]);
+            if u32::from(ahead) <= WINDOW_MAX {
+                frames += u64::from(ahead);
+                self.last_feedback.seen[mode] = seen;
+            }
+            (self.senders[mode].paused, self.senders[mode].by_clock) =
+                (feedback.lanes[mode].paused, feedback.lanes[mode].by_clock);
+        }
+        let lost = feedback.lost_total.wrapping_sub(self.last_feedback.lost_total);
+        let overflows = feedback.rx_overflow_total.wrapping_sub(self.last_feedback.rx_overflow_total);
+        self.last_feedback.number = Some(feedback.number);
+        self.last_feedback.dummy_stamp = feedback.dummy_stamp;
+        self.last_feedback.lost_total = feedback.lost_total;
+        self.last_feedback.rx_overflow_total = feedback.rx_overflow_total;
+        self.count_pause(now, self.senders[Mode::Ordered].paused);
+        if let Some(measured) = self.loss.add(frames, u64::from(lost), u32::from(overflows)) {
+            self.update_copies();
+            if let Some(level) = self.fallback.handle_window(now, measured.loss, measured.rx_overflows) {
+                self.level_changed(now, level, Some(measured.loss));
+            }
+        }
+    }
+
+    /// See [`Sender::handle_notification`](crate::sender::Sender::handle_notification).
+    pub(in crate::link_end) fn handle_notification(
+        &mut self,
+        now: Instant,
+        next: SequenceNumber,
+        hole: SequenceRange,
+    ) -> bool {
+        if self.is_sessionless() {
+            return self.handle_leading_ack(now, next, Some(hole));
+        }
+        if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
+            return false;
+        }
+        if !self.is_lane_confirmed() {
+            // A feedback that says the same, and of which lane, is behind it.
+            self.transmit.heard_at = now;
+            return true;
+        }
+        let sender = &mut self.senders[self.compact_lane];
+        let fits = sender.handle_notification(next, hole, &mut self.released, &mut self.stats);
+        if fits {
+            self.transmit.heard_at = now;
+        }
+        fits
+    }
+
+    pub(in crate::link_end) fn count_pause(&mut self, now: Instant, paused: bool) {
+        match (paused, self.paused_since) {
+            (true, None) => {
+                self.stats.pauses_received += 1;
+                self.paused_since = Some(now);
+            }
+            (false, Some(since)) => {
+                self.stats.paused_ticks += now.since(since).0;
+                self.paused_since = None;
+            }
+            _ => {}
+        }
+    }
+}
