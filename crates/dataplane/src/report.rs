@@ -1,5 +1,6 @@
 //! How a link end stands: what status, top, metrics and the demo show. Serialised as it is; the names are public.
 
+use crate::bypass::Steering;
 use crate::corruption::CorruptionModel;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,10 @@ pub struct PortReport {
     pub description: String,
     /// How the in-kernel bypass runs there: `native` or `generic`; absent with AF_PACKET, which has none.
     pub xdp_mode: Option<String>,
+    /// Who has set to which processors the frames that arrive there go (receive packet steering); absent where nobody
+    /// has, and where it is not looked at: only at an inner port that is a veth it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steering: Option<Steering>,
     /// MTU in bytes, as it is now.
     pub mtu: u32,
     /// State of the interface: `up`, `down` or `no carrier`.

@@ -8,6 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use linkmend_dataplane::bypass::{self, Steering};
+use linkmend_dataplane::port::Interface;
 use linkmend_dataplane::{BypassMode, BypassOptions, PortChoice, PortPair, PortPairOptions, XdpMode};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -297,4 +299,57 @@ fn af_packet_ports_remove_a_program_left_behind() {
     host1.send(&ordinary(1));
     assert_eq!(wait_for(1, || collect(&mut pair.inner, &mut pair.pool)), [ordinary(1)]);
     arrive(&mut host2, &[]);
+}
+
+fn remove_bypass(lab: &Lab) {
+    lab.in_gateway(|| {
+        for name in ["link", "inner"] {
+            bypass::remove(&Interface::acquire(name).unwrap()).unwrap();
+        }
+    });
+}
+
+#[test]
+fn flows_of_a_veth_keep_to_one_processor_until_the_bypass_is_removed() {
+    let Some(lab) = Lab::new("bypass, steering", 1500) else { return };
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return support::skipped("steering, for want of a second processor");
+    }
+    assert_eq!(lab.steer_inner("0"), "");
+    for _ in 0..2 {
+        Daemon::start(&lab, None).die();
+        assert_ne!(lab.inner_steering(), "", "a killed daemon's bypass needs it still");
+    }
+    let pair = lab.open(&options(BypassMode::Dormant, None)).unwrap();
+    assert_eq!(pair.bypass.as_ref().unwrap().steering(), Some(Steering::Linkmend), "taken over");
+    drop(pair);
+    remove_bypass(&lab);
+    assert_eq!(lab.inner_steering(), "");
+    // Ports without a bypass need no steering.
+    Daemon::start(&lab, None).die();
+    let packet = PortPairOptions { choice: PortChoice::Packet, ..options(BypassMode::Active, None) };
+    let _pair = lab.open(&packet).unwrap();
+    assert_eq!(lab.inner_steering(), "");
+}
+
+#[test]
+fn steering_that_somebody_has_set_is_left_alone() {
+    let Some(lab) = Lab::new("bypass, operator's steering", 1500) else { return };
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return support::skipped("steering, for want of a second processor");
+    }
+    assert_eq!(lab.steer_inner("2"), "2");
+    let pair = lab.open(&options(BypassMode::Dormant, None)).unwrap();
+    assert_eq!(pair.bypass.as_ref().unwrap().steering(), Some(Steering::Operator));
+    drop(pair);
+    remove_bypass(&lab);
+    assert_eq!(lab.inner_steering(), "2");
+    // Also when it is set while the link runs.
+    lab.steer_inner("0");
+    let pair = lab.open(&options(BypassMode::Dormant, None)).unwrap();
+    assert_eq!(pair.bypass.as_ref().unwrap().steering(), Some(Steering::Linkmend));
+    lab.steer_inner("1");
+    drop(pair);
+    remove_bypass(&lab);
+    assert_eq!(lab.inner_steering(), "1");
 }

@@ -33,7 +33,7 @@ pub(super) fn detach(interface: &Interface) -> Result<Option<XdpMode>, PortError
 }
 
 /// The program of ours on the interface; `None` when it carries none at all.
-fn own_program(interface: &Interface) -> Result<Option<AttachedProgram>, PortError> {
+pub(super) fn own_program(interface: &Interface) -> Result<Option<AttachedProgram>, PortError> {
     let facts = netlink::interface(&interface.name)
         .map_err(PortError::system(&interface.name, "looking the interface up"))?;
     let Some(program) = facts.and_then(|facts| facts.program) else {

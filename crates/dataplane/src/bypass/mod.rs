@@ -14,6 +14,7 @@ pub(crate) mod assembler;
 mod attach;
 mod program;
 mod queue;
+mod steering;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -25,10 +26,13 @@ use crate::sys::ethtool;
 use crate::xdp_features::xdp_features;
 use program::{Parameters, Side, words};
 pub use queue::KernelDrops;
+pub use steering::Steering;
 
 /// How programs of ours are recognised on an interface.
 const PROGRAM_NAME: &str = "linkmend_bypass";
 const QUEUE_PROGRAM_NAME: &str = "linkmend_queue";
+/// The array that both share with the daemon.
+const CONFIG_NAME: &str = "linkmend_config";
 
 /// Receive queues the socket map has places for; a port serves queue 0.
 const QUEUES: u32 = 64;
@@ -88,6 +92,7 @@ pub struct Bypass {
     config: SharedWords,
     inner: Attached,
     link: Attached,
+    steering: Option<Steering>,
 }
 
 struct Attached {
@@ -112,15 +117,16 @@ impl Bypass {
     /// # Errors
     /// [`PortError::ForeignProgram`], [`PortError::ProgramRefused`], [`PortError::System`].
     pub fn attach(inner: &Interface, link: &Interface, options: &BypassOptions) -> Result<Self, PortError> {
-        let config = SharedWords::new(words::COUNT, "linkmend_config")
+        let config = SharedWords::new(words::COUNT, CONFIG_NAME)
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
         let loaded_inner = load(Side::Inner, inner, link.index, &config)?;
         let loaded_link = load(Side::Link, link, inner.index, &config)?;
         // The state is complete before the first frame can meet the program.
-        let starting = Bypass { config, inner: loaded_inner, link: loaded_link };
+        let starting = Bypass { config, inner: loaded_inner, link: loaded_link, steering: None };
         starting.set_stall_after(options.stall_after);
         starting.set_mode(options.mode);
         starting.set_peer_known(options.peer_known);
+        let steered = steering::left_behind(inner);
         // The queues' programs are in place before the XDP programs pass anything to them.
         starting.attach_queues(inner, link);
         let mut bypass = starting;
@@ -131,6 +137,8 @@ impl Bypass {
         bypass.inner.mode = mode;
         bypass.link.mode = mode;
         bypass.leave_queues(inner, link, mode)?;
+        // Last: what is changed is noted in programs that are attached, so that it can be undone after a crash.
+        bypass.steering = steering::keep_flows_together(inner, &bypass.config, steered);
         Ok(bypass)
     }
 
@@ -260,6 +268,11 @@ impl Bypass {
         (self.inner.mode, self.link.mode)
     }
 
+    /// Who has set to which processors the frames that arrive at the inner port go, if anybody has.
+    pub fn steering(&self) -> Option<Steering> {
+        self.steering
+    }
+
     /// Takes the program off both ports. From then on nothing forwards between them.
     ///
     /// # Errors
@@ -274,13 +287,16 @@ impl Bypass {
     }
 }
 
-/// Takes a program left by a former run off an interface; the answer is how it ran, `None` if there was none.
+/// Takes a program left by a former run off an interface, and undoes what steering was set for it there; the answer is
+/// how the program ran, `None` if there was none.
 ///
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
 pub fn remove(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
+    let steered = steering::left_behind(interface);
     let mode = attach::detach(interface)?;
     queue::detach(interface)?;
+    steering::undo(interface, steered);
     Ok(mode)
 }
 

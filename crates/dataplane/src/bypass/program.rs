@@ -24,6 +24,11 @@ pub(crate) mod words {
     pub(crate) const PEER_KNOWN: usize = 3;
     /// Not 0: frames from the inner, and from the link port leave through the queue of the other.
     pub(crate) const QUEUED: [usize; 2] = [4, 5];
+    /// Receive queues whose steering the daemon has set, a bit for each of the first 32; in the upper half the
+    /// interface that they belong to. The programs do not read it: it is a note for whoever removes them.
+    pub(crate) const STEERED_QUEUES: usize = 6;
+    /// What the steering was set to: a bit for each of the first 64 processors.
+    pub(crate) const STEERED_TO: usize = 7;
     /// Counters of frames from the inner and from the link port, each on a cache line of its
     /// own: the two directions usually run on different processors.
     pub(crate) const COUNTERS: [usize; 2] = [8, 16];

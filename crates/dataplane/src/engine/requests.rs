@@ -133,12 +133,15 @@ impl Engine {
             pid: std::process::id(),
             gone: None,
             uptime_s: (now - self.started_ns) as f64 / 1e9,
-            inner: port(
-                &mut self.ports.inner,
-                self.interfaces.inner,
-                (bypassed.0, kernel_drops.0),
-                xdp_modes.map(|modes| modes.0),
-            ),
+            inner: PortReport {
+                steering: self.ports.bypass.as_ref().and_then(|bypass| bypass.steering()),
+                ..port(
+                    &mut self.ports.inner,
+                    self.interfaces.inner,
+                    (bypassed.0, kernel_drops.0),
+                    xdp_modes.map(|modes| modes.0),
+                )
+            },
             link: port(
                 &mut self.ports.link,
                 self.interfaces.link,
@@ -271,6 +274,7 @@ fn port(
         interface: port.name().to_owned(),
         description: port.description().to_owned(),
         xdp_mode: xdp_mode.map(|mode| mode.to_string()),
+        steering: None,
         mtu: interface.mtu,
         state: match interface {
             InterfaceState { up: false, .. } => "down",

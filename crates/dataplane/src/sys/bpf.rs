@@ -11,10 +11,12 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use crate::bypass::assembler::Instruction;
 
 const BPF_MAP_CREATE: i32 = 0;
+const BPF_MAP_LOOKUP_ELEM: i32 = 1;
 const BPF_MAP_UPDATE_ELEM: i32 = 2;
 const BPF_PROG_LOAD: i32 = 5;
 const BPF_PROG_TEST_RUN: i32 = 10;
 const BPF_PROG_GET_FD_BY_ID: i32 = 13;
+const BPF_MAP_GET_FD_BY_ID: i32 = 14;
 const BPF_OBJ_GET_INFO_BY_FD: i32 = 15;
 
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
@@ -26,6 +28,8 @@ const BPF_ATTACH_TYPE_XDP: u32 = 37;
 const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 const VERIFIER_LOG_BYTES: usize = 256 * 1024;
 const NAME_BYTES: usize = 16;
+/// Maps of a program that are looked at; ours use two.
+const PROGRAM_MAPS_MAX: usize = 8;
 
 #[repr(C)]
 #[derive(Default)]
@@ -40,9 +44,10 @@ struct MapCreate {
     name: [u8; NAME_BYTES],
 }
 
+/// For looking up and for updating.
 #[repr(C)]
 #[derive(Default)]
-struct MapUpdate {
+struct MapElement {
     map_fd: u32,
     padding: u32,
     key: u64,
@@ -122,6 +127,19 @@ struct ProgramInfo {
     name: [u8; NAME_BYTES],
 }
 
+/// The first fields of `struct bpf_map_info`.
+#[repr(C)]
+#[derive(Default)]
+struct MapInfo {
+    map_type: u32,
+    id: u32,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+    map_flags: u32,
+    name: [u8; NAME_BYTES],
+}
+
 /// SAFETY: `T` must be the structure `command` expects, its pointers valid for the call.
 pub(super) unsafe fn bpf<T>(command: i32, attributes: &mut T) -> io::Result<i32> {
     // SAFETY: promised by the caller; the size tells the kernel how much of the union is given.
@@ -167,11 +185,11 @@ impl XskMap {
     /// the socket is closed.
     pub(crate) fn insert(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
         let value = socket.as_raw_fd();
-        let mut attributes = MapUpdate {
+        let mut attributes = MapElement {
             map_fd: self.0.as_raw_fd() as u32,
             key: (&raw const queue) as u64,
             value: (&raw const value) as u64,
-            ..MapUpdate::default()
+            ..MapElement::default()
         };
         // SAFETY: key and value are four bytes each, as the map was created, and outlive the call.
         unsafe { bpf(BPF_MAP_UPDATE_ELEM, &mut attributes)? };
@@ -337,15 +355,60 @@ pub(crate) fn program_by_id(id: u32) -> io::Result<OwnedFd> {
 
 /// Its name. Needs CAP_SYS_ADMIN.
 pub(crate) fn program_name(id: u32) -> io::Result<String> {
-    let program = program_by_id(id)?;
     let mut info = ProgramInfo::default();
-    let mut attributes = ObjectInfo {
-        fd: program.as_raw_fd() as u32,
-        info_length: size_of::<ProgramInfo>() as u32,
-        info: (&raw mut info) as u64,
+    object_info(&program_by_id(id)?, &mut info)?;
+    Ok(text(&info.name))
+}
+
+/// What the program with this id shares with the process that loaded it: the words of the array of this name that it
+/// uses ([`SharedWords`]), as they are now; `None` without such an array. Needs CAP_SYS_ADMIN.
+pub(crate) fn words_of_program(id: u32, array_name: &str) -> io::Result<Option<Vec<u64>>> {
+    let mut map_ids = [0_u32; PROGRAM_MAPS_MAX];
+    let mut info = ProgramInfo {
+        map_id_count: PROGRAM_MAPS_MAX as u32,
+        map_ids: map_ids.as_mut_ptr() as u64,
+        ..ProgramInfo::default()
     };
-    // SAFETY: the kernel writes at most `info_length` bytes to `info`.
+    object_info(&program_by_id(id)?, &mut info)?;
+    for &map_id in map_ids.iter().take(info.map_id_count as usize) {
+        let mut by_id = FdById { id: map_id, ..FdById::default() };
+        // SAFETY: FdById is what BPF_MAP_GET_FD_BY_ID expects and holds no pointers.
+        let map = unsafe { bpf_fd(BPF_MAP_GET_FD_BY_ID, &mut by_id)? };
+        let mut map_info = MapInfo::default();
+        object_info(&map, &mut map_info)?;
+        if map_info.map_type != BPF_MAP_TYPE_ARRAY || text(&map_info.name) != array_name {
+            continue;
+        }
+        let key = 0_u32;
+        let mut words = vec![0_u64; (map_info.value_size as usize).div_ceil(8)];
+        let mut attributes = MapElement {
+            map_fd: map.as_raw_fd() as u32,
+            key: (&raw const key) as u64,
+            value: words.as_mut_ptr() as u64,
+            ..MapElement::default()
+        };
+        // SAFETY: the key has the four bytes of an array's, and the kernel writes `value_size` bytes, for which
+        // there is room; both outlive the call.
+        unsafe { bpf(BPF_MAP_LOOKUP_ELEM, &mut attributes)? };
+        return Ok(Some(words));
+    }
+    Ok(None)
+}
+
+/// Fills in what the kernel says of a program or a map; `T` are the first fields of its structure for that.
+fn object_info<T>(object: &OwnedFd, info: &mut T) -> io::Result<()> {
+    let mut attributes = ObjectInfo {
+        fd: object.as_raw_fd() as u32,
+        info_length: size_of::<T>() as u32,
+        info: std::ptr::from_mut(info) as u64,
+    };
+    // SAFETY: the kernel writes at most `info_length` bytes to `info`, and to the buffer of map ids, if one is named
+    // there, at most as many as are said to fit.
     unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut attributes)? };
-    let end = info.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
-    Ok(String::from_utf8_lossy(&info.name[..end]).into_owned())
+    Ok(())
+}
+
+fn text(name: &[u8; NAME_BYTES]) -> String {
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
+    String::from_utf8_lossy(&name[..end]).into_owned()
 }

@@ -7,6 +7,7 @@ pub(crate) mod bpf;
 pub(crate) mod ethtool;
 pub(crate) mod memory;
 pub(crate) mod packet_socket;
+pub(crate) mod sysfs;
 pub(crate) mod tcx;
 pub(crate) mod thread;
 pub(crate) mod xsk;

@@ -76,7 +76,28 @@ impl Lab {
                 ip(&format!("-n {namespace} link set dev {name} up"));
             }
         }
+        lab.steer_inner("1");
         Some(lab)
+    }
+
+    /// Sets to which processors the frames that arrive at the inner port go (receive packet steering); the answer is
+    /// what is set then, empty for none. A new lab has one processor there, as an operator may set it: the tests' frames
+    /// are of many flows, and are to arrive in the order in which they were sent.
+    pub fn steer_inner(&self, mask: &str) -> String {
+        let file = "/sys/class/net/inner/queues/rx-0/rps_cpus";
+        self.in_gateway_shell(&format!("echo {mask} > {file}; cat {file}"))
+    }
+
+    /// What is set there.
+    pub fn inner_steering(&self) -> String {
+        self.in_gateway_shell("cat /sys/class/net/inner/queues/rx-0/rps_cpus")
+    }
+
+    /// Where /sys shows the gateway's interfaces.
+    fn in_gateway_shell(&self, script: &str) -> String {
+        let command = ["netns", "exec", &self.gateway(), "sh", "-c", script];
+        let output = Command::new("ip").args(command).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().trim_start_matches(['0', ',']).to_owned()
     }
 
     pub fn host1(&self) -> String {

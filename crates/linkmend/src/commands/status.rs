@@ -3,6 +3,7 @@
 use crate::commands::arguments::StatusArgs;
 use crate::failure::Result;
 use crate::output::print;
+use linkmend_dataplane::bypass::Steering;
 use linkmend_dataplane::health::BACKLOG_HINT;
 use linkmend_dataplane::report::{BufferReport, CountersReport, DaemonReport, PortReport};
 use linkmend_dataplane::{CorruptionModel, LinkReport};
@@ -101,11 +102,21 @@ pub fn describe(report: &LinkReport) -> String {
         if !how.is_empty() {
             line("", &how.join(", "));
         }
+        if let Some(steering) = side.steering {
+            line("", steering_text(steering));
+        }
     }
     for trouble in troubles(counters).into_iter().chain(daemon_troubles(&report.daemon)) {
         line("attention", &trouble);
     }
     text
+}
+
+fn steering_text(steering: Steering) -> &'static str {
+    match steering {
+        Steering::Linkmend => "each flow keeps to one processor (steering set with the bypass)",
+        Steering::Operator => "receive packet steering left as it was set",
+    }
 }
 
 fn sending(report: &LinkReport) -> String {
@@ -259,6 +270,7 @@ mod tests {
         report.inner =
             PortReport { interface: "eth1".into(), description: "AF_XDP".into(), mtu: 1500, ..report.inner };
         report.inner.xdp_mode = Some("generic".to_owned());
+        report.inner.steering = Some(Steering::Linkmend);
         report.link = PortReport { interface: "eth2".into(), drops: 3, mtu: 1508, ..report.link };
         report.link.state = "no carrier".to_owned();
         (report.transmit_state, report.receive_state) = ("active".into(), "active".into());

@@ -1,0 +1,289 @@
+//! Receive packet steering at the inner port, where that is a veth.
+//!
+//! What passes through a veth waits in the backlog of the processor on which it was sent. A generic XDP program gets a
+//! copy of each frame, and with that the sender's TCP believes the frame to have left the machine: what is under way is
+//! not held to a millisecond's worth, but to the window. When the scheduler then moves the sender, the frames on the
+//! new processor overtake hundreds on the old one, and TCP sends again what was never lost. Steered, the frames of one
+//! flow have one processor, wherever they were sent.
+//!
+//! It stays as long as the bypass, which needs it also without a daemon. What was changed is therefore noted in the words
+//! that the attached programs share with the daemon: the note lasts exactly as long as they do, and whoever removes
+//! them, or replaces them, finds it.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use nix::unistd::{SysconfVar, sysconf};
+use serde::{Deserialize, Serialize};
+
+use super::program::words;
+use super::{CONFIG_NAME, attach};
+use crate::port::Interface;
+use crate::sys::bpf::{self, SharedWords};
+use crate::sys::sysfs;
+
+/// Processors that a mask is made for, at most; frames are not steered to others.
+const PROCESSORS_MAX: usize = 4096;
+/// A mask is written in groups of so many processors, the highest first.
+const GROUP: usize = 32;
+/// Receive queues that the note has room for.
+const QUEUES_MAX: u32 = 32;
+
+/// Who has set to which processors the frames of a port go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Steering {
+    /// Linkmend: each flow to one of them. It is undone when the bypass is removed.
+    Linkmend,
+    /// Somebody else, before the link started. It stays as it is.
+    Operator,
+}
+
+/// The note: queues of one interface, and what their steering was set to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Steered {
+    interface_index: u32,
+    /// A bit for each.
+    queues: u32,
+    /// A bit for each of the first 64 processors, as the kernel said after it was set.
+    to: u64,
+}
+
+impl Steered {
+    /// Written before the queues it names are changed: one that was not is told by its value.
+    fn note(self, config: &SharedWords) {
+        config.word(words::STEERED_TO).store(self.to, Ordering::Relaxed);
+        let place = u64::from(self.interface_index) << 32 | u64::from(self.queues);
+        config.word(words::STEERED_QUEUES).store(place, Ordering::Relaxed);
+    }
+
+    fn of(config: &[u64]) -> Steered {
+        let word = |index: usize| config.get(index).copied().unwrap_or(0);
+        let place = word(words::STEERED_QUEUES);
+        Steered { interface_index: (place >> 32) as u32, queues: place as u32, to: word(words::STEERED_TO) }
+    }
+
+    /// Whether this queue is one of them, and still as it was set.
+    fn holds(self, queue: &Queue) -> bool {
+        self.queues & 1 << queue.number != 0 && self.to == queue.set
+    }
+}
+
+/// What the programs on the interface say was steered for them there.
+pub(super) fn left_behind(interface: &Interface) -> Steered {
+    let words = attach::own_program(interface)
+        .ok()
+        .flatten()
+        .and_then(|program| bpf::words_of_program(program.id, CONFIG_NAME).ok().flatten());
+    let steered = words.map(|words| Steered::of(&words)).unwrap_or_default();
+    // Both ports' programs share the words.
+    if steered.interface_index == interface.index { steered } else { Steered::default() }
+}
+
+/// Steers the frames of each flow that arrive at `interface`, if that is a veth, to one processor. If somebody has set
+/// the steering of any of its queues, all are left alone. What a former run had set, `before`, is taken over.
+/// Best effort: without it everything works, with more retransmissions by the hosts.
+pub(super) fn keep_flows_together(
+    interface: &Interface,
+    config: &SharedWords,
+    before: Steered,
+) -> Option<Steering> {
+    let processors = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
+    let processors = processors.and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
+    if interface.driver != "veth" || processors < 2 {
+        return None;
+    }
+    let mut steered = Steered { interface_index: interface.index, ..before };
+    let steering = with_device(interface, |device| {
+        steer(device, &mask(processors), &mut steered, |steered| steered.note(config))
+    });
+    let interface = &interface.name;
+    match &steering {
+        Ok(Steering::Linkmend) => tracing::info!(
+            interface,
+            processors,
+            "receive packet steering set: each flow keeps to one processor, because what passes through a veth waits on \
+             the processor that sent it and is overtaken when the sender moves; undone with the bypass"
+        ),
+        Ok(Steering::Operator) => {
+            tracing::info!(interface, "receive packet steering is set already, and left so");
+        }
+        Err(error) => tracing::info!(
+            interface, %error,
+            "receive packet steering cannot be set: TCP through a busy dormant link may send more again"
+        ),
+    }
+    steering.ok()
+}
+
+/// Ends the steering that was set for a bypass that is removed, where it still is as it was set.
+pub(super) fn undo(interface: &Interface, steered: Steered) {
+    if steered.queues == 0 {
+        return;
+    }
+    let undone = with_device(interface, |device| {
+        for queue in queues(device)?.iter().filter(|queue| steered.holds(queue)) {
+            fs::write(&queue.path, "0")?;
+        }
+        Ok(())
+    });
+    if let Err(error) = undone {
+        tracing::warn!(interface = %interface.name, %error, "receive packet steering is left behind");
+    }
+}
+
+/// A receive queue, and the processors its frames are steered to.
+#[derive(Debug)]
+struct Queue {
+    number: u32,
+    path: PathBuf,
+    set: u64,
+}
+
+/// Those that `device`, a folder of `/sys/class/net`, has.
+fn queues(device: &Path) -> io::Result<Vec<Queue>> {
+    let mut queues = Vec::new();
+    for entry in fs::read_dir(device.join("queues"))? {
+        let entry = entry?;
+        let number = entry.file_name().to_str().and_then(|name| name.strip_prefix("rx-")?.parse().ok());
+        let Some(number) = number.filter(|number| *number < QUEUES_MAX) else { continue };
+        let path = entry.path().join("rps_cpus");
+        let set = first_processors(&fs::read_to_string(&path)?);
+        queues.push(Queue { number, path, set });
+    }
+    Ok(queues)
+}
+
+/// Steers all queues, or none. `steered` says at first what a former run did, and then what has been done; it is noted
+/// before anything is.
+fn steer(
+    device: &Path,
+    mask: &str,
+    steered: &mut Steered,
+    mut note: impl FnMut(Steered),
+) -> io::Result<Steering> {
+    let queues = queues(device)?;
+    note(*steered);
+    if queues.iter().any(|queue| queue.set != 0 && !steered.holds(queue)) {
+        return Ok(Steering::Operator);
+    }
+    let bits = queues.iter().fold(0, |bits, queue| bits | 1 << queue.number);
+    *steered = Steered { queues: bits, to: first_processors(mask), ..*steered };
+    note(*steered);
+    for queue in &queues {
+        fs::write(&queue.path, mask)?;
+        // Processors that are set aside for other work are left out by the kernel.
+        steered.to = first_processors(&fs::read_to_string(&queue.path)?);
+    }
+    note(*steered);
+    Ok(Steering::Linkmend)
+}
+
+/// Does `work` with the interface's folder in a sysfs that shows it.
+fn with_device<R>(interface: &Interface, work: impl FnOnce(&Path) -> io::Result<R>) -> io::Result<R> {
+    // A sysfs of our own first; without the privilege for that, the one that is there, if it shows our interface.
+    let own = sysfs::of_this_namespace();
+    let root = match &own {
+        Ok(root) => PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd())),
+        Err(_) => PathBuf::from("/sys"),
+    };
+    let device = root.join("class/net").join(&interface.name);
+    let address = fs::read_to_string(device.join("address"))?;
+    if address.trim() != interface.mac.map(|byte| format!("{byte:02x}")).join(":") {
+        return Err(io::Error::other("/sys shows another network namespace's interface of that name"));
+    }
+    work(&device)
+}
+
+/// All of so many processors, as the kernel reads them: `3` for two, `f,ffffffff` for 36.
+fn mask(processors: usize) -> String {
+    let processors = processors.min(PROCESSORS_MAX);
+    let groups: Vec<String> = (0..processors.div_ceil(GROUP))
+        .rev()
+        .map(|group| match (processors - group * GROUP).min(GROUP) {
+            GROUP => format!("{:x}", u32::MAX),
+            some => format!("{:x}", (1_u32 << some) - 1),
+        })
+        .collect();
+    groups.join(",")
+}
+
+/// The first 64 processors of a mask as the kernel writes it, a bit for each. A mask of only others has the highest bit,
+/// so that none that is set looks like none.
+fn first_processors(mask: &str) -> u64 {
+    let digits: String = mask.trim().split(',').collect();
+    let (others, first) = digits.split_at(digits.len().saturating_sub(16));
+    let first = u64::from_str_radix(first, 16).unwrap_or(0);
+    match first {
+        0 if others.contains(|digit| digit != '0') => 1 << 63,
+        _ => first,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn masks_are_written_as_the_kernel_reads_them() {
+        assert_eq!(
+            [1, 2, 31, 32, 33, 64].map(mask),
+            ["1", "3", "7fffffff", "ffffffff", "1,ffffffff", "ffffffff,ffffffff"]
+        );
+        for (mask, processors) in [
+            ("00000000,00000000\n", 0),
+            ("3\n", 3),
+            ("1,ffffffff", 0x1_ffff_ffff),
+            ("f,00000000,00000000", 1 << 63),
+            ("", 0),
+        ] {
+            assert_eq!(first_processors(mask), processors, "{mask}");
+        }
+    }
+
+    #[test]
+    fn either_all_queues_are_steered_or_those_that_somebody_has_set_are_left_with_the_others() {
+        let folder = std::env::temp_dir().join(format!("linkmend-steering-{}", std::process::id()));
+        let file = |queue: &str| folder.join("queues").join(queue).join("rps_cpus");
+        for queue in ["rx-0", "rx-1"] {
+            fs::create_dir_all(folder.join("queues").join(queue)).unwrap();
+            fs::write(file(queue), "00000000,00000000\n").unwrap();
+        }
+        fs::create_dir_all(folder.join("queues/tx-0")).unwrap();
+        let read =
+            || ["rx-0", "rx-1"].map(|queue| fs::read_to_string(file(queue)).unwrap().trim().to_owned());
+        let ours = |steered: &mut Steered| {
+            let mut notes = Vec::new();
+            (steer(&folder, "3", steered, |note| notes.push(note)).unwrap(), notes)
+        };
+        let mut steered = Steered { interface_index: 7, ..Steered::default() };
+        let (steering, notes) = ours(&mut steered);
+        assert_eq!((steering, read()), (Steering::Linkmend, ["3".to_owned(), "3".to_owned()]));
+        assert_eq!(notes.last(), Some(&Steered { interface_index: 7, queues: 0b11, to: 3 }));
+        // The next run takes over what this one leaves behind.
+        assert_eq!(ours(&mut steered.clone()).0, Steering::Linkmend);
+        // One that knows nothing of it takes it for somebody's.
+        assert_eq!(ours(&mut Steered::default()).0, Steering::Operator);
+        fs::write(file("rx-1"), "00000000,00000002\n").unwrap();
+        let (steering, notes) = ours(&mut steered);
+        assert_eq!((steering, notes), (Steering::Operator, vec![steered]), "what is ours stays noted");
+        assert_eq!(read(), ["3", "00000000,00000002"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_note_survives_the_words_it_is_written_in() {
+        let steered = Steered { interface_index: u32::MAX, queues: 1 << 31, to: u64::MAX };
+        let mut words = vec![0; words::COUNT];
+        words[words::STEERED_QUEUES] = u64::MAX << 32 | 1 << 31;
+        words[words::STEERED_TO] = u64::MAX;
+        assert_eq!(Steered::of(&words), steered);
+        // Programs of a version without the note.
+        assert_eq!(Steered::of(&[0; 6]), Steered::default());
+    }
+}
