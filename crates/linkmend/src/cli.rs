@@ -1,4 +1,4 @@
-//! The command line: what there is to do, and which command does it.
+//! The command line: the subcommands, and the functions that execute them.
 
 use crate::commands::arguments::{
     CorruptArgs, DetachArgs, GenerateArgs, ProtectArgs, RunArgs, StatusArgs, TopArgs, UnprotectArgs,
@@ -69,7 +69,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does what was asked. `matches` tell what was written and what is a default.
+    /// Executes the command. `matches` tell which options were written and which are defaults.
     pub fn execute(self, matches: &ArgMatches) -> Result<()> {
         match self {
             Command::Run(arguments) => run::execute(*arguments, matches, &Cli::command()),

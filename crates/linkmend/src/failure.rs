@@ -1,4 +1,4 @@
-//! Errors as people read them: what, because of what, and what to do.
+//! Errors as people read them: what failed, why, and what to do about it.
 
 use linkmend_diagnose::{Diagnose, Fault};
 use std::fmt::{self, Display};
@@ -81,22 +81,22 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     }
 }
 
-/// What somebody wrote cannot be used, and clap could not refuse it itself.
+/// Something that somebody wrote cannot be used, and clap could not refuse it.
 #[derive(Debug)]
 pub struct UsageError {
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it.
+    /// The way out, if there is one.
     pub hint: Option<String>,
 }
 
 impl UsageError {
-    /// Without a hint: the message says what would be right.
+    /// An error without a hint: the message says what would be right.
     pub fn new(message: impl Into<String>) -> UsageError {
         UsageError { message: message.into(), hint: None }
     }
 
-    /// With what to do about it, where there is something.
+    /// An error with a hint, if there is one.
     pub fn hinted(message: impl Into<String>, hint: impl Into<Option<String>>) -> UsageError {
         UsageError { message: message.into(), hint: hint.into() }
     }
@@ -120,12 +120,12 @@ impl Diagnose for UsageError {
     }
 }
 
-/// Something went wrong, and there is something to be done about it that the error itself does not know.
+/// Something failed, and there is a way out that the error itself does not know.
 #[derive(Debug)]
 pub struct Hinted {
-    /// What went wrong.
+    /// The failure.
     pub message: String,
-    /// What to do.
+    /// The way out.
     pub hint: String,
 }
 
@@ -160,7 +160,7 @@ impl Diagnose for Plain {}
 /// Writes the error to standard error and chooses the exit code.
 pub fn report(error: &Error) -> ExitCode {
     if error.is_broken_pipe() {
-        // Whoever read our output has seen enough.
+        // The reader of the output has seen enough.
         return ExitCode::SUCCESS;
     }
     crate::output::remark(&describe(error));
@@ -171,7 +171,7 @@ fn describe(error: &Error) -> String {
     let mut text = String::new();
     let mut last = String::new();
     for message in error.chain() {
-        // Errors that show their source in their own message would say it twice.
+        // Errors that repeat their source in their own message would say it twice.
         if !last.ends_with(&message) {
             let label = if text.is_empty() { "error" } else { "  caused by" };
             text.push_str(&format!("{label}: {}\n", message.trim_end()));

@@ -1,8 +1,8 @@
-//! The `linkmend` binary: arguments, configuration, output. What it does is in the crates below it.
+//! The `linkmend` binary: arguments, configuration, output. Everything else is in the crates below it.
 //!
 //! - [`cli`]: the arguments, and with them the help;
 //! - [`commands`]: one file for each subcommand;
-//! - [`daemon`]: what `linkmend run` is made of: links, sockets, signals, the service manager;
+//! - [`daemon`]: the parts of `linkmend run`: links, sockets, signals, the service manager;
 //! - [`failure`]: errors as people read them, and exit codes;
 //! - [`logging`]: the log, which never holds up a link.
 
@@ -24,11 +24,12 @@ fn main() -> ExitCode {
     let matches = cli::Cli::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let is_demo = matches!(cli.command, cli::Command::Demo(_));
-    // An ordinary user's demo enters a user namespace, which only a process of one thread may: before the log has its.
+    // An ordinary user's demo enters a user namespace. Only a process with one thread may do this, so it comes before
+    // the log starts its own.
     let entered = if is_demo { commands::demo::enter_namespace() } else { Ok(()) };
     let log = logging::start(cli.verbose, is_demo);
     let result = entered.and_then(|()| cli.command.execute(&matches));
-    // What the log still has to say comes before the error that ends it all.
+    // The log's last lines come before the error that ends the program.
     drop(log);
     match result {
         Ok(()) => ExitCode::SUCCESS,

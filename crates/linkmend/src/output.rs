@@ -7,10 +7,10 @@ use std::os::fd::AsFd;
 /// How long a remark waits for a reader that does not read.
 const REMARK_PATIENCE_MS: u16 = 1_000;
 
-/// Writes `text` and a newline if it has none at its end.
+/// Writes `text`, with a newline at its end.
 ///
 /// # Errors
-/// What the system says; a reader that has left is [`io::ErrorKind::BrokenPipe`].
+/// The system's error; a reader that has left is [`io::ErrorKind::BrokenPipe`].
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -20,7 +20,7 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes `text` to standard error if somebody takes it: a full disk, a reader that has left, or one that stands still
+/// Writes `text` to standard error if somebody reads it. A full disk, a reader that has left, or one that stands still
 /// is no reason to fail or to wait.
 pub fn remark(text: &str) {
     let mut out = io::stderr().lock();
@@ -30,7 +30,7 @@ pub fn remark(text: &str) {
     }
 }
 
-/// Width to lay a table out for, and whether to use colour; `alternative` is the width where there is no terminal.
+/// The width of the terminal, or `alternative` without one, and whether to use colour.
 pub fn terminal(alternative: usize) -> (usize, bool) {
     let on_terminal = io::stdout().is_terminal();
     let width = ratatui::crossterm::terminal::size().ok().filter(|_| on_terminal);

@@ -1,5 +1,5 @@
-//! Arguments of the commands that run or ask a daemon. The keys of a link are described where the configuration is, in
-//! [`linkmend_dataplane::config`]; only what the file does not have is described here.
+//! Arguments of the commands that run or ask a daemon. [`linkmend_dataplane::config`] describes the keys of a link, for
+//! file and command line alike; only what a file does not have is described here.
 
 use clap::Args;
 use linkmend_dataplane::config::{DaemonConfig, LinkConfig, LossRate, ProtectConfig};
@@ -18,7 +18,7 @@ pub struct RunArgs {
     /// The daemon's own keys.
     #[command(flatten)]
     pub daemon: DaemonConfig,
-    /// The one link; without meaning beside `config`.
+    /// The one link of a daemon without a configuration file.
     #[command(flatten)]
     pub link: LinkConfig,
 }
@@ -142,7 +142,7 @@ pub struct CorruptArgs {
     pub daemons: Daemons,
 }
 
-/// Loss rate, or none.
+/// A loss rate, or `None` for `off`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateOrOff(pub Option<LossRate>);
 
@@ -159,12 +159,12 @@ impl std::str::FromStr for RateOrOff {
     }
 }
 
-/// Rate and mean length of bursts.
+/// A loss rate and the mean length of a burst.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bursts {
     /// Long-term loss rate.
     pub rate: LossRate,
-    /// Frames.
+    /// Mean length of a burst, in frames.
     pub mean_burst: f64,
 }
 

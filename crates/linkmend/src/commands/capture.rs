@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a frame before the end is looked for.
+/// Longest wait for a frame before the command checks whether it should end.
 const LOOK_UP: Duration = Duration::from_millis(100);
 const NANOSECONDS: u8 = 9;
 
@@ -67,7 +67,7 @@ tcpdump sees nothing of what AF_XDP ports take: hence this. With AF_PACKET ports
 While a link is dormant the kernel forwards, and only Linkmend's own frames pass the daemon. Ctrl-C ends a capture; how \
 many frames it has, and how many found no room, is told on standard error. Times are UTC.";
 
-/// Runs it.
+/// Executes the command.
 pub fn execute(arguments: &CaptureArgs) -> Result<()> {
     let filter = arguments.filter.join(" ");
     Filter::parse(&filter)?;
@@ -93,7 +93,7 @@ pub fn execute(arguments: &CaptureArgs) -> Result<()> {
     let mut run = Run { name: &arguments.name, frames: 0, progress: None };
     let deadline = seconds.map(|seconds| Instant::now() + seconds);
     let ended = run.follow(&mut stream, &mut sink, arguments.count, deadline, &stop);
-    // What was captured is told also when the daemon or the disk ended it.
+    // The summary is printed even if the daemon or the disk ended the capture.
     let closed = sink.finish();
     let dropped = run.progress.unwrap_or_default().dropped;
     remark(&format!("{} frames captured, {dropped} dropped for want of room\n", run.frames));
@@ -135,7 +135,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says who forwards, at the start if that is the kernel, and whenever it changes.
+    /// Reports whether the kernel forwards: at the start if it does, and whenever that changes.
     fn tell(&mut self, progress: CaptureProgress) {
         let name = self.name;
         let before = self.progress.replace(progress).is_some_and(|before| before.kernel_forwards);
@@ -150,7 +150,7 @@ impl Run<'_> {
     }
 }
 
-/// Where frames go.
+/// The destination of captured frames.
 enum Sink {
     Lines,
     File { writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId },
@@ -199,7 +199,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Lets whoever reads along have what there is.
+    /// Hands everything so far to whoever reads along.
     fn flush(&mut self) -> Result<()> {
         match self {
             Sink::Lines => Ok(()),

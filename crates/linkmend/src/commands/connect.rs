@@ -12,12 +12,12 @@ impl Daemons {
         self.control.clone().map_or_else(sockets, |path| vec![path])
     }
 
-    /// A connection to the daemon that serves `link`.
+    /// Connects to the daemon that serves `link`.
     pub fn serving(&self, link: &str) -> Result<Client, ClientError> {
         Client::find(link, &self.paths())
     }
 
-    /// Connections to all daemons. Sockets that nobody answers at are passed over, unless there is no other.
+    /// Connects to all daemons. Sockets that nobody answers at are skipped, unless there is no other.
     pub fn all(&self) -> Result<Vec<Client>> {
         let mut clients = Vec::new();
         let mut failure = None;
@@ -38,7 +38,7 @@ impl Daemons {
         }
     }
 
-    /// How all links of all daemons stand, in the order of their daemons' sockets.
+    /// Reports of all links of all daemons, in the order of their sockets.
     pub fn reports(&self) -> Result<Vec<LinkReport>> {
         let mut reports = Vec::new();
         for mut client in self.all()? {

@@ -34,7 +34,7 @@ pub fn corrupt(arguments: &CorruptArgs) -> Result<()> {
     Ok(())
 }
 
-/// What a link end drops on purpose, as a sentence.
+/// Describes the corruption that a link end injects, as a sentence.
 pub fn describe_corruption(report: &LinkReport) -> String {
     let name = &report.name;
     match report.corruption {
@@ -46,7 +46,7 @@ pub fn describe_corruption(report: &LinkReport) -> String {
     }
 }
 
-/// Says how a link end is protected now.
+/// Prints how a link end is protected now.
 pub fn tell(report: &LinkReport) -> Result<()> {
     let LinkReport { name, transmit_state, mode, copies, .. } = report;
     print(&match report.protection_requested {

@@ -1,4 +1,4 @@
-//! Removing a bypass that was left behind.
+//! `linkmend detach`: removes a bypass that was left behind.
 
 use crate::commands::arguments::DetachArgs;
 use crate::failure::Result;
@@ -6,10 +6,10 @@ use crate::output::print;
 use linkmend_dataplane::bypass;
 use linkmend_dataplane::port::Interface;
 
-/// `linkmend detach`.
+/// Executes the command.
 pub fn execute(arguments: &DetachArgs) -> Result<()> {
     for name in &arguments.interfaces {
-        // Taking the interface refuses one that a daemon serves.
+        // Acquiring the interface fails if a daemon serves it.
         let interface = Interface::acquire(name)?;
         print(&match bypass::remove(&interface)? {
             Some(mode) => format!(

@@ -1,4 +1,4 @@
-//! Manual pages and completions from the description of the command line.
+//! Manual pages and completions, from the definition of the command line.
 
 use super::arguments::{GenerateArgs, Generated};
 use crate::failure::{Context, Result};

@@ -1,4 +1,4 @@
-//! Ctrl-C in commands that compute: the first ends them in good order, the second at once.
+//! Ctrl-C in commands that compute: the first one ends them in good order, the second one at once.
 
 use crate::failure::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -6,10 +6,10 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Exit code of an end by force.
+/// Exit code after a forced end.
 const FORCED: i32 = 1;
 
-/// A flag that becomes true when the command is asked to end.
+/// A flag that becomes true when the command should end.
 pub fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     // The order matters: the first signal finds the flag unset and sets it, the second finds it set.

@@ -1,4 +1,4 @@
-//! `linkmend lab`: a laboratory of network namespaces that stays up, with the real daemon at both ends of its link.
+//! `linkmend lab`: a laboratory of network namespaces that stays up, with a real daemon at each end of its link.
 
 use super::lab_wires::{self, ImpairmentArgs};
 use crate::commands::arguments::{Bursts, Daemons, RateOrOff};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the daemons may take to answer.
+/// How long the daemons may take until they answer.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Arguments of `linkmend lab`.
@@ -92,10 +92,10 @@ enum LabCommand {
     },
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &LabArgs) -> Result<()> {
     let prefix = &arguments.prefix;
-    // Namespaces and sockets are root's; what else would go wrong without is only a consequence.
+    // Namespaces and sockets need root. Without it, later errors would only be consequences.
     if !linkmend_lab::unprivileged::has_capabilities() {
         return Err(Hinted {
             message: "a laboratory that stays up needs root, whatever is done with it".to_owned(),
@@ -116,7 +116,7 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
                 (None, Some(RateOrOff(Some(rate)))) => Some(CorruptionModel::Iid { rate: rate.0 }),
                 (None, _) => None,
             };
-            // The receiving end drops.
+            // Frames are dropped at the receiving end.
             let role = if *reverse { Role::End1 } else { Role::End2 };
             let report = client(prefix, role)?.corrupt(&name(prefix, role), model)?;
             Ok(print(&super::control::describe_corruption(&report))?)
@@ -178,7 +178,7 @@ fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
 
 fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Result<()> {
     let impairments = impairments.impairments()?;
-    // Hosts on a path of milliseconds keep the timeouts that their kernel has.
+    // On a path of milliseconds, hosts keep their kernel's timeouts.
     let rto_min_ms = LabOptions::default().rto_min_ms.filter(|_| impairments.is_none());
     let lab = Lab::up(LabOptions {
         prefix: prefix.to_owned(),
@@ -194,7 +194,7 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Res
     for role in [Role::End1, Role::End2] {
         if client(prefix, role).is_err() {
             start(&lab, role, packet).inspect_err(|_| {
-                // Half a laboratory is of no use; the first error is the one to tell.
+                // Half a laboratory is of no use; the first error is the one to report.
                 let _ = Lab::down(prefix);
             })?;
         }
@@ -219,7 +219,7 @@ fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.args(["run", "--inner", "inner", "--link", "link", "--mode", "off", "--allow-corruption"]);
-    // It is to come up dormant, as it says.
+    // It must come up dormant, as documented.
     command.args(["--restore", "false"]);
     command.args(["--ports", if packet { "packet" } else { "auto" }, "--name", &name(prefix, role)]);
     let impairments = &lab.options().impairments;

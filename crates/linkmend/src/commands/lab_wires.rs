@@ -1,4 +1,4 @@
-//! The delay lines of a laboratory that stays up, as a process of their own.
+//! The delay lines of a laboratory that stays up, as a separate process.
 
 use crate::failure::{Context, Plain, Result};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// How long the process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often it writes down what it did.
+/// How often the process writes its report.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -40,10 +40,10 @@ pub struct ImpairmentArgs {
 }
 
 impl ImpairmentArgs {
-    /// The impairments that were asked for.
+    /// The impairments that were requested.
     ///
     /// # Errors
-    /// Names the one that cannot be had.
+    /// Names the one that is out of range.
     pub fn impairments(&self) -> Result<Impairments> {
         let span = |given: Option<Span>| given.map_or(Duration::ZERO, |Span(time)| time);
         let impairments = Impairments {
@@ -57,16 +57,16 @@ impl ImpairmentArgs {
     }
 }
 
-/// What the process of the delay lines says of itself, in a file.
+/// The report that the process of the delay lines writes to a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WiresReport {
-    /// Who says it.
+    /// The process that wrote it.
     pub process: TrackedProcess,
-    /// What it makes of the path.
+    /// The impairments that it applies.
     pub impairments: Impairments,
     /// Whether it runs at real-time priority.
     pub real_time: bool,
-    /// Each direction of each line.
+    /// Counters of each direction of each line.
     pub lines: Vec<LineReport>,
 }
 
@@ -78,12 +78,12 @@ fn log_path(prefix: &str) -> PathBuf {
     Path::new(CONTROL_FOLDER).join(format!("{prefix}-w.log"))
 }
 
-/// The files that [`run`] leaves.
+/// The files that [`run`] writes.
 pub fn files(prefix: &str) -> [PathBuf; 2] {
     [report_path(prefix), log_path(prefix)]
 }
 
-/// What the lines of a laboratory did until a second ago; `None` in one without impairments.
+/// The latest report of a laboratory's lines, at most a second old; `None` in one without impairments.
 ///
 /// # Errors
 /// A report that cannot be read.
@@ -97,7 +97,7 @@ pub fn report(prefix: &str) -> Result<Option<WiresReport>> {
     serde_json::from_str(&text).map(Some).with_context(|| format!("{} is not a report", path.display()))
 }
 
-/// The same in a few lines.
+/// Describes the report in a few lines.
 pub fn describe(report: &WiresReport) -> String {
     let queue = report.impairments.queue_bytes().map(|queue| {
         let queue = quantity::bytes(queue as f64);
@@ -123,10 +123,10 @@ pub fn describe(report: &WiresReport) -> String {
     text
 }
 
-/// Starts the process for a laboratory with impairments, unless it runs.
+/// Starts the process for a laboratory with impairments, unless it already runs.
 ///
 /// # Errors
-/// What it said when it could not start.
+/// What the process wrote when it could not start.
 pub fn start(lab: &Lab) -> Result<()> {
     let Some(wires) = lab.wires() else { return Ok(()) };
     let prefix = &lab.options().prefix;
@@ -155,10 +155,10 @@ pub fn start(lab: &Lab) -> Result<()> {
     Ok(())
 }
 
-/// The process itself: runs until it is told to stop or the laboratory is gone.
+/// The process itself. It runs until it is told to stop or the laboratory is gone.
 ///
 /// # Errors
-/// When the lines cannot be started, or their report not be written.
+/// If the lines cannot be started, or their report cannot be written.
 pub fn run(prefix: &str) -> Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -186,7 +186,7 @@ pub fn run(prefix: &str) -> Result<()> {
             std::thread::sleep(POLL);
         }
     }
-    // A report that stays would pass for a process that runs.
+    // A report that remains would be mistaken for a running process.
     let _ = std::fs::remove_file(&path);
     Ok(())
 }

@@ -10,10 +10,10 @@ use linkmend_dataplane::config::{DaemonConfig, device_problems};
 use linkmend_diagnose::Diagnose;
 use std::path::Path;
 
-/// Options that go with a configuration file.
+/// Options that are allowed with a configuration file.
 const BESIDE_CONFIG: [&str; 7] = ["config", "check", "control", "metrics", "state", "restore", "verbose"];
 
-/// Validates, then runs until a signal. `matches` tell which options of the command line's description were written.
+/// Validates, then runs until a signal. `matches` tell which options were written.
 pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> Result<()> {
     let check = arguments.check;
     let config = configuration(arguments, matches, command)?;
@@ -36,7 +36,7 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> R
         print(&config.to_toml())?;
         return Ok(());
     }
-    // Before anything is changed, so that nothing is left behind by an early Ctrl-C.
+    // This comes before anything is changed, so that an early Ctrl-C leaves nothing behind.
     let signals = Signals::catch()?;
     let mut problems = config.links.iter().flat_map(device_problems);
     if let Some(first) = problems.next() {
@@ -63,7 +63,7 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
     }
 }
 
-/// A file says everything about its links; an option beside it could only mean one of them.
+/// Refuses options of a link beside a configuration file, since it would be unclear which link they mean.
 fn refuse_link_options(path: &Path, matches: &ArgMatches, command: &Command) -> Result<(), UsageError> {
     let (Some(run), Some((_, matches))) = (command.find_subcommand("run"), matches.subcommand()) else {
         return Ok(());

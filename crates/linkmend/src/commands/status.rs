@@ -1,4 +1,4 @@
-//! `linkmend status`: how links stand, for people and for programs.
+//! `linkmend status`: the state of links, for people and for programs.
 
 use crate::commands::arguments::StatusArgs;
 use crate::failure::Result;
@@ -10,10 +10,10 @@ use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate};
 use std::fmt::Write;
 
-/// Share of stolen processor time from which on it is worth a line.
+/// Share of stolen processor time from which on `status` reports it.
 const STOLEN_SHARE_TOLD: f64 = 0.02;
 
-/// Asks, and prints.
+/// Executes the command.
 pub fn execute(arguments: &StatusArgs) -> Result<()> {
     let reports = match &arguments.name {
         Some(name) => {
@@ -46,7 +46,7 @@ pub fn execute(arguments: &StatusArgs) -> Result<()> {
     Ok(print(&text)?)
 }
 
-/// One link in a dozen lines of at most 80 columns.
+/// Describes a link in a dozen lines of at most 80 columns.
 pub fn describe(report: &LinkReport) -> String {
     let mut text = String::new();
     let LinkReport { name, inner, link, pid, counters, parameters, .. } = report;
@@ -150,7 +150,7 @@ fn peer(report: &LinkReport) -> String {
         return format!("it uses format {peer}, this end {own}; set the same one");
     }
     if report.parameters.format == "linkguardian" {
-        // That protocol has no hello.
+        // The authors' protocol has no hello.
         let answers = if report.transmit_state == "active" { "answers" } else { "has not answered" };
         return format!("runs the published program, says the configuration; {answers}");
     }
@@ -170,7 +170,7 @@ fn model(corruption: CorruptionModel) -> String {
     }
 }
 
-/// A share of the frames that were to be delivered.
+/// The share of lost frames among those that were to be delivered.
 fn loss(lost: u64, counters: &CountersReport) -> String {
     let expected = counters.delivered_frames + counters.given_up_frames();
     match (lost, expected) {
@@ -214,7 +214,7 @@ fn port(port: &PortReport) -> String {
     text
 }
 
-/// What should not happen, if it did.
+/// Counters that should be 0, if they are not.
 fn troubles(counters: &CountersReport) -> Vec<String> {
     [
         (counters.queue_drops, "frames dropped because the queue was full"),
@@ -236,7 +236,7 @@ fn troubles(counters: &CountersReport) -> Vec<String> {
     .collect()
 }
 
-/// What of the daemon does not work, and what its host takes from it.
+/// Parts of the daemon that do not work, and the processor time that its host takes.
 fn daemon_troubles(daemon: &DaemonReport) -> Vec<String> {
     let mut troubles = daemon.troubles.clone();
     if daemon.log_lines_lost > 0 {

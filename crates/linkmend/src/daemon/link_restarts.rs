@@ -1,4 +1,4 @@
-//! Starts links again whose interface is back.
+//! Starts links again when their interfaces are back.
 
 use super::start_link;
 use linkmend_dataplane::config::{HostPort, LinkConfig, check_devices};
@@ -6,19 +6,19 @@ use linkmend_dataplane::control::Links;
 use linkmend_diagnose::Diagnose;
 use std::time::{Duration, Instant};
 
-/// Between two attempts to start links whose interfaces are there. One that failed has cost the other links nothing, but
-/// its port's driver may have reset the interface for it.
+/// Time between two attempts to start links whose interfaces are there. A failed attempt does not affect the other
+/// links, but the driver may have reset the interface for it.
 const START_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What is known of the attempts.
+/// The state of the attempts.
 #[derive(Debug, Default)]
 pub(super) struct LinkRestarts {
     failed_at: Option<Instant>,
 }
 
 impl LinkRestarts {
-    /// Starts those of the links that are gone whose interfaces can be used, as at the start of the daemon. What keeps one
-    /// from it is told to the log once, and to `status`.
+    /// Starts those links out of operation whose interfaces can be used, as at the start of the daemon. Obstacles are
+    /// reported once to the log, and to `status`.
     pub(super) fn start_again(
         &mut self,
         configs: &[LinkConfig],

@@ -1,4 +1,4 @@
-//! What `linkmend run` is made of: links, sockets, signals, the service manager.
+//! The parts of `linkmend run`: links, sockets, signals, the service manager.
 
 mod link_restarts;
 mod serve;
@@ -32,10 +32,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts all links, then what lets people see them. On an error, what was started is ended again.
+    /// Starts all links, then the sockets that report on them. On an error, what was started is ended again.
     pub fn start(config: &DaemonConfig) -> Result<Daemon> {
         let path = config.control.clone().unwrap_or_else(|| Path::new(CONTROL_FOLDER).join("control.sock"));
-        // First of all: a second daemon must find out before it changes anything.
+        // This comes first: a second daemon must fail before it changes anything.
         let reservation = Reservation::take(&path)?;
         let health = Arc::new(DaemonHealth::new(crate::logging::lost_lines));
         let saved = match (&config.state, config.restore) {
@@ -62,11 +62,11 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Looks at the links and the host. A link whose interface is gone is left alone until that is back, while others
+    /// Checks the links and the host. A link whose interface is gone waits until the interface is back, while others
     /// run.
     ///
     /// # Errors
-    /// What the daemon must end for: a loop that has failed or does not answer, or no link left.
+    /// The daemon must end: a loop has failed or does not answer, or no link is left.
     pub fn check(&mut self) -> Result<(), Hinted> {
         self.health.check();
         for loss in self.links.check() {
@@ -123,7 +123,7 @@ fn start_links(configs: &[LinkConfig], links: &Links) -> Result<Vec<HostPort>> {
     for config in configs {
         if let Err(error) = start_link(config, links, &mut host_ports) {
             links.stop();
-            // A pair that was there already may be in use by whoever is in our way.
+            // A pair that existed before may be in use by others.
             remove(host_ports.into_iter().filter(|port| !port.reused()));
             return Err(error);
         }

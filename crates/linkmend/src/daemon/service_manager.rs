@@ -1,24 +1,24 @@
-//! What systemd is told (sd_notify(3)). Without systemd nothing happens.
+//! Reports to systemd (sd_notify(3)). Without systemd nothing happens.
 
 use sd_notify::NotifyState;
 use std::time::Duration;
 
-/// Links run, sockets listen.
+/// Reports that links run and sockets listen.
 pub fn ready() {
     tell(NotifyState::Ready);
 }
 
-/// The end has begun.
+/// Reports that the daemon is ending.
 pub fn stopping() {
     tell(NotifyState::Stopping);
 }
 
-/// Every link is alive.
+/// Reports that every link is alive.
 pub fn alive() {
     tell(NotifyState::Watchdog);
 }
 
-/// How often [`alive`] is due: a third of what systemd waits, so that one delay does no harm.
+/// How often [`alive`] is due: a third of systemd's timeout, so that one delay does no harm.
 pub fn watchdog_interval() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|timeout| timeout / 3)
 }

@@ -8,16 +8,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Exit code of an end by force.
+/// Exit code after a forced end.
 const FORCED: i32 = 1;
 
-/// Signals that were caught.
+/// Catches signals.
 pub struct Signals {
     caught: Receiver<&'static str>,
 }
 
 impl Signals {
-    /// From here on signals are caught.
+    /// Begins to catch signals.
     pub fn catch() -> Result<Signals> {
         let stopping = Arc::new(AtomicBool::new(false));
         // The order matters: the first signal finds the flag unset and sets it, the second finds it set.
@@ -26,8 +26,8 @@ impl Signals {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             flag::register(signal, Arc::clone(&stopping)).context("cannot catch signals")?;
         }
-        // A log that has reached the largest size a file may have would end the daemon: caught, it is an error of one
-        // write, as a full disk is.
+        // A log that reaches the largest allowed file size would end the daemon. Caught, the signal becomes an error of
+        // one write, like a full disk.
         flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).context("cannot catch signals")?;
         let mut signals =
             signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot catch signals")?;

@@ -1,4 +1,4 @@
-//! Where lines of the log leave: a bounded queue, and a thread that writes it out.
+//! The writer of the log: a bounded queue, and a thread that writes it out.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,11 +6,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that may wait for a reader that is slow; more are lost.
+/// How many lines may wait for a slow reader; more are lost.
 const LINES_MAX: usize = 1024;
 /// How long the end of the program waits for a reader that does not read.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
-/// Between two tries of what a full descriptor refused for the moment.
+/// Time between two attempts to write to a full descriptor.
 const PAUSE: Duration = Duration::from_millis(5);
 
 static LOST: AtomicU64 = AtomicU64::new(0);
@@ -26,19 +26,19 @@ fn lose(lines: u64) {
 
 enum Item {
     Line(Vec<u8>),
-    /// Everything before this is written; whoever waits for it is told.
+    /// Everything before this has been written; whoever waits for it is woken.
     End(SyncSender<()>),
 }
 
-/// Takes lines; never fails and never waits.
+/// Takes lines. Never fails and never waits.
 #[derive(Clone)]
 pub struct LogWriter(SyncSender<Item>);
 
-/// Dropping it waits, for a short time, until everything so far is written.
+/// Dropping it waits, for a short time, until everything so far has been written.
 pub struct Drain(SyncSender<Item>);
 
 impl LogWriter {
-    /// An outlet to `sink`. Where no thread can be started every line is lost.
+    /// A writer to `sink`. If no thread can be started, every line is lost.
     pub fn open(sink: impl Write + Send + 'static) -> (LogWriter, Drain) {
         let (lines, waiting) = sync_channel(LINES_MAX);
         let thread = std::thread::Builder::new().name("log".to_owned());
@@ -110,7 +110,7 @@ fn write_all(waiting: Receiver<Item>, mut sink: impl Write) {
     }
 }
 
-/// As [`Write::write_all`], but a descriptor that somebody made non-blocking is waited for.
+/// Like [`Write::write_all`], but waits for a descriptor that somebody made non-blocking.
 fn write(sink: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match sink.write(bytes) {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// Says what it was told, or refuses while `broken`.
+    /// Keeps what is written to it, or refuses while `broken`.
     #[derive(Clone, Default)]
     struct Sink {
         text: Arc<Mutex<Vec<u8>>>,

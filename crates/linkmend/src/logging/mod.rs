@@ -13,8 +13,9 @@ use std::io::{Write, stderr};
 use std::os::fd::AsFd;
 use tracing_subscriber::EnvFilter;
 
-/// `RUST_LOG` decides if it is set, otherwise the number of `-v`. `quiet` commands show their own progress,
-/// and say themselves what matters of the links that they run. Dropping the answer writes what still waits.
+/// Starts the log. `RUST_LOG` decides what is logged if it is set, otherwise the number of `-v`. `quiet` commands show
+/// their own progress, and print themselves what matters about the links that they run. Dropping the result writes what
+/// still waits.
 pub fn start(verbose: u8, quiet: bool) -> Drain {
     let level = match verbose + u8::from(!quiet) {
         0 => "error",
@@ -27,7 +28,8 @@ pub fn start(verbose: u8, quiet: bool) -> Drain {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(log_writer)
-        // It would complain of a line that cannot be written by `eprintln!`, which panics where that cannot be written.
+        // It would report a line that cannot be written by `eprintln!`, which panics if standard error cannot be
+        // written.
         .log_internal_errors(false)
         .with_ansi(false)
         .with_target(verbose > 0);
@@ -40,7 +42,7 @@ pub fn start(verbose: u8, quiet: bool) -> Drain {
     drain
 }
 
-/// A descriptor of its own: a thread that waits for a reader must not hold the lock of [`stderr`] meanwhile.
+/// A separate descriptor, because a thread that waits for a reader must not hold the lock of [`stderr`] meanwhile.
 fn own_stderr() -> Box<dyn Write + Send> {
     match stderr().as_fd().try_clone_to_owned() {
         Ok(descriptor) => Box::new(File::from(descriptor)),

@@ -16,7 +16,7 @@ const GOODPUT: &str = "One transfer at a time; the conditions take turns.";
 const STRESS: &str = "Numbered frames at the rate of the link, or as fast as the path takes them. Actual loss is what \
     the receiving link end found missing; effective loss is what never reached the other host.";
 
-/// The page.
+/// Renders the page.
 pub fn page(result: &DemoResult) -> Result<String> {
     let mut report = Report::new("linkmend demo")
         .subtitle("Kernel TCP over a corrupting link, unprotected and protected by link-local retransmission")
@@ -44,7 +44,7 @@ pub fn page(result: &DemoResult) -> Result<String> {
     Ok([timeline, fct, goodput, stress, raw].into_iter().fold(report, Report::section).to_html())
 }
 
-/// A section, unless the machine was too disturbed for what it would say.
+/// A section, unless the machine disturbed its experiment too much.
 fn section(title: &str, prose: &str, calm: NoiseSummary, fill: impl FnOnce(Section) -> Section) -> Section {
     let section = Section::new(title);
     if calm.too_disturbed {
@@ -60,7 +60,7 @@ fn section(title: &str, prose: &str, calm: NoiseSummary, fill: impl FnOnce(Secti
     fill(section)
 }
 
-/// The plots by themselves, with names for files.
+/// The plots by themselves, with file names.
 pub fn plots(result: &DemoResult) -> [(&'static str, Plot); 3] {
     [
         ("timeline", timeline_plot(&result.timeline).into()),
@@ -130,7 +130,7 @@ fn fct_plot(result: &DemoResult) -> TailPlot {
     plot
 }
 
-/// A group of bars for each loss rate, the healthy link's bar in each of them to compare with.
+/// A group of bars for each loss rate. Each group repeats the healthy link's bar for comparison.
 fn goodput_plot(result: &DemoResult) -> GroupedBars {
     let options = &result.options;
     let cells = || {

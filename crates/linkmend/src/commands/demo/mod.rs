@@ -1,4 +1,4 @@
-//! `linkmend demo`: runs the experiments of the laboratory and shows what came out.
+//! `linkmend demo`: runs the experiments of the laboratory and shows their results.
 
 mod html;
 mod noise;
@@ -111,12 +111,12 @@ fn loss_rate(text: &str) -> Result<f64, String> {
     if rate > 0.0 && rate <= 0.1 { Ok(rate) } else { Err(format!("{rate} is not above 0 and up to 0.1")) }
 }
 
-/// Moves an ordinary user into a user namespace, by starting this program again in it; [`execute`] finds it done.
+/// Moves an ordinary user into a user namespace by starting this program again in it. [`execute`] then runs inside.
 pub fn enter_namespace() -> Result<()> {
     ensure_privileges().map(drop).context("the demo needs network namespaces")
 }
 
-/// Runs it. After Ctrl-C the laboratory is taken down all the same.
+/// Executes the command. After Ctrl-C the laboratory is taken down, too.
 pub fn execute(arguments: &DemoArgs) -> Result<()> {
     let privileges = ensure_privileges().context("the demo needs network namespaces")?;
     let options = arguments.options(privileges)?;
@@ -173,7 +173,7 @@ fn print_tables(result: &DemoResult) -> Result<()> {
     Ok(())
 }
 
-/// As the tables are.
+/// Wraps a paragraph with the indentation of the tables.
 fn indented(paragraph: &str, width: usize) -> String {
     const INDENT: &str = "  ";
     let lines = linkmend_report::wrap(paragraph, width.saturating_sub(INDENT.len()).max(1));

@@ -1,9 +1,9 @@
-//! What the machine took from the demo, in words.
+//! How the machine disturbed the demo, in words.
 
 use linkmend_lab::demo::{DemoResult, NoiseSummary};
 use linkmend_report::quantity;
 
-/// One sentence about all of it.
+/// One sentence about the whole demo.
 pub fn summary(result: &DemoResult) -> String {
     let all = result.noise.all();
     let repeated = match all.repeated {
@@ -13,7 +13,7 @@ pub fn summary(result: &DemoResult) -> String {
     format!("{} of {} slots disturbed{repeated} ({})", all.disturbed, all.slots, worst(&all))
 }
 
-/// A sentence for each experiment about which nothing can be said.
+/// A sentence for each experiment that the machine disturbed too much.
 pub fn complaints(result: &DemoResult) -> Vec<String> {
     let noise = &result.noise;
     let experiments = [

@@ -8,11 +8,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linkmend_lab::demo::{Observer, Step};
 
-/// Shows the steps.
+/// Shows the progress.
 pub struct Steps {
     bar: ProgressBar,
     on_terminal: bool,
-    /// The experiment that was announced last.
+    /// The experiment that was announced last, so that each is announced once.
     announced: Mutex<String>,
 }
 

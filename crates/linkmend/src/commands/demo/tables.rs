@@ -6,11 +6,10 @@ use linkmend_lab::statistics::MedianInterval;
 use linkmend_lab::tcp::Connections;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 
-/// Conditions under corruption.
+/// Conditions with corruption.
 const CORRUPTING: [Condition; 3] = [Condition::Unprotected, Condition::Ordered, Condition::NonBlocking];
 
-/// The tables that say something, in the order of the demo: those of experiments that the machine did not disturb too
-/// much.
+/// The tables in the order of the demo, without those of experiments that the machine disturbed too much.
 pub fn all(result: &DemoResult) -> Vec<Table> {
     let noise = &result.noise;
     let tables = [
@@ -27,8 +26,8 @@ fn by_condition(title: String, heading: &str) -> Table {
     columns.into_iter().fold(Table::new(title).column(Column::text(heading)), Table::column)
 }
 
-/// Two values with one unit where both have the same: `71.6-73.4 Mbit/s`. Of a slower rate only the prefix is written:
-/// `720M-1.00 Gbit/s`.
+/// Two values with one unit if both have the same: `71.6-73.4 Mbit/s`. If the units differ, the lower one is shortened
+/// to its prefix: `720M-1.00 Gbit/s`.
 fn span(unit: Unit, low: f64, high: f64) -> String {
     const RATE: &str = "bit/s";
     let (low, high) = (unit.format(low), unit.format(high));
@@ -42,7 +41,7 @@ fn span(unit: Unit, low: f64, high: f64) -> String {
     }
 }
 
-/// A median and its interval: `72.3 Mbit/s (71.6-73.4)`, with the unit once where all three have the same.
+/// A median and its interval, with one unit if all three have the same: `72.3 Mbit/s (71.6-73.4)`.
 fn median(interval: MedianInterval) -> String {
     let middle = quantity::rate(interval.median);
     let span = span(Unit::BitPerSecond, interval.low, interval.high);
@@ -211,7 +210,7 @@ pub fn goodput(result: &DemoResult) -> Table {
     )
 }
 
-/// The path in a few words.
+/// Describes the path in a few words.
 pub fn path(result: &DemoResult) -> String {
     let impairments = &result.options.impairments;
     let rate = impairments.rate_bps.map_or("full speed".to_owned(), |rate| quantity::rate(rate as f64));
@@ -228,7 +227,7 @@ pub(super) mod tests {
         Some(MedianInterval { median, low: median * 0.98, high: median * 1.02, coverage: 0.95, count: 6 })
     }
 
-    /// Figures as wide as a run has them.
+    /// A result whose figures are as wide as those of real runs.
     pub(in crate::commands::demo) fn result() -> DemoResult {
         let mut result = noise::tests::result(Noise::default());
         let row = |loss, condition, bps| GoodputRow {

@@ -77,7 +77,7 @@ pub struct DeployArgs {
     json: bool,
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &DeployArgs) -> Result<()> {
     let mut settings = Settings::paper(Strategy::CorrOpt, arguments.constraint, arguments.draw.seed);
     settings.protection = protection::read(&arguments.protection)?;
@@ -100,7 +100,7 @@ pub fn execute(arguments: &DeployArgs) -> Result<()> {
 }
 
 impl DeployArgs {
-    /// The network, and what protection would have spared in each run.
+    /// Builds the network, and computes what protection would have spared in each run.
     fn runs(&self, settings: &Settings) -> Result<(Topology, Vec<Spared>)> {
         if self.trace.is_some() {
             let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
@@ -131,7 +131,7 @@ impl DeployArgs {
     }
 }
 
-/// Drawn on standard error, and only on a terminal.
+/// A progress bar on standard error, and only on a terminal.
 fn progress(runs: u64) -> ProgressBar {
     let bar = ProgressBar::new(runs);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} traces  [{eta} left]") {
@@ -140,7 +140,7 @@ fn progress(runs: u64) -> ProgressBar {
     bar
 }
 
-/// What is printed.
+/// The results that are printed.
 struct Shown<'a> {
     arguments: &'a DeployArgs,
     topology: &'a Topology,
@@ -192,7 +192,7 @@ impl Shown<'_> {
         ))
     }
 
-    /// Whether the order means anything for other traces.
+    /// A sentence that says whether the order means anything for other traces.
     fn chance(&self) -> &'static str {
         let (with_top, pods) = (self.arguments.with_top, self.upgrades.pods().len());
         if !with_top && self.upgrades.all() > 0.0 && self.upgrades.spared(pods, false) == 0.0 {

@@ -6,7 +6,7 @@ use clap::Args;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_topology::Topology;
 
-/// Which switches can protect links.
+/// Arguments that say which switches can protect links.
 #[derive(Debug, Args)]
 pub struct UpgradedArgs {
     /// Pods and switches that can protect links, and `top` for the top layer; @FILE has one a line [default: all]
@@ -16,7 +16,7 @@ pub struct UpgradedArgs {
     upgraded: Option<String>,
 }
 
-/// A list of upgraded switches, or a share of the pods.
+/// Arguments that list upgraded switches, or give a share of the pods.
 #[derive(Debug, Args)]
 pub struct DeploymentArgs {
     #[command(flatten)]
@@ -32,7 +32,7 @@ impl UpgradedArgs {
         self.upgraded.as_deref()
     }
 
-    /// What was listed, if anything was.
+    /// The deployment that was listed, if any was.
     pub fn listed(&self, topology: &Topology) -> Result<Option<Deployment>> {
         let Some(written) = &self.upgraded else { return Ok(None) };
         let list = match written.strip_prefix('@') {
@@ -46,14 +46,14 @@ impl UpgradedArgs {
         Ok(Some(deployment))
     }
 
-    /// What was listed; everything if nothing was.
+    /// The deployment that was listed; every link if none was.
     pub fn deployment(&self, topology: &Topology) -> Result<Deployment> {
         Ok(self.listed(topology)?.unwrap_or_default())
     }
 }
 
 impl DeploymentArgs {
-    /// The list or the share.
+    /// The deployment that was listed, or else the share.
     pub fn deployment(&self, topology: &Topology, seed: u64) -> Result<Deployment> {
         let listed = self.upgraded.listed(topology)?;
         Ok(listed.unwrap_or_else(|| Deployment::share(topology, self.deploy, seed)))

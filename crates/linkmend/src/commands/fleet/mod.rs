@@ -1,10 +1,10 @@
 //! `linkmend fleet`: which of many links to disable, protect and repair.
 //!
-//! - [`network`] is the topology that all of them take;
-//! - [`repair`] is who repairs what when;
-//! - [`source`] is where loss events come from: drawn or read;
-//! - [`deployment`] is where protection can be had;
-//! - [`protection`] is what protection makes of a loss rate.
+//! - [`network`]: the topology, for all subcommands;
+//! - [`repair`]: the crew and its order of repairs;
+//! - [`source`]: loss events, drawn or read;
+//! - [`deployment`]: which links can be protected;
+//! - [`protection`]: what protection leaves of a loss rate.
 
 mod deploy;
 mod deployment;
@@ -49,7 +49,7 @@ enum FleetCommand {
     Trace(trace::TraceArgs),
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &FleetArgs) -> Result<()> {
     match &arguments.command {
         FleetCommand::Deploy(arguments) => deploy::execute(arguments),

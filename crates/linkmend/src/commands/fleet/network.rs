@@ -1,4 +1,4 @@
-//! The network: a generated one by name and parameters, or the operator's own from a file.
+//! The network: generated from a name and parameters, or the operator's own from a file.
 
 use crate::failure::{Error, Result, UsageError};
 use clap::Args;
@@ -9,7 +9,7 @@ use linkmend_topology::spec::{self, names_file};
 use linkmend_topology::{FabricParameters, Topology};
 use std::path::{Path, PathBuf};
 
-/// Which network.
+/// Arguments that describe the network.
 #[derive(Debug, Args)]
 pub struct NetworkArgs {
     /// Network: a kind with parameters, or a file with one's own
@@ -28,7 +28,7 @@ pub struct NetworkArgs {
 }
 
 impl NetworkArgs {
-    /// Builds the network that was asked for; `alternative` if none was.
+    /// Builds the network that was described, or `alternative` if none was.
     pub fn build(&self, alternative: FabricParameters) -> Result<Topology> {
         match &self.topology {
             Some(written) if names_file(written) => self.read(Path::new(written)),
@@ -37,7 +37,7 @@ impl NetworkArgs {
         }
     }
 
-    /// The file that the network is read from, if it is one's own.
+    /// The file that the network is read from, if there is one.
     pub fn file(&self) -> Option<&Path> {
         self.topology.as_deref().filter(|written| names_file(written)).map(Path::new)
     }

@@ -1,18 +1,18 @@
-//! What protection makes of a loss rate: the published table, a simulated one, or a measured one from a file.
+//! What protection leaves of a loss rate: the published table, a simulated one, or one from a file.
 
 use crate::failure::{Context, Result, UsageError};
 use clap::ValueEnum;
 use linkmend_fleet::protection::ProtectionTable;
 use std::path::Path;
 
-/// Which rows of a table count.
+/// The mode whose rows of a table count.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum ModeName {
     Ordered,
     NonBlocking,
 }
 
-/// The table of [`read`], with the rows of a mode.
+/// The table of [`read`], with the rows of one mode.
 pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
     let table = read(written)?;
     match mode {
@@ -25,7 +25,7 @@ pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
     }
 }
 
-/// The table that goes by `authors` or by the speed it was simulated at, or the one in the file of that name.
+/// The table called `authors`, or simulated at a speed, or read from a file.
 pub fn read(written: &str) -> Result<ProtectionTable> {
     if written == "authors" {
         return Ok(ProtectionTable::authors());

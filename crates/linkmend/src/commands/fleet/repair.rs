@@ -1,9 +1,9 @@
-//! Who repairs disabled links, in which order.
+//! The crew that repairs disabled links, and its order.
 
 use clap::{Args, ValueEnum};
 use linkmend_fleet::repair::{Crew, RepairDelays, RepairOrder, TakeDown};
 
-/// How links are repaired.
+/// Arguments about repairs.
 #[derive(Debug, Args)]
 pub struct RepairArgs {
     /// Times that repairs take, each with its share of repairs
@@ -35,7 +35,7 @@ enum TakeDownName {
 }
 
 impl RepairArgs {
-    /// The crew, if there is a limit.
+    /// The crew, if its size is limited.
     pub fn crew(&self) -> Option<Crew> {
         let order = match self.repair_order {
             OrderName::FirstCome => RepairOrder::FirstCome,

@@ -101,7 +101,7 @@ enum StrategyName {
     ProtectCorropt,
 }
 
-/// What an optimizer makes least.
+/// What an optimizer minimises.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum ObjectiveName {
     Penalty,
@@ -136,7 +136,7 @@ impl From<StrategyName> for Strategy {
     }
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     let began = Instant::now();
     let protection = protection::read_for(&arguments.protection, arguments.mode)?;
@@ -174,7 +174,7 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     Ok(output::print(&arguments.table(&topology, &summary, wall_s).to_text(width, colour))?)
 }
 
-/// Drawn on standard error, and only on a terminal, when a run takes long.
+/// A progress bar for long runs, on standard error, and only on a terminal.
 fn progress(end_s: u64) -> ProgressBar {
     let bar = ProgressBar::new(end_s);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
@@ -259,7 +259,7 @@ impl SimulateArgs {
     }
 }
 
-/// What the metrics are called in the table.
+/// The headings of the metrics in the table.
 const LABELS: [(&str, &str); 10] = [
     ("total_penalty", "total penalty"),
     ("total_effective_penalty", "total effective penalty"),

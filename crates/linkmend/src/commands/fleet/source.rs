@@ -1,4 +1,4 @@
-//! Where loss events come from: drawn at random, or read from a file.
+//! Loss events: drawn at random, or read from a file.
 
 use super::network::NetworkArgs;
 use super::share;
@@ -11,11 +11,11 @@ use linkmend_fleet::trace::{
 use linkmend_topology::{FabricParameters, Topology};
 use std::path::Path;
 
-/// Flags that only say how a trace is drawn: beside a trace from a file they would be passed over in silence. The seed is
-/// none of them, as repairs are drawn as well.
+/// Flags that only say how a trace is drawn, and would be ignored silently with a trace from a file. The seed is not
+/// among them, because repairs are drawn as well.
 pub const DRAWING: [&str; 6] = ["days", "mttf", "weibull_shape", "within_bucket", "shared", "shared_links"];
 
-/// How a trace is drawn.
+/// Arguments that say how a trace is drawn.
 #[derive(Debug, Args)]
 pub struct DrawArgs {
     /// Length of the trace in days
@@ -48,23 +48,23 @@ enum Within {
 }
 
 impl DrawArgs {
-    /// Draws a trace.
+    /// Draws the trace.
     pub fn trace(&self, topology: &Topology) -> Result<Trace> {
         self.check(topology)?;
         Ok(self.trace_of(topology, self.seed))
     }
 
-    /// Whether such a trace can be drawn for a network.
+    /// Checks whether the trace can be drawn for a network.
     pub fn check(&self, topology: &Topology) -> Result<()> {
         Ok(self.parameters().check(topology)?)
     }
 
-    /// Draws the trace of another seed, after a check.
+    /// Draws the trace with another seed; the parameters must have been checked.
     pub fn trace_of(&self, topology: &Topology, seed: u64) -> Trace {
         TraceParameters { seed, ..self.parameters() }.generate(topology)
     }
 
-    /// What a trace is drawn from.
+    /// The parameters of the trace.
     fn parameters(&self) -> TraceParameters {
         let within = match self.within_bucket {
             Within::LogUniform => WithinBucket::LogUniform,
@@ -82,7 +82,8 @@ impl DrawArgs {
     }
 }
 
-/// The network and its trace: the trace is drawn without a `file`; a file of the authors' simulator brings its network.
+/// The network and its trace. Without a `file` the trace is drawn; a file of the authors' simulator describes its
+/// network.
 pub fn network_and_trace(
     network: &NetworkArgs,
     draw: &DrawArgs,
@@ -98,7 +99,7 @@ pub fn network_and_trace(
     Ok((topology, trace))
 }
 
-/// Says of a file that cannot be read what was meant to be done with it.
+/// Adds to the error of an unreadable file what it was needed for.
 fn unreadable(error: FileError) -> Error {
     match error {
         FileError::Io { file, source } => Error::from(source).context(format!("cannot read {file}")),

@@ -29,7 +29,7 @@ pub struct TraceArgs {
     out: Option<PathBuf>,
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &TraceArgs) -> Result<()> {
     let topology = arguments.network.build(FabricParameters::PAPER)?;
     let trace = arguments.draw.trace(&topology)?;

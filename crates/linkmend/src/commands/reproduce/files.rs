@@ -1,4 +1,4 @@
-//! What is left on disk: the report, the summary, and a folder for each experiment.
+//! The files of the results: the report, the summary, and a folder for each experiment.
 
 use super::finished::{Finished, Tally};
 use super::{Options, page};
@@ -32,7 +32,7 @@ pub fn write_experiment(finished: &Finished, options: &Options) -> Result<()> {
     write(&folder.join("results.json"), &pretty(&results(finished, options))?)
 }
 
-/// Writes the report and the summary of all that is finished; `of` is how many there will be.
+/// Writes the report and the summary of all finished experiments; `of` is how many there will be.
 pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> Result<()> {
     let folder = &options.out;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -40,7 +40,7 @@ pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> Res
     write(&folder.join("summary.json"), &pretty(&summary(finished, options))?)
 }
 
-/// Comparisons of all that is finished. Nothing in it depends on how long anything took.
+/// The comparisons of all finished experiments. Nothing in it depends on how long anything took.
 pub fn summary(finished: &[&Finished], options: &Options) -> Value {
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let experiments: Vec<Value> = finished
@@ -88,7 +88,7 @@ fn pretty(value: &Value) -> Result<String> {
     Ok(text)
 }
 
-/// Writes beside the file first, so that one that is there is always whole.
+/// Writes to a temporary file first, so that the file is always whole.
 fn write(path: &Path, content: &str) -> Result<()> {
     let beside = path.with_extension("part");
     std::fs::write(&beside, content)

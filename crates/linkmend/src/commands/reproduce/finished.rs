@@ -1,12 +1,12 @@
-//! An experiment that is finished: what came out, and how it compares.
+//! A finished experiment: its results and comparisons.
 
 use linkmend_report::{Comparison, Plot, Table, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
-/// An experiment that is finished, of whatever kind, ready to be shown and written.
+/// A finished experiment of any kind, ready to be shown and written.
 pub struct Finished {
-    /// Its name.
+    /// Its name on the command line.
     pub id: String,
     /// What it is about, in a few words.
     pub title: String,
@@ -16,44 +16,44 @@ pub struct Finished {
     pub about: String,
     /// The file that describes it.
     pub text: String,
-    /// Published and measured values.
+    /// Published values beside measured ones.
     pub comparisons: Vec<Comparison>,
-    /// Its plots.
+    /// The plots of its report.
     pub plots: Vec<Plot>,
-    /// All points, for files.
+    /// A table of all points, for files.
     pub points: Table,
-    /// The points with what matters most, if a page has room for them.
+    /// A table of the points with the most important columns, if a page has room for them.
     pub shown: Option<Table>,
-    /// The same for a terminal.
+    /// The same table for a terminal.
     pub briefly: Option<Table>,
     /// How many points there are.
     pub point_count: usize,
-    /// What came out at each point, for files.
+    /// The result of each point, for files.
     pub results: Value,
 }
 
-/// How many comparisons came out which way.
+/// How many comparisons have which verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Within the tolerance.
     pub inside: usize,
-    /// Outside of it, for a reason that is known.
+    /// Outside the tolerance, with a known reason.
     pub explained: usize,
-    /// Counted, but so seldom that it may be inside or outside.
+    /// Counted, but too rarely to tell whether it is inside or outside.
     pub too_few_to_tell: usize,
-    /// Outside of it.
+    /// Outside the tolerance, without a known reason.
     pub unexplained: usize,
-    /// Nothing was there to be measured.
+    /// There was nothing to measure.
     pub not_measured: usize,
 }
 
 impl Finished {
-    /// How its comparisons came out.
+    /// Counts the verdicts of its comparisons.
     pub fn tally(&self) -> Tally {
         Tally::of(&self.comparisons)
     }
 
-    /// Published and measured values.
+    /// The table of published and measured values.
     pub fn comparison_table(&self) -> Table {
         Comparison::table(format!("{}: published and measured", self.title), &self.comparisons)
     }
@@ -75,7 +75,7 @@ impl Tally {
         tally
     }
 
-    /// Of several experiments.
+    /// The sum over several experiments.
     pub fn sum(tallies: impl IntoIterator<Item = Tally>) -> Tally {
         tallies.into_iter().fold(Tally::default(), |sum, tally| Tally {
             inside: sum.inside + tally.inside,
@@ -86,7 +86,7 @@ impl Tally {
         })
     }
 
-    /// All comparisons.
+    /// Number of comparisons.
     pub fn total(self) -> usize {
         self.inside + self.explained + self.too_few_to_tell + self.unexplained + self.not_measured
     }

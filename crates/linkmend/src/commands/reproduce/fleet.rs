@@ -1,15 +1,15 @@
-//! Experiments with simulated fleets: from pairs of runs to what is shown.
+//! Presents experiments with simulated fleets: makes comparisons, plots and tables from pairs of runs.
 
 use super::finished::Finished;
 use linkmend_fleet::experiment::{Figure, FleetExperiment, Moment, Pair, PairMetric, merged};
 use linkmend_report::{Axis, Cell, Column, Panel, Plot, Scatter, Series, Table, Timeline, Unit};
 use serde_json::{Value, json};
 
-/// Steps in which a week is drawn: every ten minutes.
+/// Time between the points of a drawn week: ten minutes, in seconds.
 const STEP_S: u64 = 600;
-/// Seconds of a day.
+/// Seconds in a day.
 const DAY_S: f64 = 86_400.0;
-/// Points of a distribution that are drawn for each decade or percent.
+/// Points drawn of a distribution, for each decade or percent.
 const DRAWN: f64 = 100.0;
 
 /// The metrics that the table of years shows.
@@ -21,7 +21,7 @@ const METRICS: [PairMetric; 5] = [
     PairMetric::MaxProtectedLinksPerPipe,
 ];
 
-/// Compares, draws and tabulates. `pairs` are by constraint, then by seed.
+/// Makes comparisons, plots and tables. `pairs` are sorted by constraint, then by seed.
 pub fn finish(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Finished {
     let years = years(experiment, pairs);
     Finished {
@@ -44,7 +44,7 @@ pub fn finish(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Finished {
     }
 }
 
-/// What came out for each constraint, in percent.
+/// Pairs the results of each constraint with the constraint, in percent.
 pub fn each<'a, T>(
     experiment: &'a FleetExperiment,
     runs: &'a [Vec<T>],
@@ -76,7 +76,7 @@ fn week(percent: f64, pairs: &[Pair]) -> Plot {
         .into()
 }
 
-/// What held at every step, in days.
+/// The value at every step, with the time in days.
 fn sampled(moments: &[Moment], value: fn(&Moment) -> f64) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (moments.first(), moments.last()) else { return Vec::new() };
     let mut later = moments.iter().peekable();
@@ -126,7 +126,7 @@ fn decreases(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
     plot.into()
 }
 
-/// Each value with the share of time at or below it, thinned out to what can be seen.
+/// Each value with the share of time at or below it, reduced to visible points.
 fn distribution(counts: Vec<(f64, u64)>) -> Vec<(f64, f64)> {
     let total: u64 = counts.iter().map(|(_, seconds)| seconds).sum();
     let mut points: Vec<(f64, f64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Experiments with simulated links: from outcomes to what is shown.
+//! Presents experiments with simulated links: makes comparisons, plots and tables from outcomes.
 
 use super::finished::Finished;
 use super::sweep::Sweep;
@@ -8,12 +8,12 @@ use linkmend_experiment::Row;
 use linkmend_sim::experiment::{self, Experiment, Outcome, seed_of};
 use serde_json::{Value, json};
 
-/// A page leaves tables with more rows to the files.
+/// Largest number of rows on a page; larger tables are only in the files.
 const ROWS_SHOWN: usize = 60;
-/// And a terminal, where there is nothing to compare.
+/// Largest number of rows on a terminal, where there is nothing to compare.
 const ROWS_PRINTED: usize = 40;
 
-/// Compares, draws and tabulates.
+/// Makes comparisons, plots and tables.
 pub fn finish(experiment: &Experiment, outcomes: Vec<Outcome>, options: &Options) -> Result<Finished> {
     let of_points: Vec<Option<Outcome>> = outcomes.iter().cloned().map(Some).collect();
     let rows = experiment::compare(experiment, &of_points);
@@ -46,7 +46,7 @@ fn results(sweep: &Sweep<'_>, options: &Options) -> Result<Value> {
             }
         };
         if let Some(fields) = result.as_object_mut() {
-            // How long it took is not a result, and the seed of the first of several runs is below.
+            // How long it took is not a result, and the seed of the first of several runs is given below.
             fields.remove("wall_s");
             fields.remove("seed");
         }

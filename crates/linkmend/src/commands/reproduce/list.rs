@@ -1,4 +1,4 @@
-//! What there is and how long each takes.
+//! The list of experiments, and how long each takes.
 
 use super::Options;
 use super::planned::Planned;
@@ -10,7 +10,7 @@ use serde_json::json;
 /// Width of the table when standard output is no terminal.
 const TABLE_WIDTH: usize = 110;
 
-/// Prints it.
+/// Prints the list.
 pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
     let seconds = |experiment: &Planned| {
         let threads = options.threads().min(experiment.points().max(1));
@@ -53,7 +53,7 @@ pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
     Ok(output::print(&table.to_text(width, colour))?)
 }
 
-/// No more exact than it can be.
+/// Rounds a duration to what an estimate can promise.
 fn about(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => "1 s".to_owned(),

@@ -1,9 +1,9 @@
 //! `linkmend reproduce`: the experiments that are built in, and `linkmend sim experiment`: those in files.
 //!
-//! - [`run`] runs them and writes what is finished;
-//! - [`planned`] is one before it runs, [`finished`] after;
-//! - [`link`], [`fleet`] and [`upgrades`] make the one of the other;
-//! - [`files`], [`page`], [`plots`] and [`tables`] are what it looks like.
+//! - [`run`] runs them and writes each as it finishes;
+//! - [`planned`] is an experiment before it runs, [`finished`] afterwards;
+//! - [`link`], [`fleet`] and [`upgrades`] turn one into the other;
+//! - [`files`], [`page`], [`plots`] and [`tables`] present the results.
 
 mod files;
 mod finished;
@@ -125,7 +125,7 @@ impl Options {
     }
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
     let known = match &arguments.experiments {
         Some(folder) => experiment::read_folder(folder)?.into_iter().map(Planned::Link).collect(),
@@ -144,7 +144,7 @@ pub fn run_file(arguments: &ExperimentArgs) -> Result<()> {
     run::run(&arguments.options.shortened(vec![Planned::Link(experiment)]), &arguments.options)
 }
 
-/// The experiments of these names, in the order in which they are known; all of them for `all` or no name.
+/// Chooses experiments by name, in the order in which they are known; all of them for `all` or no name.
 fn choose(known: Vec<Planned>, what: &[String]) -> Result<Vec<Planned>> {
     let unknown = |name: &&String| *name != "all" && !known.iter().any(|planned| planned.id() == *name);
     if let Some(name) = what.iter().find(unknown) {

@@ -1,10 +1,10 @@
-//! The report: one HTML page with all experiments that are finished.
+//! The report: one HTML page with all finished experiments.
 
 use super::Options;
 use super::finished::{Finished, Tally};
 use linkmend_report::{Report, Section, Tone};
 
-/// The page.
+/// Renders the page.
 pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let mut report = Report::new("linkmend reproduce")

@@ -18,12 +18,12 @@ use std::time::Duration;
 /// Width of the tables when standard output is no terminal.
 const TABLE_WIDTH: usize = 150;
 
-/// Steps of the progress bar in a second of one core.
+/// Steps of the progress bar for each second of one core.
 const STEPS_PER_SECOND: f64 = 100.0;
 
-/// Runs them, and prints what came out in their order.
+/// Runs experiments, and prints the results in their order.
 pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
-    // Found out now rather than after the first experiment.
+    // Find out now, rather than after the first experiment, whether files can be written.
     files::write_report(&[], options, planned.len())?;
     let stop = interrupt::flag()?;
     let mut collected = Collected::new(planned, options);
@@ -50,7 +50,7 @@ pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
     conclude(&finished, planned.len(), options)
 }
 
-/// The experiments of one kind among all that is planned, and their places.
+/// The planned experiments of one kind, and their places among all.
 fn of_kind<X, E: Into<Error>>(
     planned: &[Planned],
     of_kind: impl Fn(&Planned) -> Option<Result<X, E>>,
@@ -59,20 +59,20 @@ fn of_kind<X, E: Into<Error>>(
     chosen.map(|(experiment, place)| Ok((experiment.map_err(Into::into)?, place))).collect()
 }
 
-/// Experiments of one kind, and what is particular about it.
+/// Experiments of one kind, and what is specific to the kind.
 struct Kind<'a, X, Failed, Finish> {
     experiments: &'a [X],
-    /// Their places among all that is planned.
+    /// Their places among all planned experiments.
     places: Vec<usize>,
-    /// Seconds of one core for a unit of their work.
+    /// Seconds that one core takes for a unit of their work.
     seconds: f64,
-    /// What is said of a run that could not be done.
+    /// Describes a failed run.
     failed: Failed,
-    /// Compares, draws and tabulates the outcomes of all points.
+    /// Makes comparisons, plots and tables from the outcomes of all points.
     finish: Finish,
 }
 
-/// All experiments of a kind together, so that threads are never idle between two of them.
+/// Runs all experiments of a kind together, so that threads are never idle between two of them.
 fn run_kind<X: Runnable>(
     kind: &Kind<
         '_,
@@ -98,7 +98,7 @@ fn run_kind<X: Runnable>(
             if outcomes[experiment].iter().any(Option::is_none) {
                 return Ok(());
             }
-            // Its last point is in.
+            // The last point is finished.
             let all = outcomes[experiment].drain(..).flatten().collect();
             let finished = (kind.finish)(&kind.experiments[experiment], all, collected.options)?;
             collected.put(kind.places[experiment], finished)
@@ -116,7 +116,7 @@ fn run_kind<X: Runnable>(
     trouble
 }
 
-/// A run of a link that could not be done can be repeated by itself.
+/// Describes a failed run of a link, with the command that repeats it.
 fn failed(experiment: &Experiment, point: usize, failure: Failure<StressError>) -> Error {
     let Failure { seed, error } = failure;
     let place = experiment.describe(&experiment.points[point]);
@@ -139,7 +139,7 @@ fn finish_fleet(run: &FleetRun, outcomes: Vec<FleetOutcome>, _: &Options) -> Res
     })
 }
 
-/// What has come out so far.
+/// What has been finished so far.
 struct Collected<'a> {
     options: &'a Options,
     finished: Vec<Option<Finished>>,
@@ -166,7 +166,7 @@ impl<'a> Collected<'a> {
         self.bar.set_position((self.done_s * STEPS_PER_SECOND) as u64);
     }
 
-    /// Writes the files of an experiment that is finished, and the report with it.
+    /// Writes the files of a finished experiment, and the report.
     fn put(&mut self, place: usize, finished: Finished) -> Result<()> {
         files::write_experiment(&finished, self.options)?;
         self.bar.println(format!("{}: {}", finished.id, in_words(finished.tally())));
@@ -214,7 +214,7 @@ fn show(finished: &[&Finished], options: &Options) -> Result<()> {
     Ok(output::print(&format!("{}. Report: {}", in_words(tally), report.display()))?)
 }
 
-/// Whether all is well.
+/// Fails unless all comparisons are inside their tolerance or explained.
 fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());

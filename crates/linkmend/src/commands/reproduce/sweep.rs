@@ -1,11 +1,11 @@
-//! An experiment with links that is done.
+//! The outcomes of an experiment with links.
 
 use linkmend_sim::experiment::{Experiment, Outcome};
 
 /// An experiment and the outcome of each of its points.
 pub struct Sweep<'a> {
-    /// What was run.
+    /// The experiment.
     pub experiment: &'a Experiment,
-    /// One for each point.
+    /// The outcome of each point.
     pub outcomes: Vec<Outcome>,
 }

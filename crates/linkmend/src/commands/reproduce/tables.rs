@@ -4,7 +4,7 @@ use super::sweep::Sweep;
 use linkmend_report::{Cell, Column, Table};
 use linkmend_sim::experiment::{Kind, Metric, Point, Task, VARIANT, keys, seed_of, value_of};
 
-/// What a reader wants to see of a stress run; the files have everything.
+/// Columns that a page shows of a stress run; the files have all.
 const SHOWN: [&str; 12] = [
     "frames_sent",
     "actual_loss_rate",
@@ -20,7 +20,7 @@ const SHOWN: [&str; 12] = [
     "frames_reordered",
 ];
 
-/// What fits beside the parameters on a terminal.
+/// Columns that fit beside the parameters on a terminal.
 const BRIEFLY: [&str; 5] = [
     "actual_loss_rate",
     "effective_loss_rate",
@@ -29,12 +29,12 @@ const BRIEFLY: [&str; 5] = [
     "rx_buffer_bytes.max",
 ];
 
-/// The points of the sweep, by what is varied, with what matters most.
+/// A table of the points: the parameters that vary, and the most important results.
 pub fn points(sweep: &Sweep<'_>) -> Table {
     shown(sweep, &SHOWN)
 }
 
-/// The same for a terminal.
+/// The same table for a terminal.
 pub fn points_briefly(sweep: &Sweep<'_>) -> Table {
     shown(sweep, &BRIEFLY)
 }

@@ -1,4 +1,4 @@
-//! Experiments with partial deployments: from runs to what is shown.
+//! Presents experiments with partial deployments: makes plots and tables from runs.
 
 use super::finished::Finished;
 use super::fleet::each;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Shares of the pods that tables show, in percent.
 const STEPS_PCT: [usize; 6] = [5, 10, 25, 50, 75, 100];
 
-/// Draws and tabulates. `runs` are by constraint, then by seed.
+/// Makes plots and tables. `runs` are sorted by constraint, then by seed.
 pub fn finish(experiment: &FleetExperiment, runs: &[Vec<UpgradeRun>]) -> Finished {
     let means = means(experiment, runs);
     Finished {

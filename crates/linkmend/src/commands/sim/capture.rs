@@ -1,4 +1,4 @@
-//! `linkmend sim stress --capture`: a run as packet analysers see it.
+//! `linkmend sim stress --capture`: writes a run as a capture file.
 
 use crate::failure::{Context, Result, UsageError};
 use clap::Args;
@@ -28,16 +28,16 @@ pub struct CaptureArgs {
     capture_packets: Count,
 }
 
-/// A capture under way.
+/// A capture in progress.
 pub struct Capturing {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Watches the run.
+    /// The observer that writes the file.
     pub capture: Capture<BufWriter<File>>,
 }
 
 impl CaptureArgs {
-    /// Begins the file, if there is to be one, and has every event of the run simulated. `config` has been checked, so
+    /// Creates the file, if one is requested, and has every event of the run simulated. `config` has been checked, so
     /// that nothing is overwritten in vain.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl CaptureArgs {
 }
 
 impl Capturing {
-    /// Ends the file, and says so if the run was longer.
+    /// Ends the file. Reports if the run was longer than the capture.
     ///
     /// # Errors
     /// The first error of writing; what was captured before it is in the file.

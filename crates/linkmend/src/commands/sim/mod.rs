@@ -43,7 +43,7 @@ enum SimCommand {
     Replay(replay::ReplayArgs),
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &SimArgs) -> Result<()> {
     match &arguments.command {
         SimCommand::Stress(arguments) => stress::execute(arguments),

@@ -1,4 +1,4 @@
-//! `linkmend sim replay`: protocol logs, repeated.
+//! `linkmend sim replay`: repeats protocol logs.
 
 use crate::failure::{Context, Error, Result, UsageError};
 use crate::output;
@@ -8,7 +8,7 @@ use linkmend_sim::replay::{self, ReplayError};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time between two pictures of the spinner.
+/// Time between two frames of the spinner.
 const SPINNER_TICK: Duration = Duration::from_millis(100);
 
 /// Arguments of `linkmend sim replay`.
@@ -35,9 +35,9 @@ pub struct ReplayArgs {
     json: bool,
 }
 
-/// Repeats the logs.
+/// Repeats the logs and prints the comparison.
 pub fn execute(arguments: &ReplayArgs) -> Result<()> {
-    // How long a log is shows only when it is read, so there is no bar to draw.
+    // The length of a log is known only after it has been read, so there is a spinner and no bar.
     let spinner = ProgressBar::new_spinner().with_message("repeating");
     spinner.enable_steady_tick(SPINNER_TICK);
     let report = replay::replay(&arguments.first, arguments.second.as_deref());
@@ -51,13 +51,13 @@ pub fn execute(arguments: &ReplayArgs) -> Result<()> {
     Ok(())
 }
 
-/// A difference is a result; everything else is a wrong log.
+/// Turns a difference, which is a result, into an error message; every other error means a wrong log.
 fn explain(error: ReplayError) -> Error {
     match &error {
         ReplayError::Answer { .. } | ReplayError::Order { .. } => error.into(),
         _ => {
             let cause = std::error::Error::source(&error);
-            // A parameter's reason already stands in its message.
+            // The reason for refusing a parameter already stands in its message.
             let cause = cause.map(ToString::to_string).filter(|cause| !error.to_string().ends_with(cause));
             let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
             UsageError::new(format!("{error}{cause}")).into()

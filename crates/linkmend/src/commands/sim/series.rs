@@ -10,12 +10,12 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The step of which nothing else is said.
+/// Default length of a step.
 const STEP_DEFAULT: Span = Span(Duration::from_micros(1));
 /// Longest step: no run lasts longer than half a day.
 const STEP_MAX: Duration = Duration::from_secs(43_200);
 
-/// Which series, and where to.
+/// Arguments of the series.
 #[derive(Debug, Args)]
 pub struct SeriesArgs {
     /// Write the levels of both buffers over time to this file (CSV: least, mean and most of each step); implies --full,
@@ -27,7 +27,7 @@ pub struct SeriesArgs {
     series_step: Span,
 }
 
-/// A file that waits for its series.
+/// A file that will receive its series.
 pub struct SeriesFile {
     path: PathBuf,
     file: File,
@@ -36,11 +36,11 @@ pub struct SeriesFile {
 }
 
 impl SeriesArgs {
-    /// Makes the file, if there is to be one, and has every event of the run simulated. `config` has been checked, so
+    /// Creates the file, if one is requested, and has every event of the run simulated. `config` has been checked, so
     /// that nothing is overwritten in vain.
     ///
     /// # Errors
-    /// [`UsageError`] if the step cannot be used or the file not be written.
+    /// [`UsageError`] if the step cannot be used or the file cannot be written.
     pub fn begin(&self, config: &mut StressConfig) -> Result<Option<SeriesFile>> {
         let Some(path) = &self.series else { return Ok(None) };
         let step = self.series_step.0;
@@ -61,7 +61,7 @@ impl SeriesArgs {
 }
 
 impl SeriesFile {
-    /// Writes it.
+    /// Writes the series.
     ///
     /// # Errors
     /// If the file cannot be written.

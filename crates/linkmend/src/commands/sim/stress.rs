@@ -1,4 +1,4 @@
-//! `linkmend sim stress`: one run.
+//! `linkmend sim stress`: one run of the stress test.
 
 use super::capture::{CaptureArgs, Capturing};
 use super::series::{SeriesArgs, SeriesFile};
@@ -65,7 +65,7 @@ pub struct StressArgs {
     json: bool,
 }
 
-/// Runs it. After Ctrl-C, what was measured so far is shown, and the exit code is 1.
+/// Executes the command. After Ctrl-C, the results so far are shown, and the exit code is 1.
 pub fn execute(arguments: &StressArgs) -> Result<()> {
     let mut config = arguments.parameters.config(Path::new("")).map_err(usage)?;
     check(&config).map_err(usage)?;
@@ -108,7 +108,7 @@ pub(super) fn usage(error: StressError) -> Error {
     UsageError::new(format!("--{parameter} {value}: {requirement}")).into()
 }
 
-/// Drawn on standard error, and only on a terminal.
+/// A progress bar on standard error, and only on a terminal.
 pub(super) fn bar(frames: u64) -> ProgressBar {
     let bar = ProgressBar::new(frames);
     let template = "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{eta} left]";
@@ -118,7 +118,7 @@ pub(super) fn bar(frames: u64) -> ProgressBar {
     bar
 }
 
-/// What a run leaves.
+/// The results of a run.
 struct Measured {
     report: StressReport,
     capturing: Option<Capturing>,
@@ -208,7 +208,7 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
     table.note(notes.join(" "))
 }
 
-/// How frames are buffered, with the rate of the port through which they circle.
+/// Describes how frames are buffered, with the rate of the recirculation port.
 fn buffering(report: &StressReport) -> String {
     let Hardware { buffering, recirculation_gbps, .. } = &report.hardware;
     match recirculation_gbps {
@@ -217,7 +217,7 @@ fn buffering(report: &StressReport) -> String {
     }
 }
 
-/// What became of frames that never came out, if there are any.
+/// Says why frames were undelivered, if any were.
 fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<String> {
     let Undelivered { unprotected, copies_corrupted, copies_late, overflowed, other } = report.undelivered;
     let timeout = config.protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);

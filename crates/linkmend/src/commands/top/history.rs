@@ -1,11 +1,11 @@
-//! What happened between two reports.
+//! Differences between two reports.
 
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::report::CountersReport;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Intervals that are remembered; more than a terminal is wide.
+/// How many intervals are remembered; more than a terminal is wide.
 const INTERVALS_MAX: usize = 240;
 
 /// A link and its recent past.
@@ -13,15 +13,16 @@ const INTERVALS_MAX: usize = 240;
 pub struct History {
     /// The latest report.
     pub report: LinkReport,
-    /// What happened in the last interval.
+    /// The rates of the last interval.
     pub rates: Rates,
     /// Loss before recovery in parts per million, oldest first.
     pub losses_ppm: VecDeque<u64>,
     at: Instant,
 }
 
-/// Per second, unless it says otherwise. Traffic is what the host sends and gets, counted at the inner port and in the
-/// bypass: on the link port, dummies, acknowledgements and keep-alives would look like traffic of an idle link.
+/// Rates per second, unless a field says otherwise. Traffic is what the host sends and receives, counted at the inner
+/// port and in the bypass. On the link port, dummies, acknowledgements and keep-alives would look like traffic of an
+/// idle link.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// Bits that the host got.
@@ -41,12 +42,12 @@ pub struct Rates {
 }
 
 impl History {
-    /// A link seen for the first time.
+    /// Begins with the first report of a link.
     pub fn new(report: LinkReport, at: Instant) -> History {
         History { report, rates: Rates::default(), losses_ppm: VecDeque::new(), at }
     }
 
-    /// A newer report of the same link.
+    /// Adds a newer report of the same link.
     pub fn push(&mut self, report: LinkReport, at: Instant) {
         let seconds = at.saturating_duration_since(self.at).as_secs_f64();
         if seconds > 0.0 {

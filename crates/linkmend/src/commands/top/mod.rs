@@ -1,4 +1,4 @@
-//! `linkmend top`: how links stand, live.
+//! `linkmend top`: the state of links, live.
 
 mod history;
 mod view;
@@ -11,24 +11,24 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Shortest and longest time between updates that make sense, in seconds.
+/// Allowed times between updates, in seconds.
 const INTERVAL_S: std::ops::RangeInclusive<f64> = 0.1..=60.0;
 
-/// What is shown.
+/// The state of the display.
 #[derive(Debug, Default)]
 pub(crate) struct App {
     /// Links with their past, in the order of the daemons' answers.
     links: Vec<History>,
     /// Index of the link whose details are shown.
     selected: usize,
-    /// The display stands still.
+    /// Whether the display stands still.
     paused: bool,
-    /// Why the last question had no answer.
+    /// Why the last request had no answer.
     trouble: Option<String>,
     interval_s: f64,
 }
 
-/// What a key asks for.
+/// The action that a key requests.
 #[derive(Debug, PartialEq, Eq)]
 enum Action {
     None,
@@ -36,7 +36,7 @@ enum Action {
     ResetExtremes,
 }
 
-/// Asks and draws until `q`.
+/// Requests reports and draws them until `q`.
 pub fn execute(arguments: &TopArgs) -> Result<()> {
     if !INTERVAL_S.contains(&arguments.interval) {
         let (least, most) = (INTERVAL_S.start(), INTERVAL_S.end());
@@ -51,7 +51,7 @@ pub fn execute(arguments: &TopArgs) -> Result<()> {
         .into());
     }
     let mut app = App { interval_s: arguments.interval, ..App::default() };
-    // An error at the start is better read on the ordinary screen.
+    // An error at the start is easier to read on the ordinary screen.
     app.take(arguments.daemons.reports()?, Instant::now());
     let mut terminal = ratatui::try_init()?;
     let result = run(&mut terminal, &mut app, arguments);

@@ -1,4 +1,4 @@
-//! The picture: all links in a table, one of them in detail.
+//! The display: all links in a table, one of them in detail.
 
 use super::App;
 use super::history::History;

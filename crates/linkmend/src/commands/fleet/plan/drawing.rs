@@ -1,4 +1,4 @@
-//! A pod as a picture: ToRs below, fabric switches above them, bundles of links to the top layer.
+//! A drawing of a pod: ToRs below, fabric switches above them, bundles of links to the top layer.
 
 use super::tables::{full_name, what_to_do};
 use linkmend_fleet::plan::{Action, Plan, PlannedLink, TorLeft, ZoneLeft};
@@ -6,15 +6,15 @@ use linkmend_report::{Hue, LayeredGraph, Line, Mark, Place, Stroke, quantity};
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Switches of a layer that are drawn at most; those whose links are reported come first.
+/// The largest number of switches that are drawn in a layer. Those with reported links come first.
 const MAX_SWITCHES: usize = 96;
-/// Links that nothing is said about and are drawn at most, for the picture's shape.
+/// The largest number of links without an action that are drawn, to show the pod's shape.
 const MAX_PLAIN_LINKS: usize = 6000;
 
 const SHORT: Mark = Mark::Framed(Hue::Vermillion);
 const LACKING: Mark = Mark::Outlined(Hue::Blue);
 
-/// How links of an action are drawn, and what the legend calls them. Lines with gaps are out of operation.
+/// How the links of each action are drawn, and their names in the legend. Dashed lines are out of operation.
 const STROKES: [(&str, Stroke, &str); 5] = [
     ("disable", Stroke { hue: Hue::Blue, line: Line::Dashed }, "disable"),
     ("keep disabled", Stroke { hue: Hue::Grey, line: Line::Dotted }, "disabled before"),
@@ -56,7 +56,7 @@ pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
         }
     }
     drawn.push_links(plan, &mut graph);
-    // The legend explains what there is to see, no more.
+    // The legend explains only what the drawing contains.
     for (action, stroke, name) in STROKES {
         if drawn.reported.values().any(|planned| planned.action.name() == action) {
             graph = graph.explain_stroke(stroke, name);
@@ -72,13 +72,13 @@ pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
     graph
 }
 
-/// What a pod is called where it stands alone.
+/// The name of a pod in a place of its own.
 pub fn pod_name(plan: &Plan, zone: ZoneId) -> String {
     let name = plan.topology().names().zone(zone);
     if name.to_lowercase().starts_with("pod") { name } else { format!("Pod {name}") }
 }
 
-/// What to say of a switch, and its mark.
+/// The text and the mark of a switch.
 fn describe_switch(plan: &Plan, switch: SwitchId, name: &str) -> (String, Option<Mark>) {
     if plan.topology().switch(switch).layer > 0 {
         return (name.to_owned(), None);
@@ -98,7 +98,7 @@ fn describe_switch(plan: &Plan, switch: SwitchId, name: &str) -> (String, Option
 /// The switches of a pod that are drawn.
 struct Drawn {
     layers: Vec<Vec<SwitchId>>,
-    /// Switches of each layer, drawn or not.
+    /// The number of switches in each layer, drawn or not.
     installed: Vec<usize>,
     places: BTreeMap<SwitchId, Place>,
     reported: BTreeMap<LinkId, PlannedLink>,
@@ -207,7 +207,7 @@ impl Drawn {
     }
 }
 
-/// Bytes that all names begin with, up to a number: what need not be said of each.
+/// The number of leading bytes that all names share, up to a number; they need not be repeated for each.
 fn common_prefix(names: &[String]) -> usize {
     let [first, rest @ ..] = names else { return 0 };
     if rest.is_empty() {
@@ -219,6 +219,6 @@ fn common_prefix(names: &[String]) -> usize {
         let end = same.map_or(common.len().min(name.len()), |((place, _), _)| place);
         common = &common[..end];
     }
-    // A number that begins alike is still a number: 10 and 11 are not 0 and 1.
+    // A number must not be split: 10 and 11 are not 0 and 1.
     common.trim_end_matches(|character: char| character.is_ascii_digit()).len()
 }

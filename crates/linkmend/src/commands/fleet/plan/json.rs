@@ -6,7 +6,7 @@ use linkmend_fleet::plan::{
 };
 use serde_json::{Value, json};
 
-/// Everything that the plan says but its explanations.
+/// Everything in the plan except its explanations.
 pub fn plan(plan: &Plan) -> Value {
     let settings = plan.settings();
     let (objective, capacity_weight) = match settings.objective {

@@ -1,6 +1,6 @@
 //! `linkmend fleet plan`: what to do today about links that corrupt.
 //!
-//! - [`tables`] and [`json`] are what is printed, [`page`] is the HTML file, [`drawing`] its pods.
+//! - [`tables`] and [`json`] make what is printed, [`page`] the HTML file, and [`drawing`] its pods.
 
 mod drawing;
 mod json;
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 const TABLE_WIDTH: usize = 120;
 /// Links that a hint names.
 const MAX_NAMED: usize = 4;
-/// Longer lines of prose are hard to read, however wide the terminal is.
+/// Longest line of prose: longer ones are hard to read, however wide the terminal is.
 const PROSE_WIDTH: usize = 100;
 
 /// Arguments of `linkmend fleet plan`.
@@ -107,7 +107,7 @@ pub struct PlanArgs {
     json: bool,
 }
 
-/// Does what was asked.
+/// Executes the command.
 pub fn execute(arguments: &PlanArgs) -> Result<()> {
     let protection = protection::read(&arguments.protection)?;
     check_files(arguments.network.file(), &arguments.links)?;
@@ -127,7 +127,7 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
     };
     let reported = links(&arguments.links, &topology)?;
     let plan = Plan::new(&topology, &reported, settings);
-    // A link that cannot be explained is refused before any file is written.
+    // An explanation that is impossible is refused before any file is written.
     let explanation = match &arguments.explain {
         Some(written) => Some(explain(&plan, written, &arguments.links)?),
         None => None,
@@ -147,8 +147,8 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
     Ok(output::print(&texts.join("\n"))?)
 }
 
-/// Refuses a network given as the list of links and the list given as the network: their readers would only say what
-/// they miss in the first line.
+/// Refuses a network that was given as the list of links, and the reverse. Their readers would only say what they miss
+/// in the first line.
 fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
     let is_list = network.filter(|path| FileKind::of(path) == FileKind::List);
     let (message, hint) = match (is_list, FileKind::of(links)) {
@@ -180,7 +180,7 @@ fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
     read_links(BufReader::new(file), &name, topology).map_err(|error| match error {
         FileError::Form { .. } => {
             let message = error.to_string();
-            // A file for another network than the one meant is wrong in its first link.
+            // If the file belongs to another network, its first link is already wrong.
             let hint = message
                 .contains("there is no link")
                 .then(|| format!("the network is {topology}; --topology chooses another"));

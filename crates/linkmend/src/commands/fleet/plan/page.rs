@@ -1,16 +1,16 @@
-//! The plan as a page, with every pod drawn that something is done in.
+//! The plan as a page. Every pod in which something is done is drawn.
 
 use super::{PlanArgs, drawing, tables};
 use linkmend_fleet::plan::{Plan, PlannedLink, ZoneLeft};
 use linkmend_report::{Report, Section, Tone, quantity};
 
-/// Pods that are drawn at most.
+/// The largest number of pods that are drawn.
 const MAX_PODS: usize = 60;
-/// Links of a pod that are explained at most. Each takes another search for the best, which among hundreds of links of one
-/// pod may take seconds.
+/// The largest number of links of a pod that are explained. Each explanation takes another search for the best choice,
+/// which may take seconds among hundreds of links of one pod.
 const MAX_EXPLAINED: usize = 20;
 
-/// The page.
+/// Renders the page.
 pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
     let mut report = Report::new("linkmend fleet plan")
         .subtitle("What to do today about links that corrupt, and what that leaves.");
@@ -41,7 +41,7 @@ pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
     report
 }
 
-/// What the plan respects, as far as it is not what the command does by itself.
+/// The settings of the plan, as far as they are not the defaults.
 fn facts(plan: &Plan, arguments: &PlanArgs) -> Vec<(&'static str, String)> {
     let limit = |limit: u32| quantity::count(limit.into());
     let settings = plan.settings();
@@ -92,7 +92,7 @@ fn headlines(plan: &Plan, report: Report) -> Report {
         )
 }
 
-/// A pod: its picture, and what is said of its links.
+/// A pod: its drawing, and the explanations of its links.
 fn pod(plan: &Plan, zone: &ZoneLeft) -> Section {
     let topology = plan.topology();
     let links: Vec<&PlannedLink> =

@@ -1,4 +1,4 @@
-//! The plan as tables: what to do, in which order to repair, what pods and ToRs have left.
+//! The plan as tables: what to do, the order of repairs, and what pods and ToRs have left.
 
 use linkmend_fleet::plan::{Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorLeft, ends_of};
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
@@ -6,17 +6,17 @@ use linkmend_topology::{LinkId, Names};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Rows of pods and of ToRs that a terminal gets at most; the page and JSON have all.
+/// The largest number of rows of pods and of ToRs on a terminal; the page and JSON have all.
 const MAX_ROWS_ON_TERMINAL: usize = 20;
 
-/// All tables that have something to say, in order.
+/// All tables that are not empty, in order.
 pub fn all(plan: &Plan) -> Vec<Table> {
     let (pods, tors) = (pods(plan, MAX_ROWS_ON_TERMINAL), tors(plan, MAX_ROWS_ON_TERMINAL));
     let others = [repairs(plan), pods, tors].into_iter().filter(|table| !table.is_empty());
     [actions(plan)].into_iter().chain(others).collect()
 }
 
-/// What to do about each link.
+/// The table of what to do about each link.
 pub fn actions(plan: &Plan) -> Table {
     let title = format!(
         "Plan for {}: every ToR keeps {} of its paths",
@@ -45,7 +45,7 @@ pub fn actions(plan: &Plan) -> Table {
     table.note(summary(plan))
 }
 
-/// What the network is.
+/// Describes the network in a few words.
 pub fn network(plan: &Plan) -> String {
     let topology = plan.topology();
     match topology.names() {
@@ -61,7 +61,7 @@ pub fn network(plan: &Plan) -> String {
     }
 }
 
-/// All of a link's row but its name and ends.
+/// The cells of a link's row, except its name and ends.
 fn row(plan: &Plan, planned: &PlannedLink) -> [Cell; 4] {
     let loss = planned.loss_rate.map_or_else(|| Cell::text("not known").neutral(), Cell::number);
     let action = Cell::text(what_to_do(plan, planned));
@@ -80,7 +80,7 @@ fn row(plan: &Plan, planned: &PlannedLink) -> [Cell; 4] {
     [loss, action, left, capacity]
 }
 
-/// The action, how, and why a link is not treated as others are.
+/// The action, its parameters, and why a link is treated differently from others.
 pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
     let name = |switch| plan.topology().names().switch(switch);
     match planned.action {
@@ -149,7 +149,7 @@ fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", quantity::count(number as f64), if number == 1 { one } else { many })
 }
 
-/// In which order to repair.
+/// The table of repairs, in their order.
 pub fn repairs(plan: &Plan) -> Table {
     let crew = plan.settings().crew;
     let in_rounds = crew > 1;
@@ -207,7 +207,7 @@ fn repair_row(plan: &Plan, repair: &Repair, freed_by: &BTreeMap<LinkId, u32>) ->
     ]
 }
 
-/// What the pods have left that anything is done in; the worst `most` of them.
+/// The table of what pods have left in which something is done: the worst `most` of them.
 pub fn pods(plan: &Plan, most: usize) -> Table {
     let names = plan.topology().names();
     let mut table = Table::new("Pods with this plan")
@@ -251,7 +251,7 @@ fn paths(tor: TorLeft) -> Cell {
     if tor.is_short() { cell.bad() } else { cell }
 }
 
-/// What a note says of rows beyond the limit.
+/// A note about rows beyond the limit.
 fn cut(rows: usize, most: usize, what: &str) -> String {
     match rows.saturating_sub(most) {
         0 => String::new(),
@@ -264,7 +264,8 @@ fn cut(rows: usize, most: usize, what: &str) -> String {
     }
 }
 
-/// What the ToRs have left that lack paths, the worst first; those of a pod that have the same share a row.
+/// The table of what ToRs have left that lack paths, the worst first. ToRs of one pod that have the same left share a
+/// row.
 pub fn tors(plan: &Plan, most: usize) -> Table {
     let topology = plan.topology();
     let mut table = Table::new("ToRs with this plan")
@@ -302,8 +303,8 @@ pub fn tors(plan: &Plan, most: usize) -> Table {
     ))
 }
 
-/// ToRs that lack paths, each with the number of others in its pod that have the same, the worst first; and how many lack
-/// none.
+/// The ToRs that lack paths, the worst first, each with the number of others in its pod that have the same left; and
+/// the number of ToRs that lack none.
 fn groups(plan: &Plan) -> (Vec<(TorLeft, u64)>, u64) {
     let topology = plan.topology();
     let mut groups: Vec<(TorLeft, u64)> = Vec::new();
@@ -330,16 +331,16 @@ fn groups(plan: &Plan) -> (Vec<(TorLeft, u64)>, u64) {
     (groups, untouched)
 }
 
-/// What a link goes by: its own name; where it has only a number, its ends.
+/// The text that identifies a link: its name, or its ends if it has only a number.
 pub fn label(plan: &Plan, link: LinkId) -> String {
     match plan.topology().names() {
         Names::Given { .. } => plan.topology().names().link(link),
-        // Between two switches of a generated network there is one link.
+        // Two switches of a generated network have at most one link.
         Names::Fabric(_) | Names::Numbers(_) => ends_of(plan.topology(), link),
     }
 }
 
-/// The ends of a link whose name does not say them.
+/// The ends of a link, if its name does not contain them.
 fn ends(plan: &Plan, link: LinkId) -> Option<String> {
     let (topology, name) = (plan.topology(), label(plan, link));
     let place = topology.link(link);
@@ -347,7 +348,7 @@ fn ends(plan: &Plan, link: LinkId) -> Option<String> {
     (!says(place.lower) || !says(place.upper)).then(|| ends_of(topology, link))
 }
 
-/// The link's name, and its ends where the name does not say them.
+/// The link's name, with its ends if the name does not contain them.
 pub fn full_name(plan: &Plan, link: LinkId) -> String {
     let name = label(plan, link);
     ends(plan, link).map_or_else(|| name.clone(), |ends| format!("{name} ({ends})"))

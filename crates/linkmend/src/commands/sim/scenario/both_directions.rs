@@ -53,7 +53,7 @@ fn describe_both(argument: Arg) -> Arg {
 }
 
 impl BothDirectionsArgs {
-    /// Runs it.
+    /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let mut link = protected_link(&self.parameters, &WITHOUT)?;
         if self.parameters.reverse_loss.is_none() {

@@ -13,9 +13,9 @@ use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
 use std::time::Duration;
 
-/// The numbers of dummies are varied.
+/// The scenario varies the numbers of dummies itself.
 const WITHOUT: [&str; 1] = ["dummy-copies"];
-/// Tails of each run, their loss rate and mean burst, where nothing is said: some hundred losses.
+/// Defaults: tails in each run, their loss rate and mean burst, which give some hundred losses.
 const TAILS_DEFAULT: u64 = 10_000;
 const LOSS_DEFAULT: f64 = 0.05;
 const BURST_DEFAULT: f64 = 3.0;
@@ -72,7 +72,7 @@ fn describe_tails(argument: Arg) -> Arg {
 }
 
 impl BurstsArgs {
-    /// Runs it.
+    /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let parameters = self.parameters();
         let link = protected_link(&parameters, &WITHOUT)?;

@@ -40,7 +40,7 @@ pub struct ClassesArgs {
 }
 
 impl ClassesArgs {
-    /// Runs it.
+    /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let link = link(&self.parameters, &WITHOUT)?;
         let (ordered_load, non_blocking_load) = (self.ordered_load.0, self.non_blocking_load.0);

@@ -14,7 +14,7 @@ use linkmend_sim::stress::StressConfig;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the phases decide.
+/// The phases determine these.
 const WITHOUT: [&str; 7] =
     ["frames", "loss", "burst", "bit-error-rate", "transceiver", "attenuation", "losses"];
 /// Preamble, start delimiter and gap between frames.
@@ -92,7 +92,7 @@ impl FromStr for PhaseText {
 }
 
 impl FallbackArgs {
-    /// Runs it.
+    /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let sudden = FallbackRunConfig::sudden(protected_link(&self.parameters, &WITHOUT)?);
         let phase = |PhaseText { duration, loss }: &PhaseText| {
@@ -114,7 +114,7 @@ impl FallbackArgs {
     }
 }
 
-/// A time that the simulator takes in whole microseconds.
+/// Converts a time to whole microseconds, as the simulator takes it.
 fn microseconds(flag: &str, time: Span) -> Result<u64, UsageError> {
     let whole = time.0.as_nanos().is_multiple_of(1_000).then(|| u64::try_from(time.0.as_micros()).ok());
     whole

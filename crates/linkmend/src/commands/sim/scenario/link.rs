@@ -9,12 +9,12 @@ use linkmend_sim::stress::StressConfig;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Frames of each source of which nothing else is said.
+/// Default number of frames of each source.
 const FRAMES_DEFAULT: u64 = 100_000;
-/// Flags that no scenario has: every event is simulated, and every loss counted.
+/// Flags that no scenario takes: every event is simulated, and every loss counted.
 const NEVER: [&str; 2] = ["full", "copy-loss"];
 
-/// Leaves flags without meaning out of the help, and tells what others mean here.
+/// Hides flags without meaning from the help, and adds what others mean here.
 pub fn describe(argument: Arg, without: &[&str]) -> Arg {
     match argument.get_long() {
         Some(name) if NEVER.contains(&name) || without.contains(&name) => argument.hide(true),
@@ -23,7 +23,7 @@ pub fn describe(argument: Arg, without: &[&str]) -> Arg {
     }
 }
 
-/// The link that is described; flags `without` meaning are refused.
+/// The link that the flags describe. Flags `without` meaning are refused.
 pub fn link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
     let written = serde_json::to_value(parameters).context("the parameters are no JSON")?;
     if let Some(name) = NEVER.iter().chain(without).find(|name| written.get(name).is_some()) {
@@ -47,7 +47,7 @@ pub fn protected_link(parameters: &StressParameters, without: &[&str]) -> Result
     link(parameters, without)
 }
 
-/// A share of the link that traffic takes: `0.4`, `40%`.
+/// The share of the link that traffic takes: `0.4`, `40%`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load(pub f64);
 

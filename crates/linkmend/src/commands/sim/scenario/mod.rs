@@ -1,8 +1,8 @@
-//! `linkmend sim scenario`: one file for each, and what they have in common.
+//! `linkmend sim scenario`: one file for each scenario, and their common parts.
 //!
 //! - [`play`] runs a scenario: progress, interrupts, tables or JSON, exit code;
-//! - [`link`] is what a scenario takes from the flags of the stress test;
-//! - [`tables`] is how deliveries and links are shown.
+//! - [`link`] makes a scenario's link from the flags of the stress test;
+//! - [`tables`] shows deliveries and links.
 
 mod both_directions;
 mod bursts;
@@ -70,7 +70,7 @@ enum ScenarioCommand {
     Bursts(Box<bursts::BurstsArgs>),
 }
 
-/// Runs it.
+/// Executes the command.
 pub fn execute(arguments: &ScenarioArgs) -> Result<()> {
     match &arguments.scenario {
         ScenarioCommand::SharedPort(arguments) => arguments.execute(),

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 const WITHOUT: [&str; 0] = [];
-/// Hops of a path of which nothing else is said.
+/// Default number of hops.
 const HOPS_DEFAULT: usize = 3;
 
 /// Arguments of `linkmend sim scenario path`.
@@ -98,10 +98,10 @@ impl FromStr for HopText {
 }
 
 impl HopText {
-    /// The hop, on a path of links that are otherwise like `link`.
+    /// The hop, on a path whose links are otherwise like `link`.
     fn hop(&self, link: &StressConfig, common: &StressParameters) -> Result<Hop> {
         let mode = self.off.then_some(ProtectionName::Off);
-        // What is said of the switches holds for all links; otherwise they are those of each link's speed.
+        // Flags about the switches hold for all links; without them, switches follow from each link's speed.
         let alone = StressParameters {
             speed: Some(self.rate),
             loss: self.loss,
@@ -131,7 +131,7 @@ impl HopText {
 }
 
 impl PathArgs {
-    /// Runs it.
+    /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let link = link(&self.parameters, &WITHOUT)?;
         let hops =
@@ -209,7 +209,7 @@ impl Scenario for PathConfig {
     }
 }
 
-/// Which frames were lost to corruption and which to congestion, in words.
+/// Says how many frames were lost to corruption and how many to congestion.
 fn why_lost(report: &PathReport) -> String {
     let mut text = "Congestion: frames that found no room in the queue before the link. Corruption: frames that were sent and \
                     not passed on, which the effective loss rate counts; the actual one counts what the link corrupted."

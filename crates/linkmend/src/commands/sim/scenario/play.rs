@@ -1,4 +1,4 @@
-//! Runs a scenario and shows what it measured.
+//! Runs a scenario and shows its results.
 
 use crate::commands::interrupt;
 use crate::commands::sim::stress::bar;
@@ -16,31 +16,31 @@ const TABLE_WIDTH: usize = 110;
 
 /// A scenario that can be run.
 pub trait Scenario {
-    /// What it measures.
+    /// The measurements of a run.
     type Report: Serialize;
 
-    /// Checks everything, before anything runs.
+    /// Checks all parameters before anything runs.
     fn validate(&self) -> Result<(), ScenarioError>;
 
-    /// Runs it.
+    /// Runs the scenario.
     fn run(&self, progress: &mut Progress<'_>) -> Result<Self::Report, ScenarioError>;
 
-    /// Frames that the progress function will hear of.
+    /// The number of frames at which the progress is complete.
     fn frames(&self) -> u64;
 
     /// Whether everything was sent, and delivered or given up.
     fn is_complete(&self, report: &Self::Report) -> bool;
 
-    /// The report for people.
+    /// The report as tables.
     fn tables(&self, report: &Self::Report) -> Vec<Table>;
 
-    /// A last line below them: the seed, and how it ended.
+    /// A line below the tables: the seed, and how the run ended.
     fn closing(&self, report: &Self::Report) -> String;
 
-    /// Its links, or one of them where all are alike.
+    /// Its links, or one of them if all are alike.
     fn links(&self) -> Vec<StressConfig>;
 
-    /// What of their switches is too slow for the traffic.
+    /// Warnings about switches that are too slow for the traffic.
     fn warnings(&self) -> Vec<String> {
         self.links().iter().flat_map(StressConfig::warnings).collect()
     }
@@ -89,7 +89,7 @@ pub fn play<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
     Err(Hinted { message: message.to_owned(), hint: hint.to_owned() }.into())
 }
 
-/// A report as JSON, with what the switches were taken to be.
+/// A report as JSON, with the hardware that was assumed for the switches.
 #[derive(Serialize)]
 struct Shown<'a, R: Serialize> {
     #[serde(flatten)]
@@ -98,7 +98,7 @@ struct Shown<'a, R: Serialize> {
     warnings: &'a [String],
 }
 
-/// How switches buffer, in words.
+/// Describes how switches buffer.
 fn describe(hardware: &Hardware) -> String {
     let Hardware { buffering, recirculation_gbps, reason } = hardware;
     match recirculation_gbps {
@@ -107,7 +107,7 @@ fn describe(hardware: &Hardware) -> String {
     }
 }
 
-/// The flag that a parameter of a scenario is set with.
+/// Names the flag that sets a wrong parameter.
 fn usage(error: ScenarioError) -> Error {
     let ScenarioError { parameter, value, requirement } = error;
     let flag = match parameter {
@@ -115,7 +115,7 @@ fn usage(error: ScenarioError) -> Error {
         "phases" | "duration" => "phase".to_owned(),
         "dummy-copies" => "dummies".to_owned(),
         "loss_window_frames" => "loss-window".to_owned(),
-        // The protocol's own names are those of its fields.
+        // The protocol's own parameters are named by their fields.
         other => other.replace(['.', '_'], "-"),
     };
     UsageError::new(format!("--{flag} {value}: {requirement}")).into()

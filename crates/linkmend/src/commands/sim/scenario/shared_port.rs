@@ -12,7 +12,7 @@ use linkmend_sim::scenario::shared_port::{self, SharedPortConfig, SharedPortRepo
 use linkmend_sim::scenario::{LinkReport, Progress};
 use linkmend_sim::stress::{Buffering, StressConfig};
 
-/// What is buffered directly shares no port.
+/// Directly buffered frames share no port.
 const WITHOUT: [&str; 1] = ["buffering"];
 
 /// Arguments of `linkmend sim scenario shared-port`.
@@ -43,10 +43,10 @@ pub struct SharedPortArgs {
 }
 
 impl SharedPortArgs {
-    /// Runs it.
+    /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let link = protected_link(&self.parameters, &WITHOUT)?;
-        // Frames circle here at every speed: how links share the port is what the scenario is about.
+        // Frames recirculate here at every speed, because the scenario is about how links share the port.
         let port = link.switch.recirculation_rate;
         let mut link = link.buffered(Buffering::Recirculating);
         if self.parameters.recirculation_speed.is_some() {

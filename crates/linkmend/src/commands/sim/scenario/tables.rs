@@ -1,17 +1,17 @@
-//! Tables that several scenarios have.
+//! Tables that several scenarios use.
 
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::scenario::{Completion, Delivery, LinkReport};
 
 const NANO: f64 = 1e-9;
 
-/// A number of things, which is bad if it is not 0.
+/// A count that is bad if it is not 0.
 pub fn none_hoped_for(count: u64) -> Cell {
     let cell = Cell::number(count as f64);
     if count == 0 { cell } else { cell.bad() }
 }
 
-/// What became of frames; a line each.
+/// What happened to the frames; one row for each stream.
 pub fn deliveries<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a Delivery)>) -> Table {
     let mut table = Table::new(title)
         .column(Column::text("frames"))
@@ -41,7 +41,7 @@ pub fn deliveries<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a
     table
 }
 
-/// What links did; a line each.
+/// What the links did; one row for each.
 pub fn links<'a>(rows: impl IntoIterator<Item = (String, &'a LinkReport)>) -> Table {
     let mut table = Table::new("")
         .column(Column::text("link"))
@@ -73,7 +73,7 @@ pub fn links<'a>(rows: impl IntoIterator<Item = (String, &'a LinkReport)>) -> Ta
     table.note("Buffers and queues: the most that was in them.")
 }
 
-/// How a run ended, in words.
+/// Describes how a run ended.
 pub fn ending(ending: &Completion, seed: u64) -> String {
     let seconds = |ns: f64| quantity::duration(ns * NANO);
     let drained = if ending.drained {
