@@ -3,11 +3,12 @@
 //! - [`kernel`]: time in integer picoseconds, and which source of events acts next.
 //! - [`random`]: one seed per run, split into a stream per component.
 //! - [`corruption`]: which frames a link corrupts.
-//! - [`link`]: what travels, ports, and the schemes by which links recover.
+//! - [`link`]: frames, ports, and the schemes by which links recover.
 //! - [`node`]: hosts, switches, generators of traffic.
 //! - [`network`]: nodes and links, and the loop that runs them.
 //! - [`measure`]: observers of a run: histograms, time series, pcapng files.
-//! - [`run`]: what is run: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and more.
+//! - [`run`]: kinds of runs: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and
+//!   more.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
 //! - [`experiment`]: sweeps of runs, described in files, and published values beside measured ones.
 #![forbid(unsafe_code)]

@@ -16,13 +16,13 @@ pub(super) const OVERHEAD_BYTES: u64 = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
 /// Draws how many codewords are good between two failed ones.
 ///
 /// Distances are counted in octets from the beginning of the next frame's preamble. The process's counter holds the
-/// distance to the next failed codeword plus an interpacket gap, so that a frame with its overhead fits into the
-/// counter exactly if its preamble and its own octets, without the gap behind it, end before the failed codeword.
+/// distance to the next failed codeword plus an interpacket gap. A frame with its overhead then fits into the counter
+/// exactly if its preamble and its own octets, without the gap behind it, end before the failed codeword.
 #[derive(Debug, Clone)]
 pub(super) struct Codewords {
     /// Probability that a codeword fails, above 0, at most 1.
     failure: f64,
-    /// How much further back than the counter can say the failed codeword began; not 0 only while the counter is 0.
+    /// How much further back the failed codeword began than the counter can express; 0 unless the counter is 0.
     behind: u64,
 }
 
@@ -42,8 +42,8 @@ impl Codewords {
     pub(super) fn gap(&mut self, counter: u64, bytes: u32, random: &mut Random) -> u64 {
         let begin = i128::from(counter) - i128::from(self.behind) - i128::from(INTERPACKET_GAP_BYTES);
         let mut begin = begin - i128::from(OVERHEAD_BYTES + u64::from(bytes));
-        // Codewords that end before the next frame have done their harm. At most as many turns as the corrupted frame
-        // touched codewords.
+        // Codewords that end before the next frame affect no more frames. This takes at most as many turns as the
+        // corrupted frame touched codewords.
         while begin + i128::from(CODEWORD_BYTES) <= 0 {
             begin += (i128::from(random.geometric(self.failure)) + 1) * i128::from(CODEWORD_BYTES);
         }

@@ -24,13 +24,13 @@ impl GilbertElliott {
         GilbertElliott { loss, to_bad, to_good, bad_left: 0 }
     }
 
-    /// Clean frames before the first corrupted one. The chain begins in its stationary state, of which the rest is as
-    /// long as a whole one, because its length has no memory.
+    /// Clean frames before the first corrupted one. The chain begins in its stationary state. What remains of that
+    /// state is as long as a whole one, because its length has no memory.
     pub(super) fn first_gap(&mut self, random: &mut Random) -> u64 {
         if random.uniform() < self.loss { 0 } else { self.good_frames(random) }
     }
 
-    /// Takes one corrupted frame, and says how many clean frames follow before the next.
+    /// Takes one corrupted frame, and returns how many clean frames follow before the next.
     pub(super) fn gap(&mut self, random: &mut Random) -> u64 {
         if self.bad_left == 0 {
             self.bad_left = random.geometric(self.to_good).saturating_add(1);

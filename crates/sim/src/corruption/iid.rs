@@ -1,8 +1,8 @@
-//! Every frame alike and on its own.
+//! Independent losses, with one probability for all frames.
 
 use crate::random::Random;
 
-/// Draws how many frames pass between two corrupted ones, instead of tossing a coin for each.
+/// Draws how many frames pass between two corrupted ones, instead of a random number for each frame.
 #[derive(Debug, Clone)]
 pub(super) struct Iid {
     /// Above 0, at most 1.

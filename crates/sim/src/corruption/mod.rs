@@ -1,8 +1,9 @@
 //! Which frames a link corrupts.
 //!
-//! A [`Corruption`] says how, a [`CorruptionProcess`] decides frame by frame. No model tosses a coin for each frame:
-//! each draws how far it is to the next corrupted one, so that a clean frame costs a subtraction, and a simulator can
-//! ask how many frames pass before the next decision ([`CorruptionProcess::clean_frames`]) and skip them.
+//! A [`Corruption`] describes the loss process, and a [`CorruptionProcess`] decides frame by frame. No model draws a
+//! random number for each frame: each draws the distance to the next corrupted one, so that a clean frame costs a
+//! subtraction, and a simulator can ask how many frames pass before the next decision
+//! ([`CorruptionProcess::clean_frames`]) and skip them.
 
 mod codewords;
 mod gilbert_elliott;
@@ -29,7 +30,7 @@ const BITS_PER_BYTE: u64 = 8;
 /// How a link direction corrupts frames.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Corruption {
-    /// Not at all.
+    /// It corrupts nothing.
     None,
     /// Each frame independently with probability `loss`.
     Iid {
@@ -51,16 +52,16 @@ pub enum Corruption {
     },
     /// Exactly these frames, counted from 0 over all frames of the direction, in ascending order.
     Recorded(Arc<[u64]>),
-    /// As an attenuated optical link does, see [`optics`].
+    /// As an attenuated optical link does; see [`optics`].
     Attenuated {
-        /// At both ends.
+        /// The transceiver at both ends.
         transceiver: Transceiver,
-        /// Added to the weakest link that the standard allows, dB: 0 or more.
+        /// Attenuation added to the weakest link that the standard allows, dB: 0 or more.
         attenuation_db: f64,
     },
 }
 
-/// A parameter that cannot be used.
+/// A parameter that is out of its range.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{parameter} = {value}: {requirement}")]
 pub struct ParameterError {
@@ -79,7 +80,7 @@ impl ParameterError {
 }
 
 impl Corruption {
-    /// Each frame independently with probability `loss`; none at 0.
+    /// Corrupts each frame independently with probability `loss`, and none at 0.
     pub fn iid(loss: f64) -> Corruption {
         if loss == 0.0 { Corruption::None } else { Corruption::Iid { loss } }
     }
@@ -147,8 +148,8 @@ fn validate_burst(loss: f64, mean_burst_frames: f64) -> Result<(), ParameterErro
 
 /// Decides which frames of one link direction are corrupted.
 ///
-/// Call [`CorruptionProcess::corrupts`] once for each frame in the order of transmission; any run of frames that surely
-/// pass can be replaced by one call of [`CorruptionProcess::skip`].
+/// Call [`CorruptionProcess::corrupts`] once for each frame in the order of transmission. Any number of frames that are
+/// known to pass can be replaced by one call of [`CorruptionProcess::skip`].
 #[derive(Debug, Clone)]
 pub struct CorruptionProcess {
     /// What may still pass before the next corrupted frame, in the units of `costs`.
@@ -158,8 +159,8 @@ pub struct CorruptionProcess {
     random: Random,
 }
 
-/// What a clean frame takes from the counter: one for each frame where frames are alike, its bits where bits are
-/// drawn, its octets on the wire where codewords are drawn, and nothing where nothing is ever corrupted.
+/// How much a clean frame takes from the counter: 1 for models that treat all frames alike, its bits if bits are drawn,
+/// its octets on the wire if codewords are drawn, and 0 if nothing is ever corrupted.
 #[derive(Debug, Clone, Copy)]
 struct Costs {
     per_frame: u64,
@@ -213,8 +214,8 @@ impl CorruptionProcess {
         true
     }
 
-    /// How many frames of `bytes` octets in a row will surely pass; the one after them is corrupted. `u64::MAX` if
-    /// nothing is ever corrupted.
+    /// How many frames of `bytes` octets in a row will pass; the one after them is corrupted. `u64::MAX` if nothing is
+    /// ever corrupted.
     #[inline]
     pub fn clean_frames(&self, bytes: u32) -> u64 {
         self.clean.checked_div(self.cost(bytes)).unwrap_or(u64::MAX)

@@ -1,27 +1,27 @@
-//! Optical attenuation and what it does to frames: the model behind Figure 1, which the paper measured.
+//! Optical attenuation and its effect on frames: the model behind Figure 1, which the paper measured.
 //!
-//! **Power.** Powers are optical modulation amplitudes (OMA), and a transmitter's is counted less its eye closure
-//! (TDP, TDEC, TDECQ), as in the power budgets of the standard:
-//! received = [`LAUNCH_DBM`] - [`CHANNEL_LOSS_DB`] - attenuation.
+//! **Power.** Powers are optical modulation amplitudes (OMA). A transmitter's eye closure (TDP, TDEC, TDECQ) is
+//! subtracted from its power, as in the power budgets of the standard: received = [`LAUNCH_DBM`] - [`CHANNEL_LOSS_DB`]
+//! - attenuation.
 //!
 //! **Errors.** The noise of a receiver on multimode fibre is thermal and does not depend on the light, so its Q factor
-//! is proportional to the received power: a decibel of attenuation is a decibel (10 log10) of Q. Each receiver is as
-//! good as its clause demands, no better: at its sensitivity it has just the bit error rate (BER) at which the clause
-//! states the sensitivity. With two levels, BER = 1/2 erfc(Q/√2). With four, each eye has a third of the height, and
-//! three eyes and a Gray code of two bits make it 3/8 erfc(Q/3/√2).
+//! is proportional to the received power: a decibel of attenuation is a decibel (10 log10) of Q. Each receiver is
+//! assumed to be just as good as its clause demands: at its sensitivity it has the bit error rate (BER) at which the
+//! clause states the sensitivity. With two levels, BER = 1/2 erfc(Q/√2). With four levels, each eye has a third of the
+//! height, and three eyes and a Gray code of two bits make it 3/8 erfc(Q/3/√2).
 //!
-//! **Frames.** Without error correction a frame needs all its bits; that the descrambler multiplies errors changes this
-//! only where an error shortly before a frame spills into it, which is left out. With RS(528,514) or RS(544,514), bits
-//! are grouped into symbols of ten and symbols into codewords, which fail with more than 7 or 15 wrong symbols; errors
-//! are taken to be independent. A failed codeword takes with it every frame that it carries a part of.
+//! **Frames.** Without error correction a frame needs all its bits. The descrambler multiplies errors, which changes
+//! this only where an error shortly before a frame spills into it; that is neglected. With RS(528,514) or RS(544,514),
+//! bits are grouped into symbols of ten and symbols into codewords, which fail with more than 7 or 15 wrong symbols;
+//! errors are assumed to be independent. A failed codeword corrupts every frame of which it carries a part.
 //!
 //! **How far to trust it.** The steepness of the curves follows from the codes, the distances between them from the
 //! clauses. Their common position means little: modules have several decibels more launch power and sensitivity than
-//! they need, which move a curve to the right, while 0 dB here is the weakest link that the standard allows. The order
-//! rests on one assumption, that all transmitters launch the same power; the paper does not state theirs. With each
+//! they need, which moves a curve to the right, while 0 dB here is the weakest link that the standard allows. The order
+//! rests on the assumption that all transmitters launch the same power; the paper does not state theirs. With each
 //! clause's own minimum (-7.7, -7.3 and -5.9 dBm), at a loss of 1e-5, 25GBASE-SR without error correction would come
 //! 0.4 dB before 50GBASE-SR instead of 1.0 dB after it, and 10GBASE-SR 0.2 dB before 25GBASE-SR with error correction
-//! instead of as much after it. These two cross in any case: error correction makes a curve steep.
+//! instead of as much after it. These two cross in any case, because error correction makes a curve steep.
 
 use super::{ParameterError, per_bit};
 use std::fmt;
@@ -63,7 +63,7 @@ pub enum Transceiver {
 }
 
 impl Transceiver {
-    /// All of them, in the order of their rates.
+    /// All transceivers, in the order of their rates.
     pub const ALL: [Transceiver; 4] = [
         Transceiver::TenGig,
         Transceiver::TwentyFiveGig,
@@ -71,7 +71,7 @@ impl Transceiver {
         Transceiver::FiftyGig,
     ];
 
-    /// What its clause demands of the receiver.
+    /// The receiver that the clause demands.
     ///
     /// 10GBASE-SR: -11.1 dBm at a BER of 1e-12 (Table 52-9, informative). 25GBASE-SR: clause 112 refers to clause 95,
     /// which states no sensitivity but implies one of -7.3 + 4.3 - 8.2 = -11.2 dBm at 5e-5, from the least launch power

@@ -1,4 +1,4 @@
-//! Every bit alike and on its own, without error correction: longer frames suffer more.
+//! Independent bit errors without error correction: longer frames are lost more often.
 
 use super::BITS_PER_BYTE;
 use crate::random::Random;
@@ -6,7 +6,7 @@ use crate::random::Random;
 /// Draws how many bits pass between two wrong ones.
 ///
 /// Of the errors inside one frame only the first matters, since one is enough to fail the frame check sequence. The gap
-/// to the next is therefore drawn from the end of the corrupted frame; because a geometric gap has no memory, the
+/// to the next is therefore drawn from the end of the corrupted frame. Because a geometric gap has no memory, the
 /// errors of later frames are distributed exactly as if every bit had been drawn. Only the frame's own bits count,
 /// neither preamble nor gap.
 #[derive(Debug, Clone)]

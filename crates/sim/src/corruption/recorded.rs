@@ -1,8 +1,8 @@
-//! The losses of a recording, frame by frame.
+//! Losses as a recording lists them, frame by frame.
 
 use std::sync::Arc;
 
-/// Where in the recording the link stands.
+/// The position in the recording.
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
     indices: Arc<[u64]>,
@@ -10,7 +10,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// `indices` ascend strictly.
+    /// `indices` must ascend strictly.
     pub(super) fn new(indices: Arc<[u64]>) -> Recorded {
         Recorded { indices, next: 0 }
     }

@@ -1,9 +1,9 @@
-//! The process, over all models.
+//! Tests of the process with all models.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Seeds are fixed, so a test passes or fails for good; the bounds say how unlucky the seed would have to be.
+/// Seeds are fixed, so a test always passes or always fails. The bounds say how unlikely a failing seed is.
 const SIGMAS: f64 = 5.0;
 
 fn process(corruption: &Corruption, seed: u64) -> CorruptionProcess {

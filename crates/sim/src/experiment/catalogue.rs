@@ -1,4 +1,4 @@
-//! The experiments that are known: those built in, or those of a folder.
+//! The experiments that are built in, or those of a folder.
 
 use super::definition::Experiment;
 use linkmend_experiment::ExperimentError;
@@ -38,15 +38,15 @@ static BUILT_IN: &[(&str, &str)] = built_in![
 /// The experiments that are built in.
 ///
 /// # Errors
-/// None, unless a file was broken before the program was built; a test sees to that.
+/// Never, unless a file was broken when the program was built; a test rules that out.
 pub fn built_in() -> Result<Vec<Experiment>, ExperimentError> {
     BUILT_IN.iter().map(|(path, text)| Experiment::parse(path, text, Path::new("experiments"))).collect()
 }
 
-/// One experiment in a file.
+/// Reads an experiment from a file.
 ///
 /// # Errors
-/// What is wrong with it, or why it cannot be read.
+/// If the file cannot be read, or is not a valid experiment.
 pub fn read(path: &Path) -> Result<Experiment, ExperimentError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
@@ -54,7 +54,7 @@ pub fn read(path: &Path) -> Result<Experiment, ExperimentError> {
     Experiment::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
 }
 
-/// All experiments of a folder, by the names of their files.
+/// Reads all experiments of a folder, in the order of file names.
 ///
 /// # Errors
 /// The first file that cannot be used, or that there is none.

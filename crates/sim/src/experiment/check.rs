@@ -1,8 +1,8 @@
-//! Whether a run can be done, in the words of the command line and experiment files.
+//! Checks whether a run is possible, with messages that name parameters as the command line and experiment files do.
 
 use crate::stress::{StressConfig, StressError};
 
-/// What the models call their parameters, and what they are called here.
+/// Names of parameters in the models and here.
 const NAMES: [(&str, &str); 5] = [
     ("bit_error_rate", "bit-error-rate"),
     ("mean_burst_frames", "burst"),
@@ -11,7 +11,7 @@ const NAMES: [(&str, &str); 5] = [
     ("dummy_copies", "dummy-copies"),
 ];
 
-/// Checks everything, before anything runs.
+/// Checks all parameters before anything runs.
 ///
 /// # Errors
 /// The first parameter that cannot be used.

@@ -1,4 +1,4 @@
-//! Published and measured values beside each other.
+//! Compares published with measured values.
 
 use super::definition::Experiment;
 use super::file::Theory;
@@ -6,7 +6,7 @@ use super::metric::Metric;
 use super::outcome::Outcome;
 use linkmend_experiment::{Across, Published, Row, Tolerance};
 
-/// All rows of an experiment; `outcomes` has one for each point, `None` where it was not run.
+/// All rows of an experiment; `outcomes` has one for each point, `None` if it was not run.
 pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row> {
     let published = experiment.published.iter().map(|row| {
         let chosen: Option<Vec<&Outcome>> =
@@ -45,7 +45,8 @@ pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row
     published.chain(expected).collect()
 }
 
-/// The effective loss rate that follows from the actual one and the copies; the measured interval has to hold it.
+/// Compares the effective loss rate that follows from the actual one and the copies with the measured interval, which
+/// must contain it.
 fn equation_1(outcome: &Outcome) -> Option<Row> {
     let metric = Metric::named("effective_loss_rate")?;
     let expected = Metric::named("effective_loss_rate_expected")?.of(outcome)?;

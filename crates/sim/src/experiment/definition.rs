@@ -25,30 +25,30 @@ pub struct Experiment {
     pub source: String,
     /// What it shows and how to read it.
     pub about: String,
-    /// What each point is.
+    /// The kind of its points.
     pub kind: Kind,
     /// All combinations of what is varied.
     pub points: Vec<Point>,
-    /// The parameters that are not the same at all points.
+    /// The parameters that differ between points.
     pub varied: Vec<&'static str>,
-    /// What is drawn.
+    /// The plots of its report.
     pub plots: Vec<PlotSpec>,
-    /// What is compared with published values.
+    /// Comparisons with published values.
     pub published: Vec<Published>,
-    /// What is compared with theory.
+    /// Comparisons with theory.
     pub expected: Vec<Expected>,
-    /// The file.
+    /// The text of the file.
     pub text: String,
 }
 
 /// One combination of parameters.
 #[derive(Debug, Clone)]
 pub struct Point {
-    /// All of its parameters, with those that the file leaves to the paper.
+    /// All of its parameters, including those that the file leaves to the paper.
     pub parameters: StressParameters,
-    /// Those that the file sets.
+    /// The parameters that the file sets.
     pub written: StressParameters,
-    /// What is done there.
+    /// What is done at this point.
     pub task: Task,
     /// How many independent runs are pooled.
     pub runs: u64,
@@ -57,67 +57,67 @@ pub struct Point {
 /// What is done at a point.
 #[derive(Debug, Clone)]
 pub enum Task {
-    /// A stress run.
+    /// A stress run is simulated.
     Stress(Box<StressConfig>),
     /// The loss of an attenuated link is computed.
     Attenuation {
-        /// At both ends.
+        /// The transceiver at both ends.
         transceiver: Transceiver,
-        /// In dB.
+        /// Attenuation in dB.
         attenuation_db: f64,
-        /// Length of frames.
+        /// Length of the frames.
         frame_bytes: u32,
     },
 }
 
-/// A published value.
+/// A published value and where it applies.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// Of what.
+    /// The metric that was published.
     pub metric: &'static Metric,
-    /// At which points.
+    /// The points at which it applies.
     pub at: Selection,
-    /// What is compared of several.
+    /// How several points are combined.
     pub across: Across,
-    /// In the unit of the metric's quantity.
+    /// The value, in the unit of the metric's quantity.
     pub value: f64,
-    /// In that unit as well.
+    /// How far the measured value may be off, in the same unit.
     pub tolerance: Tolerance,
-    /// The figure or table, if it is not the experiment's.
+    /// The figure or table, if it differs from the experiment's.
     pub source: String,
-    /// Why the measured value is known to differ, or need not.
+    /// Why the measured value is known to differ, or may differ.
     pub explanation: Option<String>,
 }
 
 /// Points that are compared with theory, each by itself.
 #[derive(Debug, Clone)]
 pub struct Expected {
-    /// Which theory.
+    /// The theory.
     pub theory: Theory,
-    /// At which points.
+    /// The points at which it applies.
     pub at: Selection,
     /// Why the measured values are known to differ.
     pub explanation: Option<String>,
 }
 
-/// What is drawn, and how.
+/// A plot.
 #[derive(Debug, Clone)]
 pub struct PlotSpec {
-    /// Its title.
+    /// The title of the plot.
     pub title: String,
-    /// What it shows, in words.
+    /// What the plot shows, in words.
     pub caption: Option<String>,
     /// How points are drawn.
     pub kind: PlotKind,
-    /// Across.
+    /// The horizontal axis.
     pub x: Option<Dimension>,
-    /// Up, or the colour; boxes, delays and holes have their own.
+    /// The vertical axis, or the colour. Plots of boxes, delays and holes have their own.
     pub y: Ordinate,
     /// Rows of a heat map.
     pub rows: Option<Dimension>,
-    /// Parameters that tell series apart.
+    /// Parameters by which points are divided into series.
     pub series: Vec<&'static str>,
-    /// Which points are drawn.
+    /// The points that are drawn.
     pub at: Selection,
     /// Parameters and values of the points whose value is subtracted.
     pub minus: Option<Replacement>,
@@ -125,11 +125,11 @@ pub struct PlotSpec {
     pub log: LogAxes,
     /// The low end of the vertical axis, in the unit of the metric's quantity.
     pub low: Option<f64>,
-    /// A line across, with its value in the unit of the metric's quantity.
+    /// A line across the plot, with its value in the unit of the metric's quantity.
     pub reference: Option<Reference>,
 }
 
-/// What replaces a point's own parameters.
+/// Parameters and values that replace a point's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replacement(pub Vec<(String, String)>);
 
@@ -142,16 +142,16 @@ pub enum Dimension {
     Metric(&'static Metric),
 }
 
-/// What goes up.
+/// What the vertical axis shows.
 #[derive(Debug, Clone, Copy)]
 pub enum Ordinate {
-    /// A metric.
+    /// A metric of each point.
     Metric(&'static Metric),
     /// The level of the Tx buffer over time.
     TxBuffer,
     /// The level of the Rx buffer over time.
     RxBuffer,
-    /// What the plot's kind says.
+    /// What the plot's kind defines.
     OfKind,
 }
 
@@ -182,13 +182,13 @@ impl Experiment {
         Ok(Experiment { id, title, source, about, kind, points, varied, plots, published, expected, text })
     }
 
-    /// The points that are meant.
+    /// The selected points.
     pub fn select<'a>(&'a self, at: &'a Selection) -> impl Iterator<Item = usize> + 'a {
         let chosen = |(index, point): (usize, &Point)| at.matches(&point.parameters).then_some(index);
         self.points.iter().enumerate().filter_map(chosen)
     }
 
-    /// What tells a point from the others, like `100G, ordered, loss rate 1e-3`.
+    /// What distinguishes a point from the others, like `100G, ordered, loss rate 1e-3`.
     pub fn describe(&self, point: &Point) -> String {
         let words = self.varied.iter().filter_map(|key| point.word(key));
         let words: Vec<String> = words.collect();
@@ -212,13 +212,13 @@ impl Point {
         })
     }
 
-    /// A name that differs from the other points': all parameters and their values.
+    /// A name that no other point has: all parameters and their values.
     pub fn key(&self) -> String {
         let texts = keys().filter_map(|key| Some(format!("{key}={}", self.value(key)?.text)));
         texts.collect::<Vec<_>>().join(" ")
     }
 
-    /// What is computed rather than simulated.
+    /// The outcome of a point that is computed rather than simulated.
     pub(super) fn computed(&self) -> Option<Outcome> {
         match self.task {
             Task::Stress(_) => None,
@@ -241,7 +241,7 @@ fn points(
     let mut keys = std::collections::BTreeSet::new();
     for combination in combinations(source, base, sweeps)? {
         let point = point(source, kind, &combination, folder)?;
-        // Sweeps may cross each other: the point where they do is one.
+        // Sweeps may intersect; an intersection is one point.
         if keys.insert(point.key()) {
             points.push(point);
         }
@@ -275,8 +275,8 @@ fn point(
     Ok(Point { parameters, written: combination.parameters.clone(), task, runs: combination.runs })
 }
 
-/// Parameters that are not written alike for all points, in the order of tables. How many frames are sent is a matter of
-/// patience, and what follows from other parameters is not varied.
+/// Parameters that are not written alike for all points, in the order of tables. The number of frames only decides how
+/// long a run takes, and what follows from other parameters is not varied.
 fn varied(points: &[Point]) -> Vec<&'static str> {
     let differs = |key: &&'static str| {
         let written = |point: &Point| value_of(key, &point.written);
@@ -286,7 +286,7 @@ fn varied(points: &[Point]) -> Vec<&'static str> {
     keys().filter(|key| *key != "frames").filter(differs).collect()
 }
 
-/// Reads what refers to points and metrics.
+/// Reads the parts of a file that refer to points and metrics.
 struct Reader<'a> {
     source: Source<'a>,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! An experiment file as it is written, before anything is checked that TOML does not check.
+//! The form of an experiment file, before anything is checked that TOML does not check.
 
 use linkmend_experiment::{Across, Settings, Tolerance};
 use serde::Deserialize;
@@ -61,11 +61,11 @@ pub(super) struct ExpectedTable {
     pub explanation: Option<String>,
 }
 
-/// What theory says of every run.
+/// Theories that every run can be compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Theory {
-    /// The effective loss rate is the actual one to the power of the copies and one.
+    /// The effective loss rate is the actual one to the power of the number of copies plus one.
     #[serde(rename = "equation-1")]
     Equation1,
 }
@@ -95,7 +95,7 @@ pub(super) struct PlotTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
-    /// Points over two axes, joined.
+    /// Joined points over two axes.
     Points,
     /// Bars in groups.
     Bars,
@@ -113,14 +113,14 @@ pub enum PlotKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogAxes {
-    /// None.
+    /// No axis.
     #[default]
     None,
-    /// The horizontal one.
+    /// The horizontal axis.
     X,
-    /// The vertical one.
+    /// The vertical axis.
     Y,
-    /// Both.
+    /// Both axes.
     Both,
 }
 
@@ -128,8 +128,8 @@ pub enum LogAxes {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// Where, in the unit of the metric's name.
+    /// Its position, in the unit that the metric's name states.
     pub value: f64,
-    /// What it is.
+    /// Its text.
     pub label: String,
 }

@@ -1,36 +1,36 @@
-//! Measured values by name: those of the JSON that `linkmend sim stress` prints, and a few shares made of them.
+//! Measured values by name: those in the JSON of `linkmend sim stress`, and a few shares computed from them.
 
 use super::outcome::Outcome;
 use crate::stress::StressReport;
 use linkmend_experiment::{Measurement, Quantity};
 
-/// An experiment looks at dozens of intervals, so that one in twenty must not be off by chance: hence not the 95 % of a
+/// An experiment compares dozens of intervals, and one in twenty must not be off by chance; hence not the 95 % of a
 /// single run's report.
 const CONFIDENCE: f64 = 0.999;
 
 /// Something that a run measures.
 #[derive(Debug)]
 pub struct Metric {
-    /// Its name in experiment files; its unit ends it.
+    /// Its name in experiment files, which ends in its unit.
     pub name: &'static str,
     /// Its name in tables and on axes.
     pub label: &'static str,
-    /// What it measures.
+    /// The quantity that it measures.
     pub quantity: Quantity,
-    /// A value in the unit of its name, times this, is in the unit of its quantity.
+    /// Factor from the unit of the name to the unit of the quantity.
     pub scale: f64,
     read: Read,
 }
 
 #[derive(Debug)]
 enum Read {
-    /// A number of the report, in the unit of the name.
+    /// A number of the report, in the unit that the name states.
     Number(fn(&StressReport) -> f64),
-    /// So many of so many: a share that was counted, and therefore has an uncertainty.
+    /// Two counts of which it is the ratio, and which give it a confidence interval.
     Counted(fn(&StressReport) -> (u64, u64)),
-    /// Frames undelivered of all that were sent, each with the weight of importance sampling.
+    /// The share of frames undelivered, each with the weight of importance sampling.
     EffectiveLoss,
-    /// Of an attenuated link.
+    /// A value of an attenuated link, computed from bit error rate and frame loss.
     Optics(fn(f64, f64) -> f64),
 }
 
@@ -50,7 +50,7 @@ impl Metric {
         !matches!(self.read, Read::Optics(_))
     }
 
-    /// What was measured; `None` if nothing was, as the mean of no delays.
+    /// The measurement; `None` if there was nothing to measure, such as the mean of no delays.
     pub fn of(&self, outcome: &Outcome) -> Option<Measurement> {
         match (&self.read, outcome) {
             (Read::Number(read), Outcome::Stress(report)) => Measurement::exact(read(report) * self.scale),

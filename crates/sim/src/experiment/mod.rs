@@ -1,12 +1,12 @@
-//! Experiments with links: files that say what is varied, what is drawn and what is compared with published values.
-//! `linkmend_experiment` is the frame; here is what a point of an experiment is and what it measures.
+//! Experiments with links: files that describe what is varied, drawn and compared with published values.
+//! `linkmend_experiment` is the frame; this module defines the points of an experiment and what they measure.
 //!
 //! - [`StressParameters`] are the parameters of a run as people write them, on the command line and in files.
 //! - [`Experiment::parse`] reads and checks a file; [`built_in`], [`read`] and [`read_folder`] find them.
-//! - An [`Experiment`] is [`Runnable`](linkmend_experiment::Runnable): its points have a [`Task`], and another kind of run
-//!   is another variant of it, of [`Kind`] and of [`Outcome`].
-//! - [`Metric`] names what is measured, [`Outcome::pooled`] makes one outcome of several, and [`compare`] puts published
-//!   and measured values beside each other. Judging and drawing them is left to the caller.
+//! - An [`Experiment`] is [`Runnable`](linkmend_experiment::Runnable): its points have a [`Task`], and another kind of
+//!   run is another variant of it, of [`Kind`] and of [`Outcome`].
+//! - [`Metric`] names what is measured, [`Outcome::pooled`] combines several outcomes, and [`compare`] puts published
+//!   and measured values side by side. Judging and drawing them is left to the caller.
 
 mod catalogue;
 mod check;

@@ -1,4 +1,4 @@
-//! Words for what a run is made of, as the command line and experiment files spell them.
+//! Names of choices, as the command line and experiment files spell them.
 
 use crate::corruption::Transceiver;
 use crate::stress::Buffering;

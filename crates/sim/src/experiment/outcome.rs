@@ -1,14 +1,14 @@
-//! What came out at one point of a sweep, and several outcomes as one.
+//! The outcome of one point of a sweep, and how several are pooled.
 
 use crate::stress::{Percentiles, Quartiles, StressReport};
 use linkmend_experiment::CONFIDENCE;
 
-/// What came out at one point of a sweep.
+/// The outcome of one point of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// Of a link under stress.
+    /// The report of a stress run.
     Stress(Box<StressReport>),
-    /// Of an attenuated link, computed.
+    /// The computed losses of an attenuated link.
     Attenuation {
         /// Share of frames lost.
         frame_loss_rate: f64,
@@ -26,8 +26,9 @@ impl Outcome {
         }
     }
 
-    /// Several outcomes as if they had been one run: numbers add up, rates are of the sums, and buffer levels and delays
-    /// are those of all. `None` for nothing, or for attenuated links, of which there is never more than one.
+    /// Pools several outcomes as if they had been one run: counts are added, rates are computed from the sums, and
+    /// buffer levels and delays are combined. `None` for no outcome, or for several attenuated links, which do not
+    /// occur.
     pub fn pooled<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
         let mut outcomes = outcomes.into_iter().peekable();
         let first = outcomes.next()?;
@@ -42,7 +43,7 @@ impl Outcome {
     }
 }
 
-/// Reports as one.
+/// Several reports, combined into one.
 #[derive(Debug)]
 pub struct Pool {
     sum: StressReport,
@@ -67,7 +68,7 @@ struct OverTime {
 }
 
 impl Pool {
-    /// One report.
+    /// Begins with one report.
     pub fn new(first: &StressReport) -> Pool {
         let sum = StressReport {
             retransmission_delay_ns: Percentiles::default(),
@@ -87,7 +88,7 @@ impl Pool {
         pool
     }
 
-    /// One more.
+    /// Adds a report.
     pub fn add(&mut self, report: &StressReport) {
         let sum = &mut self.sum;
         let first = self.reports == 0;
@@ -133,7 +134,7 @@ impl Pool {
         self.over_time.rx_recirculation_pct += report.rx_recirculation_pct * now;
     }
 
-    /// All of them as one report. Of one alone, it is that one; the percentiles of several are those of their bins.
+    /// The combined report. Of one report alone, it is that report; percentiles of several are those of their bins.
     pub fn finish(self) -> StressReport {
         let mut sum = self.sum;
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };

@@ -1,4 +1,4 @@
-//! From parameters as written to a run's configuration, with the paper's values where nothing is written.
+//! From parameters as written to a run's configuration. What is not written has the paper's value.
 
 use super::names::ProtectionName;
 use super::parameters::StressParameters;
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Loss rate of a link of which nothing else is said.
+/// Default loss rate of a link.
 const LOSS_DEFAULT: f64 = 1e-3;
-/// Frames of a run of which nothing else is said.
+/// Default number of frames of a run.
 const FRAMES_DEFAULT: u64 = 10_000_000;
 const SPEED_DEFAULT: u64 = 100_000_000_000;
 /// Hysteresis between the thresholds, in frames (appendix B.1).
@@ -22,10 +22,10 @@ const HYSTERESIS_FRAMES: u64 = 2;
 const LOSSES_FILE_BYTES: u64 = 110_000_000;
 
 impl StressParameters {
-    /// The run that is described. A relative `losses` is looked for in `folder`.
+    /// The configuration of the run. A relative path in `losses` starts from `folder`.
     ///
     /// # Errors
-    /// The first parameter that cannot be used, by the name it has here.
+    /// The first parameter that cannot be used, by its name in files and on the command line.
     pub fn config(&self, folder: &Path) -> Result<StressConfig, StressError> {
         let speed = self.speed.unwrap_or(BitRate(SPEED_DEFAULT));
         let rate = rate("speed", speed)?;
@@ -49,7 +49,7 @@ impl StressParameters {
             || self.loop_latency.is_some();
         let buffering = match self.buffering {
             Some(written) => written.into(),
-            // What is said of a recirculation port means that there is one.
+            // A parameter of the recirculation port implies that there is one.
             None if recirculates => Buffering::Recirculating,
             None => config.buffering,
         };
@@ -81,7 +81,7 @@ impl StressParameters {
         Ok(protection)
     }
 
-    /// A threshold that is not set keeps its distance from the one that is.
+    /// A threshold that is not set keeps its distance from the other one.
     fn backpressure(
         &self,
         paper: Option<Backpressure>,
@@ -168,7 +168,7 @@ impl StressParameters {
         Ok(())
     }
 
-    /// The same parameters with everything written out that `config`, which was made from them, takes from the paper.
+    /// The same parameters with every value written out that `config`, which was made from them, takes from the paper.
     #[must_use]
     pub fn resolved(&self, config: &StressConfig) -> StressParameters {
         let switch = &config.switch;

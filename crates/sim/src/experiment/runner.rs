@@ -1,4 +1,4 @@
-//! What the points of an experiment with links run.
+//! What runs at the points of an experiment with links.
 
 use super::definition::{Experiment, Point, Task};
 use super::outcome::{Outcome, Pool};
@@ -7,7 +7,7 @@ use crate::stress::{self, StressConfig, StressError};
 use linkmend_experiment::{Failure, Runnable};
 use std::ops::Range;
 
-/// The seed of a run: it depends on nothing but these, and is short enough to be typed in again.
+/// The seed of a run. It depends only on these, and is short enough to type.
 pub fn seed_of(base: u64, id: &str, point: &Point, run: u64) -> u64 {
     Random::new(base, &format!("{id} {} run {run}", point.key())).next_u64() >> 32
 }
@@ -52,7 +52,7 @@ impl Runnable for Experiment {
                 told = done;
                 go_on
             };
-            // Its parameters were checked when the experiment was read, but not whether a session will open.
+            // The parameters were checked when the experiment was read, but whether a session opens shows only now.
             let report = stress::run(&config, &mut of_run).map_err(|error| Failure { seed, error })?;
             if !progress(share - told) {
                 return Ok(None);

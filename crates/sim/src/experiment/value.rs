@@ -27,7 +27,7 @@ impl Parameter {
     }
 }
 
-/// A choice, as files spell it.
+/// The value of a choice, as files spell it.
 fn word_of(name: &impl Serialize) -> Value {
     let spelled = toml::Value::try_from(name).ok();
     Value::word(spelled.as_ref().and_then(toml::Value::as_str).unwrap_or_default())
@@ -44,7 +44,7 @@ macro_rules! parameters {
     };
 }
 
-/// The key that only names what other parameters make.
+/// The parameter that only names a combination of others.
 pub const VARIANT: &str = "variant";
 
 /// All parameters, in the order in which tables show them.

@@ -1,12 +1,12 @@
-//! How much there is to do at a point: for progress bars, and to say beforehand how long an experiment takes.
+//! Estimates the work of a point, for progress bars and for the list of experiments.
 
 use super::definition::{Point, Task};
 use crate::corruption::Corruption;
 use crate::stress::StressConfig;
 
-/// Frames that are simulated one by one around each loss before the link is steady again.
+/// Frames that are simulated one by one after each loss, before the link is steady again.
 const FRAMES_PER_LOSS: f64 = 300.0;
-/// What a run costs that sends nothing, in frames.
+/// The cost of a run that sends nothing, in frames.
 const FRAMES_PER_RUN: f64 = 500.0;
 /// Work of one point at which a quick run stops.
 const QUICK_WORK: f64 = 150_000.0;
@@ -16,7 +16,7 @@ const QUICK_FRAMES: f64 = 5_000_000.0;
 const QUICK_RUNS: u64 = 50;
 
 impl Point {
-    /// The frames that have to be simulated one by one, about.
+    /// How many frames must be simulated one by one, roughly.
     pub fn work(&self) -> f64 {
         match &self.task {
             Task::Stress(config) => self.runs as f64 * (work_of(config) + FRAMES_PER_RUN),
@@ -46,7 +46,7 @@ fn work_of(config: &StressConfig) -> f64 {
         Corruption::Recorded(numbers) => numbers.len() as f64 / frames,
         corruption => corruption.frame_loss(config.frame_bytes),
     };
-    // ACKs that get lost disturb the steady state as data does.
+    // Lost ACKs disturb the steady state as lost data does.
     let losses = loss(&config.corruption) + loss(&config.reverse_corruption);
     let step_by_step = if config.full { 1.0 } else { (losses * FRAMES_PER_LOSS).min(1.0) };
     frames * step_by_step

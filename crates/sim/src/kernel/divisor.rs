@@ -1,4 +1,4 @@
-//! Division by the same number again and again, for the two divisions that every frame needs.
+//! Division by the same number many times, for the two divisions that every frame needs.
 
 /// Bits of the fraction in [`Divisor::reciprocal`].
 const FRACTION_BITS: u32 = 40;
@@ -24,7 +24,7 @@ impl Divisor {
         Divisor { value, reciprocal, exact_below }
     }
 
-    /// The least multiple of the divisor that is not below `x`, divided by it.
+    /// The smallest multiple of the divisor that is not below `x`, divided by the divisor.
     #[inline]
     pub(crate) const fn ceiling(self, x: u64) -> u64 {
         let x = x + (self.value - 1);

@@ -1,41 +1,42 @@
-//! Which source acts next.
+//! Decides which source acts next.
 //!
-//! A simulated network has few things that happen out of order: the frames in flight on one wire arrive in the order
+//! Most things in a simulated network happen in order: the frames in flight on one wire arrive in the order in which
 //! they were sent, and so do those in one recirculation loop or one port's service. Each such sequence is a *source*
-//! that keeps its own first-in-first-out queue; only the time of its head is here. So this queue holds as many entries
-//! as there are sources, not as there are frames in flight, and none is ever inserted or removed: entries only change.
+//! with its own first-in-first-out queue; only the time of its head is here. This queue therefore has as many entries
+//! as there are sources, however many frames are in flight. Entries are never inserted or removed, only changed.
 //!
 //! # The total order of events
 //!
-//! Events happen in the order of `(time, source)`: the earlier time first and, at one time, the source with the lower
-//! index, the one added first. Events of one source happen in that source's own order. Nothing else takes part: not
-//! when an event was scheduled, nor how often its source was rescheduled. The order is therefore the same on every
-//! machine, and the same after a fast-forward, which moves all events but does not replay their scheduling.
+//! Events happen in the order of `(time, source)`: the earlier time first and, at the same time, the source with the
+//! lower index, which was added first. Events of one source happen in that source's own order. Nothing else matters:
+//! neither when an event was scheduled, nor how often its source was rescheduled. The order is therefore the same on
+//! every machine, and the same after a fast-forward, which moves all events but does not repeat their scheduling.
 
 use crate::time::Time;
 use std::hint::{cold_path, select_unpredictable};
 
-/// Up to this many sources, the times are only stored, and searched for each event. That is one search per event,
-/// however many sources the event set. And its branches are an advantage as long as they are few: the pattern of one or
-/// two links is regular, so the processor predicts who wins and lets the event begin before the search has ended. With
-/// 24 sources the tree is as fast on links, and on random times it is always faster (`benches/event_queue`).
+/// Up to this many sources, the queue stores only the times, and searches them for each event: one search per event,
+/// however many sources the event sets. While sources are few, its branches are an advantage, because the pattern of
+/// one or two links is regular, and the processor predicts the winner and lets the event begin before the search has
+/// ended. With 24 sources the tree is as fast on links, and on random times it is always faster
+/// (`benches/event_queue`).
 const MOST_SEARCHED: usize = 16;
-/// Times that are searched without a look at whether there are more.
+/// Times that are searched before checking whether there are more.
 const STRIDE: usize = 8;
 
-/// Above that, so many sources at a time share a leaf of the tree: their times are as long as a cache line, and comparing
-/// all of them takes as long as playing three rounds but stores nothing in between.
+/// Number of sources that share a leaf of the tree. Their times fill a cache line, and comparing all of them takes as
+/// long as three rounds but stores nothing in between.
 const BLOCK: usize = 8;
 
 /// The next event time of every source, earliest first.
 ///
-/// The loop of a simulator is: [`next`](Self::next), advance the clock, let the source act, then
-/// [`set`](Self::set) or [`clear`](Self::clear) that source and every other source whose head it changed.
+/// The loop of a simulator is: [`next`](Self::next), advance the clock, let the source act, then [`set`](Self::set) or
+/// [`clear`](Self::clear) that source and every other source whose head it changed.
 ///
-/// Few sources are simply searched. More are the players of a tournament: the leaves of a binary tree are the winners
-/// of blocks of sources, each inner node is the winner of its two children, and the root is who acts next. A change
-/// replays the matches between one leaf and the root, without branches, since who wins is hard to predict. The addresses
-/// of the opponents depend only on the leaf, so that they are loaded all at once: nothing is searched, moved or chased.
+/// Few sources are searched. More are the players of a tournament: the leaves of a binary tree are the winners of
+/// blocks of sources, each inner node is the winner of its two children, and the root is who acts next. A change
+/// replays the matches between one leaf and the root, without branches, since winners are hard to predict. The
+/// addresses of the opponents depend only on the leaf, so they are all loaded at once.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     /// By source, in picoseconds; whole blocks when there is a tree.
@@ -57,7 +58,7 @@ struct Head {
 impl Head {
     const IDLE: Head = Head { time: Time::NEVER.0, source: 0 };
 
-    /// Of two heads, the earlier; at one time the left one, whose source must have the lower index.
+    /// The earlier of two heads. If their times are equal, the left one, whose source must have the lower index.
     #[inline]
     fn earlier(left: Head, right: Head) -> Head {
         let wins = left.time <= right.time;

@@ -1,7 +1,7 @@
-//! What every discrete-event simulator has, whatever it simulates: time, and who acts next.
+//! The parts that every discrete-event simulator needs: time, and which source acts next.
 //!
 //! - [`time`]: integer picoseconds and rates.
-//! - [`event_queue`]: which source acts next; the total order of events is defined there.
+//! - [`event_queue`]: which source acts next; it defines the total order of events.
 
 pub(crate) mod divisor;
 pub mod event_queue;

@@ -6,40 +6,40 @@
 use linkmend_protocol::{Instant, Tick, Ticks};
 use std::ops::{Add, AddAssign, Sub};
 
-/// The tick of the protocol's state machines here.
+/// The tick of the protocol's state machines in the simulator.
 pub const TICK: Tick = Tick::Picosecond;
 
-/// A point in simulated time, or a length of it, in picoseconds.
+/// A point in simulated time or a duration, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// The beginning, or no time at all.
+    /// The beginning of a run, or no duration.
     pub const ZERO: Time = Time(0);
     /// Later than everything.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// From nanoseconds.
+    /// Converts nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos.saturating_mul(1_000))
     }
 
-    /// As the protocol's state machines count it, from the beginning.
+    /// The instant that the protocol's state machines use for this time.
     pub const fn instant(self) -> Instant {
         Instant(self.0)
     }
 
-    /// As the protocol's state machines count lengths of time.
+    /// The duration that the protocol's state machines use for this one.
     pub const fn ticks(self) -> Ticks {
         Ticks(self.0)
     }
 
-    /// In nanoseconds, with fractions.
+    /// Nanoseconds, with a fraction.
     pub fn as_nanos(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// In seconds.
+    /// Seconds, with a fraction.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -71,7 +71,7 @@ impl Sub for Time {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate {
     bits_per_second: u64,
-    /// How long a byte lasts, ps. Kept, because every frame asks for it and a division is slow.
+    /// How long a byte lasts, ps. Stored, because every frame needs it and a division is slow.
     byte_ps: u64,
 }
 

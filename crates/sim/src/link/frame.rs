@@ -1,4 +1,4 @@
-//! What travels: small values, copied into queues and never allocated.
+//! Frames: small values that are copied into queues and never allocated.
 
 use super::scheme::{Scheme, Schemes};
 use linkmend_protocol::Mode;
@@ -7,19 +7,19 @@ use linkmend_protocol::Mode;
 pub const WIRE_OVERHEAD_BYTES: u64 = 20;
 /// Shortest Ethernet frame, with its frame check sequence.
 pub const FRAME_BYTES_MIN: u32 = 64;
-/// By how many bytes the data header of the authors' program (section 3.5) makes a frame longer.
+/// How many bytes the data header of the authors' program (section 3.5) adds to a frame.
 pub const COMPACT_HEADER_BYTES: u32 = 3;
 /// Frame check sequence.
 pub(crate) const FCS_BYTES: u32 = 4;
 
-/// A flow: frames from one node to another. The network knows which ([`crate::network::Network::flow`]).
+/// A flow: frames from one node to another. [`crate::network::Network::flow`] has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
 /// A frame of the traffic that the network carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// Counts the frames of its flow from 0.
+    /// Its number within its flow, from 0.
     pub id: u64,
     /// The flow, and with it source and destination.
     pub flow: FlowId,
@@ -34,26 +34,26 @@ pub struct Frame {
 /// A frame on a link.
 #[derive(Debug)]
 pub enum OnWire<S: Scheme = Schemes> {
-    /// With a header of the link's scheme.
+    /// A frame with a header of the link's scheme.
     Protected {
-        /// The header.
+        /// The header of the scheme.
         header: S::Header,
-        /// The frame.
+        /// The frame of the traffic.
         frame: Frame,
     },
-    /// As it is.
+    /// A frame without a header.
     Plain {
-        /// The frame.
+        /// The frame of the traffic.
         frame: Frame,
     },
     /// An acknowledgement of the link's scheme: the one control frame that is as frequent as data.
     Ack {
-        /// What it says.
+        /// The content of the acknowledgement.
         ack: S::Ack,
     },
     /// Any other control frame.
     Control {
-        /// Its place among the control frames under way.
+        /// Its index among the control frames in flight.
         place: u32,
     },
 }
@@ -82,7 +82,7 @@ impl<S: Scheme> OnWire<S> {
     }
 }
 
-/// Control frames on their way; they are too large to be copied from queue to queue.
+/// Control frames in flight, which are too large to be copied from queue to queue.
 #[derive(Debug)]
 pub(crate) struct ControlStore<C> {
     controls: Vec<C>,
@@ -107,7 +107,7 @@ impl<C> ControlStore<C> {
         &self.controls[place as usize]
     }
 
-    /// The content of a control frame, for observers. Without a panic in it, it costs nothing when there is none.
+    /// The content of a control frame, for observers. It contains no panic, so it costs nothing without an observer.
     #[inline]
     pub(crate) fn content<S: Scheme<Control = C>>(&self, on_wire: &OnWire<S>) -> Option<&C> {
         match on_wire {
@@ -121,7 +121,7 @@ impl<C> ControlStore<C> {
     }
 }
 
-/// Values with a number each; freed numbers are used again.
+/// Values with numbers; freed numbers are used again.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     values: Vec<T>,

@@ -1,16 +1,16 @@
-//! Names of links, of their two sides, and of the ports there.
+//! Identifiers of links, of their two sides, and of the ports there.
 
 pub use linkmend_topology::LinkId;
 
-/// Event sources of a port: arrival, service, clock. At one time they act in that order.
+/// Event sources of a port: arrival, service, clock. At the same time they act in that order.
 const SOURCES: usize = 3;
 
 /// A side of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// That of the node that was named first.
+    /// The side of the node that was named first.
     A,
-    /// That of the other.
+    /// The side of the other node.
     B,
 }
 
@@ -29,12 +29,12 @@ impl PortId {
         [PortId::new(link, Side::A), PortId::new(link, Side::B)]
     }
 
-    /// The link.
+    /// The link of this port.
     pub const fn link(self) -> LinkId {
         LinkId(self.0 >> 1)
     }
 
-    /// The side.
+    /// The side of this port.
     pub const fn side(self) -> Side {
         if self.0 & 1 == 0 { Side::A } else { Side::B }
     }
@@ -45,30 +45,30 @@ impl PortId {
         PortId(self.0 ^ 1)
     }
 
-    /// Its place among all ports: those of the first link, those of the second, and so on.
+    /// Its index among all ports: those of the first link, those of the second, and so on.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The event sources of the first `ports` ports.
+    /// Number of event sources of the first `ports` ports.
     pub(crate) const fn sources(ports: usize) -> usize {
         SOURCES * ports
     }
 
-    /// The event source of what arrives.
+    /// The event source for arrivals.
     #[inline(always)]
     pub(crate) const fn arrival(self) -> usize {
         SOURCES * self.index()
     }
 
-    /// The event source of what may be sent.
+    /// The event source for sending.
     #[inline(always)]
     pub(crate) const fn service(self) -> usize {
         SOURCES * self.index() + 1
     }
 
-    /// The event source of timers and paced traffic.
+    /// The event source for timers and paced traffic.
     #[inline(always)]
     pub(crate) const fn clock(self) -> usize {
         SOURCES * self.index() + 2

@@ -1,9 +1,9 @@
-//! A link: what travels on it, its two ports, how it recovers, and who may watch.
+//! A link: the frames on it, its two ports, how it recovers, and how it is observed.
 //!
 //! - [`frame`]: frames, and what a link carries.
 //! - [`scheme`]: how a link recovers what it corrupts.
 //! - [`port`]: a port with its queues and the wire that leaves it.
-//! - [`observer`]: what may watch a run.
+//! - [`observer`]: the interface of observers.
 
 pub mod frame;
 pub mod id;

@@ -1,7 +1,7 @@
-//! What may watch a run: the events of a network, and what a watcher needs in order to be skipped exactly.
+//! Observers of a run: the events of a network, and what an observer needs in order to be skipped exactly.
 //!
 //! A network measures nothing itself. It tells its observer what happens, by static dispatch: calls to [`NoObserver`]
-//! compile to nothing. An observer cannot change a run; whatever it keeps is its own.
+//! compile to nothing. An observer cannot change a run.
 
 use super::frame::{Frame, OnWire};
 use super::id::PortId;
@@ -15,7 +15,7 @@ pub struct Sent<'a, S: Scheme = Schemes> {
     pub frame: &'a OnWire<S>,
     /// Its content if it is a control frame.
     pub control: Option<&'a S::Control>,
-    /// When it arrives, or would have.
+    /// When it arrives, or would have arrived.
     pub arrives_at: Time,
     /// Whether the link corrupts it, so that it will not arrive.
     pub corrupted: bool,
@@ -30,7 +30,7 @@ pub struct Received<'a, S: Scheme = Schemes> {
     pub control: Option<&'a S::Control>,
 }
 
-/// Watches a network whose links have such schemes.
+/// Observes a network with links of these schemes.
 pub trait Observer<S: Scheme = Schemes> {
     /// Port `port` began to send a frame at `at`.
     fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_, S>) {
@@ -42,7 +42,7 @@ pub trait Observer<S: Scheme = Schemes> {
         let _ = (port, at, received);
     }
 
-    /// Port `port` passed `frame` on.
+    /// Port `port` delivered `frame`.
     fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
         let _ = (port, at, frame);
     }
@@ -72,7 +72,7 @@ pub trait Observer<S: Scheme = Schemes> {
         let _ = (port, at, bytes);
     }
 
-    /// Port `port` decided that its peer is to pause, or to resume.
+    /// Port `port` decided that its peer must pause, or resume.
     fn pause_decided(&mut self, port: PortId, at: Time, paused: bool) {
         let _ = (port, at, paused);
     }
@@ -92,35 +92,36 @@ pub struct Present<'a> {
     pub arriving: &'a [u64],
 }
 
-/// What is skipped: a cycle of events, again and again.
+/// A skipped part of a run: a cycle of events, repeated many times.
 #[derive(Debug, Clone, Copy)]
 pub struct Skipped<'a> {
-    /// The moment from which it is skipped, which is the end of a cycle.
+    /// The moment at which skipping begins, which is the end of a cycle.
     pub from: Time,
-    /// How many cycles.
+    /// Number of cycles.
     pub times: u64,
-    /// How long all of them last.
+    /// Duration of all cycles together.
     pub elapsed: Time,
-    /// By port: how many frames the generator at its peer produces in all of them.
+    /// For each port: how many frames the generator at its peer produces in all cycles.
     pub arriving: &'a [u64],
 }
 
-/// An observer over whose head a steady state can be skipped, so that it has counted afterwards what it would have
-/// counted. Frames that are skipped are clean, and all cycles are alike; so what it counted in one of them, it counts in
-/// each, if it stands at the end of the cycle as at its beginning.
+/// An observer for which a steady state can be skipped, so that afterwards it has counted what it would have counted.
+/// Skipped frames are clean, and all cycles are alike: what the observer counted in one cycle it counts in each, if its
+/// state at the end of the cycle is that at the beginning.
 pub trait Skip {
-    /// What had been counted at a moment.
+    /// The counts at a moment.
     type Mark;
 
-    /// This moment. What determines how things will be counted goes to `state`, relative to the clock and to the frames'
-    /// numbers: two moments with the same state are alike. `None` while something is followed that will pass.
+    /// Records this moment. Everything that determines how the observer will count goes to `state`, relative to the
+    /// clock and to the frames' numbers: two moments with the same state are alike. `None` while it follows something
+    /// that will pass.
     fn mark(&self, present: &Present<'_>, state: &mut Vec<u64>) -> Option<Self::Mark>;
 
-    /// Counts what was counted since `before`, which was a cycle ago, as often again as is skipped.
+    /// Counts what was counted since `before`, one cycle ago, as many times more as cycles are skipped.
     fn skip(&mut self, before: &Self::Mark, skipped: &Skipped<'_>);
 }
 
-/// Nobody watches.
+/// Observes nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 

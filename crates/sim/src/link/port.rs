@@ -22,14 +22,14 @@ const IDLE_WIRE_BYTES: u64 = FRAME_BYTES_MIN as u64 + WIRE_OVERHEAD_BYTES;
 pub struct PortConfig<S: Scheme = Schemes> {
     /// Rate of the link.
     pub rate: Rate,
-    /// From the moment a frame is taken from its queue to the moment the peer's port has it, without its serialisation:
-    /// egress pipeline, both ports, propagation. Pause and resume take effect then (section 3.5).
+    /// From the moment a frame is taken from its queue until the peer's port has it, without its serialisation: egress
+    /// pipeline, both ports, propagation. Pause and resume take effect then (section 3.5).
     pub wire_latency: Time,
-    /// From there to the decision of the peer's ingress pipeline.
+    /// From the peer's port to the decision of its ingress pipeline.
     pub ingress_latency: Time,
     /// What the link corrupts.
     pub corruption: Corruption,
-    /// What it corrupts of retransmitted copies, if not the same (importance sampling).
+    /// How the link corrupts retransmitted copies, if that differs (importance sampling).
     pub copy_corruption: Option<Corruption>,
     /// How the link recovers.
     pub scheme: S::Config,
@@ -37,7 +37,7 @@ pub struct PortConfig<S: Scheme = Schemes> {
     pub queue: QueueLimits,
 }
 
-/// A port cannot be made.
+/// Why a port cannot be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PortError {
     /// See [`ConfigError`].
@@ -48,17 +48,17 @@ pub enum PortError {
     Corruption(#[from] ParameterError),
 }
 
-/// Something that goes ahead of normal frames.
+/// A frame that goes ahead of normal frames.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lined<S: Scheme> {
-    /// Not before this.
+    /// It may not leave before this.
     pub(crate) ready_at: Time,
     /// The peer's port takes it in ahead of its pipeline.
     pub(crate) overtakes: bool,
     pub(crate) on_wire: OnWire<S>,
 }
 
-/// What the peer's generator makes.
+/// The frames that the peer's generator makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeerTraffic {
     pub(crate) mode: Mode,
@@ -69,7 +69,7 @@ pub(crate) struct PeerTraffic {
 #[derive(Debug)]
 pub(crate) struct Port<S: Scheme> {
     pub(crate) id: PortId,
-    /// Whose port it is.
+    /// The node that the port belongs to.
     pub(crate) node: NodeId,
     pub(crate) scheme: S,
     pub(crate) timer: Timer,
@@ -86,21 +86,21 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) peer_traffic: PeerTraffic,
     pub(crate) started: bool,
     pub(crate) normal: PerMode<NormalQueue>,
-    /// Frames in both of these queues.
+    /// Number of frames in both of these queues.
     pub(crate) waiting: usize,
-    /// Lane whose turn it is.
+    /// The lane that goes first.
     pub(crate) turn: usize,
     pub(crate) urgent: VecDeque<Lined<S>>,
-    /// The dummy or ACK that the self-replenishing queue goes on sending, after its last one was corrupted.
+    /// The dummy or ACK that the self-replenishing queue keeps sending, after its last one was corrupted.
     pub(crate) replenished: Option<OnWire<S>>,
-    /// Whether that queue does go on: without, a corrupted dummy or ACK is gone.
+    /// Whether that queue keeps sending; if not, a corrupted dummy or ACK is lost.
     pub(crate) replenishes: bool,
-    /// When the port has sent what it is sending; then come idle frames, without a gap.
+    /// When the port will have sent its present frame; idle frames follow it without a gap.
     pub(crate) free_at: Time,
-    /// What is on its way, in the order of arrival. Only changes of the pause state overtake: the peer's port takes them
-    /// in, ahead of what its pipeline works on.
+    /// Frames in flight, in the order of arrival. Only changes of the pause state overtake: the peer's port takes them
+    /// in ahead of its pipeline.
     pub(crate) in_flight: VecDeque<(Time, OnWire<S>)>,
-    /// Frames of any kind put on the wire, those of them that the link corrupted, and the ACKs among them.
+    /// Number of frames put on the wire, of those that the link corrupted, and of ACKs.
     pub(crate) transmitted: u64,
     pub(crate) corrupted: u64,
     pub(crate) acks_sent: u64,
@@ -152,8 +152,8 @@ impl<S: Scheme> Port<S> {
         })
     }
 
-    /// When something that is there at `now` can begin to leave: when the port is free or, as it fills the time with
-    /// minimum-size dummies or ACKs, when the one under way has ended (Figure 5).
+    /// When something that is ready at `now` can begin to leave: when the port is free or, while it fills the time with
+    /// minimum-size dummies or ACKs, when the present one has ended (Figure 5).
     #[inline]
     pub(crate) fn next_start(&self, now: Time) -> Time {
         if now <= self.free_at {
@@ -166,8 +166,8 @@ impl<S: Scheme> Port<S> {
         Time(self.free_at.0 + self.idle_slot.ceiling(ago) * self.idle_slot.value)
     }
 
-    /// Begins to send a frame of `bytes`: when the peer's pipeline will have decided on it, and whether the link corrupts
-    /// it on the way.
+    /// Begins to send a frame of `bytes`. Returns when the peer's pipeline will have decided on it, and whether the
+    /// link corrupts it.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Time, bytes: u32, is_copy: bool) -> (Time, bool) {
         self.free_at = now + self.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
@@ -184,8 +184,8 @@ impl<S: Scheme> Port<S> {
         (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
     }
 
-    /// Whether it has more to do when it has sent what it is sending. What a control frame asks for may have to be
-    /// repeated, which the idle port sees to.
+    /// Whether the port has more to do after its present frame. What a control frame asks for may have to be repeated,
+    /// which the idle port does.
     #[inline]
     pub(crate) fn has_more(&self) -> bool {
         self.has_normal() || !self.urgent.is_empty() || self.replenished.is_some() || self.scheme.has_more()
@@ -217,12 +217,12 @@ impl<S: Scheme> Port<S> {
         self.waiting > 0 || (self.started && self.generator.ready().is_some())
     }
 
-    /// Lines up a frame.
+    /// Adds a frame to its queue.
     pub(crate) fn push_normal(&mut self, frame: Frame) {
         self.waiting += usize::from(self.normal[frame.mode].push(frame, &self.queue_limits));
     }
 
-    /// Lines up a copy.
+    /// Adds a copy to its queue.
     pub(crate) fn push_copy(&mut self, now: Time, header: S::Header, frame: Frame) {
         let on_wire = OnWire::Protected { header, frame };
         self.urgent.push_back(Lined { ready_at: now, overtakes: false, on_wire });
@@ -234,7 +234,7 @@ impl<S: Scheme> Port<S> {
         self.urgent.remove(index)
     }
 
-    /// An acknowledgement, if that is what an idle port would send.
+    /// An acknowledgement, if an idle port would send one.
     #[inline(always)]
     pub(crate) fn next_ack(&mut self, now: Time) -> Option<S::Ack> {
         let ack = self.scheme.poll_ack(now)?;
@@ -246,14 +246,14 @@ impl<S: Scheme> Port<S> {
         Some(ack)
     }
 
-    /// What else an idle port sends.
+    /// Anything else that an idle port sends.
     pub(crate) fn next_idle(&mut self, now: Time) -> Option<Idle<S::Ack, S::Control>> {
         let idle = self.scheme.poll_idle(now)?;
         self.acks_sent += u64::from(matches!(idle, Idle::Ack(_)));
         Some(idle)
     }
 
-    /// Lets it have what its peer's generator makes.
+    /// Tells the port which frames its peer's generator makes.
     pub(crate) fn set_peer_traffic(&mut self, peer: &Generator) {
         self.peer_traffic = PeerTraffic { mode: peer.mode(), bytes: peer.frame_bytes() };
     }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 /// Bounds of a normal queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Frames that would make it longer than this are dropped.
+    /// The longest queue in bytes; frames that would exceed it are dropped.
     pub bytes: u64,
-    /// Frames that find it longer than this are marked (section 4: 100 KB).
+    /// Frames that find more than this are marked (section 4: 100 KB).
     pub ecn_bytes: u64,
 }
 
@@ -28,12 +28,12 @@ pub(crate) struct NormalQueue {
     pub(crate) dropped: u64,
     /// Frames that were marked.
     pub(crate) marked: u64,
-    /// Most bytes held.
+    /// The largest number of bytes held.
     pub(crate) bytes_max: u64,
 }
 
 impl NormalQueue {
-    /// Whether there was room for it.
+    /// Adds a frame; returns whether there was room for it.
     pub(crate) fn push(&mut self, mut frame: Frame, limits: &QueueLimits) -> bool {
         if self.bytes + u64::from(frame.bytes) > limits.bytes {
             self.dropped += 1;

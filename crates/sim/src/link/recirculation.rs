@@ -1,7 +1,7 @@
 //! A switch's recirculation port, where the Tofino keeps frames that it cannot hold still (sections 3.3 and A.2).
 //!
-//! A frame goes out through the port's queue and comes in again after the loop latency; only then can the pipeline look
-//! at it, and let it go or send it round once more. Several links of one switch share the port.
+//! A frame leaves through the port's queue and returns after the loop latency. Only then can the pipeline look at it,
+//! and release it or send it through the loop again. Several links of one switch share the port.
 
 use super::scheme::Circling;
 use crate::time::{Rate, Time};
@@ -15,9 +15,9 @@ pub(crate) struct RecirculationPort {
     rate: Rate,
     latency: Time,
     free_at: Time,
-    /// When each frame comes round, in that order.
+    /// When each frame returns, in that order.
     circling: VecDeque<(Time, Circling)>,
-    /// Frames that came round.
+    /// Frames that have returned.
     pub(crate) passes: u64,
 }
 
@@ -33,21 +33,21 @@ impl RecirculationPort {
         }
     }
 
-    /// Sends a frame round.
+    /// Sends a frame through the loop.
     #[inline]
     pub(crate) fn insert(&mut self, now: Time, frame: Circling) {
         self.free_at = self.free_at.max(now) + self.rate.time_of(u64::from(frame.wire_bytes));
         self.circling.push_back((self.free_at + self.latency, frame));
     }
 
-    /// The frame that comes round now.
+    /// Takes the frame that returns now.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Circling> {
         self.passes += 1;
         self.circling.pop_front().map(|(_, frame)| frame)
     }
 
-    /// When the next frame comes round.
+    /// When the next frame returns.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.circling.front().map_or(Time::NEVER, |(at, _)| *at)
@@ -58,7 +58,7 @@ impl RecirculationPort {
         self.circling.iter().map(|(_, frame)| frame)
     }
 
-    /// What distinguishes this moment from another, apart from the clock.
+    /// The state of the loop relative to the clock, for fast-forward.
     pub(crate) fn snapshot(&self, now: Time, mut slot: impl FnMut(&Circling) -> u64, out: &mut Vec<u64>) {
         out.extend([self.free_at.0.saturating_sub(now.0), self.circling.len() as u64]);
         for (at, frame) in &self.circling {

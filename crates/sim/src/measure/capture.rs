@@ -1,4 +1,4 @@
-//! Captures a run as packet analysers see links.
+//! Captures a run as a file for packet analysers.
 
 use super::sketch::Sketch;
 use crate::link::{Frame, Observer, PortId as SimulatedPort, Received, Sent};
@@ -10,12 +10,12 @@ use std::io::{self, Write};
 /// 10^-12 s, in which the simulator counts.
 const PICOSECONDS: u8 = 12;
 
-/// What to capture.
+/// Settings of a capture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CaptureOptions {
-    /// Most bytes of each frame. Headers and whole control frames fit 320.
+    /// The largest number of bytes captured of each frame. Headers and whole control frames fit 320.
     pub snap_bytes: u32,
-    /// Most packets; the run goes on without being captured.
+    /// The largest number of packets; the run continues without being captured.
     pub packets_max: u64,
     /// Header format of the link ends.
     pub format: Format,
@@ -24,7 +24,7 @@ pub struct CaptureOptions {
 }
 
 impl CaptureOptions {
-    /// 96 bytes of each frame, a million packets.
+    /// Captures 96 bytes of each frame, and a million packets.
     pub fn new(rate: Rate, format: Format) -> CaptureOptions {
         CaptureOptions { snap_bytes: 96, packets_max: 1_000_000, format, rate }
     }
@@ -37,21 +37,21 @@ struct Ports {
     inner: PortId,
 }
 
-/// An [`Observer`] that writes a pcapng file with two ports for each link end: `end N link`, where frames are seen when
-/// their first bit leaves and when their last has arrived, and `end N inner`, where they are passed on. A frame that
-/// the link corrupts is marked where it leaves, and does not arrive. Simulated frames have no bytes: headers and
-/// control frames are what a real link end would send; a frame is an IPv4 packet of an experimental protocol that holds
-/// its number and zeros. Headers of the transparent format are as long as they are on a real link, 3 to 8 bytes; the
+/// An [`Observer`] that writes a pcapng file with two interfaces for each link end. `end N link` shows frames when
+/// their first bit leaves and when their last has arrived; `end N inner` shows them when they are delivered. A frame
+/// that the link corrupts is marked where it leaves, and does not arrive. Simulated frames have no bytes: headers and
+/// control frames are what a real link end would send, and a frame is an IPv4 packet of an experimental protocol that
+/// holds its number and zeros. Headers of the transparent format are as long as on a real link, 3 to 8 bytes; the
 /// simulator counts 8.
 ///
-/// Fast-forward shows an observer nothing of what it skips; capture a full run.
+/// Fast-forward does not show an observer what it skips, so capture a full run.
 #[derive(Debug)]
 pub struct Capture<W> {
     writer: PcapngWriter<W>,
     ports: Vec<Ports>,
     sketch: Sketch,
     packets_left: u64,
-    /// The first error, which [`Capture::finish`] tells.
+    /// The first error, which [`Capture::finish`] returns.
     error: Option<io::Error>,
 }
 
@@ -85,7 +85,7 @@ impl<W: Write> Capture<W> {
         }
     }
 
-    /// Whether as many packets are captured as may be; later ones may be missing.
+    /// Whether the limit of packets is reached; later ones may be missing.
     pub fn is_full(&self) -> bool {
         self.packets_left == 0
     }

@@ -1,4 +1,4 @@
-//! What a port has received and passed on.
+//! Frames that a port has received and delivered.
 
 use crate::link::Frame;
 use crate::time::Time;
@@ -14,7 +14,7 @@ pub struct Deliveries {
     pub reordered: u64,
     /// One more than the highest number delivered.
     pub next_id: u64,
-    /// When the last one was.
+    /// Time of the last delivery.
     pub last_at: Time,
 }
 
@@ -28,7 +28,7 @@ impl Deliveries {
         self.last_at = at;
     }
 
-    /// Repeats what was delivered since `before`, while the numbers of the frames go on by `arriving`.
+    /// Repeats what was delivered since `before`, while the numbers of the frames advance by `arriving`.
     pub(super) fn repeat_since(&mut self, before: &Deliveries, times: u64, elapsed: Time, arriving: u64) {
         self.frames += (self.frames - before.frames) * times;
         self.bytes += (self.bytes - before.bytes) * times;

@@ -1,8 +1,8 @@
 //! A histogram of constant relative width: each power of two is split into 128 buckets, so a value is known to one
-//! 128th (0.8 %), and values below 256 are exact. At most 58 KiB, less while values are small.
+//! 128th (0.8 %), and values below 256 are exact. It takes at most 58 KiB, and less while values are small.
 //!
-//! It counts whatever is measured in whole units: picoseconds, nanoseconds, bytes weighted by time. The least, the most
-//! and the mean are exact.
+//! It counts anything measured in whole units: picoseconds, nanoseconds, bytes weighted by time. Minimum, maximum and
+//! mean are exact.
 
 /// Buckets in which a power of two is split, as a power of two.
 const SPLIT_BITS: u32 = 7;
@@ -10,7 +10,7 @@ const SPLIT: usize = 1 << SPLIT_BITS;
 /// Buckets of all 64-bit values: `SPLIT` exact ones, and as many for each higher power of two.
 const BUCKETS: usize = SPLIT * (1 + u64::BITS as usize - SPLIT_BITS as usize);
 
-/// See the module documentation.
+/// The histogram; see the module documentation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// By bucket, as far as the largest value needs.

@@ -1,4 +1,4 @@
-//! How long a buffer stood at which level.
+//! How long a buffer was at which level.
 
 use super::time_series::TimeSeries;
 use crate::kernel::divisor::Divisor;
@@ -14,7 +14,7 @@ pub struct Levels {
     recording: bool,
     /// Picoseconds by level.
     time_at: Vec<u64>,
-    /// The level over time, if somebody wants to know.
+    /// The level over time, if that is recorded.
     series: Option<Box<TimeSeries>>,
 }
 
@@ -31,7 +31,7 @@ impl Levels {
         }
     }
 
-    /// The buffer holds `bytes` from `at` on.
+    /// Notes that the buffer holds `bytes` from `at` on.
     #[inline]
     pub fn set(&mut self, at: Time, bytes: u64) {
         self.account(at);
@@ -41,7 +41,7 @@ impl Levels {
         }
     }
 
-    /// Keeps the level over time as well. Fast-forward shows it nothing of what it skips.
+    /// Also records the level over time. Fast-forward does not show it what it skips.
     pub(super) fn watch(&mut self, series: TimeSeries) {
         self.series = Some(Box::new(series));
     }

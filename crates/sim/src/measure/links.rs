@@ -1,4 +1,4 @@
-//! What every run measures of its links.
+//! The measurements that every run makes of its links.
 
 use super::deliveries::Deliveries;
 use super::histogram::Histogram;
@@ -9,8 +9,8 @@ use super::time_series::TimeSeries;
 use crate::link::{Frame, Observer, OnWire, PortId, Present, Received, Scheme, Schemes, Sent, Skip, Skipped};
 use crate::time::Time;
 
-/// Losses, buffer levels, deliveries and resumes of every port, named by its index. What concerns the frames of one
-/// direction stands with the port that sends them.
+/// Losses, buffer levels, deliveries and resumes of every port. Measurements of the frames of one direction belong to
+/// the port that sends them.
 #[derive(Debug)]
 pub struct LinkMeasures<S: Scheme = Schemes> {
     ports: Vec<PortMeasures<S>>,
@@ -19,7 +19,7 @@ pub struct LinkMeasures<S: Scheme = Schemes> {
 #[derive(Debug)]
 struct PortMeasures<S: Scheme> {
     losses: Losses<S>,
-    /// As receiver: how many frames had found no room when that was last asked.
+    /// As receiver: how many frames had found no room at the last check.
     overflows: u64,
     delivered: Deliveries,
     resumes: Resumes,
@@ -27,7 +27,7 @@ struct PortMeasures<S: Scheme> {
     rx_levels: Levels,
 }
 
-/// What had been counted at a moment, and with it what happened in a cycle.
+/// All counts at a moment, from which a cycle can be computed.
 #[derive(Debug)]
 pub struct LinkMark {
     ports: Vec<(Deliveries, Levels, Levels)>,
@@ -47,7 +47,7 @@ impl<S: Scheme> LinkMeasures<S> {
         LinkMeasures { ports: level_units.into_iter().map(port).collect() }
     }
 
-    /// What the port has passed on.
+    /// Frames that the port has delivered.
     pub fn deliveries(&self, port: PortId) -> Deliveries {
         self.ports[port.index()].delivered
     }
@@ -62,17 +62,17 @@ impl<S: Scheme> LinkMeasures<S> {
         self.ports[port.index()].losses.all_copies_lost
     }
 
-    /// Originals of this port that the peer gave up, by the clock or because this port let them go.
+    /// Originals of this port that the peer gave up, either by the clock or because this port withdrew them.
     pub fn given_up(&self, port: PortId) -> GivenUp {
         self.ports[port.index()].losses.given_up
     }
 
-    /// From the peer's noticing a loss of this port's frames to the arrival of the first copy, ps.
+    /// Time from the peer's detection of a loss of this port's frames until the first copy arrives, ps.
     pub fn retransmission_delay(&self, port: PortId) -> &Histogram {
         &self.ports[port.index()].losses.delay
     }
 
-    /// The longest time from the peer's decision to let this port resume to the first frame that arrived then.
+    /// The longest time from the peer's decision to let this port resume until the first frame arrives.
     pub fn resume_flight_max(&self, port: PortId) -> Time {
         self.ports[port.index()].resumes.flight_max
     }
@@ -95,7 +95,7 @@ impl<S: Scheme> LinkMeasures<S> {
         }
     }
 
-    /// Ends the recording of buffer levels: they are those of the time since [`LinkMeasures::start_recording`].
+    /// Stops recording buffer levels, which then cover the time since [`LinkMeasures::start_recording`].
     pub fn stop_recording(&mut self, now: Time) {
         for port in &mut self.ports {
             port.tx_levels.stop(now);
@@ -103,14 +103,14 @@ impl<S: Scheme> LinkMeasures<S> {
         }
     }
 
-    /// Keeps the levels of `sender`'s Tx buffer and of `receiver`'s Rx buffer over time, as `series` does, which is empty.
-    /// Fast-forward shows nothing of what it skips.
+    /// Records the levels of `sender`'s Tx buffer and of `receiver`'s Rx buffer over time, each in a copy of `series`,
+    /// which is empty. Fast-forward does not show what it skips.
     pub fn watch_levels(&mut self, sender: PortId, receiver: PortId, series: &TimeSeries) {
         self.ports[sender.index()].tx_levels.watch(series.clone());
         self.ports[receiver.index()].rx_levels.watch(series.clone());
     }
 
-    /// What [`LinkMeasures::watch_levels`] kept until `now`: Tx and Rx buffer.
+    /// The two series of [`LinkMeasures::watch_levels`] until `now`: Tx and Rx buffer.
     pub fn watched_levels(
         &mut self,
         sender: PortId,
@@ -121,7 +121,7 @@ impl<S: Scheme> LinkMeasures<S> {
         tx.zip(self.ports[receiver.index()].rx_levels.series(now))
     }
 
-    /// Counts a run of losses that the port of the traffic cut short.
+    /// Counts a run of losses that was cut short by the end of the traffic.
     pub fn finish(&mut self) {
         self.ports.iter_mut().for_each(|port| port.losses.finish());
     }
@@ -165,7 +165,7 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
         self.ports[port.index()].losses.copy_sent(frame.id, corrupted, sender);
     }
 
-    /// Keeps account of a frame that was corrupted, or finds no room.
+    /// Accounts for a frame that was corrupted, or finds no room.
     fn handled(&mut self, port: PortId, at: Time, header: &S::Header, frame: &Frame, receiver: &S) {
         let sender = port.peer().index();
         let copy = S::is_copy(header);
@@ -240,7 +240,7 @@ impl<S: Scheme> Skip for LinkMeasures<S> {
     }
 }
 
-/// Measures of the links, and another observer beside them, which is shown nothing of what fast-forward skips.
+/// The measurements of the links, and another observer beside them, which does not see what fast-forward skips.
 #[derive(Debug)]
 pub struct Measured<O, S: Scheme = Schemes> {
     /// The measures.

@@ -5,22 +5,23 @@ use crate::link::Scheme;
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// An original on its way through recovery: corrupted, or arrived without finding room.
+/// An original in recovery: it was corrupted, or arrived without finding room.
 #[derive(Debug, Clone, Copy)]
 struct Lost<H> {
     id: u64,
     header: H,
     /// When it would have arrived.
     due_at: Time,
-    /// When the receiver noticed that it had not.
+    /// When the receiver noticed that it was missing.
     noticed_at: Option<Time>,
     copies_sent: u32,
     copies_lost: u32,
-    /// It, or a copy of it, found no room in the Rx buffer.
+    /// Whether it, or a copy of it, found no room in the Rx buffer.
     overflowed: bool,
 }
 
-/// Follows originals of one direction that were corrupted or found no room, until the receiver has them or gives them up.
+/// Follows originals of one direction that were corrupted or found no room, until the receiver has them or gives them
+/// up.
 #[derive(Debug)]
 pub(super) struct Losses<S: Scheme> {
     pending: VecDeque<Lost<S::Header>>,
@@ -36,14 +37,14 @@ pub(super) struct Losses<S: Scheme> {
     pub(super) given_up: GivenUp,
 }
 
-/// Frames that the receiver gave up, each counted once, by what became of them on the way.
+/// Frames that the receiver gave up, each counted once, by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GivenUp {
-    /// Corrupted, and every copy with them.
+    /// The frame and every copy were corrupted.
     pub corrupted: u64,
-    /// Corrupted, and no copy came in time.
+    /// The frame was corrupted, and no copy came in time.
     pub late: u64,
-    /// Arrived, themselves or a copy, and found no room in the Rx buffer, or in a window full of what it holds.
+    /// The frame or a copy arrived, but found no room in the Rx buffer, or in a window full of held frames.
     pub overflowed: u64,
 }
 
@@ -72,7 +73,7 @@ impl<S: Scheme> Default for Losses<S> {
 }
 
 impl<S: Scheme> Losses<S> {
-    /// A protected original was sent.
+    /// Notes that a protected original was sent.
     #[inline(always)]
     pub(super) fn sent(&mut self, id: u64, header: &S::Header, due_at: Time, corrupted: bool) {
         self.sent_unprotected(corrupted);
@@ -82,7 +83,7 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// A frame was sent of which there will be no copy.
+    /// Notes that a frame was sent that will have no copies.
     #[inline(always)]
     pub(super) fn sent_unprotected(&mut self, corrupted: bool) {
         if corrupted {
@@ -93,7 +94,7 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// A copy was sent, one of as many as the sender makes.
+    /// Notes that a copy was sent, one of as many as the sender makes.
     pub(super) fn copy_sent(&mut self, id: u64, corrupted: bool, sender: &S) {
         if let Some(lost) = self.pending.iter_mut().find(|lost| lost.id == id) {
             lost.copies_sent += 1;
@@ -111,7 +112,7 @@ impl<S: Scheme> Losses<S> {
         self.run = 0;
     }
 
-    /// Something arrived that tells the receiver what was sent before it: an original or a dummy.
+    /// Notes that something arrived that tells the receiver what was sent before it: an original or a dummy.
     #[inline(always)]
     pub(super) fn arrived(&mut self, now: Time) {
         if self.unnoticed > 0 {
@@ -128,7 +129,7 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// A copy arrived. The receiver has its frame, unless it found no room.
+    /// Notes that a copy arrived. The receiver has its frame, unless the frame found no room.
     pub(super) fn copy_arrived(&mut self, id: u64, now: Time, overflowed: bool) {
         let Some(index) = self.pending.iter().position(|lost| lost.id == id) else { return };
         let lost = &mut self.pending[index];
@@ -142,12 +143,12 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// Whether it is followed what becomes of a frame.
+    /// Whether the frame is followed.
     pub(super) fn follows(&self, id: u64) -> bool {
         self.pending.iter().any(|lost| lost.id == id)
     }
 
-    /// An original arrived and found no room.
+    /// Notes that an original arrived and found no room.
     pub(super) fn overflowed(&mut self, id: u64, header: &S::Header, now: Time) {
         self.pending.push_back(Lost { overflowed: true, ..Lost::new(id, header, now, Some(now)) });
     }
@@ -158,7 +159,7 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// Counts and forgets what the receiver has given up. Each was to be sent again in as many copies as the sender makes.
+    /// Counts and forgets what the receiver has given up. Each was to be resent in as many copies as the sender makes.
     pub(super) fn give_up(&mut self, sender: &S, receiver: &S) {
         if self.pending.is_empty() {
             return;
@@ -180,12 +181,12 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// The last run of losses may have ended the traffic.
+    /// Ends a run of losses that was cut short by the end of the traffic.
     pub(super) fn finish(&mut self) {
         self.sent_unprotected(false);
     }
 
-    /// Whether nothing is on its way through recovery, and no run is under way.
+    /// Whether nothing is in recovery, and no run of losses is under way.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.run == 0
     }

@@ -1,11 +1,10 @@
-//! Observers of a run, and what they are made of.
+//! Observers of a run, and their parts.
 //!
-//! - [`LinkMeasures`]: losses, buffer levels, deliveries and resumes of every link; [`Measured`] sets another observer
-//!   beside them.
-//! - [`levels`]: how long a buffer stood at which level.
+//! - [`LinkMeasures`]: losses, buffer levels, deliveries and resumes of every link; [`Measured`] adds another observer.
+//! - [`levels`]: how long a buffer was at which level.
 //! - [`histogram`]: counts of values, good to one 128th, in constant space.
 //! - [`time_series`]: a level over time, in a bounded number of samples.
-//! - [`capture`]: a run as packet analysers see links.
+//! - [`capture`]: a run as a file for packet analysers.
 
 pub mod capture;
 mod deliveries;

@@ -1,15 +1,15 @@
-//! How long a resume takes until its first frame is there.
+//! Measures how long a resume takes until its first frame arrives.
 
 use crate::time::Time;
 
 /// Resumes of one link end, from its peer's decision to the arrival of the first frame that it let go.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Resumes {
-    /// As receiver: when it last decided that the peer is to pause or to resume.
+    /// As receiver: when it last decided that the peer must pause or resume.
     pub(super) decided_at: Time,
-    /// As sender: when the peer decided to let it resume, while the first frame after that is not out yet.
+    /// As sender: when the peer decided to let it resume, until the first frame after that is out.
     pub(super) resumed_at: Option<Time>,
-    /// The longest.
+    /// The longest flight of a resume.
     pub(super) flight_max: Time,
 }
 

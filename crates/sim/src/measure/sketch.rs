@@ -20,7 +20,7 @@ const ECN_CAPABLE: u8 = 0b10;
 const NUMBER_BYTES: usize = 8;
 /// Shortest frame without its check sequence.
 const FRAME_BYTES_MIN: usize = 60;
-/// What a sketch writes at most; a capture's snap length cannot exceed it.
+/// The largest number of bytes that a sketch writes; a capture's snap length cannot exceed it.
 pub(super) const SKETCH_BYTES_MAX: usize = CONTROL_FRAME_MAX;
 
 /// Makes the beginnings of frames.

@@ -2,7 +2,7 @@
 
 use crate::time::Time;
 
-/// What a level did during one interval.
+/// The level during one interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     /// When the interval begins.
@@ -35,8 +35,8 @@ impl Interval {
     }
 }
 
-/// Records a level that changes in steps. When the samples do not suffice for the time that has passed, the interval
-/// doubles and neighbours are merged: least, most and mean of each stay exact.
+/// Records a level that changes in steps. When the samples are too few for the time that has passed, the interval
+/// doubles and neighbours are merged; minimum, maximum and mean of each stay exact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeSeries {
     begin: Time,
@@ -49,8 +49,8 @@ pub struct TimeSeries {
 }
 
 impl TimeSeries {
-    /// From `begin` on, at level 0, with at most `samples_max` samples (rounded up to an even number, at least 2), of
-    /// `interval` each as long as they suffice (at least a picosecond).
+    /// Begins at `begin`, at level 0, with at most `samples_max` samples (rounded up to an even number, at least 2),
+    /// each of `interval` (at least a picosecond) as long as they suffice.
     pub fn new(begin: Time, interval: Time, samples_max: usize) -> TimeSeries {
         let samples_max = samples_max.max(2).next_multiple_of(2);
         TimeSeries {
@@ -64,7 +64,7 @@ impl TimeSeries {
         }
     }
 
-    /// The level is `level` from `at` on. A time before the latest one counts as the latest.
+    /// Notes that the level is `level` from `at` on. A time before the latest one counts as the latest.
     pub fn record(&mut self, at: Time, level: u64) {
         self.advance(at);
         if self.now == self.begin_of_open() && self.open.area == 0 && self.now == self.begin {
@@ -76,7 +76,7 @@ impl TimeSeries {
         self.open.max = self.open.max.max(level);
     }
 
-    /// Time has passed, and the level stayed.
+    /// Notes that time has passed at the same level.
     pub fn advance(&mut self, to: Time) {
         while to > self.now {
             let end = self.begin_of_open() + self.interval;

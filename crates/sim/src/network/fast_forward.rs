@@ -1,10 +1,10 @@
-//! Skipping the steady state between losses, exactly.
+//! Skips the steady state between losses, exactly.
 //!
-//! Line-rate traffic over an undisturbed link repeats itself: after a *cycle* of frames everything stands as before,
-//! only later. [`Network::moment`] writes down all that could make a difference, relative to the clock and to the frame
-//! numbers; when two moments a cycle apart are equal, what happened between them will happen again until the next
-//! corrupted frame, and [`Network::repeat`] adds it any number of times. Nothing is assumed about the cycle, so nothing
-//! can be assumed wrongly: in a disturbed or unusual situation the moments differ, and every event is simulated.
+//! Line-rate traffic over an undisturbed link repeats itself: after a *cycle* of frames the state is the same as
+//! before, only later. [`Network::moment`] records everything that could make a difference, relative to the clock and
+//! to the frame numbers. When two moments a cycle apart are equal, what happened between them will happen again until
+//! the next corrupted frame, and [`Network::repeat`] adds it any number of times. Nothing is assumed about the cycle:
+//! in a disturbed or unusual situation the moments differ, and every event is simulated.
 
 use super::Network;
 use crate::link::port::Port;
@@ -12,7 +12,7 @@ use crate::link::scheme::{Circling, Cycles};
 use crate::link::{FRAME_BYTES_MIN, Observer, OnWire, Present, Scheme, Skip, Skipped};
 use crate::time::Time;
 
-/// A moment of a run: what determines the future, and what has been counted.
+/// A moment of a run: the state that determines the future, and all counts.
 #[derive(Debug)]
 pub struct Moment<M> {
     state: Vec<u64>,
@@ -31,8 +31,8 @@ struct Counted {
 }
 
 impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
-    /// This moment, or `None` if something is going on that passes: a loss, a pause, a queue that is not empty. Nor is any
-    /// moment of a network in which frames are passed on like another.
+    /// Records this moment. `None` during something that will pass: a loss, a pause, a queue that is not empty. Nor is
+    /// there a moment in networks in which frames cross several links.
     pub fn moment(&self) -> Option<Moment<O::Mark>> {
         if self.passed_on {
             return None;
@@ -59,8 +59,8 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
         Some(Moment { state, now: self.now, ports, passes, mark })
     }
 
-    /// How often what happened since `before` will surely happen again before a frame is corrupted or a source runs out;
-    /// 0 if this moment is not like that one.
+    /// How often the events since `before` will repeat before a frame is corrupted or a source runs out; 0 if the two
+    /// moments differ.
     pub fn repeats_since(&self, before: &Moment<O::Mark>, now: &Moment<O::Mark>) -> u64 {
         if before.state != now.state {
             return 0;
@@ -79,13 +79,13 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             let clean_data = port.corruption.clean_frames(port.data_bytes());
             let clean_data = clean_data.min(port.generator.left().saturating_sub(1));
             let clean_acks = port.corruption.clean_frames(FRAME_BYTES_MIN);
-            // A port that sends neither sets no bound, and none sends both.
+            // A port that sends neither sets no bound, and no port sends both.
             clean_data.checked_div(produced).or(clean_acks.checked_div(acks)).unwrap_or(u64::MAX)
         };
         self.ports.iter().enumerate().map(bound).min().unwrap_or(0)
     }
 
-    /// Adds what happened since `before` another `times` times. `times` is at most [`Network::repeats_since`].
+    /// Repeats the events since `before` another `times` times, at most [`Network::repeats_since`].
     pub fn repeat(&mut self, before: &Moment<O::Mark>, times: u64) {
         let elapsed = Time((self.now.0 - before.now.0) * times);
         let produced: Vec<u64> = self
@@ -134,7 +134,7 @@ impl<S: Scheme> Port<S> {
         u32::from(self.generator.frame_bytes()) + self.scheme.header_bytes()
     }
 
-    /// Writes down what determines the future of this port; `None` if it is disturbed.
+    /// Records what determines the future of this port; `None` if it is disturbed.
     fn snapshot(&self, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
         let produced = self.generator.produced();
         let quiet = self.urgent.is_empty()
@@ -147,7 +147,7 @@ impl<S: Scheme> Port<S> {
         }
         let timeout_at = self.timer.timeout_at;
         let timeout = if timeout_at == Time::NEVER { u64::MAX } else { timeout_at.0 - now.0 };
-        // How long the port has been idle matters only for the idle slot under way.
+        // How long the port has been idle matters only for the present idle slot.
         let slot = self.idle_slot.value;
         let busy = self
             .free_at

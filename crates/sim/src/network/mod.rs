@@ -1,22 +1,23 @@
 //! Nodes and links, and the loop that runs them.
 //!
-//! A [`Network`] is built from a [`Plan`]: hosts and switches, links between them, and flows. A port takes frames from its
-//! generator or from other ports of its switch, sends them to its peer as the link's scheme lets it, and gives what it
-//! receives to its node, which is where the frames were going or passes them on. Two switches and one line-rate generator
-//! are the paper's stress test; switches in a row are a path of several links; links that share a recirculation port are
+//! A [`Network`] is built from a [`Plan`]: hosts and switches, links between them, and flows. A port takes frames from
+//! its generator or from other ports of its switch, sends them to its peer as the link's scheme allows, and hands what
+//! it receives to its node, which is the destination or forwards them. Two switches and one line-rate generator are the
+//! paper's stress test; switches in a row are a path of several links; links that share a recirculation port are
 //! several links of one switch.
 //!
 //! # What is an event
 //!
-//! The sources of the [`EventQueue`] are, for each port, the arrival of the next frame in flight towards it, its service,
-//! and its clock (timeouts and paced traffic); then the recirculation ports. At one time they act in that order.
+//! The sources of the [`EventQueue`] are, for each port, the arrival of the next frame in flight towards it, its
+//! service, and its clock (timeouts and paced traffic); then the recirculation ports. At the same time they act in that
+//! order.
 //!
 //! # Self-replenishing queues
 //!
-//! On the Tofino an idle port sends dummies or ACKs without a gap (section 3). All but the first that says something new
-//! change nothing, so only that one is simulated: it leaves in the slot in which the real queue would send it, counted
-//! from the end of the last real frame, and a frame that becomes ready within a slot waits for its end. A corrupted one
-//! is followed by its like in the next slot.
+//! On the Tofino an idle port sends dummies or ACKs without a gap (section 3). Only the first that says something new
+//! has an effect, so only that one is simulated. It leaves in the slot in which the real queue would send it, counted
+//! from the end of the last real frame, and a frame that becomes ready within a slot waits for the slot's end. If it is
+//! corrupted, the next slot repeats it.
 
 mod fast_forward;
 mod plan;
@@ -45,39 +46,39 @@ use crate::random::Random;
 use crate::time::Time;
 use linkmend_protocol::{LinkEnd, Status};
 
-/// Sessions that are not open after a second will not be: that is a thousand handshakes.
+/// A session that is not open after a second, which is a thousand handshakes, will never open.
 pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
 /// Longest wait for the last handshake frame, 1 ms: light travels 200 km in it.
 const SETTLING_MAX: Time = Time(1_000_000_000);
 /// Longest wait for the last frames: a second, which is beyond all recovery timeouts.
 const DRAINING_MAX: Time = Time(1_000_000_000_000);
-/// Events between two looks at whether the run is still wanted.
+/// Events between two checks whether the run is still wanted.
 const EVENTS_AT_ONCE: u64 = 1 << 22;
 
 /// How the opening of the sessions ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
-    /// All are open.
+    /// All sessions are open.
     Open,
-    /// That of a port is not, and others may not be either.
+    /// The session of a port is not open, and others may not be either.
     Failed {
         /// The port.
         port: PortId,
     },
-    /// It was ended early.
+    /// The run was ended early.
     Unwanted,
 }
 
-/// What acts, in the order in which it does at one time.
+/// What acts, in the order in which it acts at the same time.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// The next frame in flight towards a port is there.
+    /// The next frame in flight towards a port arrives.
     Arrival(PortId),
     /// A port may begin to send.
     Port(PortId),
-    /// Timeouts and paced traffic of a port.
+    /// A timeout of a port, or its paced traffic.
     Clock(PortId),
-    /// The next frame of a recirculation port comes round.
+    /// The next frame of a recirculation port returns.
     Recirculation(u32),
 }
 
@@ -87,21 +88,21 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes> {
     now: Time,
     events: u64,
     queue: EventQueue,
-    /// What acts when a source of the queue does.
+    /// What each source of the queue stands for.
     sources: Vec<Source>,
     ports: Vec<Port<S>>,
     loops: Vec<RecirculationPort>,
     nodes: Vec<Node>,
     flows: Vec<Flow>,
-    /// Whether any flow passes more than one link.
+    /// Whether any flow crosses more than one link.
     passed_on: bool,
     controls: ControlStore<S::Control>,
-    /// Whoever watches.
+    /// The observer of the run.
     pub observer: O,
 }
 
 impl<O: Observer<S>, S: Scheme> Network<O, S> {
-    /// Lets every port look for the first time.
+    /// Serves every port for the first time.
     fn begin(&mut self) {
         for index in 0..self.ports.len() {
             let id = self.ports[index].id;
@@ -118,7 +119,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// From now on the link corrupts what `port` sends in another way, with random numbers of its own.
+    /// Changes how the link corrupts what `port` sends, with new random numbers.
     ///
     /// # Errors
     /// [`ParameterError`] names the parameter that cannot be used.
@@ -132,14 +133,14 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         Ok(())
     }
 
-    /// Whether the dummies and ACKs of `port` are sent again and again until one is not corrupted, as the Tofino's
-    /// self-replenishing queues do (section 3.2). They do unless this says otherwise.
+    /// Sets whether the dummies and ACKs of `port` are repeated until one is not corrupted, as by the Tofino's
+    /// self-replenishing queues (section 3.2). This is the default.
     pub fn set_replenishing(&mut self, port: PortId, replenishes: bool) {
         self.ports[port.index()].replenishes = replenishes;
     }
 
-    /// Runs until the session of every port that protects is open and the wires are silent, or for a second. `wanted` is
-    /// asked now and then whether to go on.
+    /// Runs until the session of every port that protects is open and the wires are silent, or for a second. `wanted`
+    /// is asked now and then whether to continue.
     pub fn open_sessions(&mut self, wanted: &mut dyn FnMut() -> bool) -> Opening {
         let opening =
             |network: &Self| network.ports.iter().find(|port| port.scheme.is_opening()).map(|port| port.id);
@@ -153,8 +154,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Simulates as long as `goes_on`, and at most until `last`. `false` as soon as `wanted`, which is asked after some
-    /// millions of events, says that the run is not.
+    /// Simulates while `goes_on`, and at most until `last`. Returns `false` as soon as `wanted`, which is asked after
+    /// some millions of events, says that the run is no longer wanted.
     pub fn run_while(
         &mut self,
         last: Time,
@@ -173,7 +174,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         true
     }
 
-    /// Lets the traffic of every port begin.
+    /// Starts the traffic of every port.
     pub fn start_traffic(&mut self) {
         for index in 0..self.ports.len() {
             let port = &mut self.ports[index];
@@ -187,8 +188,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Simulates until the generator of `port` has produced `frames`, or for some millions of events. `false` if nothing
-    /// happens any more.
+    /// Simulates until the generator of `port` has produced `frames`, or for some millions of events. Returns `false`
+    /// if nothing happens any more.
     pub fn run_until_produced(&mut self, port: PortId, frames: u64) -> bool {
         let last = self.events + EVENTS_AT_ONCE;
         loop {
@@ -196,7 +197,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             if left == 0 {
                 return true;
             }
-            // An event produces one frame at most, so that none of these goes too far.
+            // An event produces at most one frame, so this does not go too far.
             for _ in 0..left {
                 if !self.step() {
                     return false;
@@ -205,13 +206,13 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Simulates until nothing of the traffic is left to deliver or to give up, or for a second. `false` if `wanted`,
-    /// which is asked now and then, ended it.
+    /// Simulates until all traffic has been delivered or given up, or for a second. Returns `false` if `wanted`, which
+    /// is asked now and then, ended it.
     pub fn drain(&mut self, wanted: &mut dyn FnMut() -> bool) -> bool {
         self.run_while(self.now + DRAINING_MAX, |network| !network.is_drained(), wanted)
     }
 
-    /// Simulates the next event. `false` if there is none.
+    /// Simulates the next event. Returns `false` if there is none.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
         let Some((at, source)) = self.queue.next() else { return false };
@@ -227,19 +228,19 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         true
     }
 
-    /// Whether every generator has produced all its frames, and none of them is under way or waiting.
+    /// Whether every generator has produced all its frames, and none of them is in flight or waiting.
     pub fn is_drained(&self) -> bool {
         self.ports.iter().all(Port::is_drained)
     }
 
-    /// Whether nothing will ever happen but frames going round: what was lost behind them was never noticed.
+    /// Whether nothing will ever happen except that frames circle: losses behind them were never noticed.
     #[inline]
     fn is_stuck(&self) -> bool {
         (0..PortId::sources(self.ports.len())).all(|source| self.queue.time_of(source) == Time::NEVER)
             && self.loops.iter().all(|port| port.iter().all(|circling| self.circles_on(circling)))
     }
 
-    /// Whether a frame will be sent round once more when it comes round.
+    /// Whether a frame will be sent through its loop again when it returns.
     fn circles_on(&self, circling: &Circling) -> bool {
         let scheme = &self.ports[circling.port.index()].scheme;
         scheme.circles_on(self.now, circling.buffer, circling.slot)
@@ -259,17 +260,17 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.events
     }
 
-    /// How many ports there are: two for each link.
+    /// Number of ports: two for each link.
     pub fn port_count(&self) -> usize {
         self.ports.len()
     }
 
-    /// The flow of a frame.
+    /// The details of a flow.
     pub fn flow(&self, flow: FlowId) -> Flow {
         self.flows[flow.0 as usize]
     }
 
-    /// How the link of `port` recovers, at this end.
+    /// The scheme of the link of `port`, at this end.
     pub fn scheme(&self, port: PortId) -> &S {
         &self.ports[port.index()].scheme
     }
@@ -279,7 +280,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.ports[port.index()].generator.produced()
     }
 
-    /// Frames that came round at a recirculation port.
+    /// Frames that have returned at a recirculation port.
     pub fn passes(&self, recirculation: usize) -> u64 {
         self.loops[recirculation].passes
     }
@@ -289,14 +290,14 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.ports[port.index()].transmitted
     }
 
-    /// Frames that the normal queues of `port` dropped and marked, and most bytes they held.
+    /// Frames that the normal queue of `port` dropped and marked, and the largest number of bytes it held.
     pub fn normal_queue(&self, port: PortId) -> (u64, u64, u64) {
         let queues = &self.ports[port.index()].normal.0;
         let sum = |of: fn(&NormalQueue) -> u64| queues.iter().map(of).sum();
         (sum(|queue| queue.dropped), sum(|queue| queue.marked), sum(|queue| queue.bytes_max))
     }
 
-    /// Lets the port act as soon as it can begin something.
+    /// Serves the port as soon as it can begin something.
     #[inline(always)]
     fn wake(&mut self, port: PortId) {
         let this = &self.ports[port.index()];
@@ -322,7 +323,7 @@ impl<O: Observer> Network<O> {
         self.scheme(port).link_end()
     }
 
-    /// Its state for displays.
+    /// State of its link end for displays.
     pub fn status(&self, port: PortId) -> Option<Status> {
         self.link_end(port).map(LinkEnd::status)
     }

@@ -1,4 +1,4 @@
-//! What a network is made of: nodes, links, flows, and the traffic of each.
+//! The parts of a network: nodes, links, flows, and the traffic of each.
 
 use super::{Network, Source};
 use crate::event_queue::EventQueue;
@@ -12,7 +12,8 @@ use crate::node::{Balance, Flow, Node, NodeId, Switch, Traffic};
 use crate::time::{Rate, Time};
 use std::collections::VecDeque;
 
-/// A network to be built. Nodes, links, flows and recirculation ports are numbered in the order in which they are named.
+/// A network to be built. Nodes, links, flows and recirculation ports are numbered in the order in which they are
+/// added.
 #[derive(Debug, Clone)]
 pub struct Plan<S: Scheme = Schemes> {
     nodes: Vec<Node>,
@@ -42,7 +43,7 @@ impl<S: Scheme> Default for Plan<S> {
 }
 
 impl<S: Scheme> Plan<S> {
-    /// No node yet.
+    /// A plan without nodes.
     pub fn new() -> Plan<S> {
         Plan::default()
     }
@@ -52,18 +53,18 @@ impl<S: Scheme> Plan<S> {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    /// A host.
+    /// Adds a host.
     pub fn host(&mut self) -> NodeId {
         self.add_node(Node::Host)
     }
 
-    /// A switch that balances so.
+    /// Adds a switch that balances in this way.
     pub fn switch(&mut self, balance: Balance) -> NodeId {
         let node = NodeId(self.nodes.len() as u32);
         self.add_node(Node::Switch(Switch::new(balance, node)))
     }
 
-    /// A link between two nodes, and the port that each of them has there.
+    /// Adds a link between two nodes; returns the port that each of them has there.
     ///
     /// # Panics
     /// If there is no such node.
@@ -73,23 +74,23 @@ impl<S: Scheme> Plan<S> {
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// A recirculation port with its rate and loop latency; schemes name it by the number returned.
+    /// Adds a recirculation port with its rate and loop latency; schemes refer to it by the number that this returns.
     pub fn recirculation(&mut self, (rate, latency): (Rate, Time)) -> usize {
         self.loops.push((rate, latency));
         self.loops.len() - 1
     }
 
-    /// How many ports there are: two for each link.
+    /// Number of ports: two for each link.
     pub fn port_count(&self) -> usize {
         2 * self.links.len()
     }
 
-    /// The node whose port it is.
+    /// The node that the port belongs to.
     pub fn node_of(&self, port: PortId) -> NodeId {
         self.links[port.link().0 as usize].nodes[port.side() as usize]
     }
 
-    /// Frames that enter the network at a port, and leave it at a node. A port has one flow at most.
+    /// Adds a flow that enters the network at a port, and leaves it at a node. A port has at most one flow.
     ///
     /// # Panics
     /// If the port has one already, or there is no such node.
@@ -103,7 +104,7 @@ impl<S: Scheme> Plan<S> {
         flow
     }
 
-    /// Frames at `node` that are for `destination` leave by `port`, whatever the shortest path is.
+    /// Sets a route: frames at `node` for `destination` leave by `port`, whatever the shortest path is.
     ///
     /// # Panics
     /// If `node` is not a switch, or `port` not one of its own.
@@ -113,7 +114,7 @@ impl<S: Scheme> Plan<S> {
         switch.set_route(destination.index(), &[port]);
     }
 
-    /// Builds the network; switches route by shortest paths, over all of them that there are.
+    /// Builds the network. Switches route by all shortest paths.
     ///
     /// # Errors
     /// [`PortError`] names the parameter that cannot be used.
@@ -160,7 +161,7 @@ impl<S: Scheme> Plan<S> {
         Ok(network)
     }
 
-    /// Shortest paths from every switch to every destination of a flow. What was set by hand stays.
+    /// Sets the shortest paths from every switch to every destination of a flow. Routes that were set by hand stay.
     fn set_routes(&mut self) {
         let mut ports_of = vec![Vec::new(); self.nodes.len()];
         for (link, cable) in self.links.iter().enumerate() {
@@ -182,7 +183,8 @@ impl<S: Scheme> Plan<S> {
         }
     }
 
-    /// Whether frames that leave by `port` come to `destination`: it is there, or a switch that has a route.
+    /// Whether frames that leave by `port` reach `destination`: the next node is the destination, or a switch that has
+    /// a route.
     fn leads_to(&self, port: PortId, destination: NodeId) -> bool {
         let next = self.node_of(port.peer());
         let passes = match &self.nodes[next.index()] {
@@ -192,7 +194,7 @@ impl<S: Scheme> Plan<S> {
         next == destination || passes
     }
 
-    /// How many links each node is away from `destination`; hosts pass nothing on.
+    /// Distance of each node from `destination`, in links; hosts forward nothing.
     fn distances(&self, ports_of: &[Vec<PortId>], destination: NodeId, distance: &mut Vec<u32>) {
         distance.clear();
         distance.resize(self.nodes.len(), u32::MAX);

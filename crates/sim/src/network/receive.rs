@@ -1,4 +1,4 @@
-//! What happens when a frame arrives, comes round, or is waited for too long.
+//! Handles arrivals, frames that return from loops, and timeouts.
 
 use super::Network;
 use super::send::desk;
@@ -9,12 +9,12 @@ use crate::time::Time;
 use std::marker::PhantomData;
 
 impl<O: Observer<S>, S: Scheme> Network<O, S> {
-    /// The next frame in flight towards `port` is there.
+    /// Handles the next frame in flight towards `port`.
     #[inline(never)]
     pub(super) fn arrive(&mut self, port: PortId) {
         let ends = self.ports.get_disjoint_mut([port.index(), port.peer().index()]);
         let Ok([this, from]) = ends else { unreachable!("a link has two ports") };
-        // Where it is, until it is handled: headers are not copied.
+        // The frame stays in its place until it is handled, because headers are not copied.
         let Some((_, on_wire)) = from.in_flight.front() else { return };
         let control = self.controls.content(on_wire);
         self.observer.received(port, self.now, &Received { frame: on_wire, control });
@@ -58,7 +58,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// The first frame in flight towards `port` is no longer on its way.
+    /// Removes the first frame in flight towards `port`.
     #[inline(always)]
     fn arrived(&mut self, port: PortId) {
         let from = &mut self.ports[port.peer().index()];
@@ -87,7 +87,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.wake(port);
     }
 
-    /// A frame comes round: it is let go, sent on, or sent round once more. `false` if nothing else will ever happen.
+    /// Handles a frame that returns from its loop: it is released, sent, or sent through the loop again. Returns
+    /// `false` if nothing else will ever happen.
     #[inline(never)]
     pub(super) fn handle_round(&mut self, recirculation: usize) -> bool {
         if self.is_stuck() {
@@ -102,7 +103,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         true
     }
 
-    /// Whether a frame that has come round goes round once more.
+    /// Whether a frame that has returned is sent through its loop again.
     #[inline]
     fn stays(&mut self, circling: &Circling) -> bool {
         let &Circling { port, buffer, slot, .. } = circling;
@@ -135,7 +136,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         false
     }
 
-    /// What the scheme of `port` waited for may have been given up: passes on what stood behind it, and sets its timer.
+    /// Delivers what stood behind frames that the scheme of `port` may have given up, and sets its timer.
     fn settle(&mut self, port: PortId) {
         let sender = port.peer();
         let [sent, received] = [sender, port].map(|port| &self.ports[port.index()].scheme);
@@ -145,7 +146,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         this.scheme.set_timer(&mut desk!(self, this));
     }
 
-    /// Passes on whatever the scheme lets go.
+    /// Delivers whatever the scheme releases.
     fn deliver_more(&mut self, port: PortId) {
         loop {
             let this = &mut self.ports[port.index()];
@@ -154,7 +155,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// A frame has come out of a link: it is where it was going, or its node passes it on.
+    /// Handles a frame that has crossed a link: it has reached its destination, or its node forwards it.
     #[inline]
     fn deliver(&mut self, port: PortId, frame: Frame) {
         self.observer.delivered(port, self.now, &frame);

@@ -8,7 +8,7 @@ use crate::time::Time;
 use linkmend_protocol::{Admission, Mode};
 use std::marker::PhantomData;
 
-/// The desk of a port's scheme; the rest of the network is lent with it.
+/// The desk of a port's scheme. The rest of the network is borrowed with it.
 macro_rules! desk {
     ($network:expr, $port:expr) => {
         Desk {
@@ -25,7 +25,7 @@ macro_rules! desk {
 pub(super) use desk;
 
 impl<O: Observer<S>, S: Scheme> Network<O, S> {
-    /// The port is free: sends the first thing that may go.
+    /// Serves a free port: sends the first frame that may go.
     #[inline(never)]
     pub(super) fn serve_port(&mut self, port: PortId) {
         if self.ports[port.index()].timer.attention {
@@ -61,7 +61,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Sends a frame that has lined up, if one may go; the lanes take turns.
+    /// Sends a frame that waits, if one may go; the lanes take turns.
     #[inline(never)]
     fn send_waiting(&mut self, port: PortId) -> bool {
         for offset in 0..Mode::ALL.len() {
@@ -84,17 +84,17 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         false
     }
 
-    /// Nothing of the traffic may go, and no plain ACK is owed: sends a dummy or an ACK, if one says something new.
+    /// Sends a dummy or an ACK, if one says something new; no traffic may go, and no plain ACK is owed.
     #[inline(never)]
     fn serve_idle(&mut self, port: PortId) {
         if let Some(on_wire) = self.next_idle(port) {
             return self.transmit(port, on_wire, false);
         }
-        // Nothing may go: whatever changes that wakes the port.
+        // Nothing may go. Whatever changes that wakes the port.
         let this = &mut self.ports[port.index()];
         let later = this.urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
         self.queue.set(port.service(), later);
-        // Something due in the past could not be sent just now; what unblocks it wakes the port.
+        // Something that was due in the past could not be sent just now; what unblocks it wakes the port.
         if let Some(at) = this.scheme.idle_until(self.now)
             && at > self.now
         {
@@ -102,7 +102,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Asks the scheme what is urgent, and lines it up.
+    /// Asks the scheme for urgent frames, and adds them to the queue.
     #[inline(never)]
     fn collect_urgent(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
@@ -117,8 +117,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Sends a frame with the scheme's header. Headers are written once, to where the frame waits for its arrival: a
-    /// processor stalls when it reads a word that was just written in pieces.
+    /// Sends a frame with the scheme's header. Headers are written once, in the place where the frame waits for its
+    /// arrival: a processor stalls when it reads a word that was just written in pieces.
     #[inline]
     fn send_protected(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
@@ -219,7 +219,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Lets a frame arrive at the peer, behind all that are under way.
+    /// Puts a frame in flight towards the peer, behind all others.
     #[inline]
     fn propagate(&mut self, port: PortId, arrives_at: Time, on_wire: OnWire<S>) {
         let this = &mut self.ports[port.index()];
@@ -229,7 +229,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         this.in_flight.push_back((arrives_at, on_wire));
     }
 
-    /// Lets a change of the pause state, which is sent now, arrive ahead of what the peer's pipeline works on then.
+    /// Puts a change of the pause state in flight, so that it arrives ahead of the peer's pipeline.
     fn overtake(&mut self, port: PortId, on_wire: OnWire<S>) {
         let this = &mut self.ports[port.index()];
         let arrives_at = this.free_at + this.wire_latency;
@@ -238,7 +238,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.queue.set(port.peer().arrival(), this.next_arrival());
     }
 
-    /// What becomes of a frame that does not arrive.
+    /// Handles a frame that does not arrive.
     fn corrupted(&mut self, port: PortId, on_wire: OnWire<S>) {
         let idle = match on_wire {
             OnWire::Ack { .. } => true,

@@ -7,8 +7,8 @@ use linkmend_topology::graph::Edge;
 use linkmend_topology::{Graph, LinkId, NodeKind};
 
 impl<S: Scheme> Plan<S> {
-    /// The nodes and links of `graph`, with the numbers that they have there; a link's side A is the end that is named
-    /// first. `ports` says what the two ports of a link are like, that of side A first.
+    /// Makes a plan of the nodes and links of `graph`, with the same numbers; a link's side A is the end that the graph
+    /// names first. `ports` returns the configuration of a link's two ports, that of side A first.
     pub fn of_graph(
         graph: &Graph,
         balance: Balance,

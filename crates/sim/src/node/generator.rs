@@ -1,4 +1,4 @@
-//! Where frames come from.
+//! Generators of frames.
 
 use crate::link::{FlowId, Frame};
 use crate::time::Time;
@@ -7,22 +7,22 @@ use linkmend_protocol::Mode;
 /// The frames that a generator makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// None.
+    /// No frames.
     None,
-    /// As many as the link takes: the packet generator of the stress test (section 4.1).
+    /// As many frames as the link takes: the packet generator of the stress test (section 4.1).
     LineRate {
-        /// How many.
+        /// Number of frames.
         frames: u64,
-        /// Length of each.
+        /// Length of each frame.
         bytes: u16,
-        /// Class of each.
+        /// Class of each frame.
         mode: Mode,
     },
-    /// One every `interval`, the classes in turns.
+    /// One frame in every `interval`, with the classes in turns.
     Paced {
-        /// How many.
+        /// Number of frames.
         frames: u64,
-        /// Length of each.
+        /// Length of each frame.
         bytes: u16,
         /// Classes, taken in turns; not empty.
         modes: Vec<Mode>,
@@ -31,7 +31,7 @@ pub enum Traffic {
     },
 }
 
-/// A source of frames at a port: those of one flow, and how far it is with them.
+/// A source of frames at a port: the frames of one flow, and how many have been produced.
 #[derive(Debug)]
 pub(crate) struct Generator {
     traffic: Traffic,
@@ -49,7 +49,7 @@ impl Generator {
         Generator { traffic, flow, next_id: 0, left }
     }
 
-    /// One that makes nothing.
+    /// A generator that produces nothing.
     pub(crate) fn none() -> Generator {
         Generator::new(Traffic::None, FlowId(0))
     }

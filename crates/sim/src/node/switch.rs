@@ -3,15 +3,15 @@
 use super::{Flow, NodeId};
 use crate::link::{Frame, PortId};
 
-/// Which of several ports that are as good as each other a frame takes.
+/// How a switch chooses among several equally good ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Balance {
-    /// Always the first.
+    /// Always the first port.
     Static,
-    /// The same for all frames of a flow, by its hash (ECMP, RFC 2992); each switch hashes differently.
+    /// The same port for all frames of a flow, by its hash (ECMP, RFC 2992); each switch hashes differently.
     #[default]
     FlowHash,
-    /// Another for each frame, by the hash of its flow and number (packet spraying).
+    /// A port for each frame, by the hash of its flow and number (packet spraying).
     Spray,
 }
 
@@ -19,7 +19,7 @@ pub enum Balance {
 #[derive(Debug, Clone, Default)]
 pub struct Switch {
     balance: Balance,
-    /// Sets switches apart that balance the same flows.
+    /// Makes switches that balance the same flows differ.
     salt: u64,
     /// By destination: which group of ports leads there.
     group_of: Vec<u16>,
@@ -27,7 +27,7 @@ pub struct Switch {
     groups: Vec<Vec<PortId>>,
 }
 
-/// Most groups of ports of a switch; a switch has no more ports than that.
+/// Largest number of port groups of a switch, which has no more ports than that.
 const GROUPS_MAX: usize = u16::MAX as usize;
 
 impl Switch {
@@ -36,7 +36,7 @@ impl Switch {
         Switch { balance, salt, group_of: Vec::new(), groups: vec![Vec::new()] }
     }
 
-    /// Frames to the destination with this place take one of these ports.
+    /// Sets the ports for frames to the destination with this index.
     ///
     /// # Panics
     /// If there are more different groups of ports than a switch has ports.
@@ -88,7 +88,7 @@ mod tests {
     use crate::link::{FlowId, LinkId, Side};
     use linkmend_protocol::Mode;
 
-    /// How often each of eight ports is taken, by ten frames each of a thousand flows.
+    /// How often each of eight ports is taken, by ten frames of each of a thousand flows.
     fn taken(balance: Balance, node: u32) -> ([u64; 8], u64) {
         let ports: Vec<PortId> = (0..8).map(|link| PortId::new(LinkId(link), Side::A)).collect();
         let mut switch = Switch::new(balance, NodeId(node));

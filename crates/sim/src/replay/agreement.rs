@@ -1,4 +1,4 @@
-//! Two ends' logs against two simulated ends.
+//! Compares two ends' logs with two simulated ends.
 
 use super::transcript::{self, Action, TimedAction};
 use super::{ProtocolLog, ReplayError, pair, script};
@@ -25,7 +25,7 @@ pub struct Agreement {
     pub given_up: u64,
     /// The link's delay that was simulated: the median of the real one, ns.
     pub link_delay_ns: u64,
-    /// The longest real one, ns. Where it comes near the pauses of the traffic, the order was a matter of luck.
+    /// The longest real delay, ns. If it is close to the pauses of the traffic, the order was a matter of chance.
     pub longest_transit_ns: u64,
 }
 
@@ -50,8 +50,8 @@ pub fn agree(first: &ProtocolLog, second: &ProtocolLog) -> Result<Agreement, Rep
     Ok(agreement)
 }
 
-/// The longest time from the sending of a frame to its arrival, ns; `None` if the logs cannot be compared at all. A
-/// real run in which it comes near the pauses of the traffic says nothing about the order.
+/// The longest time from the sending of a frame to its arrival, ns; `None` if the logs cannot be compared at all. If it
+/// is close to the pauses of the traffic, a real run says nothing about the order.
 pub fn longest_transit_ns(first: &ProtocolLog, second: &ProtocolLog) -> Option<u64> {
     script::of_logs([first, second]).ok().map(|script| script.longest_transit_ns)
 }

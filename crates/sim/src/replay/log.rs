@@ -8,9 +8,9 @@ use std::path::Path;
 /// A protocol log of one link end, as `linkmend run --protocol-log` writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtocolLog {
-    /// Where it came from, for messages.
+    /// The file's name, for messages.
     pub name: String,
-    /// Its first line.
+    /// The content of its first line.
     pub header: LogHeader,
     /// All other lines: record `i` stands in line `i + 2`.
     pub records: Vec<Record>,

@@ -1,22 +1,23 @@
-//! Replaying protocol logs of real link ends (`linkmend run --protocol-log`): does the simulator do what the link did?
+//! Replays protocol logs of real link ends (`linkmend run --protocol-log`) to see whether the simulator does what the
+//! link did.
 //!
-//! - [`repeat`]: one end's log. Every call is made again, at the same time, on a fresh link end, and must be answered
-//!   the same, to the last bit. This is exact.
+//! - [`repeat`]: one end's log. Every call is made again, at the same time, on a fresh link end, and must return the
+//!   same answer, to the last bit. This is exact.
 //! - [`agree`]: both ends' logs. Only what came from outside is taken from them: configuration, seeds, frames offered,
 //!   losses, requests, and the link's delay. Two link ends then run against each other in simulated time.
 //!
 //! # What two runs must agree on
 //!
-//! The times differ: a real loop is woken late, a simulated one never. So the times are not compared, nor what depends
-//! on nothing else: dummies, explicit ACKs, repeats of a notification, when a buffer is released. Compared is, for each
-//! end by itself, the whole order of: frames sent, copies sent, frames and copies received and lost, notifications sent
-//! and received (where they first name a frame), frames delivered, discarded and given up, pause and resume. Frames are
-//! named by lane and place since the session began. The order *between* the two ends is implied: what is received was
-//! sent.
+//! The times differ: a real loop is woken late, a simulated one never. So times are not compared, nor anything that
+//! depends on time alone: dummies, explicit ACKs, repeats of a notification, when a buffer is released. For each end by
+//! itself, the comparison covers the whole order of: frames sent, copies sent, frames and copies received and lost,
+//! notifications sent and received (where they first name a frame), frames delivered, discarded and given up, pause and
+//! resume. Frames are named by lane and place since the session began. The order *between* the two ends follows,
+//! because what is received was sent.
 //!
-//! That order is the protocol's own as long as things that happen apart in the real run do not happen nearly at once.
-//! Frames that are offered while a loss is being recovered may get in before or after its notification, on the real
-//! link as in the simulator; logs to be compared come from traffic with pauses longer than a recovery.
+//! This order is the protocol's own as long as things that happen apart in the real run do not happen nearly at once.
+//! Frames that are offered while a loss is being recovered may come before or after its notification, on the real link
+//! as in the simulator; logs to be compared come from traffic with pauses longer than a recovery.
 
 mod agreement;
 mod log;

@@ -1,5 +1,5 @@
-//! Which frame a sequence number is: its lane and its place there since the session began. Two runs draw different
-//! session numbers if their handshakes took different turns, but their frames have the same places.
+//! Identifies the frame of a sequence number: its lane and its place there since the session began. Two runs draw
+//! different session numbers if their handshakes took different turns, but their frames have the same places.
 
 use linkmend_protocol::trace::Step;
 use linkmend_protocol::{Control, Mode, PerMode, SequenceNumber, SessionNumber, Transmit};
@@ -11,7 +11,7 @@ const ABSOLUTE_BASE: u64 = 1 << 20;
 /// A frame of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// Sessions of this direction before its own.
+    /// How many sessions of this direction came before its own.
     pub(super) session: u32,
     pub(super) mode: Mode,
     /// 0 for the first of the lane.
@@ -30,13 +30,13 @@ impl fmt::Display for Place {
 pub(super) struct Numbering {
     current: Option<SessionNumber>,
     sessions: u32,
-    /// Absolute number near which the next one of a lane is looked for.
+    /// The absolute number near which the next one of a lane is expected.
     latest: PerMode<u64>,
     first: PerMode<u64>,
 }
 
 impl Numbering {
-    /// A session begins, unless it is the one that runs.
+    /// Begins a session, unless it is the present one.
     pub(super) fn begin(&mut self, session: SessionNumber) {
         if self.current.replace(session) == Some(session) {
             return;
@@ -67,7 +67,7 @@ pub(super) struct Numberings {
 }
 
 impl Numberings {
-    /// Notices what a step says about sessions.
+    /// Follows what a step says about sessions.
     pub(super) fn follow(&mut self, step: &Step) {
         match step {
             Step::PollTransmit {

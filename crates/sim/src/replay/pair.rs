@@ -1,4 +1,4 @@
-//! Two link ends against each other in simulated time: no loops, no scheduler, a link that only takes its delay and
+//! Two link ends against each other in simulated time: no loops, no scheduler, only a link that adds its delay and
 //! loses what the script says. An end acts at once when something happens to it.
 
 use super::numbering::Numberings;
@@ -148,7 +148,7 @@ impl Pair {
         }
     }
 
-    /// What the protocol's crate documentation asks of a driver, in that order.
+    /// Does what the documentation of the protocol crate asks of a driver, in that order.
     fn round(&mut self, index: usize, now: Time) {
         let at = self.instant(now);
         let arrives = now + self.delay;
@@ -232,7 +232,7 @@ impl End {
         ack.map(Item::Ack)
     }
 
-    /// Notices the sessions in what was recorded since the last round.
+    /// Follows the sessions in what was recorded since the last round.
     fn follow(&mut self) {
         let Some(records) = self.end.sink_mut() else { return };
         records[self.followed..].iter().for_each(|record| self.numberings.follow(&record.step));

@@ -1,5 +1,5 @@
-//! What two logs say about everything but the protocol: who was told what, what was offered, what was lost, and how
-//! long the link takes.
+//! A script of what two logs say about everything but the protocol: requests, offered frames, losses, and the delay of
+//! the link.
 
 use super::numbering::{Numberings, Place};
 use super::{ProtocolLog, ReplayError};
@@ -20,14 +20,14 @@ pub(super) type Transmission = (Place, u32);
 /// What happens to one end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct EndScript {
-    /// What it is told: frames that join its normal queue ([`Step::Offered`]), and the calls by which its operator or
-    /// its loop steers it.
+    /// Its inputs: frames that join its normal queue ([`Step::Offered`]), and the calls by which its operator or its
+    /// loop controls it.
     pub(super) inputs: Vec<Record>,
-    /// Transmissions that do not arrive at it.
+    /// Transmissions that do not arrive at this end.
     pub(super) losses: BTreeSet<Transmission>,
 }
 
-/// What happens to both, and between them.
+/// What happens to both ends, and between them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Script {
     pub(super) ends: [EndScript; 2],
@@ -38,7 +38,7 @@ pub(super) struct Script {
     pub(super) longest_transit_ns: u64,
 }
 
-/// Takes the script from the two ends' logs.
+/// Makes a script from the two ends' logs.
 pub(super) fn of_logs(logs: [&ProtocolLog; 2]) -> Result<Script, ReplayError> {
     let ends = [end_script(logs[0])?, end_script(logs[1])?];
     let spans = logs.map(ProtocolLog::span);

@@ -1,4 +1,4 @@
-//! What of a run can be compared with another run of other timing.
+//! The part of a run that can be compared with another run of different timing.
 
 use super::numbering::{Numberings, Place};
 use linkmend_protocol::trace::{Direction, Record, TraceEvent, Tracer};
@@ -6,7 +6,7 @@ use linkmend_protocol::{Instant, Mode, SequenceRange};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// One thing that both runs must have done, in the same order.
+/// One action that both runs must perform, in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Sent(Place),
@@ -45,7 +45,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// A word, and where it stands.
+/// An action, with its time and record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimedAction {
     pub(super) action: Action,
@@ -54,7 +54,7 @@ pub(super) struct TimedAction {
     pub(super) record: usize,
 }
 
-/// Tells the records of one end, from its start.
+/// The transcript of the records of one end, from its start.
 pub(super) fn transcribe(records: &[Record]) -> Vec<TimedAction> {
     let mut transcriber = Transcriber::default();
     let mut transcript = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn transcribe(records: &[Record]) -> Vec<TimedAction> {
 struct Transcriber {
     tracer: Tracer,
     numberings: Numberings,
-    /// Repeats of a notification say nothing new; how many there are is a matter of time.
+    /// Frames that were notified. Repeated notifications say nothing new; how many there are depends on time.
     notified: BTreeSet<(Direction, Place)>,
 }
 

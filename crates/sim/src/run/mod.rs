@@ -1,4 +1,4 @@
-//! What is run: a network of a certain shape, from the first handshake to the last delivery, and what it measured.
+//! Kinds of runs: a network of a certain shape, from the first handshake to the last delivery, and its measurements.
 //!
 //! - [`stress`]: line-rate traffic over one protected link, the paper's stress test (section 4.1).
 //! - [`scenario`]: several links, both directions, both classes, changing loss (section 5).

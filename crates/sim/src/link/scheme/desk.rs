@@ -8,15 +8,15 @@ use crate::network::{Observer, PortId};
 use crate::time::{TICK, Time};
 use std::marker::PhantomData;
 
-/// An hour. Timeouts from here on are those of idle sessions, which are set out of a simulation's reach.
+/// An hour. Later timeouts are those of idle sessions, which lie beyond any simulation.
 pub(crate) const OUT_OF_REACH: u64 = TICK.secs(3_600).0;
 
-/// Which buffer a circling frame is in.
+/// The buffer that a circling frame is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffer {
-    /// Copies of what was sent.
+    /// Copies of frames that were sent.
     Tx,
-    /// What has arrived and may not be passed on yet.
+    /// Frames that have arrived and may not be delivered yet.
     Rx,
 }
 
@@ -26,19 +26,19 @@ pub(crate) struct Circling {
     /// The port it belongs to.
     pub(crate) port: PortId,
     pub(crate) buffer: Buffer,
-    /// Its place in that buffer.
+    /// Its index in that buffer.
     pub(crate) slot: u32,
     /// On the wire, with header and gap.
     pub(crate) wire_bytes: u32,
 }
 
-/// What wakes a port when its wire does not.
+/// When a port wakes, apart from its wire.
 #[derive(Debug)]
 pub(crate) struct Timer {
     /// When the next paced frame comes, and when the scheme has something to do.
     pub(crate) traffic_at: Time,
     pub(crate) timeout_at: Time,
-    /// The scheme has something urgent to say.
+    /// Whether the scheme has something urgent to send.
     pub(crate) attention: bool,
 }
 
@@ -55,8 +55,8 @@ pub struct Desk<'a, N, O> {
 }
 
 impl<N: Scheme, O: Observer<N>> Desk<'_, N, O> {
-    /// The same desk, for a function that is not compiled into its caller. Handing out the address of a short-lived second
-    /// one leaves the first in registers, where a frame's ordinary way needs it.
+    /// Reborrows, for a function that is not compiled into its caller. Passing the address of a short-lived second
+    /// value leaves the first in registers, where the usual path of a frame needs it.
     #[inline(always)]
     pub fn lend(&mut self) -> Desk<'_, N, O> {
         Desk {
@@ -76,7 +76,7 @@ impl<N: Scheme, O: Observer<N>> Desk<'_, N, O> {
         self.now
     }
 
-    /// Has the scheme's timer act at `at` at the latest, unless that is out of a simulation's reach.
+    /// Has the scheme's timer fire at `at` at the latest, unless that lies beyond any simulation.
     #[inline(always)]
     pub fn wake_at(&mut self, at: Time) {
         if at < self.timer.timeout_at && at.0 - self.now.0 < OUT_OF_REACH {
@@ -85,13 +85,13 @@ impl<N: Scheme, O: Observer<N>> Desk<'_, N, O> {
         }
     }
 
-    /// The scheme has something urgent: it is asked when the port is served next.
+    /// Says that the scheme has something urgent: it is asked when the port is served next.
     #[inline(always)]
     pub fn attend(&mut self) {
         self.timer.attention = true;
     }
 
-    /// Lets a frame of one of its buffers circle, with a header of so many bytes.
+    /// Sends a frame of one of its buffers through the loop, with a header of this many bytes.
     #[inline(always)]
     pub fn circulate(&mut self, at_loop: usize, buffer: Buffer, slot: u32, frame: &Frame, header_bytes: u32) {
         let wire_bytes = u32::from(frame.bytes) + header_bytes + WIRE_OVERHEAD_BYTES as u32;
@@ -101,24 +101,24 @@ impl<N: Scheme, O: Observer<N>> Desk<'_, N, O> {
         self.queue.set(loops.source, loops.next());
     }
 
-    /// The Tx buffer holds so many bytes now.
+    /// Reports the level of the Tx buffer in bytes.
     #[inline(always)]
     pub fn tx_level(&mut self, bytes: u64) {
         self.observer.tx_level(self.port, self.now, bytes);
     }
 
-    /// The Rx buffer holds so many bytes now.
+    /// Reports the level of the Rx buffer in bytes.
     #[inline(always)]
     pub fn rx_level(&mut self, bytes: u64) {
         self.observer.rx_level(self.port, self.now, bytes);
     }
 
-    /// It is decided that the peer is to pause, or to resume.
+    /// Reports the decision that the peer must pause, or resume.
     pub fn pause_decided(&mut self, paused: bool) {
         self.observer.pause_decided(self.port, self.now, paused);
     }
 
-    /// This end pauses or resumes, as its peer decided.
+    /// Reports that this end pauses or resumes, as its peer decided.
     pub fn pause_obeyed(&mut self, paused: bool) {
         self.observer.pause_obeyed(self.port, self.now, paused);
     }

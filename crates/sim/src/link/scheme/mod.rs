@@ -1,9 +1,10 @@
 //! How a link recovers what it corrupts.
 //!
-//! A scheme is a type of its own behind [`Scheme`], with static dispatch. Which there are is said in one place,
-//! [`named`]: the links of a network may have different ones, and a network of others is made by the same macro. A scheme
-//! never sees the event queue, the wire or the nodes: the port asks it what to send, tells it what has arrived, and gives
-//! it a [`Desk`] on which it sets its timer, says that it has something urgent, lets frames circle, and tells observers.
+//! A scheme is a type behind the trait [`Scheme`], with static dispatch. One place, [`named`], lists all schemes: the
+//! links of a network may have different ones, and a network of others is made by the same macro. A scheme never sees
+//! the event queue, the wire or the nodes. The port asks it what to send, tells it what has arrived, and gives it a
+//! [`Desk`], through which it sets its timer, reports that it has something urgent, sends frames through loops, and
+//! tells observers.
 //!
 //! # Who calls what
 //!
@@ -12,7 +13,7 @@
 //! | the port is free | after [`Desk::attend`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle` |
 //! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout |
 //! | its timer is due | `handle_timeout`, then `poll_deliver` until `None`, then `set_timer` |
-//! | a frame comes round | `poll_retransmission_of` until `None`, then `handle_round` |
+//! | a frame returns from its loop | `poll_retransmission_of` until `None`, then `handle_round` |
 
 mod desk;
 pub mod linkguardian;
@@ -32,23 +33,23 @@ pub use linkmend_protocol::Admission;
 use linkmend_protocol::{ConfigError, Mode};
 use std::fmt::Debug;
 
-/// Whose scheme it is.
+/// The place of a scheme in a network.
 #[derive(Debug, Clone, Copy)]
 pub struct Seat {
     /// Seed of the run.
     pub seed: u64,
-    /// The port, by its number: the name of its random numbers.
+    /// Number of its port, which names its random numbers.
     pub port: u32,
 }
 
-/// A frame that a scheme sends of its own accord, ahead of normal frames.
+/// A control frame that a scheme sends ahead of normal frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Urgent<C> {
     /// The frame.
     pub control: C,
-    /// Not before this.
+    /// It may not leave before this.
     pub ready_at: Time,
-    /// The peer's port takes it in, ahead of what its pipeline works on, as it does with a PFC frame.
+    /// The peer's port takes it in ahead of its pipeline, as it does with a PFC frame.
     pub overtakes: bool,
 }
 
@@ -61,49 +62,50 @@ pub enum Idle<A, C> {
     Control(C),
 }
 
-/// What becomes of a frame that has arrived with a header.
+/// What the scheme decides about a frame that has arrived with a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reception {
-    /// It is passed on.
+    /// Deliver it.
     Deliver,
-    /// It is passed on, and after it what `poll_deliver` has.
+    /// Deliver it, and then the frames that `poll_deliver` returns.
     DeliverMore,
-    /// It waits; `poll_deliver` has what need not.
+    /// Hold it; `poll_deliver` returns frames that may go.
     Buffered,
-    /// It is gone.
+    /// Drop it.
     Dropped,
 }
 
-/// What becomes of a frame that has come round.
+/// What the scheme decides about a frame that has returned from its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
-    /// It goes round once more.
+    /// Send it through the loop again.
     Stays,
-    /// It is gone; if it `made_room`, a normal frame may go that could not.
+    /// Remove it. If it `made_room`, a normal frame may go that could not before.
     Leaves {
-        /// Whether the port is to look.
+        /// Whether the port should look for normal frames.
         made_room: bool,
     },
-    /// It is passed on, and after it what `poll_deliver` has. If the scheme has something urgent, the port is to look.
+    /// Deliver it, and then the frames that `poll_deliver` returns. The flag says whether the scheme has something
+    /// urgent, so that the port should look.
     Delivers(Frame, bool),
 }
 
-/// What happens in some cycles of a steady state, to one end of a link.
+/// What happens at one end of a link during some cycles of a steady state.
 #[derive(Debug, Clone, Copy)]
 pub struct Cycles {
-    /// How long all of them last.
+    /// Duration of all cycles together.
     pub elapsed: Time,
-    /// Frames that it sends, their class and length.
+    /// Number of frames that it sends.
     pub sent: u64,
-    /// See `sent`.
+    /// Class of the frames that it sends.
     pub mode: Mode,
-    /// See `sent`.
+    /// Length of the frames that it sends.
     pub bytes: u32,
-    /// Frames that it receives, their class and length.
+    /// Number of frames that it receives.
     pub received: u64,
-    /// See `received`.
+    /// Class of the frames that it receives.
     pub received_mode: Mode,
-    /// See `received`.
+    /// Length of the frames that it receives.
     pub received_bytes: u32,
     /// Acknowledgements that it sends.
     pub acks: u64,
@@ -111,16 +113,16 @@ pub struct Cycles {
 
 /// One end of a link, with both of its directions: how it protects what it sends, and recovers what it receives.
 pub trait Scheme: Sized + Debug {
-    /// What it needs to know.
+    /// Its configuration.
     type Config: Clone + Debug;
-    /// What it puts before a frame of the traffic.
+    /// The header that it puts before a frame of the traffic.
     type Header: Copy + Debug + PartialEq;
-    /// An acknowledgement: the control frame that is as frequent as data. It is as long as the shortest frame.
+    /// An acknowledgement: the control frame that is as frequent as data, and as long as the shortest frame.
     type Ack: Copy + Debug + PartialEq;
     /// Any other control frame; it may be large.
     type Control: Debug;
 
-    /// An end, with the configuration of its peer.
+    /// Makes one end, given its own configuration and that of its peer.
     ///
     /// # Errors
     /// Names the parameter that cannot be used.
@@ -129,18 +131,18 @@ pub trait Scheme: Sized + Debug {
     /// Bytes that the header adds to a frame.
     fn header_bytes(&self) -> u32;
 
-    /// Whether a normal frame may go now, and with a header or without.
+    /// Whether a normal frame may go now, and whether with a header.
     fn admission(&self, frame: &Frame) -> Admission;
 
-    /// A frame goes that was admitted as protected: its header.
+    /// Sends a frame that was admitted as protected; returns its header.
     fn send<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: Frame) -> Self::Header;
 
-    /// A frame goes as it is.
+    /// Sends a frame without a header.
     fn send_plain<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: &Frame) {
         let _ = (desk, frame);
     }
 
-    /// A frame has arrived with a header.
+    /// Handles a frame that has arrived with a header.
     fn handle_data<O: Observer<N>, N: Scheme>(
         &mut self,
         desk: &mut Desk<'_, N, O>,
@@ -148,10 +150,10 @@ pub trait Scheme: Sized + Debug {
         frame: Frame,
     ) -> Reception;
 
-    /// An acknowledgement has arrived.
+    /// Handles an acknowledgement that has arrived.
     fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, ack: Self::Ack);
 
-    /// Another control frame has arrived.
+    /// Handles another control frame that has arrived.
     fn handle_control<O: Observer<N>, N: Scheme>(
         &mut self,
         desk: &mut Desk<'_, N, O>,
@@ -172,7 +174,7 @@ pub trait Scheme: Sized + Debug {
         None
     }
 
-    /// The next copy of the frame that has come round in this place of the Tx buffer.
+    /// The next copy of the frame in this slot of the Tx buffer, which has returned from its loop.
     fn poll_retransmission_of(&mut self, slot: u32) -> Option<(Self::Header, Frame)> {
         let _ = slot;
         None
@@ -184,29 +186,29 @@ pub trait Scheme: Sized + Debug {
         None
     }
 
-    /// Something else for a port that would otherwise be idle.
+    /// Another control frame for a port that would otherwise be idle.
     fn poll_idle(&mut self, now: Time) -> Option<Idle<Self::Ack, Self::Control>> {
         let _ = now;
         None
     }
 
-    /// The next frame whose turn has come to be passed on.
+    /// The next frame that may be delivered now.
     fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) -> Option<Frame> {
         let _ = desk;
         None
     }
 
-    /// The timer is due.
+    /// Handles the timer.
     fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
         let _ = desk;
     }
 
-    /// What was due is done: sets the timer for what is next.
+    /// Sets the timer for the next timeout, after the last one was handled.
     fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
         let _ = desk;
     }
 
-    /// A frame of one of its buffers has come round.
+    /// Handles a frame of one of its buffers that has returned from its loop.
     fn handle_round<O: Observer<N>, N: Scheme>(
         &mut self,
         desk: &mut Desk<'_, N, O>,
@@ -217,40 +219,40 @@ pub trait Scheme: Sized + Debug {
         Round::Leaves { made_room: false }
     }
 
-    /// Whether a frame will go round once more when it comes round, if nothing else happens.
+    /// Whether a frame will be sent through its loop again, if nothing else happens until it returns.
     fn circles_on(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
         let _ = (now, buffer, slot);
         false
     }
 
-    /// Whether the ends of the link say anything to each other. If not, nothing that arrives makes the port look again.
+    /// Whether the two ends exchange anything besides data. If not, nothing that arrives makes the port look again.
     fn speaks(&self) -> bool {
         true
     }
 
-    /// Whether an idle port sends frames of the shortest length without a gap, so that one that becomes ready within such
-    /// a slot waits for its end.
+    /// Whether an idle port sends frames of the shortest length without a gap, so that a frame that becomes ready
+    /// within such a slot waits for its end.
     fn fills_idle_slots(&self) -> bool {
         false
     }
 
-    /// Whether the port has to look again when it has sent what it is sending.
+    /// Whether the port must look again after its present frame.
     fn has_more(&self) -> bool {
         false
     }
 
-    /// When the scheme is to be asked again, if the port found nothing to send.
+    /// When the scheme should be asked again, if the port found nothing to send.
     fn idle_until(&self, now: Time) -> Option<Time> {
         let _ = now;
         None
     }
 
-    /// Whether what it needs before it can protect anything is still under way.
+    /// Whether the scheme is still preparing to protect anything, as with a handshake.
     fn is_opening(&self) -> bool {
         false
     }
 
-    /// Whether all that was sent has arrived or is given up, and nothing waits to be passed on.
+    /// Whether everything sent has arrived or was given up, and nothing waits to be delivered.
     fn is_drained(&self) -> bool {
         true
     }
@@ -260,7 +262,7 @@ pub trait Scheme: Sized + Debug {
         1
     }
 
-    /// As receiver: whether it waits no longer for the frame with this header, which was lost.
+    /// As receiver: whether it no longer waits for the lost frame with this header.
     fn has_passed(&self, header: &Self::Header) -> bool {
         let _ = header;
         false
@@ -271,10 +273,10 @@ pub trait Scheme: Sized + Debug {
         0
     }
 
-    /// Whether it is the header of a frame that was sent before.
+    /// Whether this is the header of a frame that was sent before.
     fn is_copy(header: &Self::Header) -> bool;
 
-    /// Length of a control frame, with frame check sequence.
+    /// Length of a control frame, with its frame check sequence.
     fn control_bytes(control: &Self::Control) -> u32;
 
     /// Whether an idle port repeats the control frame until one is not corrupted.
@@ -289,8 +291,8 @@ pub trait Scheme: Sized + Debug {
         false
     }
 
-    /// The optional steady state, for fast-forward: writes down what determines its future, relative to the clock; `None`
-    /// while it is not steady. A scheme that never is has every event simulated.
+    /// The optional steady state, for fast-forward: records what determines the future of this end, relative to the
+    /// clock; `None` while it is not steady. If a scheme never returns one, every event is simulated.
     fn steady_state(&self, now: Time, state: &mut Vec<u64>) -> Option<()> {
         let _ = (now, state);
         None
@@ -301,29 +303,29 @@ pub trait Scheme: Sized + Debug {
         let _ = (header, frame, state);
     }
 
-    /// Part of the steady state: an acknowledgement in flight, of which `arriving` frames had been produced.
+    /// Part of the steady state: an acknowledgement in flight, when `arriving` frames had been produced.
     fn ack_state(ack: &Self::Ack, arriving: u64) -> u64 {
         let _ = (ack, arriving);
         0
     }
 
-    /// Part of the steady state: a frame that circles, when so many had been `produced` and were to arrive.
+    /// Part of the steady state: a circling frame, given how many frames had been `produced` here and at the peer.
     fn circling_state(&self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
         let _ = (buffer, slot, produced, arriving);
         0
     }
 
-    /// Cycles of the steady state are skipped.
+    /// Skips cycles of the steady state.
     fn skip(&mut self, cycles: &Cycles) {
         let _ = cycles;
     }
 
-    /// The same for a header in flight, while `frames` are sent.
+    /// Skips a header in flight, while `frames` are sent.
     fn skip_header(header: &mut Self::Header, frames: u64) {
         let _ = (header, frames);
     }
 
-    /// The same for an acknowledgement in flight, while `frames` arrive.
+    /// Skips an acknowledgement in flight, while `frames` arrive.
     fn skip_ack(ack: &mut Self::Ack, frames: u64) {
         let _ = (ack, frames);
     }

@@ -1,4 +1,4 @@
-//! Which schemes there are. This is the only place, besides its own file, that a new one is written into.
+//! The list of schemes. Besides its own file, this is the only place that names a scheme.
 
 use super::{LinkGuardian, Unprotected};
 

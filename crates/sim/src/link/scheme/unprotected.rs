@@ -1,4 +1,4 @@
-//! No recovery: what the link corrupts is lost.
+//! No recovery: corrupted frames are lost.
 
 use super::{Desk, Reception, Scheme, Seat};
 use crate::link::frame::Frame;

@@ -28,7 +28,7 @@ pub struct BothDirectionsConfig {
 /// One direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DirectionReport {
-    /// What became of its frames.
+    /// What happened to its frames.
     pub delivery: Delivery,
     /// What the link did.
     pub link: LinkReport,
@@ -40,7 +40,7 @@ pub struct DirectionReport {
     pub notifications: u64,
 }
 
-/// What a run measured.
+/// The measurements of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BothDirectionsReport {
     /// The seed it was run with.
@@ -82,7 +82,7 @@ impl BothDirectionsConfig {
             protocol.format = self.format;
             // The ports need never be idle, whatever is corrupted.
             protocol.ack_interval = REPEAT;
-            // A resume may be lost each time it is said: a sender that stands still asks again now and then.
+            // A resume may be lost each time it is sent, so a sender that stands still asks again now and then.
             protocol.keepalive = REPEAT * 10;
         });
         sender

@@ -1,7 +1,7 @@
-//! Tails lost together with the dummies that would reveal them (section 5, "Handling bursty losses").
+//! Tails that are lost together with the dummies that would reveal them (section 5, "Handling bursty losses").
 //!
 //! Every frame here is a tail: the next one comes only after a silence. The share of lost tails whose dummies are lost
-//! with them falls with the number of dummies, and a queue that replenishes itself goes on until one passes.
+//! with them falls with the number of dummies. A queue that replenishes itself continues until a dummy arrives.
 
 use super::drive::open;
 use super::link::{RECEIVER, SENDER, one_link};

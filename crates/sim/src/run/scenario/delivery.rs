@@ -1,4 +1,4 @@
-//! Follows frames from where they come from to where they leave the network.
+//! Follows frames from their sources to where they leave the network.
 
 use crate::measure::Histogram;
 use crate::network::{Frame, Observer, PortId, Sent};
@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Frames of a line-rate source under way at a time: more than the queues of a path hold.
 const UNDER_WAY_MAX: usize = 1 << 18;
 
-/// What became of the frames of one source, or of one class of them.
+/// What happened to the frames of one source, or of one class of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Delivery {
     /// Frames that the source produced.
@@ -31,7 +31,7 @@ pub struct Delivery {
     pub delay_ns: Percentiles,
 }
 
-/// Watches several sources.
+/// Follows several streams.
 #[derive(Debug)]
 pub(super) struct Watch {
     began: Time,
@@ -64,7 +64,7 @@ struct Class {
 }
 
 impl Watch {
-    /// Streams as (port of the source, port where they leave, interval of a paced source).
+    /// Takes streams as (port of the source, port where they leave, interval of a paced source).
     pub(super) fn new(streams: impl IntoIterator<Item = (PortId, PortId, Option<Time>)>) -> Watch {
         let stream = |(source, sink, interval): (PortId, PortId, Option<Time>)| Stream {
             source,
@@ -81,7 +81,7 @@ impl Watch {
         self.began = now;
     }
 
-    /// What became of the `sent` frames of a stream; of those of `class`, if it is given.
+    /// What happened to the `sent` frames of a stream, or to those of `class`, if it is given.
     pub(super) fn delivery(&self, stream: usize, class: Option<Mode>, sent: u64) -> Delivery {
         let classes = &self.streams[stream].classes;
         let of = |mode: Mode| class.is_none_or(|class| class == mode).then_some(&classes[mode]);

@@ -1,4 +1,4 @@
-//! Runs a network from the first handshake to the last delivery, and knows when to stop waiting.
+//! Runs a network from the first handshake to the last delivery, and decides when to stop waiting.
 
 use super::Watched;
 use super::delivery::Watch;
@@ -12,7 +12,7 @@ use serde::Serialize;
 const WARM_UP_FRAMES: u64 = 1_000;
 /// Frames between two calls of the progress function.
 const PROGRESS_FRAMES: u64 = 1 << 16;
-/// A run may take so many times as long as its traffic would at full speed, and the time below; then it has stalled.
+/// A run may take this many times as long as its traffic would at full speed, plus the time below; then it has stalled.
 const PATIENCE: u64 = 100;
 /// See [`PATIENCE`]: 10 ms.
 const PATIENCE_LEAST: Time = Time(10_000_000_000);
@@ -46,7 +46,7 @@ pub(super) fn open<O: Observer>(
     }
 }
 
-/// What is to be driven.
+/// A network to be driven, and what to expect of it.
 pub(super) struct Drive<'a> {
     /// The ports that have traffic.
     pub sources: &'a [PortId],

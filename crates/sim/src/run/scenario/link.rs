@@ -1,4 +1,4 @@
-//! One of several links: how it is built, and what it reports.
+//! One of several links: how it is built, and its report.
 
 use super::Watched;
 use crate::link::scheme::AnyConfig;
@@ -10,7 +10,7 @@ use crate::time::Time;
 use linkmend_protocol::{Config, Mode};
 use serde::Serialize;
 
-/// What one direction of one link did.
+/// What happened in one direction of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LinkReport {
     /// Original frames that the link corrupted.

@@ -1,4 +1,4 @@
-//! Situations beyond one link in one direction: what the paper's section 5 asks and leaves open.
+//! Situations beyond one link in one direction: what section 5 of the paper asks and leaves open.
 //!
 //! - [`shared_port`]: several protected links of two switches, and few recirculation ports to buffer for them.
 //! - [`path`]: several corrupting links in a row.
@@ -7,8 +7,8 @@
 //! - [`fallback`]: a loss rate that changes, and the automatic fallback that follows it.
 //! - [`bursts`]: a lost tail whose dummies are lost with it.
 //!
-//! Each is a configuration, a `run` and a report that serialises; the same configuration gives the same report. A
-//! configuration says of a link what [`StressConfig`] says; its `frames` are those of each traffic source.
+//! Each has a configuration, a `run`, and a report that can be serialised; the same configuration gives the same
+//! report. A configuration describes links by [`StressConfig`]; its `frames` are those of each traffic source.
 //!
 //! [`StressConfig`]: crate::stress::StressConfig
 
@@ -33,10 +33,11 @@ pub use link::LinkReport;
 /// An hour. The clock holds 213 days, of which a run that stalls may take a hundred times as long as its traffic.
 const TRAFFIC_SECONDS_MAX: f64 = 3_600.0;
 
-/// Called now and then with the frames that the first source has sent; returns `false` to end the run early.
+/// A function that is called now and then with the frames that the first source has sent. It returns `false` to end the
+/// run early.
 pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;
 
-/// A network whose links are measured, and which something else watches as well.
+/// A network whose links are measured, with another observer.
 type Watched<O> = Network<Measured<O>>;
 
 /// A network of links like `link`, watched by `watch`.

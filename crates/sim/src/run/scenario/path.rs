@@ -1,7 +1,7 @@
 //! Several corrupting links in a row (section 5, "Multiple corrupting links on a path").
 //!
-//! Each link is protected on its own, or not at all. Losses multiply away at every link, delays add up along the path,
-//! and a link that passes less than the one before it lets its normal queue grow, mark, and drop.
+//! Each link is protected on its own, or not at all. The loss rates of protected links are negligible, delays add up
+//! along the path, and at a link with less capacity than the one before it, the normal queue grows, marks, and drops.
 
 use super::delivery::Watch;
 use super::drive::Drive;

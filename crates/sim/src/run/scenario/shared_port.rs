@@ -1,9 +1,9 @@
 //! Several protected links between two switches that share each switch's recirculation ports (section 5, "Handling
 //! multiple corrupting links on the same switch").
 //!
-//! A frame passes the sender's port at least once, and as often again as its acknowledgement takes longer than a loop.
-//! Links that together send more than the ports carry fill their Tx buffers, which then hold the senders back; and a
-//! copy that queues for the port longer than `ackNoTimeout` comes too late.
+//! A frame passes the sender's port at least once, and once more for each loop that its acknowledgement takes. Links
+//! that together send more than the ports carry fill their Tx buffers, which then hold the senders back; a copy that
+//! queues for the port longer than `ackNoTimeout` comes too late.
 
 use super::delivery::Watch;
 use super::drive::Drive;

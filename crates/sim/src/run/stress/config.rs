@@ -9,8 +9,8 @@ pub use linkmend_protocol::Mode;
 /// How buffered frames can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Buffering {
-    /// As on the Tofino: buffered frames circle through a recirculation port, and each can be acted on only when it
-    /// comes round.
+    /// As on the Tofino: buffered frames circle through a recirculation port, and each is available only when it
+    /// returns.
     Recirculating,
     /// At once: software, or the credit-based queues of the Tofino2.
     Direct,

@@ -1,4 +1,4 @@
-//! What the switches of a run are taken to be, why, and where they are too slow for the link.
+//! The hardware that a run assumes for its switches, with the reason, and warnings where it is too slow for the link.
 
 use super::config::{Buffering, StressConfig};
 use super::report::StressReport;
@@ -23,12 +23,12 @@ pub struct Hardware {
     pub buffering: &'static str,
     /// Rate of the recirculation ports, Gbit/s, if there are any.
     pub recirculation_gbps: Option<f64>,
-    /// What buffers so.
+    /// The hardware that buffers in this way.
     pub reason: String,
 }
 
 impl StressConfig {
-    /// How the switches buffer, and what does so.
+    /// The assumed hardware of the switches.
     pub fn hardware(&self) -> Hardware {
         let beyond = self.rate > TOFINO_PORT_MAX;
         let (buffering, reason) = match self.buffering {
@@ -47,7 +47,7 @@ impl StressConfig {
         Hardware { buffering, recirculation_gbps: self.recirculates().then_some(port), reason }
     }
 
-    /// What of the switches keeps the link from its rate, whatever happens on it.
+    /// Warnings about switches that keep the link from its rate, whatever happens on it.
     pub fn warnings(&self) -> Vec<String> {
         self.too_slow_a_port(1, self.rate.bits_per_second()).into_iter().collect()
     }
@@ -73,7 +73,7 @@ impl StressConfig {
         ))
     }
 
-    /// What was too slow or too small in a run.
+    /// Warnings about what was too slow or too small in a run.
     pub(super) fn warnings_of(&self, report: &StressReport) -> Vec<String> {
         let mut warnings = self.warnings();
         let fast_enough = warnings.is_empty();

@@ -1,4 +1,4 @@
-//! What a stress run measured.
+//! The report of a stress run.
 
 use super::hardware::Hardware;
 use crate::measure::TimeSeries;
@@ -42,7 +42,7 @@ pub struct Percentiles {
     pub max: f64,
 }
 
-/// What became of the frames that never came out at the far side. The five add up to all of them.
+/// What happened to the frames that were not delivered. The five counts add up to all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Undelivered {
     /// Corrupted on a link without protection.
@@ -57,7 +57,7 @@ pub struct Undelivered {
     pub other: u64,
 }
 
-/// What a stress run measured. Field names are those of `linkmend sim stress --json`.
+/// The measurements of a stress run. Field names are those of `linkmend sim stress --json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StressReport {
     /// The seed it was run with.
@@ -72,11 +72,11 @@ pub struct StressReport {
     pub frames_undelivered: u64,
     /// Why not.
     pub undelivered: Undelivered,
-    /// Those of `frames_undelivered` that count with `weight`: the link corrupted them with all of their copies, and
-    /// corrupted copies more often than other frames (`--copy-loss`). The others count once.
+    /// Undelivered frames that count with `weight`: the link corrupted them with all of their copies, and corrupted
+    /// copies more often than other frames (`--copy-loss`). Others count once.
     pub frames_weighted: u64,
-    /// How much likelier it was to lose all copies of a lost frame on the link that is meant than on the one that was
-    /// simulated: 1 without `--copy-loss`, and below 1 with it.
+    /// How much likelier it is to lose all copies of a lost frame on the intended link than on the simulated one: 1
+    /// without `--copy-loss`, and below 1 with it.
     pub weight: f64,
     /// `frames_undelivered / frames_sent`, where those of `frames_weighted` count with `weight`.
     pub effective_loss_rate: f64,

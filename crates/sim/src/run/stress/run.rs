@@ -25,7 +25,7 @@ const PROGRESS_FRAMES: u64 = 1 << 20;
 const WARM_UP_FRAMES: u64 = 1_000;
 /// Most samples of a series; beyond that time, steps double.
 const SERIES_SAMPLES_MAX: usize = 100_000;
-/// Frames between two looks at whether the link is quiet again.
+/// Frames between two checks whether the link is steady again.
 const LOOK_FRAMES: u64 = 8;
 
 /// See [`super::run`]; with a `series_step`, buffer levels are kept over time.
@@ -67,7 +67,7 @@ pub(super) fn run<O: Observer>(
     Ok((report, network.observer.watch, series))
 }
 
-/// What is done at certain frames.
+/// Actions at certain frames.
 struct Pace {
     next_at: u64,
     warm_up: u64,
@@ -118,8 +118,8 @@ impl Pace {
         true
     }
 
-    /// Compares this moment with the one a cycle ago, and skips what is bound to repeat. There are two looks in a cycle,
-    /// where it can be halved: the sooner a steady state is noticed, the less is simulated of it.
+    /// Compares this moment with the one a cycle ago, and skips what will repeat. Where a cycle can be halved, there
+    /// are two checks in each: the sooner a steady state is noticed, the less of it is simulated.
     fn look<O: Observer>(&mut self, network: &mut Network<Measured<O>>, cycle: u64) {
         let produced = network.produced(SENDER);
         let Some(now) = network.moment() else {
@@ -237,8 +237,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
     }
 }
 
-/// What became of frames that never came out. Those that were given up are told apart by what the link did to their
-/// copies.
+/// Divides undelivered frames by cause. Frames that were given up are divided by what the link did to their copies.
 fn why_undelivered<O: Observer>(
     config: &StressConfig,
     network: &Network<Measured<O>>,
@@ -258,8 +257,9 @@ fn why_undelivered<O: Observer>(
     Undelivered { unprotected: 0, copies_corrupted, copies_late, overflowed, other }
 }
 
-/// With importance sampling, a frame that lost all its copies counts as often as that would have happened with copies that
-/// fare like other frames; one that was lost otherwise counts once. How many are such, and what each counts.
+/// How many undelivered frames are weighted, and with which weight. With importance sampling, a frame that lost all its
+/// copies counts as often as that would have happened with copies that are corrupted like other frames; a frame that
+/// was lost otherwise counts once.
 fn weighted(config: &StressConfig, links: &LinkMeasures, undelivered: u64, copies: u8) -> (u64, f64) {
     let Some(copy_loss) = config.copy_loss else { return (0, 1.0) };
     let ratio = config.corruption.frame_loss(config.frame_bytes) / copy_loss;

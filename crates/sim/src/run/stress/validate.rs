@@ -1,4 +1,4 @@
-//! What is required of the parameters, and what the protocol makes of them.
+//! Checks parameters, and derives the protocol's from them.
 
 use super::config::{Buffering, Copies, Protection, StressConfig, StressError};
 use crate::corruption::{Corruption, ParameterError};
@@ -22,7 +22,7 @@ const TIME_NANOS_MAX: u64 = 500_000_000;
 const RUN_PICOSECONDS_MAX: u64 = 43_200_000_000_000_000;
 /// A day: longer than any simulated run, for timers that are to stay out of the way.
 const NEVER: Ticks = TICK.secs(86_400);
-/// How often what is missing is said again when what is said can be lost.
+/// How often what is missing is repeated when feedbacks can be lost.
 pub(crate) const REPEAT: Ticks = TICK.micros(10);
 /// Buffer of a switch that can reach its frames directly, bytes.
 const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
@@ -150,7 +150,7 @@ impl StressConfig {
         }
     }
 
-    /// Why no session could be opened: the parameter that is the most to blame, and how the others stand.
+    /// Why no session could be opened: the parameter that is the most likely cause, and the values of the others.
     pub(crate) fn not_opened(&self) -> StressError {
         let switch = &self.switch;
         let there_and_back = Time(2 * (self.wire_latency().0 + self.ingress_latency().0));
@@ -185,8 +185,8 @@ impl StressConfig {
         StressError { parameter, value, requirement }
     }
 
-    /// Times that fit the clock: nothing in a switch takes a second, and no run half the day after which idle sessions
-    /// would say hello.
+    /// Checks times against the clock: nothing in a switch may take a second, and no run half the day after which idle
+    /// sessions say hello.
     fn validate_times(&self) -> Result<(), StressError> {
         let switch = &self.switch;
         let times = [

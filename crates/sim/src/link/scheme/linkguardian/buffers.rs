@@ -1,4 +1,4 @@
-//! The buffers of a link end: copies of what was sent, and what has arrived out of turn.
+//! The buffers of a link end: copies of frames that were sent, and frames that arrived out of order.
 
 use super::LinkGuardian;
 use crate::link::frame::Frame;
@@ -7,21 +7,21 @@ use crate::network::{Observer, PortId};
 use crate::time::Time;
 use linkmend_protocol::FrameHandle;
 
-/// A Tx buffer in which less is left may have kept a frame waiting: more than two of the longest frames.
+/// With less room than this, the Tx buffer may have kept a frame waiting: more than two of the longest frames.
 const NEARLY_FULL_BYTES: u64 = 20_000;
 
 /// A frame in the Tx buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TxFrame {
     pub(super) frame: Frame,
-    /// The protocol needs it no longer.
+    /// Whether the protocol no longer needs it.
     pub(super) released: bool,
-    /// It still circles.
+    /// Whether it still circles.
     pub(super) circling: bool,
 }
 
 impl LinkGuardian {
-    /// Lets go what the protocol needs in the Tx buffer no longer.
+    /// Releases what the protocol no longer needs in the Tx buffer.
     #[inline]
     pub(super) fn release<O: Observer<N>, N: Scheme>(&mut self, now: Time, port: PortId, observer: &mut O) {
         while let Some(FrameHandle(slot)) = self.end.poll_release() {
@@ -38,7 +38,7 @@ impl LinkGuardian {
         }
     }
 
-    /// Keeps a frame that may not be passed on yet.
+    /// Holds a frame that may not be delivered yet.
     #[inline(never)]
     pub(super) fn hold<O: Observer<N>, N: Scheme>(
         &mut self,
@@ -54,8 +54,8 @@ impl LinkGuardian {
         desk.rx_level(self.rx_bytes);
     }
 
-    /// Figure 18: dropped once acknowledged, retransmitted once requested, and buffered on otherwise. A copy is gone with
-    /// its retransmission (appendix A.2), unless it may be asked for again.
+    /// Figure 18: dropped once acknowledged, retransmitted once requested, and otherwise sent through the loop again. A
+    /// copy leaves with its retransmission (appendix A.2), unless it may be requested again.
     #[inline(always)]
     pub(super) fn tx_round<O: Observer<N>, N: Scheme>(
         &mut self,
@@ -77,7 +77,7 @@ impl LinkGuardian {
         Round::Leaves { made_room: self.tx_bytes + NEARLY_FULL_BYTES > self.tx_bytes_max }
     }
 
-    /// Algorithm 1 for a buffered frame: forwarded when its turn has come.
+    /// Algorithm 1 for a buffered frame: delivered when it is its turn.
     #[inline(always)]
     pub(super) fn rx_round<O: Observer<N>, N: Scheme>(
         &mut self,

@@ -1,7 +1,7 @@
 //! LinkGuardian (SIGCOMM 2023): the protocol's link end, and the buffers that a switch has for it.
 //!
-//! The state machine is that of [`linkmend_protocol`]. This is the one place where the simulator's driver differs from the
-//! others: where buffers recirculate, a copy or a buffered frame can be had only when it comes round.
+//! The state machine is that of [`linkmend_protocol`]. This is the one place where the simulator's driver differs from
+//! the others: where buffers recirculate, a copy or a buffered frame is available only when its loop brings it back.
 
 mod buffers;
 mod steady;
@@ -19,7 +19,7 @@ use linkmend_protocol::{
     PiggybackAck, Priority, Protection, SEQUENCE_SPACE, SequenceNumber, Ticks, Transmit, TransmitState,
 };
 
-/// What a link end needs to know.
+/// Configuration of a link end.
 #[derive(Debug, Clone)]
 pub struct LinkGuardianConfig {
     /// The link end's parameters, in picoseconds instead of nanoseconds.
@@ -38,19 +38,20 @@ pub struct LinkGuardian {
     end: LinkEnd,
     recirculation: Option<usize>,
     timer_interval: Time,
-    /// How often the link end must be looked after while its port is busy: an idle port does so by itself.
+    /// How often the link end must be served while its port is busy; an idle port serves it anyway.
     housekeeping: Option<Time>,
     /// Bytes that a data header adds to a frame.
     header_bytes: u32,
-    /// As sender: the pause state. As receiver: the one that it told last.
+    /// As sender: the pause state. As receiver: the pause state that it last requested.
     paused: bool,
     told_paused: bool,
-    /// The frame that has come round is sent again.
+    /// Whether the frame that has returned is being sent again.
     copied: bool,
     tx: Slots<TxFrame>,
     rx: Slots<Frame>,
     tx_bytes: u64,
-    /// Most of them, if they circle: a frame takes its place until it comes round, even if it was acknowledged before.
+    /// The largest level of the Tx buffer, if its frames circle: a frame keeps its place until it returns, even if it
+    /// was acknowledged before.
     tx_bytes_max: u64,
     rx_bytes: u64,
 }
@@ -61,8 +62,8 @@ impl LinkGuardian {
         &self.end
     }
 
-    /// A port that is never idle lets no ACK out, repeats no handshake, and tries no fallback again. An end that may
-    /// have to do so while it sends is therefore looked after as often as its ACKs are due.
+    /// How often an end must be served while it sends. A port that is never idle sends no ACK, repeats no handshake,
+    /// and retries no fallback, so an end that may have to is served as often as its ACKs are due.
     fn housekeeping(config: &LinkGuardianConfig, peer: &LinkGuardianConfig) -> Option<Time> {
         let fallback = config.protect.is_some() && config.protocol.fallback.enabled;
         let needed = fallback || peer.protect.is_some();
@@ -70,7 +71,7 @@ impl LinkGuardian {
         (needed && interval.0 < OUT_OF_REACH).then_some(Time(interval.0))
     }
 
-    /// Sees to it that an end that sends without pause is looked after, if that may be needed.
+    /// Has an end served that sends without a break, if that may be necessary.
     #[inline(always)]
     fn keep_house<O: Observer<N>, N: Scheme>(&self, desk: &mut Desk<'_, N, O>) {
         if let Some(interval) = self.housekeeping {
@@ -78,8 +79,8 @@ impl LinkGuardian {
         }
     }
 
-    /// A port that what else there is keeps busy has no idle slot for the dummies of a lane that has nothing to send: sees
-    /// to it that they go when they are overdue.
+    /// Sends overdue dummies. A port that other traffic keeps busy has no idle slot for the dummies of a lane that has
+    /// nothing to send.
     #[inline(never)]
     fn arm_dummy<O: Observer<N>, N: Scheme>(&self, desk: &mut Desk<'_, N, O>) {
         if self.end.outstanding() == 0 {
@@ -160,7 +161,7 @@ impl Scheme for LinkGuardian {
 
     fn send_plain<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: &Frame) {
         self.keep_house(desk);
-        // Only counts it.
+        // This only counts the frame.
         self.end.send(Instant(desk.now.0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
         self.arm_dummy(&mut desk.lend());
     }
@@ -172,7 +173,7 @@ impl Scheme for LinkGuardian {
         header: &DataHeader,
         frame: Frame,
     ) -> Reception {
-        // A place in the Rx buffer, in case the link end keeps the frame.
+        // Reserves a slot of the Rx buffer, in case the link end keeps the frame.
         let slot = self.rx.next();
         let bytes = u32::from(frame.bytes);
         let reception = self.end.handle_data(Instant(desk.now.0), header, FrameHandle(slot), bytes);
@@ -229,7 +230,7 @@ impl Scheme for LinkGuardian {
                 self.told_paused = paused;
                 overtakes = true;
                 desk.pause_decided(paused);
-                // Pause and resume are made out of timer packets (section 3.5).
+                // Pause and resume are made from timer packets (section 3.5).
                 if let Some(ticks) = now.0.checked_next_multiple_of(self.timer_interval.0.max(1)) {
                     ready_at = Time(ticks);
                 }
@@ -278,8 +279,8 @@ impl Scheme for LinkGuardian {
         }
     }
 
-    /// With direct buffering, all whose turn has come. Where frames circle, only what was given up behind the last of
-    /// them is passed over, which otherwise would close the window for good.
+    /// With direct buffering, delivers all frames whose turn has come. Where frames circle, it only passes over what
+    /// was given up behind the last of them, which would otherwise close the window for good.
     fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) -> Option<Frame> {
         if self.recirculation.is_some() && self.rx.used() > 0 {
             return None;
@@ -300,7 +301,7 @@ impl Scheme for LinkGuardian {
         self.release(desk.now, desk.port, desk.observer);
     }
 
-    /// The receiver gives up what is missing with the timer packet after `ackNoTimeout`.
+    /// The receiver gives up missing frames with the timer packet after `ackNoTimeout`.
     fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
         let Some(at) = self.end.next_recovery_timeout() else { return };
         let at = Time(at.0.next_multiple_of(self.timer_interval.0.max(1)));
@@ -359,7 +360,7 @@ impl Scheme for LinkGuardian {
         self.end.status().copies
     }
 
-    /// It comes before the number that its lane waits for; both are within a window of each other.
+    /// The number comes before the one that its lane waits for; both are within one window.
     fn has_passed(&self, header: &DataHeader) -> bool {
         let awaited = self.end.awaited(header.mode);
         let era_space = 2 * SEQUENCE_SPACE;
@@ -367,7 +368,7 @@ impl Scheme for LinkGuardian {
         header.sequence.expand(reference).is_some_and(|sequence| sequence < reference)
     }
 
-    /// What comes while the window is full of frames that still circle finds no room, either.
+    /// Frames that arrive while the window is full of circling frames find no room, either.
     fn overflows(&self) -> u64 {
         let stats = self.end.stats();
         stats.rx_buffer_overflows + stats.overflowed_copies + stats.out_of_window_frames

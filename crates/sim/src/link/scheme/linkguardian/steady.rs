@@ -7,7 +7,8 @@ use crate::time::Time;
 use linkmend_protocol::{Instant, Mode, PerMode, Ticks, Undisturbed};
 
 impl LinkGuardian {
-    /// What determines the future, relative to the clock; `None` while anything is missing, paused or to be repeated.
+    /// Records what determines the future, relative to the clock; `None` while anything is missing, paused or to be
+    /// repeated.
     pub(super) fn describe(&self, now: Time, state: &mut Vec<u64>) -> Option<()> {
         if self.paused || self.told_paused {
             return None;
@@ -28,7 +29,7 @@ impl LinkGuardian {
         Some(())
     }
 
-    /// Cycles are skipped.
+    /// Skips cycles.
     pub(super) fn advance(&mut self, cycles: &Cycles) {
         let lane = |of: Mode, frames: u64| PerMode(Mode::ALL.map(|mode| if mode == of { frames } else { 0 }));
         self.tx.iter_mut().for_each(|held| held.frame.id += cycles.sent);
