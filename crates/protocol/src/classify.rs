@@ -13,31 +13,31 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Every frame in `default`.
+    /// Maps every frame to `default`.
     pub const fn new(default: Mode) -> Classifier {
         Classifier { default, by_pcp: [None; 8], by_dscp: [None; 64], has_rules: false }
     }
 
-    /// Frames with VLAN priority `pcp` (0 to 7) go in `mode`; `false` if there is no such priority.
+    /// Maps frames with VLAN priority `pcp` (0 to 7) to `mode`; `false` if there is no such priority.
     pub fn set_pcp(&mut self, pcp: u8, mode: Mode) -> bool {
         let place = self.by_pcp.get_mut(usize::from(pcp));
         self.has_rules |= place.is_some();
         place.map(|place| *place = Some(mode)).is_some()
     }
 
-    /// IP packets with code point `dscp` (0 to 63) go in `mode`; `false` if there is no such code point.
+    /// Maps IP packets with code point `dscp` (0 to 63) to `mode`; `false` if there is no such code point.
     pub fn set_dscp(&mut self, dscp: u8, mode: Mode) -> bool {
         let place = self.by_dscp.get_mut(usize::from(dscp));
         self.has_rules |= place.is_some();
         place.map(|place| *place = Some(mode)).is_some()
     }
 
-    /// Changes the default.
+    /// Changes the default mode.
     pub fn set_default(&mut self, mode: Mode) {
         self.default = mode;
     }
 
-    /// The default.
+    /// The default mode.
     pub const fn default_mode(&self) -> Mode {
         self.default
     }
@@ -138,7 +138,7 @@ mod tests {
             assert!(classifier.set_dscp(dscp, Mode::Ordered) && classifier.uses_both_modes());
             for other in 0..64 {
                 let expected = if other == dscp { Mode::Ordered } else { Mode::NonBlocking };
-                // The two bits of explicit congestion notification are none of the code point's.
+                // The two bits of explicit congestion notification do not belong to the code point.
                 let version_4 = frame(&[0x08, 0, 0x45, other << 2 | 3, 0, 0]);
                 let version_6 = frame(&[0x86, 0xdd, 0x60 | other >> 2, other << 6 | 0x3f, 0, 0]);
                 assert_eq!([&version_4, &version_6].map(|frame| classifier.mode(frame)), [expected; 2]);

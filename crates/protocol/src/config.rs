@@ -1,4 +1,4 @@
-//! Parameters of a link end, and the relations between them that must hold.
+//! Parameters of a link end, and the relations that must hold between them.
 
 use crate::fallback::FallbackConfig;
 use crate::receiver::believed_ahead;
@@ -6,7 +6,7 @@ use crate::sequence::WINDOW_MAX;
 use crate::time::{Tick, Ticks};
 use core::fmt;
 
-/// Which headers protected frames carry.
+/// The headers that protected frames carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Format {
@@ -22,7 +22,7 @@ pub enum Format {
 }
 
 impl fmt::Display for Format {
-    /// As configurations spell it.
+    /// The spelling of configuration files.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Format::Transparent => "transparent",
@@ -35,59 +35,59 @@ impl fmt::Display for Format {
 /// Least size of a Tx or Rx buffer bound: one maximum-size frame must always fit.
 pub const BUFFER_BYTES_MIN: u64 = 64 * 1024;
 
-/// Parameters of a link end. [`Config::new`] suits a software link end on a link of some Gb/s with scheduling
-/// delays of milliseconds; a driver replaces what it has measured.
+/// Parameters of a link end. [`Config::new`] suits a software link end on a link of some Gb/s with scheduling delays of
+/// milliseconds; a driver replaces the parameters that it has measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Config {
-    /// Header format of frames that are sent. Both ends of a link must use the same; ends that do not refuse each other's
-    /// sessions.
+    /// Header format of frames that are sent. Both ends of a link must use the same; ends with different formats refuse
+    /// each other's sessions.
     pub format: Format,
-    /// Most frames outstanding, a power of two, 16 to 32,768; also the size of the receiver's window.
+    /// Largest number of outstanding frames, a power of two, 16 to 32,768; also the size of the receiver's window.
     pub window_frames: u32,
-    /// Most bytes in the Tx buffer of one lane.
+    /// Largest number of bytes in the Tx buffer of one lane.
     pub window_bytes: u64,
-    /// Most bytes in the Rx buffer.
+    /// Largest number of bytes in the Rx buffer.
     pub rx_buffer_bytes: u64,
     /// `pauseThreshold` (Algorithm 2), bytes in the Rx buffer.
     pub pause_bytes: u64,
     /// `resumeThreshold` (Algorithm 2), bytes in the Rx buffer.
     pub resume_bytes: u64,
     /// `ackNoTimeout`: a frame missing for longer is given up, if `max_rounds` is 1, `give_up_by_clock` is set, or the
-    /// format is [`Format::Linkguardian`], in which nobody says that a frame is let go.
+    /// format is [`Format::Linkguardian`], which cannot express that a frame is withdrawn.
     pub recovery_timeout: Ticks,
-    /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol. It bounds how long a frame that can never
-    /// pass holds the ordered lane up. By Equation 1, N copies in R rounds leave `loss^(N R + 1)`: with 32 rounds less than
-    /// 1e-16 wherever protection is of use, up to a loss of 0.3 and with a single copy.
+    /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol. The limit bounds how long a frame
+    /// that can never pass holds up the ordered lane. By Equation 1, N copies in R rounds leave `loss^(N R + 1)`: with
+    /// 32 rounds less than 1e-16 wherever protection is of use, up to a loss of 0.3 and with a single copy.
     pub max_rounds: u8,
-    /// Let the receiver give up by the clock in spite of further rounds, and also what has arrived and found no room in the
-    /// Rx buffer. Otherwise it waits until the sender says that it has let the frame go, or the session ends: a machine
+    /// Lets the receiver give up by the clock in spite of further rounds, including frames that arrived and found no
+    /// room in the Rx buffer. Otherwise it waits until the sender withdraws the frame, or the session ends: a machine
     /// that does not run for a while must not cost a frame.
     #[cfg_attr(feature = "serde", serde(default))]
     pub give_up_by_clock: bool,
-    /// Least time between explicit ACKs on an idle port; zero sends one whenever there is news.
+    /// Shortest time between explicit ACKs on an idle port; zero sends one whenever there is something to acknowledge.
     pub ack_gap: Ticks,
-    /// Longest wait of each lane's ACK for an idle port or a frame to ride on; also how often what is missing is
-    /// repeated.
+    /// Longest time that each lane's ACK waits for an idle port or a frame to ride on; also how often what is missing
+    /// is repeated.
     pub ack_interval: Ticks,
-    /// Wait of a lane's first dummy after its latest frame.
+    /// Time from a lane's latest frame to its first dummy.
     pub dummy_delay: Ticks,
     /// Dummies sent each time a lane has nothing more to send (section 5, bursty losses).
     pub dummy_copies: u8,
-    /// Wait before dummies are repeated, doubled each time up to `dummy_interval_max`. Also the longest wait of a dummy
-    /// that is due for an idle port: then it goes ahead of normal frames.
+    /// Time before dummies are repeated, doubled each time up to `dummy_interval_max`. Also the longest time that a due
+    /// dummy waits for an idle port; then it goes ahead of normal frames.
     pub dummy_interval_min: Ticks,
-    /// See `dummy_interval_min`.
+    /// The longest time before dummies are repeated; see `dummy_interval_min`.
     pub dummy_interval_max: Ticks,
-    /// Longest silence of an active session in either direction.
+    /// Longest silence of an active session, in either direction.
     pub keepalive: Ticks,
-    /// Silence after which a sender holds its peer for gone, and a receiver waits no longer for what is missing.
+    /// Silence after which a sender regards its peer as gone, and a receiver no longer waits for what is missing.
     pub peer_timeout: Ticks,
     /// Silence after which a receiver forgets a session.
     pub session_expiry: Ticks,
-    /// First wait before a handshake frame is repeated, doubled each time up to `handshake_max`.
+    /// Time before a handshake frame is first repeated, doubled each time up to `handshake_max`.
     pub handshake_min: Ticks,
-    /// See `handshake_min`.
+    /// The longest time before a handshake frame is repeated; see `handshake_min`.
     pub handshake_max: Ticks,
     /// Time between the hellos of an otherwise silent link end.
     pub hello_interval: Ticks,
@@ -97,28 +97,29 @@ pub struct Config {
     pub fallback: FallbackConfig,
 }
 
-/// The receiver's share of the configuration.
+/// The receiver's part of the configuration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReceiverLimits {
     pub(crate) buffer_bytes: u64,
     pub(crate) pause_bytes: u64,
     pub(crate) resume_bytes: u64,
     pub(crate) recovery_timeout: Ticks,
-    /// Whether that timeout counts.
+    /// Whether the recovery timeout applies.
     pub(crate) by_clock: bool,
-    /// Whether it alone does: the sender's word that it has let a frame go changes nothing, as in the paper.
+    /// Whether only the recovery timeout counts: a withdrawal by the sender changes nothing, as in the paper.
     pub(crate) by_clock_alone: bool,
-    /// How far ahead one frame alone is believed.
+    /// How far ahead a single frame is believed.
     pub(crate) believed_ahead: u64,
-    /// Whether the sender sends a frame that found no room until there is some: its clock begins anew with each arrival.
+    /// Whether the sender resends a frame that found no room until there is some, so that its recovery timeout restarts
+    /// with each arrival.
     pub(crate) resends: bool,
-    /// Whether the clock, which nobody has asked for by itself, yields to what is known of the sender: that it sends a frame
-    /// until there is room, and what it has let go.
+    /// Whether the recovery timeout, which was not requested explicitly, yields to what is known about the sender: that
+    /// it resends a frame until there is room, and which frames it has withdrawn.
     pub(crate) clock_yields: bool,
 }
 
 impl Config {
-    /// What a link end does unless told otherwise, for a driver whose clock has this tick.
+    /// The defaults, for a driver whose clock has this tick.
     pub const fn new(tick: Tick) -> Config {
         Config {
             format: Format::Transparent,
@@ -148,11 +149,10 @@ impl Config {
     }
 }
 
-/// A peer that has said nothing for this many times the longest wait between two of its frames is gone: one lost frame
-/// proves nothing.
+/// How many times the longest interval between two of its frames a peer may be silent. One lost frame proves nothing.
 const SILENCES: u64 = 3;
 
-// The relations that `Config::validate` asks of every configuration, and that the defaults keep by themselves.
+// The relations that `Config::validate` checks hold for the defaults.
 const _: () = {
     let config = Config::new(Tick::Nanosecond);
     assert!(config.ack_gap.0 <= config.ack_interval.0);
@@ -163,19 +163,19 @@ const _: () = {
     assert!(config.dummy_interval_max.0 * SILENCES <= config.peer_timeout.0);
     assert!(config.keepalive.0 * SILENCES <= config.peer_timeout.0);
     assert!(config.peer_timeout.0 <= config.session_expiry.0);
-    // In the paper's mode a lost notification is repeated before the receiver gives up.
+    // In the paper's mode, a lost notification is repeated before the receiver gives up.
     assert!((config.ack_interval.0 + config.dummy_interval_min.0) * SILENCES <= config.recovery_timeout.0);
     assert!(config.handshake_max.0 <= config.hello_interval.0);
 };
 
-/// A parameter that cannot be used: which, its value, and what would do.
+/// A parameter that is out of its range: its name, its value, and the requirement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConfigError {
     /// Name of the field of [`Config`].
     pub field: &'static str,
     /// Its value (times in ns, sizes in bytes).
     pub value: f64,
-    /// What is required of it.
+    /// The requirement.
     pub requirement: &'static str,
 }
 
@@ -187,11 +187,11 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// A field, its value, whether that will do, and what is required.
+/// A field, its value, whether the value is allowed, and the requirement.
 type Check = (&'static str, u64, bool, &'static str);
 
 impl Config {
-    /// Checks every bound and relation; the first that fails is named.
+    /// Checks every bound and relation. The error names the first violation.
     pub fn validate(&self) -> Result<(), ConfigError> {
         for (field, value, holds, requirement) in self.size_checks().into_iter().chain(self.time_checks()) {
             if !holds {
@@ -305,14 +305,14 @@ impl Config {
         self.max_rounds == 1 || self.give_up_by_clock || matches!(self.format, Format::Linkguardian)
     }
 
-    /// Whether that is so although its sender may say that it has let the frame go: with further rounds it says so, and the
-    /// recovery timeout is but a bound.
+    /// Whether only the clock decides, although the sender could withdraw the frame. With further rounds it does so,
+    /// and the recovery timeout is only a bound.
     const fn gives_up_by_clock_alone(&self) -> bool {
         self.max_rounds == 1 || matches!(self.format, Format::Linkguardian)
     }
 
     pub(crate) fn receiver_limits(&self) -> ReceiverLimits {
-        // The authors' sender does so once.
+        // The authors' sender resends a frame once.
         let resends = !matches!(self.format, Format::Linkguardian);
         ReceiverLimits {
             buffer_bytes: self.rx_buffer_bytes,
@@ -321,7 +321,7 @@ impl Config {
             recovery_timeout: self.recovery_timeout,
             by_clock: self.gives_up_by_clock(),
             by_clock_alone: self.gives_up_by_clock_alone(),
-            // The authors' sender may begin anywhere, and says so with a frame.
+            // The authors' sender may begin anywhere, and shows this with a frame.
             believed_ahead: match self.format {
                 Format::Linkguardian => u64::MAX,
                 Format::Transparent | Format::Compact => believed_ahead(self.window_frames),
@@ -359,7 +359,7 @@ mod tests {
         }
     }
 
-    /// What is just allowed, and what is just not.
+    /// Values that are just allowed, and values that are just not.
     #[test]
     fn every_bound_holds_to_the_last_unit() {
         let base = Config::new(Tick::Nanosecond);

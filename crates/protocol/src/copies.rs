@@ -1,15 +1,15 @@
-//! How many copies to retransmit: Equations 1 and 2 (section 3.4).
+//! The number of copies to retransmit: Equations 1 and 2 (section 3.4).
 
-/// Most copies of one lost frame. Beyond it, more copies no longer help a link that loses almost everything.
+/// Largest number of copies of a lost frame. Beyond it, more copies no longer help a link that loses almost everything.
 pub const COPIES_MAX: u8 = 16;
 
-/// How the number of retransmitted copies is chosen.
+/// How the number of copies is chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Copies {
-    /// Always this many, 1 to 16.
+    /// Always this number, 1 to 16.
     Fixed(u8),
-    /// From Equation 2, with the loss rate the link end measures, starting from `initial_loss` until it has measured.
+    /// By Equation 2, with the loss rate that the link end measures, or `initial_loss` before the first measurement.
     Target {
         /// Effective loss rate to stay below.
         target_loss: f64,
@@ -30,15 +30,15 @@ impl Copies {
     }
 }
 
-/// Equation 2: the least N with `actual^(N+1) <= target`, at least 1, at most 16. Decided by Equation 1 itself, with
-/// repeated multiplication, so that exact powers of ten do not fall to rounding in a logarithm.
+/// Equation 2: the smallest N with `actual^(N+1) <= target`, at least 1, at most 16. It is found by Equation 1 with
+/// repeated multiplication, because the rounding of a logarithm would get exact powers of ten wrong.
 pub fn copies_for(actual_loss: f64, target_loss: f64) -> u8 {
-    // Loss rates are quoted to a few digits; 1e-4 squared must count as meeting 1e-8.
+    // Loss rates are given with a few digits; 1e-4 squared must count as meeting 1e-8.
     let target = target_loss * (1.0 + 1e-9);
     (1..COPIES_MAX).find(|&copies| effective_loss(actual_loss, copies) <= target).unwrap_or(COPIES_MAX)
 }
 
-/// Equation 1: the loss rate that is left when `copies` copies are retransmitted once, with independent losses.
+/// Equation 1: the loss rate that remains when `copies` copies are retransmitted once, with independent losses.
 pub fn effective_loss(actual_loss: f64, copies: u8) -> f64 {
     (0..copies).fold(actual_loss, |product, _| product * actual_loss)
 }

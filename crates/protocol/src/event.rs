@@ -1,4 +1,4 @@
-//! What an operator should read in the log.
+//! Events for the operator's log.
 
 use crate::config::Format;
 use crate::fallback::Level;
@@ -30,20 +30,20 @@ pub enum Event {
     PeerSeen,
     /// No control frame of the peer for three hello intervals.
     PeerGone,
-    /// The peer uses another format, so neither direction can be protected; said once.
+    /// The peer uses another format, so neither direction can be protected; reported once.
     FormatsDiffer {
-        /// This end's.
+        /// The format of this end.
         own: Format,
-        /// The peer's.
+        /// The format of the peer.
         peer: Format,
     },
     /// The sender's session is open: frames are protected from now on.
     SessionOpened(SessionNumber),
     /// The sender's session ended; `abandoned` frames were neither acknowledged nor known lost.
     SessionClosed {
-        /// Which session.
+        /// The session that closed.
         session: SessionNumber,
-        /// Why.
+        /// The reason why it closed.
         reason: CloseReason,
         /// Frames whose fate is unknown.
         abandoned: u64,
@@ -52,23 +52,23 @@ pub enum Event {
     SessionAccepted(SessionNumber),
     /// The receiver's session ended.
     SessionEnded {
-        /// Which session.
+        /// The session that ended.
         session: SessionNumber,
-        /// Why.
+        /// The reason why it ended.
         reason: CloseReason,
     },
     /// The automatic fallback changed the level.
     FallbackChanged {
-        /// The new level.
+        /// The level from now on.
         level: Level,
         /// The actual loss rate that caused it; `None` if a dormant link is tried again.
         loss: Option<f64>,
     },
     /// The number of retransmitted copies changed.
     CopiesChanged {
-        /// The new number.
+        /// The number from now on.
         copies: u8,
-        /// The actual loss rate it was chosen for.
+        /// The actual loss rate for which it was chosen.
         loss: f64,
     },
 }

@@ -1,25 +1,25 @@
 //! Automatic fallback (section 5): ordered -> non-blocking -> dormant when the link gets too bad, and back.
 //!
-//! Ordered mode holds frames back for every loss, so at a high loss rate it costs more than it gives; at a still higher
-//! one retransmission itself no longer pays. The way down is immediate; the way back needs a quiet time, so that a link
-//! at the limit does not swing. A dormant link measures no losses: it is tried again after `dormant_hold`, and that
-//! time doubles with every failed trial.
+//! Ordered mode holds frames back for every loss, so at a high loss rate it costs more than it gains; at a still higher
+//! one, retransmission itself no longer pays. The way down is immediate. The way back requires a quiet time, so that a
+//! link at the limit does not oscillate. A dormant link measures no losses: it is tried again after `dormant_hold`, and
+//! this time doubles with every failed trial.
 
 use crate::config::ConfigError;
 use crate::time::{Instant, Tick, Ticks};
 
-/// Longest wait before a dormant link is tried again, as a multiple of `dormant_hold`.
+/// Longest time before a dormant link is tried again, as a multiple of `dormant_hold`.
 const DORMANT_HOLD_FACTOR_MAX: u64 = 64;
 
-/// What the fallback leaves of the protection that was asked for.
+/// How much of the requested protection the fallback allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Level {
-    /// As asked for.
+    /// Everything that was requested.
     Full,
     /// Every class in non-blocking mode.
     NonBlocking,
-    /// No protection.
+    /// No protection at all.
     Dormant,
 }
 
@@ -27,7 +27,7 @@ pub enum Level {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FallbackConfig {
-    /// Off: the level stays [`Level::Full`] whatever happens.
+    /// Whether the fallback is on. If not, the level stays [`Level::Full`].
     pub enabled: bool,
     /// Actual loss rate above which ordered mode is left.
     pub ordered_loss_max: f64,
@@ -35,9 +35,9 @@ pub struct FallbackConfig {
     pub non_blocking_loss_max: f64,
     /// Frames that overflowed the Rx buffer within one loss window, above which ordered mode is left.
     pub rx_overflow_max: u32,
-    /// The way back opens below the limit times this.
+    /// Protection can return when the loss rate is below its limit times this factor.
     pub return_factor: f64,
-    /// How long the loss rate must stay there.
+    /// How long the loss rate must stay that low.
     pub return_hold: Ticks,
     /// How long a link stays dormant before it is tried again.
     pub dormant_hold: Ticks,
@@ -99,7 +99,7 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// At [`Level::Full`].
+    /// A fallback at [`Level::Full`].
     pub fn new(config: FallbackConfig) -> Fallback {
         Fallback {
             config,
@@ -110,7 +110,7 @@ impl Fallback {
         }
     }
 
-    /// Other limits from now on. `Some(new level)` when they change it: without a fallback there is only one.
+    /// Changes the limits. Returns the new level if that changes it: without a fallback there is only one level.
     pub fn set_config(&mut self, config: FallbackConfig) -> Option<Level> {
         self.config = config;
         (!config.enabled && self.level != Level::Full)
@@ -118,12 +118,12 @@ impl Fallback {
             .flatten()
     }
 
-    /// The level now.
+    /// The present level.
     pub const fn level(&self) -> Level {
         self.level
     }
 
-    /// Takes one finished loss window. `Some(new level)` when it changed.
+    /// Takes one finished loss window. Returns the new level if it changed.
     pub fn handle_window(&mut self, now: Instant, loss: f64, rx_overflows: u32) -> Option<Level> {
         if !self.config.enabled {
             return None;
@@ -146,7 +146,7 @@ impl Fallback {
         self.change(now, if self.level == Level::Dormant { Level::NonBlocking } else { Level::Full })
     }
 
-    /// A dormant link is tried again after its hold. `Some(new level)` when it is time.
+    /// Tries a dormant link again after its hold. Returns the new level if it is time.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Level> {
         if self.next_timeout().is_none_or(|at| now < at) {
             return None;
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(fallback.level(), Level::Full);
     }
 
-    /// A dormant link that is tried at once, and found as bad as before.
+    /// Tries a dormant link as soon as possible, and finds it as bad as before.
     fn trial(fallback: &mut Fallback) -> Ticks {
         let began = fallback.dormant_since;
         let due = fallback.next_timeout().expect("dormant");
@@ -268,13 +268,13 @@ mod tests {
         let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         fallback.handle_window(Instant(0), 0.06, 0);
         let at = |second: u64| Instant(0) + SECOND * second;
-        // Half the limit is quiet enough, anything above it is not.
+        // Half the limit is low enough, anything above it is not.
         assert_eq!(fallback.handle_window(at(1), 0.025, 0), None);
         assert_eq!(fallback.handle_window(at(5), 0.026, 0), None);
         assert_eq!(fallback.handle_window(at(6), 0.025, 0), None);
         assert_eq!(fallback.handle_window(at(11) - Ticks(1), 0.025, 0), None);
         assert_eq!(fallback.handle_window(at(11), 0.025, 0), Some(Level::Full));
-        // Another fall: what was quiet before it does not count.
+        // After another fall, the quiet time before it does not count.
         assert_eq!(fallback.handle_window(at(12), 0.06, 0), Some(Level::NonBlocking));
         assert_eq!(fallback.handle_window(at(16), 0.0, 0), None);
         assert_eq!(fallback.handle_window(at(20), 0.0, 0), None);
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(fallback.handle_window(Instant(0), 0.05, 1_000), None);
         assert_eq!(fallback.handle_window(Instant(0), 0.3, 0), Some(Level::NonBlocking));
         assert_eq!(fallback.handle_window(Instant(0), 0.3, 0), None, "as low as it must");
-        // The Rx buffer is of the ordered lane: in non-blocking mode its overflows are old, and keep nothing back.
+        // The Rx buffer belongs to the ordered lane: in non-blocking mode its overflows are old, and hold nothing back.
         assert_eq!(fallback.handle_window(Instant(0), 0.0, 5_000), None);
         assert_eq!(fallback.handle_window(Instant(0) + SECOND * 5, 0.0, 5_000), Some(Level::Full));
     }

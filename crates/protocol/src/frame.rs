@@ -1,22 +1,23 @@
-//! What the state machines know of a frame, and what the headers say.
+//! What the state machines know about a frame, and the content of its headers.
 
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use core::fmt;
 use core::ops::{Index, IndexMut};
 
-/// The driver's name for a frame buffer. The state machines store and return it, and never look behind it.
+/// The driver's identifier of a frame buffer. The state machines store and return it, and never look behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameHandle(pub u32);
 
-/// How a frame is protected. Each mode is a lane with a sequence space of its own, so both run on one link at once.
+/// How a frame is protected. Each mode is a lane with its own sequence numbers, so both run on one link at the same
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Mode {
     /// LinkGuardian: the receiver delivers in the order of sending.
     Ordered,
-    /// LinkGuardianNB: a recovered frame is delivered when it comes, out of order.
+    /// LinkGuardianNB: a recovered frame is delivered when it arrives, out of order.
     NonBlocking,
 }
 
@@ -58,7 +59,7 @@ impl<T> IndexMut<Mode> for PerMode<T> {
 pub struct DataHeader {
     /// Position in its lane.
     pub sequence: SequenceNumber,
-    /// The lane.
+    /// The lane of the frame.
     pub mode: Mode,
     /// Set on retransmitted copies.
     pub retransmitted: bool,
@@ -82,17 +83,17 @@ pub struct PiggybackAck {
 pub struct SequenceRange {
     /// First missing number.
     pub first: SequenceNumber,
-    /// How many in a row, at least 1.
+    /// Number of consecutive missing frames, at least 1.
     pub length: u16,
 }
 
-/// Most runs of missing frames that one feedback names; the next feedback goes on from there.
+/// Largest number of runs of missing frames in one feedback; the next feedback continues from there.
 pub(crate) const RANGES_MAX: usize = 32;
-/// Longest run that a feedback names: a window may hold one frame more, which is then a run of its own.
+/// Longest run in a feedback. A window may contain one frame more, which is then a run of its own.
 pub(crate) const RUN_LENGTH_MAX: u16 = (1 << 15) - 1;
 
-/// What the receiver of one lane says of it: a report on the frames from `from` to `covered`, and how far it has seen.
-/// Reports are facts: one that is lost, late or repeated does no harm, and they may follow in any order.
+/// The receiver's report on one lane: on the frames from `from` to `covered`, and how far it has seen. Reports state
+/// facts: a lost, late or repeated one does no harm, and their order does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -100,36 +101,36 @@ pub(crate) const RUN_LENGTH_MAX: u16 = (1 << 15) - 1;
     serde(try_from = "crate::trace::LaneForm", into = "crate::trace::LaneForm")
 )]
 pub struct LaneFeedback {
-    /// Everything before this was received or given up. The one long number tells the age of all the others.
+    /// Everything before this was received or given up. This one long number shows the age of all the others.
     pub cumulative: LongSequenceNumber,
-    /// Where the report begins: of what lies between `cumulative` and this, it says nothing.
+    /// Where the report begins. It says nothing about what lies between `cumulative` and this.
     pub from: SequenceNumber,
     /// Everything from there to before this was received, given up, or is listed in `missing`.
     pub covered: SequenceNumber,
-    /// One beyond the highest number that the receiver knows to have been sent: what it had seen when it wrote this.
+    /// One beyond the highest number that the receiver knew to have been sent when it wrote this.
     pub seen: SequenceNumber,
     /// The receiver asks the sender to hold this lane's normal queue (Algorithm 2).
     pub paused: bool,
-    /// The receiver gives up by its clock alone, whatever the sender still holds.
+    /// The receiver gives up only by its clock, whatever the sender still holds.
     pub by_clock: bool,
     missing: [SequenceRange; RANGES_MAX],
     missing_count: u8,
-    /// A bit for each run: its frames have arrived, and found no room in the Rx buffer.
+    /// A bit for each run: its frames arrived, and found no room in the Rx buffer.
     overflowed: u32,
 }
 
 const _: () = assert!(RANGES_MAX <= u32::BITS as usize);
 
-/// A run that a feedback lists.
+/// A run in a feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MissingRun {
     pub(crate) range: SequenceRange,
-    /// Its frames have arrived, and found no room in the Rx buffer.
+    /// Its frames arrived, and found no room in the Rx buffer.
     pub(crate) overflowed: bool,
 }
 
 impl LaneFeedback {
-    /// A report from `cumulative` on, of a receiver that has seen no more than it covers. Nothing is missing.
+    /// A report from `cumulative` on, by a receiver that has seen no more than it covers, with nothing missing.
     pub const fn new(cumulative: LongSequenceNumber, covered: SequenceNumber, paused: bool) -> LaneFeedback {
         let none = SequenceRange { first: SequenceNumber::new(0, false), length: 0 };
         LaneFeedback {
@@ -156,8 +157,8 @@ impl LaneFeedback {
         true
     }
 
-    /// Adds a run of frames that have arrived, each at least once, and found no room in the Rx buffer: they are missing,
-    /// but the link has not lost them. `false` as for [`LaneFeedback::push_missing`].
+    /// Adds a run of frames that have arrived, each at least once, and found no room in the Rx buffer: they are
+    /// missing, but the link did not lose them. `false` as for [`LaneFeedback::push_missing`].
     pub fn push_overflowed(&mut self, range: SequenceRange) -> bool {
         let bit = 1_u32.checked_shl(self.missing_count.into()).unwrap_or(0);
         let fits = self.push_missing(range);
@@ -177,30 +178,29 @@ impl LaneFeedback {
         run < RANGES_MAX && self.overflowed >> run & 1 != 0
     }
 
-    /// The runs with what is known of them, in ascending order.
+    /// The runs with their causes, in ascending order.
     pub(crate) fn runs(&self) -> impl Iterator<Item = MissingRun> {
         let run = |(index, &range)| MissingRun { range, overflowed: self.is_overflowed(index) };
         self.missing().iter().enumerate().map(run)
     }
 }
 
-/// A receiver's statement to its sender: an explicit ACK and a loss notification in one. It is idempotent, and what it
-/// says is said again until it is no longer true, so a lost one costs a delay and nothing else (section 5, bidirectional
-/// corruption).
+/// A receiver's report to its sender: an explicit ACK and a loss notification in one. It is idempotent, and repeated
+/// until it is no longer true, so a lost one costs only a delay (section 5, bidirectional corruption).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Feedback {
-    /// Which session it speaks of.
+    /// The session of the report.
     pub session: SessionNumber,
-    /// Counts feedbacks, so that an old one that comes late does not change the pause state back.
+    /// Counts feedbacks, so that a late one does not revert the pause state.
     pub number: u16,
-    /// Stamp of the latest dummy frame seen: tells the sender what the receiver had seen when it wrote this.
+    /// Stamp of the latest dummy seen. It tells the sender what the receiver had seen when it wrote this.
     pub dummy_stamp: u16,
     /// Frames lost before recovery since the session began, both lanes, wrapping.
     pub lost_total: u32,
     /// Frames that found no room in the Rx buffer since the session began, wrapping.
     pub rx_overflow_total: u16,
-    /// The two lanes.
+    /// The reports on the two lanes.
     pub lanes: PerMode<LaneFeedback>,
 }
 

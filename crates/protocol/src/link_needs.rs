@@ -1,8 +1,8 @@
-//! What a link asks of a link end's parameters, so that Equation 1 and the link's rate are within its reach.
+//! What a link requires of a link end's parameters, so that Equation 1 and the link's rate can be reached.
 //!
-//! A frame is kept until it is acknowledged, which takes a round trip, and another one if a loss before it must be
-//! recovered first; copies take their share of the link. Windows and buffers that are smaller do not make frames be
-//! lost, but the link slower; a time that is shorter loses frames, or sessions.
+//! A frame is kept until it is acknowledged. This takes a round trip, and another one if an earlier loss must be
+//! recovered first; copies take their share of the link. Smaller windows and buffers do not lose frames, but make the
+//! link slower; shorter times lose frames, or sessions.
 
 use crate::config::Config;
 use crate::frame::Mode;
@@ -10,10 +10,10 @@ use crate::sequence::WINDOW_MAX;
 use crate::time::Ticks;
 use core::fmt;
 
-/// A link, as it is measured or known. Times in the ticks of the link end's clock.
+/// A link, as measured or known. Times are in ticks of the link end's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkConditions {
-    /// From sending a frame to the arrival of what the peer answers at once.
+    /// From sending a frame until the peer's immediate answer arrives.
     pub round_trip: Ticks,
     /// Share of frames that are lost.
     pub loss: f64,
@@ -23,23 +23,23 @@ pub struct LinkConditions {
     pub frame_bytes: u32,
     /// Length of a frame on the wire, as time: with header, preamble and gap.
     pub frame_time: Ticks,
-    /// The mode of what is sent.
+    /// The mode of the frames that are sent.
     pub mode: Mode,
 }
 
 /// What a link of some [`LinkConditions`] needs at full rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkNeeds {
-    /// [`Config::window_frames`]; may be more than there can be.
+    /// [`Config::window_frames`]; it may exceed the largest possible window.
     pub window_frames: u64,
     /// [`Config::window_bytes`].
     pub window_bytes: u64,
-    /// [`Config::rx_buffer_bytes`]: what still arrives after a pause has been asked for must fit.
+    /// [`Config::rx_buffer_bytes`]: what still arrives after a pause was requested must fit.
     pub rx_buffer_bytes: u64,
-    /// [`Config::recovery_timeout`], where the clock counts: a report there, and the copies of all that is lost in that
-    /// time back.
+    /// [`Config::recovery_timeout`], where the clock counts: the time for a report to arrive, and for the copies of
+    /// everything lost meanwhile to come back.
     pub recovery_timeout: Ticks,
-    /// [`Config::peer_timeout`]: the answer to a keepalive, should one of two be lost.
+    /// [`Config::peer_timeout`]: the time for the answer to a keepalive, even if one of two is lost.
     pub peer_timeout: Ticks,
 }
 
@@ -50,25 +50,25 @@ pub struct Shortfall {
     pub field: &'static str,
     /// Its value (times in ticks).
     pub value: u64,
-    /// What the link needs.
+    /// The value that the link needs.
     pub needed: u64,
-    /// What comes of it.
+    /// The effect of the small value.
     pub consequence: Consequence,
 }
 
-/// What comes of a [`Shortfall`].
+/// The effect of a [`Shortfall`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Consequence {
     /// The link carries at most this share of its rate.
     Slow {
-        /// At most 1.
+        /// The share of the rate, at most 1.
         share: f64,
     },
     /// Frames that find no room must be sent again, or are lost with one round of retransmission.
     Overflow,
     /// Lost frames may be given up before their copies come.
     GivenUp,
-    /// Sessions end for want of an answer that is on its way.
+    /// Sessions end because an answer is still on its way.
     SessionLost,
 }
 
@@ -88,13 +88,13 @@ impl fmt::Display for Consequence {
 }
 
 impl LinkConditions {
-    /// What the link needs of `config`'s parameters.
+    /// The parameter values that the link needs.
     pub fn needs(&self, config: &Config) -> LinkNeeds {
         let in_flight = self.round_trip.0.div_ceil(self.frame_time.0.max(1)).max(1);
         let bytes = |frames: u64| frames.saturating_mul(u64::from(self.frame_bytes));
-        // Each frame costs so many copies' time besides its own.
+        // Each frame costs, besides its own time, that of this many copies.
         let copies = self.loss * f64::from(self.copies);
-        // How often a loss is waited for; with rare losses the link seldom stops.
+        // How often the sender waits for a loss; with rare losses the link seldom stops.
         let waits = (self.loss * in_flight as f64).min(1.0);
         let held = 1.0 + waits / (1.0 + copies);
         let window_frames = scale(in_flight, held);
@@ -146,7 +146,7 @@ impl Config {
 }
 
 impl Shortfall {
-    /// Whether the parameter cannot be set to what is needed.
+    /// Whether the parameter cannot be set to the value that is needed.
     pub fn is_beyond_reach(&self) -> bool {
         self.field == "window_frames" && self.needed > u64::from(WINDOW_MAX)
     }

@@ -1,8 +1,8 @@
-//! Measures the actual loss rate from what the peer's feedbacks count.
+//! Measures the actual loss rate from the counts in the peer's feedbacks.
 
-/// A window whose rate is no lower than the held one by this factor is the same rate, measured again.
+/// If a window's rate is below the held one by less than this factor, it counts as the same rate, measured again.
 const FALL_FACTOR: f64 = 1.5;
-/// Windows in a row that must be lower before the held rate follows.
+/// How many windows in a row must be lower before the held rate follows.
 const FALL_WINDOWS: u8 = 4;
 
 /// A finished window.
@@ -20,9 +20,9 @@ pub(crate) struct LossWindow {
     lost: u64,
     overflows: u32,
     estimate: Option<f64>,
-    /// The rate that the number of copies is chosen by.
+    /// The rate from which the number of copies is chosen.
     held: Option<f64>,
-    /// Windows in a row that were clearly below the held rate, and the highest rate of them.
+    /// How many windows in a row were clearly below the held rate, and their highest rate.
     low_windows: u8,
     low_max: f64,
 }
@@ -32,13 +32,13 @@ impl LossWindow {
         LossWindow { size: size.into(), frames: 0, lost: 0, overflows: 0, ..LossWindow::default() }
     }
 
-    /// Changes its size, and keeps what it has counted.
+    /// Changes the size of the window, and keeps what it has counted.
     pub(crate) fn set_size(&mut self, size: u32) {
         self.size = size.into();
     }
 
-    /// Adds what one feedback brought. `Some` when that filled the window. A window also ends early when it holds
-    /// losses enough (a tenth of its size) to be sure of a bad rate: a link that breaks down should not wait.
+    /// Adds the counts of one feedback. Returns `Some` when they fill the window. A window also ends early when it has
+    /// enough losses (a tenth of its size) to be sure of a bad rate, so that a link that breaks down need not wait.
     pub(crate) fn add(&mut self, frames: u64, lost: u64, overflows: u32) -> Option<Measured> {
         self.frames += frames;
         self.lost += lost;
@@ -55,9 +55,10 @@ impl LossWindow {
         Some(measured)
     }
 
-    /// The rate that copies are chosen by follows a rising rate at once: too few copies lose frames. It follows a falling
-    /// one when several windows in a row are clearly lower. Without that, a rate at the very edge between two numbers (1e-2
-    /// is the edge between 3 and 4 copies for a target of 1e-8) changes the number with the noise of every window.
+    /// Updates the rate from which copies are chosen. It follows a rising rate at once, because too few copies lose
+    /// frames, and a falling one when several windows in a row are clearly lower. Otherwise a rate at the edge between
+    /// two numbers of copies (1e-2 is the edge between 3 and 4 for a target of 1e-8) would change the number with the
+    /// noise of every window.
     fn hold(&mut self, loss: f64) {
         let held = self.held.unwrap_or(0.0);
         if loss >= held || loss * FALL_FACTOR > held {
@@ -68,7 +69,7 @@ impl LossWindow {
         self.low_windows += 1;
         self.low_max = self.low_max.max(loss);
         if self.low_windows == FALL_WINDOWS {
-            // No faster than by half each window: windows without any loss say little of a rate.
+            // It falls by at most half in each window, because windows without any loss say little about the rate.
             self.held = Some(self.low_max.max(held / f64::from(1 << FALL_WINDOWS)));
             (self.low_windows, self.low_max) = (0, 0.0);
         }
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(window.estimate(), Some(1e-3));
     }
 
-    /// The number of copies once changed between 3 and 4 with every window of a link that loses 1e-2.
+    /// A regression: the number of copies alternated between 3 and 4 with every window of a link that loses 1e-2.
     #[test]
     fn a_rate_at_the_edge_between_two_numbers_of_copies_does_not_change_them_with_its_noise() {
         let copies = crate::Copies::Target { target_loss: 1e-8, initial_loss: 1e-3 };

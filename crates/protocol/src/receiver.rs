@@ -1,8 +1,8 @@
 //! The receiver of one lane: gap detection, de-duplication, Rx buffer, backpressure, recovery timeout.
 //!
-//! Algorithm 1 (de-duplication and in-order recovery), Algorithm 2 (backpressure) and `ackNoTimeout` of section 3 of
-//! the paper. Where the Tofino looks at a buffered frame when it comes round, this machine hands frames out with
-//! [`Receiver::poll_deliver`], whenever its driver can take them.
+//! It implements Algorithm 1 (de-duplication and in-order recovery), Algorithm 2 (backpressure) and `ackNoTimeout` of
+//! section 3 of the paper. The Tofino looks at a buffered frame when it returns from recirculation; this machine hands
+//! frames out with [`Receiver::poll_deliver`], whenever its driver can take them.
 
 mod doubt;
 mod report;
@@ -20,18 +20,18 @@ use doubt::Doubt;
 pub(crate) use doubt::believed_ahead;
 use report::Told;
 
-/// What becomes of a frame that was handed to the receiver.
+/// What happens to a frame that was given to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// To the inner port, now.
+    /// Deliver it to the inner port, now.
     Deliver,
-    /// Kept; it will come out of [`Receiver::poll_deliver`].
+    /// It is kept, and will be returned by [`Receiver::poll_deliver`].
     Buffered,
-    /// Seen before, or given up.
+    /// It was seen before, or given up.
     Duplicate,
-    /// No room in the Rx buffer: it counts as missing.
+    /// The Rx buffer has no room: the frame counts as missing.
     Overflow,
-    /// Its number cannot be of this session, or is too far ahead for one frame to be believed.
+    /// Its number cannot be of this session, or is too far ahead for a single frame to be believed.
     OutOfWindow,
 }
 
@@ -39,21 +39,21 @@ pub(crate) enum Verdict {
 enum SlotState {
     #[default]
     Missing,
-    /// Received and passed on (non-blocking), or given up.
+    /// Received and delivered (non-blocking), or given up.
     Done,
-    /// Received, waiting for its turn.
+    /// Received, and waiting for its turn.
     Buffered,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     detected_at: Instant,
-    /// When the sender was first told, if it was ([`Told`]).
+    /// When it was first reported to the sender, if it was.
     listed_at: Instant,
     frame: FrameHandle,
     bytes: u32,
     state: SlotState,
-    /// It is missing, but has arrived before, and found no room.
+    /// It is missing, but has arrived before and found no room.
     overflowed: bool,
 }
 
@@ -73,10 +73,10 @@ pub(crate) struct Receiver {
     missing: u64,
     told: Told,
     doubt: Doubt,
-    /// What is missing is waited for from then on, if it was noticed before.
+    /// Waiting for missing frames counts from here, if they were noticed before.
     wait_from: Instant,
     buffer: BufferStats,
-    /// Frames of an ended session that still go out, in order.
+    /// Frames of an ended session that are still to be delivered, in order.
     flush: VecDeque<(FrameHandle, u32)>,
     paused: bool,
 }
@@ -101,7 +101,7 @@ impl Receiver {
         }
     }
 
-    /// Begins a session at `first`; what an old session still buffers goes out first.
+    /// Begins a session at `first`. Frames that an old session still buffers are delivered first.
     pub(crate) fn start(&mut self, first: u64, stats: &mut Stats) {
         self.end(stats);
         (self.deliver, self.cumulative, self.highest) = (first, first, first);
@@ -109,7 +109,7 @@ impl Receiver {
         self.doubt = Doubt::default();
     }
 
-    /// Ends the session: buffered frames will be delivered in order, missing ones are not waited for.
+    /// Ends the session: buffered frames will be delivered in order, without waiting for missing ones.
     pub(crate) fn end(&mut self, stats: &mut Stats) {
         for sequence in self.deliver..self.highest {
             let slot = &self.slots[(sequence & self.mask) as usize];
@@ -127,7 +127,8 @@ impl Receiver {
         self.limits = limits;
     }
 
-    /// The common case: the next frame of a lane that waits for nothing. `true` if it is that, to be delivered now.
+    /// Handles the common case: the next frame of a lane that waits for nothing. `true` if it is that, to be delivered
+    /// now.
     #[inline]
     pub(crate) fn accept_next(&mut self, sequence: SequenceNumber) -> bool {
         let next = self.highest;
@@ -179,8 +180,9 @@ impl Receiver {
         verdict
     }
 
-    /// Learns that everything before `next` has been sent (from the authors' dummy, which names no session): what has not
-    /// arrived is missing. `false` if `next` cannot be of this session; one that is too far ahead must be said twice.
+    /// Learns from the authors' dummy, which names no session, that everything before `next` has been sent: what has
+    /// not arrived is missing. `false` if `next` cannot be of this session; one that is too far ahead must be announced
+    /// twice.
     pub(crate) fn handle_announcement(
         &mut self,
         now: Instant,
@@ -188,12 +190,12 @@ impl Receiver {
         stats: &mut Stats,
     ) -> bool {
         let Some(next) = next.expand(self.highest) else { return false };
-        // A dummy that was overtaken announces less than is known: no news.
+        // A dummy that was overtaken announces less than is known, which changes nothing.
         next <= self.highest || self.is_doubted(next, next) || self.reveal(now, next, stats)
     }
 
-    /// What a dummy says: everything before `next` has been sent, and what is missing before `held_from` is no longer held
-    /// by the sender. `false` if either cannot be of this session, or of this time.
+    /// Learns from a dummy that everything before `next` has been sent, and that the sender no longer holds what is
+    /// missing before `held_from`. `false` if either cannot be of this session, or of the present time.
     pub(crate) fn handle_dummy(
         &mut self,
         now: Instant,
@@ -208,7 +210,7 @@ impl Receiver {
         if held_from > next || (next > self.highest && !self.reveal(now, next, stats)) {
             return false;
         }
-        // The paper's receiver waits for its clock. In non-blocking mode nothing waits but a window, the sender's, which
+        // The paper's receiver waits for its clock. In non-blocking mode only a window waits: that of the sender, which
         // may be the smaller one and stand still.
         let obeys = self.mode == Mode::NonBlocking || !self.limits.by_clock_alone;
         // With room in this window, the clock would have given the frame up before long.
@@ -222,8 +224,8 @@ impl Receiver {
         true
     }
 
-    /// This end was not run for a while: what came meanwhile has not been looked at, so what is missing is waited for
-    /// as long again.
+    /// Restarts the wait for missing frames after this end did not run for a while, since it has not looked at what
+    /// arrived meanwhile.
     pub(crate) fn wait_anew(&mut self, now: Instant) {
         self.wait_from = now;
     }
@@ -239,7 +241,7 @@ impl Receiver {
         }
     }
 
-    /// Gives up all that is missing, because nobody is there who could send it. How much that is.
+    /// Gives up everything missing, because nobody can send it any more. Returns the number of frames.
     pub(crate) fn wait_no_more(&mut self) -> u64 {
         let missing = self.missing;
         while self.cumulative < self.highest {
@@ -257,8 +259,8 @@ impl Receiver {
         self.advance();
     }
 
-    /// When [`Receiver::handle_timeout`] has something to do. What the sender has not been told of yet has its whole time
-    /// still before it.
+    /// When [`Receiver::handle_timeout`] has something to do. Frames that were not yet reported to the sender still
+    /// have their whole time.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let counts = self.limits.by_clock && self.cumulative < self.highest.min(self.told.until);
         (counts && !self.waits_for_room(self.cumulative)).then(|| {
@@ -312,7 +314,7 @@ impl Receiver {
         (self.highest - self.deliver, self.buffer.now)
     }
 
-    /// As if `frames` more had been received and as many delivered; those buffered keep their order.
+    /// Advances as if `frames` more had been received and delivered; buffered frames keep their order.
     pub(crate) fn fast_forward(&mut self, frames: u64) {
         let mask = self.mask;
         let index = |sequence: u64| (sequence & mask) as usize;
@@ -378,7 +380,7 @@ impl Receiver {
         self.slots[(sequence & self.mask) as usize].overflowed
     }
 
-    /// Whether a missing frame is waited for whatever the clock says: the link has not lost it, and its sender sends it
+    /// Whether to wait for a missing frame whatever the clock says: the link did not lose it, and its sender resends it
     /// until there is room.
     fn waits_for_room(&self, sequence: u64) -> bool {
         self.limits.clock_yields && self.is_overflowed(sequence)
@@ -408,7 +410,7 @@ impl Receiver {
         true
     }
 
-    /// Stores the frame for a missing number, or passes it on if it is its turn.
+    /// Stores the frame of a missing number, or delivers it if it is its turn.
     fn fill(&mut self, sequence: u64, frame: FrameHandle, bytes: u32) -> Verdict {
         let turn = sequence == self.deliver && self.flush.is_empty();
         let slot = &mut self.slots[(sequence & self.mask) as usize];

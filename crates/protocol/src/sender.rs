@@ -1,13 +1,13 @@
 //! The sender of one lane: sequence numbers, Tx buffer, retransmission (sections 3.1, 3.4, A.2).
 //!
-//! A frame's life here: [`Sender::send`] numbers it and keeps its handle; a feedback either releases it or lists it as
-//! missing; a missing frame is queued, and [`Sender::poll_retransmission`] emits its copies; the feedback that stops
-//! listing it releases it.
+//! The life of a frame here: [`Sender::send`] numbers it and keeps its handle; a feedback either releases it or lists
+//! it as missing; a missing frame is queued, and [`Sender::poll_retransmission`] emits its copies; the feedback that no
+//! longer lists it releases it.
 //!
 //! When may a frame be retransmitted again? The link is a queue: once the receiver has seen anything that was sent
-//! *after* the copies, the copies are known lost. Each retransmission therefore notes a [`Mark`], and a later report
-//! counts only if it was written beyond that mark. No timer, no spurious retransmission, and stale or repeated reports
-//! do no harm.
+//! *after* the copies, they are known to be lost. Each retransmission therefore records a [`Mark`], and a later report
+//! counts only if it was written beyond that mark. This needs no timer and sends no spurious copies, and stale or
+//! repeated reports do no harm.
 
 mod beyond;
 mod leading;
@@ -30,14 +30,14 @@ struct Mark {
     dummy_stamp: u16,
 }
 
-/// What is known of what a receiver had seen when it wrote a report.
+/// What is known about what a receiver had seen when it wrote a report.
 #[derive(Debug, Clone, Copy)]
 enum Seen {
-    /// Nothing.
+    /// Nothing is known.
     Unknown,
-    /// The latest dummy, by its stamp. Of the frames it says more than was sent.
+    /// The latest dummy, by its stamp. About frames, the report claims more than was sent.
     Dummies(u16),
-    /// That, and the frames.
+    /// The latest dummy, by its stamp, and the frames.
     All(u16),
 }
 
@@ -46,7 +46,7 @@ enum SlotState {
     /// Released, or never used.
     #[default]
     Free,
-    /// Sent, fate unknown.
+    /// Sent, with unknown fate.
     Outstanding,
     /// Reported missing, copies not sent yet.
     Queued,
@@ -54,8 +54,8 @@ enum SlotState {
     Retransmitted,
 }
 
-/// What every frame needs. Its [`Mark`] stands elsewhere: few frames are retransmitted, and a window of small slots
-/// stays in the cache.
+/// The state that every frame needs. Its [`Mark`] is stored elsewhere: few frames are retransmitted, and a window of
+/// small slots stays in the cache.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     frame: FrameHandle,
@@ -70,7 +70,7 @@ const _: () = assert!(size_of::<Slot>() == 12);
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     sequence: u64,
-    /// Copies still to send; 0 until the first goes out, which settles how many there are.
+    /// Copies still to send; 0 until the first goes out, which fixes their number.
     copies_left: u8,
 }
 
@@ -91,29 +91,29 @@ pub(crate) struct Sender {
     window_bytes: u64,
     mode: Mode,
     max_rounds: u8,
-    /// The peer's receiver gives up by its clock, as its newest feedback says.
+    /// Whether the peer's receiver gives up by its clock, according to its newest feedback.
     pub(crate) by_clock: bool,
     /// First number not acknowledged cumulatively.
     first: u64,
-    /// Below it every frame is released or in `missing`.
+    /// Every frame below it is released or in `missing`.
     covered: u64,
-    /// One beyond the highest frame that a feedback has reported on. Above `covered` if one that lies between is lost:
-    /// there a frame may be in any state until the report is repeated.
+    /// One beyond the highest frame that a feedback has reported on. It is above `covered` if a frame in between is
+    /// lost: there, a frame may be in any state until the report is repeated.
     touched: u64,
-    /// Next new number.
+    /// The next new number.
     next: u64,
-    /// Everything before it is released; looked for only when it is asked for.
+    /// Everything before it is released. It is updated only when it is asked for.
     held_from: u64,
-    /// What `held_from` was when it was last announced, and one beyond the last frame given up.
+    /// The value of `held_from` at its last announcement, and one beyond the last frame given up.
     announced: u64,
     exhausted: u64,
-    /// The next new number when it was.
+    /// The next new number at the time of that announcement.
     announced_at: u64,
     buffer: BufferStats,
     /// Frames below `covered` that were reported missing and are not yet released, ascending.
     missing: VecDeque<u64>,
     retransmit_queue: VecDeque<Waiting>,
-    /// The peer's receiver asked to hold the normal queue.
+    /// Whether the peer's receiver asked to hold the normal queue.
     pub(crate) paused: bool,
 }
 
@@ -173,8 +173,8 @@ impl Sender {
         (sequence & self.mask) as usize
     }
 
-    /// Whether a frame of `bytes` may be sent now, as far as the Tx buffer's bounds go. A frame longer than the bound
-    /// goes alone: held, it would hold all that is behind it for ever.
+    /// Whether a frame of `bytes` may be sent now, as far as the bounds of the Tx buffer are concerned. A frame longer
+    /// than the bound is sent alone: held, it would hold everything behind it for ever.
     #[inline]
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
         let fits = self.buffer.now + u64::from(bytes) <= self.window_bytes || self.buffer.frames == 0;
@@ -204,17 +204,17 @@ impl Sender {
         true
     }
 
-    /// Whether one lane of a feedback is within a window of now.
+    /// Whether one lane of a feedback is within a window of the present.
     pub(crate) fn is_of_this_time(&self, feedback: &LaneFeedback) -> bool {
         feedback.cumulative.expand(self.first).is_some()
     }
 
-    /// Whether more has been acknowledged than one lane of a feedback knows of, which therefore comes late.
+    /// Whether more has been acknowledged than one lane of a feedback knows, which means that it is late.
     pub(crate) fn is_beyond(&self, feedback: &LaneFeedback) -> bool {
         feedback.cumulative.expand(self.first).is_some_and(|cumulative| cumulative < self.first)
     }
 
-    /// One lane of a feedback; `false` if it does not fit what was sent (malformed, or of another time).
+    /// Handles one lane of a feedback; `false` if it does not fit what was sent (malformed, or of another time).
     pub(crate) fn handle_feedback(
         &mut self,
         feedback: &LaneFeedback,
@@ -225,8 +225,8 @@ impl Sender {
         self.take_report(feedback, Seen::All(dummy_stamp), released, stats)
     }
 
-    /// The authors' loss notification: one hole. It says nothing of what lies behind the hole, nor what had been seen
-    /// when it was written, so it can request a first retransmission only.
+    /// Handles the authors' loss notification of one hole. It says neither what lies behind the hole nor what had been
+    /// seen when it was written, so it can only request a first retransmission.
     pub(crate) fn handle_notification(
         &mut self,
         next: SequenceNumber,
@@ -247,7 +247,7 @@ impl Sender {
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
-        // Its age shows by the long number; the others are within a window of that.
+        // The long number shows the age; the others are within a window of it.
         let Some(cumulative) = feedback.cumulative.expand(self.first) else { return false };
         let numbers = [feedback.from, feedback.covered, feedback.seen];
         let [Some(from), Some(covered), Some(seen)] = numbers.map(|number| number.expand(self.first)) else {
@@ -294,7 +294,7 @@ impl Sender {
             let index = (sequence & mask) as usize;
             let slot = &mut slots[index];
             if sequence < self.first || slot.state != SlotState::Queued {
-                // Acknowledged meanwhile.
+                // It was acknowledged meanwhile.
                 self.retransmit_queue.pop_front();
                 continue;
             }
@@ -323,8 +323,8 @@ impl Sender {
         })
     }
 
-    /// Lets the copies of `frame` go next, if it waits for retransmission. Another frame of which some copies are out
-    /// keeps the rest for later.
+    /// Lets the copies of `frame` go next, if it waits for retransmission. Another frame with some copies sent keeps
+    /// the rest for later.
     pub(crate) fn prefer_retransmission(&mut self, frame: FrameHandle) -> bool {
         let waits = |&Waiting { sequence, .. }: &Waiting| {
             let slot = &self.slots[(sequence & self.mask) as usize];
@@ -347,7 +347,7 @@ impl Sender {
         (self.next - self.first, self.next - self.covered, self.buffer.now)
     }
 
-    /// As if `frames` more had been sent and as many acknowledged; those outstanding keep their order.
+    /// Advances as if `frames` more had been sent and acknowledged; outstanding frames keep their order.
     pub(crate) fn fast_forward(&mut self, frames: u64) {
         let outstanding: Vec<Slot> = (self.first..self.next)
             .map(|sequence| core::mem::take(&mut self.slots[self.index(sequence)]))
@@ -362,7 +362,7 @@ impl Sender {
         }
     }
 
-    /// Releases everything unacknowledged without knowing its fate, and says how many frames that were.
+    /// Releases everything unacknowledged, whose fate is unknown. Returns the number of frames.
     pub(crate) fn abandon(&mut self, released: &mut VecDeque<FrameHandle>) -> u64 {
         let mut count = 0;
         for sequence in self.first..self.next {
@@ -422,7 +422,7 @@ impl Sender {
         self.covered = self.covered.max(cumulative);
     }
 
-    /// Releases what a feedback has reported on and left in place.
+    /// Releases frames that a feedback has reported on and left in place.
     #[inline(never)]
     fn release_touched(&mut self, cumulative: u64, released: &mut VecDeque<FrameHandle>) {
         for sequence in self.first..cumulative.min(self.touched) {
@@ -434,7 +434,7 @@ impl Sender {
         self.forget_acknowledged();
     }
 
-    /// Releases `begin..end`, none of which has been reported on: the common case, a slice or two at a time.
+    /// Releases `begin..end`, none of which has been reported on: the common case, in one or two slices.
     #[inline]
     fn release_outstanding(&mut self, begin: u64, end: u64, released: &mut VecDeque<FrameHandle>) {
         if end - begin == 1 {

@@ -3,7 +3,7 @@
 //! On the wire a frame carries 16 bits and the era, which toggles at each wrap-around. Inside, the state machines count
 //! in 64 bits that never wrap. [`SequenceNumber::expand`] is the only bridge: it finds the absolute number nearest to a
 //! reference. That is the paper's era correction (subtract N/2 from both when the eras differ, then compare), stated
-//! once and for both directions; the tests hold it against the paper's wording.
+//! once and for both directions; the tests compare it with the paper's wording.
 
 use core::fmt;
 
@@ -21,7 +21,7 @@ pub(crate) const FIRST_ABSOLUTE: u64 = ERA_SPACE;
 
 const _: () = assert!(WINDOW_MAX as u64 * 2 == SEQUENCE_SPACE);
 
-/// A sequence number as it travels: 16 bits and the era.
+/// A sequence number as frames carry it: 16 bits and the era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -41,12 +41,12 @@ impl SequenceNumber {
         SequenceNumber((absolute % ERA_SPACE) as u32)
     }
 
-    /// The 16 bits.
+    /// The 16 bits of the number.
     pub const fn number(self) -> u16 {
         self.0 as u16
     }
 
-    /// The era bit.
+    /// The era bit of the number.
     pub const fn era(self) -> bool {
         self.0 & 1 << 16 != 0
     }
@@ -80,8 +80,8 @@ impl SequenceNumber {
     }
 }
 
-/// A sequence number as dummies and feedbacks carry it: 32 bits of the absolute number. Either may come late by whole
-/// eras, which 17 bits cannot tell; these repeat after four billion frames, half a minute at 100G.
+/// A sequence number as dummies and feedbacks carry it: 32 bits of the absolute number. Either may be late by whole
+/// eras, which 17 bits cannot tell; 32 bits repeat after four billion frames, half a minute at 100G.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct LongSequenceNumber(pub u32);
@@ -92,7 +92,7 @@ impl LongSequenceNumber {
         LongSequenceNumber(absolute as u32)
     }
 
-    /// The number as frames carry it.
+    /// The number in the form that frames carry.
     pub const fn short(self) -> SequenceNumber {
         SequenceNumber::from_absolute(self.0 as u64)
     }

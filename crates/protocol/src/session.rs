@@ -32,7 +32,7 @@ use crate::frame::Mode;
 use crate::sequence::{FIRST_ABSOLUTE, SEQUENCE_SPACE, SequenceNumber};
 use crate::time::{Instant, Ticks};
 
-/// Names a session; drawn at random by its sender, so that a restarted end does not repeat one.
+/// Identifies a session. Its sender draws it at random, so that a restarted end does not repeat one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionNumber(pub u32);
@@ -85,13 +85,13 @@ pub(crate) struct TransmitSession {
     /// When the handshake frame of this state is due (again), and the wait after that.
     repeat_at: Instant,
     repeat_wait: Ticks,
-    /// When a session that ends is cut off, unless fewer than `drain_left` frames are outstanding then.
+    /// When a session that is ending is cut off, unless fewer than `drain_left` frames are outstanding then.
     drain_deadline: Instant,
     drain_left: u64,
     /// Latest sign of life.
     pub(crate) heard_at: Instant,
-    /// The latest session that was given up without the receiver's consent, whether the receiver knows, and whether it is
-    /// to be told now.
+    /// The latest session that was given up without the receiver's consent, whether the receiver knows, and whether it
+    /// must be told now.
     given_up: Option<SessionNumber>,
     farewell_heard: bool,
     farewell_due: bool,
@@ -130,7 +130,7 @@ impl TransmitSession {
         self.repeat_now(now, config);
     }
 
-    /// The receiver answered the Init.
+    /// Handles the receiver's answer to the Init.
     pub(crate) fn handle_init_echo(
         &mut self,
         now: Instant,
@@ -148,7 +148,7 @@ impl TransmitSession {
         true
     }
 
-    /// Any acknowledgement of this session. `true` if it completes the handshake.
+    /// Handles any acknowledgement of this session. `true` if it completes the handshake.
     pub(crate) fn handle_acknowledgement(&mut self, now: Instant) -> bool {
         self.heard_at = now;
         let opened = self.state == TransmitState::Opening;
@@ -159,19 +159,19 @@ impl TransmitSession {
         opened
     }
 
-    /// Gives the session up. Its receiver may hear this end though this end does not hear it: it need not wait for what is
-    /// missing until the session expires.
+    /// Gives the session up. Its receiver may hear this end though this end does not hear it, and need not wait for
+    /// what is missing until the session expires.
     pub(crate) fn give_up(&mut self) {
         self.state = TransmitState::Dormant;
         (self.given_up, self.farewell_heard, self.farewell_due) = (Some(self.session), false, true);
     }
 
-    /// The session to say goodbye to now: at once, and with each attempt to begin another.
+    /// The session of which to take leave now: at once, and with each attempt to begin another.
     pub(crate) fn poll_farewell(&mut self) -> Option<SessionNumber> {
         core::mem::take(&mut self.farewell_due).then_some(self.given_up)?
     }
 
-    /// The receiver knows of no such session any more. `true` if it was told so.
+    /// Handles the news that the receiver knows no such session any more. `true` if it was told so.
     pub(crate) fn handle_farewell_echo(&mut self, session: SessionNumber) -> bool {
         let told = self.given_up == Some(session);
         if told {
@@ -180,7 +180,7 @@ impl TransmitSession {
         told
     }
 
-    /// Begins to end the session with `outstanding` frames; the caller holds the normal queue from now on.
+    /// Begins to end the session with `outstanding` frames; from now on the caller holds the normal queue.
     pub(crate) fn drain(&mut self, now: Instant, outstanding: u64, config: &Config) {
         debug_assert_eq!(self.state, TransmitState::Active);
         self.state = TransmitState::Draining;
@@ -193,13 +193,14 @@ impl TransmitSession {
         self.drain_deadline = now + config.peer_timeout + config.recovery_timeout;
     }
 
-    /// This end was not run for `late`: its peer is not to blame for a silence, nor for an end that takes long.
+    /// Extends deadlines because this end did not run for `late`: its peer is not to blame for a silence, nor for an
+    /// end that takes long.
     pub(crate) fn excuse(&mut self, now: Instant, late: Ticks) {
         self.heard_at = (self.heard_at + late).min(now);
         self.drain_deadline = self.drain_deadline + late;
     }
 
-    /// The receiver confirmed the end. `true` if that ends this session.
+    /// Handles the receiver's confirmation of the end. `true` if that ends this session.
     pub(crate) fn handle_fin_echo(&mut self, session: SessionNumber) -> bool {
         let ends = self.state == TransmitState::Draining && session == self.session;
         if ends {
@@ -208,7 +209,7 @@ impl TransmitSession {
         ends
     }
 
-    /// The handshake frame that is due, if one is. `drained`: everything sent has been acknowledged.
+    /// The handshake frame that is due, if any. `drained`: everything sent has been acknowledged.
     pub(crate) fn poll_handshake(
         &mut self,
         now: Instant,
@@ -230,7 +231,7 @@ impl TransmitSession {
     }
 
     /// Whether the peer has been silent for too long, or has not confirmed the end in time. An end that makes progress
-    /// has time: on a slow link behind a full queue, acknowledging takes as long as it takes.
+    /// is not cut off: on a slow link behind a full queue, acknowledging may take long.
     pub(crate) fn is_timed_out(
         &mut self,
         now: Instant,
@@ -257,7 +258,7 @@ impl TransmitSession {
 
     fn liveness_deadline(&self, drained: bool, config: &Config) -> Option<Instant> {
         match self.state {
-            // The authors' receiver speaks only of frames.
+            // The authors' receiver reports only on frames.
             TransmitState::Active if drained && config.format == Format::Linkguardian => None,
             TransmitState::Dormant | TransmitState::Opening => None,
             TransmitState::Active => Some(self.heard_at + config.peer_timeout),
@@ -280,7 +281,7 @@ impl TransmitSession {
     }
 }
 
-/// The receiver's side.
+/// The receiver's side of a session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReceiveSession {
     /// The session in use.
@@ -297,8 +298,8 @@ pub(crate) struct ReceiveSession {
 }
 
 impl ReceiveSession {
-    /// The peer wants to begin a session: offers a nonce, `fresh` if it is a new one. A late Init of the session in
-    /// use is not offered another: a second Start would begin it again under way.
+    /// Handles the peer's wish to begin a session: offers a nonce, which is `fresh` if it is a new one. A late Init of
+    /// the session in use is not offered another, since a second Start would begin it again while it runs.
     pub(crate) fn handle_init(&mut self, session: SessionNumber, fresh: u32) {
         if self.active == Some(session) {
             return;
@@ -311,13 +312,13 @@ impl ReceiveSession {
         self.echo = Some((session, nonce));
     }
 
-    /// The peer wants to begin a session that this end cannot take part in: it gets an answer, and no nonce.
+    /// Answers a peer that wants to begin a session in which this end cannot take part, without a nonce.
     pub(crate) fn refuse(&mut self, session: SessionNumber) {
         self.offered = None;
         self.echo = Some((session, 0));
     }
 
-    /// The peer begins a session. `true` if it is a new one and the receivers must start afresh.
+    /// Handles the beginning of a session. `true` if it is new and the receivers must start afresh.
     pub(crate) fn handle_start(&mut self, now: Instant, session: SessionNumber, nonce: u32) -> bool {
         if self.offered != Some((session, nonce)) {
             return false;
@@ -329,7 +330,7 @@ impl ReceiveSession {
         true
     }
 
-    /// The peer wants to end a session; one that is not in use is confirmed at once.
+    /// Handles the peer's wish to end a session; one that is not in use is confirmed at once.
     pub(crate) fn handle_fin(&mut self, session: SessionNumber) {
         if self.active == Some(session) {
             self.ending = true;

@@ -1,4 +1,4 @@
-//! Counters and histograms of a link end, in the vocabulary of the design.
+//! Counters and histograms of a link end.
 
 use crate::frame::PerMode;
 use crate::histogram::Histogram;
@@ -37,19 +37,19 @@ impl BufferStats {
         self.min = self.min.min(self.now);
     }
 
-    /// Starts a new observation: both extremes become the present level.
+    /// Resets the extremes to the present level.
     pub fn reset_extremes(&mut self) {
         (self.min, self.max) = (self.now, self.now);
     }
 }
 
-/// Everything a link end counts. Counters never go back while the link end lives; they continue over sessions.
+/// Everything that a link end counts. Counters never decrease while the link end lives, and continue over sessions.
 ///
 /// Two identities hold after every call:
 ///
-/// * what was missing: `lost_frames + rx_buffer_overflows = recovered_frames + recovery_timeouts + withdrawn_frames +
+/// - what was missing: `lost_frames + rx_buffer_overflows = recovered_frames + recovery_timeouts + withdrawn_frames +
 ///   unrecovered_frames + missing_frames`;
-/// * what was received: `received_frames = delivered_frames + rx_buffer.frames + duplicates_dropped +
+/// - what was received: `received_frames = delivered_frames + rx_buffer.frames + duplicates_dropped +
 ///   rx_buffer_overflows + overflowed_copies + out_of_window_frames`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stats {
@@ -63,7 +63,7 @@ pub struct Stats {
     pub retransmitted_copies: u64,
     /// Bytes of those copies.
     pub retransmitted_bytes: u64,
-    /// Frames let go because the copies of their last round were lost.
+    /// Frames given up because the copies of their last round were lost.
     pub exhausted_frames: u64,
     /// Frames whose fate is unknown because their session ended without acknowledgement (peer lost).
     pub abandoned_frames: u64,
@@ -87,8 +87,8 @@ pub struct Stats {
     pub lost_frames: u64,
     /// Missing frames that came after all.
     pub recovered_frames: u64,
-    /// Missing frames given up by the clock: after the recovery timeout, or earlier in non-blocking mode where their sender
-    /// has let them go; or after a silence as long as the peer timeout.
+    /// Missing frames given up by the clock: after the recovery timeout, or earlier in non-blocking mode if their
+    /// sender has withdrawn them; or after a silence as long as the peer timeout.
     pub recovery_timeouts: u64,
     /// Missing frames given up because their sender no longer holds them.
     pub withdrawn_frames: u64,

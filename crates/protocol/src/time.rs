@@ -1,16 +1,15 @@
-//! Instants and lengths of time: two types, so that they cannot be mixed up, in ticks of the driver's clock.
+//! Instants and durations: two types, so that they cannot be mixed up, in ticks of the driver's clock.
 
 use core::ops::{Add, Mul, Sub};
 
-/// How long a tick of the driver's clock lasts. The state machines only compare times and add lengths of time that their
-/// configuration gives them, so any tick will do as long as it is one and the same: a daemon counts nanoseconds, the
-/// simulator picoseconds. Lengths of time are made from a tick, so that one clock's cannot be taken for another's by
-/// mistake.
+/// How long a tick of the driver's clock lasts. The state machines only compare times and add durations from their
+/// configuration, so any tick works as long as it is always the same: a daemon counts nanoseconds, the simulator
+/// picoseconds. Durations are made from a tick, so that one clock's cannot be taken for another's by mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tick {
-    /// 1 ns.
+    /// A nanosecond.
     Nanosecond,
-    /// 1 ps.
+    /// A picosecond.
     Picosecond,
 }
 
@@ -19,7 +18,7 @@ pub enum Tick {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(pub u64);
 
-/// A length of time, in ticks of the driver's clock. [`Tick`] makes it from a number of seconds.
+/// A duration, in ticks of the driver's clock. [`Tick`] makes it from a number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticks(pub u64);
@@ -32,7 +31,7 @@ impl Instant {
 }
 
 impl Ticks {
-    /// Zero length.
+    /// No duration.
     pub const ZERO: Ticks = Ticks(0);
 }
 
@@ -45,22 +44,22 @@ impl Tick {
         }
     }
 
-    /// So many nanoseconds; those that 64 bits of ticks cannot hold are the longest time they can.
+    /// This many nanoseconds, limited to the longest duration that 64 bits of ticks can hold.
     pub const fn nanos(self, nanos: u64) -> Ticks {
         Ticks(nanos.saturating_mul(self.per_nano()))
     }
 
-    /// So many microseconds.
+    /// This many microseconds.
     pub const fn micros(self, micros: u64) -> Ticks {
         self.nanos(micros.saturating_mul(1_000))
     }
 
-    /// So many milliseconds.
+    /// This many milliseconds.
     pub const fn millis(self, millis: u64) -> Ticks {
         self.nanos(millis.saturating_mul(1_000_000))
     }
 
-    /// So many seconds.
+    /// This many seconds.
     pub const fn secs(self, seconds: u64) -> Ticks {
         self.nanos(seconds.saturating_mul(1_000_000_000))
     }

@@ -1,12 +1,12 @@
-//! What happened at a link end, written down while it happens.
+//! Records what happens at a link end.
 //!
-//! The state machines are deterministic: the same calls at the same times give the same answers. So a list of the calls
-//! and their answers, [`Step`]s, is a complete record of a run. [`TracedLinkEnd`] is a link end whose driver's calls go
-//! to a [`StepSink`]; the state machines know nothing of it. What can be done with a record:
+//! The state machines are deterministic: the same calls at the same times give the same answers. A list of the calls
+//! and their answers, [`Step`]s, is therefore a complete record of a run. [`TracedLinkEnd`] is a link end whose
+//! driver's calls go to a [`StepSink`]; the state machines know nothing about it. A record can be used in two ways:
 //!
-//! - [`Step::repeat`] makes the call again, on a fresh link end of the same configuration and seed, and says what is
-//!   answered now: any difference is a difference of the state machines.
-//! - [`Tracer`] tells it in the protocol's words, as [`TraceEvent`]s: frames, copies, notifications, deliveries. These
+//! - [`Step::repeat`] makes the call again, on a fresh link end of the same configuration and seed, and returns the
+//!   present answer: any difference is a difference between the state machines.
+//! - [`Tracer`] describes it in protocol terms, as [`TraceEvent`]s: frames, copies, notifications, deliveries. These
 //!   can be compared between a real link and a simulated one, whose times differ.
 //!
 //! With the feature `serde`, steps can be written to a file (the daemon's protocol log) and read back.

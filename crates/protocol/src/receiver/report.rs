@@ -1,8 +1,8 @@
-//! What a receiver tells its sender of a lane: what is missing, in stretches, each in a feedback of its own.
+//! What a receiver reports about a lane: the missing frames, in stretches, each in a feedback of its own.
 //!
-//! Much may be missing at a time on a fast or a long link, more than one feedback can list. So news (what has been found
-//! missing since) goes out at once, in as many feedbacks as it takes, and besides everything is said again, stretch by
-//! stretch, as often as the link end sees fit: whatever was lost of the news is said then.
+//! On a fast or long link, more frames may be missing at a time than one feedback can list. New losses are reported at
+//! once, in as many feedbacks as they need. Besides, everything is repeated, stretch by stretch, as often as the link
+//! end chooses, so that a lost report is made up for.
 
 use super::{Receiver, SlotState};
 use crate::frame::{LaneFeedback, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange};
@@ -10,37 +10,38 @@ use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::time::Instant;
 use core::ops::Range;
 
-/// How far the sender has been told.
+/// How far losses have been reported.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
     /// Everything missing before this has been listed in some feedback.
     pub(super) until: u64,
-    /// What is left of what is being said again.
+    /// The part that is still to be repeated.
     pub(super) again: Range<u64>,
 }
 
 impl Told {
-    /// At the beginning of a session.
+    /// The state at the beginning of a session.
     pub(super) fn new(first: u64) -> Told {
         Told { until: first, again: first..first }
     }
 }
 
 impl Receiver {
-    /// What the sender has not been told yet, as far as one feedback holds it; and everything if that is not much more.
+    /// A report on what has not been reported yet, as far as one feedback holds it; on everything if that is not much
+    /// more.
     pub(crate) fn report_news(&mut self, now: Instant) -> LaneFeedback {
         let all_fits = self.missing <= RANGES_MAX as u64;
         self.report(now, if all_fits { self.cumulative } else { self.told.until.max(self.cumulative) })
     }
 
-    /// Begins to say everything again, unless that is under way.
+    /// Begins to repeat everything, unless a repetition is under way.
     pub(crate) fn begin_again(&mut self) {
         if !self.has_more_to_repeat() {
             self.told.again = self.cumulative..self.highest;
         }
     }
 
-    /// The next stretch of what is said again.
+    /// A report on the next stretch of the repetition.
     pub(crate) fn report_again(&mut self, now: Instant) -> LaneFeedback {
         let feedback = self.report(now, self.told.again.start.max(self.cumulative));
         // Both are within one window.
@@ -48,7 +49,7 @@ impl Receiver {
         feedback
     }
 
-    /// Whether [`Receiver::report_again`] has not come to the end.
+    /// Whether the repetition has not reached its end.
     pub(crate) fn has_more_to_repeat(&self) -> bool {
         self.missing > 0 && self.told.again.start.max(self.cumulative) < self.told.again.end
     }
@@ -60,7 +61,7 @@ impl Receiver {
         (length > 0).then(|| SequenceRange { first: SequenceNumber::from_absolute(self.cumulative), length })
     }
 
-    /// A hole is reported by itself, in order, as the published program does.
+    /// Notes that a hole was reported by itself, in order, as the published program does.
     pub(crate) fn report_hole(&mut self, now: Instant, hole: SequenceRange) {
         let Some(first) = hole.first.expand(self.highest) else { return };
         let end = first + u64::from(hole.length);
@@ -70,7 +71,7 @@ impl Receiver {
         self.told.until = self.told.until.max(end);
     }
 
-    /// The cumulative number, and what is missing from `from` on, as far as one feedback holds it.
+    /// A report with the cumulative number, and what is missing from `from` on, as far as one feedback holds it.
     fn report(&mut self, now: Instant, from: u64) -> LaneFeedback {
         let wire = SequenceNumber::from_absolute;
         let cumulative = LongSequenceNumber::from_absolute(self.cumulative);
@@ -106,7 +107,7 @@ impl Receiver {
         feedback
     }
 
-    /// From now on the sender can do something about what it is told for the first time.
+    /// Notes when frames were first reported: from now on the sender can resend them.
     fn listed(&mut self, now: Instant, news: Range<u64>) {
         for sequence in news {
             let slot = &mut self.slots[(sequence & self.mask) as usize];

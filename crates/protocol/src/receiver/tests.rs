@@ -1,4 +1,4 @@
-//! The receiver beside a naive model: ordered maps and sets instead of a ring of slots.
+//! Compares the receiver with a naive model: ordered maps and sets instead of a ring of slots.
 
 use super::*;
 use crate::frame::{LaneFeedback, RANGES_MAX};

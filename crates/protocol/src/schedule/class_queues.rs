@@ -7,19 +7,19 @@ use alloc::collections::VecDeque;
 /// Bounds of the normal queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Most bytes of one class: a frame that would exceed them is dropped, unless it is the only one.
+    /// Largest number of bytes of one class. A frame that would exceed it is dropped, unless it is the only one.
     pub class_bytes: u64,
-    /// Most frames of one class.
+    /// Largest number of frames of one class.
     pub class_frames: usize,
-    /// Most frames of both.
+    /// Largest number of frames of both classes.
     pub frames: usize,
     /// A frame that finds more bytes than this in its class is marked (ECN, RFC 3168), as in DCTCP: not the frames that
-    /// wait already, and not by an average. `u64::MAX` marks none.
+    /// already wait, and not by an average. `u64::MAX` marks none.
     pub ecn_bytes: u64,
 }
 
 impl QueueLimits {
-    /// None at all.
+    /// No bounds at all.
     pub const UNLIMITED: QueueLimits = QueueLimits {
         class_bytes: u64::MAX,
         class_frames: usize::MAX,
@@ -31,26 +31,26 @@ impl QueueLimits {
 /// A frame in the queue of its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting<F> {
-    /// The driver's own: a handle, a simulated frame.
+    /// The driver's own value: a handle, or a simulated frame.
     pub frame: F,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u32,
-    /// Its class.
+    /// Its traffic class.
     pub mode: Mode,
 }
 
 /// What to do with a frame that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// Queue it.
+    /// Add it to its queue.
     Queue,
-    /// Queue it, and mark it if it is ECN-capable.
+    /// Add it to its queue, and mark it if it is ECN-capable.
     Mark,
-    /// Drop it.
+    /// Drop it, because it finds no room.
     Drop,
 }
 
-/// The frames of one class, each with its place in the order of arrival.
+/// The frames of one class, each with its position in the order of arrival.
 #[derive(Debug)]
 struct ClassQueue<F> {
     frames: VecDeque<(u64, Waiting<F>)>,
@@ -58,19 +58,19 @@ struct ClassQueue<F> {
     bytes_max: u64,
 }
 
-/// A first-in-first-out queue for each class. What one class waits for is not the other's business: a class that is held
-/// fills its own queue and drops its own frames.
+/// A first-in-first-out queue for each class. Classes do not affect each other: a class that is held fills its own
+/// queue and drops its own frames.
 #[derive(Debug)]
 pub struct ClassQueues<F> {
     classes: PerMode<ClassQueue<F>>,
     limits: QueueLimits,
-    /// Frames that ever were pushed.
+    /// Number of frames that were ever pushed.
     arrivals: u64,
     both: BufferStats,
 }
 
 impl<F> ClassQueues<F> {
-    /// Empty queues.
+    /// Empty queues with these bounds.
     pub fn new(limits: QueueLimits) -> ClassQueues<F> {
         let class = || ClassQueue { frames: VecDeque::new(), bytes: 0, bytes_max: 0 };
         ClassQueues {
@@ -81,12 +81,12 @@ impl<F> ClassQueues<F> {
         }
     }
 
-    /// Makes places for so many frames of each class beforehand.
+    /// Allocates room for this many frames of each class in advance.
     pub fn reserve(&mut self, frames: usize) {
         self.classes.0.iter_mut().for_each(|class| class.frames.reserve(frames));
     }
 
-    /// What is to happen to a frame of `bytes` that arrives now for class `mode`.
+    /// What to do with a frame of `bytes` that arrives now for class `mode`.
     #[inline]
     pub fn arrival(&self, mode: Mode, bytes: u32) -> Arrival {
         let class = &self.classes[mode];
@@ -102,7 +102,7 @@ impl<F> ClassQueues<F> {
         }
     }
 
-    /// Queues a frame, whatever [`ClassQueues::arrival`] says of it.
+    /// Queues a frame, whatever [`ClassQueues::arrival`] says.
     #[inline]
     pub fn push(&mut self, waiting: Waiting<F>) {
         let bytes = u64::from(waiting.bytes);
@@ -114,7 +114,7 @@ impl<F> ClassQueues<F> {
         self.both.add(bytes);
     }
 
-    /// Class and length of the frame that came first, of the classes that are not `held`.
+    /// Class and length of the frame that came first among the classes that are not `held`.
     #[inline]
     pub fn first(&self, held: PerMode<bool>) -> Option<(Mode, u32)> {
         let first = |mode: Mode| if held[mode] { None } else { self.classes[mode].frames.front() };
@@ -155,22 +155,22 @@ impl<F> ClassQueues<F> {
         self.both.frames == 0
     }
 
-    /// Frames of a class.
+    /// Number of frames of a class.
     pub fn frames(&self, mode: Mode) -> usize {
         self.classes[mode].frames.len()
     }
 
-    /// Most bytes that a class held.
+    /// Largest number of bytes that a class held.
     pub fn bytes_max(&self, mode: Mode) -> u64 {
         self.classes[mode].bytes_max
     }
 
-    /// Both classes together.
+    /// Levels of both classes together.
     pub const fn buffer(&self) -> &BufferStats {
         &self.both
     }
 
-    /// Begins a new observation of the extremes of both classes together.
+    /// Resets the extremes of both classes together.
     pub fn reset_extremes(&mut self) {
         self.both.reset_extremes();
     }

@@ -1,15 +1,15 @@
 //! What a port sends next: the policy around the state machines, written once for every driver.
 //!
-//! Frames from the host side queue by class ([`ClassQueues`]), and a port that can take a frame asks [`Round::next`],
-//! which knows the order of section 3 (Figure 5):
+//! Frames from the host side queue by class ([`ClassQueues`]). A port that can take a frame asks [`Round::next`], which
+//! knows the order of section 3 (Figure 5):
 //!
 //! 1. *urgent*: retransmissions, loss notifications, pause and resume, handshake, overdue dummies and ACKs;
 //! 2. *normal*: of the classes whose first frame may go, the one whose first frame came first. A class that is held
-//!    (paused, Tx buffer full, draining) stands aside and holds no other. Only where one lane at a time is in use, in the
-//!    authors' headers, does a class that waits for its turn hold the other one before long;
+//!    (paused, Tx buffer full, draining) holds up no other. The exception is the authors' headers, which use one lane at
+//!    a time: there, a class that waits for its turn holds up the other one before long;
 //! 3. *idle*: dummies and explicit ACKs, only if no normal frame may go.
 //!
-//! A driver tells apart only what its port can take at the moment ([`Room`]), and puts what it is told on the wire.
+//! A driver only says what its port can take at the moment ([`Room`]), and puts the result on the wire.
 
 mod class_queues;
 #[cfg(test)]
@@ -22,28 +22,28 @@ use crate::link_end::{Admission, LinkEnd, Priority, Transmit};
 use crate::time::Instant;
 use crate::trace::{StepSink, TracedLinkEnd};
 
-/// Whoever knows what is urgent, which normal frames may leave, and what fills an idle port: a link end, or a driver that
-/// stands between it and the port because its copies are not always at hand.
+/// Knows what is urgent, which normal frames may leave, and what fills an idle port: a link end, or a driver between it
+/// and the port whose copies are not always available.
 pub trait Transmitter {
     /// What is sent before and after normal frames.
     type Transmit;
 
-    /// The next urgent thing to send.
+    /// The next urgent frame to send.
     fn poll_urgent(&mut self, now: Instant) -> Option<Self::Transmit>;
     /// Whether a normal frame of `bytes` may leave in `mode`.
     fn admission(&self, mode: Mode, bytes: u32) -> Admission;
-    /// The next thing to send on a port that would otherwise be idle.
+    /// The next frame to send on a port that would otherwise be idle.
     fn poll_idle(&mut self, now: Instant) -> Option<Self::Transmit>;
-    /// Whether a frame that is held in `mode` waits until all of the other lane is acknowledged. That never comes if more
-    /// and more is sent there.
+    /// Whether a frame that is held in `mode` waits until everything in the other lane is acknowledged, which never
+    /// happens if more and more is sent there.
     fn waits_for_turn(&self, mode: Mode) -> bool {
         let _ = mode;
         false
     }
 }
 
-/// How many frames of the lane in use still go ahead of one that waits for its turn, counted by arrivals behind it: a
-/// change of lanes takes a round trip, so frames of two classes in turn should not make one each.
+/// How many frames of the lane in use still go ahead of one that waits for its turn, counted by arrivals behind it. A
+/// change of lanes takes a round trip, so frames of two alternating classes should not cause one each.
 const TURN_FRAMES: u64 = 32;
 
 impl Transmitter for LinkEnd {
@@ -92,21 +92,21 @@ impl<S: StepSink> Transmitter for TracedLinkEnd<S> {
     }
 }
 
-/// What a port can take now, the more the better.
+/// What a port can take now, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Room {
-    /// Nothing.
+    /// No frame at all.
     None,
-    /// Urgent frames only: its queue is nearly full, or a shaper keeps it for later.
+    /// Urgent frames only: its queue is nearly full, or a shaper reserves it for later.
     Urgent,
-    /// Anything.
+    /// Any frame.
     All,
 }
 
-/// What to send.
+/// What to send next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next<T, F> {
-    /// A copy or a control frame, urgent.
+    /// An urgent frame: a copy or a control frame.
     Urgent(T),
     /// A normal frame, which has left its queue, and how it may go: never [`Admission::Held`].
     Normal(Waiting<F>, Admission),
@@ -114,9 +114,9 @@ pub enum Next<T, F> {
     Idle(T),
 }
 
-/// One turn of a driver at a port, at one instant: a port that takes several frames asks until [`Round::next`] has no
-/// more. Nothing but what the driver is told to send may change the link end or the queues meanwhile, so what was asked
-/// and had nothing is not asked again.
+/// One turn of a driver at a port, at one instant. A port that takes several frames asks until [`Round::next`] has no
+/// more. Meanwhile, only what the driver is told to send may change the link end or the queues, so a source that had
+/// nothing is not asked again.
 #[derive(Debug)]
 pub struct Round {
     now: Instant,
@@ -131,13 +131,13 @@ enum Stage {
 }
 
 impl Round {
-    /// A turn at `now`.
+    /// Begins a turn at `now`.
     #[inline]
     pub const fn new(now: Instant) -> Round {
         Round { now, stage: Stage::Urgent }
     }
 
-    /// What to send next into a port with so much `room`; `None` if nothing of what may go fits it.
+    /// What to send next into a port with this much `room`; `None` if it cannot take anything that may go.
     #[inline]
     pub fn next<E: Transmitter, F>(
         &mut self,
@@ -154,7 +154,7 @@ impl Round {
             }
             self.stage = Stage::Normal;
         }
-        // What waits for an idle port waits for one that has room for normal frames.
+        // Frames for an idle port need a port with room for normal frames.
         if room < Room::All {
             return None;
         }
@@ -168,23 +168,23 @@ impl Round {
     }
 }
 
-/// Whether a frame waits that may go: with room at the port, [`Round::next`] will say so.
+/// Whether a frame waits that may go: with room at the port, [`Round::next`] will return it.
 pub fn has_next<E: Transmitter, F>(end: &E, queues: &ClassQueues<F>) -> bool {
     first_admitted(end, queues).is_some()
 }
 
-/// Takes the frame that came first, of those classes whose first frame may go.
+/// Takes the frame that came first among the classes whose first frame may go.
 #[inline]
 fn take_admitted<E: Transmitter, F>(end: &E, queues: &mut ClassQueues<F>) -> Option<(Waiting<F>, Admission)> {
     let (mode, admission) = first_admitted(end, queues)?;
     queues.pop(mode).map(|waiting| (waiting, admission))
 }
 
-/// Of the classes whose first frame may go, the one whose first frame came first.
+/// Among the classes whose first frame may go, the one whose first frame came first.
 #[inline]
 fn first_admitted<E: Transmitter, F>(end: &E, queues: &ClassQueues<F>) -> Option<(Mode, Admission)> {
     let mut held = PerMode::default();
-    // Each class is asked for at most once: it goes, or it is held.
+    // Each class is asked at most once: it goes, or it is held.
     while let Some((mode, bytes)) = queues.first(held) {
         match end.admission(mode, bytes) {
             Admission::Held => {

@@ -16,7 +16,7 @@ fn frame(frame: u32, mode: Mode) -> Waiting<u32> {
     Waiting { frame, bytes: 100, mode }
 }
 
-/// Has so many urgent and idle frames, and holds what it is told to.
+/// A transmitter with this many urgent and idle frames, which holds the modes that it is told to.
 #[derive(Default)]
 struct Script {
     urgent: u32,
@@ -83,7 +83,7 @@ fn a_single_frame_above_the_limit_still_passes() {
     assert_eq!(queues.arrival(Mode::NonBlocking, 9_000), Arrival::Queue);
 }
 
-/// One queue for both classes once let a paused ordered frame hold all that came behind it.
+/// A regression: one queue for both classes let a paused ordered frame hold everything behind it.
 #[test]
 fn a_class_that_is_held_neither_holds_the_other_nor_takes_its_places() {
     let mut queues = ClassQueues::new(QueueLimits { class_bytes: 1 << 20, ecn_bytes: 100_000, ..LIMITS });
@@ -149,8 +149,8 @@ fn urgent_frames_go_first_and_idle_ones_only_when_no_normal_one_may() {
     assert_eq!(end.asked_urgent, 2, "once more than it had something, whatever followed");
 }
 
-/// A port that has room only for urgent frames is a busy link: dummies and ACKs that were sent there would take the place
-/// of the frames that wait.
+/// A port that has room only for urgent frames is a busy link: dummies and ACKs would take the place of frames that
+/// wait.
 #[test]
 fn what_waits_for_an_idle_port_does_not_take_a_nearly_full_one() {
     let mut queues = ClassQueues::new(LIMITS);

@@ -1,4 +1,5 @@
-//! Reports of a receiver that has seen numbers beyond all that was sent: a frame with a wrong number got there.
+//! Handles reports of a receiver that has seen numbers beyond everything that was sent, because a frame with a wrong
+//! number got there.
 
 use super::{Seen, Sender, Slot};
 use crate::frame::{FrameHandle, LaneFeedback, MissingRun, Mode, SequenceRange};
@@ -7,7 +8,7 @@ use crate::stats::Stats;
 use alloc::collections::VecDeque;
 
 impl Sender {
-    /// As [`Sender::handle_feedback`], for a receiver that may have seen more than was sent.
+    /// Like [`Sender::handle_feedback`], for a receiver that may have seen more than was sent.
     pub(crate) fn fit_feedback(
         &mut self,
         feedback: &LaneFeedback,
@@ -21,12 +22,12 @@ impl Sender {
         }
     }
 
-    /// Makes a report fit what was sent. The numbers that the receiver takes for sent are left out, as a frame that got one
-    /// of them would be taken for a copy. If the window does not reach so far, only what was sent counts of the report, and
-    /// the lane's frames take the numbers; but what the receiver no longer waits for is left out however far it reaches, as a
-    /// frame that got such a number would be dropped, and so is everything while nothing is outstanding, as nobody knows
-    /// whether there will be frames. They wait until the receiver has taken note, a round trip; only one that goes by its
-    /// clock alone would let them wait for longer.
+    /// Makes a report fit what was sent. Numbers that the receiver takes for sent are skipped, because a frame with
+    /// such a number would be taken for a copy. If the window does not reach so far, only the part of the report about
+    /// frames that were sent counts, and the lane's frames use the numbers. But numbers that the receiver no longer
+    /// waits for are skipped however far they reach, because a frame with such a number would be dropped; and so is
+    /// everything while nothing is outstanding, because there may be no further frames. Frames wait until the receiver
+    /// has taken note, which takes a round trip; only one that gives up by its clock alone would let them wait longer.
     fn fit(&mut self, feedback: &LaneFeedback, released: &mut VecDeque<FrameHandle>) -> Option<LaneFeedback> {
         let seen = feedback.seen.expand(self.first).filter(|&seen| seen > self.next)?;
         let cumulative = feedback.cumulative.expand(self.first).filter(|&cumulative| cumulative <= seen)?;
@@ -44,7 +45,7 @@ impl Sender {
         self.cut(feedback)
     }
 
-    /// Leaves out the numbers up to `next`, and lets the receiver know that nothing will come of them.
+    /// Skips the numbers up to `next`, and lets the receiver know that they will not come.
     fn leave_out(&mut self, next: u64) {
         for sequence in self.next..next {
             let index = self.index(sequence);
@@ -53,7 +54,7 @@ impl Sender {
         (self.next, self.touched, self.exhausted) = (next, next, next);
     }
 
-    /// What the report says of frames that were sent.
+    /// The part of the report about frames that were sent.
     fn cut(&self, feedback: &LaneFeedback) -> Option<LaneFeedback> {
         let sent = |number: SequenceNumber| Some(number.expand(self.first)?.min(self.next));
         let wire = SequenceNumber::from_absolute;

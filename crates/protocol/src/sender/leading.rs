@@ -5,7 +5,7 @@ use crate::frame::{FrameHandle, SequenceRange};
 use crate::sequence::SequenceNumber;
 use alloc::collections::VecDeque;
 
-/// Values of the field for the length of a hole, which holds the rest of a longer one.
+/// Number of values of the field for the length of a hole, which holds the length modulo this.
 const HOLE_FIELD_SPACE: u64 = 256;
 
 /// What a leading ACK changed, in frames.
@@ -16,8 +16,8 @@ pub(crate) struct LeadingNews {
 }
 
 impl Sender {
-    /// Everything before `next` has arrived, but for `hole`; what earlier ones left out is on its way back. `None` if it
-    /// does not fit what was sent.
+    /// Handles an ACK: everything before `next` has arrived, except `hole`; what earlier ACKs left out is being resent.
+    /// `None` if it does not fit what was sent.
     pub(crate) fn handle_leading_ack(
         &mut self,
         next: SequenceNumber,
@@ -49,8 +49,8 @@ impl Sender {
         Some(news)
     }
 
-    /// A hole reaches to the leading ACK: up to it, if a frame revealed it, or including it, if a dummy did (or if it is
-    /// a piece of a longer one). So its length is known though the field holds 8 bits.
+    /// The whole hole. It reaches to the leading ACK: up to it, if a frame revealed it, or including it, if a dummy did
+    /// (or if it is a piece of a longer one). So its length is known though the field has 8 bits.
     fn whole_hole(&self, hole: SequenceRange, next: u64) -> Option<core::ops::Range<u64>> {
         let first = hole.first.expand(next).filter(|&first| first >= self.covered && first < next)?;
         let fits = |length: &u64| (length ^ u64::from(hole.length)).is_multiple_of(HOLE_FIELD_SPACE);
@@ -58,7 +58,7 @@ impl Sender {
         Some(first..first + length)
     }
 
-    /// Forgets a frame whose copies are out: it comes back once.
+    /// Forgets a frame whose copies have been sent: it is resent once.
     pub(crate) fn forget_retransmitted(
         &mut self,
         number: SequenceNumber,
@@ -72,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// Leaves out a number; `false` if the window has none left.
+    /// Skips a number; `false` if the window has none left.
     pub(crate) fn skip_number(&mut self) -> bool {
         let fits = self.next - self.first < self.window_frames;
         if fits {

@@ -1,4 +1,4 @@
-//! What a feedback reports: which frames are released, sent again, or let go after their last round.
+//! Handles the content of a feedback: which frames are released, resent, or given up after their last round.
 
 use super::{Mark, Sender, SlotState, Waiting};
 use crate::frame::{FrameHandle, LaneFeedback, MissingRun};
@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 use core::ops::Range;
 
 impl Sender {
-    /// Releases what the feedback does not list of the stretch that it covers, and queues what it lists and may be
+    /// Releases the frames that the feedback covers and does not list, and queues those that it lists and that may be
     /// retransmitted.
     pub(super) fn update_missing(
         &mut self,
@@ -56,7 +56,8 @@ impl Sender {
         self.forget_acknowledged();
     }
 
-    /// A feedback lists a frame that is not in `missing`: queues it. `false` if it is known to have arrived, or given up.
+    /// Queues a frame that a feedback lists and that is not in `missing`. `false` if it is known to have arrived, or
+    /// was given up.
     fn is_missing(
         &mut self,
         sequence: u64,
@@ -80,9 +81,9 @@ impl Sender {
         true
     }
 
-    /// Takes frames that were acknowledged before their copies went from the head of the queue. A driver that asks for
-    /// the copies of certain frames alone never comes to them, and would search through all that there ever were. What
-    /// is left is within a window of its head, on either side.
+    /// Removes frames from the head of the queue that were acknowledged before their copies were sent. A driver that
+    /// asks only for the copies of certain frames never reaches them, and would search through all that there ever
+    /// were. What is left is within a window of the head, on either side.
     pub(super) fn forget_acknowledged(&mut self) {
         while let Some(&Waiting { sequence, .. }) = self.retransmit_queue.front() {
             if sequence >= self.first && self.slots[self.index(sequence)].state == SlotState::Queued {
@@ -92,8 +93,9 @@ impl Sender {
         }
     }
 
-    /// A frame is missing still: if its copies are known lost it is sent again, or let go after the last round. `false`
-    /// in the latter case. A frame that found no room has not been lost by the link, so its rounds do not count.
+    /// Handles a frame that is still missing: if its copies are known to be lost it is resent, or given up after the
+    /// last round. `false` in the latter case. The link did not lose a frame that found no room, so its rounds do not
+    /// count.
     fn try_again(
         &mut self,
         sequence: u64,
@@ -131,11 +133,11 @@ impl Sender {
 enum Missing {
     /// It has not arrived.
     Lost,
-    /// It has arrived, and found no room in the Rx buffer.
+    /// It arrived, and found no room in the Rx buffer.
     Overflowed,
 }
 
-/// Walks the runs of a feedback beside an ascending walk over sequence numbers.
+/// Walks the runs of a feedback in step with an ascending walk over sequence numbers.
 struct Reported<I> {
     runs: I,
     reference: u64,

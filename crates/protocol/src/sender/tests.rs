@@ -1,4 +1,4 @@
-//! The sender beside a naive model: a map from numbers to what is known of them.
+//! Compares the sender with a naive model: a map from numbers to what is known about them.
 
 use super::*;
 use crate::frame::SequenceRange;

@@ -1,4 +1,4 @@
-//! What a sender tells its receiver of frames that it no longer holds: whoever waits for them waits in vain.
+//! What a sender tells its receiver about frames that it no longer holds, and that the receiver waits for in vain.
 
 use super::{Mark, Sender, SlotState};
 use crate::frame::Mode;
@@ -14,15 +14,15 @@ impl Sender {
         self.held_from
     }
 
-    /// Takes note that [`Sender::held_from`] travels in a dummy.
+    /// Notes that [`Sender::held_from`] is announced in a dummy.
     pub(crate) fn announce_held(&mut self) -> LongSequenceNumber {
         self.announced = self.held_from();
         self.announced_at = self.next;
         LongSequenceNumber::from_absolute(self.announced)
     }
 
-    /// A receiver that has seen what was sent after the dummy, and still waits for what the dummy withdrew, has not got
-    /// it: it is told again.
+    /// Checks whether a withdrawal was lost: a receiver that has seen what was sent after the dummy, and still waits
+    /// for what the dummy withdrew, did not get it. It is told again.
     pub(super) fn check_announced(&mut self, cumulative: u64, seen: Option<Mark>) {
         let seen_later = seen.is_some_and(|seen| seen.next > self.announced_at);
         if cumulative < self.announced && seen_later {
@@ -30,8 +30,9 @@ impl Sender {
         }
     }
 
-    /// Whether the receiver must be told at once that it waits in vain. One that gives up by its clock need not be, unless
-    /// the non-blocking lane is about to stand still: what was given up takes its place in the window like any other.
+    /// Whether the receiver must be told at once that it waits in vain. One that gives up by its clock need not be,
+    /// unless the non-blocking lane is about to stand still: there, a frame that was given up occupies the window like
+    /// any other.
     pub(crate) fn has_withdrawal(&mut self) -> bool {
         let told = self.announced.max(self.first);
         let pressing = self.mode == Mode::NonBlocking && self.next - self.first > self.window_frames / 2;

@@ -1,4 +1,4 @@
-//! Every call is recorded and carried out alike, and every step and event has its words.
+//! Tests that every call is recorded and carried out alike, and that every step and event has its text.
 
 use super::*;
 use crate::time::Tick;
@@ -162,7 +162,7 @@ fn data(sequence: u16, copy: bool, reception: Reception) -> Step {
     Step::Data { header, frame, bytes: 70, reception }
 }
 
-/// The steps of one link end, in order, and what they are told as.
+/// The steps of one link end, in order, and their texts.
 fn every_step() -> Vec<(Step, Vec<&'static str>)> {
     let mode = Mode::NonBlocking;
     let session = SessionNumber(1);

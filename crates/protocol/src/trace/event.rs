@@ -1,4 +1,4 @@
-//! What happened, in the protocol's words.
+//! What happened, in protocol terms.
 
 use super::step::{CorruptedFrame, Step};
 use crate::event::Event;
@@ -8,55 +8,55 @@ use crate::sequence::SequenceNumber;
 use alloc::collections::BTreeMap;
 use core::fmt;
 
-/// Whether a control frame left this end or came to it.
+/// The direction of a control frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// It left.
+    /// It left this end.
     Sent,
-    /// It came.
+    /// It arrived at this end.
     Received,
 }
 
-/// One thing that happened at a link end. Lengths are in bytes, without headers.
+/// Something that happened at a link end. Lengths are in bytes, without headers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TraceEvent {
     /// A frame from the inner port joined the normal queue.
     Offered {
         /// Lane its class asks for.
         mode: Mode,
-        /// Its length.
+        /// Its length in bytes.
         bytes: u32,
     },
     /// A protected frame left for the first time.
     Sent {
-        /// Its lane.
+        /// The lane of the frame.
         mode: Mode,
-        /// Its number.
+        /// The number of the frame.
         sequence: SequenceNumber,
-        /// Its length.
+        /// Its length in bytes.
         bytes: u32,
     },
     /// A copy of a frame left.
     CopySent {
-        /// Its lane.
+        /// The lane of the frame.
         mode: Mode,
-        /// Its number.
+        /// The number of the frame.
         sequence: SequenceNumber,
     },
     /// A protected frame arrived.
     Received {
-        /// Its lane.
+        /// The lane of the frame.
         mode: Mode,
-        /// Its number.
+        /// The number of the frame.
         sequence: SequenceNumber,
         /// Whether it is a copy.
         copy: bool,
     },
     /// A protected frame did not arrive, because it was corrupted.
     Corrupted {
-        /// Its lane.
+        /// The lane of the frame.
         mode: Mode,
-        /// Its number.
+        /// The number of the frame.
         sequence: SequenceNumber,
         /// Whether it is a copy.
         copy: bool,
@@ -68,78 +68,78 @@ pub enum TraceEvent {
     },
     /// A loss notification names this run of missing frames; one event for each run.
     Notification {
-        /// Which way it goes.
+        /// Whether it was sent or received.
         direction: Direction,
-        /// The lane.
+        /// The lane that it reports on.
         mode: Mode,
-        /// What is missing.
+        /// The run of missing frames.
         hole: SequenceRange,
     },
     /// A cumulative acknowledgement, explicit or on another frame; one event for each lane on which it says more than
     /// the one before.
     Ack {
-        /// Which way it goes.
+        /// Whether it was sent or received.
         direction: Direction,
-        /// The lane.
+        /// The lane that it reports on.
         mode: Mode,
         /// Everything before this has arrived or was given up.
         next: SequenceNumber,
     },
-    /// The receiver asks its sender to hold the lane, or no longer.
+    /// The receiver asks its sender to hold the lane, or to resume.
     Pause {
-        /// Which way it goes.
+        /// Whether it was sent or received.
         direction: Direction,
-        /// The lane.
+        /// The lane to hold.
         mode: Mode,
-        /// Hold (`true`) or go on.
+        /// `true` to hold it, `false` to resume.
         paused: bool,
     },
-    /// A dummy.
+    /// A dummy frame.
     Dummy {
-        /// Which way it goes.
+        /// Whether it was sent or received.
         direction: Direction,
     },
     /// A frame of the handshake, or a hello.
     Handshake {
-        /// Which way it goes.
+        /// Whether it was sent or received.
         direction: Direction,
-        /// Its name.
+        /// The name of the frame.
         name: &'static str,
     },
     /// A protected frame went to the inner port.
     Delivered {
-        /// Its lane.
+        /// The lane of the frame.
         mode: Mode,
-        /// Its number.
+        /// The number of the frame.
         sequence: SequenceNumber,
     },
     /// A protected frame was dropped: it had been delivered or given up, or found no room.
     Discarded {
-        /// Its lane.
+        /// The lane of the frame.
         mode: Mode,
-        /// Its number.
+        /// The number of the frame.
         sequence: SequenceNumber,
     },
     /// Missing frames were given up (`ackNoTimeout`).
     GivenUp {
-        /// How many.
+        /// The number of frames.
         frames: u64,
     },
     /// The sender's buffer of a frame is free.
     Released {
-        /// Its lane.
+        /// The lane of the frame.
         mode: Mode,
-        /// Its number.
+        /// The number of the frame.
         sequence: SequenceNumber,
     },
-    /// What an operator reads.
+    /// An event for the operator's log.
     Log(Event),
 }
 
-/// A frame's place.
+/// The place of a frame.
 type Place = (Mode, SequenceNumber);
 
-/// Tells the steps of one link end in [`TraceEvent`]s. It remembers which frame a handle is.
+/// Describes the steps of one link end as [`TraceEvent`]s. It remembers the frame of each handle.
 #[derive(Debug, Clone, Default)]
 pub struct Tracer {
     in_tx_buffer: BTreeMap<FrameHandle, Place>,
@@ -151,7 +151,7 @@ pub struct Tracer {
     lane_sent: Option<Mode>,
 }
 
-/// What the latest feedback of one way said, to emit only what is new.
+/// The content of the latest feedback in one direction, so that only changes are emitted.
 #[derive(Debug, Clone, Copy, Default)]
 struct LastFeedback {
     next: PerMode<Option<SequenceNumber>>,
@@ -159,7 +159,7 @@ struct LastFeedback {
 }
 
 impl Tracer {
-    /// For a fresh link end.
+    /// A tracer for a fresh link end.
     pub fn new() -> Tracer {
         Tracer::default()
     }
@@ -240,7 +240,7 @@ impl Tracer {
             Direction::Sent => self.lane_received,
             Direction::Received => self.lane_sent,
         };
-        // The authors' ACK speaks of the one lane in use.
+        // The authors' ACK concerns the one lane in use.
         let lane = lane.unwrap_or(Mode::Ordered);
         let name = match *control {
             Control::Feedback(ref feedback) => return self.trace_feedback(direction, feedback, emit),

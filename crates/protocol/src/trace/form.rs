@@ -1,4 +1,4 @@
-//! Forms of a protocol log that differ from the types they stand for.
+//! Serialised forms of a protocol log that differ from the types they stand for.
 
 use crate::config::Config;
 use crate::frame::{LaneFeedback, SequenceRange};
@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// First line of a protocol log: what a fresh link end needs to repeat what follows.
+/// First line of a protocol log: what a fresh link end needs to repeat the rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogHeader {
@@ -26,15 +26,15 @@ impl LogHeader {
     pub const VERSION: u32 = 1;
 }
 
-/// A [`LaneFeedback`] with as many runs as there are.
+/// A [`LaneFeedback`] with its runs in lists of variable length.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LaneForm {
     cumulative: LongSequenceNumber,
-    /// If it is not `cumulative`.
+    /// Omitted if it equals `cumulative`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<SequenceNumber>,
     covered: SequenceNumber,
-    /// If it is not `covered`.
+    /// Omitted if it equals `covered`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seen: Option<SequenceNumber>,
     paused: bool,
@@ -42,7 +42,7 @@ pub(crate) struct LaneForm {
     by_clock: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<SequenceRange>,
-    /// Those of `missing` whose frames have arrived, and found no room; counted from 0.
+    /// Indices into `missing` of runs whose frames arrived, and found no room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     overflowed: Vec<usize>,
 }

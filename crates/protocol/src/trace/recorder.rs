@@ -1,4 +1,4 @@
-//! A link end whose driver's calls are written down.
+//! A link end that records its driver's calls.
 
 use super::step::{Record, Step, handle_timeout};
 use crate::config::{Config, ConfigError};
@@ -10,9 +10,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
-/// Takes steps as they happen.
+/// Receives steps as they happen.
 pub trait StepSink {
-    /// Takes one step; `at` is the driver's clock.
+    /// Receives one step; `at` is the driver's clock.
     fn record(&mut self, at: Instant, step: &Step);
 }
 
@@ -28,9 +28,9 @@ impl<S: StepSink + ?Sized> StepSink for Box<S> {
     }
 }
 
-/// A [`LinkEnd`] with the same methods, whose calls go to a sink if there is one. Without, a call costs one branch that
-/// is always predicted. What changes nothing (status, statistics, admission) is reached by dereference; there is
-/// deliberately no mutable dereference, so no call can be missed.
+/// A [`LinkEnd`] with the same methods, whose calls go to a sink if there is one. Without a sink, a call costs one
+/// branch that is always predicted. Methods that change nothing (status, statistics, admission) are reached by
+/// dereference; there is deliberately no mutable dereference, so no call can be missed.
 #[derive(Debug)]
 pub struct TracedLinkEnd<S> {
     end: LinkEnd,
@@ -54,12 +54,12 @@ impl<S: StepSink> TracedLinkEnd<S> {
         TracedLinkEnd { end, sink, now: Instant(0) }
     }
 
-    /// Where the steps go.
+    /// The sink, if there is one.
     pub fn sink_mut(&mut self) -> Option<&mut S> {
         self.sink.as_mut()
     }
 
-    /// Writes down what is no call; `step` is only made if there is a sink.
+    /// Records something that is not a call; `step` runs only if there is a sink.
     #[inline]
     pub fn note(&mut self, now: Instant, step: impl FnOnce() -> Step) {
         self.record(now, step);

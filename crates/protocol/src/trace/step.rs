@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 pub struct Record {
     /// The driver's clock, ns. Calls that take no time have that of the call before.
     pub at: Instant,
-    /// What was done.
+    /// The call and its answer.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub step: Step,
 }
@@ -31,7 +31,7 @@ pub struct Record {
 pub enum Step {
     /// [`LinkEnd::protect`].
     Protect {
-        /// What was asked for.
+        /// The requested protection.
         protection: Protection,
     },
     /// [`LinkEnd::unprotect`].
@@ -45,39 +45,39 @@ pub enum Step {
     Stall,
     /// [`LinkEnd::handle_timeout`].
     Timeout {
-        /// Frames that were given up thereby.
+        /// Number of frames that this call gave up.
         given_up: u64,
     },
     /// [`LinkEnd::handle_control`].
     Control {
-        /// What arrived.
+        /// The frame that arrived.
         control: Control,
-        /// Whether it fitted.
+        /// Whether the link end accepted it.
         accepted: bool,
     },
     /// [`LinkEnd::handle_ack`].
     Ack {
-        /// What arrived.
+        /// The acknowledgement that arrived.
         ack: PiggybackAck,
-        /// Whether it fitted.
+        /// Whether the link end accepted it.
         accepted: bool,
     },
     /// [`LinkEnd::handle_data`].
     Data {
-        /// Its header.
+        /// The header of the frame.
         header: DataHeader,
-        /// The driver's name for it.
+        /// The driver's handle of the frame.
         frame: FrameHandle,
         /// Its length without the header.
         bytes: u32,
-        /// What becomes of it.
+        /// What to do with the frame.
         reception: Reception,
     },
     /// [`LinkEnd::send`].
     Send {
-        /// The mode its class asks for.
+        /// The mode that its class asks for.
         mode: Mode,
-        /// The driver's name for it.
+        /// The driver's handle of the frame.
         frame: FrameHandle,
         /// Its length without a header.
         bytes: u32,
@@ -86,20 +86,20 @@ pub enum Step {
     },
     /// [`LinkEnd::poll_transmit`].
     PollTransmit {
-        /// What was asked for.
+        /// The requested priority.
         priority: Priority,
-        /// What is to be sent.
+        /// What to send, if anything.
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
         transmit: Option<Transmit>,
     },
     /// [`LinkEnd::poll_piggyback`].
     PollPiggyback {
-        /// What is to be sent.
+        /// The ACK to send, if any.
         ack: Option<PiggybackAck>,
     },
     /// [`LinkEnd::poll_deliver`].
     PollDeliver {
-        /// The frame whose turn has come.
+        /// The frame to deliver, if any.
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
         frame: Option<FrameHandle>,
     },
@@ -110,24 +110,24 @@ pub enum Step {
     },
     /// [`LinkEnd::poll_event`].
     Event {
-        /// What an operator reads.
+        /// An event for the operator's log.
         event: Event,
     },
     /// No call: a frame from the inner port joined the normal queue.
     Offered {
-        /// The mode its class asks for.
+        /// The mode that its class asks for.
         mode: Mode,
-        /// Its length.
+        /// Its length in bytes.
         bytes: u32,
     },
-    /// No call: the link, or who plays its part, corrupted a frame that would have arrived now.
+    /// No call: the link, or a driver that injects losses, corrupted a frame that would have arrived now.
     Corrupted {
-        /// What it was.
+        /// The corrupted frame.
         frame: CorruptedFrame,
     },
 }
 
-/// What a corrupted frame was. A real link does not tell; one that drops frames on purpose does.
+/// A corrupted frame. A real link does not tell; one that drops frames on purpose does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[expect(clippy::large_enum_variant, reason = "made one at a time, and handed on by reference")]
@@ -154,8 +154,8 @@ impl From<&LinkFrame> for CorruptedFrame {
 }
 
 impl Step {
-    /// Makes the same call with the same arguments, and returns the step with the answer of now; `None` if there was
-    /// none (nothing to release, no event, parameters refused). What is no call comes back as it is.
+    /// Makes the same call with the same arguments, and returns the step with the present answer; `None` if there was
+    /// none (nothing to release, no event, parameters refused). A step that is not a call is returned unchanged.
     pub fn repeat(&self, end: &mut LinkEnd, at: Instant) -> Option<Step> {
         let mut step = self.clone();
         match &mut step {
@@ -181,7 +181,7 @@ impl Step {
     }
 }
 
-/// [`LinkEnd::handle_timeout`], and how many frames it gave up.
+/// Calls [`LinkEnd::handle_timeout`]; returns how many frames it gave up.
 pub(super) fn handle_timeout(end: &mut LinkEnd, at: Instant) -> u64 {
     let before = end.stats().recovery_timeouts;
     end.handle_timeout(at);

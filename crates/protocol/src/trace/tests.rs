@@ -1,4 +1,4 @@
-//! A run over a lossy pair is recorded, repeated and told.
+//! A run over a lossy pair is recorded, repeated and described.
 
 use super::*;
 use crate::{

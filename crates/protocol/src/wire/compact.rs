@@ -1,22 +1,22 @@
 //! The compact format: bit for bit the headers of the authors' P4 program (section 3.5).
 //!
 //! ```text
-//!  bits          7 6   5            4     3              2      1         0
-//!  data          0 0   0            era   retransmitted  dummy  blocking  rx-buffered   | sequence number 16
-//!  ACK           0 1   piggybacked  era   0 0 0 0                                       | leading ACK 16
-//!  notification  1 0   0            era   0 0 0 0   | leading ACK 16 | hole size 8 | first lost sequence number 16
+//! bits          7 6   5            4     3              2      1         0
+//! data          0 0   0            era   retransmitted  dummy  blocking  rx-buffered   | sequence number 16
+//! ACK           0 1   piggybacked  era   0 0 0 0                                       | leading ACK 16
+//! notification  1 0   0            era   0 0 0 0   | leading ACK 16 | hole size 8 | first lost sequence number 16
 //! ```
 //!
 //! A data header stands between the Ethernet header (EtherType 0xABCD) and an IPv4 header. A dummy announces the next
 //! number. The era bit of a notification is that of the leading ACK; the hole begins within half the sequence space of
-//! it. Its size is what 8 bits keep of it, so 0 stands for 256.
+//! it. The size of the hole is stored modulo 256, so 0 stands for 256.
 //!
 //! In the authors' protocol the leading ACK is the latest number received, and that of a notification the frame which
 //! revealed the hole ([`Format::Linkguardian`](crate::Format::Linkguardian)). Two Linkmend ends
-//! ([`Format::Compact`](crate::Format::Compact)) acknowledge what they have received in order, and a notification's hole
-//! begins behind its leading ACK. The headers carry no session and no lane in ACKs, so a link end uses one mode at a time
-//! in them; what they cannot say (sessions, pause, all that is still missing) two Linkmend ends say in their own control
-//! frames.
+//! ([`Format::Compact`](crate::Format::Compact)) acknowledge what they have received in order, and a notification's
+//! hole begins behind its leading ACK. The headers carry no session, and ACKs name no lane, so a link end uses one mode
+//! at a time in them. What the headers cannot express (sessions, pause, the list of everything missing), two Linkmend
+//! ends send in their own control frames.
 
 use super::reader::Reader;
 use super::{Decapsulation, Encapsulation, LinkFrame, ethertype};

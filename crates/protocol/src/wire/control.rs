@@ -24,8 +24,8 @@ const HELLO: u8 = 0;
 const INIT: u8 = 1;
 const INIT_ECHO: u8 = 2;
 const START: u8 = 3;
-/// The type names the layout of a body, the magic what does not change with it: the handshake, and how a frame is known
-/// for Linkmend's. 4 and 8 were feedbacks with 17 bits of each number, up to version 0.1.
+/// The type names the layout of a body; the magic names what does not change with it: the handshake, and that the frame
+/// is Linkmend's. 4 and 8 were feedbacks with 17 bits of each number, up to version 0.1.
 const FEEDBACK: u8 = 10;
 /// 5 was a dummy with 17 bits of each number, up to version 0.1.
 const DUMMY: u8 = 9;
@@ -38,7 +38,7 @@ const LANE_PAUSED: u8 = 1 << 2;
 const LANE_FROM_ERA: u8 = 1 << 3;
 const LANE_SEEN_ERA: u8 = 1 << 4;
 const LANE_FLAGS: u8 = LANE_BY_CLOCK | LANE_COVERED_ERA | LANE_PAUSED | LANE_FROM_ERA | LANE_SEEN_ERA;
-/// In the length of a run: its frames have arrived, and found no room.
+/// A bit in the length of a run: its frames arrived, and found no room.
 const RUN_OVERFLOWED: u16 = 1 << 15;
 
 const _: () = assert!(RUN_LENGTH_MAX == RUN_OVERFLOWED - 1);
@@ -170,7 +170,7 @@ pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
     })
 }
 
-/// 0 is what a control frame is padded with: the default.
+/// Control frames are padded with 0, which must mean the default.
 const fn format_code(format: Format) -> u8 {
     match format {
         Format::Transparent => 0,

@@ -1,4 +1,4 @@
-//! What Linkmend must know of Ethernet: EtherTypes, and the VLAN tags in front of what a frame carries.
+//! The parts of Ethernet that Linkmend must know: EtherTypes, and VLAN tags.
 
 /// EtherTypes by name (IEEE 802 numbers).
 pub mod ethertype {
@@ -34,9 +34,9 @@ use ethertype::{SERVICE_VLAN, VLAN};
 
 /// Bytes of the two MAC addresses, which stay in front.
 pub const ADDRESSES_BYTES: usize = 12;
-/// Addresses and EtherType.
+/// Bytes of the addresses and the EtherType.
 pub const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
-/// VLAN tags that are looked through; more are left alone.
+/// Largest number of VLAN tags that are skipped; frames with more are left alone.
 pub const VLAN_TAGS_MAX: usize = 2;
 /// Bytes of a VLAN tag.
 pub const VLAN_TAG_BYTES: usize = 4;
@@ -53,7 +53,7 @@ pub struct Untagged<'a> {
 }
 
 impl<'a> Untagged<'a> {
-    /// Looks through the tags of a frame, which starts at its destination address; `None` if it has no EtherType.
+    /// Skips the VLAN tags of a frame, which starts at its destination address; `None` if it has no EtherType.
     #[inline]
     pub fn of_frame(frame: &'a [u8]) -> Option<Untagged<'a>> {
         let (header, payload) = frame.split_at_checked(ETHERNET_HEADER_BYTES)?;
@@ -61,7 +61,7 @@ impl<'a> Untagged<'a> {
         Some(Untagged::of_payload(ethertype, payload))
     }
 
-    /// Looks through the tags of what follows an EtherType.
+    /// Skips the VLAN tags in what follows an EtherType.
     #[inline]
     pub fn of_payload(ethertype: u16, payload: &'a [u8]) -> Untagged<'a> {
         let mut untagged = Untagged { tags: [None; VLAN_TAGS_MAX], ethertype, payload };
@@ -87,7 +87,7 @@ impl<'a> Untagged<'a> {
     }
 }
 
-/// Whether it is the EtherType of a VLAN tag.
+/// Whether this is the EtherType of a VLAN tag.
 #[inline]
 pub const fn is_vlan_tag(ethertype: u16) -> bool {
     matches!(ethertype, VLAN | SERVICE_VLAN)

@@ -1,5 +1,5 @@
-//! The bytes themselves, written down once: two ends of different builds must agree on them, which no test does that
-//! writes and reads with the same code.
+//! The bytes of all formats, written down: two ends of different builds must agree on them, and a test that writes and
+//! reads with the same code cannot check this.
 
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, SequenceRange};

@@ -1,8 +1,8 @@
 //! Wire formats: what a driver writes behind the MAC addresses, and what it finds there.
 //!
-//! Sending: [`encapsulate`] says which bytes to put behind the MAC addresses of a protected frame;
-//! [`mark_retransmitted`] changes them in place for a copy; [`emit_control`] writes a whole control frame.
-//! Receiving: [`parse`] says what a frame from the link is, also in words. Nothing here copies a payload.
+//! Sending: [`encapsulate`] returns the bytes to put behind the MAC addresses of a protected frame;
+//! [`mark_retransmitted`] changes them in place for a copy; [`emit_control`] writes a whole control frame. Receiving:
+//! [`parse`] recognises a frame from the link, which can also be printed. Nothing here copies a payload.
 
 mod compact;
 mod control;
@@ -23,14 +23,15 @@ use crate::config::Format;
 use crate::frame::{DataHeader, PiggybackAck};
 use crate::link_end::Control;
 
-/// Follows the first byte of control and escaped frames: tells them from a host's frames of the same EtherType.
+/// Follows the first byte of control and escaped frames, and distinguishes them from a host's frames of the same
+/// EtherType.
 pub const MAGIC: [u8; 3] = *b"LM1";
 /// Destination of control frames: a locally administered group address that bridges and radios forward.
 pub const CONTROL_ADDRESS: [u8; 6] = [0x03, b'L', b'i', b'n', b'k', b'm'];
-/// Most bytes by which a header makes a frame longer.
+/// Largest number of bytes that a header adds to a frame.
 pub const HEADER_GROWTH_MAX: usize = 8;
 
-/// How to turn a frame into a protected or escaped one: behind the MAC addresses, `removes` bytes give way to `bytes`.
+/// How to turn a frame into a protected or escaped one: behind the MAC addresses, replace `removes` bytes by `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encapsulation {
     buffer: [u8; 10],
@@ -45,7 +46,7 @@ impl Encapsulation {
         &self.buffer[..usize::from(self.length)]
     }
 
-    /// By how many bytes the frame grows.
+    /// How many bytes the frame grows by.
     pub fn growth(&self) -> usize {
         usize::from(self.length - self.removes)
     }
@@ -61,30 +62,30 @@ impl Encapsulation {
     }
 }
 
-/// How to restore the original frame: behind the MAC addresses, remove `removes` bytes and put `ethertype` there, if
-/// there is one.
+/// How to restore the original frame: behind the MAC addresses, remove `removes` bytes and insert `ethertype`, if there
+/// is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decapsulation {
-    /// Bytes to take away.
+    /// Number of bytes to remove.
     pub removes: usize,
-    /// EtherType to put back.
+    /// EtherType to insert.
     pub ethertype: Option<u16>,
 }
 
 impl Decapsulation {
-    /// By how many bytes the frame shrinks.
+    /// How many bytes the frame shrinks by.
     pub fn shrinkage(&self) -> usize {
         self.removes - if self.ethertype.is_some() { 2 } else { 0 }
     }
 }
 
-/// What a frame from the link is.
+/// A frame from the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "returned by value and consumed at once")]
 pub enum LinkFrame {
     /// A protected frame.
     Data {
-        /// Its header.
+        /// Its data header.
         header: DataHeader,
         /// How to restore it.
         decapsulation: Decapsulation,
@@ -102,7 +103,7 @@ pub enum LinkFrame {
     Escaped(Decapsulation),
     /// Neither: an unprotected frame.
     Foreign,
-    /// It has a Linkmend EtherType and magic, and is no valid frame.
+    /// It has a Linkmend EtherType and magic, but is not a valid frame.
     Malformed,
 }
 
@@ -151,8 +152,8 @@ pub fn mark_retransmitted(frame: &mut [u8]) {
     }
 }
 
-/// Says what a frame from the link is. `frame` starts at the destination address; the first
-/// [`CONTROL_FRAME_MAX`] bytes suffice.
+/// Recognises a frame from the link. `frame` starts at the destination address; the first [`CONTROL_FRAME_MAX`] bytes
+/// suffice.
 pub fn parse(frame: &[u8]) -> LinkFrame {
     let Some(rest) = frame.get(ETHERNET_HEADER_BYTES..) else { return LinkFrame::Foreign };
     match ethertype_of(frame) {

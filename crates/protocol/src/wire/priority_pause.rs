@@ -4,7 +4,7 @@ use super::reader::Reader;
 use super::{ETHERNET_HEADER_BYTES, ethertype, ethertype_of};
 use crate::link_end::Control;
 
-/// No bridge forwards what is sent there.
+/// No bridge forwards frames to this address.
 pub(super) const ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
 const OPCODE: u16 = 0x0101;
@@ -22,8 +22,8 @@ pub(super) fn body(paused: bool) -> [u8; 20] {
     body
 }
 
-/// A pause or resume of class 1, if the frame is one. For links in [`Format::Linkguardian`](crate::Format::Linkguardian);
-/// on any other it is a frame like all others.
+/// A pause or resume of class 1, if the frame is one. For links in
+/// [`Format::Linkguardian`](crate::Format::Linkguardian); on other links it is an ordinary frame.
 pub fn parse_priority_pause(frame: &[u8]) -> Option<Control> {
     if ethertype_of(frame)? != ethertype::MAC_CONTROL || frame[..6] != ADDRESS {
         return None;

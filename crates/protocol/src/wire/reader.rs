@@ -23,7 +23,7 @@ impl Reader<'_> {
         Some(u32::from_be_bytes(*bytes))
     }
 
-    /// A sequence number whose era stands elsewhere.
+    /// A sequence number whose era is stored elsewhere.
     pub(super) fn sequence(&mut self, era: bool) -> Option<SequenceNumber> {
         Some(SequenceNumber::new(self.u16()?, era))
     }

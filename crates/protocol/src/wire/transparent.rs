@@ -33,8 +33,8 @@ const UNPROTECTED_ACK_ERA: u8 = 1 << 3;
 const ACK_ORDERED: u8 = 1 << 7;
 const ACK_ERA: u8 = 1 << 6;
 
-/// EtherTypes with a code of their own in the header: 1 for the first, and so on. Code 0 means that the EtherType follows
-/// the header.
+/// EtherTypes with a code of their own in the header: 1 for the first, and so on. Code 0 means that the EtherType
+/// follows the header.
 pub const CODED_ETHERTYPES: [u16; 7] = [
     ethertype::IPV4,
     ethertype::IPV6,
@@ -132,7 +132,7 @@ fn parse_acknowledging(first: u8, body: &[u8]) -> Option<LinkFrame> {
     })
 }
 
-/// The EtherType that a code stands for. Where it follows the header, it must be there for the result to be a frame.
+/// The EtherType that a code stands for. Where it follows the header, it must be there for the frame to be valid.
 fn original_ethertype(first: u8, reader: &mut Reader) -> Option<Option<u16>> {
     match usize::from(first & CODE) {
         0 => reader.u16().map(|_| None),

@@ -1,11 +1,11 @@
-//! Frames on the link in words: what captures show of them.
+//! Frames on the link as text, for captures.
 
 use super::LinkFrame;
 use crate::frame::{Feedback, LaneFeedback, Mode, SequenceRange};
 use crate::link_end::Control;
 use core::fmt;
 
-/// In the words of the design; numbers as in the protocol log, number and era as one.
+/// Uses the vocabulary of the design; numbers are written as in the protocol log, number and era as one.
 impl fmt::Display for LinkFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
