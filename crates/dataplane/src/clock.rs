@@ -1,4 +1,4 @@
-//! The clock of the loop, and where its randomness comes from.
+//! The clock of the loop, and its source of randomness.
 
 use nix::time::{ClockId, clock_gettime};
 
@@ -15,7 +15,7 @@ pub(crate) fn unix_ns() -> u64 {
         .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// Something that differs from start to start: the standard library seeds its hash maps from the system's randomness.
+/// A number that differs from start to start: the standard library seeds its hash maps from the system's randomness.
 pub(crate) fn random_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(now_ns())

@@ -1,4 +1,4 @@
-//! What a running link end can be asked, and what it answers.
+//! Requests to a running link end, and its answers.
 
 use crate::capture::{CAPTURES_MAX, FilterError};
 use crate::corruption::{CorruptionError, CorruptionModel};
@@ -21,7 +21,7 @@ pub enum Command {
     CorruptByScript(LossScript),
     /// Begin a new observation of the buffers' least and most.
     ResetExtremes,
-    /// Say how things stand.
+    /// Report the state.
     Report,
 }
 
@@ -91,5 +91,5 @@ pub enum CommandError {
 
 impl Diagnose for CommandError {}
 
-/// The answer to every request is how things stand after it.
+/// The answer to every request is the state after it.
 pub type CommandResult = Result<Box<LinkReport>, CommandError>;

@@ -21,7 +21,7 @@ pub enum CorruptionModel {
     },
 }
 
-/// A model that cannot be: which value is wrong.
+/// A model with an impossible value.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum CorruptionError {
     /// Not a rate.
@@ -72,7 +72,7 @@ pub struct Corruption {
 }
 
 impl Corruption {
-    /// A valid model and its seed.
+    /// Begins to draw the losses of a model, which is checked first.
     pub fn new(model: CorruptionModel, seed: u64) -> Result<Corruption, CorruptionError> {
         model.validate()?;
         Ok(Corruption { model, random: seed, bad: false, dropped_frames: 0 })

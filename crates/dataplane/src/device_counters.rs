@@ -13,14 +13,14 @@ const IFLA_STATS64: u16 = 23;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
 const NLMSG_ERROR: u16 = 2;
-/// Request, acknowledgement, and the answer to ourselves also where it is a notification.
+/// Request, acknowledgement, and an echo of the answer even where it is a notification.
 const FLAGS: u16 = 1 | 4 | 8;
 
 const MESSAGE_HEADER_BYTES: usize = 16;
 const LINK_HEADER_BYTES: usize = 16;
 const QUEUE_HEADER_BYTES: usize = 20;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// The kernel answers at once; this only keeps a loop from waiting for ever should it not.
+/// The kernel answers at once; this only protects the loop from waiting for ever.
 const PATIENCE_S: i64 = 1;
 
 // Places in `struct rtnl_link_stats64`, in words of 64 bits, and in `struct gnet_stats_queue`, in words of 32.
@@ -30,7 +30,7 @@ const RX_MISSED: usize = 15;
 const QUEUE_LENGTH: usize = 0;
 const QUEUE_DROPS: usize = 2;
 
-/// An interface at one moment. Its counters began when it was made.
+/// The counters of an interface at one moment, since the interface was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeviceCounters {
     /// Frames received and dropped, or missed, for want of room.
@@ -43,7 +43,7 @@ pub(crate) struct DeviceCounters {
     pub(crate) waiting_frames: u32,
 }
 
-/// A socket to ask by. It belongs to the network namespace it was opened in, whoever uses it.
+/// A socket for these requests. It belongs to the network namespace in which it was opened, whoever uses it.
 pub(crate) struct Asking(Socket);
 
 impl Asking {
@@ -107,7 +107,7 @@ impl Asking {
         })
     }
 
-    /// Sends one request; the answer is the attributes of what came before its acknowledgement.
+    /// Sends one request; returns the attributes of the answer before its acknowledgement.
     fn ask(&self, kind: u16, header: &[u8]) -> io::Result<Vec<u8>> {
         let length = (MESSAGE_HEADER_BYTES + header.len()) as u32;
         let mut message = length.to_ne_bytes().to_vec();

@@ -1,12 +1,12 @@
 //! One memory region for all frames of a link end.
 //!
-//! The region is cut into chunks of equal size. Both ports of the link end register it with the
-//! kernel, so that a frame received on one is sent on the other without being copied, and a
-//! retransmission is only a descriptor posted again. A frame longer than a chunk is a chain.
+//! The region is cut into chunks of equal size. Both ports of the link end register it with the kernel, so a frame that
+//! was received on one is sent on the other without being copied, and a retransmission only posts a descriptor again. A
+//! frame longer than a chunk is a chain.
 //!
-//! Every chunk is in one of three hands: *free*, *kernel* (on a fill ring, to be received into),
-//! or *owned* (part of a frame; counted references). Only owned chunks can be read, so that a
-//! wrong handle is caught by an assertion, not by a corrupt frame.
+//! Every chunk is in one of three states: *free*, *kernel* (on a fill ring, to be received into), or *owned* (part of a
+//! frame, with counted references). Only owned chunks can be read, so a wrong handle fails an assertion instead of
+//! corrupting a frame.
 
 use crate::sys::memory::Memory;
 use crate::sys::packet_socket::Segment;
@@ -14,8 +14,8 @@ use crate::sys::packet_socket::Segment;
 /// A frame in a [`FramePool`]: the number of its first chunk.
 pub use linkmend_protocol::FrameHandle;
 
-/// Free bytes in front of every frame, received or allocated. It is what AF_XDP reserves
-/// (`XDP_PACKET_HEADROOM`), and far more than the 8 bytes a header can need.
+/// Free bytes in front of every frame, received or allocated. AF_XDP reserves as many (`XDP_PACKET_HEADROOM`), far more
+/// than the 8 bytes that a header may need.
 pub const HEADROOM_BYTES: u32 = 256;
 
 /// Most chunks one frame may have: a 9 KB jumbo frame takes three of 4096 bytes, and AF_XDP
@@ -34,8 +34,8 @@ pub struct PoolOptions {
 }
 
 impl PoolOptions {
-    /// The chunk size that fits frames of `mtu` (bytes, without the Ethernet header) best:
-    /// 2048 where a frame fits one chunk, which keeps more of them in the cache, else 4096.
+    /// The chunk size that best fits frames of `mtu` (bytes, without the Ethernet header): 2048 if a frame fits one
+    /// chunk, which keeps more of them in the cache, and 4096 otherwise.
     pub fn for_mtu(mtu: u32, chunks: u32) -> Self {
         let one_small_chunk = mtu + FRAME_OVERHEAD_BYTES + HEADROOM_BYTES <= 2048;
         PoolOptions { chunks, chunk_bytes: if one_small_chunk { 2048 } else { 4096 } }
@@ -89,11 +89,11 @@ struct Chunk {
 const FREE_CHUNK: Chunk =
     Chunk { offset: HEADROOM_BYTES, length: 0, next: NO_CHUNK, references: 0, state: ChunkState::Free };
 
-/// See the module documentation.
+/// The pool; see the module documentation.
 pub struct FramePool {
     memory: Memory,
     chunks: Vec<Chunk>,
-    /// Last in, first out: the chunk used last is the one still in the cache.
+    /// Last in, first out: the chunk that was used last is still in the cache.
     free: Vec<u32>,
     chunk_bytes: u32,
     chunk_shift: u32,
@@ -147,7 +147,7 @@ impl FramePool {
         Some(FrameHandle(index))
     }
 
-    /// One more reference to the frame.
+    /// Adds a reference to the frame.
     pub fn retain(&mut self, frame: FrameHandle) {
         let mut index = frame.0;
         while index != NO_CHUNK {
@@ -157,7 +157,7 @@ impl FramePool {
         }
     }
 
-    /// One reference less; the frame is freed with the last one.
+    /// Drops a reference; the last one frees the frame.
     pub fn release(&mut self, frame: FrameHandle) {
         let mut index = frame.0;
         while index != NO_CHUNK {

@@ -1,4 +1,4 @@
-//! A running link end, as the rest of the process sees it.
+//! A running link end, as the rest of the process uses it.
 
 use crate::capture::{Capture, CaptureOptions, Tap};
 use crate::command::{Command, CommandError, CommandResult};
@@ -25,7 +25,7 @@ pub struct LinkEndHandle {
     requests: Sender<Request>,
     wake: Arc<EventFd>,
     thread: Option<JoinHandle<ExitReason>>,
-    /// `None` where the kernel does not announce changes; then they are noticed by traffic.
+    /// `None` where the kernel does not announce changes; traffic shows them then.
     watch: Option<InterfaceWatch>,
 }
 
@@ -65,7 +65,7 @@ impl LinkEndHandle {
         &self.name
     }
 
-    /// Asks the loop, and waits for its answer.
+    /// Sends the loop a request, and waits for its answer.
     ///
     /// # Errors
     /// [`CommandError`].
@@ -80,7 +80,7 @@ impl LinkEndHandle {
         })?
     }
 
-    /// Begins a capture, which ends when what is returned is dropped.
+    /// Begins a capture, which ends when the returned value is dropped.
     ///
     /// # Errors
     /// [`CommandError`].
@@ -110,7 +110,7 @@ impl LinkEndHandle {
         self.end();
     }
 
-    /// Why the loop has ended; `None` while it runs, and if it ended by a panic.
+    /// Why the loop ended; `None` while it runs, and if it panicked.
     pub fn ending(&mut self) -> Option<ExitReason> {
         if self.is_running() { None } else { self.end() }
     }
@@ -138,9 +138,9 @@ impl Drop for LinkEndHandle {
     }
 }
 
-/// Lets the loop run as soon as a frame wakes it, as far as the system allows. On a busy machine, waiting for a core is
-/// most of the time that a recovery takes: measured on two busy cores, real-time threads brought its 99th percentile
-/// from 2-8 ms to 1 ms. The kernel keeps a share of each core for ordinary work (sched_rt_runtime_us, sched(7)).
+/// Lets the loop run as soon as a frame wakes it, as far as the system allows. On a busy machine, a recovery consists
+/// mostly of waiting for a core: on two busy cores, real-time threads brought its 99th percentile from 2-8 ms to 1 ms.
+/// The kernel keeps a share of each core for ordinary work (sched_rt_runtime_us, sched(7)).
 fn prefer_this_thread(link: &str, busy_poll: bool) {
     if let Err(error) = nix::sys::prctl::set_timerslack(1) {
         tracing::debug!(link, %error, "timers may be late by the default slack");

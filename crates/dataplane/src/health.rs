@@ -1,4 +1,4 @@
-//! What of a daemon may fail while its links go on, and what the host takes from it.
+//! Parts of a daemon that may fail while its links continue, and the processor time that the host takes.
 
 use crate::report::DaemonReport;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 const STOLEN_WINDOW: Duration = Duration::from_secs(10);
 /// Ticks of work below which a share of them means nothing.
 const TICKS_MIN: u64 = 20;
-/// Stolen shares at which the log says so, and at which it says that it is over.
+/// Stolen shares above which the log warns, and below which it says that it is over.
 const STOLEN_WARN: f64 = 0.05;
 const STOLEN_FINE: f64 = 0.02;
 
-/// What helps against a full backlog.
+/// The way out when the backlog is full.
 pub const BACKLOG_HINT: &str = "hint: sysctl -w net.core.netdev_max_backlog=10000";
 
 /// Parts that may be in trouble.
@@ -25,7 +25,7 @@ pub enum Part {
     State,
 }
 
-/// How a daemon is, apart from its links. Shared by whoever has something to say about it.
+/// The health of a daemon, apart from its links. All parts that report trouble share it.
 #[derive(Debug)]
 pub struct DaemonHealth {
     log_lines_lost: fn() -> u64,
@@ -51,7 +51,7 @@ impl DaemonHealth {
         }
     }
 
-    /// A part is in trouble, or no longer (`None`). The answer is whether that is new.
+    /// Sets the trouble of a part, or `None` if it is over. Returns whether that is new.
     pub fn set(&self, part: Part, trouble: Option<String>) -> bool {
         let mut troubles = lock(&self.troubles);
         let before = match &trouble {
@@ -61,7 +61,8 @@ impl DaemonHealth {
         before != trouble
     }
 
-    /// Looks at what the host takes from this machine, and at what its backlog drops; to be called about twice a second.
+    /// Checks how much time the host takes from this machine, and what its backlog drops. To be called about twice a
+    /// second.
     pub fn check(&self) {
         let dropped = std::fs::read_to_string("/proc/net/softnet_stat").ok().and_then(|text| dropped(&text));
         if dropped.is_some_and(|total| lock(&self.backlog).add(total)) {
@@ -113,7 +114,7 @@ struct Backlog {
 }
 
 impl Backlog {
-    /// The answer is whether these are the first since the daemon started.
+    /// Returns whether these are the first drops since the daemon started.
     fn add(&mut self, total: u64) -> bool {
         let before = self.since_start();
         self.at_first.get_or_insert(total);
@@ -130,9 +131,9 @@ impl Backlog {
 /// Processor time of all cores since boot, in ticks (proc_stat(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ticks {
-    /// In which something ran here.
+    /// Time in which something ran here.
     worked: u64,
-    /// In which something would have run, had the host not run another machine.
+    /// Time in which something would have run here if the host had not run another machine.
     stolen: u64,
 }
 
@@ -177,7 +178,7 @@ impl Host {
         None
     }
 
-    /// Of the time in which this machine had something to run, the share in which the host did not let it.
+    /// Of the time in which this machine had something to run, the share that the host denied it.
     fn share(&self) -> Option<f64> {
         let ((_, first), (_, last)) = (self.past.front()?, self.past.back()?);
         let stolen = last.stolen.saturating_sub(first.stolen);

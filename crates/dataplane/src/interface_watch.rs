@@ -1,7 +1,7 @@
-//! Hears of changes to the two interfaces of a link end, and tells the loop.
+//! Watches the two interfaces of a link end, and tells the loop about changes.
 //!
-//! The kernel announces every change of an interface to the group RTNLGRP_LINK (rtnetlink(7)). A thread of its own
-//! waits for these, so that the loop pays nothing for it; traffic would show most changes late, and some never.
+//! The kernel announces every change of an interface to the group RTNLGRP_LINK (rtnetlink(7)). A separate thread waits
+//! for these announcements, so that the loop pays nothing; traffic would show most changes late, and some never.
 
 use crate::engine::Request;
 use crate::netlink::{self, InterfaceFacts};
@@ -27,7 +27,7 @@ const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
 const HEADER_BYTES: usize = 16;
 const INDEX_OFFSET: usize = HEADER_BYTES + 4;
 
-/// Ends when it is dropped.
+/// The watch, which ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct InterfaceWatch {
     wake: UnixStream,
@@ -35,7 +35,7 @@ pub(crate) struct InterfaceWatch {
 }
 
 impl InterfaceWatch {
-    /// Watches the interfaces with these indices; the loop is told how they stand now, and after every change.
+    /// Watches the interfaces with these indices. The loop is told their state now, and after every change.
     pub(crate) fn start(
         indices: [u32; 2],
         requests: Sender<Request>,
@@ -107,8 +107,8 @@ fn listen(announcements: &OwnedFd, woken: &UnixStream, indices: [u32; 2], tell: 
     }
 }
 
-/// Indices of the interfaces that announcements are about. Nothing else is read of them: what an announcement means (a
-/// port that leaves a bridge is announced as deleted, too) the kernel is asked for.
+/// Indices of the interfaces that announcements are about. Nothing else is read from them; the kernel is asked for the
+/// state, because an announcement can mislead (a port that leaves a bridge is announced as deleted, too).
 fn named_in(mut bytes: &[u8]) -> Vec<u32> {
     let mut named = Vec::new();
     while let Some(length) = bytes.first_chunk().map(|length| u32::from_ne_bytes(*length) as usize) {
@@ -124,7 +124,7 @@ fn named_in(mut bytes: &[u8]) -> Vec<u32> {
     named
 }
 
-/// What the loop needs to know of a port's interface.
+/// What the loop needs to know about a port's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InterfaceState {
     pub(crate) mtu: u32,

@@ -2,10 +2,10 @@
 //!
 //! From the kernel up:
 //!
-//! - [`frame_pool`]: the memory all frames of a link end live in, shared with the kernel;
+//! - [`frame_pool`]: the memory of all frames of a link end, shared with the kernel;
 //! - [`port`]: AF_XDP and AF_PACKET ports, one interface each;
-//! - [`bypass`]: the programs that forward between the ports in the kernel while the daemon has no part in it;
-//! - [`port_pair`]: all of it opened together, which is where a link end starts.
+//! - [`bypass`]: the programs that forward between the ports in the kernel without the daemon;
+//! - [`port_pair`]: all of these opened together; a link end starts here.
 //!
 //! Unsafe code is confined to one private module, `sys`.
 

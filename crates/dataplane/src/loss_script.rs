@@ -1,19 +1,19 @@
-//! Scripted losses, for runs that are to be compared: which frames a link end drops is a list, not chance.
+//! Scripted losses, for runs that are to be compared: a list says which frames a link end drops.
 
 use crate::corruption::Corruption;
 use linkmend_protocol::wire::LinkFrame;
 
-/// Which protected frames are dropped as they arrive, by their place among the arrivals since the script began. Lost
-/// frames count as arrivals. Everything else passes.
+/// Which protected frames are dropped as they arrive, by their position among the arrivals since the script began.
+/// Dropped frames count as arrivals. Everything else passes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LossScript {
-    /// Places among frames that are sent for the first time, from 0.
+    /// Positions among frames that are sent for the first time, from 0.
     pub originals: Vec<u64>,
-    /// Places among retransmitted copies, from 0.
+    /// Positions among retransmitted copies, from 0.
     pub copies: Vec<u64>,
 }
 
-/// Plays a [`LossScript`].
+/// Applies a [`LossScript`].
 #[derive(Debug)]
 pub(crate) struct ScriptedLosses {
     script: LossScript,
@@ -35,7 +35,7 @@ impl ScriptedLosses {
     }
 }
 
-/// Drops frames that arrive: by chance, or by a script.
+/// Drops arriving frames, by chance or by a script.
 #[derive(Debug)]
 pub(crate) enum LossInjector {
     Drawn(Corruption),
@@ -49,7 +49,7 @@ impl LossInjector {
         LossInjector::Scripted(ScriptedLosses { script, originals: 0, copies: 0 })
     }
 
-    /// Whether the frame that arrives is lost; a script has to know what it is.
+    /// Whether the arriving frame is lost; a script needs to know what it is.
     #[inline]
     pub(crate) fn corrupts(&mut self, frame: impl FnOnce() -> LinkFrame) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What is asked of rtnetlink: the facts about an interface, and its XDP program.
+//! Requests to rtnetlink: the facts about an interface, and its XDP program.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -44,7 +44,7 @@ pub(crate) struct AttachedProgram {
     pub(crate) mode: XdpMode,
 }
 
-/// Facts about an interface, as of the time asked.
+/// Facts about an interface at the time of the request.
 #[derive(Clone, Debug)]
 pub(crate) struct InterfaceFacts {
     pub(crate) index: u32,
@@ -140,8 +140,7 @@ fn attached_program(xdp: &[LinkXdp]) -> Option<AttachedProgram> {
 
 /// Attaches `program` (or, with `None`, detaches what is there) in one step.
 ///
-/// Done by netlink and not by a BPF link, because a link would be gone with the process: the
-/// program has to outlive us.
+/// This is done by netlink and not by a BPF link, because a link would end with the process, and the program must not.
 pub(crate) fn set_xdp_program(
     interface_index: u32,
     program: Option<BorrowedFd<'_>>,

@@ -4,9 +4,10 @@ use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
 
-/// Chunks that the two ports of a link end lend to the kernel at the most, to receive into.
+/// Largest number of chunks that the two ports of a link end lend to the kernel, to receive into.
 pub const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
-/// Chunks of a frame pool unless set: 4096 frames each for the Tx and the Rx buffer and the queue, beside what is lent.
+/// Default size of a frame pool in chunks: 4096 frames each for the Tx and the Rx buffer and the queue, besides what is
+/// lent.
 pub const POOL_CHUNKS_DEFAULT: u32 = LENT_CHUNKS_MAX + 3 * 4096;
 
 /// Which kind of socket to use.
@@ -42,7 +43,7 @@ impl Default for PortPairOptions {
     }
 }
 
-/// See the module documentation.
+/// Both ports; see the module documentation.
 pub struct PortPair {
     /// Faces the host.
     pub inner: Port,
@@ -58,8 +59,8 @@ impl PortPair {
     /// Opens both ports.
     ///
     /// # Errors
-    /// See [`PortError`]. With [`PortChoice::Auto`], whatever AF_PACKET does not suffer from too
-    /// leads to AF_PACKET ports instead, and is named in their description.
+    /// See [`PortError`]. With [`PortChoice::Auto`], an error that would not affect AF_PACKET ports leads to AF_PACKET
+    /// ports instead, whose description names it.
     pub fn open(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {
         let reason = match options.choice {
             PortChoice::Packet => "as asked".to_owned(),
@@ -82,8 +83,8 @@ impl PortPair {
         let link = Interface::acquire(link)?;
         let mtu = inner.mtu.max(link.mtu);
         let mut pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
-        // The program first: some drivers want one before they take a zero-copy socket. It
-        // forwards by itself until the sockets are connected.
+        // The program comes first: some drivers require one before they accept a zero-copy socket. It forwards by
+        // itself until the sockets are connected.
         let bypass = Bypass::attach(&inner, &link, &options.bypass)?;
         let inner = XdpPort::open(inner, &mut pool)?;
         let link = XdpPort::open(link, &mut pool)?;

@@ -1,5 +1,5 @@
 //! The protocol log: every call of a link end's state machines with its answer, one JSON object per line, so that the
-//! run can be replayed exactly (`linkmend sim replay`). Off unless asked for; meant for minutes, not for months.
+//! run can be replayed exactly (`linkmend sim replay`). It is off by default, and meant for minutes, not for months.
 
 use linkmend_protocol::Instant;
 use linkmend_protocol::trace::{LogHeader, Record, Step, StepSink};
@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-/// Most that is written; what comes after is missing, and the log says so. A frame takes about a kilobyte.
+/// Largest log; what comes after is missing, and the log says so. A frame takes about a kilobyte.
 const LOG_BYTES_MAX: u64 = 1 << 30;
-/// Handed to the writing thread at once.
+/// Bytes handed to the writing thread at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// Chunks that may wait for a slow disk: 16 MiB. More end the log, for one with a gap cannot be replayed.
+/// How many chunks may wait for a slow disk: 16 MiB. More end the log, because a log with a gap cannot be replayed.
 const CHUNKS_MAX: usize = 64;
-/// A run that ends badly loses no more of its log than this.
+/// A run that ends badly loses at most this much of its log.
 const FLUSH_INTERVAL_NS: u64 = 1_000_000_000;
 /// How long the end of a run waits for the disk.
 const LAST_CHUNKS_MAX: Duration = Duration::from_secs(2);
 
-/// A protocol log that is being written. The link end never waits for the disk: a thread writes.
+/// A protocol log that is being written by a thread, so the link end never waits for the disk.
 #[derive(Debug)]
 pub(crate) struct ProtocolLog {
     path: PathBuf,
@@ -50,7 +50,7 @@ impl ProtocolLog {
         fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
         let mut line = serde_json::to_vec(header)?;
         line.push(b'\n');
-        // What cannot be written at all is told before the link starts.
+        // A file that cannot be written at all is reported before the link starts.
         file.write_all(&line)?;
         let (writer, chunks) = sync_channel(CHUNKS_MAX);
         let (done, written) = sync_channel(1);

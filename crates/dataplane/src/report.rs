@@ -1,4 +1,4 @@
-//! How a link end stands: what status, top, metrics and the demo show. Serialised as it is; the names are public.
+//! The state of a link end, for status, top, metrics and the demo. It is serialised as it is; the names are public.
 
 use crate::bypass::Steering;
 use crate::corruption::CorruptionModel;

@@ -1,7 +1,7 @@
-//! Protection that was set at run time, kept for the next start of the daemon.
+//! Protection that was set at run time, saved for the next start of the daemon.
 //!
-//! One small file for all links of a daemon. Beside what was set it holds what the configuration said then: where that
-//! has been changed since, whoever changed it meant it, and the configuration wins.
+//! One small file serves all links of a daemon. With what was set, it stores what the configuration said at the time.
+//! If the configuration has been changed since, that was intended, and the configuration wins.
 
 use crate::config::{LinkConfig, ProtectConfig, ProtectMode};
 use crate::health::{DaemonHealth, Part};
@@ -53,7 +53,7 @@ enum SavedFileError {
     Invalid { link: String, key: &'static str, problem: String },
 }
 
-/// What is kept, and where.
+/// What is saved, and where.
 #[derive(Debug)]
 pub struct SavedProtection {
     /// `None` when the configuration always wins.
@@ -70,13 +70,13 @@ struct Saved {
 }
 
 impl SavedProtection {
-    /// Nothing is kept: every start is as configured.
+    /// Saves nothing: every start is as configured.
     pub fn none() -> SavedProtection {
         SavedProtection { path: None, health: Arc::default(), saved: Mutex::default() }
     }
 
-    /// Reads what a former run kept at `path`. A file that makes no sense is put aside, loudly, and the links start as
-    /// configured: a link must not stay down for it.
+    /// Reads what a former run saved at `path`. A file that makes no sense is put aside, with an error in the log, and
+    /// the links start as configured: a link must not stay down for it.
     pub fn open(path: &Path, health: Arc<DaemonHealth>) -> SavedProtection {
         let entries = read(path).unwrap_or_else(|error| {
             let aside = path.with_extension("damaged");
@@ -98,7 +98,7 @@ impl SavedProtection {
         SavedProtection { path: Some(path.to_owned()), health, saved }
     }
 
-    /// How `link` is to be protected from its start: as it was set at run time, or as it is configured.
+    /// The protection of `link` at its start: as it was set at run time, or else as configured.
     pub fn restore(&self, link: &LinkConfig) -> ProtectConfig {
         let mut saved = self.lock();
         let name = link.name();
@@ -126,8 +126,8 @@ impl SavedProtection {
         protect
     }
 
-    /// Sets protection by `set`, and keeps it if that was done. One caller at a time, so that what is kept last is what
-    /// was set last.
+    /// Sets protection by `set`, and saves it if that succeeds. Only one caller at a time does this, so what is saved
+    /// last is what was set last.
     pub fn apply<T, E>(
         &self,
         link: &str,
@@ -148,7 +148,7 @@ impl SavedProtection {
         Ok(done)
     }
 
-    /// Whether a link is protected otherwise than configured.
+    /// Whether the protection of a link differs from its configuration.
     pub fn differs(&self, link: &str) -> bool {
         self.lock().entries.contains_key(link)
     }
@@ -177,7 +177,7 @@ impl SavedProtection {
     }
 }
 
-/// Defaults that are written out mean what they mean when they are not.
+/// Compares two protections, with defaults that are written out equal to those that are left out.
 fn means_the_same(one: &ProtectConfig, other: &ProtectConfig) -> bool {
     let off = |protect: &ProtectConfig| protect.mode == ProtectMode::Off;
     (off(one) && off(other)) || one.settings() == other.settings()
@@ -207,7 +207,7 @@ fn read(path: &Path) -> Result<Vec<Entry>, SavedFileError> {
     Ok(file.links)
 }
 
-/// Whole or not at all, also when the machine loses its power in the middle.
+/// Writes the whole file or nothing, even if the machine loses power.
 fn write(path: &Path, file: &SavedFile) -> io::Result<()> {
     let text = toml::to_string(file).map_err(io::Error::other)?;
     let beside = path.with_extension("new");

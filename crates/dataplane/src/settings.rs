@@ -1,4 +1,4 @@
-//! What one link end is told at its start. Configuration files and arguments are turned into these elsewhere.
+//! The settings of one link end at its start. They are made from configuration files and arguments elsewhere.
 
 use crate::port_pair::PortChoice;
 use linkmend_protocol::classify::Classifier;

@@ -1,12 +1,12 @@
 //! A small typed assembler for eBPF: registers, jumps to labels, nothing else.
 //!
-//! The bypass program is some hundred instructions; written this way it is part of the ordinary
-//! build, which then needs neither a C compiler nor an object file.
+//! The bypass program has some hundred instructions. Written in this way it is part of the ordinary build, which needs
+//! neither a C compiler nor an object file.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// A register of the eBPF machine. `R0` returns, `R1`..`R5` pass arguments and are lost in calls,
-/// `R6`..`R9` survive calls.
+/// A register of the eBPF machine. `R0` returns a value, `R1`..`R5` pass arguments and are lost in calls, `R6`..`R9`
+/// survive calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub(crate) enum Register {
@@ -110,7 +110,7 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    /// The instruction as the kernel takes it, as one word in the machine's byte order.
+    /// The instruction in the kernel's form: one word in the machine's byte order.
     pub(crate) fn encode(self) -> u64 {
         let registers = if cfg!(target_endian = "little") {
             self.destination | self.source << 4
@@ -123,11 +123,11 @@ impl Instruction {
     }
 }
 
-/// A place in the program, bound once, jumped to from anywhere.
+/// A place in the program, bound once, to which any instruction may jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(usize);
 
-/// A mistake in the program being assembled, that is in our own source.
+/// A mistake in the program that is being assembled, that is, in our own source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AssembleError {
     #[error("instruction {at} jumps to a label that was never bound")]
@@ -155,7 +155,7 @@ impl Assembler {
         Label(self.labels.len() - 1)
     }
 
-    /// Makes `label` stand for the next instruction.
+    /// Binds `label` to the next instruction.
     pub(crate) fn bind(&mut self, label: Label) {
         assert!(self.labels[label.0].is_none(), "label bound twice");
         self.labels[label.0] = Some(self.instructions.len());
@@ -207,20 +207,20 @@ impl Assembler {
         self.push(0, 0, 0, 0, 0);
     }
 
-    /// Goes on at `label`.
+    /// Continues at `label`.
     pub(crate) fn jump(&mut self, label: Label) {
         self.jumps.push((self.instructions.len(), label));
         self.push(CLASS_JMP, 0, 0, 0, 0);
     }
 
-    /// Goes on at `label` when `left <condition> right`.
+    /// Continues at `label` if `left <condition> right`.
     pub(crate) fn jump_if(&mut self, left: Register, condition: Condition, right: i32, label: Label) {
         self.jumps.push((self.instructions.len(), label));
         let code = CLASS_JMP | condition.code();
         self.push(code, left as u8, 0, 0, right);
     }
 
-    /// As [`Assembler::jump_if`], comparing two registers.
+    /// Like [`Assembler::jump_if`], but compares two registers.
     pub(crate) fn jump_if_register(
         &mut self,
         left: Register,

@@ -1,12 +1,12 @@
-//! Putting the program on an interface, and telling ours from others'.
+//! Attaches the program to an interface, and distinguishes our programs from others'.
 
 use super::PROGRAM_NAME;
 use crate::netlink::{self, AttachedProgram, XdpMode};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{self, Program};
 
-/// Attaches `program`, in place of one a former run of ours left. In the same mode the exchange
-/// is atomic: no frame sees the interface without a program.
+/// Attaches `program`, replacing one that a former run of ours left. In the same mode the exchange is atomic: no frame
+/// meets the interface without a program.
 ///
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
@@ -22,7 +22,7 @@ pub(super) fn attach(interface: &Interface, program: &Program, mode: XdpMode) ->
         .map_err(PortError::system(&interface.name, "attaching the bypass program"))
 }
 
-/// Takes a program of ours off the interface; the answer is how it ran, `None` if there was none.
+/// Detaches a program of ours from the interface. Returns its mode, or `None` if there was none.
 pub(super) fn detach(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
     let Some(program) = own_program(interface)? else {
         return Ok(None);

@@ -1,14 +1,14 @@
 //! The in-kernel bypass: an XDP program on both ports of a link end.
 //!
-//! While the daemon is dormant the program forwards between the two ports without waking it; when
-//! the daemon dies or stalls the program takes everything over. It is attached by netlink and so
-//! stays when the process ends, and is replaced by the next one's.
+//! While the daemon is dormant, the program forwards between the two ports without waking it. When the daemon dies or
+//! stalls, the program takes over everything. It is attached by netlink, so it stays when the process ends, and the
+//! next process replaces it.
 //!
-//! What it forwards leaves through the queue of the other port, by a second program behind it (`queue`); only where
-//! that cannot be, or is not needed, XDP redirects by itself.
+//! A forwarded frame leaves through the queue of the other port, by a second program behind the first (`queue`). Only
+//! where that is impossible or unnecessary does XDP redirect by itself.
 //!
-//! The daemon steers it through one page of memory both share; no call here but
-//! [`Bypass::attach`], [`Bypass::connect`] and [`Bypass::detach`] enters the kernel.
+//! The daemon controls it through one page of memory that both share; only [`Bypass::attach`], [`Bypass::connect`] and
+//! [`Bypass::detach`] enter the kernel.
 
 pub(crate) mod assembler;
 mod attach;
@@ -31,16 +31,16 @@ pub use steering::Steering;
 /// How programs of ours are recognised on an interface.
 const PROGRAM_NAME: &str = "linkmend_bypass";
 const QUEUE_PROGRAM_NAME: &str = "linkmend_queue";
-/// The array that both share with the daemon.
+/// The array that both programs share with the daemon.
 const CONFIG_NAME: &str = "linkmend_config";
 
-/// Receive queues the socket map has places for; a port serves queue 0.
+/// How many receive queues the socket map has room for; a port serves queue 0.
 const QUEUES: u32 = 64;
 
 /// Largest MTU whose frames every driver receives in one page.
 const LARGEST_ONE_BUFFER_MTU: u32 = 3000;
 
-/// What frames are for the daemon.
+/// Which frames go to the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BypassMode {
     /// Only Linkmend's own EtherTypes; all others are forwarded in the kernel.
@@ -49,13 +49,13 @@ pub enum BypassMode {
     Active,
 }
 
-/// The state a new bypass starts in.
+/// The state in which a new bypass starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BypassOptions {
-    /// How the programs run; `None` chooses, see [`Bypass::attach`]. Native on a veth is
-    /// for those who own both ends of the pair and have GRO on at the far one.
+    /// How the programs run; `None` chooses, see [`Bypass::attach`]. Native mode on a veth requires that we own both
+    /// ends of the pair and that GRO is on at the far one.
     pub xdp_mode: Option<XdpMode>,
-    /// First mode.
+    /// Its first mode.
     pub mode: BypassMode,
     /// Age of the heartbeat at which the daemon counts as stalled.
     pub stall_after: Duration,
@@ -74,20 +74,20 @@ impl Default for BypassOptions {
     }
 }
 
-/// What the program did with frames of one direction, since it was attached.
+/// What the program did with frames of one direction since it was attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BypassCounters {
     /// Frames forwarded to the other port, decapsulated ones included.
     pub bypassed_frames: u64,
     /// Their bytes, as forwarded.
     pub bypassed_bytes: u64,
-    /// Protected originals whose header was taken off; not what was unprotected (escaped, or with an ACK on it).
+    /// Protected originals whose header was removed; not unprotected frames (escaped, or with an ACK).
     pub decapsulated: u64,
     /// Retransmissions, dummies and control frames dropped because the daemon was gone.
     pub dropped: u64,
 }
 
-/// The program on both ports. Dropping this leaves it attached; see [`Bypass::detach`].
+/// The programs on both ports. Dropping this leaves them attached; see [`Bypass::detach`].
 pub struct Bypass {
     config: SharedWords,
     inner: Attached,
@@ -106,13 +106,13 @@ struct Attached {
 impl Bypass {
     /// Loads the program for both ports and attaches it, replacing those of a former run.
     ///
-    /// The mode, unless asked for, is native where both drivers say that redirecting between them
-    /// works, and generic elsewhere, veth included.
+    /// Unless the mode is given, it is native where both drivers say that redirecting between them works, and generic
+    /// elsewhere, veth included.
     ///
-    /// Forwarded frames leave through the queues of the ports, as they would behind a bridge, where that is needed
-    /// (`needs_queue`). On kernels before 6.6 they never do, which is said in the log.
+    /// Forwarded frames leave through the queues of the ports, as behind a bridge, where that is needed
+    /// (`needs_queue`). On kernels before 6.6 they cannot, which the log says.
     ///
-    /// Until [`Bypass::connect`] and the first [`Bypass::heartbeat`] everything is bypassed.
+    /// Until [`Bypass::connect`] and the first [`Bypass::heartbeat`], everything is bypassed.
     ///
     /// # Errors
     /// [`PortError::ForeignProgram`], [`PortError::ProgramRefused`], [`PortError::System`].
@@ -121,7 +121,7 @@ impl Bypass {
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
         let loaded_inner = load(Side::Inner, inner, link.index, &config)?;
         let loaded_link = load(Side::Link, link, inner.index, &config)?;
-        // The state is complete before the first frame can meet the program.
+        // The state must be complete before the first frame meets the program.
         let starting = Bypass { config, inner: loaded_inner, link: loaded_link, steering: None };
         starting.set_stall_after(options.stall_after);
         starting.set_mode(options.mode);
@@ -142,7 +142,7 @@ impl Bypass {
         Ok(bypass)
     }
 
-    /// Makes what is forwarded leave through the queues, in both directions.
+    /// Makes forwarded frames leave through the queues, in both directions.
     fn attach_queues(&self, inner: &Interface, link: &Interface) {
         for (side, interface, attached) in [(Side::Inner, inner, &self.inner), (Side::Link, link, &self.link)]
         {
@@ -157,7 +157,7 @@ impl Bypass {
         }
     }
 
-    /// Lets the queues alone in the directions that do not need them.
+    /// Does without the queues in the directions that do not need them.
     fn leave_queues(&self, inner: &Interface, link: &Interface, mode: XdpMode) -> Result<(), PortError> {
         let speeds = [inner, link].map(|interface| ethtool::speed(&interface.name));
         for (side, from, to) in [(Side::Inner, inner, link), (Side::Link, link, inner)] {
@@ -176,11 +176,11 @@ impl Bypass {
         })
     }
 
-    /// Native mode where it is sure to forward, else generic.
+    /// Uses native mode where it certainly forwards, and generic mode elsewhere.
     fn attach_best(&self, inner: &Interface, link: &Interface) -> Result<XdpMode, PortError> {
         if native_may_work(inner, link) {
             match self.attach_both(inner, link, XdpMode::Native) {
-                // Asked only now: many drivers can be redirected to only with a program attached.
+                // This is asked only now, because many drivers can be redirected to only with a program attached.
                 Ok(()) if native_redirect_works(inner, link) => return Ok(XdpMode::Native),
                 Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -203,25 +203,24 @@ impl Bypass {
         Ok(())
     }
 
-    /// Which frames are for the daemon.
+    /// Sets which frames go to the daemon.
     pub fn set_mode(&self, mode: BypassMode) {
         self.set(words::ACTIVE, u64::from(mode == BypassMode::Active));
     }
 
-    /// Tells the program that the daemon is alive. `now_ns` is CLOCK_MONOTONIC. Cheap enough for
-    /// every round of the loop, and due at least every third of the stall time.
+    /// Tells the program that the daemon is alive. `now_ns` is CLOCK_MONOTONIC. It is cheap enough for every round of
+    /// the loop, and due at least every third of the stall time.
     pub fn heartbeat(&self, now_ns: u64) {
         self.set(words::HEARTBEAT, now_ns);
     }
 
-    /// Sets how old a heartbeat may get.
+    /// Sets the age of the heartbeat at which the daemon counts as stalled.
     pub fn set_stall_after(&self, stall_after: Duration) {
         let nanoseconds = u64::try_from(stall_after.as_nanos()).unwrap_or(u64::MAX);
         self.set(words::STALL_AFTER, nanoseconds);
     }
 
-    /// Whether the other end speaks Linkmend, so that its headers are to be taken off when the
-    /// daemon is gone.
+    /// Sets whether the other end speaks Linkmend, so that its headers must be removed when the daemon is gone.
     pub fn set_peer_known(&self, known: bool) {
         self.set(words::PEER_KNOWN, u64::from(known));
     }
@@ -251,8 +250,8 @@ impl Bypass {
         (port(Side::Inner, &self.inner), port(Side::Link, &self.link))
     }
 
-    /// Waits until what was forwarded before has left the ports' queues, so that what the daemon sends from now on,
-    /// which passes by those queues, does not overtake it. `false` if `patience` did not suffice.
+    /// Waits until frames that were forwarded earlier have left the ports' queues. What the daemon sends does not pass
+    /// these queues, and must not overtake them. `false` if `patience` was too short.
     pub fn wait_for_queues(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let leaving = [(Side::Inner, &self.link), (Side::Link, &self.inner)];
@@ -268,12 +267,12 @@ impl Bypass {
         (self.inner.mode, self.link.mode)
     }
 
-    /// Who has set to which processors the frames that arrive at the inner port go, if anybody has.
+    /// Who has set which processors receive the frames that arrive at the inner port, if anybody has.
     pub fn steering(&self) -> Option<Steering> {
         self.steering
     }
 
-    /// Takes the program off both ports. From then on nothing forwards between them.
+    /// Detaches the programs from both ports. From then on nothing forwards between them.
     ///
     /// # Errors
     /// [`PortError::System`].
@@ -287,8 +286,8 @@ impl Bypass {
     }
 }
 
-/// Takes a program left by a former run off an interface, and undoes what steering was set for it there; the answer is
-/// how the program ran, `None` if there was none.
+/// Detaches a program that a former run left on an interface, and undoes the steering that was set for it there.
+/// Returns the mode of the program, or `None` if there was none.
 ///
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
@@ -348,12 +347,13 @@ fn load_programs(
     Ok(Loaded { sockets, bypass, queue })
 }
 
-/// Whether frames forwarded from one side have to go through the queue of the port they leave by; `driver` is that
-/// port's, speeds are in Mb/s.
+/// Whether frames that are forwarded from one side must go through the queue of the port they leave by. `driver` is
+/// that port's; speeds are in Mb/s.
 ///
-/// Drivers that redirect by themselves between ports of one speed need none. A veth on the link side cannot have one:
-/// its other end is, or may be, another link end's, and the kernel shows frames that were redirected behind XDP to no
-/// generic XDP program. It needs none either: such a veth has no ring to overflow, as receive offload is off there.
+/// Drivers that redirect by themselves between ports of one speed need no queue. A veth on the link side cannot use
+/// one: its other end is, or may be, another link end's, and the kernel does not show frames that were redirected
+/// behind XDP to a generic XDP program. It needs none either, because such a veth has no ring to overflow, as receive
+/// offload is off there.
 fn needs_queue(from: Side, mode: XdpMode, driver: &str, speeds: [Option<u32>; 2]) -> bool {
     match mode {
         XdpMode::Native => speeds[0].is_none() || speeds[0] != speeds[1],
@@ -361,13 +361,12 @@ fn needs_queue(from: Side, mode: XdpMode, driver: &str, speeds: [Option<u32>; 2]
     }
 }
 
-/// Whether a native program can be relied on to forward between the two.
+/// Whether a native program reliably forwards between the two.
 ///
-/// Not with a veth: there a redirected frame vanishes unless the *far* end of the pair, which
-/// belongs to somebody else, has GRO on or a program of its own, and frames sent with TSO on never
-/// meet the program; either may change at any time. Generic programs see and forward everything
-/// and cost no more there: the frames of a veth are socket buffers already, and native mode has to
-/// copy them into pages first.
+/// It does not with a veth: a redirected frame vanishes there unless the *far* end of the pair, which belongs to
+/// somebody else, has GRO on or a program of its own, and frames sent with TSO on never meet the program; either may
+/// change at any time. Generic programs see and forward everything, and cost no more there: the frames of a veth are
+/// socket buffers already, and native mode has to copy them into pages first.
 fn native_may_work(inner: &Interface, link: &Interface) -> bool {
     inner.driver != "veth" && link.driver != "veth"
 }

@@ -1,9 +1,8 @@
-//! The XDP program itself, and the small one behind it that sends through a port's queue.
+//! The XDP program, and the small one behind it that sends through a port's queue.
 //!
-//! It runs on both ports of a link end, for every received frame, and decides between the daemon
-//! (the AF_XDP socket) and the other port. It lives on when the daemon dies; from then on it *is*
-//! the link end, and the traffic must survive it: everything passes, Linkmend's own headers are
-//! taken off, and what could be a duplicate is dropped.
+//! The XDP program runs on both ports of a link end for every received frame, and decides between the daemon (the
+//! AF_XDP socket) and the other port. It continues when the daemon dies; from then on it *is* the link end, and traffic
+//! must survive: everything passes, Linkmend's own headers are removed, and what could be a duplicate is dropped.
 
 use std::os::fd::BorrowedFd;
 
@@ -12,27 +11,27 @@ use linkmend_protocol::wire::{self, ethertype};
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Instruction, Label, Operation, Width};
 
-/// Words of the shared configuration (64 bits each), and where the program finds them.
+/// Words of the shared configuration, of 64 bits each, and their positions.
 pub(crate) mod words {
-    /// Not 0: the daemon wants every frame.
+    /// Not 0 if the daemon wants every frame.
     pub(crate) const ACTIVE: usize = 0;
-    /// CLOCK_MONOTONIC, nanoseconds, of the daemon's last sign of life.
+    /// CLOCK_MONOTONIC of the daemon's last sign of life, nanoseconds.
     pub(crate) const HEARTBEAT: usize = 1;
     /// Age of the heartbeat, nanoseconds, at which the daemon counts as stalled.
     pub(crate) const STALL_AFTER: usize = 2;
-    /// Not 0: the other end of the link speaks Linkmend.
+    /// Not 0 if the other end of the link speaks Linkmend.
     pub(crate) const PEER_KNOWN: usize = 3;
-    /// Not 0: frames from the inner, and from the link port leave through the queue of the other.
+    /// Not 0 if frames from the inner and from the link port, respectively, leave through the other port's queue.
     pub(crate) const QUEUED: [usize; 2] = [4, 5];
-    /// Receive queues whose steering the daemon has set, a bit for each of the first 32; in the upper half the
-    /// interface that they belong to. The programs do not read it: it is a note for whoever removes them.
+    /// Receive queues whose steering the daemon has set: a bit for each of the first 32, and in the upper half the
+    /// interface that they belong to. The programs do not read it; it is a note for whoever removes them.
     pub(crate) const STEERED_QUEUES: usize = 6;
-    /// What the steering was set to: a bit for each of the first 64 processors.
+    /// The value to which the steering was set: a bit for each of the first 64 processors.
     pub(crate) const STEERED_TO: usize = 7;
-    /// Counters of frames from the inner and from the link port, each on a cache line of its
-    /// own: the two directions usually run on different processors.
+    /// Counters of frames from the inner and from the link port, each on its own cache line, because the two directions
+    /// usually run on different processors.
     pub(crate) const COUNTERS: [usize; 2] = [8, 16];
-    /// Within a direction's counters.
+    /// Position within a direction's counters.
     pub(crate) const BYPASSED_FRAMES: usize = 0;
     pub(crate) const BYPASSED_BYTES: usize = 1;
     /// Protected originals alone, of the frames that lost their header.
@@ -42,17 +41,17 @@ pub(crate) mod words {
     pub(crate) const COUNT: usize = 24;
 }
 
-/// Which port the program sits on.
+/// The port that the program is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Inner,
     Link,
 }
 
-/// What the program is compiled against.
+/// The values that the program is assembled with.
 pub(crate) struct Parameters<'a> {
     pub(crate) side: Side,
-    /// Where bypassed frames go.
+    /// The interface to which bypassed frames go.
     pub(crate) other_interface: u32,
     pub(crate) config: BorrowedFd<'a>,
     pub(crate) sockets: BorrowedFd<'a>,
@@ -141,15 +140,16 @@ pub(crate) fn queue(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, Ass
     code.finish()
 }
 
-/// A generic XDP program gets its own copy of a frame that the sender still holds, and the kernel (6.18) forgets to note
-/// in it how long the Ethernet header is: it would take the frame to begin behind that. Seen by the header being in
-/// front of where the frame is said to begin; then room is made there, and the header is written into it.
+/// Works around a kernel bug. A generic XDP program gets its own copy of a frame that the sender still holds, and the
+/// kernel (6.18) does not record in it how long the Ethernet header is, so it would take the frame to begin behind the
+/// header. This shows by the header being in front of the frame's beginning; then room is made there, and the header is
+/// written into it.
 fn put_addresses_back(code: &mut Assembler, failed: Label) {
     let begins_with_header = code.label();
     code.load(Width::Word, R7, R6, BUFFER_DATA);
     code.load(Width::Word, R2, R6, BUFFER_DATA_END);
     code.register(Operation::Sub, R2, R7);
-    // So many bytes behind the beginning of the header the frame's first part ends, unless it lacks the header.
+    // The end of the frame's first part, in bytes behind the beginning of the header, unless the header is missing.
     code.register(Operation::Move, R3, R10);
     code.immediate(Operation::Add, R3, -24);
     code.immediate(Operation::Move, R1, 0);
@@ -230,7 +230,7 @@ impl Program<'_> {
         self.code.jump_if_register(R3, Condition::Greater, R2, shorter);
     }
 
-    /// Ends with the frame at the daemon's socket, or falls through to `bypass`.
+    /// Ends with the frame at the daemon's socket, or continues at `bypass`.
     fn hand_to_daemon(&mut self, bypass: Label, forward: Label) {
         let sockets = self.parameters.sockets;
         let code = &mut self.code;
@@ -238,8 +238,8 @@ impl Program<'_> {
         code.call(HELPER_KTIME_GET_NS);
         code.load(Width::Double, R1, R9, word(words::HEARTBEAT));
         code.load(Width::Double, R2, R9, word(words::STALL_AFTER));
-        // A heartbeat written after our clock was read is in the future: then the age is negative,
-        // which must not look like an eternity.
+        // A heartbeat written after our clock was read lies in the future. The age is then negative, and must not look
+        // like an eternity.
         code.jump_if_register(R1, Condition::Greater, R0, wanted);
         code.register(Operation::Sub, R0, R1);
         code.jump_if_register(R0, Condition::Greater, R2, bypass);
@@ -261,7 +261,8 @@ impl Program<'_> {
         code.exit();
     }
 
-    /// The daemon is gone: takes off what the peer, which may not know yet, put on.
+    /// Handles a frame from the link when the daemon is gone: removes what the peer, which may not know this yet, has
+    /// added.
     fn bypass_from_link(&mut self, forward: Label) {
         let compact = self.code.label();
         let drop = self.code.label();
@@ -269,7 +270,7 @@ impl Program<'_> {
         self.note_protected(false);
         let code = &mut self.code;
         code.load(Width::Double, R1, R9, word(words::PEER_KNOWN));
-        // With a peer that does not speak Linkmend these EtherTypes are some host's own.
+        // With a peer that does not speak Linkmend, these EtherTypes belong to some host.
         code.jump_if(R1, Condition::Equal, 0, forward);
         code.jump_if(R8, Condition::Equal, loaded(ethertype::COMPACT), compact);
         code.jump_if(R8, Condition::NotEqual, loaded(ethertype::TRANSPARENT), forward);
@@ -295,8 +296,8 @@ impl Program<'_> {
         code.immediate(Operation::Move, R2, 3);
         code.jump_if(R3, Condition::Equal, 3, escaped);
         code.jump_if(R3, Condition::Equal, 2, control);
-        // A retransmission is dropped: the daemon may have delivered the original just before it
-        // died, and a lost frame harms the hosts less than one delivered twice.
+        // A retransmission is dropped: the daemon may have delivered the original just before it died, and a lost frame
+        // harms the hosts less than a duplicate.
         code.jump_if(R1, Condition::AnyBit, RETRANSMITTED, drop);
         self.note_protected(true);
         let code = &mut self.code;
@@ -359,7 +360,7 @@ impl Program<'_> {
 
     /// Removes `R2` bytes behind the MAC addresses and puts EtherType `R8` there.
     fn decapsulate(&mut self, failed: Label) {
-        // The addresses wait on the stack while the frame moves under them.
+        // The addresses wait on the stack while the frame is moved.
         for part in [0, 4, 8] {
             self.code.load(Width::Word, R1, R7, part);
             self.code.store(Width::Word, R10, part - 12, R1);
@@ -381,7 +382,7 @@ impl Program<'_> {
         self.forward();
     }
 
-    /// Notes on the stack whether the frame is a protected one: the receiver believes those missing, and only those.
+    /// Records on the stack whether the frame is a protected one, because the receiver believes only those missing.
     fn note_protected(&mut self, protected: bool) {
         self.code.immediate(Operation::Move, R4, i32::from(protected));
         self.code.store(Width::Word, R10, PROTECTED_AT, R4);
@@ -393,7 +394,7 @@ impl Program<'_> {
         self.count(words::BYPASSED_FRAMES);
         let counters = words::COUNTERS[self.parameters.side as usize];
         let code = &mut self.code;
-        // The whole frame; between the two data pointers is only its first buffer.
+        // The whole frame; only its first buffer lies between the two data pointers.
         code.register(Operation::Move, R1, R6);
         code.call(HELPER_XDP_GET_BUFF_LEN);
         code.atomic_add(R9, word(counters + words::BYPASSED_BYTES), R0);

@@ -1,4 +1,4 @@
-//! The program that sends forwarded frames through the queue of the other port, and what that queue holds and drops.
+//! The program that sends forwarded frames through the queue of the other port, and counters of that queue.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -10,10 +10,10 @@ use crate::port::{Interface, PortError};
 use crate::sys::bpf::{self, Program};
 use crate::sys::tcx;
 
-/// Time between two looks at a queue that is being waited for.
+/// Time between two checks of a queue that is being waited for.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
-/// Puts `program` on the interface, in the place of one a former run left.
+/// Attaches `program` to the interface, replacing one that a former run left.
 pub(super) fn attach(interface: &Interface, program: &Program) -> io::Result<()> {
     match own_program(interface)? {
         None => tcx::attach(interface.index, program.as_fd(), None),
@@ -24,7 +24,7 @@ pub(super) fn attach(interface: &Interface, program: &Program) -> io::Result<()>
     }
 }
 
-/// Takes a program of ours off the interface, if there is one.
+/// Detaches a program of ours from the interface, if there is one.
 ///
 /// # Errors
 /// [`PortError::System`].
@@ -51,22 +51,22 @@ fn own_program(interface: &Interface) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
-/// Frames that the kernel dropped at a port on their way between a link end and the port's device, or within the
-/// bypass, since the port was opened.
+/// Frames that the kernel dropped at a port since it was opened, either between the link end and the port's device, or
+/// within the bypass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelDrops {
-    /// Arrived, and found no room (`rx_dropped` and `rx_missed_errors` of the interface).
+    /// They arrived, and found no room (`rx_dropped` and `rx_missed_errors` of the interface).
     pub received: u64,
-    /// Were not taken by the device (`tx_dropped` of the interface).
+    /// The device did not take them (`tx_dropped` of the interface).
     pub transmitted: u64,
-    /// Found the port's queue full.
+    /// They found the port's queue full.
     pub queued: u64,
-    /// Came in here and could not leave at the other port: too long for it, or it is gone.
+    /// They arrived here and could not leave at the other port: they are too long for it, or it is gone.
     pub failed_redirects: u64,
 }
 
-/// A port's device as the kernel sees it. It keeps a socket of its own, so that it goes on asking in the network
-/// namespace it was opened in.
+/// A port's device as the kernel sees it. It keeps its own socket, so that it continues to ask in the network namespace
+/// in which it was opened.
 pub(super) struct Device {
     asking: Asking,
     index: u32,
@@ -80,7 +80,7 @@ impl Device {
         Ok(Device { asking, index: interface.index, at_first })
     }
 
-    /// What the kernel dropped since [`Device::open`], all but failed redirects. Nothing once the interface is gone.
+    /// What the kernel dropped since [`Device::open`], except failed redirects. All zero once the interface is gone.
     pub(super) fn drops(&self) -> KernelDrops {
         let Ok(now) = self.asking.device_counters(self.index) else { return KernelDrops::default() };
         let first = self.at_first;

@@ -1,14 +1,14 @@
-//! Receive packet steering at the inner port, where that is a veth.
+//! Receive packet steering at the inner port, if that is a veth.
 //!
-//! What passes through a veth waits in the backlog of the processor on which it was sent. A generic XDP program gets a
-//! copy of each frame, and with that the sender's TCP believes the frame to have left the machine: what is under way is
-//! not held to a millisecond's worth, but to the window. When the scheduler then moves the sender, the frames on the
-//! new processor overtake hundreds on the old one, and TCP sends again what was never lost. Steered, the frames of one
-//! flow have one processor, wherever they were sent.
+//! Frames that pass through a veth wait in the backlog of the processor on which they were sent. A generic XDP program
+//! gets a copy of each frame, so the sender's TCP believes that the frame has left the machine: only the window limits
+//! what is under way, and not a millisecond's worth. When the scheduler then moves the sender, the frames on the new
+//! processor overtake hundreds on the old one, and TCP retransmits what was never lost. With steering, the frames of
+//! one flow have one processor, wherever they were sent.
 //!
-//! It stays as long as the bypass, which needs it also without a daemon. What was changed is therefore noted in the words
-//! that the attached programs share with the daemon: the note lasts exactly as long as they do, and whoever removes
-//! them, or replaces them, finds it.
+//! Steering lasts as long as the bypass, which needs it even without a daemon. Changes are therefore noted in the words
+//! that the attached programs share with the daemon: the note lasts exactly as long as the programs, and whoever
+//! removes or replaces them finds it.
 
 use std::fs;
 use std::io;
@@ -32,13 +32,13 @@ const GROUP: usize = 32;
 /// Receive queues that the note has room for.
 const QUEUES_MAX: u32 = 32;
 
-/// Who has set to which processors the frames of a port go.
+/// Who has set which processors receive the frames of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Steering {
-    /// Linkmend: each flow to one of them. It is undone when the bypass is removed.
+    /// Linkmend: each flow goes to one of them. This is undone when the bypass is removed.
     Linkmend,
-    /// Somebody else, before the link started. It stays as it is.
+    /// Somebody else, before the link started. This stays as it is.
     Operator,
 }
 
@@ -53,7 +53,8 @@ pub(super) struct Steered {
 }
 
 impl Steered {
-    /// Written before the queues it names are changed: one that was not is told by its value.
+    /// Writes the note before the queues that it names are changed. A queue that was not changed can be told by its
+    /// value.
     fn note(self, config: &SharedWords) {
         config.word(words::STEERED_TO).store(self.to, Ordering::Relaxed);
         let place = u64::from(self.interface_index) << 32 | u64::from(self.queues);
@@ -72,7 +73,7 @@ impl Steered {
     }
 }
 
-/// What the programs on the interface say was steered for them there.
+/// What the programs on the interface note about steering there.
 pub(super) fn left_behind(interface: &Interface) -> Steered {
     let words = attach::own_program(interface)
         .ok()
@@ -84,8 +85,8 @@ pub(super) fn left_behind(interface: &Interface) -> Steered {
 }
 
 /// Steers the frames of each flow that arrive at `interface`, if that is a veth, to one processor. If somebody has set
-/// the steering of any of its queues, all are left alone. What a former run had set, `before`, is taken over.
-/// Best effort: without it everything works, with more retransmissions by the hosts.
+/// the steering of any of its queues, all are left alone. What a former run had set, `before`, is taken over. This is
+/// best effort: without it everything works, with more retransmissions by the hosts.
 pub(super) fn keep_flows_together(
     interface: &Interface,
     config: &SharedWords,

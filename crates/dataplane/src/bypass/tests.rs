@@ -1,5 +1,5 @@
-//! The program, run by the kernel on single frames (BPF_PROG_TEST_RUN), against a model of it in
-//! Rust. Without sockets in its map it acts as after the daemon's death.
+//! Compares the program, run by the kernel on single frames (BPF_PROG_TEST_RUN), with a model of it in Rust. Without
+//! sockets in its map it acts as after the daemon's death.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Classes of frames on the link, to choose by.
+//! Classes of frames on the link, for filtering.
 
 use super::layers::Layers;
 use linkmend_protocol::wire::LinkFrame;

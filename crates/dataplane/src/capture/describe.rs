@@ -1,4 +1,4 @@
-//! A captured frame in words.
+//! Describes a captured frame as text.
 
 use super::layers::{ICMP, ICMPV6, Layers, TCP, UDP};
 use super::{CapturePort, CapturedFrame, Direction};
@@ -6,13 +6,13 @@ use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
 use std::fmt::Write;
 use std::net::IpAddr;
 
-/// What Linkmend has to say of the frame, for a comment in a file; `None` on the inner port.
+/// What Linkmend knows about the frame, as a comment for a file; `None` on the inner port.
 pub fn comment(frame: &CapturedFrame) -> Option<String> {
     let link = Layers::of(frame.port, &frame.bytes).link?;
     Some(if frame.corrupted { format!("{link}; dropped on purpose") } else { link.to_string() })
 }
 
-/// One line: when (UTC), where, which way, what.
+/// One line: time (UTC), port, direction, and the frame.
 pub fn line(frame: &CapturedFrame) -> String {
     let seconds = frame.at_ns / 1_000_000_000;
     let [hours, minutes, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];

@@ -1,4 +1,5 @@
-//! What a frame is, from its first bytes: its Linkmend header, if it is on the link, and the original frame behind it.
+//! Takes a frame apart from its first bytes: its Linkmend header, if it is on the link, and the original frame behind
+//! it.
 
 use super::CapturePort;
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame, Untagged, ethertype};
@@ -9,16 +10,16 @@ pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 pub(super) const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
-/// IPv6 extension headers that are walked through: hop-by-hop, routing, destination options (RFC 8200, section 4).
+/// IPv6 extension headers that are skipped: hop-by-hop, routing, destination options (RFC 8200, section 4).
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
 const IPV6_FRAGMENT: u8 = 44;
-/// More are not walked through: nobody sends them.
+/// Largest number of extension headers that are skipped; nobody sends more.
 const IPV6_EXTENSIONS_MAX: usize = 8;
 
 /// A frame taken apart.
 #[derive(Debug, Clone)]
 pub struct Layers {
-    /// What it is on the link; `None` on the inner port, where Linkmend's EtherTypes mean nothing.
+    /// The frame on the link; `None` on the inner port, where Linkmend's EtherTypes have no meaning.
     pub link: Option<LinkFrame>,
     /// Destination and source address.
     pub(super) macs: Option<([u8; 6], [u8; 6])>,
@@ -28,7 +29,7 @@ pub struct Layers {
     pub(super) ethertype: Option<u16>,
     /// VLAN identifiers, the outer one first.
     pub(super) vlans: Vec<u16>,
-    /// IP, or the IPv4 addresses that an ARP frame speaks of.
+    /// IP addresses, or the IPv4 addresses in an ARP frame.
     pub(super) addresses: Option<(IpAddr, IpAddr)>,
     /// Protocol over IP.
     pub(super) protocol: Option<u8>,
@@ -37,7 +38,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Takes a frame apart that was seen on `port`. Whatever is cut off or makes no sense is absent.
+    /// Takes apart a frame that was seen on `port`. Anything that is cut off or makes no sense is absent.
     pub fn of(port: CapturePort, frame: &[u8]) -> Layers {
         let link = (port == CapturePort::Link).then(|| wire::parse(frame));
         let mut layers = Layers {
@@ -118,7 +119,7 @@ impl Layers {
     }
 }
 
-/// EtherType and payload of the frame that a host sent; `None` if there is none in it.
+/// EtherType and payload of the host's frame; `None` if there is none.
 fn original<'a>(link: Option<&LinkFrame>, frame: &'a [u8]) -> Option<(u16, &'a [u8])> {
     let restored = |removes: usize, ethertype: Option<u16>| {
         let at = ADDRESSES_BYTES + removes;

@@ -1,10 +1,10 @@
-//! Captures: frames as they pass through a link end's two ports, for a person to look at.
+//! Captures: frames that pass through a link end's two ports, for people to look at.
 //!
-//! While one is on, the loop hands copies of what passes its filter to a bounded ring (`tap`), which the control socket
-//! empties towards whoever asked ([`record`] is the format). What finds the ring full is counted, not waited for. When
-//! none is on the loop asks one question a frame, whether a list is empty.
+//! While a capture is on, the loop puts copies of frames that pass its filter into a bounded ring (`tap`), which the
+//! control socket empties towards the client ([`record`] is the format). Frames that find the ring full are counted,
+//! and nothing waits. While no capture is on, the loop only checks for each frame whether a list is empty.
 //!
-//! [`Layers`] takes a frame apart, [`Filter`] and [`FrameClass`] choose, [`describe`] puts it into words.
+//! [`Layers`] takes a frame apart, [`Filter`] and [`FrameClass`] select, [`describe`] makes text.
 
 mod class;
 pub mod describe;
@@ -33,7 +33,7 @@ pub enum CapturePort {
     Link,
 }
 
-/// Which way a frame goes at its port.
+/// The direction of a frame at its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Into the daemon.
@@ -42,7 +42,7 @@ pub enum Direction {
     Outbound,
 }
 
-/// What to capture.
+/// Settings of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureOptions {
@@ -59,16 +59,16 @@ pub struct CaptureOptions {
     pub filter: String,
 }
 
-/// A frame that was seen.
+/// A captured frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedFrame {
-    /// When, in nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at_ns: u64,
     /// Where.
     pub port: CapturePort,
     /// Which way it went.
     pub direction: Direction,
-    /// Whether it was then dropped on purpose, as if the link had corrupted it.
+    /// Whether it was then dropped by injected corruption.
     pub corrupted: bool,
     /// Its whole length, without frame check sequence.
     pub length: u32,
@@ -76,7 +76,7 @@ pub struct CapturedFrame {
     pub bytes: Vec<u8>,
 }
 
-/// How a capture goes.
+/// The progress of a capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CaptureProgress {
     /// Frames that passed the filter and found no room.

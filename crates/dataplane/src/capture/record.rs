@@ -2,8 +2,9 @@
 //! Numbers are little-endian.
 //!
 //! ```text
-//!  frame      1 | port (bit 0: link), direction (bit 1: outbound), corrupted (bit 2) | at_ns 64 | length 32 | kept 32 | bytes
-//!  progress   2 | kernel_forwards 8 | dropped 64
+//! frame      1 | port (bit 0: link), direction (bit 1: outbound), corrupted (bit 2) | at_ns 64 | length 32 | kept 32 |
+//! bytes
+//! progress   2 | kernel_forwards 8 | dropped 64
 //! ```
 
 use super::{CapturePort, CaptureProgress, CapturedFrame, Direction};
@@ -15,7 +16,7 @@ const OUTBOUND: u8 = 1 << 1;
 const CORRUPTED: u8 = 1 << 2;
 const FRAME_HEADER_BYTES: usize = 18;
 const PROGRESS_BYTES: usize = 10;
-/// Frames are never longer (the largest MTU of Ethernet devices is 65,535).
+/// Upper bound for the length of a frame (the largest MTU of Ethernet devices is 65,535).
 const FRAME_BYTES_MAX: usize = 128 * 1024;
 
 /// One record.
@@ -23,17 +24,17 @@ const FRAME_BYTES_MAX: usize = 128 * 1024;
 pub enum Record {
     /// A frame.
     Frame(CapturedFrame),
-    /// How the capture goes; comes several times a second.
+    /// The progress of the capture, which comes several times a second.
     Progress(CaptureProgress),
 }
 
-/// What came makes no sense.
+/// The bytes are not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a capture record that makes no sense (first byte {0})")]
 pub struct BadRecord(u8);
 
 impl Record {
-    /// Appends it to `out`.
+    /// Appends the record to `out`.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Record::Frame(frame) => {
@@ -53,7 +54,7 @@ impl Record {
         }
     }
 
-    /// The first record of `bytes` and its length; `None` if it is not complete.
+    /// Reads the first record of `bytes`; returns it with its length, or `None` if it is not complete.
     ///
     /// # Errors
     /// [`BadRecord`].

@@ -1,4 +1,4 @@
-//! The ring between the loop of a link end and whoever takes a capture from it.
+//! The ring between the loop of a link end and the reader of a capture.
 
 use super::filter::{Filter, FilterError};
 use super::layers::Layers;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 
-/// Captures of one link end at a time.
+/// Largest number of captures of one link end at a time.
 pub const CAPTURES_MAX: usize = 4;
-/// Frames a ring holds: what arrives at two million a second while its reader sleeps for 4 ms.
+/// How many frames a ring holds: those that arrive at two million a second while its reader sleeps for 4 ms.
 const RING_FRAMES: usize = 8192;
-/// Bytes a ring holds.
+/// How many bytes a ring holds.
 const RING_BYTES: usize = 16 << 20;
-/// Bytes of a frame that classes and filters look at: whole control frames, and the headers of others.
+/// Bytes of a frame that classes and filters read: whole control frames, and the headers of others.
 const LOOK_BYTES: usize = CONTROL_FRAME_MAX;
 
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ struct Shared {
     closed: AtomicBool,
 }
 
-/// The loop's end.
+/// The loop's side of the ring.
 #[derive(Debug)]
 pub(crate) struct Tap {
     options: CaptureOptions,
@@ -36,7 +36,7 @@ pub(crate) struct Tap {
     shared: Arc<Shared>,
 }
 
-/// The other end. Dropping it ends the capture.
+/// The reader's side of the ring. Dropping it ends the capture.
 #[derive(Debug)]
 pub struct Capture {
     ring: Receiver<CapturedFrame>,
@@ -44,7 +44,7 @@ pub struct Capture {
 }
 
 impl Tap {
-    /// Both ends of a new ring.
+    /// Makes a ring and returns both sides.
     ///
     /// # Errors
     /// [`FilterError`].
@@ -106,7 +106,7 @@ impl Capture {
         Ok(frame)
     }
 
-    /// How it goes.
+    /// The progress of the capture.
     pub fn progress(&self) -> CaptureProgress {
         CaptureProgress {
             dropped: self.shared.dropped.load(Ordering::Relaxed),
@@ -144,7 +144,7 @@ impl Taps {
         room
     }
 
-    /// Shows them a frame that passes a port.
+    /// Offers all captures a frame that passes a port.
     #[inline]
     pub(crate) fn show(
         &mut self,
@@ -158,7 +158,7 @@ impl Taps {
         }
     }
 
-    /// The same of a frame from the link, which is dropped on purpose if it is `corrupted`.
+    /// Offers all captures a frame from the link, which injected corruption then drops if it is `corrupted`.
     #[inline]
     pub(crate) fn show_from_link(&mut self, corrupted: bool, frame: FrameHandle, pool: &FramePool) {
         if !self.0.is_empty() {
@@ -184,7 +184,7 @@ impl Taps {
         }
     }
 
-    /// Tells them who forwards, and lets those go that nobody takes any more.
+    /// Tells all captures whether the kernel forwards, and removes those that have no reader any more.
     pub(crate) fn tell(&mut self, kernel_forwards: bool) {
         self.remove_closed();
         for tap in &self.0 {

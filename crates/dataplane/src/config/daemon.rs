@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Where control sockets are, unless set; the client looks for links here.
+/// Folder of control sockets, unless configured; clients look for links here.
 pub const CONTROL_FOLDER: &str = "/run/linkmend";
 /// Largest configuration file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -100,15 +100,15 @@ impl DaemonConfig {
         }
     }
 
-    /// The first thing that is wrong, and where.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// The place and the problem.
+    /// The place and the problem of the first mistake.
     pub fn validate(&self) -> Result<(), (Place, Problem)> {
         super::validate::daemon(self)
     }
 
-    /// With every default that depends on something else filled in.
+    /// The configuration with every default filled in that depends on something else.
     #[must_use]
     pub fn resolved(mut self, from_file: bool) -> DaemonConfig {
         let name = match self.links.first() {
@@ -125,7 +125,7 @@ impl DaemonConfig {
         self
     }
 
-    /// As a file that reads back as the same configuration.
+    /// The configuration as a file, which reads back as the same configuration.
     pub fn to_toml(&self) -> String {
         // Every field has a text; should that ever change, a test says so.
         toml::to_string(self).unwrap_or_else(|error| format!("# not representable: {error}\n"))

@@ -1,4 +1,4 @@
-//! What can be said of the interfaces without changing them.
+//! Checks the interfaces without changing them.
 
 use super::link::{InnerPort, LinkConfig};
 use crate::netlink::{self, InterfaceFacts};
@@ -84,12 +84,12 @@ impl Diagnose for DeviceError {
     }
 }
 
-/// Bytes that a frame grows by at most.
+/// Largest number of bytes by which a frame grows.
 pub(super) fn growth() -> u32 {
     u32::try_from(HEADER_GROWTH_MAX).unwrap_or(u32::MAX)
 }
 
-/// Looks at the interfaces of one link. A port that is yet to be made is not looked at.
+/// Checks the interfaces of one link. A port that is yet to be made is skipped.
 ///
 /// # Errors
 /// The first [`DeviceError`].
@@ -97,7 +97,7 @@ pub fn check_devices(config: &LinkConfig) -> Result<(), DeviceError> {
     device_problems(config).into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Everything that is wrong with the interfaces of one link. A port that is yet to be made is not looked at.
+/// All problems of the interfaces of one link. A port that is yet to be made is skipped.
 pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
     let link_port = usable(config, &config.link);
     let InnerPort::Existing(inner) = &config.inner else {

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, and where.
+//! Errors of a configuration, and their places.
 
 use super::protect::ClassField;
 use linkmend_diagnose::{Diagnose, Fault};
@@ -108,7 +108,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The option of the same meaning.
+    /// The command line option for this key.
     pub fn option(&self) -> String {
         let option = match self.key.rsplit_once('.') {
             Some(("fallback", "enabled")) => "fallback".to_owned(),
@@ -120,7 +120,7 @@ impl Place {
         format!("--{option}")
     }
 
-    /// The line the key is on, or else the nearest table around it.
+    /// The line of the key, or else of the nearest table around it.
     pub(super) fn line_in(&self, text: &str) -> Option<usize> {
         let root = DeTable::parse(text).ok()?;
         let mut table: &DeTable<'_> = root.get_ref();

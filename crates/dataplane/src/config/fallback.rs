@@ -87,7 +87,7 @@ impl Default for FallbackLimits {
 }
 
 impl FallbackLimits {
-    /// What a link end is told.
+    /// The settings for the link end.
     pub fn settings(&self) -> FallbackConfig {
         let nanos = |span: Span| Ticks(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX));
         FallbackConfig {

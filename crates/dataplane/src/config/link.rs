@@ -12,9 +12,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What stands before the name of an interface that is to be made.
+/// Prefix of the name of an interface that is to be made.
 const CREATE: &str = "create:";
-/// What stands before the host port's name in the name of Linkmend's end of the pair.
+/// Prefix that turns the host port's name into the name of Linkmend's end of the pair.
 const PEER_PREFIX: &str = "lm-";
 /// Longest name of an interface (IFNAMSIZ without its terminator).
 pub(super) const INTERFACE_NAME_BYTES_MAX: usize = 15;
@@ -218,7 +218,7 @@ impl From<HeaderFormat> for Format {
     }
 }
 
-/// From how many waiting bytes on frames are marked.
+/// The number of waiting bytes above which frames are marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "EcnText", into = "String")]
 pub enum EcnThreshold {
@@ -234,7 +234,7 @@ impl Default for EcnThreshold {
     }
 }
 
-/// `"off"` or a size: an untagged text, so that a bare number meets the message of sizes.
+/// `"off"` or a size. It is an untagged text, so that a bare number gets the error message of sizes.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`off` or a size with its unit, in quotes, like \"100kB\"")]
 enum EcnText {
@@ -278,7 +278,7 @@ impl LinkConfig {
     /// Chunks of the frame pool, unless set.
     pub const POOL_DEFAULT: u32 = crate::port_pair::POOL_CHUNKS_DEFAULT;
 
-    /// Defaults for a link between `inner` and `link`.
+    /// The defaults for a link between `inner` and `link`.
     pub fn new(inner: InnerPort, link: &str) -> LinkConfig {
         LinkConfig {
             name: None,
@@ -302,12 +302,12 @@ impl LinkConfig {
         }
     }
 
-    /// Its name: the one given, or that of the link interface.
+    /// Its name: the configured one, or that of the link interface.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.link)
     }
 
-    /// What a link end is told. Sensible only after [`super::DaemonConfig::validate`].
+    /// The settings for the link end. Call [`super::DaemonConfig::validate`] first.
     pub fn settings(&self) -> LinkSettings {
         LinkSettings {
             ports: self.ports.into(),
@@ -326,7 +326,7 @@ impl LinkConfig {
             seed: self.seed,
             protocol_log: self.protocol_log.clone(),
             pool_chunks: self.pool,
-            // A port that is removed at the stop leaves nothing to forward to.
+            // If the port is removed at the stop, there is nothing left to forward to.
             detach_on_stop: self.detach_on_stop || matches!(self.inner, InnerPort::Create(_)),
             ..LinkSettings::new(self.name(), &self.inner.interface(), &self.link)
         }

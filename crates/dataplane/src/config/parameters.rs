@@ -52,7 +52,7 @@ pub struct ParametersConfig {
     pub loss_window: Option<u32>,
 }
 
-/// The keys here for the protocol's names.
+/// Keys of the configuration, by the protocol's names.
 const KEYS: [(&str, &str); 13] = [
     ("window_frames", "parameters.window"),
     ("window_bytes", "parameters.tx-buffer"),
@@ -74,7 +74,7 @@ pub(crate) fn parameter_key(field: &str) -> &'static str {
     KEYS.iter().find(|(name, _)| *name == field).map_or("parameters", |(_, key)| key)
 }
 
-/// What is wrong, in the words of the configuration.
+/// What is wrong, with the key of the configuration.
 pub(super) struct Impossible {
     pub(super) key: &'static str,
     pub(super) value: String,
@@ -82,7 +82,7 @@ pub(super) struct Impossible {
 }
 
 impl ParametersConfig {
-    /// What a link end is told.
+    /// The settings for the link end.
     pub fn overrides(&self) -> Overrides {
         Overrides {
             max_rounds: None,
@@ -111,7 +111,7 @@ impl ParametersConfig {
     }
 }
 
-/// Puts the protocol's complaint into the words of the configuration.
+/// Translates the protocol's error to the keys of the configuration.
 fn impossible(error: ConfigError) -> Impossible {
     let key = parameter_key(error.field);
     let mut requirement = error.requirement.to_owned();

@@ -80,7 +80,7 @@ impl ProtectMode {
     }
 }
 
-/// Which field of a frame tells its class.
+/// The field of a frame that determines its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClassField {
     /// Priority of the outermost VLAN tag, 0 to 7.
@@ -185,7 +185,7 @@ impl fmt::Display for ClassField {
 }
 
 impl ProtectConfig {
-    /// What a link end is told; `None` when off.
+    /// The settings for the link end; `None` when off.
     pub fn settings(&self) -> Option<ProtectionSettings> {
         let mut classifier = Classifier::new(self.mode.mode()?);
         for rule in &self.classes {
@@ -205,7 +205,8 @@ impl ProtectConfig {
         Some(ProtectionSettings { classifier, copies })
     }
 
-    /// Checks what needs no device. For a link that runs already, give the transparent format: its loop knows better.
+    /// Checks what needs no device. For a link that already runs, pass the transparent format; its loop checks the
+    /// modes against its own.
     ///
     /// # Errors
     /// The key and the problem.

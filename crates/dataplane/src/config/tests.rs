@@ -1,4 +1,4 @@
-//! Whole files: what they mean, and what is said of every mistake.
+//! Tests whole files: their meaning, and the message for every mistake.
 
 use super::*;
 use crate::settings::LinkSettings;

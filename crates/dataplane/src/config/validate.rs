@@ -1,4 +1,4 @@
-//! Everything that can be checked without a device.
+//! Checks everything that needs no device.
 
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
@@ -16,7 +16,7 @@ const QUEUE_BYTES_MIN: u64 = 64 * 1024;
 const QUEUE_BYTES_MAX: u64 = 1 << 30;
 /// Rates a shaper can keep.
 const RATE_BPS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000_000;
-/// Fewer chunks would be in the kernel's rings altogether; more would be 4 GiB.
+/// With fewer chunks, all would be in the kernel's rings; more would be 4 GiB.
 const POOL_CHUNKS: std::ops::RangeInclusive<u32> = 4_096..=1_048_576;
 
 type Verdict = Result<(), (&'static str, Problem)>;
@@ -93,7 +93,7 @@ fn against(config: &LinkConfig, earlier: &[LinkConfig]) -> Verdict {
     Ok(())
 }
 
-/// What the kernel accepts (`dev_valid_name`).
+/// Accepts what the kernel accepts (`dev_valid_name`).
 fn interface_name(name: &str, limit: usize) -> Result<(), Problem> {
     let bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
     if (1..=limit).contains(&name.len()) && name != "." && name != ".." && !name.contains(bad) {

@@ -1,4 +1,4 @@
-//! From requests to commands of link ends.
+//! Translates requests to commands of link ends.
 
 use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response};
 use crate::capture::{Capture, CaptureOptions};
@@ -60,7 +60,7 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
             }
             answered(backend, &link, backend.protect(&link, &protect))
         }
-        // It takes a connection of its own, which this function does not have.
+        // A capture needs its own connection, which this function does not have.
         Request::Capture { .. } => {
             Err(ErrorReply::new(ErrorKind::Invalid, "a capture is the last request of a connection"))
         }

@@ -1,4 +1,4 @@
-//! The other side: the command line's and the lab's.
+//! The client's side of the socket, for the command line and the laboratory.
 
 use super::message::{ErrorReply, Request, Response};
 use super::streaming::CaptureStream;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Longest wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest answer that is believed: some thousand links.
+/// Longest answer that is accepted: some thousand links.
 const RESPONSE_BYTES_MAX: u64 = 64 << 20;
 
 /// Why a daemon did not do what it was asked.
@@ -159,7 +159,7 @@ impl Client {
         }
     }
 
-    /// How one link stands, or all of this daemon.
+    /// Reports of one link, or of all links of this daemon.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -195,7 +195,7 @@ impl Client {
         self.report(&Request::Corrupt { link: link.to_owned(), corruption })
     }
 
-    /// Begins a new observation of the buffers' least and most, of one link or all of this daemon.
+    /// Resets the extremes of the buffers of one link, or of all links of this daemon.
     ///
     /// # Errors
     /// [`ClientError`].

@@ -11,7 +11,7 @@ use crate::report::{LinkReport, PortReport};
 use crate::saved_protection::SavedProtection;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// What a link without an interface does.
+/// What happens to a link without an interface.
 const WAITS: &str = "the link starts again by itself when that is mended";
 
 /// Links, shared by everything that asks them.
@@ -33,21 +33,21 @@ struct Link {
 #[derive(Debug)]
 enum State {
     Running(LinkEndHandle),
-    /// Not at work, for want of an interface; says why.
+    /// It does not run, because an interface is missing; the text says why.
     Gone(String),
 }
 
-/// What has become of a link that no longer runs.
+/// Why a link no longer runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
-    /// One of its interfaces is gone: the others go on without it.
+    /// One of its interfaces is gone; the other links continue.
     Interface {
         /// Name of the link.
         link: String,
         /// The interface.
         interface: String,
     },
-    /// Its loop has failed or does not answer, which only a new start of the daemon mends.
+    /// Its loop has failed or does not answer, which only a restart of the daemon can repair.
     Loop {
         /// Name of the link.
         link: String,
@@ -59,7 +59,7 @@ impl Link {
         matches!(&self.state, State::Running(handle) if !handle.is_running())
     }
 
-    /// Takes in why the loop has ended.
+    /// Ends a link whose loop has ended; returns the reason.
     fn end(&mut self) -> Loss {
         let link = self.name.clone();
         let State::Running(handle) = &mut self.state else { return Loss::Loop { link } };
@@ -72,17 +72,17 @@ impl Link {
 }
 
 impl Links {
-    /// None as yet, of a daemon that is in this health; what is set at run time goes to `saved`.
+    /// No links yet. What is set at run time goes to `saved`.
     pub fn new(health: Arc<DaemonHealth>, saved: SavedProtection) -> Links {
         Links { links: RwLock::default(), health, saved }
     }
 
-    /// How a link is to be protected from its start: as it was set at run time, or as it is configured.
+    /// The configuration of a link at its start, protected as it was set at run time, or else as configured.
     pub fn restored(&self, config: &LinkConfig) -> LinkConfig {
         LinkConfig { protect: self.saved.restore(config), ..config.clone() }
     }
 
-    /// Takes a link that has been started, in the place of one of the same name that is gone, or as the last one.
+    /// Adds a link that has been started, replacing one of the same name that is gone.
     pub fn add(&self, config: &LinkConfig, handle: LinkEndHandle) {
         let mut links = self.write();
         let state = State::Running(handle);
@@ -95,7 +95,7 @@ impl Links {
         }
     }
 
-    /// Looks after all links; those that no longer run since the last look.
+    /// Checks all links; returns those that have stopped running since the last check.
     pub fn check(&self) -> Vec<Loss> {
         let answers = |link: &Link| match &link.state {
             // What has just ended is looked at below, or the next time.
@@ -117,7 +117,7 @@ impl Links {
         self.read().iter().any(|link| matches!(link.state, State::Running(_)))
     }
 
-    /// Names of the links that are gone, and why.
+    /// Names of the links that are gone, with the reasons.
     pub fn gone(&self) -> Vec<(String, String)> {
         let gone = |link: &Link| match &link.state {
             State::Running(_) => None,
@@ -126,7 +126,7 @@ impl Links {
         self.read().iter().filter_map(gone).collect()
     }
 
-    /// Says what now keeps a link that is gone from starting again; `true` if that is new.
+    /// Records what now keeps a link that is gone from starting again; `true` if that is new.
     pub fn set_obstacle(&self, name: &str, obstacle: &str) -> bool {
         let now = format!("{obstacle}; {WAITS}");
         for link in &mut *self.write() {
@@ -141,7 +141,7 @@ impl Links {
         false
     }
 
-    /// Stops them all. From then on there are none.
+    /// Stops all links and removes them.
     pub fn stop(&self) {
         for link in std::mem::take(&mut *self.write()) {
             if let State::Running(handle) = link.state {
@@ -150,7 +150,7 @@ impl Links {
         }
     }
 
-    /// Does something with a link that runs; `None` if there is no such link.
+    /// Does something with a running link; `None` if there is no such link.
     fn with<T>(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Requests and answers.
+//! Requests and answers on the control socket.
 
 use crate::capture::CaptureOptions;
 use crate::config::ProtectConfig;

@@ -1,8 +1,8 @@
-//! The control socket: how a running daemon is asked and told.
+//! The control socket: requests to a running daemon, and its answers.
 //!
-//! One request a line, one answer a line, both JSON ([`Request`], [`Response`]), over a Unix socket that only its owner
-//! may use. Whatever arrives is answered, with an [`ErrorReply`] if it makes no sense. [`Server`] is the daemon's side,
-//! [`Client`] the other; what the requests act on is a [`Backend`].
+//! Each request and each answer is one line of JSON ([`Request`], [`Response`]), over a Unix socket that only its owner
+//! may use. Everything that arrives is answered, with an [`ErrorReply`] if it makes no sense. [`Server`] is the
+//! daemon's side, [`Client`] the other; requests act on a [`Backend`].
 
 mod backend;
 mod client;

@@ -1,4 +1,4 @@
-//! The daemon's side: one thread accepts, one more for every client.
+//! The daemon's side of the socket: one thread accepts, and another serves each client.
 
 use super::backend::{Backend, answer};
 use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Request, Response};
@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 /// More clients at once are told [`ErrorKind::Busy`].
 const CLIENTS_MAX: usize = 64;
-/// A client that says nothing for longer is let go.
+/// A client that is silent for longer is disconnected.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest wait for the rest of a request, and for a client to take its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 const READ_BYTES: usize = 4 * 1024;
 
-/// A control socket being served. Dropping it, like [`Server::stop`], ends it and removes the socket.
+/// A control socket that is being served. Dropping it, like [`Server::stop`], ends it and removes the socket.
 #[derive(Debug)]
 pub struct Server {
     path: PathBuf,
@@ -72,7 +72,7 @@ impl Server {
         &self.path
     }
 
-    /// Ends it: clients are cut off, the socket is removed.
+    /// Ends it: clients are disconnected, and the socket is removed.
     pub fn stop(self) {}
 }
 
@@ -118,7 +118,7 @@ fn accept_all(
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
             Err(error) => {
-                // Out of descriptors, most likely: they come back as clients leave.
+                // Most likely no descriptors are left; they come back as clients leave.
                 tracing::warn!("control socket {}: {error}", socket.path().display());
                 std::thread::sleep(Duration::from_millis(100));
             }
@@ -144,7 +144,7 @@ fn begin(
     drop(known);
     let (ours, backend) = (Arc::clone(clients), Arc::clone(backend));
     let thread = std::thread::Builder::new().name("control-client".to_owned()).spawn(move || {
-        // A client that leaves in the middle is its own affair.
+        // It does not matter here if a client leaves early.
         let _ = serve(&mut stream, &*backend);
         ours.lock().remove(&id);
     });

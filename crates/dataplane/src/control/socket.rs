@@ -1,4 +1,4 @@
-//! The socket's place in the file system: one daemon each, and nobody but its owner.
+//! The socket's file: one daemon for each, and access only for its owner.
 
 use linkmend_diagnose::Diagnose;
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt,
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-/// The owner alone may speak to the daemon, which may do as it is told with the link.
+/// Only the owner may talk to the daemon, whose clients can change the link.
 const SOCKET_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o755;
 
@@ -52,7 +52,7 @@ impl Diagnose for SocketError {
     }
 }
 
-/// The right to a socket path, taken before anything else is touched. Dropping it removes its lock file.
+/// The exclusive right to a socket path, acquired before anything else is touched. Dropping it removes its lock file.
 #[derive(Debug)]
 pub struct Reservation {
     path: PathBuf,
@@ -62,7 +62,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Takes the path, unless another daemon has it.
+    /// Acquires the path, unless another daemon has it.
     ///
     /// # Errors
     /// [`SocketError`].
@@ -87,9 +87,9 @@ impl Reservation {
         }
     }
 
-    /// Listens there; a socket that a dead daemon left is replaced.
+    /// Listens at the path; replaces a socket that a dead daemon left.
     pub(super) fn listen(self) -> Result<ControlSocket, SocketError> {
-        // Made under another name and moved, so that it is never to be seen with other permissions.
+        // Made under another name and moved, so that it is never visible with other permissions.
         let fresh = beside(&self.path, "new");
         let _ = fs::remove_file(&fresh);
         let listener = UnixListener::bind(&fresh).map_err(failed(&self.path, "making it"))?;
@@ -145,7 +145,7 @@ fn lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {
         Err(TryLockError::WouldBlock) => return Err(taken()),
         Err(TryLockError::Error(source)) => return Err(failed(source)),
     }
-    // A daemon that was just stopping may have removed the file we opened before we had the lock.
+    // A daemon that was just stopping may have removed the file after we opened it and before we had the lock.
     let same = fs::metadata(lock_path).is_ok_and(|there| {
         file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     });

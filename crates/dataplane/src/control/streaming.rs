@@ -1,4 +1,4 @@
-//! A capture on its way to a client, and at the client.
+//! Sends a capture to a client, and receives it there.
 
 use super::backend::{Backend, capture};
 use super::client::ClientError;
@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
-/// How often a client hears how the capture goes, and so how soon it is noticed that it has left.
+/// How often a client hears about the progress, and so how soon a client that has left is noticed.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-/// Sleep while no frames come. The ring holds what comes meanwhile.
+/// Sleep while no frames come. Meanwhile the ring holds arriving frames.
 const NAP: Duration = Duration::from_millis(4);
 /// Bytes sent at once.
 const SEND_BYTES: usize = 256 * 1024;
@@ -31,7 +31,7 @@ pub(super) fn serve(
         Err(reply) => return super::server::write(stream, &Response::Error(reply)),
     };
     super::server::write(stream, &Response::Capturing {})?;
-    // A client that stands still makes its ring overflow, which it is told, and nothing else.
+    // A slow client makes its ring overflow, which it is told; nothing else suffers.
     stream.set_write_timeout(None)?;
     let mut out = Vec::new();
     let mut told: Option<Instant> = None;
@@ -65,7 +65,7 @@ fn take(capture: &Capture, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// A capture as it arrives. Dropping it ends the capture.
+/// A capture as a client receives it. Dropping it ends the capture.
 #[derive(Debug)]
 pub struct CaptureStream {
     path: PathBuf,

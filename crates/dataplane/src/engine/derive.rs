@@ -1,5 +1,5 @@
-//! Parameters: what fits the frame pool at the start, and what the measured round trips say once a session is open
-//! (appendix B.1 derives the same from the Tofino's latencies).
+//! Derives parameters: from the size of the frame pool at the start, and from measured round trips once a session is
+//! open (appendix B.1 derives the same from the Tofino's latencies).
 
 use super::Engine;
 use super::shortfall;
@@ -16,15 +16,15 @@ const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
 /// Bytes of a frame that one chunk holds at least.
 pub(super) const CHUNK_BYTES: u64 = 2048;
 
-/// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little for company: an ACK
-/// for more frames to acknowledge, a dummy for a frame that makes it needless. Neither delays a loss notification.
+/// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little: an ACK for more
+/// frames to acknowledge, a dummy for a frame that makes it unnecessary. Neither delays a loss notification.
 const ACK_GAP: Ticks = Tick::Nanosecond.micros(400);
 const ACK_INTERVAL: Ticks = Tick::Nanosecond.micros(500);
 const DUMMY_DELAY: Ticks = Tick::Nanosecond.micros(200);
 /// One at first: repeats with back-off follow anyway until everything is acknowledged.
 const DUMMY_COPIES: u8 = 1;
 
-/// A receiver waits longer for its peer than a sender, so that it is the sender that ends a session and begins the next.
+/// A receiver waits longer for its peer than a sender does, so the sender ends a session and begins the next.
 const EXPIRY_PEER_TIMEOUTS: u64 = 2;
 
 /// Frames whose mean length says more than the longest possible one.
@@ -38,13 +38,14 @@ pub(super) struct Derived {
     pub(super) round_trips: Option<RoundTrips>,
 }
 
-/// What of a pool is for each of the Tx buffer, the Rx buffer and the queue, in chunks.
+/// The share of a pool, in chunks, for each of the Tx buffer, the Rx buffer and the queue.
 pub(super) fn share_of_pool(chunks: u32) -> u32 {
     (chunks - LENT_CHUNKS_MAX.min(chunks / 2)) / 3
 }
 
-/// The parameters before anything is measured: what fits a pool of `chunks`. Its ports may lend half of it to the kernel;
-/// of the rest a third each is for the Tx buffer, the Rx buffer, and the queue with all that is under way.
+/// The parameters before anything is measured: what fits a pool of `chunks`. The ports may lend half of it to the
+/// kernel; of the rest, a third each is for the Tx buffer, the Rx buffer, and the queue with everything that is under
+/// way.
 pub(crate) fn initial(
     overrides: &Overrides,
     format: Format,
@@ -67,7 +68,7 @@ pub(crate) fn initial(
         pause_bytes,
         resume_bytes: overrides.resume_bytes.unwrap_or(pause_bytes / 2),
         recovery_timeout: overrides.recovery_timeout.map_or(base.recovery_timeout, nanos),
-        // A loop that has to wait for a core must not cost a frame: only who asks for a clock gets one.
+        // A loop that waits for a core must not cost a frame, so the clock counts only if it is configured.
         give_up_by_clock: overrides.recovery_timeout.is_some(),
         max_rounds: overrides.max_rounds.unwrap_or(base.max_rounds),
         peer_timeout,
@@ -82,10 +83,11 @@ pub(crate) fn initial(
     }
 }
 
-/// The parameters for a link of so many bit/s on which these round trips were `measured`: `config`, less what is set.
+/// The parameters for a link of this rate on which these round trips were `measured`: `config`, except what is
+/// configured.
 fn for_link(config: Config, overrides: &Overrides, measured: RoundTrips, rate_bps: u64) -> Config {
     let mut config = config;
-    // After a pause is sent, a round trip's worth still arrives and must fit.
+    // After a pause is sent, one more round trip of frames arrives and must fit.
     let in_flight = (u128::from(rate_bps / 8) * u128::from(measured.max.0) / 1_000_000_000) as u64;
     if overrides.pause_bytes.is_none() {
         config.pause_bytes = config.rx_buffer_bytes.saturating_sub(in_flight).max(config.rx_buffer_bytes / 4);
@@ -94,8 +96,8 @@ fn for_link(config: Config, overrides: &Overrides, measured: RoundTrips, rate_bp
         config.resume_bytes = config.pause_bytes / 2;
     }
     if overrides.peer_timeout.is_none() {
-        // What a short link allows for, a standstill of the peer above all, and the way of the answer besides. The
-        // shortest round trip is the link's own; a longer one may be a standstill itself.
+        // The peer timeout of a short link, which allows above all for a peer that stands still, plus the time of the
+        // answer. The shortest round trip is the link's own; a longer one may include a standstill.
         config.peer_timeout = Config::new(Tick::Nanosecond).peer_timeout + measured.min;
         config.session_expiry = config.peer_timeout * EXPIRY_PEER_TIMEOUTS;
     }
@@ -134,8 +136,8 @@ impl Engine {
         }
     }
 
-    /// Says once an activation what the parameters lack for this link. The shortest round trip is the link's own; of
-    /// frames' lengths it takes the mean of those sent so far, or the longest.
+    /// Logs once for each activation which parameters are too small for this link. The shortest round trip is the
+    /// link's own; the length of frames is the mean of those sent so far, or the longest possible one.
     fn warn_of_shortfalls(&self, measured: RoundTrips, rate_bps: u64) {
         let (status, stats) = (self.end.status(), self.end.stats());
         let longest = u64::from(self.ports.link.mtu());

@@ -1,4 +1,4 @@
-//! Frames that arrive from the inner port: classified, marked if the queue is long, queued.
+//! Frames from the inner port: they are classified, marked if the queue is long, and queued.
 
 use super::{BATCH, Engine, ecn};
 use crate::capture::{CapturePort, Direction};
@@ -7,12 +7,13 @@ use linkmend_protocol::schedule::{Arrival, ClassQueues, QueueLimits, Waiting};
 use linkmend_protocol::trace::Step;
 use linkmend_protocol::{FrameHandle, Instant};
 
-/// Most frames in the queues of both classes, whatever their size: it bounds their share of the frame pool.
+/// Largest number of frames in the queues of both classes, whatever their size. It limits their share of the frame
+/// pool.
 const QUEUE_FRAMES_MAX: usize = 2048;
-/// Most frames of one class: the other always finds a quarter of the places.
+/// Largest number of frames of one class: the other always has a quarter of the places.
 const CLASS_FRAMES_MAX: usize = QUEUE_FRAMES_MAX / 4 * 3;
 
-/// The queues in which frames wait for the link, with their places: nothing is allocated later.
+/// The queues in which frames wait for the link. All their memory is allocated now.
 pub(super) fn queues(settings: &LinkSettings) -> ClassQueues<FrameHandle> {
     let mut queues = ClassQueues::new(QueueLimits {
         class_bytes: settings.queue_bytes,

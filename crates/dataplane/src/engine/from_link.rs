@@ -1,4 +1,4 @@
-//! Frames that arrive from the link: corruption (in tests), the protocol, delivery to the inner port.
+//! Frames from the link: corruption (in tests), the protocol, delivery to the inner port.
 
 use super::{BATCH, Engine, INNER_STUCK_NS};
 use crate::capture::{CapturePort, Direction};
@@ -8,8 +8,8 @@ use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
 use linkmend_protocol::{DataHeader, Format, FrameHandle, Instant, ReceiveState, Reception};
 
 impl Engine {
-    /// Takes a batch from the link port, and not more than the inner port can take: what it cannot take waits in the
-    /// link port's ring. The answer is how many, and whether there may be more.
+    /// Takes a batch from the link port, but not more than the inner port can take; the rest waits in the link port's
+    /// ring. Returns the number, and whether there may be more.
     pub(super) fn take_from_link(&mut self, now: u64) -> (usize, bool) {
         let room = self.inner_frames_room();
         if room > 0 {
@@ -40,12 +40,12 @@ impl Engine {
         (count, count == budget && count > 0)
     }
 
-    /// Frames of the greatest length that the inner port takes now.
+    /// How many frames of the greatest length the inner port takes now.
     pub(super) fn inner_frames_room(&self) -> usize {
         self.ports.inner.transmit_room() / self.chunks_per_frame
     }
 
-    /// Hands the inner port what waited for its turn, as far as it takes it.
+    /// Hands the inner port the frames that waited for it, as far as it takes them.
     pub(super) fn deliver_buffered(&mut self) -> usize {
         let mut count = 0;
         while self.inner_frames_room() > self.batch_left
@@ -109,10 +109,10 @@ impl Engine {
         }
     }
 
-    /// Whether a header of ours or of the authors' on the link is to be believed, and not some host's.
+    /// Whether to believe that a header of ours or of the authors' comes from the peer, and not from some host.
     fn believes(&self, head: &[u8]) -> bool {
         if self.settings.format == Format::Linkguardian {
-            // The operator says so: there is no handshake by which to know.
+            // The operator's configuration says so: there is no handshake to tell.
             return wire::is_compact(head);
         }
         self.end.peer_known() || self.end.status().receive == ReceiveState::Active
@@ -142,7 +142,7 @@ impl Engine {
         self.ports.pool.pull_front(frame, shrinkage as u32);
     }
 
-    /// An unprotected frame goes behind what the inner port could not take yet.
+    /// Delivers an unprotected frame behind those that the inner port could not take yet.
     fn deliver_in_turn(&mut self, frame: FrameHandle) {
         self.deliver_buffered();
         self.deliver(frame);

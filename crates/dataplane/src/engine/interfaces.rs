@@ -28,7 +28,7 @@ impl Interfaces {
 }
 
 impl Engine {
-    /// Takes in how an interface stands; `None` when it is gone.
+    /// Handles a change of an interface; `None` when it is gone.
     pub(super) fn handle_interface(&mut self, index: u32, facts: Option<&InterfaceFacts>) {
         let link = &self.settings.name;
         let is_inner = index == self.ports.inner.ifindex();
@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Says what new MTUs mean for the longest frames.
+    /// Logs what new MTUs mean for the longest frames.
     fn judge_mtus(&self) {
         let link = &self.settings.name;
         let Interfaces { inner: InterfaceState { mtu: inner_mtu, .. }, link: InterfaceState { mtu, .. } } =

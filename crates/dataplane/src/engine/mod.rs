@@ -1,8 +1,8 @@
 //! One link end at work: a run-to-completion loop over two ports and the protocol's state machines.
 //!
 //! A round takes what has arrived, lets the state machines decide, sends in the order of the three priorities (urgent,
-//! normal, idle) and flushes. When a round found nothing to do the loop sleeps until a port, a request or a timer wakes
-//! it. Everything happens on this one thread; nothing is locked and, after the start, nothing is allocated per frame.
+//! normal, idle) and flushes. After a round without work, the loop sleeps until a port, a request or a timer wakes it.
+//! Everything happens on this one thread: nothing is locked and, after the start, nothing is allocated per frame.
 
 pub(crate) mod derive;
 mod ecn;
@@ -46,21 +46,23 @@ use takeover::{
 /// Frames taken from a port in one round: large enough to amortise system calls, small enough for urgent frames not to
 /// wait long.
 const BATCH: usize = 64;
-/// Least sleep when something is due that cannot be served (a port is full, the shaper closed): no spinning.
+/// Shortest sleep while something is due that cannot be served (a port is full, the shaper closed), so that the loop
+/// does not spin.
 const UNSERVED_WAIT_NS: u64 = 200_000;
-/// Rounds in a row that may put timeouts off because frames are still waiting on the link port: its whole ring.
+/// How many rounds in a row may put timeouts off because frames still wait on the link port: as many as its whole ring
+/// takes.
 const FULL_ROUNDS_MAX: u32 = 64;
 /// An inner port that takes nothing for this long loses its frames, so that control frames from the link are read.
 const INNER_STUCK_NS: u64 = 10_000_000;
 /// Sleep at most this long while the kernel still works on frames of ours, so that they are reclaimed.
 const IN_FLIGHT_WAIT_MAX_NS: u64 = 1_000_000;
-/// Silence on both ports after which a link that needs no protection is given back to the kernel: then no frame can
-/// overtake another in the change.
+/// Silence on both ports after which a link without protection is returned to the kernel. No frame can then overtake
+/// another.
 const QUIET_BEFORE_DORMANT_NS: u64 = 1_000_000;
-/// A link that never falls silent is given back after this, in a round that found both ports empty.
+/// A link that is never silent is returned after this time, in a round that found both ports empty.
 const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
-/// How long a loop that takes over from the kernel waits for what the kernel has queued: a thousand full-size frames at
-/// 1 Gb/s take 12 ms.
+/// How long a loop that takes over from the kernel waits until the kernel's queues are empty: a thousand full-size
+/// frames at 1 Gb/s take 12 ms.
 const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
 /// How long a stop waits for the last acknowledgements.
 const STOP_DRAIN_NS: u64 = 300_000_000;
@@ -68,7 +70,7 @@ const STOP_DRAIN_NS: u64 = 300_000_000;
 /// Why a loop has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExitReason {
-    /// It was asked to.
+    /// A request stopped it.
     Stopped,
     /// One of its interfaces is gone.
     InterfaceGone {
@@ -114,13 +116,13 @@ pub(crate) struct Engine {
     kernel_mode: BypassMode,
     /// Chunks that the longest frame takes.
     chunks_per_frame: usize,
-    /// Frames of the present batch from the link that have not been looked at: the inner port keeps room for them.
+    /// Frames of the present batch from the link that have not been handled; the inner port must keep room for them.
     batch_left: usize,
     full_rounds: u32,
     inner_open_ns: u64,
     corruptions: u64,
     taps: Taps,
-    /// The name of an interface that is gone; the loop ends.
+    /// The name of an interface that is gone; the loop ends then.
     gone: Option<String>,
     derived: derive::Derived,
 }
@@ -202,7 +204,7 @@ impl Engine {
         [self.ports.inner.ifindex(), self.ports.link.ifindex()]
     }
 
-    /// Runs until a request to stop comes; then ends its session if it can, and leaves the link to the kernel.
+    /// Runs until a request stops it; then ends its session if it can, and leaves the link to the kernel.
     pub(crate) fn run(mut self) -> ExitReason {
         let mut stop_at: Option<u64> = None;
         loop {
@@ -226,7 +228,8 @@ impl Engine {
         self.finish()
     }
 
-    /// Whether a stopping loop has nothing left to pass on. From the end of the session the kernel forwards what is new.
+    /// Whether a stopping loop has nothing left to deliver. From the end of the session, the kernel forwards new
+    /// frames.
     fn is_empty(&mut self, now: u64, busy: bool) -> bool {
         if self.end.status().transmit != TransmitState::Dormant {
             return false;
@@ -242,12 +245,12 @@ impl Engine {
 
     /// One round; `true` if there was anything to do.
     fn round(&mut self, now: u64) -> bool {
-        // The link first: what it brings frees frames.
+        // The link comes first: what it brings frees frames.
         self.ports.link.reclaim(&mut self.ports.pool);
         self.ports.inner.reclaim(&mut self.ports.pool);
         let (from_link, more) = self.take_from_link(now);
         let received = from_link + self.take_from_inner(now);
-        // What has arrived goes before what is overdue: the copy that is waited for may be in the ring.
+        // Arrivals go before deadlines: the copy that is waited for may be in the ring.
         self.full_rounds = if more { self.full_rounds + 1 } else { 0 };
         let all_taken = !more || self.full_rounds > FULL_ROUNDS_MAX;
         if all_taken && self.end.next_timeout().is_some_and(|at| at.0 <= now) {
@@ -321,7 +324,7 @@ impl Engine {
             || self.corruption.is_some()
     }
 
-    /// Gives the link to the kernel, or takes it, as the state asks.
+    /// Hands the link to the kernel, or takes it, as the state requires.
     fn settle_kernel_mode(&mut self, now: u64) {
         if self.needs_every_frame() {
             self.dormant_wanted_ns = None;
@@ -358,7 +361,8 @@ impl Engine {
         self.taps.tell(self.ports.bypass.is_some() && self.kernel_mode == BypassMode::Dormant);
     }
 
-    /// What the kernel forwarded before goes first: this loop's frames pass by the queues it may still be in.
+    /// Waits until frames that the kernel forwarded have left its queues, because this loop's frames do not pass those
+    /// queues.
     fn wait_for_kernel_queues(&self) {
         let Some(bypass) = &self.ports.bypass else { return };
         if !bypass.wait_for_queues(KERNEL_QUEUES_PATIENCE) {
@@ -374,11 +378,11 @@ impl Engine {
         };
         let mut until = now + limit;
         let opens_at = self.shaper.opens_at(now).unwrap_or(now);
-        // What waits for an idle link waits for the shaper, too.
+        // Work for an idle link also waits for the shaper.
         let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
         let urgent = self.end.next_urgent_timeout().map(|at| at.0);
         for at in [idle, urgent].into_iter().flatten() {
-            // Still due after this round: it could not be served.
+            // It is still due after this round, so it could not be served.
             until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
         }
         if self.ports.inner.in_flight() + self.ports.link.in_flight() > 0 {
@@ -392,7 +396,7 @@ impl Engine {
         }
         let sleep_ns = if self.settings.busy_poll { 0 } else { until.saturating_sub(now) };
         let timeout = TimeSpec::from_duration(Duration::from_nanos(sleep_ns));
-        // Frames on the link port are no news while the inner port takes none.
+        // While the inner port takes nothing, frames on the link port must not wake the loop.
         let link_events = if self.inner_frames_room() > 0 { PollFlags::POLLIN } else { PollFlags::empty() };
         let mut fds = [
             PollFd::new(self.ports.inner.as_fd(), PollFlags::POLLIN),
@@ -427,7 +431,7 @@ impl Engine {
         std::thread::sleep(Duration::from_nanos(UNSERVED_WAIT_NS));
     }
 
-    /// Delivers what waits for its turn and leaves the link to the kernel.
+    /// Delivers the frames that still wait, and leaves the link to the kernel.
     fn finish(mut self) -> ExitReason {
         self.end.handle_stall(Instant(clock::now_ns()));
         self.deliver_buffered();

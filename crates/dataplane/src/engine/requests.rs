@@ -1,4 +1,4 @@
-//! Requests to the loop, and the report that answers each.
+//! Requests to the loop, and the report that answers each of them.
 
 use super::{Engine, words};
 use crate::bypass::{BypassCounters, KernelDrops};
@@ -18,13 +18,13 @@ use linkmend_protocol::{
 };
 use std::sync::mpsc::SyncSender;
 
-/// What the handle sends to the loop.
+/// A request that the handle sends to the loop.
 pub(crate) enum Request {
     Command {
         command: Command,
         reply: SyncSender<CommandResult>,
     },
-    /// How the interface of this index stands now; `None` when it is gone.
+    /// The state of the interface with this index; `None` when it is gone.
     Interface {
         index: u32,
         facts: Option<Box<InterfaceFacts>>,
@@ -37,7 +37,7 @@ pub(crate) enum Request {
 }
 
 impl Engine {
-    /// Serves what has been asked; `true` if that is to stop (or if nobody can ask any more).
+    /// Handles requests; `true` if one of them stops the loop (or if nobody can send any more).
     pub(super) fn handle_requests(&mut self, now: u64) -> bool {
         use std::sync::mpsc::TryRecvError;
         loop {
@@ -105,8 +105,8 @@ impl Engine {
     }
 
     fn corrupt(&mut self, model: Option<CorruptionModel>) -> Result<(), CommandError> {
-        // Every model draws its own losses, so that repeating one is another sample; the same commands after the same
-        // start still draw the same.
+        // Every model draws its own losses, so that repeating a model gives another sample; the same commands after the
+        // same start still draw the same losses.
         let seed = self.seed ^ self.corruptions.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.corruptions += 1;
         tracing::info!(link = %self.settings.name, corruption = words::corruption(model), seed, "injected corruption");
@@ -180,7 +180,7 @@ impl Engine {
             },
             parameters: self.parameters(),
             counters: self.counters_report(&stats),
-            // The lanes' extremes need not coincide, so their sum bounds the true extreme.
+            // The extremes of the lanes need not coincide, so their sum bounds the true extreme.
             tx_buffer: BufferReport {
                 now: ordered.now + non_blocking.now,
                 min: ordered.min + non_blocking.min,

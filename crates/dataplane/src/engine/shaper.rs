@@ -2,7 +2,7 @@
 
 /// Preamble, start delimiter, frame check sequence and inter-frame gap, bytes.
 const OVERHEAD_BYTES: u64 = 8 + 4 + 12;
-/// How far the shaper may run behind before it forgets: absorbs scheduling delays of the loop.
+/// How far the shaper may lag behind before it forgets; this absorbs scheduling delays of the loop.
 const CREDIT_NS: u64 = 200_000;
 /// Shortest frame on the wire without overhead and check sequence.
 const FRAME_BYTES_MIN: u64 = 60;
@@ -24,7 +24,7 @@ impl Shaper {
         self.rate_bps.is_none() || now_ns >= self.free_at_ns
     }
 
-    /// A frame of `bytes` leaves now.
+    /// Accounts for a frame of `bytes` that leaves now.
     pub(super) fn take(&mut self, now_ns: u64, bytes: u64) {
         let Some(rate_bps) = self.rate_bps else { return };
         let bits = (bytes.max(FRAME_BYTES_MIN) + OVERHEAD_BYTES) * 8;

@@ -1,4 +1,4 @@
-//! What a link asks of the parameters and does not get, in the words of the configuration.
+//! Parameters that are too small for a link, in terms of the configuration.
 
 use super::derive::CHUNK_BYTES;
 use crate::config::parameter_key;
@@ -8,14 +8,14 @@ use linkmend_protocol::{Config, LinkConditions, Shortfall, WINDOW_MAX};
 use linkmend_quantity::{BitRate, ByteSize, Span};
 use std::time::Duration;
 
-/// Rate of a link, and whether anybody has said so.
+/// Rate of a link, and whether it is configured.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rate {
     pub(super) bps: u64,
     pub(super) is_assumed: bool,
 }
 
-/// What is too small for `link`: a line each, with what comes of it and what to set.
+/// The parameters that are too small for `link`, one line for each, with the effect and what to set.
 pub(super) fn texts(
     config: &Config,
     overrides: &Overrides,
@@ -39,7 +39,7 @@ pub(super) fn texts(
     config.shortfalls(link).map(describe).collect()
 }
 
-/// What to set. Buffers and window follow from the pool, unless they are set themselves.
+/// What to set. Buffers and window follow from the pool, unless they are configured.
 fn hint(shortfall: &Shortfall, overrides: &Overrides, link: &LinkConditions) -> String {
     let (key, needed) = (parameter_key(shortfall.field), shortfall.needed);
     if shortfall.is_beyond_reach() {
@@ -49,7 +49,8 @@ fn hint(shortfall: &Shortfall, overrides: &Overrides, link: &LinkConditions) -> 
     let (is_set, frames) = match shortfall.field {
         "window_frames" => (overrides.window_frames.is_some(), window(needed)),
         "window_bytes" => (overrides.tx_buffer_bytes.is_some(), needed.div_ceil(CHUNK_BYTES)),
-        // The pause follows the buffer: a round trip must fit what it leaves free, three quarters of it at the most.
+        // The pause threshold follows from the buffer: a round trip must fit into what it leaves free, at most three
+        // quarters of it.
         "rx_buffer_bytes" => {
             let in_flight = (link.round_trip.0 / link.frame_time.0.max(1)) * u64::from(link.frame_bytes);
             let set = overrides.rx_buffer_bytes.is_some() || overrides.pause_bytes.is_some();
@@ -66,7 +67,7 @@ fn hint(shortfall: &Shortfall, overrides: &Overrides, link: &LinkConditions) -> 
     }
 }
 
-/// Chunks of a pool of which so many are each buffer's share.
+/// The size of a pool in which each buffer's share is this many chunks.
 fn pool_for(share_chunks: u64) -> u64 {
     share_chunks * 3 + u64::from(LENT_CHUNKS_MAX)
 }

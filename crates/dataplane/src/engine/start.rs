@@ -58,7 +58,7 @@ impl Diagnose for StartError {
     }
 }
 
-/// The protocol log, if one is wanted.
+/// Opens the protocol log, if one is configured.
 pub(super) fn protocol_log(
     settings: &LinkSettings,
     seed: u64,

@@ -1,21 +1,22 @@
 //! When the kernel takes over from a loop that stands still, and how the loop finds out.
 //!
-//! A session survives whatever the kernel has not taken over: the peer's patience is longer than the kernel's, and the
-//! loop asks the kernel's counters, not a clock, what became of the frames that it did not see.
+//! A session survives whatever the kernel has not taken over: the peer waits longer than the kernel does, and the loop
+//! learns from the kernel's counters, not from a clock, what happened to the frames that it did not see.
 
 use super::Engine;
 use crate::bypass::BypassMode;
 use linkmend_protocol::{Config, ConfigError, Format, Instant, Tick};
 
-/// Age of the heartbeat at which the kernel takes over, and how often at least it is renewed.
+/// Age of the heartbeat at which the kernel takes over. The heartbeat is renewed more often than that.
 pub(super) const ACTIVE_STALL_AFTER_NS: u64 = 300_000_000;
 pub(super) const ACTIVE_WAIT_MAX_NS: u64 = 50_000_000;
-/// The same while dormant, when the kernel forwards anyway and waking costs more than it brings.
+/// The same while dormant, when the kernel forwards anyway and waking would cost more than it gains.
 pub(super) const DORMANT_STALL_AFTER_NS: u64 = 3_000_000_000;
 pub(super) const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
-/// A loop that stands still for this long hands nothing over, even if it was about to wake from its longest sleep.
+/// A loop may stand still for this long, even just before it would wake from its longest sleep, without the kernel
+/// taking over.
 const STANDSTILL_NS: u64 = 200_000_000;
-/// Keepalives that may be lost or late beside a standstill before the peer is held for gone.
+/// How many keepalives may be lost or late, besides a standstill, before the peer counts as gone.
 const KEEPALIVES: u64 = 3;
 const PEER_TIMEOUT_MIN_NS: u64 =
     ACTIVE_STALL_AFTER_NS + KEEPALIVES * Config::new(Tick::Nanosecond).keepalive.0;
@@ -31,7 +32,7 @@ const _: () = {
     assert!(PEER_TIMEOUT_MIN_NS == 330_000_000 && ACTIVE_STALL_AFTER_NS == 300_000_000);
 };
 
-/// Checks what is asked of the peer's patience; everything else is checked by [`Config::validate`].
+/// Checks the peer timeout; [`Config::validate`] checks everything else.
 pub(crate) fn validate(config: &Config) -> Result<(), ConfigError> {
     if config.peer_timeout.0 >= PEER_TIMEOUT_MIN_NS {
         return Ok(());
@@ -44,7 +45,7 @@ pub(crate) fn validate(config: &Config) -> Result<(), ConfigError> {
     })
 }
 
-/// What the kernel has done so far in the place of a daemon.
+/// What the kernel has done so far in place of a daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct KernelWork {
     forwarded: u64,
@@ -54,8 +55,8 @@ pub(super) struct KernelWork {
 impl Engine {
     /// Tells the kernel that this loop lives, and finds out whether the kernel acted in its place.
     ///
-    /// The sign of life goes first. A frame that met the program just before it may still be counted afterwards: then
-    /// the next round sees that, long before a copy could be delivered of what the kernel has delivered.
+    /// The sign of life comes first. A frame that met the program just before it may still be counted afterwards; the
+    /// next round sees that, long before a copy could be delivered of a frame that the kernel has delivered.
     pub(super) fn beat(&mut self, now: u64) {
         let Some(bypass) = &self.ports.bypass else { return };
         bypass.heartbeat(now);
@@ -71,7 +72,7 @@ impl Engine {
         if self.kernel_mode == BypassMode::Dormant || work == before {
             return;
         }
-        // While the mode changes, too, frames may be counted late; only a gap is a stall.
+        // Frames may also be counted late while the mode changes; only a gap is a stall.
         if gap >= ACTIVE_STALL_AFTER_NS {
             self.counters.stalls += 1;
             tracing::warn!(
@@ -83,10 +84,10 @@ impl Engine {
             self.wait_for_kernel_queues();
         }
         if work.decapsulated != before.decapsulated {
-            // What the receiver believes missing may have been delivered.
+            // Frames that the receiver believes missing may have been delivered.
             tracing::warn!(link = %self.settings.name, "protection of the receiving direction starts afresh");
             self.end.handle_stall(Instant(now));
-            // Before anything that still waits in the ring.
+            // They go before anything that still waits in the ring.
             self.deliver_buffered();
         }
     }

@@ -1,4 +1,4 @@
-//! Frames that leave on the link, in the order that [`linkmend_protocol::schedule`] says.
+//! Frames that leave on the link, in the order of [`linkmend_protocol::schedule`].
 
 use super::Engine;
 use crate::capture::{CapturePort, Direction};
@@ -8,7 +8,7 @@ use linkmend_protocol::wire::{
 };
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
 
-/// Room of the link port that normal frames leave for urgent ones.
+/// Room of the link port that normal frames leave to urgent ones.
 const URGENT_ROOM: usize = 64;
 
 impl Engine {
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// What the link port can take. A closed shaper is a busy link, and urgent frames do not wait for it.
+    /// What the link port can take. A closed shaper counts as a busy link, and urgent frames do not wait for it.
     fn link_room(&self, now: u64) -> Room {
         match self.ports.link.transmit_room() {
             0 => Room::None,
@@ -85,7 +85,7 @@ impl Engine {
         self.ports.pool.release(frame);
     }
 
-    /// An unprotected frame carries an ACK that is owed.
+    /// Puts an owed ACK on an unprotected frame.
     fn acknowledge_on(&mut self, now: u64, frame: FrameHandle) -> Option<Encapsulation> {
         let format = self.settings.format;
         if !wire::can_protect(format, self.ports.pool.head(frame)) {
@@ -116,7 +116,7 @@ impl Engine {
         head[ADDRESSES_BYTES..ADDRESSES_BYTES + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Puts a frame on the link port; the caller has seen that there is room.
+    /// Puts a frame on the link port; the caller has checked that there is room.
     fn post(&mut self, now: u64, frame: FrameHandle) {
         self.shaper.take(now, self.ports.pool.frame_length(frame) as u64);
         // A frame of several chunks may still find no room: it is lost on the link, and the protocol recovers it.

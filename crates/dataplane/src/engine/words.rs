@@ -1,9 +1,9 @@
-//! What the log says in words.
+//! Texts of log messages.
 
 use crate::corruption::CorruptionModel;
 use linkmend_protocol::{CloseReason, Copies, Level};
 
-/// Why a session ended.
+/// Describes why a session ended.
 pub(super) fn reason(reason: CloseReason) -> &'static str {
     match reason {
         CloseReason::Requested => "it was switched off",
@@ -15,7 +15,7 @@ pub(super) fn reason(reason: CloseReason) -> &'static str {
     }
 }
 
-/// What the automatic fallback leaves.
+/// Names the level of the automatic fallback.
 pub(super) fn level(level: Level) -> &'static str {
     match level {
         Level::Full => "full",
@@ -24,7 +24,7 @@ pub(super) fn level(level: Level) -> &'static str {
     }
 }
 
-/// How copies are chosen.
+/// Describes how copies are chosen.
 pub(super) fn copies(copies: Copies) -> String {
     match copies {
         Copies::Fixed(number) => number.to_string(),
@@ -34,7 +34,7 @@ pub(super) fn copies(copies: Copies) -> String {
     }
 }
 
-/// What is dropped on purpose.
+/// Describes the injected corruption.
 pub(super) fn corruption(model: Option<CorruptionModel>) -> String {
     match model {
         None => "none".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn corruption(model: Option<CorruptionModel>) -> String {
     }
 }
 
-/// A rate that may not be known.
+/// Describes a loss rate that may be unknown.
 pub(super) fn loss(loss: Option<f64>) -> String {
     loss.map_or("not measured".to_owned(), |loss| format!("{loss:.1e}"))
 }

@@ -1,4 +1,4 @@
-//! The counters' names and meanings.
+//! The names and meanings of the counters.
 
 use crate::report::{CountersReport, PortReport};
 

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a scrape needs: one GET, one answer, one connection each.
+//! The part of HTTP/1.1 that a scrape needs: one GET and one answer on each connection.
 
 use super::encode::encode;
 use super::text_format::from_open_metrics;
@@ -20,7 +20,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest request, headers included.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
-/// Longest a client may take, all in all: scrapes are served one after the other.
+/// The longest time that a client may take in all, because scrapes are served one after the other.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Between two tries of an address that another program has, or that no interface has yet.
@@ -47,11 +47,11 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves the links of `backend` at `address`. An address that cannot be had is no reason for a link not to run: it
-    /// is tried again until it can, and `health` knows.
+    /// Serves the links of `backend` at `address`. An address that is unavailable does not keep links from running: it
+    /// is tried again until it is available, and `health` knows.
     ///
     /// # Errors
-    /// [`MetricsError`] when there is no thread to be had.
+    /// [`MetricsError`] when no thread can be started.
     pub fn start(
         address: SocketAddr,
         backend: Arc<dyn Backend>,
@@ -74,7 +74,7 @@ impl MetricsServer {
         Ok(MetricsServer { address: bound, wake, thread: Some(thread) })
     }
 
-    /// Where it listens, with the port that was chosen if it was left open; or where it is to listen.
+    /// The address, with the port that was chosen if it was left open; or the address that it is waiting for.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -164,8 +164,8 @@ fn serve(stream: &mut TcpStream, backend: &dyn Backend) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)
 }
 
-/// Whether the request prefers OpenMetrics (RFC 9110, section 12.5.1). The older format, which everybody reads, is for
-/// those who do not ask, or ask for anything.
+/// Whether the request prefers OpenMetrics (RFC 9110, section 12.5.1). Clients without a preference get the older
+/// format, which everybody reads.
 fn wants_open_metrics(head: &str) -> bool {
     let (mut open_metrics, mut text) = (0.0f64, 0.0f64);
     let headers = head.lines().skip(1).filter_map(|line| line.split_once(':'));

@@ -1,5 +1,5 @@
-//! Whether a page would pass `promtool check metrics`: by promtool where it is installed, and by its rules, as far as they
-//! concern us, everywhere.
+//! Checks that a page would pass `promtool check metrics`: by promtool where it is installed, and everywhere by those
+//! of its rules that concern us.
 
 use super::encode::{encode, sample};
 use super::text_format::from_open_metrics;

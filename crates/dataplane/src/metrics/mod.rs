@@ -1,7 +1,8 @@
 //! Metrics for Prometheus: every counter of a [`crate::LinkReport`], on request.
 //!
-//! [`encode`] writes reports in the OpenMetrics text format; [`MetricsServer`] serves that over HTTP to those who ask for
-//! it, and to others the older text format of Prometheus. The names and what they mean are one table, `counters`.
+//! [`encode`] writes reports in the OpenMetrics text format. [`MetricsServer`] serves that over HTTP to clients that
+//! ask for it, and the older text format of Prometheus to others. One table, `counters`, has the names and their
+//! meanings.
 
 mod counters;
 mod encode;

@@ -1,7 +1,8 @@
 //! The older text format of Prometheus (version 0.0.4), for scrapers that do not ask for OpenMetrics.
 //!
-//! For the kinds of metrics that are served here the two differ in this: a counter's family carries the suffix `_total`,
-//! quotation marks in a help text are not escaped, and there are no units and no end mark.
+//! For the kinds of metrics that are served here, the two formats differ as follows: in the older one, a counter's
+//! family carries the suffix `_total`, quotation marks in a help text are not escaped, and there are no units and no
+//! end mark.
 
 /// Turns a page of OpenMetrics into the text format.
 pub(super) fn from_open_metrics(page: &str) -> String {

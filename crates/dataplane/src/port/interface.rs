@@ -6,7 +6,7 @@ use crate::frame_pool::{FRAME_OVERHEAD_BYTES, HEADROOM_BYTES, MAX_CHAIN};
 use crate::netlink;
 use crate::sys::ethtool;
 
-/// Facts about an interface, and the lock that makes it ours.
+/// Facts about an interface, and the lock that reserves it for us.
 #[derive(Debug)]
 pub struct Interface {
     /// Name, such as `eth0`.
@@ -26,13 +26,12 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Looks the interface up, takes its lock, and switches off what would merge received frames
-    /// or take their VLAN tags out (GRO, LRO, VLAN stripping). These stay off when the port is
-    /// closed: a generic bypass program left behind needs them so.
+    /// Looks the interface up, takes its lock, and switches off what would merge received frames or remove their VLAN
+    /// tags (GRO, LRO, VLAN stripping). These stay off when the port is closed, because a generic bypass program that
+    /// is left behind needs them off.
     ///
     /// # Errors
-    /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`],
-    /// [`PortError::MtuTooLarge`].
+    /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`], [`PortError::MtuTooLarge`].
     pub fn acquire(name: &str) -> Result<Self, PortError> {
         let interface = || name.to_owned();
         let facts = netlink::interface(name)
@@ -70,8 +69,8 @@ impl Interface {
     }
 }
 
-/// Keeps the kernel's own IPv6 from talking on the interface (router solicitations, duplicate
-/// address detection): it carries other people's frames. Undone when the port is closed.
+/// Keeps the kernel's own IPv6 from sending on the interface (router solicitations, duplicate address detection), since
+/// the interface carries other people's frames. Undone when the port is closed.
 #[derive(Debug)]
 struct Quiet {
     path: String,
@@ -79,7 +78,7 @@ struct Quiet {
 }
 
 impl Quiet {
-    /// Best effort: where it cannot be written there is usually no IPv6.
+    /// Best effort: if it cannot be written, there is usually no IPv6.
     fn new(interface: &str) -> Self {
         let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
         let before = std::fs::read_to_string(&path)

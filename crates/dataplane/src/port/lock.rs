@@ -18,10 +18,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct InterfaceLock(#[allow(dead_code)] OwnedFd);
 
 impl InterfaceLock {
-    /// Takes the lock, or says [`PortError::InUse`].
+    /// Takes the lock, or fails with [`PortError::InUse`].
     ///
-    /// It is an abstract Unix socket: those belong to the network namespace, leave nothing behind
-    /// in any file system, and need no privilege.
+    /// The lock is an abstract Unix socket: these belong to the network namespace, leave nothing behind in any file
+    /// system, and need no privilege.
     pub(crate) fn acquire(interface: &str, index: u32) -> Result<Self, PortError> {
         let failed = |source| PortError::System {
             interface: interface.to_owned(),
@@ -38,8 +38,7 @@ impl InterfaceLock {
         for attempt in 0.. {
             match bind(socket.as_raw_fd(), &address) {
                 Ok(()) => break,
-                // A process that is just ending, or one it was about to start, may hold the lock
-                // a moment longer.
+                // A process that is just ending, or a child of it, may hold the lock a moment longer.
                 Err(Errno::EADDRINUSE) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
                 Err(Errno::EADDRINUSE) => {
                     return Err(PortError::InUse { interface: interface.to_owned() });

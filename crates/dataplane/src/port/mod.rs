@@ -1,9 +1,8 @@
 //! Ports: where frames enter and leave a link end.
 //!
-//! A round of the loop that serves a port is, in this order: [`Port::reclaim`] (what the kernel is
-//! done with), [`Port::receive`], any number of [`Port::send`], [`Port::flush`]. Between rounds,
-//! poll [`Port::as_fd`] for readability, and for writability while [`Port::in_flight`] is not 0
-//! and the loop waits for room.
+//! A loop that serves a port calls in each round, in this order: [`Port::reclaim`] (what the kernel is done with),
+//! [`Port::receive`], any number of [`Port::send`], [`Port::flush`]. Between rounds it polls [`Port::as_fd`] for
+//! readability, and for writability while [`Port::in_flight`] is not 0 and it waits for room.
 
 mod error;
 mod interface;
@@ -28,7 +27,7 @@ use crate::frame_pool::{FrameHandle, FramePool};
 #[error("transmit queue is full")]
 pub struct QueueFull;
 
-/// What a port has done since it was opened.
+/// Counters of a port since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Frames handed to the loop.
@@ -37,8 +36,8 @@ pub struct PortCounters {
     pub rx_bytes: u64,
     /// Received frames lost in the port: pool empty, frame too long, descriptor invalid.
     pub rx_dropped: u64,
-    /// Received frames whose transport checksum the sender left to hardware. They pass, but
-    /// their receiver will refuse them: switch checksum offload off at the host.
+    /// Received frames whose transport checksum the sender left to hardware. They pass, but their receiver will refuse
+    /// them; switch checksum offload off at the host.
     pub rx_checksum_missing: u64,
     /// Frames accepted by `send`.
     pub tx_frames: u64,
@@ -73,15 +72,15 @@ macro_rules! either {
 }
 
 impl Port {
-    /// Appends received frames to `out`, each with one reference that is now the caller's, at
-    /// most `budget` of them; the answer is how many. Never blocks.
+    /// Appends at most `budget` received frames to `out`, each with one reference that now belongs to the caller.
+    /// Returns their number. Never blocks.
     pub fn receive(&mut self, pool: &mut FramePool, out: &mut Vec<FrameHandle>, budget: usize) -> usize {
         either!(self, port => port.receive(pool, out, budget))
     }
 
-    /// Queues a frame for sending. The port holds a reference of its own until the kernel is done
-    /// with the frame; the same frame may be in flight several times. The frame must not be
-    /// changed while it is in flight (see [`FramePool::references`]).
+    /// Queues a frame for sending. The port holds its own reference until the kernel is done with the frame; the same
+    /// frame may be in flight several times. A frame must not be changed while it is in flight (see
+    /// [`FramePool::references`]).
     ///
     /// # Errors
     /// [`QueueFull`]; the frame was not queued.
@@ -112,7 +111,7 @@ impl Port {
         either!(self, port => port.in_flight())
     }
 
-    /// For poll(2).
+    /// The descriptor for poll(2).
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         either!(self, port => port.as_fd())
     }

@@ -1,8 +1,8 @@
 //! AF_PACKET ports: for kernels and namespaces without AF_XDP.
 //!
-//! The kernel's own stack sees the frames too, before it drops them as not meant for it. So the
-//! interface must carry no addresses, or the kernel would answer for them; IPv6 is switched off on
-//! it while the port is open. The port itself sees every frame once, and none that it sent.
+//! The kernel's own stack sees the frames, too, before it drops them as not addressed to it. The interface must
+//! therefore have no addresses, or the kernel would answer for them; IPv6 is switched off on it while the port is open.
+//! The port itself sees every frame once, and none that it sent.
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;

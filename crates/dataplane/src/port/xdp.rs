@@ -9,11 +9,10 @@ use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::sys::xsk::{Descriptor, XskError, XskOptions, XskSocket};
 
-/// Entries of each ring, and so the most chunks a port has in flight.
+/// Entries of each ring, and so the largest number of chunks that a port has in flight.
 pub const RING_ENTRIES: u32 = 4096;
-/// Chunks lent to the kernel to receive into: what may arrive while the loop does not run. At
-/// 10 Gb/s of full-size frames they last 5 ms, which is one turn of another process on the same
-/// processor.
+/// Chunks lent to the kernel to receive into, for what may arrive while the loop does not run. At 10 Gb/s of full-size
+/// frames they last 5 ms, which is one turn of another process on the same processor.
 pub(crate) const FILL_TARGET: usize = 4096;
 /// The fill ring is topped up in batches of this many.
 const FILL_BATCH: usize = 64;
@@ -40,8 +39,8 @@ pub struct XdpPort {
     counters: PortCounters,
 }
 
-/// Opens a socket, waiting a little for the queue: the kernel gives the one of a process that has
-/// just ended back from a work queue of its own, so that a restart may come too soon.
+/// Opens a socket, and waits a little for the queue: the kernel releases the queue of a process that has just ended
+/// from a work queue, so a restart may come too soon.
 fn open_socket(pool: &FramePool, options: &XskOptions) -> Result<XskSocket, XskError> {
     let deadline = Instant::now() + QUEUE_PATIENCE;
     loop {
@@ -240,8 +239,8 @@ impl XdpPort {
             self.addresses.extend(std::iter::from_fn(|| pool.lend_to_kernel()).take(wanted));
             let lent = self.socket.fill(&self.addresses);
             self.with_kernel += lent;
-            // The kernel shows us frames a moment before it shows the places they left on the
-            // fill ring, so that the ring may look full.
+            // The kernel shows frames a moment before it shows the places that they left on the fill ring, so the ring
+            // may look full.
             for &address in &self.addresses[lent..] {
                 pool.return_from_kernel(address);
             }
@@ -279,7 +278,7 @@ impl XdpPort {
     }
 }
 
-/// Chunks to lend to the kernel: of a small pool a quarter, so that both ports of a link end leave half of it.
+/// Chunks to lend to the kernel. Of a small pool this is a quarter, so that both ports of a link end leave half of it.
 fn fill_target(pool: &FramePool) -> usize {
     FILL_TARGET.min(pool.capacity() / 4)
 }

@@ -11,8 +11,8 @@
 //! side        = "src" | "dst"
 //! ```
 //!
-//! All but `ether proto` look at the original frame, also behind a Linkmend header and VLAN tags; `ether proto` also
-//! at the EtherType on the wire. Unlike tcpdump's, `vlan` does not change what follows it.
+//! All primitives but `ether proto` look at the original frame, even behind a Linkmend header and VLAN tags; `ether
+//! proto` also looks at the EtherType on the wire. Unlike tcpdump's, `vlan` does not change what follows it.
 
 mod parse;
 #[cfg(test)]

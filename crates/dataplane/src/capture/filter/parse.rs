@@ -1,4 +1,4 @@
-//! From words to a filter.
+//! Parses words into a filter.
 
 use super::super::layers::{ICMP, ICMPV6, TCP, UDP};
 use super::{Expression, Side, Test};

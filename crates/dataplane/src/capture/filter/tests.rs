@@ -1,4 +1,4 @@
-//! Expressions against frames, and what is said of those that are none.
+//! Tests expressions against frames, and messages about wrong expressions.
 
 #![allow(clippy::unwrap_used)]
 

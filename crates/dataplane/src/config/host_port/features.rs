@@ -1,11 +1,11 @@
-//! Device features over ethtool's netlink family (`Documentation/networking/ethtool-netlink.rst`).
+//! Device features, over ethtool's netlink family (`Documentation/networking/ethtool-netlink.rst`).
 //!
-//! A frame must be on the pair as it would be on a wire: whole, with its checksum and its VLAN tag in it.
+//! A frame on the pair must look as it would on a wire: whole, with its checksum and its VLAN tag in it.
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
 use std::io;
 
-/// Features that leave something for a device to do that is not there.
+/// Features that leave work to a device that is not there.
 const OFF: [&str; 10] = [
     "tx-checksum-ip-generic",
     "tx-checksum-sctp",
@@ -18,7 +18,7 @@ const OFF: [&str; 10] = [
     "tx-vlan-hw-insert",
     "tx-vlan-stag-hw-insert",
 ];
-/// On veth it also switches on NAPI, without which frames redirected into the device are dropped.
+/// On a veth this also switches on NAPI, without which frames redirected into the device are dropped.
 const GRO: &str = "rx-gro";
 
 const NLMSG_ERROR: u16 = 2;
@@ -42,7 +42,7 @@ const HEADER_BYTES: usize = 16;
 const GENERIC_HEADER_BYTES: usize = 4;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// Switches off what a wire does not have, and generic receive offload to `gro`.
+/// Switches off what a wire does not have, and sets generic receive offload to `gro`.
 pub(super) fn make_wire_like(interface: &str, gro: bool) -> io::Result<()> {
     let bit = |name: &str, on: bool| {
         let value = if on { attribute(ETHTOOL_A_BITSET_BIT_VALUE, &[]) } else { Vec::new() };
@@ -80,7 +80,7 @@ fn ethtool_family() -> io::Result<u16> {
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Sends one generic netlink request; the answer without the netlink header, empty for a bare success.
+/// Sends one generic netlink request. Returns the answer without the netlink header, empty for a bare success.
 fn request(family: u16, command: u8, body: &[u8]) -> io::Result<Vec<u8>> {
     let length = HEADER_BYTES + GENERIC_HEADER_BYTES + body.len();
     let length = u32::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;

@@ -1,7 +1,7 @@
 //! A port for a machine that has no second one: a veth pair of which the host uses one end (`inner = "create:NAME"`).
 //!
-//! The pair carries the mark `linkmend:<link>` in its alias. Interfaces without that mark are never touched; a pair
-//! with it that a crash left behind is used again, with the addresses the host has given it.
+//! The pair carries the mark `linkmend:<link>` in its alias. Interfaces without that mark are never touched. A marked
+//! pair that a crash left behind is used again, with the addresses that the host has given it.
 
 mod features;
 mod rtnetlink;
