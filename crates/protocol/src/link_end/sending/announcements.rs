@@ -70,7 +70,7 @@ impl LinkEnd {
         }
     }
 
-    /// When the next dummy no longer waits for an idle port. Drivers that poll [`Priority::High`](super::Priority::High)
+    /// When the next dummy no longer waits for an idle port. Drivers that poll [`Priority::High`](crate::Priority::High)
     /// only when there is reason to, and whose port may be busy without end, do so then.
     #[inline]
     pub fn dummy_overdue_at(&self) -> Option<Instant> {

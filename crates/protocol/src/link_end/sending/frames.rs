@@ -71,7 +71,7 @@ impl LinkEnd {
         DataHeader { sequence, mode, retransmitted: false, ack }
     }
 
-    /// The next copy of [`Priority::High`](super::Priority::High), for drivers that cannot retransmit at every moment.
+    /// The next copy of [`Priority::High`](crate::Priority::High), for drivers that cannot retransmit at every moment.
     pub fn poll_retransmission(&mut self) -> Option<Transmit> {
         Mode::ALL.into_iter().find_map(|mode| self.poll_copy(mode))
     }
