@@ -8,18 +8,18 @@ impl LinkEnd {
     /// Takes note of the time.
     #[inline]
     pub(super) fn advance(&mut self, now: Instant) -> Instant {
-        let now = now + self.clock_lead;
-        if now.0.wrapping_sub(self.now.0) > self.clock_tolerance().0 {
+        let now = now + self.shared.clock_lead;
+        if now.0.wrapping_sub(self.shared.now.0) > self.clock_tolerance().0 {
             return self.advance_by_jump(now);
         }
-        self.now = now;
+        self.shared.now = now;
         now
     }
 
     /// How far the clock may go at once without a second look: an active end has something to do in every keepalive.
     #[inline]
     fn clock_tolerance(&self) -> Ticks {
-        self.config.keepalive
+        self.shared.config.keepalive
     }
 
     /// Time never goes back here: a small step back is ignored, a clock that was set back goes on from where it was.
@@ -27,21 +27,21 @@ impl LinkEnd {
     #[cold]
     fn advance_by_jump(&mut self, now: Instant) -> Instant {
         let tolerance = self.clock_tolerance();
-        let back = self.now.since(now);
+        let back = self.shared.now.since(now);
         if back > Ticks::ZERO {
             if back > tolerance {
-                self.clock_lead = self.clock_lead + back;
+                self.shared.clock_lead = self.shared.clock_lead + back;
             }
-            return self.now;
+            return self.shared.now;
         }
-        let due = self.next_timeout().map_or(now, |at| (at + self.clock_lead).max(self.now));
+        let due = self.next_timeout().map_or(now, |at| (at + self.shared.clock_lead).max(self.shared.now));
         let late = now.since(due);
         if late > tolerance {
-            self.transmit.excuse(now, late);
-            self.receive.heard_at = (self.receive.heard_at + late).min(now);
-            Mode::ALL.into_iter().for_each(|mode| self.receivers[mode].wait_anew(now));
+            self.sending.transmit.excuse(now, late);
+            self.receiving.receive.heard_at = (self.receiving.receive.heard_at + late).min(now);
+            Mode::ALL.into_iter().for_each(|mode| self.receiving.receivers[mode].wait_anew(now));
         }
-        self.now = now;
+        self.shared.now = now;
         now
     }
 }

@@ -63,27 +63,27 @@ impl LinkEnd {
     ///
     /// Timeouts from `out_of_reach` on are ignored: the driver says that it will not wait so long.
     pub fn steady_state(&self, now: Instant, out_of_reach: Ticks) -> Option<SteadyState> {
-        let now = now + self.clock_lead;
+        let now = now + self.shared.clock_lead;
         let disturbed = |mode: Mode| {
-            let (sender, receiver) = (&self.senders[mode], &self.receivers[mode]);
+            let (sender, receiver) = (&self.sending.senders[mode], &self.receiving.receivers[mode]);
             sender.paused || sender.is_repairing() || receiver.missing() > 0 || receiver.is_paused()
         };
-        let keeps_alive = self.config.keepalive < out_of_reach;
+        let keeps_alive = self.shared.config.keepalive < out_of_reach;
         if keeps_alive
-            || !self.is_compact()
-            || self.is_sessionless()
-            || !self.is_lane_confirmed()
-            || self.acks.has_more_to_say(self.config.ack_interval, out_of_reach)
+            || !self.shared.is_compact()
+            || self.shared.is_sessionless()
+            || !self.sending.is_lane_confirmed()
+            || self.receiving.acks.has_more_to_say(self.shared.config.ack_interval, out_of_reach)
             || Mode::ALL.into_iter().any(disturbed)
         {
             return None;
         }
         Some(SteadyState {
-            outstanding: PerMode(Mode::ALL.map(|mode| self.senders[mode].steady_state())),
-            buffered: PerMode(Mode::ALL.map(|mode| self.receivers[mode].steady_state())),
-            pending: self.acks.pending(),
-            dummies: self.dummies.steady_state(),
-            ack_wait: self.acks.waits(now, &self.config, out_of_reach),
+            outstanding: PerMode(Mode::ALL.map(|mode| self.sending.senders[mode].steady_state())),
+            buffered: PerMode(Mode::ALL.map(|mode| self.receiving.receivers[mode].steady_state())),
+            pending: self.receiving.acks.pending(),
+            dummies: self.sending.dummies.steady_state(),
+            ack_wait: self.receiving.acks.waits(now, &self.shared.config, out_of_reach),
             dummy_wait: self.dummy_wait(now, out_of_reach),
         })
     }
@@ -94,7 +94,7 @@ impl LinkEnd {
         let wait = |at: Option<Instant>| {
             at.filter(|_| outstanding).map_or(Ticks::ZERO, |at| at.since(now).min(out_of_reach))
         };
-        (wait(self.dummy_due_at()), wait(self.dummy_overdue_at()))
+        (wait(self.sending.dummy_due_at(&self.shared)), wait(self.dummy_overdue_at()))
     }
 
     /// Adds undisturbed traffic of a whole number of cycles: numbers move on, and so do the clocks that this traffic
@@ -103,27 +103,27 @@ impl LinkEnd {
     pub fn fast_forward(&mut self, ahead: &Undisturbed) {
         let (sent, received): (u64, u64) = (ahead.sent.0.iter().sum(), ahead.received.0.iter().sum());
         for mode in Mode::ALL {
-            self.senders[mode].fast_forward(ahead.sent[mode]);
-            self.receivers[mode].fast_forward(ahead.received[mode]);
+            self.sending.senders[mode].fast_forward(ahead.sent[mode]);
+            self.receiving.receivers[mode].fast_forward(ahead.received[mode]);
         }
-        self.stats.protected_frames += sent;
-        self.stats.protected_bytes += ahead.sent_bytes;
-        self.stats.received_frames += received;
-        self.stats.delivered_frames += received;
-        self.stats.delivered_bytes += ahead.received_bytes;
-        self.stats.acks_sent += ahead.acks_sent;
-        self.now = self.now + ahead.elapsed;
+        self.shared.stats.protected_frames += sent;
+        self.shared.stats.protected_bytes += ahead.sent_bytes;
+        self.shared.stats.received_frames += received;
+        self.shared.stats.delivered_frames += received;
+        self.shared.stats.delivered_bytes += ahead.received_bytes;
+        self.shared.stats.acks_sent += ahead.acks_sent;
+        self.shared.now = self.shared.now + ahead.elapsed;
         if sent > 0 {
-            self.dummies.fast_forward(ahead.elapsed, ahead.sent);
+            self.sending.dummies.fast_forward(ahead.elapsed, ahead.sent);
             // As many frames were acknowledged.
-            self.transmit.heard_at = self.transmit.heard_at + ahead.elapsed;
+            self.sending.transmit.heard_at = self.sending.transmit.heard_at + ahead.elapsed;
         }
         if received > 0 {
-            self.receive.heard_at = self.receive.heard_at + ahead.elapsed;
+            self.receiving.receive.heard_at = self.receiving.receive.heard_at + ahead.elapsed;
         }
         if ahead.acks_sent > 0 {
-            self.acks.fast_forward(ahead.elapsed);
-            self.hello_at = self.hello_at + ahead.elapsed;
+            self.receiving.acks.fast_forward(ahead.elapsed);
+            self.shared.hello_at = self.shared.hello_at + ahead.elapsed;
         }
     }
 }

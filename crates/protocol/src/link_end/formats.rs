@@ -5,43 +5,55 @@
 //! sessions, say so once, and leave the link as it is: unprotected. Handshakes go on being tried, seldom, so that
 //! protection begins as soon as one of the two has been set right.
 
-use super::LinkEnd;
+use super::receiving::ReceivingSide;
+use super::sending::SendingSide;
+use super::shared::Shared;
 use crate::config::Format;
 use crate::event::Event;
 use crate::frame::Mode;
 use crate::session::SessionNumber;
 use crate::time::Instant;
 
-impl LinkEnd {
-    pub(super) fn handle_init(&mut self, session: SessionNumber, format: Format) -> bool {
-        if !self.formats_agree(format) {
+impl ReceivingSide {
+    pub(super) fn handle_init(
+        &mut self,
+        shared: &mut Shared,
+        session: SessionNumber,
+        format: Format,
+    ) -> bool {
+        if !shared.formats_agree(format) {
             self.receive.refuse(session);
             return true;
         }
-        let fresh = self.next_random();
+        let fresh = shared.next_random();
         self.receive.handle_init(session, fresh);
         self.acks.repeat_confirmation(self.receive.active == Some(session));
         true
     }
+}
 
+impl SendingSide {
     pub(super) fn handle_init_echo(
         &mut self,
+        shared: &mut Shared,
         now: Instant,
         session: SessionNumber,
         nonce: u32,
         window_frames: u32,
         format: Format,
     ) -> bool {
-        if !self.formats_agree(format) {
+        if !shared.formats_agree(format) {
             return true;
         }
-        let fits = self.transmit.handle_init_echo(now, session, nonce, &self.config);
+        let fits = self.transmit.handle_init_echo(now, session, nonce, &shared.config);
         if fits {
             Mode::ALL.into_iter().for_each(|mode| self.senders[mode].limit_window(window_frames));
         }
         fits
     }
+}
 
+impl Shared {
     /// Whether the peer's format is this end's. Says so once if it is not.
     fn formats_agree(&mut self, peer: Format) -> bool {
         let mismatched = (peer != self.config.format).then_some(peer);

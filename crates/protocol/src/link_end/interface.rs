@@ -1,6 +1,11 @@
 //! The words in which a driver and a link end talk.
 
+use crate::config::Format;
 use crate::copies::Copies;
+use crate::fallback::Level;
+use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, SequenceRange};
+use crate::sequence::{LongSequenceNumber, SequenceNumber};
+use crate::session::{ReceiveState, SessionNumber, TransmitState};
 
 /// What the operator asks of the sending direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,4 +46,143 @@ pub enum Priority {
     High,
     /// Dummies and explicit ACKs: only when the normal queue is empty or blocked.
     Low,
+}
+
+/// Something to put on the link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "returned by value and consumed at once; boxing would allocate per frame"
+)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Transmit {
+    /// A copy of a frame in the Tx buffer, with this header. Its handle stays with the link end.
+    Retransmission {
+        /// The frame.
+        frame: FrameHandle,
+        /// Its header, with the retransmitted flag.
+        header: DataHeader,
+    },
+    /// A control frame.
+    Control(Control),
+}
+
+/// Control frames, as [`crate::wire`] encodes them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "the feedback is the common case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Control {
+    /// "I speak Linkmend": sent when there is nothing else to say.
+    Hello,
+    /// See [`crate::ReceiveState`] and the session module for the handshake.
+    Init {
+        /// The session to begin.
+        session: SessionNumber,
+        /// Format in which the sender would send, and in which it understands acknowledgements.
+        #[cfg_attr(feature = "serde", serde(default))]
+        format: Format,
+    },
+    /// Answer to an Init.
+    InitEcho {
+        /// The session to begin.
+        session: SessionNumber,
+        /// To be repeated in the Start.
+        nonce: u32,
+        /// Frames the receiver's window holds.
+        window_frames: u32,
+        /// The receiver's format. If it is not the sender's, the nonce is void: there will be no session.
+        #[cfg_attr(feature = "serde", serde(default))]
+        format: Format,
+    },
+    /// Begins a session.
+    Start {
+        /// The session that begins.
+        session: SessionNumber,
+        /// From the InitEcho.
+        nonce: u32,
+    },
+    /// ACK and loss notification.
+    Feedback(Feedback),
+    /// Announces what has been sent, and what of it there still is.
+    Dummy {
+        /// Which session.
+        session: SessionNumber,
+        /// Counts dummies.
+        stamp: u16,
+        /// The next number of each lane.
+        next: PerMode<LongSequenceNumber>,
+        /// The first number of each lane that the sender still holds: what is missing before it will not come.
+        held_from: PerMode<LongSequenceNumber>,
+    },
+    /// Ends a session.
+    Fin {
+        /// Which session.
+        session: SessionNumber,
+    },
+    /// Confirms the end.
+    FinEcho {
+        /// Which session.
+        session: SessionNumber,
+    },
+    /// Compact format only: an explicit ACK in the authors' header.
+    CompactAck {
+        /// Everything before this has arrived.
+        next: SequenceNumber,
+    },
+    /// Compact format only: a loss notification in the authors' header.
+    CompactNotification {
+        /// Everything before this has arrived.
+        next: SequenceNumber,
+        /// What is missing; at most 255 frames.
+        hole: SequenceRange,
+    },
+    /// Compact format only: a dummy in the authors' data header.
+    CompactDummy {
+        /// The lane.
+        mode: Mode,
+        /// The next number.
+        next: SequenceNumber,
+    },
+    /// The authors' protocol only: priority flow control, which holds the normal queue or lets it go.
+    PriorityPause {
+        /// Hold it.
+        paused: bool,
+    },
+}
+
+impl Control {
+    /// Whether it travels with Linkmend's magic. The authors' headers have none, so that a host's frames could pass for
+    /// them.
+    pub fn has_magic(&self) -> bool {
+        !matches!(
+            self,
+            Control::CompactAck { .. }
+                | Control::CompactNotification { .. }
+                | Control::CompactDummy { .. }
+                | Control::PriorityPause { .. }
+        )
+    }
+}
+
+/// What a link end is doing, for status displays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Status {
+    /// The sender's session.
+    pub transmit: TransmitState,
+    /// The receiver's session.
+    pub receive: ReceiveState,
+    /// Whether protection of the sending direction has been asked for.
+    pub protection_requested: bool,
+    /// What the automatic fallback leaves of it.
+    pub level: Level,
+    /// Copies retransmitted for one lost frame.
+    pub copies: u8,
+    /// Measured actual loss of the sending direction, once a window is full.
+    pub measured_loss: Option<f64>,
+    /// The peer's format, if it is not this end's: then neither direction can be protected.
+    pub mismatched_format: Option<Format>,
+    /// The peer asked to hold the ordered lane.
+    pub paused: bool,
+    /// Frames outstanding in the sending direction.
+    pub outstanding_frames: u64,
 }

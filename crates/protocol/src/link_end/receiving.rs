@@ -1,4 +1,4 @@
-//! The receiving direction of a link end: data, announcements, and the feedback it owes.
+//! The receiving side of a link end: data, announcements, and the feedback it owes.
 
 mod acks;
 mod announce;
@@ -7,5 +7,30 @@ mod feedback;
 mod session;
 mod sessionless;
 
-pub(super) use acks::Acks;
-pub(super) use sessionless::Sessionless;
+use crate::config::Config;
+use crate::frame::{Mode, PerMode};
+use crate::receiver::Receiver;
+use crate::session::ReceiveSession;
+use acks::Acks;
+use sessionless::Sessionless;
+
+/// What a link end knows of the frames that it receives.
+#[derive(Debug)]
+pub(super) struct ReceivingSide {
+    pub(super) receive: ReceiveSession,
+    pub(super) receivers: PerMode<Receiver>,
+    pub(super) acks: Acks,
+    sessionless: Sessionless,
+}
+
+impl ReceivingSide {
+    pub(super) fn new(config: &Config) -> ReceivingSide {
+        let receiver = |mode| Receiver::new(mode, config.window_frames, config.receiver_limits());
+        ReceivingSide {
+            receive: ReceiveSession::default(),
+            receivers: PerMode(Mode::ALL.map(receiver)),
+            acks: Acks::default(),
+            sessionless: Sessionless::new(),
+        }
+    }
+}

@@ -16,15 +16,7 @@
 //! Originals arrive in the order of their numbers, because a link is a queue. So one that steps back, or a dummy that
 //! announces less than has been seen, means that the peer has started again: its numbers are believed.
 
-use crate::config::Format;
-use crate::link_end::LinkEnd;
 use crate::session::SessionNumber;
 
 /// Stands for the session of a peer that knows none.
-pub(in crate::link_end) const NO_SESSION: SessionNumber = SessionNumber(0);
-
-impl LinkEnd {
-    pub(in crate::link_end) fn is_sessionless(&self) -> bool {
-        self.config.format == Format::Linkguardian
-    }
-}
+pub(super) const NO_SESSION: SessionNumber = SessionNumber(0);

@@ -42,7 +42,7 @@ pub(in crate::link_end) struct Acks {
 
 impl Acks {
     #[inline]
-    pub(in crate::link_end) fn arrived(&mut self, mode: Mode) {
+    pub(super) fn arrived(&mut self, mode: Mode) {
         self.pending[mode] = true;
         self.news = true;
     }
@@ -74,7 +74,7 @@ impl Acks {
     }
 
     /// Both lanes are acknowledged.
-    pub(in crate::link_end) fn acknowledged(&mut self, now: Instant) {
+    pub(super) fn acknowledged(&mut self, now: Instant) {
         self.pending = PerMode::default();
         self.ack_at = now;
         self.lane_ack_at = PerMode([now; 2]);
@@ -82,7 +82,7 @@ impl Acks {
 
     /// When an ACK has waited long enough for an idle port or a frame to ride on. Each lane waits by itself, or one
     /// whose ACKs travel all the time would keep the other's back.
-    pub(in crate::link_end) fn overdue_at(&self, config: &Config) -> Option<Instant> {
+    pub(super) fn overdue_at(&self, config: &Config) -> Option<Instant> {
         let overdue_at =
             |mode: Mode| self.pending[mode].then(|| self.lane_ack_at[mode] + config.ack_interval);
         Mode::ALL.into_iter().filter_map(overdue_at).min()

@@ -1,16 +1,18 @@
 //! Dummies: what they announce as sent, and what of it the sender has let go.
 
+use super::ReceivingSide;
 use crate::frame::{Mode, PerMode};
-use crate::link_end::LinkEnd;
+use crate::link_end::shared::Shared;
 use crate::receiver::Receiver;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use crate::stats::Stats;
 use crate::time::Instant;
 
-impl LinkEnd {
+impl ReceivingSide {
     pub(in crate::link_end) fn handle_dummy(
         &mut self,
+        shared: &mut Shared,
         now: Instant,
         session: SessionNumber,
         stamp: u16,
@@ -23,7 +25,7 @@ impl LinkEnd {
             return false;
         }
         let fits = Mode::ALL.into_iter().all(|mode| {
-            self.announce_by(now, mode, |receiver, stats| {
+            self.announce_by(shared, now, mode, |receiver, stats| {
                 receiver.handle_dummy(now, next[mode], held_from[mode], stats)
             })
         });
@@ -39,31 +41,38 @@ impl LinkEnd {
     }
 
     /// Everything before `next` has been sent.
-    pub(in crate::link_end) fn announce(&mut self, now: Instant, mode: Mode, next: SequenceNumber) -> bool {
-        self.announce_by(now, mode, |receiver, stats| receiver.handle_announcement(now, next, stats))
+    pub(super) fn announce(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        mode: Mode,
+        next: SequenceNumber,
+    ) -> bool {
+        self.announce_by(shared, now, mode, |receiver, stats| receiver.handle_announcement(now, next, stats))
     }
 
     fn announce_by(
         &mut self,
+        shared: &mut Shared,
         now: Instant,
         mode: Mode,
         handle: impl FnOnce(&mut Receiver, &mut Stats) -> bool,
     ) -> bool {
-        let (lost, given_up) = (self.stats.lost_frames, self.stats.given_up_frames());
-        let fits = handle(&mut self.receivers[mode], &mut self.stats);
+        let (lost, given_up) = (shared.stats.lost_frames, shared.stats.given_up_frames());
+        let fits = handle(&mut self.receivers[mode], &mut shared.stats);
         if fits {
             self.receive.heard_at = now;
             self.acks.pending[mode] = true;
             self.acks.news = true;
         }
-        let lost = self.stats.lost_frames - lost;
+        let lost = shared.stats.lost_frames - lost;
         if lost > 0 {
-            self.change_lane(mode);
+            self.change_lane(shared, mode);
             let end = SequenceNumber::from_absolute(self.receivers[mode].highest());
-            self.loss_found(mode, end, lost, end);
+            self.loss_found(shared, mode, end, lost, end);
         }
         // The sender's window may move on.
-        self.acks.urgent |= self.stats.given_up_frames() != given_up;
+        self.acks.urgent |= shared.stats.given_up_frames() != given_up;
         fits
     }
 }

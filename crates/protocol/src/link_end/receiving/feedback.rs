@@ -1,7 +1,9 @@
 //! Acknowledgements and loss notifications: which of them is due, and what it says.
 
+use super::ReceivingSide;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, PiggybackAck};
-use crate::link_end::{Control, LinkEnd};
+use crate::link_end::Control;
+use crate::link_end::shared::Shared;
 use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
 use crate::time::Instant;
@@ -10,95 +12,94 @@ use crate::time::Instant;
 /// several intervals.
 const REPEAT_PARTS_MAX: u8 = 8;
 
-impl LinkEnd {
+impl ReceivingSide {
     /// A loss notification, a change of the pause state, or an ACK that has waited long enough.
-    pub(in crate::link_end) fn poll_urgent_feedback(&mut self, now: Instant) -> Option<Control> {
-        if self.is_sessionless() {
-            return self.poll_sessionless_urgent(now);
+    pub(in crate::link_end) fn poll_urgent_feedback(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+    ) -> Option<Control> {
+        if shared.is_sessionless() {
+            return self.poll_sessionless_urgent(shared, now);
         }
         let session = self.receive.active?;
         if let Some(mode) = self.acks.notify.take()
             && let Some(mut hole) = self.receivers[mode].first_hole()
         {
             hole.length = hole.length.min(u16::from(u8::MAX));
-            self.stats.notifications_sent += 1;
+            shared.stats.notifications_sent += 1;
             return Some(Control::CompactNotification { next: self.receivers[mode].cumulative(), hole });
         }
-        if self.feedback_due_at().is_none_or(|at| now < at) {
+        if self.feedback_due_at(shared).is_none_or(|at| now < at) {
             return None;
         }
         if self.acks.urgent {
-            self.stats.notifications_sent += 1;
-            return Some(self.compose_news(now, session));
+            shared.stats.notifications_sent += 1;
+            return Some(self.compose_news(shared, now, session));
         }
-        self.stats.acks_sent += 1;
+        shared.stats.acks_sent += 1;
         self.acks.repeats = self.acks.repeats.saturating_sub(1);
-        Some(match self.repeat_due_at() {
-            Some(at) if now >= at => self.compose_repeat(now, session),
-            _ => self.compose_news(now, session),
+        Some(match self.repeat_due_at(shared) {
+            Some(at) if now >= at => self.compose_repeat(shared, now, session),
+            _ => self.compose_news(shared, now, session),
         })
     }
 
     /// An explicit ACK, for a port that would otherwise be idle.
-    pub(in crate::link_end) fn poll_ack(&mut self, now: Instant) -> Option<Control> {
+    pub(in crate::link_end) fn poll_ack(&mut self, shared: &mut Shared, now: Instant) -> Option<Control> {
         let session = self.receive.active?;
-        if let Some(next) = self.compact_ack(now) {
+        if let Some(next) = self.compact_ack(shared, now) {
             return Some(Control::CompactAck { next });
         }
-        if self.is_sessionless() || !self.is_pending() || now < self.acks.ack_at + self.config.ack_gap {
+        if shared.is_sessionless() || !self.is_pending() || now < self.acks.ack_at + shared.config.ack_gap {
             return None;
         }
-        self.stats.acks_sent += 1;
-        Some(self.compose_news(now, session))
-    }
-
-    /// The ACK of [`Priority::Low`](crate::Priority::Low) if it is one in the authors' format, which is only a number.
-    /// For drivers to whom the size of a [`Control`] matters: it is the one control frame that is as frequent as data.
-    #[inline]
-    pub fn poll_compact_ack(&mut self, now: Instant) -> Option<SequenceNumber> {
-        let now = self.advance(now);
-        if self.dummy_due_at().is_some_and(|at| now >= at) {
-            return None;
-        }
-        let next = self.compact_ack(now)?;
-        self.hello_at = self.hello_at.max(now + self.config.hello_interval);
-        Some(next)
+        shared.stats.acks_sent += 1;
+        Some(self.compose_news(shared, now, session))
     }
 
     #[inline]
-    fn compact_ack(&mut self, now: Instant) -> Option<SequenceNumber> {
+    pub(in crate::link_end) fn compact_ack(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+    ) -> Option<SequenceNumber> {
         let lane = self.acks.lane?;
-        let due = self.is_pending() && now >= self.acks.ack_at + self.config.ack_gap;
-        if !due || !self.is_compact() || self.receive.active.is_none() {
+        let due = self.is_pending() && now >= self.acks.ack_at + shared.config.ack_gap;
+        if !due || !shared.is_compact() || self.receive.active.is_none() {
             return None;
         }
-        let next = self.acknowledgement(lane)?;
-        self.stats.acks_sent += 1;
+        let next = self.acknowledgement(shared, lane)?;
+        shared.stats.acks_sent += 1;
         self.acks.acknowledged(now);
         Some(next)
     }
 
     #[inline]
-    pub(in crate::link_end) fn take_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
-        if self.is_pending() { self.compose_piggyback(now) } else { None }
+    pub(in crate::link_end) fn take_piggyback(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+    ) -> Option<PiggybackAck> {
+        if self.is_pending() { self.compose_piggyback(shared, now) } else { None }
     }
 
-    fn compose_piggyback(&mut self, now: Instant) -> Option<PiggybackAck> {
+    fn compose_piggyback(&mut self, shared: &mut Shared, now: Instant) -> Option<PiggybackAck> {
         for offset in 0..Mode::ALL.len() {
             let mode = Mode::ALL[(self.acks.turn + offset) % Mode::ALL.len()];
             // The authors' ACK does not name its lane: it must be the one in use.
-            if self.is_compact() && self.acks.lane != Some(mode) {
+            if shared.is_compact() && self.acks.lane != Some(mode) {
                 continue;
             }
             if !self.acks.pending[mode] {
                 continue;
             }
-            if let Some(next) = self.acknowledgement(mode) {
+            if let Some(next) = self.acknowledgement(shared, mode) {
                 self.acks.turn = (mode as usize + 1) % Mode::ALL.len();
                 self.acks.pending[mode] = false;
                 self.acks.ack_at = now;
                 self.acks.lane_ack_at[mode] = now;
-                self.stats.piggybacked_acks_sent += 1;
+                shared.stats.piggybacked_acks_sent += 1;
                 return Some(PiggybackAck { mode, next });
             }
         }
@@ -108,18 +109,17 @@ impl LinkEnd {
     /// What an ACK that is only a number may say of a lane: nothing while frames are missing, which needs a complete
     /// feedback, or, in the authors' protocol, a notification before it.
     #[inline]
-    fn acknowledgement(&self, lane: Mode) -> Option<SequenceNumber> {
-        if self.is_sessionless() {
+    fn acknowledgement(&self, shared: &Shared, lane: Mode) -> Option<SequenceNumber> {
+        if shared.is_sessionless() {
             (!self.has_holes_to_report()).then(|| self.leading_number())
         } else {
             (self.receivers[lane].missing() == 0).then(|| self.receivers[lane].cumulative())
         }
     }
 
-    /// Whether an acknowledgement is owed, which an idle port may send: drivers that look only when there is reason to do
-    /// so when the port has nothing else to send.
+    /// See [`LinkEnd::owes_ack`](crate::LinkEnd::owes_ack).
     #[inline]
-    pub fn owes_ack(&self) -> bool {
+    pub(in crate::link_end) fn owes_ack(&self) -> bool {
         self.receive.active.is_some() && self.is_pending()
     }
 
@@ -128,45 +128,51 @@ impl LinkEnd {
     }
 
     /// When an explicit ACK may take an idle port.
-    pub(in crate::link_end) fn idle_ack_at(&self) -> Option<Instant> {
-        self.owes_ack().then(|| self.acks.ack_at + self.config.ack_gap)
+    pub(in crate::link_end) fn idle_ack_at(&self, shared: &Shared) -> Option<Instant> {
+        self.owes_ack().then(|| self.acks.ack_at + shared.config.ack_gap)
     }
 
     /// When what is missing, or what else may have been lost, is to be said again.
-    fn repeat_due_at(&self) -> Option<Instant> {
+    fn repeat_due_at(&self, shared: &Shared) -> Option<Instant> {
         if self.acks.parts_left > 0 {
-            return Some(self.now);
+            return Some(shared.now);
         }
-        (self.missing() > 0 || self.acks.repeats > 0).then(|| self.acks.repeat_at + self.config.ack_interval)
+        (self.missing() > 0 || self.acks.repeats > 0)
+            .then(|| self.acks.repeat_at + shared.config.ack_interval)
+    }
+
+    /// The same of a session in use.
+    pub(in crate::link_end) fn urgent_feedback_due_at(&self, shared: &Shared) -> Option<Instant> {
+        self.receive.active.and_then(|_| self.feedback_due_at(shared))
     }
 
     /// When a feedback must go, whatever else is queued.
-    pub(in crate::link_end) fn feedback_due_at(&self) -> Option<Instant> {
-        if self.is_sessionless() {
-            return self.sessionless_due_at();
+    fn feedback_due_at(&self, shared: &Shared) -> Option<Instant> {
+        if shared.is_sessionless() {
+            return self.sessionless_due_at(shared);
         }
         if self.acks.urgent {
-            return Some(self.now);
+            return Some(shared.now);
         }
-        let repeat = self.repeat_due_at();
-        let overdue = self.acks.overdue_at(&self.config);
-        let alive = self.acks.news.then(|| self.acks.feedback_at + self.config.keepalive);
+        let repeat = self.repeat_due_at(shared);
+        let overdue = self.acks.overdue_at(&shared.config);
+        let alive = self.acks.news.then(|| self.acks.feedback_at + shared.config.keepalive);
         [repeat, overdue, alive].into_iter().flatten().min()
     }
 
     /// What the sender has not been told yet. If one feedback does not hold it, it is urgent to go on.
-    fn compose_news(&mut self, now: Instant, session: SessionNumber) -> Control {
+    fn compose_news(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
         let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_news(now)));
         self.acks.urgent = lanes.0.iter().any(|lane| lane.covered != lane.seen);
         if lanes.0.iter().all(|lane| lane.from == lane.cumulative.short() && lane.covered == lane.seen) {
             // That was everything: nothing need be said again for a while.
             (self.acks.repeat_at, self.acks.parts_left) = (now, 0);
         }
-        self.compose_feedback(now, session, lanes)
+        self.compose_feedback(shared, now, session, lanes)
     }
 
     /// The next stretch of what is said again.
-    fn compose_repeat(&mut self, now: Instant, session: SessionNumber) -> Control {
+    fn compose_repeat(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
         if self.acks.parts_left == 0 {
             (self.acks.repeat_at, self.acks.parts_left) = (now, REPEAT_PARTS_MAX);
             Mode::ALL.into_iter().for_each(|mode| self.receivers[mode].begin_again());
@@ -174,11 +180,12 @@ impl LinkEnd {
         let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_again(now)));
         let more = Mode::ALL.into_iter().any(|mode| self.receivers[mode].has_more_to_repeat());
         self.acks.parts_left = if more { self.acks.parts_left - 1 } else { 0 };
-        self.compose_feedback(now, session, lanes)
+        self.compose_feedback(shared, now, session, lanes)
     }
 
     fn compose_feedback(
         &mut self,
+        shared: &mut Shared,
         now: Instant,
         session: SessionNumber,
         lanes: PerMode<LaneFeedback>,
@@ -191,8 +198,8 @@ impl LinkEnd {
             session,
             number: self.acks.number,
             dummy_stamp: self.acks.dummy_stamp,
-            lost_total: (self.stats.lost_frames - self.acks.lost_before) as u32,
-            rx_overflow_total: (self.stats.rx_buffer_overflows - self.acks.overflows_before) as u16,
+            lost_total: (shared.stats.lost_frames - self.acks.lost_before) as u32,
+            rx_overflow_total: (shared.stats.rx_buffer_overflows - self.acks.overflows_before) as u16,
             lanes,
         })
     }

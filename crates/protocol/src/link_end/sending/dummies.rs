@@ -69,12 +69,12 @@ impl Clock {
 
 impl Dummies {
     /// A session opens: stamps are counted from its beginning.
-    pub(in crate::link_end) fn start(&mut self) {
+    pub(super) fn start(&mut self) {
         (self.stamp, self.probe) = (0, None);
     }
 
     /// The stamp of a dummy that leaves now.
-    pub(in crate::link_end) fn next_stamp(&mut self, now: Instant) -> u16 {
+    pub(super) fn next_stamp(&mut self, now: Instant) -> u16 {
         self.stamp = self.stamp.wrapping_add(1);
         self.probe.get_or_insert((self.stamp, now));
         self.stamp
@@ -82,7 +82,7 @@ impl Dummies {
 
     /// A feedback echoes `stamp`: the round trip, if that is the dummy that is waited for. With a later one, that dummy or
     /// its answer is lost, and the next dummy measures.
-    pub(in crate::link_end) fn handle_echo(&mut self, now: Instant, stamp: u16) -> Option<Ticks> {
+    pub(super) fn handle_echo(&mut self, now: Instant, stamp: u16) -> Option<Ticks> {
         let (sent, sent_at) = self.probe?;
         let ahead = stamp.wrapping_sub(sent) as i16;
         if ahead >= 0 {
@@ -92,20 +92,20 @@ impl Dummies {
     }
 
     /// The session is open from `now` on.
-    pub(in crate::link_end) fn opened(&mut self, now: Instant) {
+    pub(super) fn opened(&mut self, now: Instant) {
         self.latest_at = now;
     }
 
     /// A frame leaves in `mode`.
     #[inline]
-    pub(in crate::link_end) fn sent(&mut self, now: Instant, mode: Mode) {
+    pub(super) fn sent(&mut self, now: Instant, mode: Mode) {
         let clock = &mut self.clocks[mode];
         clock.restart = true;
         clock.sent_at = now;
     }
 
     /// A copy leaves in `mode`. It may be the last frame for a while: a dummy follows, to reveal its loss.
-    pub(in crate::link_end) fn copied(&mut self, now: Instant, mode: Mode, config: &Config) {
+    pub(super) fn copied(&mut self, now: Instant, mode: Mode, config: &Config) {
         let clock = &mut self.clocks[mode];
         clock.settle(config);
         clock.due_at = now + config.dummy_delay;
@@ -116,7 +116,7 @@ impl Dummies {
 
     /// When the next dummy may take an idle port: for a lane with frames `outstanding`, soon.
     #[inline]
-    pub(in crate::link_end) fn due_at(&self, outstanding: PerMode<bool>, config: &Config) -> Option<Instant> {
+    pub(super) fn due_at(&self, outstanding: PerMode<bool>, config: &Config) -> Option<Instant> {
         let due_at = |mode: Mode| outstanding[mode].then(|| self.clocks[mode].due_at(config));
         match (due_at(Mode::Ordered), due_at(Mode::NonBlocking)) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -125,13 +125,13 @@ impl Dummies {
     }
 
     /// When the next keepalive may, with nothing outstanding.
-    pub(in crate::link_end) fn keepalive_at(&self, config: &Config) -> Instant {
+    pub(super) fn keepalive_at(&self, config: &Config) -> Instant {
         let sent_at = self.clocks.0.map(|clock| clock.sent_at);
         self.latest_at.max(sent_at[0]).max(sent_at[1]) + config.keepalive
     }
 
     /// The lane whose first burst is due, if there is one, and needs no stamp.
-    pub(in crate::link_end) fn first_burst(
+    pub(super) fn first_burst(
         &self,
         now: Instant,
         outstanding: PerMode<bool>,
@@ -147,7 +147,7 @@ impl Dummies {
 
     /// A dummy leaves that announces `lanes`. It serves every lane whose dummy is due, and one that only repeats: there
     /// it is the next repeat. It does not serve a lane whose latest frames may have company soon.
-    pub(in crate::link_end) fn left(&mut self, now: Instant, lanes: PerMode<bool>, config: &Config) {
+    pub(super) fn left(&mut self, now: Instant, lanes: PerMode<bool>, config: &Config) {
         self.latest_at = now;
         for mode in Mode::ALL {
             let clock = &mut self.clocks[mode];

@@ -1,8 +1,9 @@
 //! What the peer reports: acknowledgements, feedbacks, notifications.
 
+use super::SendingSide;
 use crate::event::Event;
 use crate::frame::{Feedback, Mode, PerMode, PiggybackAck, SequenceRange};
-use crate::link_end::LinkEnd;
+use crate::link_end::shared::Shared;
 use crate::sequence::{SequenceNumber, WINDOW_MAX};
 use crate::session::TransmitState;
 use crate::time::{Instant, Ticks};
@@ -29,7 +30,7 @@ impl RoundTrips {
 
 /// What the newest feedback said, to tell newer from older and to count losses.
 #[derive(Debug, Default)]
-pub(in crate::link_end) struct LastFeedback {
+pub(super) struct LastFeedback {
     pub(super) number: Option<u16>,
     pub(super) dummy_stamp: u16,
     pub(super) lost_total: u32,
@@ -37,25 +38,18 @@ pub(in crate::link_end) struct LastFeedback {
     pub(super) seen: PerMode<u16>,
 }
 
-impl LinkEnd {
-    /// Round trips measured in this session.
-    pub const fn round_trips(&self) -> RoundTrips {
-        self.round_trips
-    }
-
-    /// An acknowledgement that travelled on a frame.
+impl SendingSide {
     #[inline]
-    pub fn handle_ack(&mut self, now: Instant, ack: PiggybackAck) -> bool {
-        let now = self.advance(now);
-        self.acknowledged(now, ack)
-    }
-
-    #[inline]
-    pub(in crate::link_end) fn acknowledged(&mut self, now: Instant, ack: PiggybackAck) -> bool {
+    pub(in crate::link_end) fn acknowledged(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        ack: PiggybackAck,
+    ) -> bool {
         let mut mode = ack.mode;
-        if self.is_compact() {
-            if self.is_sessionless() {
-                return self.handle_leading_ack(now, ack.next, None);
+        if shared.is_compact() {
+            if shared.is_sessionless() {
+                return self.handle_leading_ack(shared, now, ack.next, None);
             }
             // The authors' ACK does not name its lane.
             mode = self.compact_lane;
@@ -71,7 +65,7 @@ impl LinkEnd {
         if fits {
             self.transmit.heard_at = now;
         } else {
-            self.stats.control_rejected += 1;
+            shared.stats.control_rejected += 1;
         }
         fits
     }
@@ -86,14 +80,14 @@ impl LinkEnd {
     /// The compact format leaves the lane `before` for the one now in use. If nothing was sent there in this session, no ACK of it
     /// can be under way.
     #[inline(never)]
-    pub(in crate::link_end) fn begin_lane(&mut self, before: Mode) {
+    pub(super) fn begin_lane(&mut self, before: Mode) {
         let is_used = self.senders[before].next() != self.transmit.session.first_sequence(before);
         self.lane_begins_at = is_used.then(|| self.senders[self.compact_lane].next());
     }
 
     /// A feedback names its lanes: one that has seen more of the lane in use than there was before confirms it. What the
     /// receiver wrote earlier is before it in the queue.
-    pub(in crate::link_end) fn confirm_lane(&mut self, feedback: &Feedback) {
+    fn confirm_lane(&mut self, feedback: &Feedback) {
         let mode = self.compact_lane;
         let seen = feedback.lanes[mode].seen.expand(self.senders[mode].next());
         if let (Some(begins_at), Some(seen)) = (self.lane_begins_at, seen)
@@ -103,7 +97,12 @@ impl LinkEnd {
         }
     }
 
-    pub(in crate::link_end) fn handle_feedback(&mut self, now: Instant, feedback: &Feedback) -> bool {
+    pub(in crate::link_end) fn handle_feedback(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        feedback: &Feedback,
+    ) -> bool {
         if feedback.session != self.transmit.session || self.transmit.state == TransmitState::Dormant {
             return false;
         }
@@ -113,40 +112,40 @@ impl LinkEnd {
         }
         // Its own number repeats sooner than those of the lanes: after half of its values, a late one seems to be news.
         let overtaken = Mode::ALL.into_iter().any(|mode| self.senders[mode].is_beyond(&feedback.lanes[mode]));
-        let lane = |this: &mut Self, mode: Mode| {
-            let sender = &mut this.senders[mode];
+        let mut lane = |mode: Mode| {
+            let sender = &mut self.senders[mode];
             let next = sender.next();
-            let (released, stats) = (&mut this.released, &mut this.stats);
+            let (released, stats) = (&mut self.released, &mut shared.stats);
             let fits = sender.fit_feedback(&feedback.lanes[mode], feedback.dummy_stamp, released, stats);
             if sender.next() != next {
                 // Numbers were left out, which a dummy has to say.
-                this.dummies.sent(now, mode);
+                self.dummies.sent(now, mode);
             }
             fits
         };
-        if !(lane(self, Mode::Ordered) & lane(self, Mode::NonBlocking)) {
+        if !(lane(Mode::Ordered) & lane(Mode::NonBlocking)) {
             return false;
         }
         if self.transmit.handle_acknowledgement(now) {
-            self.stats.sessions_opened += 1;
+            shared.stats.sessions_opened += 1;
             self.dummies.opened(now);
-            self.event(Event::SessionOpened(feedback.session));
+            shared.event(Event::SessionOpened(feedback.session));
         }
         self.confirm_lane(feedback);
-        self.stats.feedbacks_received += 1;
+        shared.stats.feedbacks_received += 1;
         if let Some(round_trip) = self.dummies.handle_echo(now, feedback.dummy_stamp) {
             self.round_trips.add(round_trip);
         }
         let ahead = self.last_feedback.number.map_or(1, |last| feedback.number.wrapping_sub(last) as i16);
         if ahead > 0 && !overtaken {
-            self.handle_news(now, feedback);
+            self.handle_news(shared, now, feedback);
         }
         self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());
         true
     }
 
     /// What only the newest feedback may change: pause state, how the receiver gives up, and loss counts.
-    pub(in crate::link_end) fn handle_news(&mut self, now: Instant, feedback: &Feedback) {
+    fn handle_news(&mut self, shared: &mut Shared, now: Instant, feedback: &Feedback) {
         let mut frames = 0;
         for mode in Mode::ALL {
             // Not what it covers: that moves back when much is said again.
@@ -165,11 +164,11 @@ impl LinkEnd {
         self.last_feedback.dummy_stamp = feedback.dummy_stamp;
         self.last_feedback.lost_total = feedback.lost_total;
         self.last_feedback.rx_overflow_total = feedback.rx_overflow_total;
-        self.count_pause(now, self.senders[Mode::Ordered].paused);
+        self.count_pause(shared, now, self.senders[Mode::Ordered].paused);
         if let Some(measured) = self.loss.add(frames, u64::from(lost), u32::from(overflows)) {
-            self.update_copies();
+            self.update_copies(shared);
             if let Some(level) = self.fallback.handle_window(now, measured.loss, measured.rx_overflows) {
-                self.level_changed(now, level, Some(measured.loss));
+                self.level_changed(shared, now, level, Some(measured.loss));
             }
         }
     }
@@ -177,12 +176,13 @@ impl LinkEnd {
     /// See [`Sender::handle_notification`](crate::sender::Sender::handle_notification).
     pub(in crate::link_end) fn handle_notification(
         &mut self,
+        shared: &mut Shared,
         now: Instant,
         next: SequenceNumber,
         hole: SequenceRange,
     ) -> bool {
-        if self.is_sessionless() {
-            return self.handle_leading_ack(now, next, Some(hole));
+        if shared.is_sessionless() {
+            return self.handle_leading_ack(shared, now, next, Some(hole));
         }
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return false;
@@ -193,21 +193,21 @@ impl LinkEnd {
             return true;
         }
         let sender = &mut self.senders[self.compact_lane];
-        let fits = sender.handle_notification(next, hole, &mut self.released, &mut self.stats);
+        let fits = sender.handle_notification(next, hole, &mut self.released, &mut shared.stats);
         if fits {
             self.transmit.heard_at = now;
         }
         fits
     }
 
-    pub(in crate::link_end) fn count_pause(&mut self, now: Instant, paused: bool) {
+    pub(super) fn count_pause(&mut self, shared: &mut Shared, now: Instant, paused: bool) {
         match (paused, self.paused_since) {
             (true, None) => {
-                self.stats.pauses_received += 1;
+                shared.stats.pauses_received += 1;
                 self.paused_since = Some(now);
             }
             (false, Some(since)) => {
-                self.stats.paused_ticks += now.since(since).0;
+                shared.stats.paused_ticks += now.since(since).0;
                 self.paused_since = None;
             }
             _ => {}

@@ -1,21 +1,52 @@
 //! How the sender's session begins and ends.
 
-use super::{LastFeedback, RoundTrips};
+use super::SendingSide;
+use super::reports::{LastFeedback, RoundTrips};
 use crate::event::{CloseReason, Event};
-use crate::fallback::Level;
+use crate::fallback::{Fallback, Level};
 use crate::frame::{Mode, PerMode};
-use crate::link_end::{Control, LinkEnd};
+use crate::link_end::shared::Shared;
+use crate::link_end::{Control, Protection};
 use crate::session::{Handshake, SessionNumber, TransmitState};
 use crate::time::Instant;
 
-impl LinkEnd {
-    pub(in crate::link_end) fn open(&mut self, now: Instant) {
-        if self.is_sessionless() {
-            // Numbers go on.
-            return self.transmit.open(now, SessionNumber(0), &self.config);
+impl SendingSide {
+    /// See [`LinkEnd::protect`](crate::LinkEnd::protect).
+    pub(in crate::link_end) fn protect(&mut self, shared: &mut Shared, now: Instant, protection: Protection) {
+        self.protection = Some(protection);
+        self.fallback = Fallback::new(shared.config.fallback);
+        self.update_copies(shared);
+        if self.transmit.state == TransmitState::Dormant {
+            self.open(shared, now);
         }
-        let session = SessionNumber(self.next_random());
-        self.transmit.open(now, session, &self.config);
+    }
+
+    /// See [`LinkEnd::unprotect`](crate::LinkEnd::unprotect).
+    pub(in crate::link_end) fn unprotect(&mut self, shared: &Shared, now: Instant) {
+        self.protection = None;
+        self.close_softly(shared, now);
+    }
+
+    /// Takes over the parameters that have been changed.
+    pub(in crate::link_end) fn reconfigure(&mut self, shared: &mut Shared) {
+        for mode in Mode::ALL {
+            self.senders[mode].set_limits(&shared.config);
+        }
+        self.loss.set_size(shared.config.loss_window_frames);
+        if let Some(level) = self.fallback.set_config(shared.config.fallback)
+            && self.protection.is_some()
+        {
+            self.level_changed(shared, shared.now, level, None);
+        }
+    }
+
+    fn open(&mut self, shared: &mut Shared, now: Instant) {
+        if shared.is_sessionless() {
+            // Numbers go on.
+            return self.transmit.open(now, SessionNumber(0), &shared.config);
+        }
+        let session = SessionNumber(shared.next_random());
+        self.transmit.open(now, session, &shared.config);
         for mode in Mode::ALL {
             self.senders[mode].start(session.first_sequence(mode));
         }
@@ -31,103 +62,132 @@ impl LinkEnd {
     }
 
     /// Ends the session without loss if there is one, or stops trying to open one.
-    pub(in crate::link_end) fn close_softly(&mut self, now: Instant) {
+    fn close_softly(&mut self, shared: &Shared, now: Instant) {
         match self.transmit.state {
-            TransmitState::Active => self.transmit.drain(now, self.unreleased(), &self.config),
+            TransmitState::Active => self.transmit.drain(now, self.unreleased(), &shared.config),
             TransmitState::Opening => self.transmit.state = TransmitState::Dormant,
             TransmitState::Dormant | TransmitState::Draining => {}
         }
     }
 
-    pub(in crate::link_end) fn handle_fin_echo(&mut self, now: Instant, session: SessionNumber) -> bool {
+    pub(in crate::link_end) fn handle_fin_echo(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        session: SessionNumber,
+    ) -> bool {
         let ends = self.transmit.handle_fin_echo(session);
         if ends {
             let by_fallback = self.protection.is_some() && self.fallback.level() == Level::Dormant;
             let reason = if by_fallback { CloseReason::Fallback } else { CloseReason::Requested };
-            self.closed(now, reason);
+            self.closed(shared, now, reason);
         }
         if self.transmit.state == TransmitState::Active && session == self.transmit.session {
             // Not asked for: the receiver has lost the session, and an ended one never comes back.
-            self.peer_lost(now, CloseReason::PeerLost);
+            self.peer_lost(shared, now, CloseReason::PeerLost);
         }
         // A repeated confirmation is no fault.
         self.transmit.handle_farewell_echo(session) || ends || session == self.transmit.session
     }
 
-    pub(in crate::link_end) fn handle_transmit_timeout(&mut self, now: Instant) {
-        self.end_overdue_pause(now);
+    pub(in crate::link_end) fn handle_timeout(&mut self, shared: &mut Shared, now: Instant) {
+        self.end_overdue_pause(shared, now);
         let (unreleased, drained) = (self.unreleased(), self.is_drained());
-        if self.transmit.is_timed_out(now, unreleased, drained, &self.config) {
+        if self.transmit.is_timed_out(now, unreleased, drained, &shared.config) {
             let draining = self.transmit.state == TransmitState::Draining;
-            if !self.is_sessionless() {
+            if !shared.is_sessionless() {
                 self.transmit.give_up();
             }
-            self.peer_lost(now, if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost });
+            self.peer_lost(
+                shared,
+                now,
+                if draining { CloseReason::DrainTimeout } else { CloseReason::PeerLost },
+            );
         }
         if self.protection.is_some()
             && let Some(level) = self.fallback.handle_timeout(now)
         {
-            self.level_changed(now, level, None);
+            self.level_changed(shared, now, level, None);
         }
     }
 
-    pub(in crate::link_end) fn poll_sender_handshake(&mut self, now: Instant) -> Option<Control> {
+    pub(in crate::link_end) fn poll_handshake(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+    ) -> Option<Control> {
         if let Some(session) = self.transmit.poll_farewell() {
             return Some(Control::Fin { session });
         }
         let session = self.transmit.session;
         let drained = self.is_drained();
-        let handshake = self.transmit.poll_handshake(now, drained, &self.config)?;
-        if self.is_sessionless() {
-            return self.sessionless_handshake(now, handshake);
+        let handshake = self.transmit.poll_handshake(now, drained, &shared.config)?;
+        if shared.is_sessionless() {
+            return self.sessionless_handshake(shared, now, handshake);
         }
         Some(match handshake {
-            Handshake::Init => Control::Init { session, format: self.config.format },
+            Handshake::Init => Control::Init { session, format: shared.config.format },
             Handshake::Start { nonce } => Control::Start { session, nonce },
             Handshake::Fin => Control::Fin { session },
         })
     }
 
-    pub(in crate::link_end) fn update_copies(&mut self) {
+    /// When the peer has been silent for too long, or a frame of the handshake is due.
+    pub(in crate::link_end) fn session_timeout(&self, shared: &Shared) -> Option<Instant> {
+        self.transmit.next_timeout(self.is_drained(), &shared.config)
+    }
+
+    /// When the fallback moves by itself.
+    pub(in crate::link_end) fn fallback_timeout(&self) -> Option<Instant> {
+        self.fallback.next_timeout().filter(|_| self.protection.is_some())
+    }
+
+    pub(super) fn update_copies(&mut self, shared: &mut Shared) {
         let Some(protection) = self.protection else { return };
         let copies = protection.copies.number(self.loss.held());
         if copies != self.copies {
             self.copies = copies;
             if let Some(loss) = self.loss.held() {
-                self.event(Event::CopiesChanged { copies, loss });
+                shared.event(Event::CopiesChanged { copies, loss });
             }
         }
     }
 
-    pub(in crate::link_end) fn level_changed(&mut self, now: Instant, level: Level, loss: Option<f64>) {
-        self.stats.fallback_changes += 1;
-        self.event(Event::FallbackChanged { level, loss });
+    pub(super) fn level_changed(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        level: Level,
+        loss: Option<f64>,
+    ) {
+        shared.stats.fallback_changes += 1;
+        shared.event(Event::FallbackChanged { level, loss });
         match level {
-            Level::Dormant => self.close_softly(now),
+            Level::Dormant => self.close_softly(shared, now),
             Level::Full | Level::NonBlocking => {
                 if self.protection.is_some() && self.transmit.state == TransmitState::Dormant {
-                    self.open(now);
+                    self.open(shared, now);
                 }
             }
         }
     }
 
-    pub(in crate::link_end) fn peer_lost(&mut self, now: Instant, reason: CloseReason) {
+    fn peer_lost(&mut self, shared: &mut Shared, now: Instant, reason: CloseReason) {
         self.transmit.state = TransmitState::Dormant;
-        self.stats.peers_lost += 1;
-        self.closed(now, reason);
+        shared.stats.peers_lost += 1;
+        self.closed(shared, now, reason);
     }
 
     /// The session is over: frees what is left, and begins a new one if protection is still wanted.
-    pub(in crate::link_end) fn closed(&mut self, now: Instant, reason: CloseReason) {
+    pub(super) fn closed(&mut self, shared: &mut Shared, now: Instant, reason: CloseReason) {
         let abandoned =
             Mode::ALL.into_iter().map(|mode| self.senders[mode].abandon(&mut self.released)).sum();
-        self.stats.abandoned_frames += abandoned;
-        self.count_pause(now, false);
+        shared.stats.abandoned_frames += abandoned;
+        self.count_pause(shared, now, false);
         self.withdrawal = false;
-        self.event(Event::SessionClosed { session: self.transmit.session, reason, abandoned });
+        shared.event(Event::SessionClosed { session: self.transmit.session, reason, abandoned });
         if self.protection.is_some() && self.fallback.level() != Level::Dormant {
-            self.open(now);
+            self.open(shared, now);
         }
     }
 }

@@ -1,20 +1,22 @@
 //! The sending direction without sessions ([`crate::Format::Linkguardian`]).
 
+use super::SendingSide;
 use crate::event::{CloseReason, Event};
 use crate::frame::{Mode, SequenceRange};
+use crate::link_end::Control;
 use crate::link_end::sessionless::NO_SESSION;
-use crate::link_end::{Control, LinkEnd};
+use crate::link_end::shared::Shared;
 use crate::sequence::SequenceNumber;
 use crate::session::{Handshake, TransmitState};
 use crate::time::Instant;
 
-impl LinkEnd {
+impl SendingSide {
     /// Before a frame leaves in `mode`, in either of the authors' formats. In their protocol, silence counts from the first
     /// frame that waits for an answer, and the lane gets the numbers of the one before.
     #[inline]
-    pub(in crate::link_end) fn before_compact_send(&mut self, now: Instant, mode: Mode) {
+    pub(super) fn before_compact_send(&mut self, shared: &mut Shared, now: Instant, mode: Mode) {
         let before = core::mem::replace(&mut self.compact_lane, mode);
-        if !self.is_sessionless() {
+        if !shared.is_sessionless() {
             if mode != before {
                 self.begin_lane(before);
             }
@@ -28,8 +30,9 @@ impl LinkEnd {
     }
 
     /// An ACK or a notification.
-    pub(in crate::link_end) fn handle_leading_ack(
+    pub(super) fn handle_leading_ack(
         &mut self,
+        shared: &mut Shared,
         now: Instant,
         next: SequenceNumber,
         hole: Option<SequenceRange>,
@@ -39,31 +42,31 @@ impl LinkEnd {
             TransmitState::Dormant => return false,
             TransmitState::Opening => {
                 // The answer to the latest knock: what it announced is known now.
-                return next == sender.next_sequence() && self.opened_by_answer(now);
+                return next == sender.next_sequence() && self.opened_by_answer(shared, now);
             }
             TransmitState::Active | TransmitState::Draining => {}
         }
         let Some(news) = sender.handle_leading_ack(next, hole, &mut self.released) else {
-            self.stats.control_rejected += u64::from(hole.is_none());
+            shared.stats.control_rejected += u64::from(hole.is_none());
             return false;
         };
         self.transmit.heard_at = now;
         if self.loss.add(news.acknowledged, news.lost, 0).is_some() {
-            self.update_copies();
+            self.update_copies(shared);
         }
         true
     }
 
-    pub(in crate::link_end) fn opened_by_answer(&mut self, now: Instant) -> bool {
+    fn opened_by_answer(&mut self, shared: &mut Shared, now: Instant) -> bool {
         self.transmit.handle_acknowledgement(now);
-        self.stats.sessions_opened += 1;
+        shared.stats.sessions_opened += 1;
         self.dummies.opened(now);
-        self.event(Event::SessionOpened(NO_SESSION));
+        shared.event(Event::SessionOpened(NO_SESSION));
         true
     }
 
     /// A dummy that any receiver answers: it announces a number that was never sent. `None` if the window is full.
-    pub(in crate::link_end) fn knock(&mut self) -> Option<Control> {
+    fn knock(&mut self) -> Option<Control> {
         let sender = &mut self.senders[self.compact_lane];
         sender
             .skip_number()
@@ -71,46 +74,52 @@ impl LinkEnd {
     }
 
     /// The dummy that is due: after a long silence one that is answered.
-    pub(in crate::link_end) fn sessionless_dummy(&mut self, now: Instant) -> Control {
+    pub(super) fn sessionless_dummy(&mut self, shared: &mut Shared, now: Instant) -> Control {
         let silence = now.since(self.transmit.heard_at);
-        let knock = if silence * 2 >= self.config.peer_timeout { self.knock() } else { None };
+        let knock = if silence * 2 >= shared.config.peer_timeout { self.knock() } else { None };
         let (mode, next) = (self.compact_lane, self.senders[self.compact_lane].next_sequence());
         knock.unwrap_or(Control::CompactDummy { mode, next })
     }
 
     /// Pause and resume of the normal queue. A pause ends by itself, should the resume be lost: when what caused it must
     /// have come or been given up.
-    pub(in crate::link_end) fn handle_priority_pause(&mut self, now: Instant, paused: bool) -> bool {
-        let fits = self.is_sessionless()
+    pub(in crate::link_end) fn handle_priority_pause(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+        paused: bool,
+    ) -> bool {
+        let fits = shared.is_sessionless()
             && matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining);
         if fits {
             self.senders[Mode::Ordered].paused = paused;
-            self.count_pause(now, paused);
-            self.sessionless.pause_ends_at = paused.then(|| now + self.config.recovery_timeout);
+            self.count_pause(shared, now, paused);
+            self.pause_ends_at = paused.then(|| now + shared.config.recovery_timeout);
         }
         fits
     }
 
-    pub(in crate::link_end) fn end_overdue_pause(&mut self, now: Instant) {
-        if self.sessionless.pause_ends_at.is_some_and(|at| now >= at) {
-            self.handle_priority_pause(now, false);
-            self.sessionless.pause_ends_at = None;
+    pub(super) fn end_overdue_pause(&mut self, shared: &mut Shared, now: Instant) {
+        if self.pause_ends_at.is_some_and(|at| now >= at) {
+            self.handle_priority_pause(shared, now, false);
+            self.pause_ends_at = None;
         }
     }
 
     /// To begin, a knock. To end, nothing, as there is nothing to agree on; but the leading ACK says nothing of what the
     /// peer still holds back, which an unprotected frame must not overtake.
-    pub(in crate::link_end) fn sessionless_handshake(
+    pub(super) fn sessionless_handshake(
         &mut self,
+        shared: &mut Shared,
         now: Instant,
         due: Handshake,
     ) -> Option<Control> {
         if due == Handshake::Init {
             return self.knock();
         }
-        if due == Handshake::Fin && now >= self.transmit.heard_at + self.config.recovery_timeout {
+        if due == Handshake::Fin && now >= self.transmit.heard_at + shared.config.recovery_timeout {
             self.transmit.state = TransmitState::Dormant;
-            self.closed(now, CloseReason::Requested);
+            self.closed(shared, now, CloseReason::Requested);
         }
         None
     }
