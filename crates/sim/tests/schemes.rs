@@ -4,7 +4,7 @@
 use linkmend_protocol::ConfigError;
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::scheme::{
-    Admission, AnyConfig, Desk, LinkGuardian, Reception, Scheme, Seat, Unprotected,
+    Admission, AnyConfig, LinkGuardian, Reception, Scheme, SchemeContext, Seat, Unprotected,
 };
 use linkmend_sim::measure::{LinkMeasures, Measured};
 use linkmend_sim::network::{
@@ -63,15 +63,19 @@ impl Scheme for StopAndWait {
         if self.sending.is_some() { Admission::Held } else { Admission::Protected }
     }
 
-    fn send<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: Frame) -> Numbered {
-        self.sending = Some((frame, desk.now()));
-        desk.wake_at(desk.now() + self.timeout);
+    fn send<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        frame: Frame,
+    ) -> Numbered {
+        self.sending = Some((frame, context.now()));
+        context.wake_at(context.now() + self.timeout);
         Numbered { number: self.number, again: false }
     }
 
     fn handle_data<O: Observer<N>, N: Scheme>(
         &mut self,
-        _: &mut Desk<'_, N, O>,
+        _: &mut SchemeContext<'_, N, O>,
         header: &Numbered,
         _: Frame,
     ) -> Reception {
@@ -83,28 +87,32 @@ impl Scheme for StopAndWait {
         Reception::Deliver
     }
 
-    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, _: &mut Desk<'_, N, O>, ack: u64) {
+    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, _: &mut SchemeContext<'_, N, O>, ack: u64) {
         if ack == self.number && self.sending.take().is_some() {
             self.number += 1;
         }
     }
 
-    fn handle_control<O: Observer<N>, N: Scheme>(&mut self, _: &mut Desk<'_, N, O>, control: &Infallible) {
+    fn handle_control<O: Observer<N>, N: Scheme>(
+        &mut self,
+        _: &mut SchemeContext<'_, N, O>,
+        control: &Infallible,
+    ) {
         match *control {}
     }
 
-    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
+    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
         let Some((frame, sent_at)) = self.sending else { return };
-        if sent_at + self.timeout <= desk.now() {
-            self.sending = Some((frame, desk.now()));
+        if sent_at + self.timeout <= context.now() {
+            self.sending = Some((frame, context.now()));
             self.overdue = true;
-            desk.attend();
+            context.request_service();
         }
     }
 
-    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
+    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
         if let Some((_, sent_at)) = self.sending {
-            desk.wake_at(sent_at + self.timeout);
+            context.wake_at(sent_at + self.timeout);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Handles arrivals, frames that return from loops, and timeouts.
 
 use super::Network;
-use super::send::desk;
-use crate::link::scheme::{Buffer, Circling, Desk, Reception, Round};
+use super::send::context;
+use crate::link::scheme::{Buffer, Circling, Reception, Round, SchemeContext};
 use crate::link::{Frame, Observer, OnWire, PortId, Received, Scheme};
 use crate::node::{Node, NodeId};
 use crate::time::Time;
@@ -26,7 +26,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             }
             OnWire::Protected { header, frame } => {
                 let frame = *frame;
-                let reception = this.scheme.handle_data(&mut desk!(self, this), header, frame);
+                let reception = this.scheme.handle_data(&mut context!(self, this), header, frame);
                 if reception == Reception::Dropped || S::is_copy(header) {
                     self.observer.handled(port, self.now, header, &frame, &this.scheme);
                 }
@@ -42,12 +42,12 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
                 }
             }
             OnWire::Ack { ack } => {
-                this.scheme.handle_ack(&mut desk!(self, this), *ack);
+                this.scheme.handle_ack(&mut context!(self, this), *ack);
                 self.arrived(port);
             }
             OnWire::Control { place } => {
                 let place = *place;
-                this.scheme.handle_control(&mut desk!(self, this), self.controls.at(place));
+                this.scheme.handle_control(&mut context!(self, this), self.controls.at(place));
                 self.controls.free(place);
                 self.arrived(port);
                 self.settle(port);
@@ -80,7 +80,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
         if this.timer.timeout_at <= now {
             this.timer.timeout_at = Time::NEVER;
-            this.scheme.handle_timeout(&mut desk!(self, this));
+            this.scheme.handle_timeout(&mut context!(self, this));
             self.settle(port);
         }
         self.set_clock(port);
@@ -118,7 +118,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             self.wake(port);
         }
         let this = &mut self.ports[port.index()];
-        match this.scheme.handle_round(&mut desk!(self, this), buffer, slot) {
+        match this.scheme.handle_round(&mut context!(self, this), buffer, slot) {
             Round::Stays => return true,
             Round::Leaves { made_room } => {
                 if made_room {
@@ -143,14 +143,14 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.observer.passed_over(sender, sent, received);
         self.deliver_more(port);
         let this = &mut self.ports[port.index()];
-        this.scheme.set_timer(&mut desk!(self, this));
+        this.scheme.set_timer(&mut context!(self, this));
     }
 
     /// Delivers whatever the scheme releases.
     fn deliver_more(&mut self, port: PortId) {
         loop {
             let this = &mut self.ports[port.index()];
-            let Some(frame) = this.scheme.poll_deliver(&mut desk!(self, this)) else { break };
+            let Some(frame) = this.scheme.poll_deliver(&mut context!(self, this)) else { break };
             self.deliver(port, frame);
         }
     }

@@ -2,16 +2,16 @@
 
 use super::Network;
 use crate::link::port::Lined;
-use crate::link::scheme::{Desk, Idle, Urgent};
+use crate::link::scheme::{Idle, SchemeContext, Urgent};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
 use crate::time::Time;
 use linkmend_protocol::{Admission, Mode};
 use std::marker::PhantomData;
 
 /// The desk of a port's scheme. The rest of the network is borrowed with it.
-macro_rules! desk {
+macro_rules! context {
     ($network:expr, $port:expr) => {
-        Desk {
+        SchemeContext {
             now: $network.now,
             port: $port.id,
             timer: &mut $port.timer,
@@ -22,7 +22,7 @@ macro_rules! desk {
         }
     };
 }
-pub(super) use desk;
+pub(super) use context;
 
 impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Serves a free port: sends the first frame that may go.
@@ -98,7 +98,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         if let Some(at) = this.scheme.idle_until(self.now)
             && at > self.now
         {
-            desk!(self, this).wake_at(at);
+            context!(self, this).wake_at(at);
         }
     }
 
@@ -107,7 +107,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn collect_urgent(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
         this.timer.attention = false;
-        while let Some(urgent) = this.scheme.poll_urgent(&mut desk!(self, this)) {
+        while let Some(urgent) = this.scheme.poll_urgent(&mut context!(self, this)) {
             let Urgent { control, ready_at, overtakes } = urgent;
             let on_wire = OnWire::Control { place: self.controls.put(control) };
             this.urgent.push_back(Lined { ready_at, overtakes, on_wire });
@@ -126,7 +126,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let (arrives_at, corrupted) = this.begin(self.now, bytes, false);
         // It will be outstanding, so the port has more to do.
         self.queue.set(port.service(), this.free_at);
-        let header = this.scheme.send(&mut desk!(self, this), frame);
+        let header = this.scheme.send(&mut context!(self, this), frame);
         if corrupted {
             let on_wire = OnWire::Protected { header, frame };
             self.observer.sent(
@@ -152,7 +152,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Sends a frame as it is.
     fn send_plain(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
-        this.scheme.send_plain(&mut desk!(self, this), &frame);
+        this.scheme.send_plain(&mut context!(self, this), &frame);
         let on_wire = OnWire::Plain { frame };
         let (arrives_at, corrupted) = this.begin(self.now, u32::from(frame.bytes), false);
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });

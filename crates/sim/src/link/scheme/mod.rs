@@ -3,25 +3,25 @@
 //! A scheme is a type behind the trait [`Scheme`], with static dispatch. One place, [`named`], lists all schemes: the
 //! links of a network may have different ones, and a network of others is made by the same macro. A scheme never sees
 //! the event queue, the wire or the nodes. The port asks it what to send, tells it what has arrived, and gives it a
-//! [`Desk`], through which it sets its timer, reports that it has something urgent, sends frames through loops, and
+//! [`SchemeContext`], through which it sets its timer, reports that it has something urgent, sends frames through loops, and
 //! tells observers.
 //!
 //! # Who calls what
 //!
 //! | when | calls |
 //! | --- | --- |
-//! | the port is free | after [`Desk::attend`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle` |
+//! | the port is free | after [`SchemeContext::request_service`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle` |
 //! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout |
 //! | its timer is due | `handle_timeout`, then `poll_deliver` until `None`, then `set_timer` |
 //! | a frame returns from its loop | `poll_retransmission_of` until `None`, then `handle_round` |
 
-mod desk;
+mod context;
 pub mod linkguardian;
 pub mod named;
 mod unprotected;
 
-pub use desk::{Buffer, Desk};
-pub(crate) use desk::{Circling, Timer};
+pub use context::{Buffer, SchemeContext};
+pub(crate) use context::{Circling, Timer};
 pub use linkguardian::{LinkGuardian, LinkGuardianConfig};
 pub use named::{AnyAck, AnyConfig, AnyControl, AnyHeader, Schemes};
 pub use unprotected::Unprotected;
@@ -135,37 +135,49 @@ pub trait Scheme: Sized + Debug {
     fn admission(&self, frame: &Frame) -> Admission;
 
     /// Sends a frame that was admitted as protected; returns its header.
-    fn send<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: Frame) -> Self::Header;
+    fn send<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        frame: Frame,
+    ) -> Self::Header;
 
     /// Sends a frame without a header.
-    fn send_plain<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: &Frame) {
-        let _ = (desk, frame);
+    fn send_plain<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        frame: &Frame,
+    ) {
+        let _ = (context, frame);
     }
 
     /// Handles a frame that has arrived with a header.
     fn handle_data<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         header: &Self::Header,
         frame: Frame,
     ) -> Reception;
 
     /// Handles an acknowledgement that has arrived.
-    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, ack: Self::Ack);
+    fn handle_ack<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        ack: Self::Ack,
+    );
 
     /// Handles another control frame that has arrived.
     fn handle_control<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         control: &Self::Control,
     );
 
     /// The next control frame that goes ahead of normal ones.
     fn poll_urgent<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
     ) -> Option<Urgent<Self::Control>> {
-        let _ = desk;
+        let _ = context;
         None
     }
 
@@ -193,29 +205,32 @@ pub trait Scheme: Sized + Debug {
     }
 
     /// The next frame that may be delivered now.
-    fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) -> Option<Frame> {
-        let _ = desk;
+    fn poll_deliver<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+    ) -> Option<Frame> {
+        let _ = context;
         None
     }
 
     /// Handles the timer.
-    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
-        let _ = desk;
+    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+        let _ = context;
     }
 
     /// Sets the timer for the next timeout, after the last one was handled.
-    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
-        let _ = desk;
+    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+        let _ = context;
     }
 
     /// Handles a frame of one of its buffers that has returned from its loop.
     fn handle_round<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         buffer: Buffer,
         slot: u32,
     ) -> Round {
-        let _ = (desk, buffer, slot);
+        let _ = (context, buffer, slot);
         Round::Leaves { made_room: false }
     }
 

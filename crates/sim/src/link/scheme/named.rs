@@ -53,7 +53,7 @@ macro_rules! schemes {
         const _: () = {
             use $crate::link::Frame;
             use $crate::link::scheme::{
-                Admission, Buffer, Cycles, Desk, Idle, Reception, Round, Scheme, Seat, Urgent,
+                Admission, Buffer, Cycles, SchemeContext, Idle, Reception, Round, Scheme, Seat, Urgent,
             };
             use $crate::network::Observer;
             use $crate::time::Time;
@@ -96,34 +96,34 @@ macro_rules! schemes {
                 }
 
                 #[inline(always)]
-                fn send<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: Frame) -> $header {
-                    match self { $($name::$scheme(scheme) => $header::$scheme(scheme.send(desk, frame))),+ }
+                fn send<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>, frame: Frame) -> $header {
+                    match self { $($name::$scheme(scheme) => $header::$scheme(scheme.send(context, frame))),+ }
                 }
 
                 #[inline(always)]
-                fn send_plain<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: &Frame) {
-                    match self { $($name::$scheme(scheme) => scheme.send_plain(desk, frame)),+ }
+                fn send_plain<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>, frame: &Frame) {
+                    match self { $($name::$scheme(scheme) => scheme.send_plain(context, frame)),+ }
                 }
 
                 #[inline(always)]
                 fn handle_data<O: Observer<N>, N: Scheme>(
                     &mut self,
-                    desk: &mut Desk<'_, N, O>,
+                    context: &mut SchemeContext<'_, N, O>,
                     header: &$header,
                     frame: Frame,
                 ) -> Reception {
                     match (self, header) {
                         $(($name::$scheme(scheme), $header::$scheme(header)) => {
-                            scheme.handle_data(desk, header, frame)
+                            scheme.handle_data(context, header, frame)
                         })+
                         _ => mixed(),
                     }
                 }
 
                 #[inline(always)]
-                fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, ack: $ack) {
+                fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>, ack: $ack) {
                     match (self, ack) {
-                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => scheme.handle_ack(desk, ack),)+
+                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => scheme.handle_ack(context, ack),)+
                         _ => mixed(),
                     }
                 }
@@ -131,12 +131,12 @@ macro_rules! schemes {
                 #[inline(always)]
                 fn handle_control<O: Observer<N>, N: Scheme>(
                     &mut self,
-                    desk: &mut Desk<'_, N, O>,
+                    context: &mut SchemeContext<'_, N, O>,
                     control: &$control,
                 ) {
                     match (self, control) {
                         $(($name::$scheme(scheme), $control::$scheme(control)) => {
-                            scheme.handle_control(desk, control)
+                            scheme.handle_control(context, control)
                         })+
                         _ => mixed(),
                     }
@@ -144,11 +144,11 @@ macro_rules! schemes {
 
                 fn poll_urgent<O: Observer<N>, N: Scheme>(
                     &mut self,
-                    desk: &mut Desk<'_, N, O>,
+                    context: &mut SchemeContext<'_, N, O>,
                 ) -> Option<Urgent<$control>> {
                     match self {
                         $($name::$scheme(scheme) => {
-                            let Urgent { control, ready_at, overtakes } = scheme.poll_urgent(desk)?;
+                            let Urgent { control, ready_at, overtakes } = scheme.poll_urgent(context)?;
                             Some(Urgent { control: $control::$scheme(control), ready_at, overtakes })
                         })+
                     }
@@ -187,26 +187,26 @@ macro_rules! schemes {
                     }
                 }
 
-                fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) -> Option<Frame> {
-                    match self { $($name::$scheme(scheme) => scheme.poll_deliver(desk)),+ }
+                fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) -> Option<Frame> {
+                    match self { $($name::$scheme(scheme) => scheme.poll_deliver(context)),+ }
                 }
 
-                fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
-                    match self { $($name::$scheme(scheme) => scheme.handle_timeout(desk)),+ }
+                fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+                    match self { $($name::$scheme(scheme) => scheme.handle_timeout(context)),+ }
                 }
 
-                fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
-                    match self { $($name::$scheme(scheme) => scheme.set_timer(desk)),+ }
+                fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+                    match self { $($name::$scheme(scheme) => scheme.set_timer(context)),+ }
                 }
 
                 #[inline(always)]
                 fn handle_round<O: Observer<N>, N: Scheme>(
                     &mut self,
-                    desk: &mut Desk<'_, N, O>,
+                    context: &mut SchemeContext<'_, N, O>,
                     buffer: Buffer,
                     slot: u32,
                 ) -> Round {
-                    match self { $($name::$scheme(scheme) => scheme.handle_round(desk, buffer, slot)),+ }
+                    match self { $($name::$scheme(scheme) => scheme.handle_round(context, buffer, slot)),+ }
                 }
 
                 fn circles_on(&self, now: Time, buffer: Buffer, slot: u32) -> bool {

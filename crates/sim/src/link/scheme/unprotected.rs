@@ -1,6 +1,6 @@
 //! No recovery: corrupted frames are lost.
 
-use super::{Desk, Reception, Scheme, Seat};
+use super::{Reception, Scheme, SchemeContext, Seat};
 use crate::link::frame::Frame;
 use crate::network::Observer;
 use crate::time::Time;
@@ -30,24 +30,28 @@ impl Scheme for Unprotected {
         Admission::Unprotected
     }
 
-    fn send<O: Observer<N>, N: Scheme>(&mut self, _: &mut Desk<'_, N, O>, _: Frame) -> Infallible {
+    fn send<O: Observer<N>, N: Scheme>(&mut self, _: &mut SchemeContext<'_, N, O>, _: Frame) -> Infallible {
         unreachable!("no frame is admitted as protected")
     }
 
     fn handle_data<O: Observer<N>, N: Scheme>(
         &mut self,
-        _: &mut Desk<'_, N, O>,
+        _: &mut SchemeContext<'_, N, O>,
         header: &Infallible,
         _: Frame,
     ) -> Reception {
         match *header {}
     }
 
-    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, _: &mut Desk<'_, N, O>, ack: Infallible) {
+    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, _: &mut SchemeContext<'_, N, O>, ack: Infallible) {
         match ack {}
     }
 
-    fn handle_control<O: Observer<N>, N: Scheme>(&mut self, _: &mut Desk<'_, N, O>, control: &Infallible) {
+    fn handle_control<O: Observer<N>, N: Scheme>(
+        &mut self,
+        _: &mut SchemeContext<'_, N, O>,
+        control: &Infallible,
+    ) {
         match *control {}
     }
 

@@ -2,7 +2,7 @@
 
 use super::LinkGuardian;
 use crate::link::frame::Frame;
-use crate::link::scheme::{Buffer, Desk, Round, Scheme};
+use crate::link::scheme::{Buffer, Round, Scheme, SchemeContext};
 use crate::network::{Observer, PortId};
 use crate::time::Time;
 use linkmend_protocol::FrameHandle;
@@ -42,16 +42,16 @@ impl LinkGuardian {
     #[inline(never)]
     pub(super) fn hold<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         slot: u32,
         frame: Frame,
     ) {
         self.rx.put(frame);
         self.rx_bytes += u64::from(frame.bytes);
         if let Some(at) = self.recirculation {
-            desk.circulate(at, Buffer::Rx, slot, &frame, self.header_bytes);
+            context.circulate(at, Buffer::Rx, slot, &frame, self.header_bytes);
         }
-        desk.rx_level(self.rx_bytes);
+        context.rx_level(self.rx_bytes);
     }
 
     /// Figure 18: dropped once acknowledged, retransmitted once requested, and otherwise sent through the loop again. A
@@ -59,7 +59,7 @@ impl LinkGuardian {
     #[inline(always)]
     pub(super) fn tx_round<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         slot: u32,
     ) -> Round {
         let copied = std::mem::take(&mut self.copied);
@@ -68,7 +68,7 @@ impl LinkGuardian {
             return Round::Stays;
         }
         self.tx_bytes -= u64::from(held.frame.bytes);
-        desk.tx_level(self.tx_bytes);
+        context.tx_level(self.tx_bytes);
         self.tx.at(slot).circling = false;
         if held.released {
             self.tx.free(slot);
@@ -81,7 +81,7 @@ impl LinkGuardian {
     #[inline(always)]
     pub(super) fn rx_round<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         slot: u32,
     ) -> Round {
         if self.end.next_delivery() != Some(FrameHandle(slot)) {
@@ -90,11 +90,11 @@ impl LinkGuardian {
         self.end.poll_deliver();
         let urgent = self.end.is_urgent();
         if urgent {
-            desk.attend();
+            context.request_service();
         }
         let frame = self.rx.free(slot);
         self.rx_bytes -= u64::from(frame.bytes);
-        desk.rx_level(self.rx_bytes);
+        context.rx_level(self.rx_bytes);
         Round::Delivers(frame, urgent)
     }
 }

@@ -6,8 +6,8 @@
 mod buffers;
 mod steady;
 
-use super::desk::OUT_OF_REACH;
-use super::{Buffer, Cycles, Desk, Idle, Reception, Round, Scheme, Seat, Urgent};
+use super::context::OUT_OF_REACH;
+use super::{Buffer, Cycles, Idle, Reception, Round, Scheme, SchemeContext, Seat, Urgent};
 use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame, Slots};
 use crate::network::Observer;
 use crate::random::Random;
@@ -73,24 +73,24 @@ impl LinkGuardian {
 
     /// Has an end served that sends without a break, if that may be necessary.
     #[inline(always)]
-    fn keep_house<O: Observer<N>, N: Scheme>(&self, desk: &mut Desk<'_, N, O>) {
+    fn keep_house<O: Observer<N>, N: Scheme>(&self, context: &mut SchemeContext<'_, N, O>) {
         if let Some(interval) = self.housekeeping {
-            desk.wake_at(desk.now + interval);
+            context.wake_at(context.now + interval);
         }
     }
 
     /// Sends overdue dummies. A port that other traffic keeps busy has no idle slot for the dummies of a lane that has
     /// nothing to send.
     #[inline(never)]
-    fn arm_dummy<O: Observer<N>, N: Scheme>(&self, desk: &mut Desk<'_, N, O>) {
+    fn arm_dummy<O: Observer<N>, N: Scheme>(&self, context: &mut SchemeContext<'_, N, O>) {
         if self.end.outstanding() == 0 {
             return;
         }
         let Some(at) = self.end.dummy_overdue_at() else { return };
-        if at.0 <= desk.now.0 {
-            desk.attend();
+        if at.0 <= context.now.0 {
+            context.request_service();
         } else {
-            desk.wake_at(Time(at.0));
+            context.wake_at(Time(at.0));
         }
     }
 }
@@ -141,87 +141,103 @@ impl Scheme for LinkGuardian {
     }
 
     #[inline(always)]
-    fn send<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: Frame) -> DataHeader {
-        self.keep_house(desk);
+    fn send<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        frame: Frame,
+    ) -> DataHeader {
+        self.keep_house(context);
         let circling = self.recirculation.is_some();
         let slot = self.tx.put(TxFrame { frame, released: false, circling });
         let bytes = u32::from(frame.bytes);
-        let header = self.end.send_admitted(Instant(desk.now.0), frame.mode, FrameHandle(slot), bytes);
+        let header = self.end.send_admitted(Instant(context.now.0), frame.mode, FrameHandle(slot), bytes);
         let other_lane_waits = self.end.outstanding() > self.end.outstanding_in(header.mode);
         self.tx_bytes += u64::from(bytes);
         if let Some(at) = self.recirculation {
-            desk.circulate(at, Buffer::Tx, slot, &frame, self.header_bytes);
+            context.circulate(at, Buffer::Tx, slot, &frame, self.header_bytes);
         }
-        desk.tx_level(self.tx_bytes);
+        context.tx_level(self.tx_bytes);
         if other_lane_waits {
-            self.arm_dummy(&mut desk.lend());
+            self.arm_dummy(&mut context.reborrow());
         }
         header
     }
 
-    fn send_plain<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, frame: &Frame) {
-        self.keep_house(desk);
+    fn send_plain<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        frame: &Frame,
+    ) {
+        self.keep_house(context);
         // This only counts the frame.
-        self.end.send(Instant(desk.now.0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
-        self.arm_dummy(&mut desk.lend());
+        self.end.send(Instant(context.now.0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
+        self.arm_dummy(&mut context.reborrow());
     }
 
     #[inline(always)]
     fn handle_data<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         header: &DataHeader,
         frame: Frame,
     ) -> Reception {
         // Reserves a slot of the Rx buffer, in case the link end keeps the frame.
         let slot = self.rx.next();
         let bytes = u32::from(frame.bytes);
-        let reception = self.end.handle_data(Instant(desk.now.0), header, FrameHandle(slot), bytes);
+        let reception = self.end.handle_data(Instant(context.now.0), header, FrameHandle(slot), bytes);
         if self.end.is_urgent() {
-            desk.attend();
+            context.request_service();
         }
         if header.ack.is_some() {
-            self.release(desk.now, desk.port, desk.observer);
+            self.release(context.now, context.port, context.observer);
         }
         let reception = match reception {
             linkmend_protocol::Reception::Deliver if self.rx_bytes > 0 => Reception::DeliverMore,
             linkmend_protocol::Reception::Deliver => Reception::Deliver,
             linkmend_protocol::Reception::Drop => Reception::Dropped,
             linkmend_protocol::Reception::Buffered => {
-                self.hold(&mut desk.lend(), slot, frame);
+                self.hold(&mut context.reborrow(), slot, frame);
                 Reception::Buffered
             }
         };
         if self.end.missing() > 0 {
-            self.set_timer(&mut desk.lend());
+            self.set_timer(&mut context.reborrow());
         }
         reception
     }
 
     #[inline(always)]
-    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, next: SequenceNumber) {
+    fn handle_ack<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        next: SequenceNumber,
+    ) {
         // Its lane is the one in use: the authors' header names none.
-        self.end.handle_ack(Instant(desk.now.0), PiggybackAck { mode: Mode::Ordered, next });
-        self.release(desk.now, desk.port, desk.observer);
+        self.end.handle_ack(Instant(context.now.0), PiggybackAck { mode: Mode::Ordered, next });
+        self.release(context.now, context.port, context.observer);
     }
 
     #[inline(never)]
-    fn handle_control<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>, control: &Control) {
-        self.end.handle_control(Instant(desk.now.0), control);
+    fn handle_control<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+        control: &Control,
+    ) {
+        self.end.handle_control(Instant(context.now.0), control);
         let paused = self.end.is_paused();
         if self.paused != paused {
             self.paused = paused;
-            desk.pause_obeyed(paused);
+            context.pause_obeyed(paused);
         }
-        desk.attend();
-        self.release(desk.now, desk.port, desk.observer);
+        context.request_service();
+        self.release(context.now, context.port, context.observer);
     }
 
     fn poll_urgent<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
     ) -> Option<Urgent<Control>> {
-        let now = desk.now;
+        let now = context.now;
         let control = self.end.poll_urgent(Instant(now.0))?;
         let (mut ready_at, mut overtakes) = (now, false);
         if let Control::Feedback(feedback) = &control {
@@ -229,7 +245,7 @@ impl Scheme for LinkGuardian {
             if paused != self.told_paused {
                 self.told_paused = paused;
                 overtakes = true;
-                desk.pause_decided(paused);
+                context.pause_decided(paused);
                 // Pause and resume are made from timer packets (section 3.5).
                 if let Some(ticks) = now.0.checked_next_multiple_of(self.timer_interval.0.max(1)) {
                     ready_at = Time(ticks);
@@ -281,43 +297,46 @@ impl Scheme for LinkGuardian {
 
     /// With direct buffering, delivers all frames whose turn has come. Where frames circle, it only passes over what
     /// was given up behind the last of them, which would otherwise close the window for good.
-    fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) -> Option<Frame> {
+    fn poll_deliver<O: Observer<N>, N: Scheme>(
+        &mut self,
+        context: &mut SchemeContext<'_, N, O>,
+    ) -> Option<Frame> {
         if self.recirculation.is_some() && self.rx.used() > 0 {
             return None;
         }
         let FrameHandle(slot) = self.end.poll_deliver()?;
         let frame = self.rx.free(slot);
         self.rx_bytes -= u64::from(frame.bytes);
-        desk.rx_level(self.rx_bytes);
+        context.rx_level(self.rx_bytes);
         if self.end.is_urgent() {
-            desk.attend();
+            context.request_service();
         }
         Some(frame)
     }
 
-    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
-        self.end.handle_timeout(Instant(desk.now.0));
-        desk.attend();
-        self.release(desk.now, desk.port, desk.observer);
+    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+        self.end.handle_timeout(Instant(context.now.0));
+        context.request_service();
+        self.release(context.now, context.port, context.observer);
     }
 
     /// The receiver gives up missing frames with the timer packet after `ackNoTimeout`.
-    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, desk: &mut Desk<'_, N, O>) {
+    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
         let Some(at) = self.end.next_recovery_timeout() else { return };
         let at = Time(at.0.next_multiple_of(self.timer_interval.0.max(1)));
-        desk.wake_at(at.max(desk.now));
+        context.wake_at(at.max(context.now));
     }
 
     #[inline(always)]
     fn handle_round<O: Observer<N>, N: Scheme>(
         &mut self,
-        desk: &mut Desk<'_, N, O>,
+        context: &mut SchemeContext<'_, N, O>,
         buffer: Buffer,
         slot: u32,
     ) -> Round {
         match buffer {
-            Buffer::Tx => self.tx_round(desk, slot),
-            Buffer::Rx => self.rx_round(desk, slot),
+            Buffer::Tx => self.tx_round(context, slot),
+            Buffer::Rx => self.rx_round(context, slot),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::LinkGuardian;
 use crate::link::scheme::Cycles;
-use crate::link::scheme::desk::OUT_OF_REACH;
+use crate::link::scheme::context::OUT_OF_REACH;
 use crate::time::Time;
 use linkmend_protocol::{Instant, Mode, PerMode, Ticks, Undisturbed};
 

@@ -44,7 +44,7 @@ pub(crate) struct Timer {
 
 /// What a scheme may do outside itself, at one port and at one moment.
 #[derive(Debug)]
-pub struct Desk<'a, N, O> {
+pub struct SchemeContext<'a, N, O> {
     pub(crate) now: Time,
     pub(crate) port: PortId,
     pub(crate) timer: &'a mut Timer,
@@ -54,12 +54,12 @@ pub struct Desk<'a, N, O> {
     pub(crate) scheme: PhantomData<N>,
 }
 
-impl<N: Scheme, O: Observer<N>> Desk<'_, N, O> {
+impl<N: Scheme, O: Observer<N>> SchemeContext<'_, N, O> {
     /// Reborrows, for a function that is not compiled into its caller. Passing the address of a short-lived second
     /// value leaves the first in registers, where the usual path of a frame needs it.
     #[inline(always)]
-    pub fn lend(&mut self) -> Desk<'_, N, O> {
-        Desk {
+    pub fn reborrow(&mut self) -> SchemeContext<'_, N, O> {
+        SchemeContext {
             now: self.now,
             port: self.port,
             timer: self.timer,
@@ -87,7 +87,7 @@ impl<N: Scheme, O: Observer<N>> Desk<'_, N, O> {
 
     /// Says that the scheme has something urgent: it is asked when the port is served next.
     #[inline(always)]
-    pub fn attend(&mut self) {
+    pub fn request_service(&mut self) {
         self.timer.attention = true;
     }
 
