@@ -4,7 +4,7 @@
 use linkmend_protocol::ConfigError;
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::scheme::{
-    Admission, AnyConfig, LinkGuardian, Reception, Scheme, SchemeContext, Seat, Unprotected,
+    Admission, AnyConfig, LinkGuardian, PortSeed, Reception, Scheme, SchemeContext, Unprotected,
 };
 use linkmend_sim::measure::{LinkMeasures, Measured};
 use linkmend_sim::network::{
@@ -43,7 +43,7 @@ impl Scheme for StopAndWait {
     type Ack = u64;
     type Control = Infallible;
 
-    fn new(&timeout: &Time, _: &Time, _: Seat) -> Result<Self, ConfigError> {
+    fn new(&timeout: &Time, _: &Time, _: PortSeed) -> Result<Self, ConfigError> {
         Ok(StopAndWait {
             timeout,
             sending: None,

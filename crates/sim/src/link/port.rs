@@ -3,7 +3,7 @@
 use super::frame::{FRAME_BYTES_MIN, Frame, OnWire, WIRE_OVERHEAD_BYTES};
 use super::id::PortId;
 use super::queue::{NormalQueue, QueueLimits};
-use super::scheme::{Idle, Scheme, Schemes, Seat, Timer};
+use super::scheme::{Idle, PortSeed, Scheme, Schemes, Timer};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
 use crate::node::NodeId;
@@ -116,8 +116,8 @@ impl<S: Scheme> Port<S> {
     ) -> Result<Port<S>, PortError> {
         let random = |what: &str| Random::new(seed, &format!("end {} {what}", id.index()));
         let process = |corruption: &Corruption, what: &str| CorruptionProcess::new(corruption, random(what));
-        let seat = Seat { seed, port: id.index() as u32 };
-        let scheme = S::new(&config.scheme, &peer.scheme, seat)?;
+        let port_seed = PortSeed { seed, port: id.index() as u32 };
+        let scheme = S::new(&config.scheme, &peer.scheme, port_seed)?;
         let attention = scheme.speaks();
         Ok(Port {
             id,

@@ -35,7 +35,7 @@ use std::fmt::Debug;
 
 /// The place of a scheme in a network.
 #[derive(Debug, Clone, Copy)]
-pub struct Seat {
+pub struct PortSeed {
     /// Seed of the run.
     pub seed: u64,
     /// Number of its port, which names its random numbers.
@@ -126,7 +126,7 @@ pub trait Scheme: Sized + Debug {
     ///
     /// # Errors
     /// Names the parameter that cannot be used.
-    fn new(config: &Self::Config, peer: &Self::Config, seat: Seat) -> Result<Self, ConfigError>;
+    fn new(config: &Self::Config, peer: &Self::Config, port_seed: PortSeed) -> Result<Self, ConfigError>;
 
     /// Bytes that the header adds to a frame.
     fn header_bytes(&self) -> u32;

@@ -53,7 +53,7 @@ macro_rules! schemes {
         const _: () = {
             use $crate::link::Frame;
             use $crate::link::scheme::{
-                Admission, Buffer, Cycles, SchemeContext, Idle, Reception, Round, Scheme, Seat, Urgent,
+                Admission, Buffer, Cycles, SchemeContext, Idle, Reception, Round, Scheme, PortSeed, Urgent,
             };
             use $crate::network::Observer;
             use $crate::time::Time;
@@ -75,11 +75,11 @@ macro_rules! schemes {
                 fn new(
                     config: &$config,
                     peer: &$config,
-                    seat: Seat,
+                    port_seed: PortSeed,
                 ) -> Result<Self, linkmend_protocol::ConfigError> {
                     match (config, peer) {
                         $(($config::$scheme(config), $config::$scheme(peer)) => {
-                            Ok($name::$scheme(<$type as Scheme>::new(config, peer, seat)?))
+                            Ok($name::$scheme(<$type as Scheme>::new(config, peer, port_seed)?))
                         })+
                         _ => mixed(),
                     }

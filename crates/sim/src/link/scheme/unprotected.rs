@@ -1,6 +1,6 @@
 //! No recovery: corrupted frames are lost.
 
-use super::{Reception, Scheme, SchemeContext, Seat};
+use super::{PortSeed, Reception, Scheme, SchemeContext};
 use crate::link::frame::Frame;
 use crate::network::Observer;
 use crate::time::Time;
@@ -17,7 +17,7 @@ impl Scheme for Unprotected {
     type Ack = Infallible;
     type Control = Infallible;
 
-    fn new((): &(), (): &(), _: Seat) -> Result<Unprotected, ConfigError> {
+    fn new((): &(), (): &(), _: PortSeed) -> Result<Unprotected, ConfigError> {
         Ok(Unprotected)
     }
 

@@ -7,7 +7,7 @@ mod buffers;
 mod steady;
 
 use super::context::OUT_OF_REACH;
-use super::{Buffer, Cycles, Idle, Reception, Round, Scheme, SchemeContext, Seat, Urgent};
+use super::{Buffer, Cycles, Idle, PortSeed, Reception, Round, Scheme, SchemeContext, Urgent};
 use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame, Slots};
 use crate::network::Observer;
 use crate::random::Random;
@@ -101,8 +101,12 @@ impl Scheme for LinkGuardian {
     type Ack = SequenceNumber;
     type Control = Control;
 
-    fn new(config: &LinkGuardianConfig, peer: &LinkGuardianConfig, seat: Seat) -> Result<Self, ConfigError> {
-        let session = Random::new(seat.seed, &format!("end {} session", seat.port)).next_u64();
+    fn new(
+        config: &LinkGuardianConfig,
+        peer: &LinkGuardianConfig,
+        port_seed: PortSeed,
+    ) -> Result<Self, ConfigError> {
+        let session = Random::new(port_seed.seed, &format!("end {} session", port_seed.port)).next_u64();
         let mut end = LinkEnd::new(config.protocol, session)?;
         if let Some(copies) = config.protect {
             end.protect(Instant(0), Protection { copies });
