@@ -50,7 +50,7 @@ pub enum PortError {
 
 /// A frame that goes ahead of normal frames.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lined<S: Scheme> {
+pub(crate) struct QueuedUrgent<S: Scheme> {
     /// It may not leave before this.
     pub(crate) ready_at: Time,
     /// The peer's port takes it in ahead of its pipeline.
@@ -90,7 +90,7 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) waiting: usize,
     /// The lane that goes first.
     pub(crate) turn: usize,
-    pub(crate) urgent: VecDeque<Lined<S>>,
+    pub(crate) urgent: VecDeque<QueuedUrgent<S>>,
     /// The dummy or ACK that the self-replenishing queue keeps sending, after its last one was corrupted.
     pub(crate) replenished: Option<OnWire<S>>,
     /// Whether that queue keeps sending; if not, a corrupted dummy or ACK is lost.
@@ -118,7 +118,7 @@ impl<S: Scheme> Port<S> {
         let process = |corruption: &Corruption, what: &str| CorruptionProcess::new(corruption, random(what));
         let port_seed = PortSeed { seed, port: id.index() as u32 };
         let scheme = S::new(&config.scheme, &peer.scheme, port_seed)?;
-        let attention = scheme.speaks();
+        let attention = scheme.exchanges_control();
         Ok(Port {
             id,
             node,
@@ -225,10 +225,10 @@ impl<S: Scheme> Port<S> {
     /// Adds a copy to its queue.
     pub(crate) fn push_copy(&mut self, now: Time, header: S::Header, frame: Frame) {
         let on_wire = OnWire::Protected { header, frame };
-        self.urgent.push_back(Lined { ready_at: now, overtakes: false, on_wire });
+        self.urgent.push_back(QueuedUrgent { ready_at: now, overtakes: false, on_wire });
     }
 
-    pub(crate) fn next_urgent(&mut self, now: Time) -> Option<Lined<S>> {
+    pub(crate) fn next_urgent(&mut self, now: Time) -> Option<QueuedUrgent<S>> {
         // A copy need not wait behind a pause that waits for its timer packet.
         let index = self.urgent.iter().position(|urgent| urgent.ready_at <= now)?;
         self.urgent.remove(index)

@@ -237,13 +237,13 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     #[inline]
     fn is_stuck(&self) -> bool {
         (0..PortId::sources(self.ports.len())).all(|source| self.queue.time_of(source) == Time::NEVER)
-            && self.loops.iter().all(|port| port.iter().all(|circling| self.circles_on(circling)))
+            && self.loops.iter().all(|port| port.iter().all(|circling| self.keeps_circulating(circling)))
     }
 
     /// Whether a frame will be sent through its loop again when it returns.
-    fn circles_on(&self, circling: &Circling) -> bool {
+    fn keeps_circulating(&self, circling: &Circling) -> bool {
         let scheme = &self.ports[circling.port.index()].scheme;
-        scheme.circles_on(self.now, circling.buffer, circling.slot)
+        scheme.keeps_circulating(self.now, circling.buffer, circling.slot)
     }
 
     fn is_silent(&self) -> bool {

@@ -53,7 +53,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
                 self.settle(port);
             }
         }
-        if self.ports[port.index()].scheme.speaks() {
+        if self.ports[port.index()].scheme.exchanges_control() {
             self.wake(port);
         }
     }

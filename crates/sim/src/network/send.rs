@@ -1,7 +1,7 @@
 //! What a port sends next: urgent frames, then normal ones, then dummies and ACKs (section 3, Figure 5).
 
 use super::Network;
-use crate::link::port::Lined;
+use crate::link::port::QueuedUrgent;
 use crate::link::scheme::{Idle, SchemeContext, Urgent};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
 use crate::time::Time;
@@ -110,7 +110,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         while let Some(urgent) = this.scheme.poll_urgent(&mut context!(self, this)) {
             let Urgent { control, ready_at, overtakes } = urgent;
             let on_wire = OnWire::Control { place: self.controls.put(control) };
-            this.urgent.push_back(Lined { ready_at, overtakes, on_wire });
+            this.urgent.push_back(QueuedUrgent { ready_at, overtakes, on_wire });
         }
         while let Some((header, frame)) = this.scheme.poll_retransmission() {
             this.push_copy(self.now, header, frame);

@@ -235,13 +235,13 @@ pub trait Scheme: Sized + Debug {
     }
 
     /// Whether a frame will be sent through its loop again, if nothing else happens until it returns.
-    fn circles_on(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
+    fn keeps_circulating(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
         let _ = (now, buffer, slot);
         false
     }
 
     /// Whether the two ends exchange anything besides data. If not, nothing that arrives makes the port look again.
-    fn speaks(&self) -> bool {
+    fn exchanges_control(&self) -> bool {
         true
     }
 

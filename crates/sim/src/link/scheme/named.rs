@@ -209,13 +209,13 @@ macro_rules! schemes {
                     match self { $($name::$scheme(scheme) => scheme.handle_round(context, buffer, slot)),+ }
                 }
 
-                fn circles_on(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
-                    match self { $($name::$scheme(scheme) => scheme.circles_on(now, buffer, slot)),+ }
+                fn keeps_circulating(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
+                    match self { $($name::$scheme(scheme) => scheme.keeps_circulating(now, buffer, slot)),+ }
                 }
 
                 #[inline(always)]
-                fn speaks(&self) -> bool {
-                    match self { $($name::$scheme(scheme) => scheme.speaks()),+ }
+                fn exchanges_control(&self) -> bool {
+                    match self { $($name::$scheme(scheme) => scheme.exchanges_control()),+ }
                 }
 
                 #[inline(always)]

@@ -55,7 +55,7 @@ impl Scheme for Unprotected {
         match *control {}
     }
 
-    fn speaks(&self) -> bool {
+    fn exchanges_control(&self) -> bool {
         false
     }
 

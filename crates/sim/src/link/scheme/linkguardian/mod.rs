@@ -73,7 +73,7 @@ impl LinkGuardian {
 
     /// Has an end served that sends without a break, if that may be necessary.
     #[inline(always)]
-    fn keep_house<O: Observer<N>, N: Scheme>(&self, context: &mut SchemeContext<'_, N, O>) {
+    fn schedule_housekeeping<O: Observer<N>, N: Scheme>(&self, context: &mut SchemeContext<'_, N, O>) {
         if let Some(interval) = self.housekeeping {
             context.wake_at(context.now + interval);
         }
@@ -150,7 +150,7 @@ impl Scheme for LinkGuardian {
         context: &mut SchemeContext<'_, N, O>,
         frame: Frame,
     ) -> DataHeader {
-        self.keep_house(context);
+        self.schedule_housekeeping(context);
         let circling = self.recirculation.is_some();
         let slot = self.tx.put(TxFrame { frame, released: false, circling });
         let bytes = u32::from(frame.bytes);
@@ -172,7 +172,7 @@ impl Scheme for LinkGuardian {
         context: &mut SchemeContext<'_, N, O>,
         frame: &Frame,
     ) {
-        self.keep_house(context);
+        self.schedule_housekeeping(context);
         // This only counts the frame.
         self.end.send(Instant(context.now.0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
         self.arm_dummy(&mut context.reborrow());
@@ -344,7 +344,7 @@ impl Scheme for LinkGuardian {
         }
     }
 
-    fn circles_on(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
+    fn keeps_circulating(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
         match buffer {
             Buffer::Tx => {
                 let due = self.end.next_timeout();
