@@ -57,8 +57,8 @@ pub trait Observer<S: Scheme = Schemes> {
         let _ = (port, at, header, frame, receiver);
     }
 
-    /// The peer of port `port` may have given up frames that `port` sent ([`Scheme::has_passed`]).
-    fn passed_over(&mut self, port: PortId, sender: &S, receiver: &S) {
+    /// The peer of port `port` may have given up frames that `port` sent ([`Scheme::has_moved_past`]).
+    fn peer_moved_past(&mut self, port: PortId, sender: &S, receiver: &S) {
         let _ = (port, sender, receiver);
     }
 

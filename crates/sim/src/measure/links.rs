@@ -182,7 +182,7 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
         }
     }
 
-    fn passed_over(&mut self, port: PortId, sender: &S, receiver: &S) {
+    fn peer_moved_past(&mut self, port: PortId, sender: &S, receiver: &S) {
         self.ports[port.index()].losses.give_up(sender, receiver);
     }
 
@@ -278,9 +278,9 @@ impl<S: Scheme, O: Observer<S>> Observer<S> for Measured<O, S> {
         self.watch.handled(port, at, header, frame, receiver);
     }
 
-    fn passed_over(&mut self, port: PortId, sender: &S, receiver: &S) {
-        self.links.passed_over(port, sender, receiver);
-        self.watch.passed_over(port, sender, receiver);
+    fn peer_moved_past(&mut self, port: PortId, sender: &S, receiver: &S) {
+        self.links.peer_moved_past(port, sender, receiver);
+        self.watch.peer_moved_past(port, sender, receiver);
     }
 
     #[inline(always)]

@@ -167,7 +167,7 @@ impl<S: Scheme> Losses<S> {
         let copies = sender.copies();
         for index in (0..self.pending.len()).rev() {
             let lost = self.pending[index];
-            if !receiver.has_passed(&lost.header) {
+            if !receiver.has_moved_past(&lost.header) {
                 continue;
             }
             let all_corrupted = lost.copies_lost == lost.copies_sent && lost.copies_lost >= u32::from(copies);

@@ -140,7 +140,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn settle(&mut self, port: PortId) {
         let sender = port.peer();
         let [sent, received] = [sender, port].map(|port| &self.ports[port.index()].scheme);
-        self.observer.passed_over(sender, sent, received);
+        self.observer.peer_moved_past(sender, sent, received);
         self.deliver_more(port);
         let this = &mut self.ports[port.index()];
         this.scheme.set_timer(&mut context!(self, this));

@@ -278,7 +278,7 @@ pub trait Scheme: Sized + Debug {
     }
 
     /// As receiver: whether it no longer waits for the lost frame with this header.
-    fn has_passed(&self, header: &Self::Header) -> bool {
+    fn has_moved_past(&self, header: &Self::Header) -> bool {
         let _ = header;
         false
     }

@@ -244,9 +244,9 @@ macro_rules! schemes {
                     match self { $($name::$scheme(scheme) => scheme.copies()),+ }
                 }
 
-                fn has_passed(&self, header: &$header) -> bool {
+                fn has_moved_past(&self, header: &$header) -> bool {
                     match (self, header) {
-                        $(($name::$scheme(scheme), $header::$scheme(header)) => scheme.has_passed(header),)+
+                        $(($name::$scheme(scheme), $header::$scheme(header)) => scheme.has_moved_past(header),)+
                         _ => mixed(),
                     }
                 }

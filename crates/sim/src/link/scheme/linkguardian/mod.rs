@@ -384,7 +384,7 @@ impl Scheme for LinkGuardian {
     }
 
     /// The number comes before the one that its lane waits for; both are within one window.
-    fn has_passed(&self, header: &DataHeader) -> bool {
+    fn has_moved_past(&self, header: &DataHeader) -> bool {
         let awaited = self.end.awaited(header.mode);
         let era_space = 2 * SEQUENCE_SPACE;
         let reference = era_space + u64::from(awaited.era()) * SEQUENCE_SPACE + u64::from(awaited.number());
