@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Case, Weather, bytes_of, gigabits, simulate};
+use common::{Case, LossSeverity, bytes_of, gigabits, simulate};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::stress::{Buffering, Mode, StressConfig};
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 fn a_seed_gives_the_same_bytes_on_any_thread() {
     let seeds = 0..64_u64;
     let report = |seed| {
-        let case = Case::new(seed, Weather::Changeable);
+        let case = Case::new(seed, LossSeverity::Moderate);
         let report = simulate(&case.config);
         (bytes_of(&report), report.events)
     };

@@ -4,7 +4,7 @@
 mod common;
 
 use common::swarm::{self, Extent};
-use common::{Case, Weather, bytes_of, gigabits, simulate};
+use common::{Case, LossSeverity, bytes_of, gigabits, simulate};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::stress::{Buffering, Mode, StressConfig, StressReport};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +35,7 @@ fn the_report_is_that_of_the_full_run() {
     let (fast_events, full_events) = (AtomicU64::new(0), AtomicU64::new(0));
     let skipping = AtomicU64::new(0);
     let extent = swarm::run("fast_forward", CASES, |seed| {
-        let case = Case::new(seed, Weather::Changeable);
+        let case = Case::new(seed, LossSeverity::Moderate);
         let (fast, full) = compare(&case.config);
         assert!(fast.events <= full.events, "fast-forward adds events: {case:?}");
         fast_events.fetch_add(fast.events, Ordering::Relaxed);

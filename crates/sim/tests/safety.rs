@@ -5,7 +5,7 @@ mod common;
 
 use common::ledger::Ledger;
 use common::swarm::{self, Extent};
-use common::{Case, Weather, gigabits};
+use common::{Case, LossSeverity, gigabits};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::stress::{Backpressure, Buffering, Mode, StressConfig, StressReport, run_observed};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +48,7 @@ fn check_books(config: &StressConfig, report: &StressReport, ledger: &Ledger) {
 #[test]
 fn nothing_is_delivered_twice_or_out_of_order() {
     swarm::run("safety", CASES, |seed| {
-        let case = Case::new(seed, Weather::Stormy);
+        let case = Case::new(seed, LossSeverity::Severe);
         let (report, ledger) = watch(&case.config);
         check_books(&case.config, &report, &ledger);
     });
@@ -56,7 +56,7 @@ fn nothing_is_delivered_twice_or_out_of_order() {
 
 /// A link whose buffers, windows and timeouts are so large that only corruption can lose a frame.
 fn roomy(seed: u64) -> StressConfig {
-    let mut config = Case::new(seed, Weather::Stormy).config;
+    let mut config = Case::new(seed, LossSeverity::Severe).config;
     config.buffering = Buffering::Direct;
     config.distance_m = config.distance_m.min(1_000);
     let protection = config.protection.as_mut().expect("storms hit protected links");

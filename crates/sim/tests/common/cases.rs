@@ -6,11 +6,11 @@ use linkmend_sim::stress::{Backpressure, Buffering, Copies, Mode, Protection, St
 
 /// How bad the link of a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weather {
+pub enum LossSeverity {
     /// Nothing lost in any direction up to one frame in twenty.
-    Changeable,
+    Moderate,
     /// One frame in a hundred to one in three, bursts, and the other direction as bad.
-    Stormy,
+    Severe,
 }
 
 /// A case: its parameters, and what they follow from.
@@ -27,29 +27,29 @@ const FRAME_BYTES: [u32; 14] = [64, 65, 81, 84, 128, 145, 256, 512, 1024, 1497, 
 impl Case {
     /// # Panics
     /// If the parameters drawn cannot be used, which would be a fault of this generator.
-    pub fn new(seed: u64, weather: Weather) -> Case {
+    pub fn new(seed: u64, severity: LossSeverity) -> Case {
         let mut draw = Draw::new(seed, "case");
         // Half of the fair cases are links that are idle but for their traffic, where fast-forward finds most to skip.
-        let calm = weather == Weather::Changeable && draw.one_in(2);
+        let calm = severity == LossSeverity::Moderate && draw.one_in(2);
         let rate = gigabits(draw.pick(if calm { &GIGABITS[..5] } else { &GIGABITS }));
         let frame_bytes =
             if draw.one_in(3) { draw.between(64, 9000) as u32 } else { draw.pick(&FRAME_BYTES) };
-        let frames = frames(&mut draw, weather);
+        let frames = frames(&mut draw, severity);
         let mut config = StressConfig::paper(rate, 0.0, Mode::Ordered);
         config.seed = seed;
         config.frames = frames;
         config.frame_bytes = frame_bytes;
-        config.corruption = corruption(&mut draw, weather, frame_bytes, frames);
+        config.corruption = corruption(&mut draw, severity, frame_bytes, frames);
         config.buffering = draw.pick(&[Buffering::Recirculating, Buffering::Direct]);
         if !calm {
             config.distance_m =
                 if draw.one_in(3) { draw.log_between(1, 10_000) } else { draw.between(0, 100) } as u32;
-            if weather == Weather::Stormy || draw.one_in(2) {
-                config.reverse_corruption = corruption(&mut draw, weather, 64, frames);
+            if severity == LossSeverity::Severe || draw.one_in(2) {
+                config.reverse_corruption = corruption(&mut draw, severity, 64, frames);
             }
             config.switch = switch(&mut draw);
         }
-        let unprotected = weather == Weather::Changeable && draw.one_in(12);
+        let unprotected = severity == LossSeverity::Moderate && draw.one_in(12);
         config.protection = (!unprotected).then(|| protection(&mut draw, &config));
         if let (true, Some(protection)) = (calm, &mut config.protection) {
             // The window does not close before the round trip is over.
@@ -61,11 +61,11 @@ impl Case {
 }
 
 /// A few runs are longer than the sequence space.
-fn frames(draw: &mut Draw, weather: Weather) -> u64 {
-    match weather {
-        Weather::Changeable if draw.one_in(40) => draw.between(70_000, 150_000),
-        Weather::Changeable => draw.log_between(1, 20_000),
-        Weather::Stormy => draw.log_between(1, 8_000),
+fn frames(draw: &mut Draw, severity: LossSeverity) -> u64 {
+    match severity {
+        LossSeverity::Moderate if draw.one_in(40) => draw.between(70_000, 150_000),
+        LossSeverity::Moderate => draw.log_between(1, 20_000),
+        LossSeverity::Severe => draw.log_between(1, 8_000),
     }
 }
 
@@ -109,11 +109,11 @@ fn protection(draw: &mut Draw, config: &StressConfig) -> Protection {
     }
 }
 
-fn corruption(draw: &mut Draw, weather: Weather, bytes: u32, frames: u64) -> Corruption {
-    let loss = match weather {
-        Weather::Changeable if draw.one_in(6) => return Corruption::None,
-        Weather::Changeable => draw.log_uniform(1e-5, 5e-2).min(draw.log_uniform(1e-4, 1.0)),
-        Weather::Stormy => draw.log_uniform(1e-2, 0.33),
+fn corruption(draw: &mut Draw, severity: LossSeverity, bytes: u32, frames: u64) -> Corruption {
+    let loss = match severity {
+        LossSeverity::Moderate if draw.one_in(6) => return Corruption::None,
+        LossSeverity::Moderate => draw.log_uniform(1e-5, 5e-2).min(draw.log_uniform(1e-4, 1.0)),
+        LossSeverity::Severe => draw.log_uniform(1e-2, 0.33),
     };
     match draw.between(0, 5) {
         0 | 1 => Corruption::iid(loss),

@@ -8,7 +8,7 @@ pub mod draw;
 pub mod ledger;
 pub mod swarm;
 
-pub use cases::{Case, Weather};
+pub use cases::{Case, LossSeverity};
 pub use draw::Draw;
 
 use linkmend_sim::stress::{StressConfig, StressReport, run};
