@@ -6,7 +6,7 @@
 
 mod life;
 
-use life::Life;
+use life::FrameLifecycle;
 use linkmend_protocol::Mode;
 use std::time::Instant;
 
@@ -25,13 +25,13 @@ fn main() {
         };
         let loss =
             std::env::var("LINKMEND_BENCH_LOSS").ok().and_then(|text| text.parse().ok()).unwrap_or(0.0);
-        Life::new(mode, loss).run(frames);
+        FrameLifecycle::new(mode, loss).run(frames);
         return;
     }
     println!("ns per frame, send + receive + acknowledge + release, both ends (aim: below {AIM_NS} ns)");
     for mode in Mode::ALL {
         for loss in [0.0, 1e-3] {
-            let mut life = Life::new(mode, loss);
+            let mut life = FrameLifecycle::new(mode, loss);
             life.run(FRAMES / 10);
             let mut runs: Vec<f64> = (0..RUNS).map(|_| time(&mut life)).collect();
             life.finish();
@@ -45,7 +45,7 @@ fn main() {
     }
 }
 
-fn time(life: &mut Life) -> f64 {
+fn time(life: &mut FrameLifecycle) -> f64 {
     let begun = Instant::now();
     life.run(FRAMES);
     begun.elapsed().as_nanos() as f64 / FRAMES as f64

@@ -3,7 +3,7 @@
 #[path = "../benches/life/mod.rs"]
 mod life;
 
-use life::Life;
+use life::FrameLifecycle;
 use linkmend_protocol::Mode;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -41,7 +41,7 @@ static ALLOCATOR: Counting = Counting;
 fn every_frame_is_delivered_and_released_without_an_allocation() {
     for mode in Mode::ALL {
         for loss in [0.0, 1e-3, 0.3] {
-            let mut life = Life::new(mode, loss);
+            let mut life = FrameLifecycle::new(mode, loss);
             let frames = 1_000 * life::BATCH;
             let before = ALLOCATIONS.get();
             life.run(frames);

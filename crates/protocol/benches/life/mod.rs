@@ -13,7 +13,7 @@ const FRAME_NS: u64 = 100;
 const BYTES: u32 = 1_000;
 
 /// Two link ends without a link between them: what one sends the other has at once.
-pub struct Life {
+pub struct FrameLifecycle {
     sender: LinkEnd,
     receiver: LinkEnd,
     mode: Mode,
@@ -26,12 +26,12 @@ pub struct Life {
     pub released: u64,
 }
 
-impl Life {
-    pub fn new(mode: Mode, loss: f64) -> Life {
+impl FrameLifecycle {
+    pub fn new(mode: Mode, loss: f64) -> FrameLifecycle {
         let mut config = Config::new(Tick::Nanosecond);
         config.fallback.enabled = false;
         let [sender, receiver] = [1, 2].map(|seed| LinkEnd::new(config, seed).expect("the default is valid"));
-        let mut life = Life {
+        let mut life = FrameLifecycle {
             sender,
             receiver,
             mode,

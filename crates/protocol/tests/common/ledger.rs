@@ -7,7 +7,7 @@ pub struct FrameId(pub u32);
 
 /// Why a frame need not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Excuse {
+pub enum LossCause {
     /// Corrupted while it travelled without protection.
     Unprotected,
     /// Released without having arrived: a recovery timeout or a withdrawal counts it.
@@ -35,7 +35,7 @@ pub struct Record {
     /// Transmissions on the link, and how many of them were corrupted.
     pub transmissions: u32,
     pub corrupted: u32,
-    pub excuse: Option<Excuse>,
+    pub loss_cause: Option<LossCause>,
     given_up: bool,
     copies: u32,
     /// Number of the first copy that was not corrupted, 0 for the original; `None` if the receiver had to drop it.
@@ -83,7 +83,7 @@ impl Ledger {
             buffered: false,
             transmissions: 0,
             corrupted: 0,
-            excuse: None,
+            loss_cause: None,
             given_up: false,
             copies: 0,
             good: None,
@@ -127,7 +127,7 @@ impl Ledger {
             record.good.get_or_insert(record.copies);
         }
         if corrupted && record.lane.is_none() {
-            self.excuse(frame, Excuse::Unprotected);
+            self.loss_cause(frame, LossCause::Unprotected);
         }
     }
 
@@ -148,7 +148,7 @@ impl Ledger {
         record.buffered = false;
         let (from, asked, epoch) = (record.from, record.asked, record.epoch);
         let in_ordered_lane = record.lane.is_some_and(|(mode, _)| mode == Mode::Ordered);
-        if record.excuse.take().is_none() {
+        if record.loss_cause.take().is_none() {
             self.undelivered -= 1;
         }
         self.deliveries[from].push(frame);
@@ -183,22 +183,22 @@ impl Ledger {
     pub fn released(&mut self, frame: FrameId, abandoned: bool) {
         let record = self.record(frame);
         let from = record.from;
-        if record.delivered_at.is_some() || record.buffered || record.excuse.is_some() {
+        if record.delivered_at.is_some() || record.buffered || record.loss_cause.is_some() {
             return;
         }
         if abandoned {
             self.abandoned[from] += 1;
-            self.excuse(frame, Excuse::Abandoned);
+            self.loss_cause(frame, LossCause::Abandoned);
         } else {
             self.give_up(frame);
-            self.excuse(frame, Excuse::GivenUp);
+            self.loss_cause(frame, LossCause::GivenUp);
         }
     }
 
-    pub fn excuse(&mut self, frame: FrameId, excuse: Excuse) {
+    pub fn loss_cause(&mut self, frame: FrameId, loss_cause: LossCause) {
         let record = self.record(frame);
-        if record.delivered_at.is_none() && record.excuse.is_none() {
-            record.excuse = Some(excuse);
+        if record.delivered_at.is_none() && record.loss_cause.is_none() {
+            record.loss_cause = Some(loss_cause);
             self.undelivered -= 1;
         }
     }
@@ -212,8 +212,10 @@ impl Ledger {
         }
     }
 
-    pub fn count(&self, from: usize, excuse: Excuse) -> u64 {
-        self.frames.iter().filter(|record| record.from == from && record.excuse == Some(excuse)).count()
-            as u64
+    pub fn count(&self, from: usize, loss_cause: LossCause) -> u64 {
+        self.frames
+            .iter()
+            .filter(|record| record.from == from && record.loss_cause == Some(loss_cause))
+            .count() as u64
     }
 }

@@ -10,7 +10,7 @@ pub mod random;
 pub mod slab;
 pub mod swarm;
 
-pub use ledger::{Excuse, FrameId};
+pub use ledger::{FrameId, LossCause};
 pub use link::{ControlFaults, Link, Loss, Wire};
 pub use node::{Node, Source};
 pub use pair::{A, B, Pair, Settings};

@@ -1,6 +1,6 @@
 //! One link end with its frames, its clock and its driver, in the documented order of calls.
 
-use super::ledger::{Excuse, FrameId, Ledger, Path, Record};
+use super::ledger::{FrameId, Ledger, LossCause, Path, Record};
 use super::link::{Link, Wire};
 use super::random::Random;
 use super::slab::Slab;
@@ -332,11 +332,11 @@ impl Node {
         self.end = LinkEnd::new(*self.end.config(), seed).expect("was valid");
         self.duplicates_seen = 0;
         for frame in self.tx.drain() {
-            ledger.excuse(frame, Excuse::Crash);
+            ledger.loss_cause(frame, LossCause::Crash);
         }
         for frame in self.rx.drain() {
             ledger.record(frame).buffered = false;
-            ledger.excuse(frame, Excuse::Crash);
+            ledger.loss_cause(frame, LossCause::Crash);
         }
         if let Some(protection) = self.protection {
             self.end.protect(self.local(now), protection);

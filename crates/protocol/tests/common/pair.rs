@@ -1,6 +1,6 @@
 //! Two nodes and the link between them, driven event by event.
 
-use super::ledger::{Excuse, FrameId, Ledger};
+use super::ledger::{FrameId, Ledger, LossCause};
 use super::link::{Link, Wire};
 use super::node::Node;
 use super::random::Random;
@@ -229,13 +229,15 @@ impl Pair {
     /// Exact accounts, for runs in which no session ended by a fault.
     pub fn assert_accounts(&self) {
         for end in [A, B] {
-            let lost = self.ledger.count(end, Excuse::GivenUp);
+            let lost = self.ledger.count(end, LossCause::GivenUp);
             let stats = self.stats(1 - end);
             assert_eq!(lost, stats.recovery_timeouts + stats.withdrawn_frames, "effective loss from {end}");
-            for record in self.ledger.frames.iter().filter(|record| record.excuse == Some(Excuse::GivenUp)) {
+            for record in
+                self.ledger.frames.iter().filter(|record| record.loss_cause == Some(LossCause::GivenUp))
+            {
                 assert_eq!(record.transmissions, record.corrupted, "a copy arrived: {record:?}");
             }
-            assert_eq!(self.ledger.count(end, Excuse::Abandoned), 0);
+            assert_eq!(self.ledger.count(end, LossCause::Abandoned), 0);
         }
     }
 

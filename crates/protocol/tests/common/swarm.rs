@@ -1,6 +1,6 @@
 //! One seed of the fault swarm: draws a topology and faults, runs, heals, and demands delivery.
 
-use super::ledger::Excuse;
+use super::ledger::LossCause;
 use super::link::{ControlFaults, Link, Loss};
 use super::node::Source;
 use super::pair::{A, B, Pair, Settings, quick_config};
@@ -242,7 +242,7 @@ impl Run {
         let pair = &self.pair;
         for end in [A, B] {
             let (sender, receiver) = (pair.stats(end), pair.stats(1 - end));
-            let given_up = pair.ledger.count(end, Excuse::GivenUp);
+            let given_up = pair.ledger.count(end, LossCause::GivenUp);
             let past = pair.nodes[1 - end].past.given_up;
             let counted = receiver.recovery_timeouts + receiver.withdrawn_frames + past;
             assert!(given_up <= counted + pair.ledger.exhausted[end]);

@@ -2,7 +2,7 @@
 
 use super::frame;
 use super::sender::{Sender, Settings};
-use super::world::{End, Fates, Ours, World, config, fates, is_data};
+use super::world::{End, Fates, LinkmendEnd, World, config, fates, is_data};
 use linkmend_protocol::{Config, Mode};
 
 const THEIRS: usize = 0;
@@ -15,7 +15,7 @@ fn world(blocking: bool, copies: usize) -> World {
 /// Their registers take the first frame of all for acknowledged: the tests begin behind it.
 fn world_with(config: Config, settings: Settings) -> World {
     let theirs = End::TheirSender(Box::new(Sender::new(settings)), Vec::new());
-    let mut world = World::new(theirs, End::Ours(Box::new(Ours::new(config, Mode::Ordered))));
+    let mut world = World::new(theirs, End::LinkmendEnd(Box::new(LinkmendEnd::new(config, Mode::Ordered))));
     world.offer(THEIRS, 0..1);
     world.settle(1_000);
     world
@@ -266,7 +266,7 @@ fn an_end_that_starts_later_begins_with_what_it_sees() {
     let mut world = world(true, 1);
     world.offer(THEIRS, 1..1_000);
     world.settle(20_000);
-    world.ends[OURS] = End::Ours(Box::new(Ours::new(config(), Mode::Ordered)));
+    world.ends[OURS] = End::LinkmendEnd(Box::new(LinkmendEnd::new(config(), Mode::Ordered)));
     world.loss[THEIRS] = Box::new(|bytes| is_data(bytes, false).is_some_and(|id| id % 50 == 20));
     world.offer(THEIRS, 1_000..1_500);
     world.settle(20_000);

@@ -2,7 +2,7 @@
 
 use super::frame;
 use super::receiver::{Receiver, Settings};
-use super::world::{End, Fates, Ours, World, config, fates, is_data};
+use super::world::{End, Fates, LinkmendEnd, World, config, fates, is_data};
 use linkmend_protocol::{Config, Mode};
 
 const OURS: usize = 0;
@@ -14,10 +14,10 @@ fn world(mode: Mode, copies: u8) -> World {
 }
 
 fn world_with(config: Config, mode: Mode, copies: u8, settings: Settings) -> World {
-    let mut ours = Ours::new(config, mode);
+    let mut ours = LinkmendEnd::new(config, mode);
     ours.protect(0, copies);
     let theirs = End::TheirReceiver(Box::new(Receiver::new(settings)));
-    let mut world = World::new(End::Ours(Box::new(ours)), theirs);
+    let mut world = World::new(End::LinkmendEnd(Box::new(ours)), theirs);
     world.run_until(1_000, |world| world.ends[OURS].ours().is_active());
     // The number that the knock has used up.
     world.run(u64::from(2 * settings.ack_no_timeout));
@@ -190,9 +190,9 @@ fn a_pause_whose_resume_is_lost_ends_by_itself() {
 
 #[test]
 fn nothing_is_protected_before_a_peer_has_answered() {
-    let mut ours = Ours::new(config(), Mode::Ordered);
+    let mut ours = LinkmendEnd::new(config(), Mode::Ordered);
     ours.protect(0, 2);
-    let mut world = World::new(End::Ours(Box::new(ours)), End::Plain(Vec::new()));
+    let mut world = World::new(End::LinkmendEnd(Box::new(ours)), End::Plain(Vec::new()));
     world.offer(OURS, 0..500);
     world.run(20_000);
     assert_eq!(world.ends[THEIRS].delivered(), ids(0..500));

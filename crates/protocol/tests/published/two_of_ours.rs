@@ -3,7 +3,7 @@
 use super::frame;
 use super::random::Random;
 use super::sender::{Sender, Settings};
-use super::world::{self, End, Ours, World, config, fates};
+use super::world::{self, End, LinkmendEnd, World, config, fates};
 use linkmend_protocol::{Mode, Tick};
 
 /// Corruption of everything, in both directions: nothing twice, nothing out of order, and nothing lost but what lost all
@@ -13,9 +13,9 @@ fn both_directions_under_loss_of_everything() {
     for seed in 0..12 {
         let modes = [Mode::ALL[seed as usize & 1], Mode::ALL[seed as usize >> 1 & 1]];
         let end = |mode| {
-            let mut ours = Ours::new(config(), mode);
+            let mut ours = LinkmendEnd::new(config(), mode);
             ours.protect(0, 3);
-            End::Ours(Box::new(ours))
+            End::LinkmendEnd(Box::new(ours))
         };
         let mut world = World::new(end(modes[0]), end(modes[1]));
         world.run_until(2_000, |world| (0..2).all(|end| world.ends[end].ours().is_active()));
@@ -48,10 +48,11 @@ fn both_directions_under_loss_of_everything() {
 fn forged_frames_break_no_bound() {
     for seed in 0..60 {
         let mut random = Random(seed);
-        let mut ours = Ours::new(config(), Mode::ALL[seed as usize & 1]);
+        let mut ours = LinkmendEnd::new(config(), Mode::ALL[seed as usize & 1]);
         ours.protect(0, 2);
         let theirs = Sender::new(Settings { blocking: seed & 2 == 0, copies: 1, dummies: 1, loop_ticks: 3 });
-        let mut world = World::new(End::TheirSender(Box::new(theirs), Vec::new()), End::Ours(Box::new(ours)));
+        let mut world =
+            World::new(End::TheirSender(Box::new(theirs), Vec::new()), End::LinkmendEnd(Box::new(ours)));
         let mut next = 0;
         for _ in 0..60 {
             world.offer(0, next..next + 20);

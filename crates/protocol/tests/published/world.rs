@@ -46,7 +46,7 @@ pub fn config() -> Config {
     config
 }
 
-pub struct Ours {
+pub struct LinkmendEnd {
     pub end: LinkEnd,
     pub mode: Mode,
     pub delivered: Vec<u32>,
@@ -57,9 +57,9 @@ pub struct Ours {
     pub stopped: bool,
 }
 
-impl Ours {
-    pub fn new(config: Config, mode: Mode) -> Ours {
-        Ours {
+impl LinkmendEnd {
+    pub fn new(config: Config, mode: Mode) -> LinkmendEnd {
+        LinkmendEnd {
             end: LinkEnd::new(config, 1).expect("valid"),
             mode,
             delivered: Vec::new(),
@@ -201,7 +201,7 @@ pub fn at(tick: u64) -> Instant {
 }
 
 pub enum End {
-    Ours(Box<Ours>),
+    LinkmendEnd(Box<LinkmendEnd>),
     TheirSender(Box<sender::Sender>, Vec<u32>),
     TheirReceiver(Box<receiver::Receiver>),
     /// A switch that knows nothing of this: it forwards what it is given.
@@ -209,16 +209,16 @@ pub enum End {
 }
 
 impl End {
-    pub fn ours(&mut self) -> &mut Ours {
+    pub fn ours(&mut self) -> &mut LinkmendEnd {
         match self {
-            End::Ours(ours) => ours,
+            End::LinkmendEnd(ours) => ours,
             _ => panic!("not ours"),
         }
     }
 
     pub fn delivered(&self) -> Vec<u32> {
         match self {
-            End::Ours(ours) => ours.delivered.clone(),
+            End::LinkmendEnd(ours) => ours.delivered.clone(),
             End::TheirSender(_, delivered) => delivered.clone(),
             End::TheirReceiver(receiver) => receiver.delivered.iter().map(|plain| id(plain)).collect(),
             End::Plain(frames) => frames.iter().map(|plain| id(plain)).collect(),
@@ -227,7 +227,7 @@ impl End {
 
     fn take(&mut self, tick: u64, bytes: &[u8]) {
         match self {
-            End::Ours(ours) => ours.take(tick, bytes),
+            End::LinkmendEnd(ours) => ours.take(tick, bytes),
             End::TheirSender(sender, delivered) => {
                 if let Some(plain) = sender.take(bytes) {
                     delivered.push(id(&plain));
@@ -250,7 +250,7 @@ impl End {
 
     fn send(&mut self, tick: u64, normal: &mut VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
         match self {
-            End::Ours(ours) => ours.send(tick, normal),
+            End::LinkmendEnd(ours) => ours.send(tick, normal),
             End::TheirSender(sender, _) => {
                 sender.tick();
                 sender.send(normal)
@@ -265,7 +265,7 @@ impl End {
 
     fn is_settled(&self) -> bool {
         match self {
-            End::Ours(ours) => ours.is_settled(),
+            End::LinkmendEnd(ours) => ours.is_settled(),
             End::TheirSender(sender, _) => sender.holds() == 0,
             End::TheirReceiver(receiver) => receiver.holds() == 0,
             End::Plain(_) => true,

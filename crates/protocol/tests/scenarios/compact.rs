@@ -1,7 +1,7 @@
 //! The authors' 3-byte headers: notifications, dummies, ACKs, one lane at a time.
 
 use crate::common::{
-    A, B, Excuse, FrameId, Loss, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config,
+    A, B, FrameId, Loss, LossCause, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config,
 };
 use linkmend_protocol::{
     Admission, Config, Control, Copies, Format, Instant, LinkEnd, Mode, Protection, SequenceNumber, Ticks,
@@ -165,7 +165,7 @@ fn change_lanes(wait_ns: u64) -> Pair {
 #[test]
 fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
     let pair = change_lanes(0);
-    assert_eq!(pair.ledger.count(A, Excuse::GivenUp), 0);
+    assert_eq!(pair.ledger.count(A, LossCause::GivenUp), 0);
     pair.assert_all_delivered(A);
 }
 
@@ -174,7 +174,7 @@ fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
 #[test]
 fn a_lane_of_which_only_a_dummy_has_arrived_is_the_one_that_is_acknowledged() {
     let pair = change_lanes(MILLI / 2);
-    assert_eq!(pair.ledger.count(A, Excuse::GivenUp), 0);
+    assert_eq!(pair.ledger.count(A, LossCause::GivenUp), 0);
     pair.assert_all_delivered(A);
 }
 

@@ -15,15 +15,15 @@ fn long(session: SessionNumber, mode: Mode, ahead: u32) -> LongSequenceNumber {
 }
 
 /// A sender whose peer is the test.
-struct Alone {
+struct SenderAlone {
     end: LinkEnd,
     session: SessionNumber,
     now: Instant,
     sent: u32,
 }
 
-impl Alone {
-    fn new(config: Config) -> Alone {
+impl SenderAlone {
+    fn new(config: Config) -> SenderAlone {
         let now = Instant(1);
         let mut end = LinkEnd::new(config, 7).expect("valid");
         end.protect(now, Protection { copies: Copies::Fixed(1) });
@@ -36,7 +36,7 @@ impl Alone {
         let window_frames = 32_768;
         let format = Format::Transparent;
         end.handle_control(now, &Control::InitEcho { session, nonce: 1, window_frames, format });
-        let mut alone = Alone { end, session, now, sent: 0 };
+        let mut alone = SenderAlone { end, session, now, sent: 0 };
         assert!(alone.feedback(1, alone.lane(0, 0)));
         assert_eq!(alone.end.status().transmit, TransmitState::Active);
         alone
@@ -82,7 +82,8 @@ impl Alone {
 /// sent the copies again, or let the frames go.
 #[test]
 fn copies_on_their_way_are_not_held_for_lost_by_a_receiver_that_saw_a_number_beyond_the_window() {
-    let mut alone = Alone::new(Config { window_frames: 256, max_rounds: 1, ..Config::new(Tick::Nanosecond) });
+    let mut alone =
+        SenderAlone::new(Config { window_frames: 256, max_rounds: 1, ..Config::new(Tick::Nanosecond) });
     (0..10).for_each(|_| _ = alone.send());
     let report = alone.lane(3, 400);
     assert!(alone.feedback(2, report));
@@ -99,7 +100,7 @@ fn copies_on_their_way_are_not_held_for_lost_by_a_receiver_that_saw_a_number_bey
 /// those numbers.
 #[test]
 fn numbers_that_the_receiver_gave_up_beyond_the_window_are_left_out() {
-    let mut alone = Alone::new(Config { window_frames: 256, ..Config::new(Tick::Nanosecond) });
+    let mut alone = SenderAlone::new(Config { window_frames: 256, ..Config::new(Tick::Nanosecond) });
     (0..10).for_each(|_| _ = alone.send());
     let report = alone.lane(500, 500);
     assert!(alone.feedback(2, report));
@@ -111,7 +112,7 @@ fn numbers_that_the_receiver_gave_up_beyond_the_window_are_left_out() {
 /// for the newest, and the lane stood paused until the count had come round.
 #[test]
 fn a_feedback_late_by_half_its_count_does_not_pause_the_lane_again() {
-    let mut alone = Alone::new(Config { window_frames: 32_768, ..Config::new(Tick::Nanosecond) });
+    let mut alone = SenderAlone::new(Config { window_frames: 32_768, ..Config::new(Tick::Nanosecond) });
     let mut late = alone.lane(0, 0);
     late.paused = true;
     for frame in 1..=12_000_u32 {

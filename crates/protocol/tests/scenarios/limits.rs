@@ -110,15 +110,15 @@ fn a_clock_that_jumps_forward_gives_up_no_frame_whose_copy_is_on_the_way() {
 }
 
 /// Two link ends driven by hand, in an active session from the first to the second.
-struct ByHand {
+struct ManualPair {
     ends: [LinkEnd; 2],
     now: Instant,
 }
 
-impl ByHand {
-    fn active(config: Config) -> ByHand {
+impl ManualPair {
+    fn active(config: Config) -> ManualPair {
         let end = |seed| LinkEnd::new(config, seed).expect("valid");
-        let mut pair = ByHand { ends: [end(1), end(2)], now: Instant(1) };
+        let mut pair = ManualPair { ends: [end(1), end(2)], now: Instant(1) };
         pair.ends[A].protect(pair.now, Protection { copies: Copies::Fixed(2) });
         for _ in 0..10 {
             pair.talk();
@@ -171,7 +171,7 @@ fn copied(transmit: Option<Transmit>) -> Option<u32> {
 fn a_frame_longer_than_the_tx_buffer_goes_alone() {
     let long = 65_554;
     for mode in Mode::ALL {
-        let mut pair = ByHand::active(Config { window_bytes: 64 * 1024, ..quick_config() });
+        let mut pair = ManualPair::active(Config { window_bytes: 64 * 1024, ..quick_config() });
         pair.send(mode, 0, 100, false);
         assert_eq!(pair.ends[A].admission(mode, long), Admission::Held, "behind another");
         pair.talk();
@@ -194,7 +194,7 @@ fn a_frame_longer_than_the_tx_buffer_goes_alone() {
 /// panicked in debug builds, and sent too many copies of the one and too few of the other in others.
 #[test]
 fn the_copies_of_two_frames_may_interleave() {
-    let mut pair = ByHand::active(quick_config());
+    let mut pair = ManualPair::active(quick_config());
     for frame in 0..6 {
         pair.send(Mode::Ordered, frame, 100, frame == 1 || frame == 3);
     }

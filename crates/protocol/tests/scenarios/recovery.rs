@@ -1,6 +1,6 @@
 //! Loss, notification, retransmission (sections 3.1, 3.2, 3.4, A).
 
-use crate::common::{A, B, Excuse, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
+use crate::common::{A, B, FrameId, Loss, LossCause, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{Config, Copies, Mode, Tick};
 
 fn protected(copies: u8) -> Pair {
@@ -190,7 +190,7 @@ fn when_all_copies_are_lost_the_ordered_lane_moves_on_and_says_so() {
     assert_eq!(pair.ledger.deliveries[A], frames[..1], "the lane waits for the recovery timeout");
     pair.settle(5 * MILLI);
     assert_eq!(pair.ledger.deliveries[A], [frames[0], frames[2], frames[3]]);
-    assert_eq!((pair.stats(B).recovery_timeouts, pair.ledger.count(A, Excuse::GivenUp)), (1, 1));
+    assert_eq!((pair.stats(B).recovery_timeouts, pair.ledger.count(A, LossCause::GivenUp)), (1, 1));
     pair.assert_accounts();
 }
 

@@ -1,6 +1,6 @@
 //! How protection begins, ends, and survives the restart of either end.
 
-use crate::common::{A, B, Excuse, Loss, MICRO, MILLI, Pair, Settings, Source, Wire, pair::quick_config};
+use crate::common::{A, B, Loss, LossCause, MICRO, MILLI, Pair, Settings, Source, Wire, pair::quick_config};
 use linkmend_protocol::{CloseReason, Config, Control, Copies, Event, Mode, ReceiveState, Tick};
 
 fn traffic(pair: &mut Pair, frames: u64) {
@@ -165,7 +165,7 @@ fn what_was_held_back_is_delivered_when_the_sender_falls_silent() {
     pair.run_for(60 * MILLI);
     assert_eq!(pair.ledger.deliveries[A], frames[1..4]);
     assert_eq!((pair.stats(B).unrecovered_frames, pair.stats(B).recovery_timeouts), (0, 1));
-    assert_eq!(pair.ledger.count(A, Excuse::Abandoned), 2);
+    assert_eq!(pair.ledger.count(A, LossCause::Abandoned), 2);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn an_ended_session_acknowledges_nothing() {
     pair.offer(B, Mode::Ordered, 5, 100);
     pair.run_for(MILLI);
     assert_eq!(pair.stats(B).piggybacked_acks_sent, 0);
-    assert_eq!(pair.ledger.frames[1].excuse, Some(Excuse::Abandoned), "not acknowledged");
+    assert_eq!(pair.ledger.frames[1].loss_cause, Some(LossCause::Abandoned), "not acknowledged");
 }
 
 /// A sender whose peer had restarted once filled its window and then held every frame until the peer timeout.

@@ -1,6 +1,6 @@
 //! A data frame with a wrong number and a good check sequence, as a broken device or an attacker makes it.
 
-use crate::common::{A, B, Excuse, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
+use crate::common::{A, B, FrameId, Loss, LossCause, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{
     Config, Control, Copies, DataHeader, FrameHandle, Instant, LinkEnd, Mode, Priority, Protection,
     Reception, SequenceNumber, Tick, Transmit, TransmitState,
@@ -18,14 +18,14 @@ const DELAY: u64 = 4;
 struct Line {
     ends: [LinkEnd; 2],
     step: u64,
-    wires: [VecDeque<(u64, OnLine)>; 2],
+    wires: [VecDeque<(u64, InFlight)>; 2],
     mode: Mode,
     sent: u32,
     next: Option<SequenceNumber>,
     deliveries: BTreeSet<u32>,
 }
 
-enum OnLine {
+enum InFlight {
     Data(u32, DataHeader),
     Control(Box<Control>),
 }
@@ -67,11 +67,11 @@ impl Line {
         }
     }
 
-    fn arrive(&mut self, to: usize, arrived: OnLine) {
+    fn arrive(&mut self, to: usize, arrived: InFlight) {
         let now = self.now();
         match arrived {
-            OnLine::Control(control) => _ = self.ends[to].handle_control(now, &control),
-            OnLine::Data(frame, header) => {
+            InFlight::Control(control) => _ = self.ends[to].handle_control(now, &control),
+            InFlight::Data(frame, header) => {
                 let reception = self.ends[to].handle_data(now, &header, FrameHandle(frame), 500);
                 if reception == Reception::Deliver {
                     self.delivered(frame);
@@ -96,7 +96,7 @@ impl Line {
         }
         if sending && let Some(header) = self.ends[from].send(now, self.mode, FrameHandle(self.sent), 500) {
             self.next = Some(header.sequence.plus(1));
-            self.wires[from].push_back((at, OnLine::Data(self.sent, header)));
+            self.wires[from].push_back((at, InFlight::Data(self.sent, header)));
             self.sent += 1;
         } else if let Some(transmit) = self.ends[from].poll_transmit(now, Priority::Low) {
             self.wires[from].push_back((at, on_line(transmit)));
@@ -108,14 +108,14 @@ impl Line {
     fn wrong_frame(&mut self, ahead: u64, retransmitted: bool) {
         let sequence = self.next.expect("frames were sent").plus(ahead);
         let header = DataHeader { sequence, mode: self.mode, retransmitted, ack: None };
-        self.arrive(B, OnLine::Data(WRONG, header));
+        self.arrive(B, InFlight::Data(WRONG, header));
     }
 }
 
-fn on_line(transmit: Transmit) -> OnLine {
+fn on_line(transmit: Transmit) -> InFlight {
     match transmit {
-        Transmit::Control(control) => OnLine::Control(Box::new(control)),
-        Transmit::Retransmission { frame, header } => OnLine::Data(frame.0, header),
+        Transmit::Control(control) => InFlight::Control(Box::new(control)),
+        Transmit::Retransmission { frame, header } => InFlight::Data(frame.0, header),
     }
 }
 
@@ -177,7 +177,8 @@ fn a_wrong_number_beyond_a_full_window_ends_no_session() {
             let first = line.sent;
             for _ in 0..80 {
                 line.steps(1, true);
-                line.wires[A].retain(|(_, wire)| !matches!(wire, OnLine::Data(frame, _) if *frame == first));
+                line.wires[A]
+                    .retain(|(_, wire)| !matches!(wire, InFlight::Data(frame, _) if *frame == first));
                 line.wires[B].clear();
             }
             assert_eq!(line.ends[A].outstanding(), 64);
@@ -317,7 +318,7 @@ fn two_frames_with_losses_between_them_agree() {
         assert_eq!(pair.stats(B).received_frames, 12);
         pair.settle(20 * MILLI);
         pair.assert_all_delivered(A);
-        assert_eq!(pair.ledger.count(A, Excuse::GivenUp), 0);
+        assert_eq!(pair.ledger.count(A, LossCause::GivenUp), 0);
         assert!(pair.ledger.record(FrameId(1_000)).delivered_at.is_some());
     }
 }
