@@ -8,7 +8,7 @@ use crate::time::Time;
 use linkmend_protocol::{Admission, Mode};
 use std::marker::PhantomData;
 
-/// The desk of a port's scheme. The rest of the network is borrowed with it.
+/// The context of a port's scheme. The rest of the network is borrowed with it.
 macro_rules! context {
     ($network:expr, $port:expr) => {
         SchemeContext {
