@@ -41,7 +41,9 @@ fn an_unknown_congestion_control_is_named() {
     let Some(lab) = common::bridged("an_unknown_congestion_control_is_named", "cc") else { return };
     let options = BulkOptions { congestion_control: "nonesuch".to_owned(), ..short_bulk() };
     let error = bulk(&TrafficPath::ipv4(&lab), &options, &RunControl::default()).expect_err("there is none");
-    assert!(error.to_string().contains("nonesuch") && error.to_string().contains("cubic"), "{error}");
+    assert!(error.to_string().contains("nonesuch"), "{error}");
+    let hint = linkmend_diagnose::Diagnose::hint(&error).expect("a way out");
+    assert!(hint.contains("cubic"), "{hint}");
 }
 
 #[test]

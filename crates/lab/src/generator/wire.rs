@@ -1,20 +1,23 @@
 //! The form of a numbered frame, and the check that it arrived unchanged.
 //!
 //! ```text
-//! dst(6) src(6) EtherType(2) | magic(4) run(8) number(8) check(4) | pattern of the run ... | number(8)
+//! dst(6) src(6) EtherType(2) | magic(4) run(8) run(8) | number(8) check(4) | pattern of the run ... | number(8)
 //! ```
-//! The number stands at both ends, so that a frame assembled from two is detected.
+//! The number stands at both ends, so that a frame assembled from two is detected. Under the EtherType of IPv4 the first
+//! part is as long as that header and begins as one does, so that the kernel takes all frames of a run for one flow:
+//! flows may be spread over processors, and then overtake each other.
 
 /// Shortest frame, as on Ethernet without its check sequence.
 pub const FRAME_MIN: usize = 60;
 /// Longest frame: the largest MTU and the Ethernet header.
 pub const FRAME_MAX: usize = 9014;
-const MAGIC: [u8; 4] = *b"LMGN";
+/// Version 4 and a header of five words first.
+const MAGIC: [u8; 4] = *b"\x45LMG";
 const BODY: usize = 14;
 const RUN: usize = 18;
-const NUMBER: usize = 26;
-const CHECK: usize = 34;
-const PATTERN: usize = 38;
+const NUMBER: usize = 34;
+const CHECK: usize = 42;
+const PATTERN: usize = 46;
 const TRAILER: usize = 8;
 
 const _: () = assert!(PATTERN + TRAILER <= FRAME_MIN);
@@ -50,6 +53,7 @@ impl Template {
         let mut frame: Vec<u8> = destination.into_iter().chain(source).collect();
         frame.extend(ethertype.to_be_bytes());
         frame.extend(MAGIC);
+        frame.extend(run.to_be_bytes());
         frame.extend(run.to_be_bytes());
         let mut state = run;
         while frame.len() < frame_bytes {
