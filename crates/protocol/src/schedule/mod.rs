@@ -46,30 +46,39 @@ pub trait Transmitter {
 /// change of lanes takes a round trip, so frames of two alternating classes should not cause one each.
 const TURN_FRAMES: u64 = 32;
 
-impl Transmitter for LinkEnd {
-    type Transmit = Transmit;
+/// A link end by itself, or one whose driver's calls are written down.
+pub trait Schedulable {
+    /// The link end.
+    fn link_end(&self) -> &LinkEnd;
+    /// See [`LinkEnd::poll_transmit`].
+    fn poll_transmit(&mut self, now: Instant, priority: Priority) -> Option<Transmit>;
+}
 
+impl Schedulable for LinkEnd {
     #[inline]
-    fn poll_urgent(&mut self, now: Instant) -> Option<Transmit> {
-        self.poll_transmit(now, Priority::High)
+    fn link_end(&self) -> &LinkEnd {
+        self
     }
 
     #[inline]
-    fn admission(&self, mode: Mode, bytes: u32) -> Admission {
-        LinkEnd::admission(self, mode, bytes)
-    }
-
-    #[inline]
-    fn poll_idle(&mut self, now: Instant) -> Option<Transmit> {
-        self.poll_transmit(now, Priority::Low)
-    }
-
-    fn waits_for_turn(&self, mode: Mode) -> bool {
-        LinkEnd::waits_for_turn(self, mode)
+    fn poll_transmit(&mut self, now: Instant, priority: Priority) -> Option<Transmit> {
+        LinkEnd::poll_transmit(self, now, priority)
     }
 }
 
-impl<S: StepSink> Transmitter for TracedLinkEnd<S> {
+impl<S: StepSink> Schedulable for TracedLinkEnd<S> {
+    #[inline]
+    fn link_end(&self) -> &LinkEnd {
+        self
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, priority: Priority) -> Option<Transmit> {
+        TracedLinkEnd::poll_transmit(self, now, priority)
+    }
+}
+
+impl<E: Schedulable> Transmitter for E {
     type Transmit = Transmit;
 
     #[inline]
@@ -79,7 +88,7 @@ impl<S: StepSink> Transmitter for TracedLinkEnd<S> {
 
     #[inline]
     fn admission(&self, mode: Mode, bytes: u32) -> Admission {
-        LinkEnd::admission(self, mode, bytes)
+        self.link_end().admission(mode, bytes)
     }
 
     #[inline]
@@ -87,8 +96,9 @@ impl<S: StepSink> Transmitter for TracedLinkEnd<S> {
         self.poll_transmit(now, Priority::Low)
     }
 
+    #[inline]
     fn waits_for_turn(&self, mode: Mode) -> bool {
-        LinkEnd::waits_for_turn(self, mode)
+        self.link_end().waits_for_turn(mode)
     }
 }
 
