@@ -1,7 +1,8 @@
-//! One side of a protected link: a sending and a receiving side, each with both lanes and a session, and what they share.
+//! One side of a protected link: a sending and a receiving side, each with both lanes and a session, and what they
+//! share.
 //!
-//! A call of the driver goes to the side that it concerns, with what both share; the few that concern both are put together
-//! here. The sides do not know of each other.
+//! A call of the driver goes to the side that it concerns, together with the shared part; the few calls that concern
+//! both sides are assembled here. The sides do not know each other.
 
 mod clock;
 mod fast_forward;
@@ -60,8 +61,8 @@ impl LinkEnd {
     }
 
     /// Replaces the parameters that may change while running: all but the format and `window_frames`, which keep their
-    /// values. The fallback goes on from its level, or to [`Level::Full`](crate::Level::Full) if it is switched off; the loss
-    /// window from what it has counted.
+    /// values. The fallback continues from its level, or from [`Level::Full`](crate::Level::Full) if it is switched
+    /// off; the loss window continues from what it has counted.
     pub fn reconfigure(&mut self, config: Config) -> Result<(), ConfigError> {
         let Config { format, window_frames, .. } = self.shared.config;
         let config = Config { format, window_frames, ..config };
@@ -77,8 +78,9 @@ impl LinkEnd {
         &self.shared.config
     }
 
-    /// Tells that this end did not run for a while and the kernel delivered frames in its place: what the receiver
-    /// believes missing may have been delivered, so its session ends. Its sender will notice and begin a new one.
+    /// Reports that this end did not run for a while and the kernel delivered frames in its place. Frames that the
+    /// receiver believes missing may have been delivered, so its session ends; the sender will notice and begin a new
+    /// one.
     pub fn handle_stall(&mut self, now: Instant) {
         self.advance(now);
         self.receiving.handle_stall(&mut self.shared);
@@ -97,7 +99,7 @@ impl LinkEnd {
         stats
     }
 
-    /// Begins a new observation of the buffers' extremes.
+    /// Resets the extremes of the buffers.
     pub fn reset_buffer_extremes(&mut self) {
         for mode in Mode::ALL {
             self.sending.senders[mode].buffer_mut().reset_extremes();
@@ -125,7 +127,7 @@ impl LinkEnd {
         }
     }
 
-    /// Takes a control frame from the link. `false` if it did not fit (stale or forged); it was counted.
+    /// Handles a control frame from the link. `false` if it did not fit (stale or forged); it was counted.
     pub fn handle_control(&mut self, now: Instant, control: &Control) -> bool {
         let now = self.advance(now);
         let LinkEnd { shared, sending, receiving } = self;
@@ -144,7 +146,7 @@ impl LinkEnd {
             }
             Control::Fin { session } => receiving.handle_fin(shared, session),
             Control::FinEcho { session } => sending.handle_fin_echo(shared, now, session),
-            // Counted there, and without magic: nothing more is to be done for it.
+            // It is counted there, and has no magic, so nothing more is to be done for it.
             Control::CompactAck { next } => {
                 return sending.acknowledged(shared, now, PiggybackAck { mode: Mode::Ordered, next });
             }
@@ -155,7 +157,7 @@ impl LinkEnd {
             Control::PriorityPause { paused } => sending.handle_priority_pause(shared, now, paused),
         };
         shared.stats.control_rejected += u64::from(!accepted);
-        // Even one of an unknown session (this end may have restarted) tells that the peer speaks Linkmend.
+        // Even a frame of an unknown session (this end may have restarted) shows that the peer speaks Linkmend.
         if control.has_magic() {
             shared.heard_peer(now);
         }

@@ -5,7 +5,7 @@ use crate::frame::Mode;
 use crate::time::{Instant, Ticks};
 
 impl LinkEnd {
-    /// Takes note of the time.
+    /// Notes the time.
     #[inline]
     pub(super) fn advance(&mut self, now: Instant) -> Instant {
         let now = now + self.shared.clock_lead;
@@ -16,14 +16,15 @@ impl LinkEnd {
         now
     }
 
-    /// How far the clock may go at once without a second look: an active end has something to do in every keepalive.
+    /// How far the clock may advance at once without being checked: an active end has something to do in every
+    /// keepalive.
     #[inline]
     fn clock_tolerance(&self) -> Ticks {
         self.shared.config.keepalive
     }
 
-    /// Time never goes back here: a small step back is ignored, a clock that was set back goes on from where it was.
-    /// And an end that was not run when it was due blames its peer neither for the silence nor for what is missing.
+    /// Time never goes back here: a small step back is ignored, and a clock that was set back continues from where it
+    /// was. An end that did not run when it was due blames its peer neither for the silence nor for what is missing.
     #[cold]
     fn advance_by_jump(&mut self, now: Instant) -> Instant {
         let tolerance = self.clock_tolerance();

@@ -1,19 +1,19 @@
-//! Moving a link end ahead as if undisturbed traffic had gone on, for simulators.
+//! Advances a link end as if undisturbed traffic had continued, for simulators.
 //!
-//! Between losses a link end that sends or receives without pause does the same thing over and over: only its numbers
-//! and its clock move. [`LinkEnd::steady_state`] says all that could tell one moment of that from another; when it comes
-//! round to the same value, [`LinkEnd::fast_forward`] adds further cycles at once.
+//! Between losses, a link end that sends or receives without a pause repeats itself: only its numbers and its clock
+//! change. [`LinkEnd::steady_state`] returns everything that could distinguish one such moment from another; when it
+//! returns the same value again, [`LinkEnd::fast_forward`] adds further cycles at once.
 //!
-//! One link end cannot see a cycle alone: that takes a driver that compares all it holds, at both ends. Two moments are
-//! a cycle apart if these are equal, clocks and numbers taken relative to the moment:
+//! A link end alone cannot recognise a cycle: that takes a driver that compares everything, at both ends. Two moments
+//! are a cycle apart if the following are equal, with clocks and numbers relative to the moment:
 //!
-//! * the steady states of both ends;
-//! * what is on the wires, and how far each receiver is behind its sender: a frame that was lost and is not missed yet
+//! - the steady states of both ends;
+//! - what is on the wires, and how far each receiver is behind its sender: a frame that was lost and is not missed yet
 //!   is on no wire and in no steady state;
-//! * the driver's own queues and timers;
+//! - the driver's own queues and timers;
 //!
-//! and if nothing but frames of [`LinkEnd::send`] and [`Control::CompactAck`](super::Control::CompactAck) was sent
-//! between them, and nothing was lost.
+//! and if only frames of [`LinkEnd::send`] and [`Control::CompactAck`](super::Control::CompactAck) were sent between
+//! them, and nothing was lost.
 
 use super::LinkEnd;
 use crate::frame::{Mode, PerMode};
@@ -29,7 +29,7 @@ pub struct SteadyState {
     pub buffered: PerMode<(u64, u64)>,
     /// Lanes with arrivals that have not been acknowledged.
     pub pending: PerMode<bool>,
-    /// The dummies to send when a lane has nothing to send: whether they start anew, how many, whether they repeat.
+    /// The dummies to send when a lane has nothing to send: whether they start again, how many, whether they repeat.
     pub dummies: PerMode<(bool, u8, bool)>,
     /// How long an ACK that is or will be owed waits for an idle port, and how long each lane's for any; zero when it
     /// need not wait.
@@ -39,10 +39,10 @@ pub struct SteadyState {
     pub dummy_wait: (Ticks, Ticks),
 }
 
-/// What happened at one link end in the time that is added.
+/// What happened at one link end in the time that is skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Undisturbed {
-    /// How long it took.
+    /// Length of that time.
     pub elapsed: Ticks,
     /// Frames sent and acknowledged, by lane.
     pub sent: PerMode<u64>,
@@ -57,11 +57,11 @@ pub struct Undisturbed {
 }
 
 impl LinkEnd {
-    /// The state that returns when nothing disturbs the traffic; `None` while anything is missing, paused, or to be
-    /// repeated, and always in the transparent format, whose ACKs count themselves, and with keepalives, which come with
-    /// time and not with traffic.
+    /// The state that recurs while nothing disturbs the traffic. `None` while anything is missing, paused, or to be
+    /// repeated; always in the transparent format, whose ACKs count themselves; and with keepalives, which depend on
+    /// time and not on traffic.
     ///
-    /// Timeouts from `out_of_reach` on are ignored: the driver says that it will not wait so long.
+    /// Timeouts from `out_of_reach` on are ignored: the driver promises not to wait so long.
     pub fn steady_state(&self, now: Instant, out_of_reach: Ticks) -> Option<SteadyState> {
         let now = now + self.shared.clock_lead;
         let disturbed = |mode: Mode| {
@@ -97,9 +97,10 @@ impl LinkEnd {
         (wait(self.sending.dummy_due_at(&self.shared)), wait(self.dummy_overdue_at()))
     }
 
-    /// Adds undisturbed traffic of a whole number of cycles: numbers move on, and so do the clocks that this traffic
-    /// renews; distances stay. Only between two moments a cycle apart (see the module), and not beyond a timeout that
-    /// the traffic does not renew (hello, handshake, fallback, keepalive): the driver sets those out of reach.
+    /// Adds undisturbed traffic of a whole number of cycles: numbers advance, and so do the clocks that this traffic
+    /// renews; distances stay. Call it only between two moments a cycle apart (see the module), and not beyond a
+    /// timeout that the traffic does not renew (hello, handshake, fallback, keepalive): the driver sets those out of
+    /// reach.
     pub fn fast_forward(&mut self, ahead: &Undisturbed) {
         let (sent, received): (u64, u64) = (ahead.sent.0.iter().sum(), ahead.received.0.iter().sum());
         for mode in Mode::ALL {

@@ -1,9 +1,9 @@
-//! What begins a session only between ends of one format.
+//! Refuses sessions between ends of different formats.
 //!
 //! The authors' ACK names no lane, so an end that sends it and one that numbers two lanes at once would acknowledge the
-//! wrong frames. Init and InitEcho carry the format of the end that writes them; ends that differ refuse each other's
-//! sessions, say so once, and leave the link as it is: unprotected. Handshakes go on being tried, seldom, so that
-//! protection begins as soon as one of the two has been set right.
+//! wrong frames. Init and InitEcho carry the format of the end that writes them. Ends that differ refuse each other's
+//! sessions, report it once, and leave the link unprotected. Handshakes continue, at long intervals, so that protection
+//! begins as soon as one end has been corrected.
 
 use super::receiving::ReceivingSide;
 use super::sending::SendingSide;
@@ -54,7 +54,7 @@ impl SendingSide {
 }
 
 impl Shared {
-    /// Whether the peer's format is this end's. Says so once if it is not.
+    /// Whether the peer's format is this end's. Reports it once if not.
     fn formats_agree(&mut self, peer: Format) -> bool {
         let mismatched = (peer != self.config.format).then_some(peer);
         if mismatched.is_some() && self.mismatched_format != mismatched {

@@ -1,25 +1,25 @@
-//! The calls that a driver makes for each frame, which one of the two sides answers, or both in turn.
+//! The calls that a driver makes for each frame. One of the two sides answers them, or both in turn.
 
 use super::{Admission, LinkEnd, Reception, RoundTrips, Transmit};
 use crate::frame::{DataHeader, FrameHandle, Mode, PiggybackAck};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 
-/// Sending.
+/// Calls of the sending direction.
 impl LinkEnd {
-    /// Whether a frame of `bytes` that is to go in `mode` may leave now.
+    /// Whether a frame of `bytes` for `mode` may leave now.
     #[inline]
     pub fn admission(&self, mode: Mode, bytes: u32) -> Admission {
         self.sending.admission(&self.shared, mode, bytes)
     }
 
-    /// Whether a frame that is held in `mode` waits until all of the other lane is acknowledged, as the authors' headers
-    /// name no lane. That never comes if more and more is sent there.
+    /// Whether a frame that is held in `mode` waits until everything in the other lane is acknowledged, because the
+    /// authors' headers name no lane. That never happens if more and more is sent there.
     pub fn waits_for_turn(&self, mode: Mode) -> bool {
         self.sending.waits_for_turn(&self.shared, mode)
     }
 
-    /// Numbers a frame and keeps its handle until [`LinkEnd::poll_release`] returns it. `None`: it is to go
+    /// Numbers a frame and keeps its handle until [`LinkEnd::poll_release`] returns it. `None` means that it goes
     /// unprotected, and its handle stays with the driver. Ask [`LinkEnd::admission`] first; a frame that is held is
     /// treated as unprotected here, which loses its place.
     #[inline]
@@ -32,11 +32,11 @@ impl LinkEnd {
         Some(self.send_admitted(now, mode, frame, bytes))
     }
 
-    /// The same for a frame that [`LinkEnd::admission`] has just found [`Admission::Protected`], and without asking it
-    /// again.
+    /// The same for a frame for which [`LinkEnd::admission`] has just returned [`Admission::Protected`], without asking
+    /// it again.
     ///
     /// # Panics
-    /// In debug builds, if it is not.
+    /// In debug builds, if it is not admitted as protected.
     #[inline]
     pub fn send_admitted(&mut self, now: Instant, mode: Mode, frame: FrameHandle, bytes: u32) -> DataHeader {
         debug_assert_eq!(self.admission(mode, bytes), Admission::Protected, "ask for admission first");
@@ -52,8 +52,8 @@ impl LinkEnd {
         self.sending.poll_retransmission(&mut self.shared)
     }
 
-    /// The next copy of `frame`, if it waits for retransmission. For drivers that can reach a frame of the Tx buffer only
-    /// at certain times: on the Tofino, when it comes round (appendix A.2).
+    /// The next copy of `frame`, if it waits for retransmission. For drivers that can reach a frame of the Tx buffer
+    /// only at certain times: on the Tofino, when it returns from recirculation (appendix A.2).
     #[inline]
     pub fn poll_retransmission_of(&mut self, frame: FrameHandle) -> Option<Transmit> {
         self.sending.poll_retransmission_of(&mut self.shared, frame)
@@ -65,7 +65,7 @@ impl LinkEnd {
         self.sending.released.pop_front()
     }
 
-    /// An acknowledgement that travelled on a frame.
+    /// Handles an acknowledgement that travelled on a frame.
     #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: PiggybackAck) -> bool {
         let now = self.advance(now);
@@ -84,14 +84,15 @@ impl LinkEnd {
         self.sending.outstanding()
     }
 
-    /// Those of one lane.
+    /// Frames of one lane that were sent and not yet acknowledged.
     #[inline]
     pub fn outstanding_in(&self, mode: Mode) -> u64 {
         self.sending.outstanding_in(mode)
     }
 
-    /// When the next dummy no longer waits for an idle port. Drivers that poll [`Priority::High`](crate::Priority::High)
-    /// only when there is reason to, and whose port may be busy without end, do so then.
+    /// When the next dummy no longer waits for an idle port. Drivers that poll
+    /// [`Priority::High`](crate::Priority::High) only when there is reason to, and whose port may always be busy, do so
+    /// then.
     #[inline]
     pub fn dummy_overdue_at(&self) -> Option<Instant> {
         self.sending.dummy_overdue_at(&self.shared)
@@ -103,9 +104,9 @@ impl LinkEnd {
     }
 }
 
-/// Receiving.
+/// Calls of the receiving direction.
 impl LinkEnd {
-    /// Takes a frame with a data header from the link. Its acknowledgement, if it carries one, is used as well.
+    /// Handles a frame with a data header from the link, including its acknowledgement, if it carries one.
     #[inline]
     pub fn handle_data(
         &mut self,
@@ -132,19 +133,19 @@ impl LinkEnd {
     }
 
     /// The buffered frame that [`LinkEnd::poll_deliver`] would return. For drivers that can reach a buffered frame only
-    /// at certain times: on the Tofino, when it comes round (section 3.3).
+    /// at certain times: on the Tofino, when it returns from recirculation (section 3.3).
     #[inline]
     pub fn next_delivery(&self) -> Option<FrameHandle> {
         self.receiving.next_delivery()
     }
 
-    /// The first number of a lane that the receiver misses or has not seen: everything before it has arrived or was given
-    /// up.
+    /// The first number of a lane that the receiver misses or has not seen. Everything before it has arrived or was
+    /// given up.
     pub fn awaited(&self, mode: Mode) -> SequenceNumber {
         self.receiving.awaited(mode)
     }
 
-    /// Frames missing now.
+    /// Number of frames missing now.
     #[inline]
     pub fn missing(&self) -> u64 {
         self.receiving.missing()
@@ -161,7 +162,7 @@ impl LinkEnd {
         self.receiving.is_urgent()
     }
 
-    /// Whether an acknowledgement is owed, which an idle port may send: drivers that look only when there is reason to do
+    /// Whether an acknowledgement is owed that an idle port may send. Drivers that poll only when there is reason to do
     /// so when the port has nothing else to send.
     #[inline]
     pub fn owes_ack(&self) -> bool {
@@ -175,8 +176,9 @@ impl LinkEnd {
         self.receiving.take_piggyback(&mut self.shared, now)
     }
 
-    /// The ACK of [`Priority::Low`](crate::Priority::Low) if it is one in the authors' format, which is only a number.
-    /// For drivers to whom the size of a [`Control`](crate::Control) matters: it is the one control frame that is as frequent as data.
+    /// The ACK of [`Priority::Low`](crate::Priority::Low), if it is one in the authors' format, which is only a number.
+    /// For drivers to whom the size of a [`Control`](crate::Control) matters: it is the one control frame that is as
+    /// frequent as data.
     #[inline]
     pub fn poll_compact_ack(&mut self, now: Instant) -> Option<SequenceNumber> {
         let now = self.advance(now);

@@ -1,4 +1,4 @@
-//! The words in which a driver and a link end talk.
+//! The types of the interface between a driver and a link end.
 
 use crate::config::Format;
 use crate::copies::Copies;
@@ -7,7 +7,7 @@ use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, SequenceRan
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::{ReceiveState, SessionNumber, TransmitState};
 
-/// What the operator asks of the sending direction.
+/// The protection that the operator requests for the sending direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Protection {
@@ -18,23 +18,23 @@ pub struct Protection {
 /// Whether a normal frame may leave now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// Yes; [`crate::LinkEnd::send`] will number it.
+    /// It may; [`crate::LinkEnd::send`] will number it.
     Protected,
-    /// Yes, as it is.
+    /// It may, without a header.
     Unprotected,
     /// Not now: paused, Tx buffer full, or draining. Treat the normal queue as blocked.
     Held,
 }
 
-/// What becomes of a received frame with a data header.
+/// What to do with a received frame with a data header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Reception {
-    /// To the inner port now, before anything from [`crate::LinkEnd::poll_deliver`].
+    /// Deliver it to the inner port now, before anything from [`crate::LinkEnd::poll_deliver`].
     Deliver,
-    /// The link end keeps the handle; it comes back from [`crate::LinkEnd::poll_deliver`].
+    /// The link end keeps the handle, and will return it from [`crate::LinkEnd::poll_deliver`].
     Buffered,
-    /// The driver frees it.
+    /// Free it.
     Drop,
 }
 
@@ -48,7 +48,7 @@ pub enum Priority {
     Low,
 }
 
-/// Something to put on the link.
+/// A frame to put on the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -72,7 +72,7 @@ pub enum Transmit {
 #[expect(clippy::large_enum_variant, reason = "the feedback is the common case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Control {
-    /// "I speak Linkmend": sent when there is nothing else to say.
+    /// "I speak Linkmend": sent when there is nothing else to send.
     Hello,
     /// See [`crate::ReceiveState`] and the session module for the handshake.
     Init {
@@ -86,9 +86,9 @@ pub enum Control {
     InitEcho {
         /// The session to begin.
         session: SessionNumber,
-        /// To be repeated in the Start.
+        /// Must be repeated in the Start.
         nonce: u32,
-        /// Frames the receiver's window holds.
+        /// How many frames the receiver's window holds.
         window_frames: u32,
         /// The receiver's format. If it is not the sender's, the nonce is void: there will be no session.
         #[cfg_attr(feature = "serde", serde(default))]
@@ -98,30 +98,30 @@ pub enum Control {
     Start {
         /// The session that begins.
         session: SessionNumber,
-        /// From the InitEcho.
+        /// The nonce of the InitEcho.
         nonce: u32,
     },
     /// ACK and loss notification.
     Feedback(Feedback),
-    /// Announces what has been sent, and what of it there still is.
+    /// Announces what has been sent, and what the sender still holds of it.
     Dummy {
-        /// Which session.
+        /// The session of the frame.
         session: SessionNumber,
-        /// Counts dummies.
+        /// Counts dummies, so that feedbacks can refer to them.
         stamp: u16,
         /// The next number of each lane.
         next: PerMode<LongSequenceNumber>,
-        /// The first number of each lane that the sender still holds: what is missing before it will not come.
+        /// The first number of each lane that the sender still holds; what is missing before it will not come.
         held_from: PerMode<LongSequenceNumber>,
     },
     /// Ends a session.
     Fin {
-        /// Which session.
+        /// The session of the frame.
         session: SessionNumber,
     },
     /// Confirms the end.
     FinEcho {
-        /// Which session.
+        /// The session of the frame.
         session: SessionNumber,
     },
     /// Compact format only: an explicit ACK in the authors' header.
@@ -138,21 +138,21 @@ pub enum Control {
     },
     /// Compact format only: a dummy in the authors' data header.
     CompactDummy {
-        /// The lane.
+        /// The lane of the dummy.
         mode: Mode,
-        /// The next number.
+        /// The next number of the lane.
         next: SequenceNumber,
     },
-    /// The authors' protocol only: priority flow control, which holds the normal queue or lets it go.
+    /// The authors' protocol only: priority flow control, which holds or releases the normal queue.
     PriorityPause {
-        /// Hold it.
+        /// Whether to hold it.
         paused: bool,
     },
 }
 
 impl Control {
-    /// Whether it travels with Linkmend's magic. The authors' headers have none, so that a host's frames could pass for
-    /// them.
+    /// Whether it travels with Linkmend's magic. The authors' headers have none, so a host's frames could be mistaken
+    /// for them.
     pub fn has_magic(&self) -> bool {
         !matches!(
             self,
@@ -164,16 +164,16 @@ impl Control {
     }
 }
 
-/// What a link end is doing, for status displays.
+/// The state of a link end, for status displays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Status {
     /// The sender's session.
     pub transmit: TransmitState,
     /// The receiver's session.
     pub receive: ReceiveState,
-    /// Whether protection of the sending direction has been asked for.
+    /// Whether protection of the sending direction is requested.
     pub protection_requested: bool,
-    /// What the automatic fallback leaves of it.
+    /// How much of it the automatic fallback allows.
     pub level: Level,
     /// Copies retransmitted for one lost frame.
     pub copies: u8,
@@ -181,7 +181,7 @@ pub struct Status {
     pub measured_loss: Option<f64>,
     /// The peer's format, if it is not this end's: then neither direction can be protected.
     pub mismatched_format: Option<Format>,
-    /// The peer asked to hold the ordered lane.
+    /// Whether the peer asked to hold the ordered lane.
     pub paused: bool,
     /// Frames outstanding in the sending direction.
     pub outstanding_frames: u64,

@@ -1,4 +1,4 @@
-//! The receiving side of a link end: data, announcements, and the feedback it owes.
+//! The receiving side of a link end: data, announcements, and the feedback that it owes.
 
 mod acks;
 mod announce;
@@ -14,7 +14,7 @@ use crate::session::ReceiveSession;
 use acks::Acks;
 use sessionless::Sessionless;
 
-/// What a link end knows of the frames that it receives.
+/// What a link end knows about the frames that it receives.
 #[derive(Debug)]
 pub(super) struct ReceivingSide {
     pub(super) receive: ReceiveSession,

@@ -21,10 +21,10 @@ use alloc::collections::VecDeque;
 use dummies::Dummies;
 use reports::LastFeedback;
 
-/// What a link end knows of the frames that it sends.
+/// What a link end knows about the frames that it sends.
 #[derive(Debug)]
 pub(super) struct SendingSide {
-    /// What the operator asks for.
+    /// The protection that the operator requests.
     pub(super) protection: Option<Protection>,
     pub(super) copies: u8,
     pub(super) fallback: Fallback,
@@ -32,11 +32,11 @@ pub(super) struct SendingSide {
     pub(super) transmit: TransmitSession,
     pub(super) senders: PerMode<Sender>,
     pub(super) dummies: Dummies,
-    /// The authors' headers: the lane in use, as their ACKs do not name one.
+    /// The lane in use in the authors' headers, whose ACKs do not name one.
     compact_lane: Mode,
     /// Compact format: the first number of the lane in use, until the receiver is known to have seen that lane.
     lane_begins_at: Option<u64>,
-    /// A dummy must tell the receiver that it waits in vain.
+    /// Whether a dummy must tell the receiver that it waits in vain.
     pub(super) withdrawal: bool,
     pub(super) paused_since: Option<Instant>,
     /// Without sessions: when a pause that is not renewed ends.

@@ -1,4 +1,4 @@
-//! What both directions of a link end use.
+//! The part of a link end that both directions use.
 
 use super::{Control, LinkEnd};
 use crate::config::{Config, Format};
@@ -10,12 +10,12 @@ use alloc::collections::VecDeque;
 /// Events kept for [`LinkEnd::poll_event`]; older ones make room.
 const EVENTS_MAX: usize = 64;
 
-/// Parameters, the time, what is known of the peer, counters, events.
+/// Parameters, the time, what is known about the peer, counters, events.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) now: Instant,
-    /// How far the driver's clock has jumped back, which the time here does not.
+    /// How far the driver's clock has jumped back; the time here does not.
     pub(super) clock_lead: Ticks,
     random: u64,
     pub(super) mismatched_format: Option<Format>,
@@ -68,11 +68,11 @@ impl Shared {
         self.events.push_back(event);
     }
 
-    /// A control frame with Linkmend's magic has arrived.
+    /// Notes that a control frame with Linkmend's magic has arrived.
     pub(super) fn heard_peer(&mut self, now: Instant) {
         if self.peer_heard_at.is_none() {
             self.event(Event::PeerSeen);
-            // Answer at once, so that both ends know each other.
+            // Answers at once, so that both ends know each other.
             self.hello_at = now;
         }
         self.peer_heard_at = Some(now);
@@ -92,7 +92,7 @@ impl Shared {
         }
     }
 
-    /// Another control frame tells the peer as much as a hello would.
+    /// Notes that another control frame was sent, which tells the peer as much as a hello would.
     #[inline]
     pub(super) fn postpone_hello(&mut self, now: Instant) {
         self.hello_at = self.hello_at.max(now + self.config.hello_interval);

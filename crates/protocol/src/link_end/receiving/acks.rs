@@ -18,25 +18,25 @@ pub(in crate::link_end) struct Acks {
     pub(in crate::link_end) overflows_before: u64,
     /// Lanes with arrivals that have not been acknowledged.
     pub(in crate::link_end) pending: PerMode<bool>,
-    /// The lane whose ACK goes first if both owe one: that of the one that did not travel last.
+    /// The lane whose ACK goes first if both owe one: the lane whose ACK did not travel last.
     pub(in crate::link_end) turn: usize,
-    /// Something the sender must know at once: a loss, a change of the pause state, a new session.
+    /// Whether the sender must be told something at once: a loss, a change of the pause state, a new session.
     pub(in crate::link_end) urgent: bool,
-    /// Feedbacks still to repeat a change of the pause state, should the first be lost.
+    /// How many feedbacks still repeat a change of the pause state, in case the first is lost.
     pub(in crate::link_end) repeats: u8,
-    /// Anything arrived since the last feedback.
+    /// Whether anything arrived since the last feedback.
     pub(in crate::link_end) news: bool,
-    /// Latest acknowledgement of any kind; of each lane; and latest feedback.
+    /// Time of the latest acknowledgement of any kind; of each lane; and of the latest feedback.
     pub(in crate::link_end) ack_at: Instant,
     pub(in crate::link_end) lane_ack_at: PerMode<Instant>,
     pub(in crate::link_end) feedback_at: Instant,
-    /// When everything that is missing was last said, or begun to be said again; and how many more feedbacks may go on
-    /// with that now.
+    /// When everything missing was last reported, or its repetition began; and how many more feedbacks may continue the
+    /// repetition now.
     pub(in crate::link_end) repeat_at: Instant,
     pub(in crate::link_end) parts_left: u8,
     /// Compact format: the lane in which a loss was found, until its notification is out.
     pub(in crate::link_end) notify: Option<Mode>,
-    /// Compact format: the lane in use, that is, the one whose highest number has moved on last.
+    /// Compact format: the lane in use, that is, the lane whose highest number advanced last.
     pub(in crate::link_end) lane: Option<Mode>,
 }
 
@@ -47,12 +47,12 @@ impl Acks {
         self.news = true;
     }
 
-    /// The feedback that confirmed a session seems to be lost.
+    /// Notes whether the feedback that confirmed a session seems to be lost.
     pub(in crate::link_end) fn repeat_confirmation(&mut self, lost: bool) {
         self.urgent |= lost;
     }
 
-    /// Whether anything but a plain ACK is owed at once, or within `interval` an ACK that repeats something.
+    /// Whether anything but a plain ACK is owed at once, or, within `interval`, an ACK that repeats something.
     pub(in crate::link_end) fn has_more_to_say(&self, interval: Ticks, out_of_reach: Ticks) -> bool {
         self.urgent || self.notify.is_some() || (self.repeats > 0 && interval < out_of_reach)
     }
@@ -73,22 +73,22 @@ impl Acks {
         (wait(self.ack_at, config.ack_gap), PerMode(lanes))
     }
 
-    /// Both lanes are acknowledged.
+    /// Notes that both lanes are acknowledged.
     pub(super) fn acknowledged(&mut self, now: Instant) {
         self.pending = PerMode::default();
         self.ack_at = now;
         self.lane_ack_at = PerMode([now; 2]);
     }
 
-    /// When an ACK has waited long enough for an idle port or a frame to ride on. Each lane waits by itself, or one
-    /// whose ACKs travel all the time would keep the other's back.
+    /// When an ACK has waited long enough for an idle port or a frame to ride on. Each lane waits by itself; otherwise
+    /// a lane whose ACKs travel all the time would hold back the other's.
     pub(super) fn overdue_at(&self, config: &Config) -> Option<Instant> {
         let overdue_at =
             |mode: Mode| self.pending[mode].then(|| self.lane_ack_at[mode] + config.ack_interval);
         Mode::ALL.into_iter().filter_map(overdue_at).min()
     }
 
-    /// ACKs went on being sent; complete feedbacks did not, and are as old as they were.
+    /// Advances as if ACKs had been sent; complete feedbacks were not, and keep their age.
     pub(in crate::link_end) fn fast_forward(&mut self, elapsed: Ticks) {
         self.ack_at = self.ack_at + elapsed;
         self.lane_ack_at = PerMode(self.lane_ack_at.0.map(|at| at + elapsed));

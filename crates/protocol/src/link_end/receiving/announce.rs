@@ -1,4 +1,4 @@
-//! Dummies: what they announce as sent, and what of it the sender has let go.
+//! Handles dummies: what they announce as sent, and what the sender has withdrawn.
 
 use super::ReceivingSide;
 use crate::frame::{Mode, PerMode};
@@ -20,7 +20,7 @@ impl ReceivingSide {
         held_from: PerMode<LongSequenceNumber>,
     ) -> bool {
         if self.receive.active != Some(session) {
-            // This end restarted or stalled: its peer need not wait for its own timeout, with a full window.
+            // This end restarted or stalled, so its peer need not wait for its own timeout with a full window.
             self.receive.fin_echo = Some(session);
             return false;
         }
@@ -29,8 +29,8 @@ impl ReceivingSide {
                 receiver.handle_dummy(now, next[mode], held_from[mode], stats)
             })
         });
-        // Stamps repeat sooner than numbers: after half of their values, a late dummy seems to be the latest. But its sender
-        // had sent less.
+        // Stamps repeat sooner than numbers: after half of their values, a late dummy seems to be the latest, but its
+        // sender had sent less.
         let overtaken = Mode::ALL.into_iter().any(|mode| next[mode].is_before(self.acks.announced[mode]));
         if fits && !overtaken && stamp.wrapping_sub(self.acks.dummy_stamp) as i16 > 0 {
             (self.acks.dummy_stamp, self.acks.announced) = (stamp, next);
@@ -40,7 +40,7 @@ impl ReceivingSide {
         fits
     }
 
-    /// Everything before `next` has been sent.
+    /// Learns that everything before `next` has been sent.
     pub(super) fn announce(
         &mut self,
         shared: &mut Shared,
@@ -71,7 +71,7 @@ impl ReceivingSide {
             let end = SequenceNumber::from_absolute(self.receivers[mode].highest());
             self.loss_found(shared, mode, end, lost, end);
         }
-        // The sender's window may move on.
+        // The sender's window may advance.
         self.acks.urgent |= shared.stats.given_up_frames() != given_up;
         fits
     }

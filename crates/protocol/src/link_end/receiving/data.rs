@@ -1,4 +1,4 @@
-//! Frames that arrive, and those that the receiver held back.
+//! Handles frames that arrive, and those that the receiver held back.
 
 use super::ReceivingSide;
 use crate::config::Format;
@@ -29,7 +29,7 @@ impl ReceivingSide {
         self.take_data(shared, now, header, frame, bytes)
     }
 
-    /// In the authors' headers, a frame that is not of the lane in use: the peer may have changed lanes.
+    /// Handles a frame in the authors' headers that is not of the lane in use: the peer may have changed lanes.
     #[inline(never)]
     fn handle_other_lane(
         &mut self,
@@ -73,7 +73,7 @@ impl ReceivingSide {
         self.handle_out_of_order(shared, now, header, frame, bytes)
     }
 
-    /// A frame behind a loss, a copy, a frame of another time.
+    /// Handles a frame behind a loss, a copy, or a frame of another time.
     fn handle_out_of_order(
         &mut self,
         shared: &mut Shared,
@@ -165,8 +165,8 @@ impl ReceivingSide {
         self.receivers[Mode::Ordered].missing() + self.receivers[Mode::NonBlocking].missing()
     }
 
-    /// A frame without a session: this end restarted, or its session has ended, and the peer does not know yet. An
-    /// original travels once, so delivering it cannot duplicate; a copy might.
+    /// Decides about a frame without a session: this end restarted, or its session has ended, and the peer does not
+    /// know yet. An original travels once, so delivering it cannot duplicate it; a copy might.
     fn handle_orphan(&mut self, shared: &mut Shared, header: &DataHeader) -> Reception {
         if header.retransmitted {
             shared.stats.orphan_copies_dropped += 1;
@@ -177,8 +177,8 @@ impl ReceivingSide {
         }
     }
 
-    /// The highest number of `mode` has moved on: that is the lane in use. In the compact format the sender takes an ACK for
-    /// one of the lane before until a feedback says otherwise ([`LinkEnd::is_lane_confirmed`]).
+    /// Makes `mode` the lane in use, because its highest number has advanced. In the compact format, the sender takes
+    /// an ACK for one of the lane before until a feedback says otherwise ([`LinkEnd::is_lane_confirmed`]).
     pub(super) fn change_lane(&mut self, shared: &mut Shared, mode: Mode) {
         let before = self.acks.lane.replace(mode);
         if before.is_some_and(|before| before != mode) && shared.config.format == Format::Compact {
@@ -187,7 +187,7 @@ impl ReceivingSide {
         }
     }
 
-    /// `lost` frames before `end` are missing; everything else before `seen` is not.
+    /// Notes that `lost` frames before `end` are missing; everything else before `seen` is not.
     pub(super) fn loss_found(
         &mut self,
         shared: &mut Shared,

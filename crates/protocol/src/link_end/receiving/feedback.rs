@@ -1,4 +1,4 @@
-//! Acknowledgements and loss notifications: which of them is due, and what it says.
+//! Acknowledgements and loss notifications: which of them is due, and their content.
 
 use super::ReceivingSide;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, PiggybackAck};
@@ -8,12 +8,13 @@ use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
 use crate::time::Instant;
 
-/// Most feedbacks in an ACK interval that say again what is missing: some 256 runs of frames. With more missing, it takes
-/// several intervals.
+/// Largest number of feedbacks in an ACK interval that repeat what is missing: some 256 runs of frames. With more
+/// missing, it takes several intervals.
 const REPEAT_PARTS_MAX: u8 = 8;
 
 impl ReceivingSide {
-    /// A loss notification, a change of the pause state, or an ACK that has waited long enough.
+    /// The next urgent feedback: a loss notification, a change of the pause state, or an ACK that has waited long
+    /// enough.
     pub(in crate::link_end) fn poll_urgent_feedback(
         &mut self,
         shared: &mut Shared,
@@ -106,8 +107,8 @@ impl ReceivingSide {
         None
     }
 
-    /// What an ACK that is only a number may say of a lane: nothing while frames are missing, which needs a complete
-    /// feedback, or, in the authors' protocol, a notification before it.
+    /// The number that an ACK without further content may carry for a lane: none while frames are missing, which needs
+    /// a complete feedback first or, in the authors' protocol, a notification.
     #[inline]
     fn acknowledgement(&self, shared: &Shared, lane: Mode) -> Option<SequenceNumber> {
         if shared.is_sessionless() {
@@ -132,7 +133,7 @@ impl ReceivingSide {
         self.owes_ack().then(|| self.acks.ack_at + shared.config.ack_gap)
     }
 
-    /// When what is missing, or what else may have been lost, is to be said again.
+    /// When missing frames, or other reports that may have been lost, must be repeated.
     fn repeat_due_at(&self, shared: &Shared) -> Option<Instant> {
         if self.acks.parts_left > 0 {
             return Some(shared.now);
@@ -141,7 +142,7 @@ impl ReceivingSide {
             .then(|| self.acks.repeat_at + shared.config.ack_interval)
     }
 
-    /// The same of a session in use.
+    /// When an urgent feedback must go, if a session is in use.
     pub(in crate::link_end) fn urgent_feedback_due_at(&self, shared: &Shared) -> Option<Instant> {
         self.receive.active.and_then(|_| self.feedback_due_at(shared))
     }
@@ -160,18 +161,18 @@ impl ReceivingSide {
         [repeat, overdue, alive].into_iter().flatten().min()
     }
 
-    /// What the sender has not been told yet. If one feedback does not hold it, it is urgent to go on.
+    /// A feedback with what has not been reported yet. If one feedback does not hold it all, the next one is urgent.
     fn compose_news(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
         let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_news(now)));
         self.acks.urgent = lanes.0.iter().any(|lane| lane.covered != lane.seen);
         if lanes.0.iter().all(|lane| lane.from == lane.cumulative.short() && lane.covered == lane.seen) {
-            // That was everything: nothing need be said again for a while.
+            // That was everything, so nothing need be repeated for a while.
             (self.acks.repeat_at, self.acks.parts_left) = (now, 0);
         }
         self.compose_feedback(shared, now, session, lanes)
     }
 
-    /// The next stretch of what is said again.
+    /// A feedback with the next stretch of the repetition.
     fn compose_repeat(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
         if self.acks.parts_left == 0 {
             (self.acks.repeat_at, self.acks.parts_left) = (now, REPEAT_PARTS_MAX);

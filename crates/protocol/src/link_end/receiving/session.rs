@@ -70,7 +70,8 @@ impl ReceivingSide {
         self.receive.active.map(|_| self.receive.heard_at + patience)
     }
 
-    /// The sender wants to end a session, or has given it up. Either way it holds nothing more of it.
+    /// Handles the sender's wish to end a session, or the news that it has given it up. Either way it holds nothing of
+    /// the session any more.
     pub(in crate::link_end) fn handle_fin(&mut self, shared: &mut Shared, session: SessionNumber) -> bool {
         self.receive.handle_fin(session);
         if self.receive.ending {
@@ -79,7 +80,8 @@ impl ReceivingSide {
         true
     }
 
-    /// What is missing will not come: what is buffered behind it need not wait. How many frames that is.
+    /// Gives up everything missing, which will not come, so that what is buffered behind it need not wait. Returns the
+    /// number of frames.
     fn wait_no_more(&mut self) -> u64 {
         Mode::ALL.into_iter().map(|mode| self.receivers[mode].wait_no_more()).sum()
     }
@@ -90,7 +92,7 @@ impl ReceivingSide {
         self.sessionless.forget(true);
     }
 
-    /// Takes over the parameters that have been changed.
+    /// Applies changed parameters.
     pub(in crate::link_end) fn reconfigure(&mut self, config: &Config) {
         for mode in Mode::ALL {
             self.receivers[mode].set_limits(config.receiver_limits());
@@ -109,7 +111,7 @@ impl ReceivingSide {
         }
     }
 
-    /// What the receiver's session has to say of its beginning and its end.
+    /// The frames by which the receiver takes part in the beginning and the end of a session.
     pub(in crate::link_end) fn poll_handshake(&mut self, shared: &mut Shared) -> Option<Control> {
         if let Some((session, nonce)) = self.receive.echo.take() {
             let (window_frames, format) = (shared.config.window_frames, shared.config.format);

@@ -11,10 +11,10 @@ use crate::sequence::SequenceNumber;
 use crate::time::{Instant, Ticks};
 use alloc::collections::VecDeque;
 
-/// Most frames that one notification asks for (section 3.5, five 1-bit registers).
+/// How many frames one notification may ask for (section 3.5, five 1-bit registers).
 const HOLE_MAX: u64 = 5;
 
-/// A run of missing frames of which the sender has not been told.
+/// A run of missing frames that has not been reported to the sender.
 #[derive(Debug, Clone, Copy)]
 struct Hole {
     first: SequenceNumber,
@@ -23,14 +23,15 @@ struct Hole {
     acknowledged: SequenceNumber,
 }
 
-/// What only this protocol needs.
+/// State that only this protocol needs.
 #[derive(Debug)]
 pub(super) struct Sessionless {
     /// Holes to report, oldest first. Each is at least a frame apart from the next, within one window.
     holes: VecDeque<Hole>,
     /// Mode of the peer's latest frame: the lane that has its numbers.
     lane: Mode,
-    /// The kernel has forwarded in this end's place: the next number to come is right, whatever it is.
+    /// Whether the kernel has forwarded in this end's place, so that the next number to arrive is right, whatever it
+    /// is.
     numbers_unknown: bool,
 }
 
@@ -39,7 +40,7 @@ impl Sessionless {
         Sessionless { holes: VecDeque::new(), lane: Mode::Ordered, numbers_unknown: false }
     }
 
-    /// After the end of a receiving session; `stalled` if somebody else has forwarded since.
+    /// Resets the state after the end of a receiving session; `stalled` if somebody else has forwarded since.
     pub(super) fn forget(&mut self, stalled: bool) {
         self.holes.clear();
         self.numbers_unknown |= stalled;
@@ -50,7 +51,7 @@ impl Sessionless {
         self.holes.push_back(Hole { first: end.minus(length), length, acknowledged });
     }
 
-    /// Notes a frame that arrived and found no room: as good as a hole, which the frame itself ends.
+    /// Notes a frame that arrived and found no room: it counts as a hole that ends with the frame itself.
     pub(super) fn note_overflow(&mut self, number: SequenceNumber) {
         self.note_hole(number.plus(1), 1, number.plus(1));
     }
@@ -72,13 +73,13 @@ impl Sessionless {
 }
 
 impl ReceivingSide {
-    /// Whether the peer's numbers may be acknowledged: what is missing is to be reported first.
+    /// Whether missing frames must be reported before the peer's numbers may be acknowledged.
     pub(super) fn has_holes_to_report(&self) -> bool {
         !self.sessionless.holes.is_empty()
     }
 
-    /// Follows the peer before one of its frames is taken: to its first number, to the lane it uses now. A copy changes
-    /// nothing.
+    /// Follows the peer before one of its frames is handled: to its first number, and to the lane that it uses now. A
+    /// copy changes nothing.
     pub(super) fn follow_frame(&mut self, shared: &mut Shared, now: Instant, header: &DataHeader) {
         if !header.retransmitted {
             self.use_lane(shared, header.mode);
@@ -88,7 +89,7 @@ impl ReceivingSide {
         }
     }
 
-    /// An original that cannot be new: the peer has begun to count anew, with this one.
+    /// Handles an original that cannot be new: the peer has started counting again, with this frame.
     pub(super) fn follow_restart(&mut self, shared: &mut Shared, now: Instant, number: SequenceNumber) {
         shared.event(Event::SessionEnded { session: NO_SESSION, reason: CloseReason::Replaced });
         self.sessionless.forget(true);
@@ -118,7 +119,7 @@ impl ReceivingSide {
         true
     }
 
-    /// Begins to listen: where it left off, unless the peer is further on than one notification can ask for.
+    /// Begins to listen where it left off, unless the peer is further ahead than one notification can ask for.
     fn begin_sessionless(&mut self, shared: &mut Shared, now: Instant, number: SequenceNumber) {
         let receiver = &mut self.receivers[self.sessionless.lane];
         let highest = receiver.highest();
@@ -134,7 +135,7 @@ impl ReceivingSide {
         shared.event(Event::SessionAccepted(NO_SESSION));
     }
 
-    /// Both modes share their numbers: the lane in use hands them to the other.
+    /// Changes the lane in use, which takes the numbers of the other lane, because both modes share them.
     fn use_lane(&mut self, shared: &mut Shared, mode: Mode) {
         let before = core::mem::replace(&mut self.sessionless.lane, mode);
         self.acks.lane = Some(mode);
@@ -145,7 +146,7 @@ impl ReceivingSide {
         }
     }
 
-    /// A notification, a pause or resume, an ACK that has waited for long enough.
+    /// The next urgent frame: a notification, a pause or resume, or an ACK that has waited for long enough.
     pub(super) fn poll_sessionless_urgent(&mut self, shared: &mut Shared, now: Instant) -> Option<Control> {
         self.receive.active?;
         if let Some((next, hole)) = self.sessionless.next_notification() {
@@ -183,7 +184,7 @@ impl ReceivingSide {
 }
 
 impl Acks {
-    /// When a pause or resume is due: at once if it has changed, then as often as it is repeated or has to be renewed.
+    /// When a pause or resume is due: at once if it has changed, then as often as it is repeated or must be renewed.
     fn pause_due_at(&self, now: Instant, paused: bool, interval: Ticks) -> Option<Instant> {
         if self.urgent {
             Some(now)
@@ -199,7 +200,7 @@ impl Acks {
         self.feedback_at = now;
     }
 
-    /// Whether a pause or resume is to be sent: it has changed, is repeated, or has to be renewed.
+    /// Whether to send a pause or resume: it has changed, is repeated, or must be renewed.
     fn take_pause(&mut self, now: Instant, paused: bool, interval: Ticks) -> bool {
         let due = self.pause_due_at(now, paused, interval).is_some_and(|at| now >= at);
         if due {

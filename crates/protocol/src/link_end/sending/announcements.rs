@@ -1,4 +1,4 @@
-//! Dummies: when one leaves, and what it says.
+//! Dummies: when they leave, and their content.
 
 use super::SendingSide;
 use crate::frame::{Mode, PerMode};
@@ -42,7 +42,7 @@ impl SendingSide {
         self.compose_whole_dummy(now)
     }
 
-    /// A dummy that says everything, whatever the format.
+    /// A dummy with all content, whatever the format.
     fn compose_whole_dummy(&mut self, now: Instant) -> Control {
         let stamp = self.dummies.next_stamp(now);
         let next = Mode::ALL.map(|mode| self.senders[mode].next());
@@ -54,12 +54,12 @@ impl SendingSide {
         }
     }
 
-    /// When a withdrawal has to go: at once.
+    /// When a withdrawal must go: at once.
     pub(in crate::link_end) fn withdrawal_due_at(&self, shared: &Shared) -> Option<Instant> {
         self.withdrawal.then_some(shared.now)
     }
 
-    /// A dummy that cannot wait: the receiver waits for what there is no more.
+    /// A dummy that cannot wait, because the receiver waits for frames that the sender no longer holds.
     pub(in crate::link_end) fn poll_withdrawal(
         &mut self,
         shared: &mut Shared,

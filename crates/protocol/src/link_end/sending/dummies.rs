@@ -1,8 +1,8 @@
-//! When dummies are due (section 3.2). Self-replenishing on the Tofino; here a burst each time a lane has nothing more to
-//! send, then repeats with growing waits until everything of that lane is acknowledged.
+//! When dummies are due (section 3.2). On the Tofino they replenish themselves; here a burst leaves each time a lane
+//! has nothing more to send, followed by repeats with growing waits until everything of that lane is acknowledged.
 //!
-//! Every lane has a clock of its own, because only what follows in the same lane reveals a lost tail: traffic of the
-//! other lane must not put its dummies off. A dummy that finds no idle port is overdue after another
+//! Every lane has its own clock, because only later frames of the same lane reveal a lost tail: traffic of the other
+//! lane must not delay its dummies. A dummy that finds no idle port is overdue after another
 //! [`Config::dummy_interval_min`], and then goes ahead of normal frames.
 
 use crate::config::Config;
@@ -14,8 +14,8 @@ use crate::time::{Instant, Ticks};
 pub(in crate::link_end) struct Dummies {
     /// Counts dummies.
     pub(in crate::link_end) stamp: u16,
-    /// The dummy whose echo measures a round trip, and when it left. Not always the latest: where the answer takes longer
-    /// than the wait between two dummies, the latest would never be the one that is answered.
+    /// The dummy whose echo measures a round trip, and when it left. It is not always the latest: if the answer takes
+    /// longer than the wait between two dummies, the latest would never be answered in time.
     probe: Option<(u16, Instant)>,
     /// Latest dummy, or the opening of the session.
     latest_at: Instant,
@@ -25,16 +25,17 @@ pub(in crate::link_end) struct Dummies {
 /// The dummies of one lane.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clock {
-    /// Frames were sent since the last dummy, the latest at `sent_at`: the next burst is due `dummy_delay` later, and
-    /// the fields below are to be set anew. Left undone until then, as it is done for every frame.
+    /// Whether frames were sent since the last dummy, the latest at `sent_at`. The next burst is then due `dummy_delay`
+    /// later, and the fields below must be reset; this is postponed until then, because it would have to be done for
+    /// every frame.
     restart: bool,
     sent_at: Instant,
     due_at: Instant,
     interval: Ticks,
     burst_left: u8,
-    /// The first burst is out and was not acknowledged.
+    /// Whether the first burst is out and was not acknowledged.
     repeating: bool,
-    /// A copy was sent, and no frame since: only a dummy with a stamp can reveal its loss.
+    /// Whether a copy was sent, and no frame since: only a dummy with a stamp can reveal its loss.
     after_copy: bool,
 }
 
@@ -44,7 +45,7 @@ impl Clock {
         if self.restart { self.sent_at + config.dummy_delay } else { self.due_at }
     }
 
-    /// Carries out what sending a frame has left undone.
+    /// Resets what sending a frame has postponed.
     fn settle(&mut self, config: &Config) {
         if core::mem::take(&mut self.restart) {
             self.due_at = self.sent_at + config.dummy_delay;
@@ -80,8 +81,8 @@ impl Dummies {
         self.stamp
     }
 
-    /// A feedback echoes `stamp`: the round trip, if that is the dummy that is waited for. With a later one, that dummy or
-    /// its answer is lost, and the next dummy measures.
+    /// Handles the echo of `stamp`: returns the round trip, if that is the dummy that is waited for. With a later
+    /// stamp, that dummy or its answer is lost, and the next dummy measures.
     pub(super) fn handle_echo(&mut self, now: Instant, stamp: u16) -> Option<Ticks> {
         let (sent, sent_at) = self.probe?;
         let ahead = stamp.wrapping_sub(sent) as i16;
@@ -91,12 +92,12 @@ impl Dummies {
         (ahead == 0).then(|| now.since(sent_at))
     }
 
-    /// The session is open from `now` on.
+    /// Notes that the session is open from `now` on.
     pub(super) fn opened(&mut self, now: Instant) {
         self.latest_at = now;
     }
 
-    /// A frame leaves in `mode`.
+    /// Notes that a frame leaves in `mode`.
     #[inline]
     pub(super) fn sent(&mut self, now: Instant, mode: Mode) {
         let clock = &mut self.clocks[mode];
@@ -104,7 +105,7 @@ impl Dummies {
         clock.sent_at = now;
     }
 
-    /// A copy leaves in `mode`. It may be the last frame for a while: a dummy follows, to reveal its loss.
+    /// Notes that a copy leaves in `mode`. It may be the last frame for a while, so a dummy follows to reveal its loss.
     pub(super) fn copied(&mut self, now: Instant, mode: Mode, config: &Config) {
         let clock = &mut self.clocks[mode];
         clock.settle(config);
@@ -124,13 +125,13 @@ impl Dummies {
         }
     }
 
-    /// When the next keepalive may, with nothing outstanding.
+    /// When the next keepalive may take an idle port, with nothing outstanding.
     pub(super) fn keepalive_at(&self, config: &Config) -> Instant {
         let sent_at = self.clocks.0.map(|clock| clock.sent_at);
         self.latest_at.max(sent_at[0]).max(sent_at[1]) + config.keepalive
     }
 
-    /// The lane whose first burst is due, if there is one, and needs no stamp.
+    /// The lane whose first burst is due and needs no stamp, if there is one.
     pub(super) fn first_burst(
         &self,
         now: Instant,
@@ -145,8 +146,8 @@ impl Dummies {
         Mode::ALL.into_iter().find(waits)
     }
 
-    /// A dummy leaves that announces `lanes`. It serves every lane whose dummy is due, and one that only repeats: there
-    /// it is the next repeat. It does not serve a lane whose latest frames may have company soon.
+    /// Notes that a dummy leaves that announces `lanes`. It serves every lane whose dummy is due, and a lane that only
+    /// repeats, as its next repeat. It does not serve a lane whose latest frames may soon be followed by others.
     pub(super) fn left(&mut self, now: Instant, lanes: PerMode<bool>, config: &Config) {
         self.latest_at = now;
         for mode in Mode::ALL {
@@ -163,7 +164,7 @@ impl Dummies {
         PerMode(self.clocks.0.map(|clock| (clock.restart, clock.burst_left, clock.repeating)))
     }
 
-    /// Frames went on being `sent`; dummies did not, so nothing else moves.
+    /// Advances as if frames had been `sent`; dummies were not, so nothing else changes.
     pub(in crate::link_end) fn fast_forward(&mut self, elapsed: Ticks, sent: PerMode<u64>) {
         for mode in Mode::ALL {
             if sent[mode] > 0 {

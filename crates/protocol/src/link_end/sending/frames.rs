@@ -34,7 +34,8 @@ impl SendingSide {
             && self.is_other_lane_in_use(shared, self.effective_mode(mode))
     }
 
-    /// Numbers a frame that [`LinkEnd::admission`](crate::LinkEnd::admission) lets go, in the mode that the fallback leaves.
+    /// Numbers a frame that [`LinkEnd::admission`](crate::LinkEnd::admission) admits, in the mode that the fallback
+    /// allows.
     #[inline]
     pub(in crate::link_end) fn send(
         &mut self,
@@ -80,7 +81,7 @@ impl SendingSide {
         self.poll_copy(shared, mode)
     }
 
-    /// When copies have to go: at once.
+    /// When copies must go: at once.
     pub(in crate::link_end) fn copies_due_at(&self, shared: &Shared) -> Option<Instant> {
         Mode::ALL.iter().any(|&mode| self.senders[mode].has_retransmissions()).then_some(shared.now)
     }

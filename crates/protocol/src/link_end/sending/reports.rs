@@ -1,4 +1,4 @@
-//! What the peer reports: acknowledgements, feedbacks, notifications.
+//! Handles the peer's reports: acknowledgements, feedbacks, notifications.
 
 use super::SendingSide;
 use crate::event::Event;
@@ -28,7 +28,7 @@ impl RoundTrips {
     }
 }
 
-/// What the newest feedback said, to tell newer from older and to count losses.
+/// The content of the newest feedback, to tell newer from older ones and to count losses.
 #[derive(Debug, Default)]
 pub(super) struct LastFeedback {
     pub(super) number: Option<u16>,
@@ -70,23 +70,23 @@ impl SendingSide {
         fits
     }
 
-    /// Whether the receiver is known to have seen the lane in use. Until then an ACK that names no lane may be under way from
-    /// the time before, and would release frames of this lane that nobody has received.
+    /// Whether the receiver is known to have seen the lane in use. Until then, an ACK that names no lane may date from
+    /// before, and would release frames of this lane that nobody has received.
     #[inline]
     pub(in crate::link_end) fn is_lane_confirmed(&self) -> bool {
         self.lane_begins_at.is_none()
     }
 
-    /// The compact format leaves the lane `before` for the one now in use. If nothing was sent there in this session, no ACK of it
-    /// can be under way.
+    /// Notes that the compact format leaves the lane `before` for another. If nothing was sent there in this session,
+    /// no ACK for it can be under way.
     #[inline(never)]
     pub(super) fn begin_lane(&mut self, before: Mode) {
         let is_used = self.senders[before].next() != self.transmit.session.first_sequence(before);
         self.lane_begins_at = is_used.then(|| self.senders[self.compact_lane].next());
     }
 
-    /// A feedback names its lanes: one that has seen more of the lane in use than there was before confirms it. What the
-    /// receiver wrote earlier is before it in the queue.
+    /// Confirms the lane in use by a feedback, which names its lanes, if the feedback has seen more of the lane than
+    /// there was before. What the receiver wrote earlier is ahead of it in the queue.
     fn confirm_lane(&mut self, feedback: &Feedback) {
         let mode = self.compact_lane;
         let seen = feedback.lanes[mode].seen.expand(self.senders[mode].next());
@@ -106,11 +106,13 @@ impl SendingSide {
         if feedback.session != self.transmit.session || self.transmit.state == TransmitState::Dormant {
             return false;
         }
-        // One that comes late by an era says nothing of now, not even of a lane that has stood still since.
+        // A feedback that is late by an era says nothing about the present, not even about a lane that has stood still
+        // since.
         if !Mode::ALL.into_iter().all(|mode| self.senders[mode].is_of_this_time(&feedback.lanes[mode])) {
             return false;
         }
-        // Its own number repeats sooner than those of the lanes: after half of its values, a late one seems to be news.
+        // Its own number repeats sooner than those of the lanes: after half of its values, a late feedback seems to be
+        // new.
         let overtaken = Mode::ALL.into_iter().any(|mode| self.senders[mode].is_beyond(&feedback.lanes[mode]));
         let mut lane = |mode: Mode| {
             let sender = &mut self.senders[mode];
@@ -118,7 +120,7 @@ impl SendingSide {
             let (released, stats) = (&mut self.released, &mut shared.stats);
             let fits = sender.fit_feedback(&feedback.lanes[mode], feedback.dummy_stamp, released, stats);
             if sender.next() != next {
-                // Numbers were left out, which a dummy has to say.
+                // Numbers were skipped, which a dummy has to announce.
                 self.dummies.sent(now, mode);
             }
             fits
@@ -144,11 +146,11 @@ impl SendingSide {
         true
     }
 
-    /// What only the newest feedback may change: pause state, how the receiver gives up, and loss counts.
+    /// Applies what only the newest feedback may change: pause state, how the receiver gives up, and loss counts.
     fn handle_news(&mut self, shared: &mut Shared, now: Instant, feedback: &Feedback) {
         let mut frames = 0;
         for mode in Mode::ALL {
-            // Not what it covers: that moves back when much is said again.
+            // Not what it covers, which moves back when much is repeated.
             let seen = feedback.lanes[mode].seen.number();
             let ahead = seen.wrapping_sub(self.last_feedback.seen[mode]);
             if u32::from(ahead) <= WINDOW_MAX {
@@ -188,7 +190,7 @@ impl SendingSide {
             return false;
         }
         if !self.is_lane_confirmed() {
-            // A feedback that says the same, and of which lane, is behind it.
+            // A feedback with the same content, and with the lane, follows it.
             self.transmit.heard_at = now;
             return true;
         }

@@ -27,7 +27,7 @@ impl SendingSide {
         self.close_softly(shared, now);
     }
 
-    /// Takes over the parameters that have been changed.
+    /// Applies changed parameters.
     pub(in crate::link_end) fn reconfigure(&mut self, shared: &mut Shared) {
         for mode in Mode::ALL {
             self.senders[mode].set_limits(&shared.config);
@@ -50,7 +50,7 @@ impl SendingSide {
         for mode in Mode::ALL {
             self.senders[mode].start(session.first_sequence(mode));
         }
-        // The receiver counts stamps and frames from the beginning of the session, too.
+        // The receiver, too, counts stamps and frames from the beginning of the session.
         self.dummies.start();
         self.last_feedback = LastFeedback {
             seen: PerMode(Mode::ALL.map(|mode| session.first_sequence(mode) as u16)),
@@ -83,7 +83,7 @@ impl SendingSide {
             self.closed(shared, now, reason);
         }
         if self.transmit.state == TransmitState::Active && session == self.transmit.session {
-            // Not asked for: the receiver has lost the session, and an ended one never comes back.
+            // It was not requested: the receiver has lost the session, and an ended one never comes back.
             self.peer_lost(shared, now, CloseReason::PeerLost);
         }
         // A repeated confirmation is no fault.
@@ -137,7 +137,7 @@ impl SendingSide {
         self.transmit.next_timeout(self.is_drained(), &shared.config)
     }
 
-    /// When the fallback moves by itself.
+    /// When the fallback changes its level by itself.
     pub(in crate::link_end) fn fallback_timeout(&self) -> Option<Instant> {
         self.fallback.next_timeout().filter(|_| self.protection.is_some())
     }
@@ -178,7 +178,7 @@ impl SendingSide {
         self.closed(shared, now, reason);
     }
 
-    /// The session is over: frees what is left, and begins a new one if protection is still wanted.
+    /// Handles the end of the session: frees what is left, and begins a new one if protection is still wanted.
     pub(super) fn closed(&mut self, shared: &mut Shared, now: Instant, reason: CloseReason) {
         let abandoned =
             Mode::ALL.into_iter().map(|mode| self.senders[mode].abandon(&mut self.released)).sum();

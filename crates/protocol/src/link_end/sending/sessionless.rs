@@ -11,8 +11,8 @@ use crate::session::{Handshake, TransmitState};
 use crate::time::Instant;
 
 impl SendingSide {
-    /// Before a frame leaves in `mode`, in either of the authors' formats. In their protocol, silence counts from the first
-    /// frame that waits for an answer, and the lane gets the numbers of the one before.
+    /// Prepares for a frame that leaves in `mode`, in either of the authors' formats. In their protocol, silence counts
+    /// from the first frame that waits for an answer, and the lane gets the numbers of the one before.
     #[inline]
     pub(super) fn before_compact_send(&mut self, shared: &mut Shared, now: Instant, mode: Mode) {
         let before = core::mem::replace(&mut self.compact_lane, mode);
@@ -29,7 +29,7 @@ impl SendingSide {
         }
     }
 
-    /// An ACK or a notification.
+    /// Handles an ACK or a notification.
     pub(super) fn handle_leading_ack(
         &mut self,
         shared: &mut Shared,
@@ -41,7 +41,7 @@ impl SendingSide {
         match self.transmit.state {
             TransmitState::Dormant => return false,
             TransmitState::Opening => {
-                // The answer to the latest knock: what it announced is known now.
+                // The answer to the latest probe, which confirms what the probe announced.
                 return next == sender.next_sequence() && self.opened_by_answer(shared, now);
             }
             TransmitState::Active | TransmitState::Draining => {}
@@ -65,7 +65,8 @@ impl SendingSide {
         true
     }
 
-    /// A dummy that any receiver answers: it announces a number that was never sent. `None` if the window is full.
+    /// A probe: a dummy that any receiver answers, because it announces a number that was never sent. `None` if the
+    /// window is full.
     fn knock(&mut self) -> Option<Control> {
         let sender = &mut self.senders[self.compact_lane];
         sender
@@ -73,7 +74,7 @@ impl SendingSide {
             .then(|| Control::CompactDummy { mode: self.compact_lane, next: sender.next_sequence() })
     }
 
-    /// The dummy that is due: after a long silence one that is answered.
+    /// The dummy that is due; after a long silence, one that is answered.
     pub(super) fn sessionless_dummy(&mut self, shared: &mut Shared, now: Instant) -> Control {
         let silence = now.since(self.transmit.heard_at);
         let knock = if silence * 2 >= shared.config.peer_timeout { self.knock() } else { None };
@@ -81,8 +82,8 @@ impl SendingSide {
         knock.unwrap_or(Control::CompactDummy { mode, next })
     }
 
-    /// Pause and resume of the normal queue. A pause ends by itself, should the resume be lost: when what caused it must
-    /// have come or been given up.
+    /// Handles pause and resume of the normal queue. In case the resume is lost, a pause ends by itself when its cause
+    /// must have arrived or been given up.
     pub(in crate::link_end) fn handle_priority_pause(
         &mut self,
         shared: &mut Shared,
@@ -106,8 +107,9 @@ impl SendingSide {
         }
     }
 
-    /// To begin, a knock. To end, nothing, as there is nothing to agree on; but the leading ACK says nothing of what the
-    /// peer still holds back, which an unprotected frame must not overtake.
+    /// The frame that begins or ends protection. To begin, it is a probe. To end, there is none, since there is nothing
+    /// to agree on; but the leading ACK does not say what the peer still holds back, which an unprotected frame must
+    /// not overtake.
     pub(super) fn sessionless_handshake(
         &mut self,
         shared: &mut Shared,
