@@ -18,7 +18,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use doubt::Doubt;
 pub(crate) use doubt::believed_ahead;
-use report::Told;
+use report::ReportProgress;
 
 /// What happens to a frame that was given to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) struct Receiver {
     /// One beyond the highest number seen (`latestRxSeqNo + 1`).
     highest: u64,
     missing: u64,
-    told: Told,
+    reported: ReportProgress,
     doubt: Doubt,
     /// Waiting for missing frames counts from here, if they were noticed before.
     wait_from: Instant,
@@ -92,7 +92,7 @@ impl Receiver {
             cumulative: FIRST_ABSOLUTE,
             highest: FIRST_ABSOLUTE,
             missing: 0,
-            told: Told::new(FIRST_ABSOLUTE),
+            reported: ReportProgress::new(FIRST_ABSOLUTE),
             doubt: Doubt::default(),
             wait_from: Instant(0),
             buffer: BufferStats::default(),
@@ -105,7 +105,7 @@ impl Receiver {
     pub(crate) fn start(&mut self, first: u64, stats: &mut Stats) {
         self.end(stats);
         (self.deliver, self.cumulative, self.highest) = (first, first, first);
-        self.told = Told::new(first);
+        self.reported = ReportProgress::new(first);
         self.doubt = Doubt::default();
     }
 
@@ -262,7 +262,7 @@ impl Receiver {
     /// When [`Receiver::handle_timeout`] has something to do. Frames that were not yet reported to the sender still
     /// have their whole time.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let counts = self.limits.by_clock && self.cumulative < self.highest.min(self.told.until);
+        let counts = self.limits.by_clock && self.cumulative < self.highest.min(self.reported.until);
         (counts && !self.waits_for_room(self.cumulative)).then(|| {
             let slot = &self.slots[(self.cumulative & self.mask) as usize];
             slot.listed_at.max(self.wait_from) + self.limits.recovery_timeout

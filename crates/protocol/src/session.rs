@@ -173,11 +173,11 @@ impl TransmitSession {
 
     /// Handles the news that the receiver knows no such session any more. `true` if it was told so.
     pub(crate) fn handle_farewell_echo(&mut self, session: SessionNumber) -> bool {
-        let told = self.given_up == Some(session);
-        if told {
+        let reported = self.given_up == Some(session);
+        if reported {
             (self.farewell_heard, self.farewell_due) = (true, false);
         }
-        told
+        reported
     }
 
     /// Begins to end the session with `outstanding` frames; from now on the caller holds the normal queue.

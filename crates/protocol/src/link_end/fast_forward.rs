@@ -73,7 +73,7 @@ impl LinkEnd {
             || !self.shared.is_compact()
             || self.shared.is_sessionless()
             || !self.sending.is_lane_confirmed()
-            || self.receiving.acks.has_more_to_say(self.shared.config.ack_interval, out_of_reach)
+            || self.receiving.acks.owes_more_than_ack(self.shared.config.ack_interval, out_of_reach)
             || Mode::ALL.into_iter().any(disturbed)
         {
             return None;

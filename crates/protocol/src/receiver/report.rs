@@ -12,46 +12,46 @@ use core::ops::Range;
 
 /// How far losses have been reported.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct ReportProgress {
     /// Everything missing before this has been listed in some feedback.
     pub(super) until: u64,
     /// The part that is still to be repeated.
     pub(super) again: Range<u64>,
 }
 
-impl Told {
+impl ReportProgress {
     /// The state at the beginning of a session.
-    pub(super) fn new(first: u64) -> Told {
-        Told { until: first, again: first..first }
+    pub(super) fn new(first: u64) -> ReportProgress {
+        ReportProgress { until: first, again: first..first }
     }
 }
 
 impl Receiver {
     /// A report on what has not been reported yet, as far as one feedback holds it; on everything if that is not much
     /// more.
-    pub(crate) fn report_news(&mut self, now: Instant) -> LaneFeedback {
+    pub(crate) fn report_new_losses(&mut self, now: Instant) -> LaneFeedback {
         let all_fits = self.missing <= RANGES_MAX as u64;
-        self.report(now, if all_fits { self.cumulative } else { self.told.until.max(self.cumulative) })
+        self.report(now, if all_fits { self.cumulative } else { self.reported.until.max(self.cumulative) })
     }
 
     /// Begins to repeat everything, unless a repetition is under way.
-    pub(crate) fn begin_again(&mut self) {
-        if !self.has_more_to_repeat() {
-            self.told.again = self.cumulative..self.highest;
+    pub(crate) fn begin_repetition(&mut self) {
+        if !self.has_more_repetition() {
+            self.reported.again = self.cumulative..self.highest;
         }
     }
 
     /// A report on the next stretch of the repetition.
-    pub(crate) fn report_again(&mut self, now: Instant) -> LaneFeedback {
-        let feedback = self.report(now, self.told.again.start.max(self.cumulative));
+    pub(crate) fn report_repetition(&mut self, now: Instant) -> LaneFeedback {
+        let feedback = self.report(now, self.reported.again.start.max(self.cumulative));
         // Both are within one window.
-        self.told.again.start = feedback.covered.expand(self.highest).unwrap_or(self.highest);
+        self.reported.again.start = feedback.covered.expand(self.highest).unwrap_or(self.highest);
         feedback
     }
 
     /// Whether the repetition has not reached its end.
-    pub(crate) fn has_more_to_repeat(&self) -> bool {
-        self.missing > 0 && self.told.again.start.max(self.cumulative) < self.told.again.end
+    pub(crate) fn has_more_repetition(&self) -> bool {
+        self.missing > 0 && self.reported.again.start.max(self.cumulative) < self.reported.again.end
     }
 
     /// The first run of missing frames.
@@ -65,10 +65,10 @@ impl Receiver {
     pub(crate) fn report_hole(&mut self, now: Instant, hole: SequenceRange) {
         let Some(first) = hole.first.expand(self.highest) else { return };
         let end = first + u64::from(hole.length);
-        for sequence in first.max(self.told.until)..end {
+        for sequence in first.max(self.reported.until)..end {
             self.slots[(sequence & self.mask) as usize].listed_at = now;
         }
-        self.told.until = self.told.until.max(end);
+        self.reported.until = self.reported.until.max(end);
     }
 
     /// A report with the cumulative number, and what is missing from `from` on, as far as one feedback holds it.
@@ -100,16 +100,16 @@ impl Receiver {
                 covered = start;
                 break;
             }
-            self.listed(now, start.max(self.told.until)..at);
+            self.listed(now, start.max(self.reported.until)..at);
         }
         feedback.covered = wire(covered);
-        self.told.until = self.told.until.max(covered);
+        self.reported.until = self.reported.until.max(covered);
         feedback
     }
 
     /// Notes when frames were first reported: from now on the sender can resend them.
-    fn listed(&mut self, now: Instant, news: Range<u64>) {
-        for sequence in news {
+    fn listed(&mut self, now: Instant, new: Range<u64>) {
+        for sequence in new {
             let slot = &mut self.slots[(sequence & self.mask) as usize];
             debug_assert_eq!(slot.state, SlotState::Missing);
             slot.listed_at = now;

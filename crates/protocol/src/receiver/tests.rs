@@ -161,7 +161,7 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
             }
         }
         // A window holds few runs, so that everything fits.
-        let feedback = receiver.report_news(Instant(now));
+        let feedback = receiver.report_new_losses(Instant(now));
         assert_eq!(feedback.cumulative, LongSequenceNumber::from_absolute(model.cumulative()));
         assert_eq!(feedback.covered, SequenceNumber::from_absolute(model.highest));
         assert_eq!(missing_of(&feedback, first), model.missing.keys().copied().collect::<Vec<_>>());
@@ -226,14 +226,14 @@ fn more_holes_than_a_feedback_lists_are_told_in_several_without_a_gap() {
     let (mut receiver, mut stats) = with_holes(200);
     let step = 2 * RANGES_MAX as u64;
     for part in 0..3 {
-        let feedback = receiver.report_news(Instant(0));
+        let feedback = receiver.report_new_losses(Instant(0));
         assert_eq!(numbers(&feedback), [0, part * step, (part + 1) * step, 200]);
         assert_eq!(feedback.missing().len(), RANGES_MAX);
     }
-    assert_eq!(numbers(&receiver.report_news(Instant(0))), [0, 192, 200, 200]);
-    assert_eq!(numbers(&receiver.report_news(Instant(0))), [0, 200, 200, 200], "nothing more");
+    assert_eq!(numbers(&receiver.report_new_losses(Instant(0))), [0, 192, 200, 200]);
+    assert_eq!(numbers(&receiver.report_new_losses(Instant(0))), [0, 200, 200, 200], "nothing more");
     lose_every_second(&mut receiver, 200..204, &mut stats);
-    assert_eq!(numbers(&receiver.report_news(Instant(0))), [0, 200, 204, 204], "only what is new");
+    assert_eq!(numbers(&receiver.report_new_losses(Instant(0))), [0, 200, 204, 204], "only what is new");
 }
 
 /// What is found missing meanwhile does not keep the cycle from beginning anew.
@@ -242,12 +242,12 @@ fn what_is_missing_is_said_again_from_the_beginning_each_time() {
     let (mut receiver, mut stats) = with_holes(100);
     for cycle in 0..3 {
         let end = 100 + cycle * 10;
-        receiver.begin_again();
-        assert_eq!(numbers(&receiver.report_again(Instant(0))), [0, 0, 64, end]);
-        assert!(receiver.has_more_to_repeat());
-        receiver.begin_again();
-        assert_eq!(numbers(&receiver.report_again(Instant(0)))[1], 64, "it goes on");
-        assert!(!receiver.has_more_to_repeat());
+        receiver.begin_repetition();
+        assert_eq!(numbers(&receiver.report_repetition(Instant(0))), [0, 0, 64, end]);
+        assert!(receiver.has_more_repetition());
+        receiver.begin_repetition();
+        assert_eq!(numbers(&receiver.report_repetition(Instant(0)))[1], 64, "it goes on");
+        assert!(!receiver.has_more_repetition());
         lose_every_second(&mut receiver, end..end + 10, &mut stats);
     }
 }
@@ -256,7 +256,7 @@ fn what_is_missing_is_said_again_from_the_beginning_each_time() {
 fn the_recovery_timeout_counts_from_the_first_report() {
     let (mut receiver, mut stats) = with_holes(100);
     assert_eq!(receiver.next_timeout(), None, "the sender cannot know yet");
-    receiver.report_news(Instant(30));
+    receiver.report_new_losses(Instant(30));
     receiver.handle_timeout(Instant(30 + TIMEOUT - 1), &mut stats);
     assert_eq!(stats.recovery_timeouts, 0);
     receiver.handle_timeout(Instant(30 + TIMEOUT), &mut stats);

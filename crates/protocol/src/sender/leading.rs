@@ -10,7 +10,7 @@ const HOLE_FIELD_SPACE: u64 = 256;
 
 /// What a leading ACK changed, in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LeadingNews {
+pub(crate) struct LeadingAckEffect {
     pub(crate) acknowledged: u64,
     pub(crate) lost: u64,
 }
@@ -23,16 +23,16 @@ impl Sender {
         next: SequenceNumber,
         hole: Option<SequenceRange>,
         released: &mut VecDeque<FrameHandle>,
-    ) -> Option<LeadingNews> {
+    ) -> Option<LeadingAckEffect> {
         let next = next.expand(self.next).filter(|&next| next <= self.next)?;
         if next <= self.covered {
-            return Some(LeadingNews { acknowledged: 0, lost: 0 });
+            return Some(LeadingAckEffect { acknowledged: 0, lost: 0 });
         }
         let hole = match hole {
             Some(hole) => self.whole_hole(hole, next)?,
             None => next..next,
         };
-        let mut news = LeadingNews { acknowledged: next - self.covered, lost: 0 };
+        let mut effect = LeadingAckEffect { acknowledged: next - self.covered, lost: 0 };
         for sequence in self.covered..next {
             let index = self.index(sequence);
             if !hole.contains(&sequence) {
@@ -41,12 +41,12 @@ impl Sender {
                 self.slots[index].state = SlotState::Queued;
                 self.missing.push_back(sequence);
                 self.retransmit_queue.push_back(Waiting::new(sequence));
-                news.lost += 1;
+                effect.lost += 1;
             }
         }
         self.covered = next;
         self.first = self.missing.front().copied().unwrap_or(next);
-        Some(news)
+        Some(effect)
     }
 
     /// The whole hole. It reaches to the leading ACK: up to it, if a frame revealed it, or including it, if a dummy did

@@ -34,8 +34,8 @@ impl Sender {
     /// unless the non-blocking lane is about to stand still: there, a frame that was given up occupies the window like
     /// any other.
     pub(crate) fn has_withdrawal(&mut self) -> bool {
-        let told = self.announced.max(self.first);
+        let reported = self.announced.max(self.first);
         let pressing = self.mode == Mode::NonBlocking && self.next - self.first > self.window_frames / 2;
-        self.exhausted > told && (!self.by_clock || pressing) && self.held_from() > told
+        self.exhausted > reported && (!self.by_clock || pressing) && self.held_from() > reported
     }
 }

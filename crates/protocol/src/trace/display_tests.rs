@@ -272,9 +272,9 @@ fn every_step() -> Vec<(Step, Vec<&'static str>)> {
 fn every_step_is_told_in_its_words() {
     let mut tracer = Tracer::new();
     for (step, expected) in every_step() {
-        let mut told: Vec<String> = Vec::new();
-        tracer.trace(&step, &mut |event| told.push(event.to_string()));
-        assert_eq!(told, expected, "{step:?}");
+        let mut reported: Vec<String> = Vec::new();
+        tracer.trace(&step, &mut |event| reported.push(event.to_string()));
+        assert_eq!(reported, expected, "{step:?}");
     }
 }
 
@@ -283,9 +283,9 @@ fn every_step_is_told_in_its_words() {
 fn a_compact_ack_is_told_in_the_lane_in_use() {
     let mut tracer = Tracer::new();
     let mut tell = |step: Step| {
-        let mut told: Vec<String> = Vec::new();
-        tracer.trace(&step, &mut |event| told.push(event.to_string()));
-        told.pop().expect("an event")
+        let mut reported: Vec<String> = Vec::new();
+        tracer.trace(&step, &mut |event| reported.push(event.to_string()));
+        reported.pop().expect("an event")
     };
     let non_blocking = DataHeader { mode: Mode::NonBlocking, ..header(1, false, None) };
     tell(Step::Send {

@@ -94,17 +94,17 @@ fn a_record_repeats_exactly_on_a_fresh_link_end() {
 }
 
 /// The events of the kinds that losses cause, without their order in time beyond one end's.
-fn told(steps: &Steps, keep: fn(&TraceEvent) -> bool) -> Vec<std::string::String> {
+fn reported(steps: &Steps, keep: fn(&TraceEvent) -> bool) -> Vec<std::string::String> {
     let mut tracer = Tracer::new();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for record in steps {
         tracer.trace(&record.step, &mut |event| {
             if keep(&event) {
-                told.push(std::format!("{event}"));
+                reported.push(std::format!("{event}"));
             }
         });
     }
-    told
+    reported
 }
 
 #[test]
@@ -117,20 +117,21 @@ fn a_record_is_told_in_the_protocols_words() {
     };
     let zero = header.sequence;
     let at = |n: u64| zero.plus(n);
-    let sender =
-        told(&first, |event| matches!(event, TraceEvent::CopySent { .. } | TraceEvent::Notification { .. }));
+    let sender = reported(&first, |event| {
+        matches!(event, TraceEvent::CopySent { .. } | TraceEvent::Notification { .. })
+    });
     let hole = std::format!("received notification of ordered {}", at(3));
     assert!(sender[0].starts_with(&hole), "{sender:?}");
     let copies: Vec<_> = sender.iter().filter(|text| text.starts_with("sent copy")).cloned().collect();
     assert_eq!(copies, [3, 3, 4, 4].map(|n| std::format!("sent copy of ordered {}", at(n))));
-    let delivered = told(&second, |event| matches!(event, TraceEvent::Delivered { .. }));
+    let delivered = reported(&second, |event| matches!(event, TraceEvent::Delivered { .. }));
     let expected: Vec<_> = (0..15).map(|n| std::format!("delivered ordered {}", at(n))).collect();
     assert_eq!(delivered, expected);
-    let corrupted = told(&second, |event| matches!(event, TraceEvent::Corrupted { .. }));
+    let corrupted = reported(&second, |event| matches!(event, TraceEvent::Corrupted { .. }));
     assert_eq!(corrupted.len(), 3);
-    let released = told(&first, |event| matches!(event, TraceEvent::Released { .. }));
+    let released = reported(&first, |event| matches!(event, TraceEvent::Released { .. }));
     assert_eq!(released.len(), 15);
-    let discarded = told(&second, |event| matches!(event, TraceEvent::Discarded { .. }));
+    let discarded = reported(&second, |event| matches!(event, TraceEvent::Discarded { .. }));
     assert_eq!(discarded, [std::format!("discarded ordered {}", at(4))]);
 }
 

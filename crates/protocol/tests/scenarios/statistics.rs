@@ -182,8 +182,8 @@ fn losses_and_overflows_are_counted_from_the_beginning_of_the_session() {
         Config { rx_buffer_bytes: 65_536, pause_bytes: 65_536, resume_bytes: 1_000, ..quick_config() };
     let settings = Settings { config, delay_ns: 100 * MICRO, ..Settings::default() };
     let mut pair = Pair::protected(settings, 1);
-    let told = Rc::new(Cell::new((0, 0)));
-    let latest = Rc::clone(&told);
+    let reported = Rc::new(Cell::new((0, 0)));
+    let latest = Rc::clone(&reported);
     pair.links[B].loss = Loss::script(move |wire| {
         if let Wire::Control(control) = wire
             && let Control::Feedback(feedback) = &**control
@@ -203,10 +203,10 @@ fn losses_and_overflows_are_counted_from_the_beginning_of_the_session() {
         pair.settle(50 * MILLI);
         lost += session;
         let stats = pair.stats(B);
-        assert_eq!((stats.lost_frames, told.get().0), (lost, session as u32), "session {session}");
-        assert!(told.get().1 > 50, "{told:?}");
+        assert_eq!((stats.lost_frames, reported.get().0), (lost, session as u32), "session {session}");
+        assert!(reported.get().1 > 50, "{reported:?}");
         assert!(
-            session == 1 || u64::from(told.get().1) < stats.rx_buffer_overflows,
+            session == 1 || u64::from(reported.get().1) < stats.rx_buffer_overflows,
             "those before do not count"
         );
         pair.unprotect(A);
@@ -214,7 +214,7 @@ fn losses_and_overflows_are_counted_from_the_beginning_of_the_session() {
         pair.protect(A, Copies::Fixed(1));
         pair.run_until(50 * MILLI, |pair| pair.is_active(A));
         pair.run_for(2 * MILLI);
-        assert_eq!(told.get(), (0, 0), "of a session without frames");
+        assert_eq!(reported.get(), (0, 0), "of a session without frames");
     }
 }
 

@@ -25,7 +25,7 @@ pub(in crate::link_end) struct Acks {
     /// How many feedbacks still repeat a change of the pause state, in case the first is lost.
     pub(in crate::link_end) repeats: u8,
     /// Whether anything arrived since the last feedback.
-    pub(in crate::link_end) news: bool,
+    pub(in crate::link_end) has_arrivals: bool,
     /// Time of the latest acknowledgement of any kind; of each lane; and of the latest feedback.
     pub(in crate::link_end) ack_at: Instant,
     pub(in crate::link_end) lane_ack_at: PerMode<Instant>,
@@ -44,7 +44,7 @@ impl Acks {
     #[inline]
     pub(super) fn arrived(&mut self, mode: Mode) {
         self.pending[mode] = true;
-        self.news = true;
+        self.has_arrivals = true;
     }
 
     /// Notes whether the feedback that confirmed a session seems to be lost.
@@ -53,7 +53,7 @@ impl Acks {
     }
 
     /// Whether anything but a plain ACK is owed at once, or, within `interval`, an ACK that repeats something.
-    pub(in crate::link_end) fn has_more_to_say(&self, interval: Ticks, out_of_reach: Ticks) -> bool {
+    pub(in crate::link_end) fn owes_more_than_ack(&self, interval: Ticks, out_of_reach: Ticks) -> bool {
         self.urgent || self.notify.is_some() || (self.repeats > 0 && interval < out_of_reach)
     }
 

@@ -63,7 +63,7 @@ impl ReceivingSide {
         if fits {
             self.receive.heard_at = now;
             self.acks.pending[mode] = true;
-            self.acks.news = true;
+            self.acks.has_arrivals = true;
         }
         let lost = shared.stats.lost_frames - lost;
         if lost > 0 {

@@ -36,13 +36,13 @@ impl ReceivingSide {
         }
         if self.acks.urgent {
             shared.stats.notifications_sent += 1;
-            return Some(self.compose_news(shared, now, session));
+            return Some(self.compose_new_losses(shared, now, session));
         }
         shared.stats.acks_sent += 1;
         self.acks.repeats = self.acks.repeats.saturating_sub(1);
         Some(match self.repeat_due_at(shared) {
-            Some(at) if now >= at => self.compose_repeat(shared, now, session),
-            _ => self.compose_news(shared, now, session),
+            Some(at) if now >= at => self.compose_repetition(shared, now, session),
+            _ => self.compose_new_losses(shared, now, session),
         })
     }
 
@@ -56,7 +56,7 @@ impl ReceivingSide {
             return None;
         }
         shared.stats.acks_sent += 1;
-        Some(self.compose_news(shared, now, session))
+        Some(self.compose_new_losses(shared, now, session))
     }
 
     #[inline]
@@ -157,13 +157,13 @@ impl ReceivingSide {
         }
         let repeat = self.repeat_due_at(shared);
         let overdue = self.acks.overdue_at(&shared.config);
-        let alive = self.acks.news.then(|| self.acks.feedback_at + shared.config.keepalive);
+        let alive = self.acks.has_arrivals.then(|| self.acks.feedback_at + shared.config.keepalive);
         [repeat, overdue, alive].into_iter().flatten().min()
     }
 
     /// A feedback with what has not been reported yet. If one feedback does not hold it all, the next one is urgent.
-    fn compose_news(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
-        let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_news(now)));
+    fn compose_new_losses(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
+        let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_new_losses(now)));
         self.acks.urgent = lanes.0.iter().any(|lane| lane.covered != lane.seen);
         if lanes.0.iter().all(|lane| lane.from == lane.cumulative.short() && lane.covered == lane.seen) {
             // That was everything, so nothing need be repeated for a while.
@@ -173,13 +173,13 @@ impl ReceivingSide {
     }
 
     /// A feedback with the next stretch of the repetition.
-    fn compose_repeat(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
+    fn compose_repetition(&mut self, shared: &mut Shared, now: Instant, session: SessionNumber) -> Control {
         if self.acks.parts_left == 0 {
             (self.acks.repeat_at, self.acks.parts_left) = (now, REPEAT_PARTS_MAX);
-            Mode::ALL.into_iter().for_each(|mode| self.receivers[mode].begin_again());
+            Mode::ALL.into_iter().for_each(|mode| self.receivers[mode].begin_repetition());
         }
-        let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_again(now)));
-        let more = Mode::ALL.into_iter().any(|mode| self.receivers[mode].has_more_to_repeat());
+        let lanes = PerMode(Mode::ALL.map(|mode| self.receivers[mode].report_repetition(now)));
+        let more = Mode::ALL.into_iter().any(|mode| self.receivers[mode].has_more_repetition());
         self.acks.parts_left = if more { self.acks.parts_left - 1 } else { 0 };
         self.compose_feedback(shared, now, session, lanes)
     }
@@ -193,7 +193,7 @@ impl ReceivingSide {
     ) -> Control {
         self.acks.number = self.acks.number.wrapping_add(1);
         self.acks.acknowledged(now);
-        self.acks.news = false;
+        self.acks.has_arrivals = false;
         self.acks.feedback_at = now;
         Control::Feedback(Feedback {
             session,

@@ -140,14 +140,14 @@ impl SendingSide {
         }
         let ahead = self.last_feedback.number.map_or(1, |last| feedback.number.wrapping_sub(last) as i16);
         if ahead > 0 && !overtaken {
-            self.handle_news(shared, now, feedback);
+            self.handle_newest(shared, now, feedback);
         }
         self.withdrawal = Mode::ALL.into_iter().any(|mode| self.senders[mode].has_withdrawal());
         true
     }
 
     /// Applies what only the newest feedback may change: pause state, how the receiver gives up, and loss counts.
-    fn handle_news(&mut self, shared: &mut Shared, now: Instant, feedback: &Feedback) {
+    fn handle_newest(&mut self, shared: &mut Shared, now: Instant, feedback: &Feedback) {
         let mut frames = 0;
         for mode in Mode::ALL {
             // Not what it covers, which moves back when much is repeated.

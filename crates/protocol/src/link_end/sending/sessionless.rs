@@ -46,12 +46,12 @@ impl SendingSide {
             }
             TransmitState::Active | TransmitState::Draining => {}
         }
-        let Some(news) = sender.handle_leading_ack(next, hole, &mut self.released) else {
+        let Some(effect) = sender.handle_leading_ack(next, hole, &mut self.released) else {
             shared.stats.control_rejected += u64::from(hole.is_none());
             return false;
         };
         self.transmit.heard_at = now;
-        if self.loss.add(news.acknowledged, news.lost, 0).is_some() {
+        if self.loss.add(effect.acknowledged, effect.lost, 0).is_some() {
             self.update_copies(shared);
         }
         true
