@@ -1,7 +1,7 @@
 //! Parameters of a link end, and the relations that must hold between them.
 
 use crate::fallback::FallbackConfig;
-use crate::receiver::believed_ahead;
+use crate::receiver::plausible_ahead;
 use crate::sequence::WINDOW_MAX;
 use crate::time::{Tick, Ticks};
 use core::fmt;
@@ -109,7 +109,7 @@ pub(crate) struct ReceiverLimits {
     /// Whether only the recovery timeout counts: a withdrawal by the sender changes nothing, as in the paper.
     pub(crate) by_clock_alone: bool,
     /// How far ahead a single frame is believed.
-    pub(crate) believed_ahead: u64,
+    pub(crate) plausible_ahead: u64,
     /// Whether the sender resends a frame that found no room until there is some, so that its recovery timeout restarts
     /// with each arrival.
     pub(crate) resends: bool,
@@ -322,9 +322,9 @@ impl Config {
             by_clock: self.gives_up_by_clock(),
             by_clock_alone: self.gives_up_by_clock_alone(),
             // The authors' sender may begin anywhere, and shows this with a frame.
-            believed_ahead: match self.format {
+            plausible_ahead: match self.format {
                 Format::Linkguardian => u64::MAX,
-                Format::Transparent | Format::Compact => believed_ahead(self.window_frames),
+                Format::Transparent | Format::Compact => plausible_ahead(self.window_frames),
             },
             resends,
             clock_yields: resends && !self.give_up_by_clock,

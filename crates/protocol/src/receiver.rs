@@ -4,8 +4,8 @@
 //! section 3 of the paper. The Tofino looks at a buffered frame when it returns from recirculation; this machine hands
 //! frames out with [`Receiver::poll_deliver`], whenever its driver can take them.
 
-mod doubt;
 mod report;
+mod unconfirmed;
 
 use crate::config::ReceiverLimits;
 use crate::frame::{FrameHandle, Mode};
@@ -16,9 +16,9 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
-use doubt::Doubt;
-pub(crate) use doubt::believed_ahead;
 use report::ReportProgress;
+use unconfirmed::UnconfirmedFrame;
+pub(crate) use unconfirmed::plausible_ahead;
 
 /// What happens to a frame that was given to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(crate) struct Receiver {
     highest: u64,
     missing: u64,
     reported: ReportProgress,
-    doubt: Doubt,
+    unconfirmed: UnconfirmedFrame,
     /// Waiting for missing frames counts from here, if they were noticed before.
     wait_from: Instant,
     buffer: BufferStats,
@@ -93,7 +93,7 @@ impl Receiver {
             highest: FIRST_ABSOLUTE,
             missing: 0,
             reported: ReportProgress::new(FIRST_ABSOLUTE),
-            doubt: Doubt::default(),
+            unconfirmed: UnconfirmedFrame::default(),
             wait_from: Instant(0),
             buffer: BufferStats::default(),
             flush: VecDeque::with_capacity(window_frames as usize),
@@ -106,7 +106,7 @@ impl Receiver {
         self.end(stats);
         (self.deliver, self.cumulative, self.highest) = (first, first, first);
         self.reported = ReportProgress::new(first);
-        self.doubt = Doubt::default();
+        self.unconfirmed = UnconfirmedFrame::default();
     }
 
     /// Ends the session: buffered frames will be delivered in order, without waiting for missing ones.
@@ -150,7 +150,7 @@ impl Receiver {
     ) -> Verdict {
         let Some(sequence) = sequence.expand(self.highest) else { return Verdict::OutOfWindow };
         if sequence >= self.highest {
-            if sequence - self.base() > self.mask || self.is_doubted(sequence, sequence + 1) {
+            if sequence - self.base() > self.mask || self.is_unconfirmed(sequence, sequence + 1) {
                 return Verdict::OutOfWindow;
             }
             self.reveal(now, sequence, stats);
@@ -191,7 +191,7 @@ impl Receiver {
     ) -> bool {
         let Some(next) = next.expand(self.highest) else { return false };
         // A dummy that was overtaken announces less than is known, which changes nothing.
-        next <= self.highest || self.is_doubted(next, next) || self.reveal(now, next, stats)
+        next <= self.highest || self.is_unconfirmed(next, next) || self.reveal(now, next, stats)
     }
 
     /// Learns from a dummy that everything before `next` has been sent, and that the sender no longer holds what is

@@ -122,7 +122,7 @@ fn run(mode: Mode, first: u64, steps: &[Step]) {
         recovery_timeout: Ticks(TIMEOUT),
         by_clock: true,
         by_clock_alone: true,
-        believed_ahead: u64::MAX,
+        plausible_ahead: u64::MAX,
         resends: false,
         clock_yields: false,
     };
@@ -199,7 +199,7 @@ fn with_holes(frames: u64) -> (Receiver, Stats) {
         recovery_timeout: Ticks(TIMEOUT),
         by_clock: true,
         by_clock_alone: true,
-        believed_ahead: u64::MAX,
+        plausible_ahead: u64::MAX,
         resends: false,
         clock_yields: false,
     };
@@ -276,7 +276,7 @@ fn a_receiver_moved_ahead_keeps_what_waits_for_delivery() {
             recovery_timeout: Ticks(TIMEOUT),
             by_clock: true,
             by_clock_alone: true,
-            believed_ahead: u64::MAX,
+            plausible_ahead: u64::MAX,
             resends: false,
             clock_yields: false,
         };

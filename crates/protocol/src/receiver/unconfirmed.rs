@@ -9,22 +9,22 @@
 use super::Receiver;
 
 /// How far the second frame may be ahead of the first and still confirm it: one less may be lost between the two.
-const AGREEMENT: u64 = 16;
+const CONFIRMATION_FRAMES: u64 = 16;
 
 /// How far ahead any frame is believed, at least.
-const BELIEVED_MIN: u64 = 64;
+const PLAUSIBLE_MIN: u64 = 64;
 
 /// The share of the window within which any frame is believed.
-const BELIEVED_SHARE: u64 = 16;
+const PLAUSIBLE_SHARE: u64 = 16;
 
 /// How far ahead of the highest number seen a frame is believed at once, with a window of this many frames.
-pub(crate) fn believed_ahead(window_frames: u32) -> u64 {
-    (u64::from(window_frames) / BELIEVED_SHARE).max(BELIEVED_MIN)
+pub(crate) fn plausible_ahead(window_frames: u32) -> u64 {
+    (u64::from(window_frames) / PLAUSIBLE_SHARE).max(PLAUSIBLE_MIN)
 }
 
 /// A frame that was not believed.
 #[derive(Debug, Default)]
-pub(super) struct Doubt {
+pub(super) struct UnconfirmedFrame {
     /// The value of [`Receiver::highest`] at the time. If anything has arrived in the right order since, the frame was
     /// wrong.
     highest: u64,
@@ -35,12 +35,14 @@ pub(super) struct Doubt {
 impl Receiver {
     /// Whether a frame must not be believed yet. It claims that everything before `next` has been sent, and is itself
     /// number `first` or later.
-    pub(super) fn is_doubted(&mut self, first: u64, next: u64) -> bool {
-        if first - self.highest <= self.limits.believed_ahead {
+    pub(super) fn is_unconfirmed(&mut self, first: u64, next: u64) -> bool {
+        if first - self.highest <= self.limits.plausible_ahead {
             return false;
         }
-        let doubt = core::mem::replace(&mut self.doubt, Doubt { highest: self.highest, next });
-        let agreed = doubt.highest == self.highest && (doubt.next..doubt.next + AGREEMENT).contains(&first);
+        let unconfirmed =
+            core::mem::replace(&mut self.unconfirmed, UnconfirmedFrame { highest: self.highest, next });
+        let agreed = unconfirmed.highest == self.highest
+            && (unconfirmed.next..unconfirmed.next + CONFIRMATION_FRAMES).contains(&first);
         !agreed
     }
 }
