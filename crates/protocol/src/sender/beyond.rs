@@ -39,14 +39,14 @@ impl Sender {
         }
         let takes_note = self.mode == Mode::NonBlocking || !feedback.by_clock;
         if seen - self.first <= self.mask + 1 || (self.is_drained() && takes_note) {
-            self.leave_out(seen);
+            self.skip_numbers(seen);
             return None;
         }
         self.cut(feedback)
     }
 
     /// Skips the numbers up to `next`, and lets the receiver know that they will not come.
-    fn leave_out(&mut self, next: u64) {
+    fn skip_numbers(&mut self, next: u64) {
         for sequence in self.next..next {
             let index = self.index(sequence);
             self.slots[index] = Slot::default();

@@ -67,7 +67,7 @@ impl SendingSide {
 
     /// A probe: a dummy that any receiver answers, because it announces a number that was never sent. `None` if the
     /// window is full.
-    fn knock(&mut self) -> Option<Control> {
+    fn probe(&mut self) -> Option<Control> {
         let sender = &mut self.senders[self.compact_lane];
         sender
             .skip_number()
@@ -77,9 +77,9 @@ impl SendingSide {
     /// The dummy that is due; after a long silence, one that is answered.
     pub(super) fn sessionless_dummy(&mut self, shared: &mut Shared, now: Instant) -> Control {
         let silence = now.since(self.transmit.heard_at);
-        let knock = if silence * 2 >= shared.config.peer_timeout { self.knock() } else { None };
+        let probe = if silence * 2 >= shared.config.peer_timeout { self.probe() } else { None };
         let (mode, next) = (self.compact_lane, self.senders[self.compact_lane].next_sequence());
-        knock.unwrap_or(Control::CompactDummy { mode, next })
+        probe.unwrap_or(Control::CompactDummy { mode, next })
     }
 
     /// Handles pause and resume of the normal queue. In case the resume is lost, a pause ends by itself when its cause
@@ -117,7 +117,7 @@ impl SendingSide {
         due: Handshake,
     ) -> Option<Control> {
         if due == Handshake::Init {
-            return self.knock();
+            return self.probe();
         }
         if due == Handshake::Fin && now >= self.transmit.heard_at + shared.config.recovery_timeout {
             self.transmit.state = TransmitState::Dormant;
