@@ -226,7 +226,7 @@ impl Receiver {
 
     /// Restarts the wait for missing frames after this end did not run for a while, since it has not looked at what
     /// arrived meanwhile.
-    pub(crate) fn wait_anew(&mut self, now: Instant) {
+    pub(crate) fn restart_waits(&mut self, now: Instant) {
         self.wait_from = now;
     }
 
@@ -242,7 +242,7 @@ impl Receiver {
     }
 
     /// Gives up everything missing, because nobody can send it any more. Returns the number of frames.
-    pub(crate) fn wait_no_more(&mut self) -> u64 {
+    pub(crate) fn give_up_missing(&mut self) -> u64 {
         let missing = self.missing;
         while self.cumulative < self.highest {
             self.give_up();

@@ -40,7 +40,7 @@ impl LinkEnd {
         if late > tolerance {
             self.sending.transmit.excuse(now, late);
             self.receiving.receive.heard_at = (self.receiving.receive.heard_at + late).min(now);
-            Mode::ALL.into_iter().for_each(|mode| self.receiving.receivers[mode].wait_anew(now));
+            Mode::ALL.into_iter().for_each(|mode| self.receiving.receivers[mode].restart_waits(now));
         }
         self.shared.now = now;
         now

@@ -54,7 +54,7 @@ impl ReceivingSide {
             self.receivers[mode].handle_timeout(now, &mut shared.stats);
         }
         if self.silence_ends_at(shared).is_some_and(|at| now >= at) {
-            shared.stats.recovery_timeouts += self.wait_no_more();
+            shared.stats.recovery_timeouts += self.give_up_missing();
         }
         // The sender may release what was given up.
         self.acks.urgent |= shared.stats.recovery_timeouts != timeouts && !shared.is_sessionless();
@@ -75,15 +75,15 @@ impl ReceivingSide {
     pub(in crate::link_end) fn handle_fin(&mut self, shared: &mut Shared, session: SessionNumber) -> bool {
         self.receive.handle_fin(session);
         if self.receive.ending {
-            shared.stats.unrecovered_frames += self.wait_no_more();
+            shared.stats.unrecovered_frames += self.give_up_missing();
         }
         true
     }
 
     /// Gives up everything missing, which will not come, so that what is buffered behind it need not wait. Returns the
     /// number of frames.
-    fn wait_no_more(&mut self) -> u64 {
-        Mode::ALL.into_iter().map(|mode| self.receivers[mode].wait_no_more()).sum()
+    fn give_up_missing(&mut self) -> u64 {
+        Mode::ALL.into_iter().map(|mode| self.receivers[mode].give_up_missing()).sum()
     }
 
     /// See [`LinkEnd::handle_stall`](crate::LinkEnd::handle_stall).
