@@ -141,8 +141,8 @@ impl LinkEnd {
 
     /// The first number of a lane that the receiver misses or has not seen. Everything before it has arrived or was
     /// given up.
-    pub fn awaited(&self, mode: Mode) -> SequenceNumber {
-        self.receiving.awaited(mode)
+    pub fn next_expected(&self, mode: Mode) -> SequenceNumber {
+        self.receiving.next_expected(mode)
     }
 
     /// Number of frames missing now.

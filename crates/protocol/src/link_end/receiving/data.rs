@@ -143,8 +143,8 @@ impl ReceivingSide {
         self.receivers[Mode::Ordered].next_delivery()
     }
 
-    /// See [`LinkEnd::awaited`](crate::LinkEnd::awaited).
-    pub(in crate::link_end) fn awaited(&self, mode: Mode) -> SequenceNumber {
+    /// See [`LinkEnd::next_expected`](crate::LinkEnd::awaited).
+    pub(in crate::link_end) fn next_expected(&self, mode: Mode) -> SequenceNumber {
         self.receivers[mode].cumulative()
     }
 

@@ -385,9 +385,10 @@ impl Scheme for LinkGuardian {
 
     /// The number comes before the one that its lane waits for; both are within one window.
     fn has_moved_past(&self, header: &DataHeader) -> bool {
-        let awaited = self.end.awaited(header.mode);
+        let next_expected = self.end.next_expected(header.mode);
         let era_space = 2 * SEQUENCE_SPACE;
-        let reference = era_space + u64::from(awaited.era()) * SEQUENCE_SPACE + u64::from(awaited.number());
+        let reference =
+            era_space + u64::from(next_expected.era()) * SEQUENCE_SPACE + u64::from(next_expected.number());
         header.sequence.expand(reference).is_some_and(|sequence| sequence < reference)
     }
 
