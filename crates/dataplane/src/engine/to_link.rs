@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::capture::{CapturePort, Direction};
-use linkmend_protocol::schedule::{Next, Room, Round, Waiting};
+use linkmend_protocol::schedule::{Next, PortRoom, Round, Waiting};
 use linkmend_protocol::wire::{
     self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX, VLAN_TAG_BYTES, VLAN_TAGS_MAX,
 };
@@ -34,12 +34,12 @@ impl Engine {
     }
 
     /// What the link port can take. A closed shaper counts as a busy link, and urgent frames do not wait for it.
-    fn link_room(&self, now: u64) -> Room {
+    fn link_room(&self, now: u64) -> PortRoom {
         match self.ports.link.transmit_room() {
-            0 => Room::None,
-            1..=URGENT_ROOM => Room::Urgent,
-            _ if !self.shaper.is_open(now) => Room::Urgent,
-            _ => Room::All,
+            0 => PortRoom::None,
+            1..=URGENT_ROOM => PortRoom::Urgent,
+            _ if !self.shaper.is_open(now) => PortRoom::Urgent,
+            _ => PortRoom::All,
         }
     }
 

@@ -9,7 +9,7 @@
 //!    a time: there, a class that waits for its turn holds up the other one before long;
 //! 3. *idle*: dummies and explicit ACKs, only if no normal frame may go.
 //!
-//! A driver only says what its port can take at the moment ([`Room`]), and puts the result on the wire.
+//! A driver only says what its port can take at the moment ([`PortRoom`]), and puts the result on the wire.
 
 mod class_queues;
 #[cfg(test)]
@@ -104,7 +104,7 @@ impl<E: Schedulable> Transmitter for E {
 
 /// What a port can take now, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Room {
+pub enum PortRoom {
     /// No frame at all.
     None,
     /// Urgent frames only: its queue is nearly full, or a shaper reserves it for later.
@@ -153,9 +153,9 @@ impl Round {
         &mut self,
         end: &mut E,
         queues: &mut ClassQueues<F>,
-        room: Room,
+        room: PortRoom,
     ) -> Option<Next<E::Transmit, F>> {
-        if room == Room::None {
+        if room == PortRoom::None {
             return None;
         }
         if self.stage == Stage::Urgent {
@@ -165,7 +165,7 @@ impl Round {
             self.stage = Stage::Normal;
         }
         // Frames for an idle port need a port with room for normal frames.
-        if room < Room::All {
+        if room < PortRoom::All {
             return None;
         }
         if self.stage == Stage::Normal {

@@ -48,7 +48,7 @@ impl Transmitter for Script {
     }
 }
 
-fn sent(end: &mut Script, queues: &mut ClassQueues<u32>, room: Room) -> Vec<Next<u32, u32>> {
+fn sent(end: &mut Script, queues: &mut ClassQueues<u32>, room: PortRoom) -> Vec<Next<u32, u32>> {
     let mut round = Round::new(Instant(0));
     core::iter::from_fn(|| round.next(end, queues, room)).collect()
 }
@@ -94,7 +94,7 @@ fn a_class_that_is_held_neither_holds_the_other_nor_takes_its_places() {
     queues.push(frame(1, Mode::NonBlocking));
     queues.push(frame(2, Mode::NonBlocking));
     let mut end = Script { held: ORDERED_HELD, idle: 1, ..Script::default() };
-    let next = sent(&mut end, &mut queues, Room::All);
+    let next = sent(&mut end, &mut queues, PortRoom::All);
     let [Next::Normal(first, _), Next::Normal(second, _), Next::Idle(_)] = next[..] else {
         panic!("two frames, and then the port is idle: {next:?}")
     };
@@ -134,8 +134,8 @@ fn urgent_frames_go_first_and_idle_ones_only_when_no_normal_one_may() {
     queues.push(frame(7, Mode::Ordered));
     queues.push(Waiting { frame: 8, bytes: 1_500, mode: Mode::NonBlocking });
     let mut end = Script { urgent: 2, idle: 2, ..Script::default() };
-    assert_eq!(sent(&mut end, &mut queues, Room::None), []);
-    assert_eq!(sent(&mut end, &mut queues, Room::Urgent), [Next::Urgent(1), Next::Urgent(0)]);
+    assert_eq!(sent(&mut end, &mut queues, PortRoom::None), []);
+    assert_eq!(sent(&mut end, &mut queues, PortRoom::Urgent), [Next::Urgent(1), Next::Urgent(0)]);
     end.urgent = 1;
     let expected = [
         Next::Urgent(0),
@@ -145,7 +145,7 @@ fn urgent_frames_go_first_and_idle_ones_only_when_no_normal_one_may() {
         Next::Idle(0),
     ];
     end.asked_urgent = 0;
-    assert_eq!(sent(&mut end, &mut queues, Room::All), expected);
+    assert_eq!(sent(&mut end, &mut queues, PortRoom::All), expected);
     assert_eq!(end.asked_urgent, 2, "once more than it had something, whatever followed");
 }
 
@@ -155,6 +155,6 @@ fn urgent_frames_go_first_and_idle_ones_only_when_no_normal_one_may() {
 fn what_waits_for_an_idle_port_does_not_take_a_nearly_full_one() {
     let mut queues = ClassQueues::new(LIMITS);
     let mut end = Script { idle: 1, ..Script::default() };
-    assert_eq!(sent(&mut end, &mut queues, Room::Urgent), []);
-    assert_eq!(sent(&mut end, &mut queues, Room::All), [Next::Idle(0)]);
+    assert_eq!(sent(&mut end, &mut queues, PortRoom::Urgent), []);
+    assert_eq!(sent(&mut end, &mut queues, PortRoom::All), [Next::Idle(0)]);
 }

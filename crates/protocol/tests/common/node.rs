@@ -4,7 +4,7 @@ use super::ledger::{FrameId, Ledger, LossCause, Path, Record};
 use super::link::{Link, Wire};
 use super::random::Random;
 use super::slab::Slab;
-use linkmend_protocol::schedule::{self, ClassQueues, Next, QueueLimits, Room, Round, Waiting};
+use linkmend_protocol::schedule::{self, ClassQueues, Next, PortRoom, QueueLimits, Round, Waiting};
 use linkmend_protocol::{
     Admission, Config, Control, DataHeader, Event, Instant, LinkEnd, Mode, Protection, Reception, Stats,
     Transmit, wire,
@@ -239,7 +239,7 @@ impl Node {
         while link.busy_until <= now + self.ring_ns {
             // With a filler the port is never idle.
             let filler = self.filler_bytes.filter(|_| self.queued() == 0);
-            let room = if filler.is_some() { Room::Urgent } else { Room::All };
+            let room = if filler.is_some() { PortRoom::Urgent } else { PortRoom::All };
             match (round.next(&mut self.end, &mut self.queues, room), filler) {
                 (Some(Next::Urgent(transmit) | Next::Idle(transmit)), _) => {
                     self.put(now, transmit, link, ledger, random);

@@ -5,7 +5,7 @@ use super::numbering::Numberings;
 use super::script::{Arrivals, EndScript, Script, Transmission};
 use crate::event_queue::EventQueue;
 use crate::time::Time;
-use linkmend_protocol::schedule::{ClassQueues, Next, QueueLimits, Room, Round, Waiting};
+use linkmend_protocol::schedule::{ClassQueues, Next, PortRoom, QueueLimits, Round, Waiting};
 use linkmend_protocol::trace::{CorruptedFrame, Record, Step, TracedLinkEnd};
 use linkmend_protocol::{
     Admission, Control, DataHeader, FrameHandle, Instant, LinkEnd, PiggybackAck, Transmit,
@@ -202,7 +202,7 @@ impl End {
     /// Puts on the link all that may go; it always has room.
     fn transmit(&mut self, at: Instant, items: &mut Vec<Item>) {
         let mut round = Round::new(at);
-        while let Some(next) = round.next(&mut self.end, &mut self.queues, Room::All) {
+        while let Some(next) = round.next(&mut self.end, &mut self.queues, PortRoom::All) {
             items.extend(match next {
                 Next::Urgent(transmit) | Next::Idle(transmit) => Some(self.item(transmit)),
                 Next::Normal(waiting, admission) => self.send_normal(at, waiting, admission),
