@@ -79,7 +79,7 @@ impl Default for Pair {
 
 impl Pair {
     pub fn new(settings: Settings) -> Pair {
-        let mut random = Random(settings.seed);
+        let mut random = Random::new(settings.seed);
         Pair {
             now: 0,
             nodes: [A, B].map(|index| Node::new(index, settings.config, random.next())),

@@ -1,15 +1,15 @@
-//! SplitMix64: small, seedable, the same everywhere.
+//! Random numbers of the tests: one stream of the project's generator for each seed.
 
 #[derive(Debug, Clone)]
-pub struct Random(pub u64);
+pub struct Random(linkmend_random::Random);
 
 impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(linkmend_random::Random::new(seed, "protocol tests"))
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// Below `bound`, which is above 0.
@@ -31,7 +31,7 @@ impl Random {
     }
 
     pub fn chance(&mut self, probability: f64) -> bool {
-        ((self.next() >> 11) as f64) < probability * (1u64 << 53) as f64
+        self.0.uniform() < probability
     }
 
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {

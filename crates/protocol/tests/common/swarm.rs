@@ -19,7 +19,7 @@ pub struct Run {
 
 impl Run {
     pub fn new(seed: u64) -> Run {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         random.next();
         let settings = Settings {
             config: draw_config(&mut random),

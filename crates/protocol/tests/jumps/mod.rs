@@ -120,7 +120,7 @@ impl Pair {
             loss: 0.0,
             interval: setting.interval,
             delay: setting.delay,
-            random: Random(setting.seed),
+            random: Random::new(setting.seed),
             seen: Vec::new(),
         };
         for (node, port) in pair.nodes.iter_mut().zip(&setting.ports) {
@@ -346,7 +346,7 @@ impl Pair {
     /// cannot be kept any more.
     pub fn aftermath(&mut self) {
         self.seen.clear();
-        self.random = Random(!self.setting.seed);
+        self.random = Random::new(!self.setting.seed);
         if self.setting.seed % 4 == 3 {
             return self.dead_link();
         }

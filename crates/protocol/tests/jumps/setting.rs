@@ -45,7 +45,7 @@ pub struct Setting {
 
 impl Setting {
     pub fn draw(seed: u64) -> Setting {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         random.next();
         let (interval, delay) = (random.log_between(1, 2_000), random.log_between(1, 40));
         let both = random.chance(0.3);

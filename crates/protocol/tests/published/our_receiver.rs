@@ -15,7 +15,7 @@ fn world(blocking: bool, copies: usize) -> World {
 /// Their registers take the first frame of all for acknowledged: the tests begin behind it.
 fn world_with(config: Config, settings: Settings) -> World {
     let theirs = End::TheirSender(Box::new(Sender::new(settings)), Vec::new());
-    let mut world = World::new(theirs, End::LinkmendEnd(Box::new(LinkmendEnd::new(config, Mode::Ordered))));
+    let mut world = World::new(theirs, End::Linkmend(Box::new(LinkmendEnd::new(config, Mode::Ordered))));
     world.offer(THEIRS, 0..1);
     world.settle(1_000);
     world
@@ -143,7 +143,7 @@ fn a_lost_notification_costs_its_hole_and_no_more() {
 #[test]
 fn lost_acks_hold_their_buffer_and_nothing_else() {
     let mut world = world(true, 2);
-    let mut random = super::random::Random(3);
+    let mut random = super::random::Random::new(3);
     world.loss[OURS] = Box::new(move |bytes| {
         frame::read(bytes).is_some_and(|header| header.kind == frame::Kind::Ack) && random.chance(0.5)
     });
@@ -266,7 +266,7 @@ fn an_end_that_starts_later_begins_with_what_it_sees() {
     let mut world = world(true, 1);
     world.offer(THEIRS, 1..1_000);
     world.settle(20_000);
-    world.ends[OURS] = End::LinkmendEnd(Box::new(LinkmendEnd::new(config(), Mode::Ordered)));
+    world.ends[OURS] = End::Linkmend(Box::new(LinkmendEnd::new(config(), Mode::Ordered)));
     world.loss[THEIRS] = Box::new(|bytes| is_data(bytes, false).is_some_and(|id| id % 50 == 20));
     world.offer(THEIRS, 1_000..1_500);
     world.settle(20_000);

@@ -17,7 +17,7 @@ fn world_with(config: Config, mode: Mode, copies: u8, settings: Settings) -> Wor
     let mut ours = LinkmendEnd::new(config, mode);
     ours.protect(0, copies);
     let theirs = End::TheirReceiver(Box::new(Receiver::new(settings)));
-    let mut world = World::new(End::LinkmendEnd(Box::new(ours)), theirs);
+    let mut world = World::new(End::Linkmend(Box::new(ours)), theirs);
     world.run_until(1_000, |world| world.ends[OURS].ours().is_active());
     // The number that the knock has used up.
     world.run(u64::from(2 * settings.ack_no_timeout));
@@ -192,7 +192,7 @@ fn a_pause_whose_resume_is_lost_ends_by_itself() {
 fn nothing_is_protected_before_a_peer_has_answered() {
     let mut ours = LinkmendEnd::new(config(), Mode::Ordered);
     ours.protect(0, 2);
-    let mut world = World::new(End::LinkmendEnd(Box::new(ours)), End::Plain(Vec::new()));
+    let mut world = World::new(End::Linkmend(Box::new(ours)), End::Plain(Vec::new()));
     world.offer(OURS, 0..500);
     world.run(20_000);
     assert_eq!(world.ends[THEIRS].delivered(), ids(0..500));

@@ -15,7 +15,7 @@ fn both_directions_under_loss_of_everything() {
         let end = |mode| {
             let mut ours = LinkmendEnd::new(config(), mode);
             ours.protect(0, 3);
-            End::LinkmendEnd(Box::new(ours))
+            End::Linkmend(Box::new(ours))
         };
         let mut world = World::new(end(modes[0]), end(modes[1]));
         world.run_until(2_000, |world| (0..2).all(|end| world.ends[end].ours().is_active()));
@@ -47,12 +47,12 @@ fn both_directions_under_loss_of_everything() {
 #[test]
 fn forged_frames_break_no_bound() {
     for seed in 0..60 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut ours = LinkmendEnd::new(config(), Mode::ALL[seed as usize & 1]);
         ours.protect(0, 2);
         let theirs = Sender::new(Settings { blocking: seed & 2 == 0, copies: 1, dummies: 1, loop_ticks: 3 });
         let mut world =
-            World::new(End::TheirSender(Box::new(theirs), Vec::new()), End::LinkmendEnd(Box::new(ours)));
+            World::new(End::TheirSender(Box::new(theirs), Vec::new()), End::Linkmend(Box::new(ours)));
         let mut next = 0;
         for _ in 0..60 {
             world.offer(0, next..next + 20);

@@ -201,7 +201,7 @@ pub fn at(tick: u64) -> Instant {
 }
 
 pub enum End {
-    LinkmendEnd(Box<LinkmendEnd>),
+    Linkmend(Box<LinkmendEnd>),
     TheirSender(Box<sender::Sender>, Vec<u32>),
     TheirReceiver(Box<receiver::Receiver>),
     /// A switch that knows nothing of this: it forwards what it is given.
@@ -211,14 +211,14 @@ pub enum End {
 impl End {
     pub fn ours(&mut self) -> &mut LinkmendEnd {
         match self {
-            End::LinkmendEnd(ours) => ours,
+            End::Linkmend(ours) => ours,
             _ => panic!("not ours"),
         }
     }
 
     pub fn delivered(&self) -> Vec<u32> {
         match self {
-            End::LinkmendEnd(ours) => ours.delivered.clone(),
+            End::Linkmend(ours) => ours.delivered.clone(),
             End::TheirSender(_, delivered) => delivered.clone(),
             End::TheirReceiver(receiver) => receiver.delivered.iter().map(|plain| id(plain)).collect(),
             End::Plain(frames) => frames.iter().map(|plain| id(plain)).collect(),
@@ -227,7 +227,7 @@ impl End {
 
     fn take(&mut self, tick: u64, bytes: &[u8]) {
         match self {
-            End::LinkmendEnd(ours) => ours.take(tick, bytes),
+            End::Linkmend(ours) => ours.take(tick, bytes),
             End::TheirSender(sender, delivered) => {
                 if let Some(plain) = sender.take(bytes) {
                     delivered.push(id(&plain));
@@ -250,7 +250,7 @@ impl End {
 
     fn send(&mut self, tick: u64, normal: &mut VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
         match self {
-            End::LinkmendEnd(ours) => ours.send(tick, normal),
+            End::Linkmend(ours) => ours.send(tick, normal),
             End::TheirSender(sender, _) => {
                 sender.tick();
                 sender.send(normal)
@@ -265,7 +265,7 @@ impl End {
 
     fn is_settled(&self) -> bool {
         match self {
-            End::LinkmendEnd(ours) => ours.is_settled(),
+            End::Linkmend(ours) => ours.is_settled(),
             End::TheirSender(sender, _) => sender.holds() == 0,
             End::TheirReceiver(receiver) => receiver.holds() == 0,
             End::Plain(_) => true,
@@ -353,7 +353,7 @@ pub type Fates = Rc<RefCell<BTreeMap<u32, u8>>>;
 pub fn fates(world: &mut World, end: usize, seed: u64, rate: f64) -> Fates {
     let fates = Fates::default();
     let noted = Rc::clone(&fates);
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     world.loss[end] = Box::new(move |bytes| {
         let lost = random.chance(rate);
         if lost && let Some(id) = is_data(bytes, false).or_else(|| is_data(bytes, true)) {

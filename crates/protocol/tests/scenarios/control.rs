@@ -94,7 +94,7 @@ fn forged_control_frames_break_no_bound() {
     for seed in 0..3_000 {
         let mut pair = Pair::protected(Settings { seed, ..Settings::default() }, 1);
         let session = session_of(&pair);
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         pair.links[A].loss = Loss::Iid(0.2);
         for mode in Mode::ALL {
             pair.offer(A, mode, random.below(30), 300);

@@ -34,7 +34,7 @@ fn pair_under(load: Load, busy: Mode, lost: u32) -> Pair {
     let config = Config { pause_bytes: 20_000, resume_bytes: 10_000, ..quick_config() };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     let mut left = lost;
-    let mut random = crate::common::Random(7);
+    let mut random = crate::common::Random::new(7);
     let quiet = other(busy);
     let (in_repair, stuck) = (matches!(load, Load::InRepair), matches!(load, Load::Paused));
     let mut originals = 0;

@@ -24,7 +24,7 @@ fn the_end_of_a_session_on_a_slow_link_with_a_full_ring_loses_nothing() {
     for (mbps, ring_ms) in [(1_000, 2), (100, 100), (20, 150), (5, 500)] {
         let mut pair = Pair::protected(Settings { config, mbps, delay_ns: 10 * MICRO, seed: 5 }, 1);
         pair.nodes[A].ring_ns = ring_ms * MILLI;
-        let mut random = crate::common::Random(7);
+        let mut random = crate::common::Random::new(7);
         pair.links[A].loss = Loss::script(move |wire| !wire.is_control() && random.chance(0.02));
         pair.offer(A, Mode::Ordered, 2_000, 1_500);
         pair.run_for(20 * MILLI);

@@ -27,7 +27,7 @@ fn on_and_off(loss: f64) -> Pair {
         pair.protect(round % 2, Copies::Fixed(3));
         pair.run_until(10 * MILLI, |pair| pair.is_active(round % 2));
         pair.links[round % 2].loss = Loss::script({
-            let mut random = crate::common::Random(round as u64);
+            let mut random = crate::common::Random::new(round as u64);
             move |wire| !matches!(wire, Wire::Plain { .. }) && random.chance(loss)
         });
         pair.run_for(200 * MICRO);

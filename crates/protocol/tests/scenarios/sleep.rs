@@ -38,7 +38,7 @@ fn loaded(config: Config, ordered: f64, seed: u64) -> Pair {
 fn sleeps_and_wakes(ordered: f64, sleeps: u32, seed: u64) -> Pair {
     let mut pair = loaded(config(255), ordered, seed);
     pair.ledger.strict_order = true;
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..sleeps {
         let who = random.below(4);
         for end in [A, B] {

@@ -230,7 +230,7 @@ fn thousands_of_wrong_numbers_end_no_session() {
         let mut line = Line::new(mode, [Config { window_frames: 8192, ..quick_config() }; 2]);
         line.steps(u64::from(BEFORE), true);
         line.steps(50, false);
-        let mut random = crate::common::Random(3);
+        let mut random = crate::common::Random::new(3);
         for _ in 0..2_000 {
             let header = DataHeader {
                 sequence: SequenceNumber::from_absolute(random.below(1 << 17)),
