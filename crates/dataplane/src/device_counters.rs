@@ -44,14 +44,14 @@ pub(crate) struct DeviceCounters {
 }
 
 /// A socket for these requests. It belongs to the network namespace in which it was opened, whoever uses it.
-pub(crate) struct Asking(Socket);
+pub(crate) struct CounterSocket(Socket);
 
-impl Asking {
-    pub(crate) fn new() -> io::Result<Asking> {
+impl CounterSocket {
+    pub(crate) fn new() -> io::Result<CounterSocket> {
         let socket = Socket::new(NETLINK_ROUTE)?;
         setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(PATIENCE_S))?;
         socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Asking(socket))
+        Ok(CounterSocket(socket))
     }
 
     /// # Errors
@@ -75,7 +75,7 @@ impl Asking {
     fn device(&self, interface_index: u32) -> io::Result<DeviceCounters> {
         let mut header = [0; LINK_HEADER_BYTES];
         header[4..8].copy_from_slice(&interface_index.to_ne_bytes());
-        let answer = self.ask(RTM_GETLINK, &header)?;
+        let answer = self.request(RTM_GETLINK, &header)?;
         let counters = attribute(&answer, IFLA_STATS64).ok_or(io::ErrorKind::InvalidData)?;
         let word = |index: usize| {
             let bytes = counters.get(index * 8..index * 8 + 8);
@@ -93,7 +93,7 @@ impl Asking {
         header[4..8].copy_from_slice(&interface_index.to_ne_bytes());
         // The parent of the queue that is asked for: the root.
         header[12..16].fill(0xff);
-        let answer = self.ask(RTM_GETQDISC, &header)?;
+        let answer = self.request(RTM_GETQDISC, &header)?;
         let statistics = attribute(&answer, TCA_STATS2).unwrap_or_default();
         let queue = attribute(&statistics, TCA_STATS_QUEUE).unwrap_or_default();
         let word = |index: usize| {
@@ -108,7 +108,7 @@ impl Asking {
     }
 
     /// Sends one request; returns the attributes of the answer before its acknowledgement.
-    fn ask(&self, kind: u16, header: &[u8]) -> io::Result<Vec<u8>> {
+    fn request(&self, kind: u16, header: &[u8]) -> io::Result<Vec<u8>> {
         let length = (MESSAGE_HEADER_BYTES + header.len()) as u32;
         let mut message = length.to_ne_bytes().to_vec();
         message.extend(kind.to_ne_bytes());
@@ -160,12 +160,12 @@ mod tests {
 
     #[test]
     fn loopback_has_counters_and_no_queue_and_nothing_else_has() {
-        let asking = Asking::new().unwrap();
-        let counters = asking.device_counters(1).unwrap();
-        assert_eq!((counters.waiting_frames, asking.waiting_frames(1)), (0, 0));
-        assert!(asking.device_counters(i32::MAX as u32).is_err(), "no such interface");
+        let socket = CounterSocket::new().unwrap();
+        let counters = socket.device_counters(1).unwrap();
+        assert_eq!((counters.waiting_frames, socket.waiting_frames(1)), (0, 0));
+        assert!(socket.device_counters(i32::MAX as u32).is_err(), "no such interface");
         // The socket is in step again after an error.
-        assert!(asking.device_counters(1).is_ok());
+        assert!(socket.device_counters(1).is_ok());
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl Followed {
     }
 
     /// Reads the account; `false` if the thread has ended.
-    fn look(&mut self) -> bool {
+    fn update(&mut self) -> bool {
         let Some(waited_ns) = waited_ns(&self.file) else { return false };
         let before = std::mem::replace(&mut self.waited_ns, waited_ns);
         self.worst_ns = self.worst_ns.max(waited_ns.saturating_sub(before));
@@ -108,27 +108,27 @@ impl Threads {
         }
     }
 
-    fn look(&mut self) {
+    fn update(&mut self) {
         let Threads { own, kernel, ended } = self;
         own.retain(|_, thread| {
-            let lives = thread.look();
+            let lives = thread.update();
             if !lives {
                 ended.add(thread);
             }
             lives
         });
-        kernel.retain_mut(Followed::look);
+        kernel.retain_mut(Followed::update);
     }
 
     fn begin(&mut self) {
         self.search(false);
-        self.look();
+        self.update();
         self.ended = LongestDelays::default();
         self.own.values_mut().chain(&mut self.kernel).for_each(|thread| thread.worst_ns = 0);
     }
 
     fn end(&mut self) -> LongestDelays {
-        self.look();
+        self.update();
         let mut waits = self.ended;
         self.own.values().chain(&self.kernel).for_each(|thread| waits.add(thread));
         waits
@@ -164,7 +164,7 @@ impl RunDelays {
             let mut looks = 0;
             while seen.sleep(INTERVAL) {
                 let mut threads = lock(&shared);
-                threads.look();
+                threads.update();
                 looks = (looks + 1) % LOOKS_PER_SEARCH;
                 if looks == 0 {
                     threads.search(true);

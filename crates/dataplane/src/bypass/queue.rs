@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use super::QUEUE_PROGRAM_NAME;
-use crate::device_counters::{Asking, DeviceCounters};
+use crate::device_counters::{CounterSocket, DeviceCounters};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{self, Program};
 use crate::sys::tcx;
@@ -68,21 +68,21 @@ pub struct KernelDrops {
 /// A port's device as the kernel sees it. It keeps its own socket, so that it continues to ask in the network namespace
 /// in which it was opened.
 pub(super) struct Device {
-    asking: Asking,
+    socket: CounterSocket,
     index: u32,
     at_first: DeviceCounters,
 }
 
 impl Device {
     pub(super) fn open(interface: &Interface) -> io::Result<Device> {
-        let asking = Asking::new()?;
-        let at_first = asking.device_counters(interface.index)?;
-        Ok(Device { asking, index: interface.index, at_first })
+        let socket = CounterSocket::new()?;
+        let at_first = socket.device_counters(interface.index)?;
+        Ok(Device { socket, index: interface.index, at_first })
     }
 
     /// What the kernel dropped since [`Device::open`], except failed redirects. All zero once the interface is gone.
     pub(super) fn drops(&self) -> KernelDrops {
-        let Ok(now) = self.asking.device_counters(self.index) else { return KernelDrops::default() };
+        let Ok(now) = self.socket.device_counters(self.index) else { return KernelDrops::default() };
         let first = self.at_first;
         // The queue counts from 0 when it is replaced.
         let since = |now: u64, first: u64| if now >= first { now - first } else { now };
@@ -97,7 +97,7 @@ impl Device {
     /// Waits until no frame is in the port's queue; `false` if some still were at the deadline.
     pub(super) fn wait_until_empty(&self, deadline: Instant) -> bool {
         loop {
-            if self.asking.waiting_frames(self.index) == 0 {
+            if self.socket.waiting_frames(self.index) == 0 {
                 return true;
             }
             if Instant::now() >= deadline {

@@ -185,7 +185,7 @@ impl Taps {
     }
 
     /// Tells all captures whether the kernel forwards, and removes those that have no reader any more.
-    pub(crate) fn tell(&mut self, kernel_forwards: bool) {
+    pub(crate) fn set_kernel_forwards(&mut self, kernel_forwards: bool) {
         self.remove_closed();
         for tap in &self.0 {
             tap.shared.kernel_forwards.store(kernel_forwards, Ordering::Relaxed);

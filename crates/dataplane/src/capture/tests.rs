@@ -197,7 +197,7 @@ fn a_capture_that_nobody_takes_any_more_is_let_go() {
         captures.push(capture);
     }
     assert!(!taps.add(Tap::new(options()).unwrap().0), "a bounded number");
-    taps.tell(true);
+    taps.set_kernel_forwards(true);
     assert!(captures[0].progress().kernel_forwards);
     captures.pop();
     assert!(taps.add(Tap::new(options()).unwrap().0));

@@ -154,12 +154,12 @@ impl Links {
     fn with<T>(
         &self,
         name: &str,
-        ask: impl FnOnce(&LinkEndHandle) -> Result<T, CommandError>,
+        request: impl FnOnce(&LinkEndHandle) -> Result<T, CommandError>,
     ) -> Option<Result<T, CommandError>> {
         let links = self.read();
         let link = links.iter().find(|link| link.name == name)?;
         Some(match &link.state {
-            State::Running(handle) => ask(handle),
+            State::Running(handle) => request(handle),
             State::Gone(why) => Err(CommandError::Gone { link: name.to_owned(), why: why.clone() }),
         })
     }

@@ -42,7 +42,7 @@ impl Backend for Fake {
         };
         let mut taps = Taps::default();
         taps.add(tap);
-        taps.tell(true);
+        taps.set_kernel_forwards(true);
         *self.taps.lock().expect("no panics") = taps;
         Some(Ok(capture))
     }
@@ -335,7 +335,7 @@ fn a_capture_streams_frames_and_ends_with_its_client() {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
     let is_empty = || {
         let mut taps = daemon.backend.taps.lock().expect("no panics");
-        taps.tell(false);
+        taps.set_kernel_forwards(false);
         taps.is_empty()
     };
     while !is_empty() {

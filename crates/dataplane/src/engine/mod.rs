@@ -353,12 +353,12 @@ impl Engine {
             self.wait_for_kernel_queues();
         }
         self.kernel_mode = mode;
-        self.tell_captures();
+        self.notify_captures();
     }
 
     /// Tells captures whether the kernel forwards past them.
-    fn tell_captures(&mut self) {
-        self.taps.tell(self.ports.bypass.is_some() && self.kernel_mode == BypassMode::Dormant);
+    fn notify_captures(&mut self) {
+        self.taps.set_kernel_forwards(self.ports.bypass.is_some() && self.kernel_mode == BypassMode::Dormant);
     }
 
     /// Waits until frames that the kernel forwarded have left its queues, because this loop's frames do not pass those

@@ -50,7 +50,7 @@ impl Engine {
                 Ok(Request::Interface { index, facts }) => self.handle_interface(index, facts.as_deref()),
                 Ok(Request::Capture { tap, reply }) => {
                     let _ = reply.try_send(self.taps.add(tap));
-                    self.tell_captures();
+                    self.notify_captures();
                 }
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return true,
                 Err(TryRecvError::Empty) => break,

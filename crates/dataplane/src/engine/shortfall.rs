@@ -22,12 +22,12 @@ pub(super) fn texts(
     link: &LinkConditions,
     rate: Rate,
 ) -> Vec<String> {
-    let said = if rate.is_assumed { " (assumed: `rate` is not set)" } else { "" };
+    let assumed = if rate.is_assumed { " (assumed: `rate` is not set)" } else { "" };
     let round_trip = value("peer_timeout", link.round_trip.0);
     let describe = |shortfall: Shortfall| {
         let Shortfall { field, value: is, needed, consequence } = shortfall;
         format!(
-            "{consequence}: {} = {}, but {} bytes a frame at {}{said} over a round trip of {round_trip} need {}; hint: {}",
+            "{consequence}: {} = {}, but {} bytes a frame at {}{assumed} over a round trip of {round_trip} need {}; hint: {}",
             parameter_key(field),
             value(field, is),
             link.frame_bytes,
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    fn said(overrides: Overrides, chunks: u64, link: &LinkConditions, rate: Rate) -> Vec<String> {
+    fn texts_for(overrides: Overrides, chunks: u64, link: &LinkConditions, rate: Rate) -> Vec<String> {
         let chunks = u32::try_from(chunks).expect("a pool");
         let config = initial(&overrides, Format::Transparent, FallbackConfig::new(Tick::Nanosecond), chunks);
         texts(&config, &overrides, link, rate)
@@ -111,14 +111,14 @@ mod tests {
     #[test]
     fn a_short_link_is_told_nothing() {
         let default = u64::from(POOL_CHUNKS_DEFAULT);
-        assert_eq!(said(Overrides::default(), default, &link(10), RATE), Vec::<String>::new());
+        assert_eq!(texts_for(Overrides::default(), default, &link(10), RATE), Vec::<String>::new());
     }
 
     /// The log gave names and numbers of the protocol, and no way out.
     #[test]
     fn a_gigabit_over_100_ms_is_told_what_it_lacks_and_what_to_set() {
         let default = u64::from(POOL_CHUNKS_DEFAULT);
-        let texts = said(Overrides::default(), default, &link(100), RATE);
+        let texts = texts_for(Overrides::default(), default, &link(100), RATE);
         assert_eq!(
             texts[0],
             "the link carries at most 25 % of its rate: parameters.window = 4096, but 1514 bytes a frame at 1G over a \
@@ -149,11 +149,11 @@ mod tests {
             ..Overrides::default()
         };
         let rate = Rate { is_assumed: true, ..RATE };
-        let texts = said(own, default, &link(400), rate);
+        let texts = texts_for(own, default, &link(400), rate);
         assert!(texts[0].contains("at 1G (assumed: `rate` is not set) over"), "{texts:#?}");
         assert!(texts[0].contains("no window is larger than 32768 frames"), "{texts:#?}");
         assert!(
-            said(own, default, &link(100), RATE)[0]
+            texts_for(own, default, &link(100), RATE)[0]
                 .ends_with("set `parameters.window` to 16384 at both ends, or remove it")
         );
         let last = texts.last().expect("a line");

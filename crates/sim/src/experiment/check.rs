@@ -16,10 +16,10 @@ const NAMES: [(&str, &str); 5] = [
 /// # Errors
 /// The first parameter that cannot be used.
 pub fn check(config: &StressConfig) -> Result<(), StressError> {
-    config.validate().map_err(in_our_words)
+    config.validate().map_err(in_file_terms)
 }
 
-fn in_our_words(error: StressError) -> StressError {
+fn in_file_terms(error: StressError) -> StressError {
     let name = NAMES.iter().find(|(theirs, _)| *theirs == error.parameter).map(|(_, ours)| *ours);
     StressError { parameter: name.unwrap_or(error.parameter), ..error }
 }

@@ -66,7 +66,7 @@ impl StressParameters {
     fn protection(&self, paper: Protection, frame_bytes: u64) -> Result<Protection, StressError> {
         let mut protection = paper;
         protection.copies = match (self.copies, self.target) {
-            (Some(copies), Some(_)) => return Err(beside("copies", copies, "target")),
+            (Some(copies), Some(_)) => return Err(conflicts_with("copies", copies, "target")),
             (Some(copies), None) => Copies::Fixed(copies),
             (None, Some(target)) => Copies::Target { loss: target.0 },
             (None, None) => paper.copies,
@@ -92,7 +92,9 @@ impl StressParameters {
             .map(|size| ("pause-threshold", size))
             .or(self.resume_threshold.map(|size| ("resume-threshold", size)));
         match threshold {
-            Some((name, size)) if self.no_backpressure => return Err(beside(name, size, "no-backpressure")),
+            Some((name, size)) if self.no_backpressure => {
+                return Err(conflicts_with(name, size, "no-backpressure"));
+            }
             _ if self.no_backpressure => return Ok(None),
             _ => {}
         }
@@ -118,12 +120,12 @@ impl StressParameters {
         let mut written = models.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
         let first = written.next();
         if let (Some((name, value)), Some((other, _))) = (first, written.next()) {
-            return Err(beside(name, value, other));
+            return Err(conflicts_with(name, value, other));
         }
         let loss = self.loss.map_or(LOSS_DEFAULT, |loss| loss.0);
         if let Some(burst) = self.burst {
             if let Some((other, _)) = first.filter(|(name, _)| *name != "loss") {
-                return Err(beside("burst", burst, other));
+                return Err(conflicts_with("burst", burst, other));
             }
             return Ok(Corruption::GilbertElliott { loss, mean_burst_frames: burst });
         }
@@ -249,7 +251,7 @@ fn nanoseconds(parameter: &'static str, span: Span) -> Result<u64, StressError> 
     })
 }
 
-fn beside(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> StressError {
+fn conflicts_with(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> StressError {
     let requirement = format!("has no meaning beside `{other}`; remove one of them");
     StressError { parameter, value: value.to_string(), requirement }
 }

@@ -238,7 +238,7 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
         network.set_corruption(SENDER, &Corruption::iid(phase.loss), random)?;
         phase_end += Time(phase.duration_us * PS_PER_US);
         while wanted && network.now() < phase_end && network.step() {
-            recorder.look(&network, phase.loss);
+            recorder.check_state(&network, phase.loss);
             while network.now() >= sample_end {
                 recorder.sample(&network, sample_end, phase.loss);
                 sample_end += sample;
@@ -271,7 +271,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn look(&mut self, network: &Watched<Series>, loss: f64) {
+    fn check_state(&mut self, network: &Watched<Series>, loss: f64) {
         let level = network.status(SENDER).map_or(self.level, |status| name(&status));
         if level != self.level {
             self.level = level;

@@ -73,7 +73,7 @@ struct Pace {
     warm_up: u64,
     progress_at: u64,
     cycle: Option<u64>,
-    look_at: u64,
+    check_at: u64,
     /// The moments of the last cycle.
     before: VecDeque<(u64, Moment<LinkMark>)>,
 }
@@ -87,7 +87,7 @@ impl Pace {
             warm_up,
             progress_at: PROGRESS_FRAMES,
             cycle,
-            look_at: warm_up + 1,
+            check_at: warm_up + 1,
             before: VecDeque::new(),
         }
     }
@@ -109,22 +109,22 @@ impl Pace {
             }
         }
         if let Some(cycle) = self.cycle
-            && produced >= self.look_at
+            && produced >= self.check_at
         {
-            self.look(network, cycle);
+            self.check_state(network, cycle);
         }
-        let look_at = if self.cycle.is_some() { self.look_at } else { u64::MAX };
-        self.next_at = look_at.min(self.progress_at);
+        let check_at = if self.cycle.is_some() { self.check_at } else { u64::MAX };
+        self.next_at = check_at.min(self.progress_at);
         true
     }
 
     /// Compares this moment with the one a cycle ago, and skips what will repeat. Where a cycle can be halved, there
     /// are two checks in each: the sooner a steady state is noticed, the less of it is simulated.
-    fn look<O: Observer>(&mut self, network: &mut Network<Measured<O>>, cycle: u64) {
+    fn check_state<O: Observer>(&mut self, network: &mut Network<Measured<O>>, cycle: u64) {
         let produced = network.produced(SENDER);
         let Some(now) = network.moment() else {
             self.before.clear();
-            self.look_at = produced + LOOK_FRAMES;
+            self.check_at = produced + LOOK_FRAMES;
             return;
         };
         if let Some((_, before)) = self.before.pop_front_if(|(at, _)| *at + cycle == produced) {
@@ -133,12 +133,12 @@ impl Pace {
                 network.repeat(&before, times);
                 self.before.clear();
                 // A frame will be corrupted before another cycle is over.
-                self.look_at = network.produced(SENDER) + cycle;
+                self.check_at = network.produced(SENDER) + cycle;
                 return;
             }
         }
         self.before.push_back((produced, now));
-        self.look_at = produced + if cycle.is_multiple_of(2) { cycle / 2 } else { cycle };
+        self.check_at = produced + if cycle.is_multiple_of(2) { cycle / 2 } else { cycle };
     }
 }
 
