@@ -143,7 +143,7 @@ impl ReceivingSide {
         self.receivers[Mode::Ordered].next_delivery()
     }
 
-    /// See [`LinkEnd::next_expected`](crate::LinkEnd::awaited).
+    /// See [`LinkEnd::next_expected`](crate::LinkEnd::next_expected).
     pub(in crate::link_end) fn next_expected(&self, mode: Mode) -> SequenceNumber {
         self.receivers[mode].cumulative()
     }
