@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Record {
-    /// The driver's clock, ns. Calls that take no time have that of the call before.
+    /// The driver's clock, in its ticks. Calls that take no time have that of the call before.
     pub at: Instant,
     /// The call and its answer.
     #[cfg_attr(feature = "serde", serde(flatten))]

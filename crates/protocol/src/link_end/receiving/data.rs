@@ -178,7 +178,7 @@ impl ReceivingSide {
     }
 
     /// Makes `mode` the lane in use, because its highest number has advanced. In the compact format, the sender takes
-    /// an ACK for one of the lane before until a feedback says otherwise ([`LinkEnd::is_lane_confirmed`]).
+    /// an ACK for one of the lane before until a feedback says otherwise.
     pub(super) fn change_lane(&mut self, shared: &mut Shared, mode: Mode) {
         let before = self.acks.lane.replace(mode);
         if before.is_some_and(|before| before != mode) && shared.config.format == Format::Compact {
