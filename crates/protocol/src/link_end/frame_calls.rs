@@ -37,7 +37,7 @@ impl LinkEnd {
     ///
     /// # Panics
     /// In debug builds, if it is not admitted as protected.
-    #[inline]
+    #[inline(always)]
     pub fn send_admitted(&mut self, now: Instant, mode: Mode, frame: FrameHandle, bytes: u32) -> DataHeader {
         debug_assert_eq!(self.admission(mode, bytes), Admission::Protected, "ask for admission first");
         let now = self.advance(now);

@@ -2,8 +2,19 @@
 
 pub use linkmend_topology::LinkId;
 
-/// Event sources of a port: arrival, service, clock. At the same time they act in that order.
+/// Event sources of a port, in the order of [`Act`].
 const SOURCES: usize = 3;
+
+/// What happens at a port; at the same time, in that order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// The next frame in flight towards it arrives.
+    Arrival,
+    /// It may begin to send.
+    Service,
+    /// A timeout is due, or a frame of paced traffic.
+    Clock,
+}
 
 /// A side of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +67,22 @@ impl PortId {
         SOURCES * ports
     }
 
+    /// The port that an event source belongs to, and what happens there. The sources behind those of all `ports` belong to
+    /// the recirculation port with the returned index.
+    #[inline(always)]
+    pub(crate) const fn acting(source: usize, ports: usize) -> Result<(PortId, Act), usize> {
+        let index = source / SOURCES;
+        if index >= ports {
+            return Err(source - SOURCES * ports);
+        }
+        let act = match source % SOURCES {
+            0 => Act::Arrival,
+            1 => Act::Service,
+            _ => Act::Clock,
+        };
+        Ok((PortId(index as u32), act))
+    }
+
     /// The event source for arrivals.
     #[inline(always)]
     pub(crate) const fn arrival(self) -> usize {
@@ -78,6 +105,16 @@ impl PortId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sources_of_ports_come_before_those_of_recirculation_ports() {
+        let [a, b] = PortId::of(LinkId(1));
+        assert_eq!(PortId::acting(a.arrival(), 4), Ok((a, Act::Arrival)));
+        assert_eq!(PortId::acting(a.service(), 4), Ok((a, Act::Service)));
+        assert_eq!(PortId::acting(b.clock(), 4), Ok((b, Act::Clock)));
+        assert_eq!(PortId::acting(b.clock() + 1, 4), Err(0));
+        assert_eq!(PortId::acting(PortId::sources(4) + 2, 4), Err(2));
+    }
 
     #[test]
     fn a_port_is_named_by_its_link_and_side() {

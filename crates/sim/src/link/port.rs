@@ -247,6 +247,7 @@ impl<S: Scheme> Port<S> {
     }
 
     /// Anything else that an idle port sends.
+    #[inline(always)]
     pub(crate) fn next_idle(&mut self, now: Time) -> Option<Idle<S::Ack, S::Control>> {
         let idle = self.scheme.poll_idle(now)?;
         self.acks_sent += u64::from(matches!(idle, Idle::Ack(_)));

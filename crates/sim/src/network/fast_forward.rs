@@ -34,13 +34,15 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
     /// Records this moment. `None` during something that will pass: a loss, a pause, a queue that is not empty. Nor is
     /// there a moment in networks in which frames cross several links.
     pub fn moment(&self) -> Option<Moment<O::Mark>> {
-        if self.passed_on {
+        if self.passed_on || !self.ports.iter().all(Port::is_quiet) {
             return None;
         }
         let produced = |port: &Port<S>| port.generator.produced();
         let arriving: Vec<u64> =
             self.ports.iter().map(|port| produced(&self.ports[port.id.peer().index()])).collect();
         let mut state = Vec::with_capacity(512);
+        // The observer's losses are what disturbs the longest, so it is asked first.
+        let mark = self.observer.mark(&Present { now: self.now, arriving: &arriving }, &mut state)?;
         for (port, &arriving) in self.ports.iter().zip(&arriving) {
             port.snapshot(self.now, arriving, &mut state)?;
         }
@@ -53,7 +55,6 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             };
             recirculation.snapshot(self.now, slot, &mut state);
         }
-        let mark = self.observer.mark(&Present { now: self.now, arriving: &arriving }, &mut state)?;
         let ports = self.ports.iter().map(Counted::new).collect();
         let passes = self.loops.iter().map(|recirculation| recirculation.passes).collect();
         Some(Moment { state, now: self.now, ports, passes, mark })
@@ -134,17 +135,18 @@ impl<S: Scheme> Port<S> {
         u32::from(self.generator.frame_bytes()) + self.scheme.header_bytes()
     }
 
-    /// Records what determines the future of this port; `None` if it is disturbed.
-    fn snapshot(&self, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
-        let produced = self.generator.produced();
-        let quiet = self.urgent.is_empty()
+    /// Whether the port itself is undisturbed.
+    fn is_quiet(&self) -> bool {
+        self.urgent.is_empty()
             && !self.timer.attention
             && self.replenished.is_none()
             && self.waiting == 0
-            && self.timer.traffic_at == Time::NEVER;
-        if !quiet {
-            return None;
-        }
+            && self.timer.traffic_at == Time::NEVER
+    }
+
+    /// Records what determines the future of this port, which is quiet; `None` if its scheme is disturbed.
+    fn snapshot(&self, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
+        let produced = self.generator.produced();
         let timeout_at = self.timer.timeout_at;
         let timeout = if timeout_at == Time::NEVER { u64::MAX } else { timeout_at.0 - now.0 };
         // How long the port has been idle matters only for the present idle slot.

@@ -1,6 +1,6 @@
 //! The parts of a network: nodes, links, flows, and the traffic of each.
 
-use super::{Network, Source};
+use super::Network;
 use crate::event_queue::EventQueue;
 use crate::link::frame::ControlStore;
 use crate::link::port::Port;
@@ -139,16 +139,12 @@ impl<S: Scheme> Plan<S> {
                 ports.push(Port::new(own, peer, (id, cable.nodes[side]), generator, seed)?);
             }
         }
-        let of_port = |id: PortId| [Source::Arrival(id), Source::Port(id), Source::Clock(id)];
-        let sources = ports.iter().flat_map(|port| of_port(port.id));
-        let sources = sources.chain((0..self.loops.len() as u32).map(Source::Recirculation)).collect();
         let loop_at =
             |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
         let mut network = Network {
             now: Time::ZERO,
             events: 0,
             queue: EventQueue::new(PortId::sources(count) + self.loops.len()),
-            sources,
             ports,
             loops: self.loops.into_iter().enumerate().map(loop_at).collect(),
             nodes: self.nodes,

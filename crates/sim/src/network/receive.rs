@@ -4,66 +4,61 @@ use super::Network;
 use super::send::context;
 use crate::link::scheme::{Buffer, Circling, Reception, Round, SchemeContext};
 use crate::link::{Frame, Observer, OnWire, PortId, Received, Scheme};
-use crate::node::{Node, NodeId};
+use crate::node::Node;
 use crate::time::Time;
 use std::marker::PhantomData;
 
 impl<O: Observer<S>, S: Scheme> Network<O, S> {
-    /// Handles the next frame in flight towards `port`.
+    /// Handles the next frame in flight towards `port`. The frame stays in its place until then: a processor stalls when it
+    /// reads a header as words that was just copied in pieces.
     #[inline(never)]
     pub(super) fn arrive(&mut self, port: PortId) {
         let ends = self.ports.get_disjoint_mut([port.index(), port.peer().index()]);
         let Ok([this, from]) = ends else { unreachable!("a link has two ports") };
-        // The frame stays in its place until it is handled, because headers are not copied.
         let Some((_, on_wire)) = from.in_flight.front() else { return };
         let control = self.controls.content(on_wire);
         self.observer.received(port, self.now, &Received { frame: on_wire, control });
-        match on_wire {
-            OnWire::Plain { frame } => {
-                let frame = *frame;
-                self.arrived(port);
-                self.deliver(port, frame);
-            }
+        let (frame, reception) = match on_wire {
+            OnWire::Plain { frame } => (*frame, Reception::Deliver),
             OnWire::Protected { header, frame } => {
                 let frame = *frame;
                 let reception = this.scheme.handle_data(&mut context!(self, this), header, frame);
                 if reception == Reception::Dropped || S::is_copy(header) {
                     self.observer.handled(port, self.now, header, &frame, &this.scheme);
                 }
-                self.arrived(port);
-                match reception {
-                    Reception::Deliver => self.deliver(port, frame),
-                    Reception::DeliverMore => {
-                        self.deliver(port, frame);
-                        self.deliver_more(port);
-                    }
-                    Reception::Buffered => self.deliver_more(port),
-                    Reception::Dropped => {}
-                }
+                (frame, reception)
             }
             OnWire::Ack { ack } => {
                 this.scheme.handle_ack(&mut context!(self, this), *ack);
-                self.arrived(port);
+                from.in_flight.pop_front();
+                self.queue.set(port.arrival(), from.next_arrival());
+                return self.wake(port);
             }
             OnWire::Control { place } => {
                 let place = *place;
                 this.scheme.handle_control(&mut context!(self, this), self.controls.at(place));
                 self.controls.free(place);
-                self.arrived(port);
+                from.in_flight.pop_front();
+                self.queue.set(port.arrival(), from.next_arrival());
                 self.settle(port);
+                return self.wake(port);
             }
-        }
-        if self.ports[port.index()].scheme.exchanges_control() {
-            self.wake(port);
-        }
-    }
-
-    /// Removes the first frame in flight towards `port`.
-    #[inline(always)]
-    fn arrived(&mut self, port: PortId) {
-        let from = &mut self.ports[port.peer().index()];
+        };
         from.in_flight.pop_front();
         self.queue.set(port.arrival(), from.next_arrival());
+        let wakes = this.scheme.exchanges_control();
+        match reception {
+            Reception::Deliver => self.deliver(port, frame),
+            Reception::DeliverMore => {
+                self.deliver(port, frame);
+                self.deliver_more(port);
+            }
+            Reception::BufferedMore => self.deliver_more(port),
+            Reception::Buffered | Reception::Dropped => {}
+        }
+        if wakes {
+            self.wake(port);
+        }
     }
 
     /// Does what is due at `port`: timeouts, and the next frame of paced traffic.
@@ -125,9 +120,11 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
                     self.wake(port);
                 }
             }
-            Round::Delivers(frame, urgent) => {
+            Round::Delivers { frame, more, urgent } => {
                 self.deliver(port, frame);
-                self.deliver_more(port);
+                if more {
+                    self.deliver_more(port);
+                }
                 if urgent {
                     self.wake(port);
                 }
@@ -159,14 +156,18 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     #[inline]
     fn deliver(&mut self, port: PortId, frame: Frame) {
         self.observer.delivered(port, self.now, &frame);
-        let node = self.ports[port.index()].node;
-        if self.flows[frame.flow.0 as usize].destination != node {
-            self.pass_on(node, frame);
+        if self.passed_on {
+            self.pass_on(port, frame);
         }
     }
 
+    /// Sends a frame on, unless it is where it was going.
     #[inline(never)]
-    fn pass_on(&mut self, node: NodeId, frame: Frame) {
+    fn pass_on(&mut self, port: PortId, frame: Frame) {
+        let node = self.ports[port.index()].node;
+        if self.flows[frame.flow.0 as usize].destination == node {
+            return;
+        }
         let Node::Switch(switch) = &self.nodes[node.index()] else { return };
         let Some(out) = switch.route(&self.flows[frame.flow.0 as usize], &frame) else { return };
         self.ports[out.index()].push_normal(frame);

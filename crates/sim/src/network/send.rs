@@ -117,8 +117,9 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Sends a frame with the scheme's header. Headers are written once, in the place where the frame waits for its
-    /// arrival: a processor stalls when it reads a word that was just written in pieces.
+    /// Sends a frame with the scheme's header. The header is written once, in the place where the frame waits for its
+    /// arrival, and the observer gets a value of its own: a processor stalls when it reads a word that was just written in
+    /// pieces.
     #[inline]
     fn send_protected(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
@@ -127,26 +128,15 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         // It will be outstanding, so the port has more to do.
         self.queue.set(port.service(), this.free_at);
         let header = this.scheme.send(&mut context!(self, this), frame);
+        let on_wire = &OnWire::Protected { header, frame };
+        self.observer.sent(port, self.now, &Sent { frame: on_wire, control: None, arrives_at, corrupted });
         if corrupted {
-            let on_wire = OnWire::Protected { header, frame };
-            self.observer.sent(
-                port,
-                self.now,
-                &Sent { frame: &on_wire, control: None, arrives_at, corrupted },
-            );
             return;
         }
         if this.in_flight.is_empty() {
             self.queue.set(port.peer().arrival(), arrives_at);
         }
         this.in_flight.push_back((arrives_at, OnWire::Protected { header, frame }));
-        if let Some((_, on_wire)) = this.in_flight.back() {
-            self.observer.sent(
-                port,
-                self.now,
-                &Sent { frame: on_wire, control: None, arrives_at, corrupted },
-            );
-        }
     }
 
     /// Sends a frame as it is.
@@ -163,6 +153,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     }
 
     /// A dummy or an ACK for a port that would otherwise be idle.
+    #[inline(always)]
     fn next_idle(&mut self, port: PortId) -> Option<OnWire<S>> {
         let this = &mut self.ports[port.index()];
         let Some(idle) = this.next_idle(self.now) else { return this.replenished.take() };

@@ -69,8 +69,10 @@ pub enum Reception {
     Deliver,
     /// Deliver it, and then the frames that `poll_deliver` returns.
     DeliverMore,
-    /// Hold it; `poll_deliver` returns frames that may go.
+    /// Hold it.
     Buffered,
+    /// Hold it, and deliver the frames that `poll_deliver` returns.
+    BufferedMore,
     /// Drop it.
     Dropped,
 }
@@ -85,9 +87,15 @@ pub enum Round {
         /// Whether the port should look for normal frames.
         made_room: bool,
     },
-    /// Deliver it, and then the frames that `poll_deliver` returns. The flag says whether the scheme has something
-    /// urgent, so that the port should look.
-    Delivers(Frame, bool),
+    /// Deliver it.
+    Delivers {
+        /// The frame.
+        frame: Frame,
+        /// Whether to deliver the frames that `poll_deliver` returns, too.
+        more: bool,
+        /// Whether the scheme has something urgent, so that the port should look.
+        urgent: bool,
+    },
 }
 
 /// What happens at one end of a link during some cycles of a steady state.

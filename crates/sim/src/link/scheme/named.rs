@@ -142,6 +142,7 @@ macro_rules! schemes {
                     }
                 }
 
+                #[inline(always)]
                 fn poll_urgent<O: Observer<N>, N: Scheme>(
                     &mut self,
                     context: &mut SchemeContext<'_, N, O>,
@@ -178,6 +179,7 @@ macro_rules! schemes {
                     match self { $($name::$scheme(scheme) => scheme.poll_ack(now).map($ack::$scheme)),+ }
                 }
 
+                #[inline(always)]
                 fn poll_idle(&mut self, now: Time) -> Option<Idle<$ack, $control>> {
                     match self {
                         $($name::$scheme(scheme) => Some(match scheme.poll_idle(now)? {

@@ -95,6 +95,6 @@ impl LinkGuardian {
         let frame = self.rx.free(slot);
         self.rx_bytes -= u64::from(frame.bytes);
         context.rx_level(self.rx_bytes);
-        Round::Delivers(frame, urgent)
+        Round::Delivers { frame, more: self.rx.used() == 0, urgent }
     }
 }

@@ -201,7 +201,8 @@ impl Scheme for LinkGuardian {
             linkmend_protocol::Reception::Drop => Reception::Dropped,
             linkmend_protocol::Reception::Buffered => {
                 self.hold(&mut context.reborrow(), slot, frame);
-                Reception::Buffered
+                // What circles is passed on when it comes round.
+                if self.recirculation.is_some() { Reception::Buffered } else { Reception::BufferedMore }
             }
         };
         if self.end.missing() > 0 {
@@ -237,6 +238,7 @@ impl Scheme for LinkGuardian {
         self.release(context.now, context.port, context.observer);
     }
 
+    #[inline(always)]
     fn poll_urgent<O: Observer<N>, N: Scheme>(
         &mut self,
         context: &mut SchemeContext<'_, N, O>,
@@ -291,6 +293,7 @@ impl Scheme for LinkGuardian {
         self.end.poll_compact_ack(Instant(now.0))
     }
 
+    #[inline(always)]
     fn poll_idle(&mut self, now: Time) -> Option<Idle<SequenceNumber, Control>> {
         match self.end.poll_transmit(Instant(now.0), Priority::Low)? {
             Transmit::Control(Control::CompactAck { next }) => Some(Idle::Ack(next)),
