@@ -13,7 +13,6 @@
 //! - [`experiment`]: sweeps of runs, described in files, and published values beside measured ones.
 #![forbid(unsafe_code)]
 
-pub mod corruption;
 pub mod experiment;
 pub mod kernel;
 pub mod link;
@@ -24,5 +23,6 @@ pub mod replay;
 pub mod run;
 
 pub use kernel::{event_queue, time};
+pub use linkmend_corruption as corruption;
 pub use linkmend_random as random;
 pub use run::{scenario, stress};

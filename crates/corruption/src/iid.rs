@@ -1,6 +1,6 @@
 //! Independent losses, with one probability for all frames.
 
-use crate::random::Random;
+use linkmend_random::Random;
 
 /// Draws how many frames pass between two corrupted ones, instead of a random number for each frame.
 #[derive(Debug, Clone)]

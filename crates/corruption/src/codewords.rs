@@ -6,7 +6,7 @@
 //! link with idle time fewer frames share a codeword, which shortens the bursts but does not change the loss rate.
 
 use super::optics::{CODEWORD_BYTES, PREAMBLE_BYTES};
-use crate::random::Random;
+use linkmend_random::Random;
 
 /// Octets between the end of a frame and the preamble of the next (IEEE 802.3 clause 4.4.2).
 const INTERPACKET_GAP_BYTES: u64 = 12;

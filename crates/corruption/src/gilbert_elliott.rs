@@ -1,7 +1,7 @@
 //! Losses in bursts: the two-state chain of Gilbert (1960) and Elliott (1963), with a lossless good state and a bad
 //! state in which every frame is lost.
 
-use crate::random::Random;
+use linkmend_random::Random;
 
 /// Draws how long each state lasts. Both lengths are geometric and at least one frame.
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@
 //! random number for each frame: each draws the distance to the next corrupted one, so that a clean frame costs a
 //! subtraction, and a simulator can ask how many frames pass before the next decision
 //! ([`CorruptionProcess::clean_frames`]) and skip them.
+#![forbid(unsafe_code)]
 
 mod codewords;
 mod gilbert_elliott;
@@ -16,10 +17,10 @@ mod tests;
 
 pub use optics::Transceiver;
 
-use crate::random::Random;
 use codewords::Codewords;
 use gilbert_elliott::GilbertElliott;
 use iid::Iid;
+use linkmend_random::Random;
 use per_bit::PerBit;
 use recorded::Recorded;
 use std::fmt::Display;

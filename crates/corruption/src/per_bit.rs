@@ -1,7 +1,7 @@
 //! Independent bit errors without error correction: longer frames are lost more often.
 
 use super::BITS_PER_BYTE;
-use crate::random::Random;
+use linkmend_random::Random;
 
 /// Draws how many bits pass between two wrong ones.
 ///
