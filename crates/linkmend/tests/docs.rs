@@ -256,3 +256,64 @@ fn links_in_the_documents_lead_somewhere() {
     }
     assert!(checked >= 30, "only {checked} links were found; does the test still read the documents?");
 }
+
+/// Where `ARCHITECTURE.md` names files, and behind a file the functions to read there: ``crates/fleet/src/timeline.rs`
+/// (`next`, `schedule`)`.
+#[test]
+fn files_and_functions_in_the_architecture_exist() {
+    let text = read("ARCHITECTURE.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut files, mut functions) = (0, 0);
+    let pieces: Vec<&str> = text.split('`').collect();
+    for (at, path) in pieces.iter().enumerate() {
+        let is_code = at % 2 == 1;
+        let is_path = ["crates/", "docs/", "experiments/", "fuzz/"].iter().any(|top| path.starts_with(top));
+        if !is_code || !is_path {
+            continue;
+        }
+        assert!(root().join(path).exists(), "ARCHITECTURE.md names {path}, which does not exist");
+        files += 1;
+        if !path.ends_with(".rs") || pieces.get(at + 1).is_none_or(|between| *between != " (") {
+            continue;
+        }
+        let source = read(path);
+        for pair in pieces[at + 2..].chunks(2) {
+            let [name, behind] = *pair else { break };
+            let defined =
+                [format!("fn {name}("), format!("fn {name}<")].iter().any(|head| source.contains(head));
+            assert!(defined, "ARCHITECTURE.md names the function {name} of {path}, which is not there");
+            functions += 1;
+            if behind != ", " {
+                break;
+            }
+        }
+    }
+    assert!(files >= 60, "only {files} paths were found; does the test still read the document?");
+    assert!(functions >= 90, "only {functions} functions were found; does the test still read the document?");
+}
+
+/// Modules as the architecture writes them, `fleet::simulate`: each part is a file, or is named in the one before it.
+#[test]
+fn modules_in_the_architecture_exist() {
+    let text = read("ARCHITECTURE.md");
+    let is_part_of_path = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ':');
+    let mut checked = 0;
+    for path in text.split(|letter| !is_part_of_path(letter)) {
+        let Some((name, parts)) = path.trim_end_matches(':').split_once("::") else { continue };
+        let mut folder = root().join("crates").join(name).join("src");
+        if !folder.exists() {
+            continue;
+        }
+        let mut file = folder.join("lib.rs");
+        for part in parts.split("::") {
+            let source = std::fs::read_to_string(&file).expect("a module");
+            let mut known = source.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+            assert!(known.any(|word| word == part), "ARCHITECTURE.md: {path}: no {part} in {name}");
+            folder.push(part);
+            let inside =
+                [folder.with_extension("rs"), folder.join("mod.rs")].into_iter().find(|file| file.exists());
+            file = inside.unwrap_or(file);
+        }
+        checked += 1;
+    }
+    assert!(checked >= 30, "only {checked} modules were found; does the test still read the document?");
+}

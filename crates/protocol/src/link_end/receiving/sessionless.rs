@@ -167,7 +167,7 @@ impl ReceivingSide {
         Some(Control::CompactAck { next: self.leading_number() })
     }
 
-    /// When [`LinkEnd::poll_sessionless_urgent`] has something.
+    /// When [`ReceivingSide::poll_sessionless_urgent`] has something.
     pub(super) fn sessionless_due_at(&self, shared: &Shared) -> Option<Instant> {
         if self.has_holes_to_report() {
             return Some(shared.now);
