@@ -191,7 +191,7 @@ pub enum Problem {
     #[error("{value}: must be {requirement}")]
     Bound { value: String, requirement: &'static str },
     #[error("{value}: {requirement}")]
-    Impossible { value: String, requirement: String },
+    Parameter { value: String, requirement: String },
     #[error("{}: must be an absolute path of at most {limit} bytes", path.display())]
     SocketPath { path: PathBuf, limit: usize },
     #[error("{}: must be the absolute path of a file", path.display())]

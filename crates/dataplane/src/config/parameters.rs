@@ -75,7 +75,7 @@ pub(crate) fn parameter_key(field: &str) -> &'static str {
 }
 
 /// What is wrong, with the key of the configuration.
-pub(super) struct Impossible {
+pub(super) struct InvalidParameter {
     pub(super) key: &'static str,
     pub(super) value: String,
     pub(super) requirement: String,
@@ -105,14 +105,14 @@ impl ParametersConfig {
         chunks: u32,
         format: Format,
         fallback: FallbackConfig,
-    ) -> Result<(), Impossible> {
+    ) -> Result<(), InvalidParameter> {
         let config = crate::engine::derive::initial(&self.overrides(), format, fallback, chunks);
-        config.validate().and_then(|()| crate::engine::takeover::validate(&config)).map_err(impossible)
+        config.validate().and_then(|()| crate::engine::takeover::validate(&config)).map_err(invalid_parameter)
     }
 }
 
 /// Translates the protocol's error to the keys of the configuration.
-fn impossible(error: ConfigError) -> Impossible {
+fn invalid_parameter(error: ConfigError) -> InvalidParameter {
     let key = parameter_key(error.field);
     let mut requirement = error.requirement.to_owned();
     for (field, key) in KEYS {
@@ -127,7 +127,7 @@ fn impossible(error: ConfigError) -> Impossible {
         }
         _ => error.value.to_string(),
     };
-    Impossible { key, value, requirement }
+    InvalidParameter { key, value, requirement }
 }
 
 #[cfg(test)]

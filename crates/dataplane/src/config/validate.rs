@@ -65,7 +65,7 @@ fn link(config: &LinkConfig) -> Verdict {
     quantities(config)?;
     config.protect.validate(config.format)?;
     config.parameters.validate(config.pool, config.format.into(), config.fallback.settings()).map_err(
-        |wrong| (wrong.key, Problem::Impossible { value: wrong.value, requirement: wrong.requirement }),
+        |wrong| (wrong.key, Problem::Parameter { value: wrong.value, requirement: wrong.requirement }),
     )
 }
 

@@ -9,13 +9,13 @@ mod ecn;
 mod from_inner;
 mod from_link;
 mod interfaces;
+mod log_texts;
 mod requests;
 mod shaper;
 mod shortfall;
 mod start;
 pub(crate) mod takeover;
 mod to_link;
-mod words;
 
 pub(crate) use requests::Request;
 pub use start::StartError;
@@ -294,10 +294,10 @@ impl Engine {
                 self.set_kernel_mode(BypassMode::Active);
             }
             Event::SessionClosed { session, reason, abandoned } => {
-                tracing::info!(%link, session = session.0, reason = words::reason(reason), abandoned, "protection ended");
+                tracing::info!(%link, session = session.0, reason = log_texts::reason(reason), abandoned, "protection ended");
             }
             Event::SessionEnded { session, reason } => {
-                tracing::info!(%link, session = session.0, reason = words::reason(reason), "the peer's protection ended");
+                tracing::info!(%link, session = session.0, reason = log_texts::reason(reason), "the peer's protection ended");
             }
             Event::FormatsDiffer { own, peer } => tracing::warn!(
                 %link, %own, %peer,
@@ -306,10 +306,10 @@ impl Engine {
             Event::PeerSeen => tracing::info!(%link, "the peer speaks Linkmend"),
             Event::PeerGone => tracing::warn!(%link, "the peer no longer speaks Linkmend"),
             Event::FallbackChanged { level, loss } => {
-                tracing::warn!(%link, level = words::level(level), loss = words::loss(loss), "automatic fallback");
+                tracing::warn!(%link, level = log_texts::level(level), loss = log_texts::loss(loss), "automatic fallback");
             }
             Event::CopiesChanged { copies, loss } => {
-                tracing::info!(%link, copies, loss = words::loss(Some(loss)), "copies of a lost frame");
+                tracing::info!(%link, copies, loss = log_texts::loss(Some(loss)), "copies of a lost frame");
             }
         }
         self.dormant_wanted_ns = None;

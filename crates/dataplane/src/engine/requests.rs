@@ -1,6 +1,6 @@
 //! Requests to the loop, and the report that answers each of them.
 
-use super::{Engine, words};
+use super::{Engine, log_texts};
 use crate::bypass::{BypassCounters, KernelDrops};
 use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
@@ -97,7 +97,7 @@ impl Engine {
         tracing::info!(
             link = %self.settings.name,
             mode = mode_name(protection.classifier.default_mode()),
-            copies = words::copies(protection.copies),
+            copies = log_texts::copies(protection.copies),
             "protection is switched on"
         );
         self.end.protect(Instant(now), Protection { copies: protection.copies });
@@ -109,7 +109,7 @@ impl Engine {
         // same start still draw the same losses.
         let seed = self.seed ^ self.corruptions.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.corruptions += 1;
-        tracing::info!(link = %self.settings.name, corruption = words::corruption(model), seed, "injected corruption");
+        tracing::info!(link = %self.settings.name, corruption = log_texts::corruption(model), seed, "injected corruption");
         self.corruption = match model {
             Some(model) => Some(
                 Corruption::new(model, seed)

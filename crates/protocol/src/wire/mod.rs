@@ -6,11 +6,11 @@
 
 mod compact;
 mod control;
+mod display;
 mod ethernet;
 mod priority_pause;
 mod reader;
 mod transparent;
-mod words;
 
 pub use control::{CONTROL_FRAME_MAX, emit_control};
 pub use ethernet::{
