@@ -1,8 +1,8 @@
-//! What an error says of itself beyond its message: whose fault it is, and what a person can do about it.
+//! What an error says beyond its message: whose fault it is, and what a person can do about it.
 //!
-//! Every error type that may end a command implements [`Diagnose`]. The program that prints the error takes exit code
-//! and hint from the trait, so it needs no list of the types there are, and a type that is new cannot be forgotten in
-//! one. A value that cannot be used is named by a [`ParameterError`] wherever it was given.
+//! Every error type that may end a command implements [`Diagnose`]. The program that prints the error takes the exit
+//! code and the hint from the trait. It therefore needs no list of the types there are, and a new type cannot be
+//! forgotten in one. A [`ParameterError`] names a value that cannot be used, wherever the value was given.
 #![forbid(unsafe_code)]
 
 mod parameter;
@@ -16,9 +16,9 @@ use std::io;
 /// Whose fault an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// What somebody wrote cannot be used: an argument, a configuration, a file of another form.
+    /// What somebody wrote cannot be used: an argument, a configuration, a file in another format.
     Usage,
-    /// What was asked for makes sense, and could not be done.
+    /// The request makes sense but could not be carried out.
     Failure,
 }
 
@@ -32,17 +32,17 @@ impl Fault {
     }
 }
 
-/// An error that says more of itself than its message.
+/// An error that says more than its message.
 ///
-/// An error that wraps another one passes its hint on. Whose fault it is, it decides itself: a file that names a wrong
-/// value is a wrong argument in one place, and a damaged file in another.
+/// An error that wraps another one passes on its hint, but decides itself whose fault it is: a file that contains a
+/// wrong value is a wrong argument in one place, and a damaged file in another.
 pub trait Diagnose: Error {
     /// Whose fault it is.
     fn fault(&self) -> Fault {
         Fault::Failure
     }
 
-    /// What a person can do about it; not a part of the message.
+    /// What a person can do about it. The message does not contain it.
     fn hint(&self) -> Option<String> {
         None
     }

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Display};
 
-/// A parameter whose value cannot be used: which, its value as it was given, and what is required of it.
+/// A parameter whose value cannot be used: its name, the value as it was given, and what is required of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterError {
-    /// Its name, as command line and files spell it.
+    /// Its name, as the command line and files spell it.
     pub parameter: Cow<'static, str>,
     /// Its value, with its unit.
     pub value: String,
@@ -17,7 +17,7 @@ pub struct ParameterError {
 }
 
 impl ParameterError {
-    /// Names the three.
+    /// An error about this parameter, value and requirement.
     pub fn new(
         parameter: impl Into<Cow<'static, str>>,
         value: impl Display,

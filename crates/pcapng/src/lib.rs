@@ -1,8 +1,8 @@
-//! Writing pcapng files (draft-ietf-opsawg-pcapng), the capture format of packet analysers.
+//! Writes pcapng files (draft-ietf-opsawg-pcapng), the capture format of packet analysers.
 //!
-//! The few blocks that captures need are written here because the simulator's times are picoseconds (at 800 Gbit/s a
-//! short frame lasts 0.64 ns), and the libraries keep times in nanoseconds. A library reads the files back in the tests
-//! of those who write them, the simulator and the daemon.
+//! The few blocks that captures need are written here because the simulator's times are in picoseconds (at 800 Gbit/s a
+//! short frame lasts 0.64 ns), and the libraries keep times in nanoseconds. In the tests of the simulator and the
+//! daemon, a library reads the files back.
 
 use std::io::{self, Write};
 
@@ -27,7 +27,7 @@ const CRC_ERROR: u32 = 1 << 24;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortId(u32);
 
-/// Which way a packet goes at its port.
+/// The direction of a packet at its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Into the device.
@@ -36,14 +36,14 @@ pub enum Direction {
     Outbound,
 }
 
-/// What is known of a port. Times of its packets are counted in ticks of 10^-`tick_exponent` s.
+/// What is known about a port. The times of its packets are in ticks of 10^-`tick_exponent` s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortOptions<'a> {
     /// Its name.
     pub name: &'a str,
     /// 9 for nanoseconds, 12 for picoseconds; less than 128.
     pub tick_exponent: u8,
-    /// In bits per second, if it is known.
+    /// In bits per second, if known.
     pub speed: Option<u64>,
 }
 
@@ -52,17 +52,17 @@ pub struct PortOptions<'a> {
 pub struct Packet<'a> {
     /// Where it was seen.
     pub port: PortId,
-    /// When, in ticks of its port: since 1970, or since a simulation began.
+    /// When, in ticks of its port, since 1970 or since a simulation began.
     pub at_ticks: u64,
     /// Which way it went.
     pub direction: Direction,
-    /// Its beginning, from the destination address on; what exceeds the snap length is not written.
+    /// Its first bytes, from the destination address on; what exceeds the snap length is not written.
     pub head: &'a [u8],
-    /// Its whole length in bytes, without frame check sequence.
+    /// Its whole length in bytes, without the frame check sequence.
     pub bytes: u32,
     /// Whether the link corrupts it. Analysers show it as a bad frame check sequence.
     pub corrupted: bool,
-    /// What a person should know of it.
+    /// A note for whoever reads the capture.
     pub comment: Option<&'a str>,
 }
 
@@ -76,15 +76,15 @@ pub struct PcapngWriter<W> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins the file, which says that `application` wrote it. At most `snap_bytes` of each packet are written.
+    /// Begins the file and names `application` as its writer. At most `snap_bytes` of each packet are written.
     ///
     /// # Errors
-    /// As of `output`.
+    /// Those of `output`.
     pub fn new(output: W, application: &str, snap_bytes: u32) -> io::Result<Self> {
         let mut writer = PcapngWriter { output, ports: 0, snap_bytes, block: Vec::new() };
         writer.begin(SECTION_HEADER);
         writer.put(&BYTE_ORDER_MAGIC.to_le_bytes());
-        // Version 1.0, length of the section unknown.
+        // Version 1.0; the length of the section is unknown.
         writer.put(&1u16.to_le_bytes());
         writer.put(&0u16.to_le_bytes());
         writer.put(&u64::MAX.to_le_bytes());
@@ -97,7 +97,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Adds a port.
     ///
     /// # Errors
-    /// As of the output.
+    /// Those of the output.
     pub fn add_port(&mut self, port: &PortOptions) -> io::Result<PortId> {
         self.begin(INTERFACE_DESCRIPTION);
         self.put(&LINK_TYPE_ETHERNET.to_le_bytes());
@@ -117,7 +117,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a packet.
     ///
     /// # Errors
-    /// As of the output.
+    /// Those of the output.
     pub fn write(&mut self, packet: &Packet) -> io::Result<()> {
         let head = &packet.head[..packet.head.len().min(self.snap_bytes as usize).min(packet.bytes as usize)];
         self.begin(ENHANCED_PACKET);
@@ -141,10 +141,10 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
-    /// Hands what has been written to whoever reads it now.
+    /// Flushes the output, so that a reader sees what has been written so far.
     ///
     /// # Errors
-    /// As of the output.
+    /// Those of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
@@ -152,7 +152,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Ends the file.
     ///
     /// # Errors
-    /// As of the output.
+    /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.output.flush()?;
         Ok(self.output)
@@ -187,13 +187,13 @@ impl<W: Write> PcapngWriter<W> {
         self.block.extend_from_slice(bytes);
     }
 
-    /// Everything starts at a multiple of four bytes.
+    /// Every field begins at a multiple of four bytes.
     fn pad(&mut self) {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 }
 
-/// An option's length is 16 bits; a comment ends at a character all the same.
+/// The length of an option has 16 bits; a longer comment is cut at the end of a character.
 fn truncated(comment: &str) -> &str {
     let mut end = comment.len().min(usize::from(u16::MAX));
     while !comment.is_char_boundary(end) {

@@ -11,7 +11,7 @@ pub struct Count(pub u64);
 
 const UNITS: [(&str, u64); 4] =
     [("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000)];
-/// Above this a float no longer holds every whole number.
+/// Above this a float cannot hold every whole number.
 const EXACT: f64 = (1u64 << 53) as f64;
 
 impl FromStr for Count {

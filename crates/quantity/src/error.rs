@@ -1,6 +1,6 @@
 //! What can be wrong with a quantity.
 
-/// Why a quantity is not one.
+/// Why a text is not a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// A bare number.
@@ -8,7 +8,7 @@ pub enum QuantityError {
     NoUnit {
         /// What was written.
         text: String,
-        /// What it should be.
+        /// What it should be, such as a size.
         kind: &'static str,
         /// A unit that would do.
         example: &'static str,
@@ -34,10 +34,10 @@ pub enum QuantityError {
         text: String,
         /// What it should be.
         kind: &'static str,
-        /// A good one.
+        /// An example.
         example: &'static str,
     },
-    /// Less than one base unit, or more than can be.
+    /// Less than one base unit, or more than the type can hold.
     #[error("`{text}` is out of range for a {kind}")]
     OutOfRange {
         /// What was written.

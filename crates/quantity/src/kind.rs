@@ -8,7 +8,7 @@ pub(crate) struct Kind {
     pub name: &'static str,
     pub example: &'static str,
     example_unit: &'static str,
-    /// The first spelling of a value is the one it is written with.
+    /// The first spelling of a value is the one used for writing.
     units: &'static [(&'static str, u64)],
     /// Units that help texts name.
     shown: &'static [&'static str],
@@ -101,7 +101,7 @@ impl Kind {
             return whole.checked_mul(factor).ok_or_else(out_of_range);
         }
         let value = (value * factor as f64).round();
-        // Above 2^53 a fraction can no longer be exact; nobody means such a number.
+        // Above 2^53 a fraction cannot be exact; nobody means such a number.
         let fits = (1.0..(1u64 << 53) as f64).contains(&value) || value == 0.0 && number.parse() == Ok(0.0);
         if fits { Ok(value as u64) } else { Err(out_of_range()) }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 
-/// A share of frames that are lost, 0 to 1: `1e-3`, `0.1%`.
+/// The share of frames that are lost, 0 to 1: `1e-3`, `0.1%`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct LossRate(pub f64);
 

@@ -1,4 +1,4 @@
-//! Spellings, mistakes, and that what is written reads back.
+//! Tests spellings and mistakes, and that whatever is written can be read back.
 
 use super::*;
 use std::time::Duration;

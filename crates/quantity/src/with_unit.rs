@@ -1,4 +1,4 @@
-//! Quantities that are nothing without their unit.
+//! Quantities that must be written with their unit.
 
 use crate::QuantityError;
 use crate::kind::{DISTANCE, Kind, RATE, SIZE, TIME};

@@ -17,11 +17,11 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream named `stream` of the run with this seed. Streams with different names do not follow from each other,
-    /// so that a component which draws more numbers leaves the others' unchanged.
+    /// The stream named `stream` of the run with this seed. Streams with different names are independent: a component
+    /// that draws more numbers leaves those of the others unchanged.
     pub fn new(seed: u64, stream: &str) -> Random {
-        // Neighbouring seeds differ in all bits before they meet the name; the generator's own seeding then expands the
-        // result to its 256 bits of state.
+        // Neighbouring seeds are made to differ in all bits before they are combined with the name; the generator's own
+        // seeding then expands the result to its 256 bits of state.
         let seed = mix(seed) ^ fnv1a(stream.as_bytes());
         Random { generator: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
@@ -109,7 +109,7 @@ mod tests {
         // Variance 1/12; five standard deviations of the mean.
         let mean = numbers.iter().sum::<f64>() / 1e5;
         assert!((mean - 0.5).abs() < 5.0 * libm::sqrt(1.0 / 12.0 / 1e5), "{mean}");
-        // Each of a hundred equal parts holds a binomial number of them.
+        // Each of a hundred equal parts holds a binomially distributed number of them.
         let mut parts = [0_u32; 100];
         for number in numbers {
             parts[(number * 100.0) as usize] += 1;

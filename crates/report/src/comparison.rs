@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
 pub enum Tolerance {
-    /// At most this fraction of the published value away: 0.05 is ±5 %.
+    /// At most this fraction of the published value away: 0.05 means ±5 %.
     Relative(f64),
     /// At most this far away, in the unit of the value.
     Absolute(f64),
@@ -19,7 +19,7 @@ pub enum Tolerance {
     AtMost,
     /// The published value is a bound: the measured one must not be below it.
     AtLeast,
-    /// The published value is an expectation: the interval of a counted value must hold it.
+    /// The published value is an expectation: the interval of a counted value must contain it.
     Interval,
 }
 
@@ -38,7 +38,7 @@ pub enum Verdict {
     NotMeasured,
 }
 
-/// One published value, what was measured for it, and why they differ if they do.
+/// A published value, what was measured for it, and why they differ if they do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     metric: String,
@@ -53,7 +53,7 @@ pub struct Comparison {
 }
 
 impl Tolerance {
-    /// Whether its number can be one: a tolerance is 0 or more, a factor 1 or more.
+    /// Whether its number is valid: a tolerance is 0 or more, a factor 1 or more.
     pub fn is_sensible(self) -> bool {
         match self {
             Tolerance::Relative(limit) | Tolerance::Absolute(limit) => limit >= 0.0,
@@ -64,7 +64,7 @@ impl Tolerance {
 }
 
 impl Comparison {
-    /// A published value of `metric`; `source` names the figure or table it stands in.
+    /// A published value of `metric`; `source` names the figure or table where it is published.
     pub fn new(
         metric: impl Into<String>,
         source: impl Into<String>,
@@ -111,7 +111,7 @@ impl Comparison {
         let (low, high) = (low.min(measured), high.max(measured));
         if self.tolerance == Tolerance::Interval {
             let holds = (low..=high).contains(&self.published);
-            // The interval of a count of none begins at 0 and holds everything below its end.
+            // The interval of a count of zero begins at 0 and contains everything below its end.
             let none = measured == 0.0 && low == 0.0 && self.published > 0.0;
             return match (holds, none) {
                 (true, false) => Verdict::Inside,
@@ -119,7 +119,7 @@ impl Comparison {
                 (false, _) => Verdict::Outside,
             };
         }
-        // What is allowed is one interval around the published value, or all on one side of it.
+        // The tolerance allows one interval around the published value, or everything on one side of it.
         let nearest = self.published.clamp(low, high);
         match (self.allows(low) && self.allows(high), self.allows(nearest)) {
             (true, _) => Verdict::Inside,

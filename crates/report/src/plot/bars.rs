@@ -136,7 +136,7 @@ impl GroupedBars {
         let published = series.published.get(category).copied().filter(|value| value.is_finite());
         let published = published.and_then(|value| axis.scale.position(value));
         let gap = (width * 0.08).min(2.0);
-        // Below a bar down to the axis stand the names of the groups.
+        // The names of the groups go below a bar that reaches down to the axis.
         let room_below = bottom + 16.0 <= area.bottom();
         let label_y = if end < base && room_below { bottom + 13.0 } else { top - 5.0 };
         html! {
@@ -219,7 +219,7 @@ impl Figure for GroupedBars {
         }
         let (header, top) = legend::header(0.0, &axis.heading, &entries);
         let left = frame::left_margin(axis.ticks.iter().map(|(_, text)| text.as_str()));
-        // A label on a bar of full height stands above the area.
+        // The label on a bar of full height goes above the area.
         let area = Area { x: left, y: top + 12.0, width: WIDTH - left - RIGHT_MARGIN, height: HEIGHT };
         let (categories, label_height) = self.draw_categories(area);
         let empty = self.categories.is_empty() || self.series.is_empty();
