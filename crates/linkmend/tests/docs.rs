@@ -315,5 +315,5 @@ fn modules_in_the_architecture_exist() {
         }
         checked += 1;
     }
-    assert!(checked >= 30, "only {checked} modules were found; does the test still read the document?");
+    assert!(checked >= 25, "only {checked} modules were found; does the test still read the document?");
 }
