@@ -66,7 +66,7 @@ fn row(pods: u32, strategy: Strategy, constraint: f64, rounds: usize, base: &mut
     );
 }
 
-/// Linux only.
+/// Works on Linux only.
 fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -24,7 +24,7 @@ fn trace(topology: &Topology, seed: u64) -> Trace {
         .generate(topology)
 }
 
-/// Mean total penalty without protection, and effective one with this deployment.
+/// Mean total penalty without protection, and the effective one with this deployment.
 fn penalties(topology: &Topology, trace: &Trace, settings: &Settings, deployment: Deployment) -> (f64, f64) {
     let settings = Settings { deployment, ..settings.clone() };
     let metrics = simulate(topology, trace, &settings, &mut |_, _| {}).metrics;
@@ -105,7 +105,7 @@ fn windows_add_up() {
 
 #[test]
 fn the_top_layer_is_worth_it_once_enough_pods_are_upgraded() {
-    // Links of a leaf-spine all lead to the top: without it nothing is spared, with it one leaf is.
+    // All links of a leaf-spine lead to the top layer: without it nothing is spared, with it one leaf is enough.
     let topology = networks().remove(2);
     let settings = Settings::paper(Strategy::Protect, 0.75, 1);
     let upgrades =
@@ -114,7 +114,7 @@ fn the_top_layer_is_worth_it_once_enough_pods_are_upgraded() {
     assert_eq!((upgrades.pods_before_top(), upgrades.top_switches()), (Some(1), 5));
     assert_eq!(upgrades.pods_differ(true), None);
 
-    // In a fabric with few pods and many spines, pods come first: compared by trying.
+    // In a fabric with few pods and many spines, pods come first; the test tries both.
     let shape = FabricParameters { pods: 6, tors_per_pod: 4, spines_per_plane: 3, ..FabricParameters::PAPER };
     let topology = shape.build().expect("in range");
     let upgrades =

@@ -24,8 +24,8 @@ fn fabric(pods: u32, tors: u32, fabric_switches: u32, spines: u32) -> FabricPara
     }
 }
 
-/// Events at uniform times; several may share a second, and a link may fail again and again. Loss rates from 10^-8 to
-/// 10^-2, distinct but for accidents, so that the best set of links is unique.
+/// Events at uniform times. Several may share a second, and a link may fail again and again. Loss rates are between
+/// 10^-8 and 10^-2 and practically always distinct, so that the best set of links is unique.
 fn random_trace(shape: &FabricParameters, seed: u64, length_s: u64, events: usize) -> Vec<(u64, u32, f64)> {
     let mut random = Random::new(seed, "test/trace");
     let mut below = |limit: u64| (random.uniform() * limit as f64) as u64;
@@ -96,7 +96,7 @@ fn difference(ours: &Metrics, theirs: &Metrics) -> Option<String> {
     (!same).then(|| format!("ours   {ours:?}\ntheirs {theirs:?}"))
 }
 
-/// Runs both and compares; gives the number of links that came back and of refusals.
+/// Runs both and compares them. Returns how many links came back and how many were refused.
 fn compare(shape: FabricParameters, trace: &[(u64, u32, f64)], rules: &Rules) -> (u64, u64) {
     let topology = shape.build().expect("the parameters are in range");
     let event =
@@ -187,7 +187,7 @@ fn the_heuristic_agrees_with_the_model() {
     }
 }
 
-/// Hundreds of events in a few hundred seconds, so that events and repairs fall on each other all the time.
+/// Hundreds of events in a few hundred seconds, so that events and repairs often want the same second.
 #[test]
 fn crowded_seconds_agree_with_the_model() {
     let shape = fabric(2, 4, 4, 4);

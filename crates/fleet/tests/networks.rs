@@ -1,4 +1,4 @@
-//! Paths and metrics that follow every change, against walks over random layered networks.
+//! Paths and metrics after every change, against walks over random layered networks.
 
 mod graphs;
 
@@ -84,7 +84,7 @@ proptest! {
     }
 }
 
-/// One of the things that happen to links; which of them are possible depends on the link.
+/// A change to a link. Which changes are possible depends on the link.
 fn change(network: &mut Network, naive: &mut Naive, link: LinkId, what: u8, amount: u32) {
     let now = &mut naive.links[link.index()];
     let loss_rate = f64::from(amount) / 2_f64.powi(20);
@@ -236,7 +236,7 @@ impl Naive<'_> {
     }
 }
 
-/// As the authors' simulator has it: sixteen ports a pipe, and a fat tree's ToR has as many ports as any other switch.
+/// As in the authors' simulator: sixteen ports a pipe, and a fat tree's ToR has as many ports as any other switch.
 #[test]
 fn switches_of_a_fat_tree_have_a_pipe_for_every_sixteen_ports() {
     for (k, pipes) in [(4, 1), (16, 1), (18, 2), (34, 3)] {

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 /// Corrupting links of a whole network: all subsets of them are tried.
 const MOST_CORRUPTING: usize = 11;
 
-/// Whether every ToR keeps what it must have over links that are not disabled and not in `without`; one that has less
-/// already, all that it has.
+/// Whether every ToR keeps the paths that it must have, over links that are neither disabled nor in `without`. A ToR
+/// that has fewer already must keep all of them.
 fn keeps(network: &Network, without: &[LinkId]) -> bool {
     let in_operation = |link: LinkId| !network.is_disabled(link);
     let is_active = |link: LinkId| in_operation(link) && !without.contains(&link);
@@ -30,12 +30,12 @@ fn is_short(network: &Network) -> bool {
     topology.tors().iter().any(|tor| walk(topology, *tor, &is_active) < network.required(*tor))
 }
 
-/// Who disabled the links of a network that are so.
+/// What disabled the disabled links of a network.
 #[derive(Clone, Copy, PartialEq)]
 enum Disabled {
     /// A fast checker.
     Checked,
-    /// Failures as well, which ask for no ToR's paths.
+    /// Failures too, which do not respect any ToR's paths.
     Failed,
 }
 
@@ -82,7 +82,7 @@ fn objective_value(network: &Network, link: LinkId, objective: Objective) -> f64
     }
 }
 
-/// The most that a set of links which may be disabled together is worth.
+/// The greatest weight of a set of links that may be disabled together.
 fn brute_force(network: &Network, links: &[LinkId], objective: Objective) -> f64 {
     let mut most = 0.0_f64;
     for set in 0_u32..1 << links.len() {
@@ -171,7 +171,7 @@ proptest! {
     }
 
     /// A link that no path leads through costs no ToR anything, whether it has one uplink or several of the same kind,
-    /// and whether it is short or not; any other costs a short ToR too much.
+    /// and whether it has too few paths or not. Any other link costs a ToR with too few paths too much.
     #[test]
     fn where_tors_are_short_already_exactly_links_without_paths_are_free(
         topology in topologies(),
@@ -188,7 +188,7 @@ proptest! {
         }
     }
 
-    /// Zones have nothing to do with each other: optimising each alone is optimising all at once.
+    /// Zones are independent: optimising each alone is the same as optimising all together.
     #[test]
     fn zone_by_zone_is_as_good_as_all_at_once(
         topology in topologies(),

@@ -1,4 +1,4 @@
-//! What holds in every run.
+//! Properties of every run.
 
 use linkmend_fleet::network::Metrics;
 use linkmend_fleet::optimizer::Objective;
@@ -32,7 +32,7 @@ fn run(topology: &Topology, trace: &Trace, settings: &Settings) -> (Vec<Step>, S
     (steps, summary)
 }
 
-/// Every network with every way to run it.
+/// Runs every network with every combination of settings.
 fn each_run(mut check: impl FnMut(&Topology, &Trace, &Settings)) {
     for (seed, topology) in (0..).zip(networks()) {
         for strategy in Strategy::ALL {

@@ -97,7 +97,7 @@ fn the_nearest_row_is_that_of_the_least_difference_or_factor() {
         assert_eq!(found(nearest, 1e-9), 0.1);
         assert_eq!(found(nearest, 1.0), 0.3);
     }
-    // Of two equally near, the earlier.
+    // Of two equally near rows, the earlier one.
     let tied = vec![row(0.5, 0.1), row(0.25, 0.2), row(0.5, 0.3)];
     for nearest in [Nearest::Linear, Nearest::Logarithmic] {
         let table = ProtectionTable::new(tied.clone(), nearest).expect("the rows are in range");
@@ -139,7 +139,7 @@ fn protection_tables_that_cannot_be_are_refused() {
     }
 }
 
-/// `2d:0.8,4d:0.1` was once taken for eight and one of nine, and beyond all numbers the last time was always drawn.
+/// `2d:0.8,4d:0.1` must not be read as eight to one, and a number beyond all shares must not always draw the last time.
 #[test]
 fn shares_of_repairs_that_do_not_add_up_to_1_are_refused() {
     for (written, sum) in [
@@ -195,7 +195,7 @@ fn upgraded(topology: &Topology, share: f64, seed: u64) -> Vec<bool> {
 #[test]
 fn a_deployment_has_its_share_of_the_pods() {
     let topology = pods(100);
-    // 55 hundredths of 100 are 55, though 0.55 * 100 is a little more in floating point.
+    // 55 hundredths of 100 are 55, though 0.55 * 100 is slightly more in floating point.
     for (share, count) in [(0.0, 0), (0.001, 1), (0.07, 7), (0.28, 28), (0.5, 50), (0.501, 51), (0.55, 55)] {
         for seed in 0..5 {
             let found = upgraded(&topology, share, seed).iter().filter(|pod| **pod).count();
@@ -247,7 +247,7 @@ fn a_deployment_is_named_by_pods_switches_and_the_top_layer() {
 fn one_leaf(limits: ProtectionLimits) -> Vec<Step> {
     let topology = leaf_spine(1, 4, GBPS_100).expect("in range");
     let event = |time_s, link, loss_rate| LossEvent { time_s, link: LinkId(link), loss_rate };
-    // Link 0 is disabled until 100 s; 1 takes the only slot; 3 and 2 wait. When 0 is back, 1 is disabled.
+    // Link 0 is disabled until 100 s; link 1 takes the only slot; 3 and 2 wait. When 0 is back, 1 is disabled.
     let trace = Trace::new(vec![
         event(0, 0, 1e-2),
         event(1, 1, 1e-2),
@@ -278,7 +278,7 @@ fn waiting_links_are_protected_when_a_slot_frees() {
             1e-8 + 1e-3,
             1e-8 + 1e-3 + 1e-4,
             1e-8 + 2e-3 + 1e-4,
-            // Link 2 has the slot, as the first that waited in order of links; 3 still waits.
+            // Link 2 has the slot, because it comes first in the order of links; 3 still waits.
             7.56e-9 + 2e-3,
             // Then 3 is disabled, and so on until all are clean.
             7.56e-9,
@@ -338,7 +338,8 @@ fn a_network_without_tors_is_refused() {
     );
 }
 
-/// A spare switch, or one that has only links up, is no pod: it once made the least pod's capacity zero.
+/// A spare switch, or one that has only links up, is no pod. Counted as one, it would make the least pod's capacity
+/// zero.
 #[test]
 fn switches_without_tors_below_them_are_no_pods() {
     let mut builder = TopologyBuilder::default();

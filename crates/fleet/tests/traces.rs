@@ -36,7 +36,7 @@ fn failures_are_a_poisson_process_on_every_link() {
     let trace = parameters(1).generate(&topology);
     let expected = 20.0 * topology.link_count() as f64;
     assert_near(trace.events().len() as f64, expected, expected.sqrt(), "failures");
-    // Counts per link: chi-square with as many degrees of freedom as links.
+    // Counts for each link: chi-square with as many degrees of freedom as links.
     let degrees = topology.link_count() as f64;
     let counts = failures_per_link(&trace, &topology);
     let spread: f64 = counts.iter().map(|count| (count - 20.0) * (count - 20.0) / 20.0).sum();
@@ -74,7 +74,7 @@ fn loss_rates_have_the_shares_of_table_1() {
             let share = share / 0.9999;
             let rates =
                 trace.events().iter().map(|event| event.loss_rate).filter(|rate| (from..to).contains(rate));
-            // Where in its bucket a rate lies is uniform from 0 to 1.
+            // The place of a rate in its bucket is uniform from 0 to 1.
             let places: Vec<f64> = rates
                 .map(|rate| match within {
                     WithinBucket::LogUniform => (rate / from).ln() / (to / from).ln(),
@@ -133,7 +133,7 @@ fn first_failures_have_the_weibull_median() {
     }
 }
 
-/// Failures by their loss rate, which those of one cause share.
+/// Failures grouped by their loss rate, which all failures of one cause share.
 fn causes(trace: &Trace) -> BTreeMap<u64, Vec<LossEvent>> {
     let mut causes: BTreeMap<u64, Vec<LossEvent>> = BTreeMap::new();
     for event in trace.events() {
@@ -148,7 +148,7 @@ fn shared_failures_take_neighbours_and_keep_the_rate_of_every_link() {
     let shared = SharedFailures { share: 0.2, links: 4 };
     let trace = TraceParameters { shared: Some(shared), ..parameters(5) }.generate(&topology);
     let expected = 20.0 * topology.link_count() as f64;
-    // Of compound Poisson variance: the mean square of a cause's size over its mean.
+    // The variance is that of a compound Poisson process: the mean square of a cause's size over its mean.
     let deviation = (expected * (0.8 + 0.2 * 16.0) / (0.8 + 0.2 * 4.0)).sqrt();
     assert_near(trace.events().len() as f64, expected, deviation, "failures");
     let counts = failures_per_link(&trace, &topology);
@@ -174,7 +174,7 @@ fn shared_failures_take_neighbours_and_keep_the_rate_of_every_link() {
     }
 }
 
-/// A leaf has 2 links, a spine 50; a shared failure wants 10. Leaves have no more than 2 to take.
+/// A leaf has 2 links, a spine 50. A shared failure takes 10 links, but a leaf has only 2.
 #[test]
 fn shared_failures_larger_than_a_switch_keep_the_mean_rate() {
     let topology = leaf_spine(50, 2, 1).expect("the parameters are in range");

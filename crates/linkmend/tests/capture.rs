@@ -1,4 +1,4 @@
-//! `linkmend capture` at real daemons, in network namespaces of its own. Needs root and iproute2.
+//! `linkmend capture` with real daemons, in network namespaces of its own. Needs root and iproute2.
 
 mod daemon_lab;
 
@@ -21,7 +21,7 @@ fn capture(lab: &Lab, arguments: &str) -> String {
     format!("capture left --control {} {arguments}", lab.socket("left").display())
 }
 
-/// A ping of some seconds' length beside a capture.
+/// Pings for some seconds during a capture.
 fn beside_pings(lab: &Lab, arguments: &str) -> (i32, String, String) {
     std::thread::scope(|scope| {
         let pings = scope.spawn(|| lab.ping(600));

@@ -1,4 +1,4 @@
-//! The binary as people meet it: help, errors, exit codes.
+//! The binary as users meet it: help, errors, exit codes.
 
 use std::fs;
 use std::io::Write;
@@ -160,7 +160,7 @@ fn check_prints_what_reads_back() {
         "[::1]:9464",
     ]);
     assert_eq!(code, 0, "{err}");
-    // Only the first was once named.
+    // Both must be named, not only the first.
     for interface in ["lmt-none0", "lmt-none1"] {
         assert!(
             err.contains(&format!("there is no interface `{interface}`")),
@@ -241,7 +241,7 @@ fn a_reader_that_leaves_is_no_failure() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
-/// Logging once asked for colours that were not compiled in, and panicked wherever standard error was a terminal.
+/// Logging must not ask for colours that are not compiled in, which panics when standard error is a terminal.
 #[test]
 fn logs_on_a_terminal_do_not_panic() {
     let line = format!("{} run --check --inner lmt-none0 --link lmt-none1", env!("CARGO_BIN_EXE_linkmend"));
@@ -257,7 +257,7 @@ fn logs_on_a_terminal_do_not_panic() {
     assert!(out.contains("WARN") && out.contains("inner = \"lmt-none0\""), "{out}");
 }
 
-/// Its first line once said that the laboratory is not up, whatever was wrong.
+/// The first line must not say that the laboratory is not up when something else is wrong.
 #[test]
 fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
     let mut command = linkmend(&["lab", "status", "--prefix", "lmnone"]);
@@ -268,7 +268,7 @@ fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
         assert_eq!(first, "error: the laboratory `lmnone` is not up", "as root");
         assert!(err.contains("hint: `linkmend lab up --prefix lmnone` makes one"), "{err}");
     }
-    // The binary may stand where nobody else can read it.
+    // The binary may be in a folder that no other user can read.
     let folder = tempfile::tempdir_in("/tmp").expect("a folder");
     let binary = folder.path().join("linkmend");
     fs::copy(env!("CARGO_BIN_EXE_linkmend"), &binary).expect("a copy");

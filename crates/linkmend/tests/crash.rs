@@ -1,4 +1,5 @@
-//! `kill -9` of either daemon under load: traffic flows on, protection is back soon after a restart, nothing comes twice.
+//! `kill -9` of either daemon under load: traffic flows on, protection is back soon after a restart, and nothing
+//! arrives twice.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl};
 
 /// Frames a second: each frame stands for 0.2 ms of outage.
 const RATE: u32 = 5_000;
-/// What must hold: traffic flows again within this, and protection within that.
+/// Traffic must flow again within this time, and protection must be back within the next.
 const OUTAGE_MAX: Duration = Duration::from_millis(100);
 const PROTECTION_MAX: Duration = Duration::from_secs(1);
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,7 +61,8 @@ fn wait_until_active(daemons: [&Daemon; 2], timeout: Duration) -> Option<Duratio
     None
 }
 
-/// Kills the daemon of `role` under load and starts it again; the frames' fate and how long protection took to return.
+/// Kills the daemon of `role` under load and starts it again. Returns what became of the frames, and how long
+/// protection took to return.
 fn crash(lab: &Lab, daemons: &mut [Daemon; 2], role: Role, folder: &Path) -> (GeneratorReport, Duration) {
     let victim = usize::from(role == Role::End2);
     let options = GeneratorOptions {
@@ -86,7 +88,7 @@ fn crash(lab: &Lab, daemons: &mut [Daemon; 2], role: Role, folder: &Path) -> (Ge
 #[test]
 fn a_killed_daemon_costs_less_than_100_ms_and_no_duplicate() {
     if !linkmend_lab::unprivileged::has_capabilities() {
-        // Past the test harness, which swallows what passing tests print.
+        // Written directly, because the test harness swallows what passing tests print.
         let _ = writeln!(
             std::io::stderr(),
             "\n######## SKIPPED: crashes of the daemon need root for network namespaces: sudo -E make test ########\n"

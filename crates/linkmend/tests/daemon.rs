@@ -103,7 +103,7 @@ fn wrong_interfaces_are_refused_with_the_command_that_helps() {
 #[test]
 fn without_privileges_there_is_a_hint() {
     let Some(lab) = Lab::new("nobody") else { return };
-    // The binary may stand where nobody else can read it.
+    // The binary may be in a folder that no other user can read.
     let folder = tempfile::tempdir_in("/tmp").expect("a folder");
     let binary = folder.path().join("linkmend");
     fs::copy(env!("CARGO_BIN_EXE_linkmend"), &binary).expect("a copy");

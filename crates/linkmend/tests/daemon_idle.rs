@@ -1,4 +1,4 @@
-//! What a protected link costs while nothing passes over it. Needs root and iproute2.
+//! What a protected link costs while it is idle. Needs root and iproute2.
 
 mod daemon_lab;
 
@@ -8,19 +8,19 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Of one core, for each direction that is protected. Measured on a core that another process shares: 1.1 % at the sending
-/// end (202 wake-ups a second, for a keepalive every 10 ms and its answer) and 0.8 % at the receiving one (103), optimised;
-/// 1.2 to 1.9 % and 1.1 to 1.4 % not optimised; dormant 0.1 % (6).
+/// Share of one core, for each direction that is protected. Measured on a core that another process shares: 1.1 % at
+/// the sending end (202 wake-ups a second, for a keepalive every 10 ms and its answer) and 0.8 % at the receiving one
+/// (103) with optimisation; 1.2 to 1.9 % and 1.1 to 1.4 % without; dormant 0.1 % (6).
 const SHARE_MAX: f64 = 0.02;
-/// What unoptimised code may take for the same; measured: up to 1.7 times as much.
+/// Factor that unoptimised code may take; measured: up to 1.7.
 const UNOPTIMISED: f64 = 2.0;
-/// Wake-ups a second and direction, which are what an idle link costs, in any build and on any machine.
+/// Wake-ups a second and direction. They are the cost of an idle link in any build and on any machine.
 const WAKES_MAX: f64 = 500.0;
-/// Of a dormant daemon.
+/// Share of one core for a dormant daemon.
 const DORMANT_SHARE_MAX: f64 = 0.002;
 const WINDOW: Duration = Duration::from_secs(1);
-/// A busy machine makes the same work dearer (cold caches, a sibling on the same core), never cheaper: the cheapest
-/// window tells.
+/// A busy machine makes the same work more expensive (cold caches, a sibling on the same core), never cheaper, so the
+/// cheapest window counts.
 const WINDOWS: u32 = 6;
 
 /// What a process has used so far.

@@ -1,11 +1,11 @@
-//! What a daemon notices of its interfaces while nothing passes over them. Needs root and iproute2.
+//! Which changes of its interfaces a daemon notices while they are idle. Needs root and iproute2.
 
 mod daemon_lab;
 
 use daemon_lab::{Lab, PATIENCE, ip};
 use std::time::{Duration, Instant};
 
-/// Waits until `status` says so, and returns how long that took.
+/// Waits until `status` contains these words, and returns how long that took.
 fn wait_for_status(lab: &Lab, words: &str) -> Duration {
     let begun = Instant::now();
     loop {
@@ -17,7 +17,7 @@ fn wait_for_status(lab: &Lab, words: &str) -> Duration {
     }
 }
 
-/// It once went unnoticed for as long as there was no traffic: 30 s and more.
+/// The change must be noticed without traffic, too.
 #[test]
 fn a_deleted_interface_ends_the_link_at_once_without_traffic() {
     let Some(mut lab) = Lab::new("gone") else { return };
@@ -74,7 +74,7 @@ fn wait_to_see(lab: &Lab, link: &str, words: &str) -> String {
     }
 }
 
-/// It once ended the daemon, and with it the protection of every other link.
+/// The loss of one link's interface must not end the daemon, and with it the protection of every other link.
 #[test]
 fn a_deleted_interface_ends_one_link_and_the_others_go_on() {
     let Some(mut lab) = Lab::new("others") else { return };
@@ -105,12 +105,12 @@ fn a_deleted_interface_ends_one_link_and_the_others_go_on() {
         (0, true, true),
         "{json}"
     );
-    // It comes back, and the link with it.
+    // When the interface comes back, the link does.
     make_pair(&left, "i", 1500);
     lab.wait_for_log("left", "the interface is back; the link runs again link=\"lost\"");
     wait_to_see(&lab, "lost", "not heard: no Linkmend at the other end");
     assert_eq!(lab.read_log("left").matches("protection is active").count(), 1, "{}", lab.read_log("left"));
-    // With none left there is nothing to go on for.
+    // Without any link left, the daemon ends.
     assert!(ip(&format!("-n {left} link del o0")));
     wait_to_see(&lab, "lost", "there is no interface `o0`");
     assert!(ip(&format!("-n {left} link del host")));
@@ -154,8 +154,8 @@ fn a_lost_carrier_and_another_mtu_are_shown_and_logged() {
     lab.wait_for_log("left", "the interface is up again");
 }
 
-/// The link's MTU of the start once decided for ever what fits with a header: frames that no longer fitted were given to
-/// the port, which refused them.
+/// The present MTU of the link decides what fits with a header, not the MTU at the start: a port refuses frames that do
+/// not fit.
 #[test]
 fn a_lowered_mtu_lets_the_longest_frames_pass_unprotected() {
     let Some(mut lab) = Lab::new("mtu") else { return };
@@ -167,7 +167,7 @@ fn a_lowered_mtu_lets_the_longest_frames_pass_unprotected() {
     }
     lab.wait_for_log("left", "protection is active");
     for side in [&left, &right] {
-        // As long as the hosts' frames, without room for a header.
+        // The hosts' frames have this length, so there is no room for a header.
         assert!(ip(&format!("-n {side} link set l0 mtu 1500")));
     }
     for name in ["left", "right"] {

@@ -1,4 +1,4 @@
-//! What becomes of a daemon whose log cannot be written. Needs root and iproute2.
+//! A daemon whose log cannot be written keeps running. Needs root and iproute2.
 
 mod daemon_lab;
 
@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A line of it once ended the daemon with code 101: the log complained of the full disk by a macro that panics.
+/// A log on a full disk must not end the daemon, as a macro would that panics when it cannot print.
 #[test]
 fn a_full_disk_under_the_log_does_not_end_the_daemon() {
     let Some(mut lab) = Lab::new("full") else { return };
@@ -27,7 +27,7 @@ fn a_full_disk_under_the_log_does_not_end_the_daemon() {
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
 }
 
-/// A terminal that is held, or a pager that nobody turns: the pipe is full after 64 KiB.
+/// A terminal that is held, or a pager that nobody scrolls: the pipe is full after 64 KiB.
 #[test]
 fn a_reader_of_the_log_that_stands_still_does_not_hold_up_the_daemon() {
     let Some(mut lab) = Lab::new("still") else { return };
@@ -46,7 +46,7 @@ fn a_reader_of_the_log_that_stands_still_does_not_hold_up_the_daemon() {
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0), "its last words are not waited for");
 }
 
-/// SIGXFSZ would end it.
+/// Without a handler, SIGXFSZ would end the daemon.
 #[test]
 fn a_log_that_may_not_grow_does_not_end_the_daemon() {
     let Some(mut lab) = Lab::new("limit") else { return };

@@ -1,4 +1,4 @@
-//! What of a daemon outlasts it: protection that was set at run time. Needs root and iproute2.
+//! What outlasts a daemon: protection that was set at run time. Needs root and iproute2.
 
 mod daemon_lab;
 
@@ -11,7 +11,7 @@ fn ask(lab: &Lab, arguments: &str) {
     assert_eq!(code, 0, "{arguments}: {err}");
 }
 
-/// It was once as configured after every restart.
+/// A restart must not fall back to the configuration.
 #[test]
 fn protection_set_at_run_time_survives_a_restart_however_the_daemon_ended() {
     let Some(mut lab) = Lab::new("state") else { return };
@@ -65,7 +65,7 @@ fn a_damaged_state_file_is_told_and_does_not_keep_a_link_down() {
     assert!(state.with_extension("damaged").exists());
 }
 
-/// `Some(Iid { rate: 0.05 })`, once.
+/// The text must not be Rust's `Some(Iid { rate: 0.05 })`.
 #[test]
 fn the_log_is_written_in_words() {
     let Some(mut lab) = Lab::new("words") else { return };

@@ -1,4 +1,4 @@
-//! `linkmend fleet` as people meet it: results, refusals, files.
+//! `linkmend fleet` as users meet it: results, errors, files.
 
 mod program;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Small enough that a run takes milliseconds, with failures often enough that much happens.
+/// Small enough for a run to take milliseconds, with failures often enough for much to happen.
 const SMALL: [&str; 6] =
     ["--topology", "facebook-fabric:pods=3,tors=8,spines=8", "--mttf", "500", "--days", "60"];
 
@@ -92,7 +92,7 @@ fn traces_of_the_authors_bring_their_network() {
     assert_eq!(summary["last_event_s"], 100 + 4 * 86_400);
 }
 
-/// A row of each mode of what is built in, and the runs that they come from.
+/// A row for each mode that is built in, and the runs that it comes from.
 #[test]
 fn protection_that_is_built_in_is_what_the_simulator_measures() {
     let speed_gbps = |arguments: &[&str]| {

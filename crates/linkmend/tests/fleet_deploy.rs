@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Small enough that a run takes milliseconds, with failures often enough that much happens.
+/// Small enough for a run to take milliseconds, with failures often enough for much to happen.
 const SMALL: [&str; 6] =
     ["--topology", "facebook-fabric:pods=5,tors=8,spines=8", "--mttf", "500", "--days", "60"];
 

@@ -1,4 +1,4 @@
-//! `linkmend fleet plan` as people meet it.
+//! `linkmend fleet plan` as users meet it.
 
 use std::fs;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn wrong_files_and_arguments_are_refused_with_their_place() {
     assert!(!folder.path().join("none.html").exists());
 }
 
-/// Runs in the folder of the README's examples.
+/// Runs in the folder of the documents' examples.
 fn examples(arguments: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_linkmend"))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"))

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A laboratory that is taken down whatever becomes of the test.
+/// A laboratory that is taken down however the test ends.
 struct Laboratory(String);
 
 impl Laboratory {
-    /// Exit code, and what was said on either stream.
+    /// Exit code, and the output on both streams.
     fn ask(&self, arguments: &str) -> (Option<i32>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
         command.args(["lab", "--prefix", &self.0]).args(arguments.split_whitespace());
@@ -25,7 +25,7 @@ impl Drop for Laboratory {
     }
 }
 
-/// Protects the direction and sends some frames, for round trips to be measured.
+/// Protects the direction and sends some frames, so that round trips are measured.
 fn protect_and_ping(lab: &Laboratory) {
     let (code, said) = lab.ask("protect");
     assert_eq!(code, Some(0), "{said}");
@@ -35,7 +35,7 @@ fn protect_and_ping(lab: &Laboratory) {
     assert!(ping.status.success(), "{ping:?}");
 }
 
-/// Waits until the log of an end says so, and returns that line.
+/// Waits until the log of an end contains these words, and returns that line.
 fn wait_for_line(lab: &Laboratory, words: &str) -> String {
     let path = format!("/run/linkmend/{}-g1.log", lab.0);
     let begun = Instant::now();
@@ -49,7 +49,8 @@ fn wait_for_line(lab: &Laboratory, words: &str) -> String {
     }
 }
 
-/// The log said so with the protocol's names and numbers of ns, and the peer timeout took no notice of the link's length.
+/// The log must use the configuration's keys and units, not the protocol's names and nanoseconds, and the peer timeout
+/// must follow from the link's length.
 #[test]
 fn a_gigabit_over_100_ms_is_told_in_the_log_what_to_set_and_gets_a_longer_peer_timeout() {
     if !linkmend_lab::unprivileged::has_capabilities() {
@@ -70,7 +71,7 @@ fn a_gigabit_over_100_ms_is_told_in_the_log_what_to_set_and_gets_a_longer_peer_t
     }
     let (_, status) = lab.ask("status");
     assert!(status.contains("active: ordered"), "{status}");
-    // A link that is short is told nothing.
+    // There is no message for a short link.
     lab.ask("down");
     let (code, said) = lab.ask("up --rate 1G --delay 5ms --link-delay 100us");
     assert_eq!(code, Some(0), "{said}");
@@ -80,7 +81,8 @@ fn a_gigabit_over_100_ms_is_told_in_the_log_what_to_set_and_gets_a_longer_peer_t
     assert!(!log.contains("carries at most"), "{log}");
 }
 
-/// The default queue, one round trip, was smaller than the daemon's ECN threshold, and the daemon refused to start.
+/// The default queue, which is one round trip, must not be smaller than the daemon's ECN threshold, or the daemon
+/// refuses to start.
 #[test]
 fn a_short_link_with_a_rate_comes_up_though_its_queue_is_smaller_than_the_usual_ecn_threshold() {
     if !linkmend_lab::unprivileged::has_capabilities() {

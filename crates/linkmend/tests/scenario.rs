@@ -1,4 +1,4 @@
-//! `linkmend sim scenario`, `linkmend sim replay` and captures, as people meet them.
+//! `linkmend sim scenario`, `linkmend sim replay` and captures, as users meet them.
 
 use serde_json::Value;
 use std::fs;
@@ -19,12 +19,12 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {out}"))
 }
 
-/// A log of a real link end.
+/// The log of a real link end.
 fn log(name: &str) -> String {
     format!("{}/../sim/tests/replay/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Each scenario, small, and a word of its tables.
+/// Each scenario in a small size, and a word from its tables.
 const SCENARIOS: [(&[&str], &str); 6] = [
     (&["scenario", "shared-port", "--frames", "3k", "--links", "3", "--ports", "2"], "receiver's 2"),
     (&["scenario", "path", "--hop", "100G,1e-2", "--hop", "25G,off", "--frames", "3k"], "hop 2"),
@@ -131,7 +131,7 @@ fn a_difference_is_code_1_and_a_log_that_cannot_be_read_code_2() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("changed.jsonl");
     let name = path.to_str().expect("UTF-8");
-    // Without one step in the middle, what follows is answered otherwise.
+    // Without one step in the middle, the answers after it differ.
     let text = fs::read_to_string(log("g1.jsonl")).expect("a log");
     let protect = text.lines().position(|line| line.contains("\"protect\"")).expect("it was protected");
     let changed: String = text

@@ -1,4 +1,4 @@
-//! `linkmend sim` and `linkmend reproduce` as people meet them: results, refusals, files.
+//! `linkmend sim` and `linkmend reproduce` as users meet them: results, errors, files.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// All files below a folder with their contents.
+/// All files below a folder, with their contents.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -83,7 +83,7 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (&["--mode", "fast"], "[possible values: ordered, non-blocking, off]"),
     ];
     for (arguments, message) in cases {
-        // So many frames would take hours.
+        // This many frames would take hours.
         let all: Vec<&str> = ["sim", "stress", "--full"].iter().chain(arguments).copied().collect();
         let all =
             if arguments.contains(&"--frames") { all } else { [all, vec!["--frames", "100G"]].concat() };
@@ -171,7 +171,7 @@ fn what_buffers_a_link_is_said_and_a_port_that_is_too_slow_for_it() {
     assert_eq!(path["hardware"].as_array().map(Vec::len), Some(4));
 }
 
-/// Examples that need no file run as they stand, but for fewer frames.
+/// Runs the examples that need no file as they are written, with fewer frames.
 #[test]
 fn examples_of_the_help_run() {
     let mut checked = 0;
@@ -245,7 +245,7 @@ fn a_series_shows_what_the_report_sums_up() {
         assert!(row[2] <= row[3] && row[3] <= row[4] && row[5] <= row[6] && row[6] <= row[7], "{row:?}");
     }
     let most = |column: usize| rows.iter().map(|row| row[column] as u64).max();
-    // The report leaves the beginning and the end out, where levels are no higher.
+    // The report leaves out the beginning and the end, where levels are no higher.
     assert_eq!(most(4), report["tx_buffer_bytes"]["max"].as_u64());
     assert_eq!(most(7), report["rx_buffer_bytes"]["max"].as_u64());
 
@@ -348,7 +348,7 @@ fn what_is_reproduced_does_not_depend_on_the_number_of_threads() {
     let summary: Value = serde_json::from_slice(&results[0]["summary.json"]).expect("JSON");
     assert_eq!(summary["experiments"][0]["id"], "fig1", "in the order of the list");
     assert_eq!(summary["experiments"][1]["comparisons"][0]["verdict"], "inside");
-    // What a result says of how to repeat it is true.
+    // The command that a result gives for repeating it must work.
     let result: Value = serde_json::from_slice(&results[0]["fig20/results.json"]).expect("JSON");
     let command = result["points"][0]["command"].as_str().expect("a command");
     let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--json"]).collect();

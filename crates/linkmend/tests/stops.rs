@@ -1,7 +1,7 @@
 //! Daemons that do not run for a while, under load on a corrupting link: either is stopped, both are, or a real-time
-//! process takes every processor. A session survives whatever the kernel has not taken over.
+//! process takes every processor. A session survives as long as the kernel has not taken over.
 //!
-//! LINKMEND_STOPS sets the number of stops of each mode.
+//! LINKMEND_STOPS sets the number of stops in each mode.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use linkmend_dataplane::report::LinkReport;
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl, StopFlag, hog};
 
-/// Frames a second. What comes in 250 ms fits the rings, the queue and the window, so that nothing is lost for want of
-/// room.
+/// Frames a second. What arrives within 250 ms fits the rings, the queue and the window, so that no frame is lost for
+/// lack of room.
 const RATE: u32 = 5_000;
 const STOPS_DEFAULT: u32 = 40;
 const STOP_MAX_MS: u64 = 200;
-/// A loop that the machine itself keeps standing for longer hands over to the kernel, and nothing can be told then.
+/// A loop that the machine itself stops for longer hands over to the kernel, and the attempt shows nothing.
 const ATTEMPTS: u32 = 3;
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -86,7 +86,7 @@ impl Random {
     }
 }
 
-/// Stops these for `span`.
+/// Stops these daemons for `span`.
 fn stop(daemons: &[&Daemon], span: Duration) {
     let begun = Instant::now();
     daemons.iter().for_each(|daemon| daemon.signal("-STOP"));
@@ -100,7 +100,7 @@ fn under_load<T: Send>(lab: &Lab, disturb: impl FnOnce() -> T + Send) -> (Genera
         count: u64::MAX / 2,
         frame_bytes: 300,
         frames_per_second: Some(RATE),
-        // Not the generator's window is to hold the frames back, but the link ends.
+        // The link ends must hold the frames back, not the generator's window.
         window_frames: 8_192,
         drain: Duration::from_secs(1),
         ..GeneratorOptions::default()
@@ -134,7 +134,7 @@ fn protected(lab: &Lab, mode: &str, folder: &Path) -> [Daemon; 2] {
 
 fn lab(name: &str) -> Option<Lab> {
     if !linkmend_lab::unprivileged::has_capabilities() {
-        // Past the test harness, which swallows what passing tests print.
+        // Written directly, because the test harness swallows what passing tests print.
         let _ = writeln!(
             std::io::stderr(),
             "\n######## SKIPPED: stopped daemons need root for network namespaces: sudo -E make test ########\n"
@@ -153,7 +153,7 @@ fn stops() -> u32 {
     }
 }
 
-/// Stops of either end, both, or all processors under load: what became of the frames, and how both ends stand.
+/// Stops either end, both, or all processors under load. Returns what became of the frames, and the state of both ends.
 fn stopped(lab: &Lab, daemons: &[Daemon; 2], seed: u64) -> (GeneratorReport, [LinkReport; 2]) {
     let mut random = Random(seed);
     let (report, ()) = under_load(lab, || {
@@ -172,7 +172,7 @@ fn stopped(lab: &Lab, daemons: &[Daemon; 2], seed: u64) -> (GeneratorReport, [Li
     (report, daemons.each_ref().map(Daemon::report))
 }
 
-/// Five stops of 100 ms at a loss of 1e-2 once lost 13 of 18,000 frames and delivered 571 out of order.
+/// Stops of 100 ms at a loss of 1e-2 must lose nothing and keep the order.
 #[test]
 fn stops_up_to_200_ms_lose_double_and_reorder_nothing() {
     let Some(lab) = lab("s") else { return };
@@ -216,7 +216,8 @@ fn is_whole(mode: &str, report: &GeneratorReport, reports: &[LinkReport; 2]) -> 
     true
 }
 
-/// Longer than that, the kernel takes over: originals pass, copies do not, nothing comes twice, and protection returns.
+/// After a longer stop the kernel takes over: originals pass, copies do not, nothing arrives twice, and protection
+/// returns.
 #[test]
 fn a_stop_of_a_second_is_handed_over_to_the_kernel_and_back() {
     let Some(lab) = lab("l") else { return };
@@ -239,7 +240,7 @@ fn a_stop_of_a_second_is_handed_over_to_the_kernel_and_back() {
         );
         let _ = std::io::stderr().write_all(line.as_bytes());
         assert_eq!(report.duplicated, 0, "{line}");
-        // What passes unprotected meanwhile may be corrupted, and nothing else is lost.
+        // A frame that passes unprotected meanwhile may be corrupted; no other is lost.
         assert!(report.lost_on_path() <= corrupted, "{line}");
         assert_eq!(victim.report().counters.stalls, 1, "{line}");
     }

@@ -1,4 +1,4 @@
-//! Writes a report with every kind of plot, to look at: `cargo run -p linkmend-report --example gallery -- out.html`.
+//! Writes a report with every kind of plot to look at: `cargo run -p linkmend-report --example gallery -- out.html`.
 //! All data is invented.
 
 use linkmend_report::{
@@ -229,7 +229,7 @@ fn comparisons() -> Vec<Comparison> {
     ]
 }
 
-/// What plots do with nothing, one point, and nonsense.
+/// Plots of nothing, of one point, and of nonsense.
 fn edge_cases() -> Section {
     let axis = || Axis::new("Value", Unit::Plain);
     Section::new("Edge cases")

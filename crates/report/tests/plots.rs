@@ -1,4 +1,4 @@
-//! Plots and reports of anything, including nonsense: no panic, well-formed, the same bytes twice.
+//! Plots and reports of any data, including nonsense, do not panic, are well-formed, and give the same bytes twice.
 
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Panel, Plot, Report, Scatter, Section, Series,
@@ -6,7 +6,7 @@ use linkmend_report::{
 };
 use proptest::prelude::*;
 
-/// Any number, the awkward ones often.
+/// Any number, with awkward ones often.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -1e3..1e3,

@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A delay longer than any before lengthens a histogram, and a queue longer than any before grows; both have bounds.
+/// A delay longer than any before lengthens a histogram, and a queue longer than any before grows; both are bounded.
 const RECORDS_MAX: u64 = 8;
 
 /// Allocations between the first call of the progress function, after about a million frames, and the last.

@@ -1,4 +1,4 @@
-//! Importance sampling finds what plain counting finds, from far fewer frames.
+//! Importance sampling finds what plain counting finds, with far fewer frames.
 
 use linkmend_sim::stress::{Copies, Mode, StressConfig, run};
 use linkmend_sim::time::Rate;
@@ -35,7 +35,7 @@ fn it_agrees_with_plain_counting_and_with_equation_1() {
     }
 }
 
-/// Frames that are given up although a copy was on its way are no samples of anything rare.
+/// Frames that are given up although a copy is on its way are no samples of anything rare.
 #[test]
 fn what_is_lost_otherwise_counts_once() {
     let mut hasty = StressConfig { frames: 100_000, copy_loss: Some(0.3), ..config(Mode::Ordered, 1) };

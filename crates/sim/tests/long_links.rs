@@ -3,7 +3,7 @@
 use linkmend_sim::stress::{self, Buffering, Copies, Mode, StressConfig, StressReport};
 use linkmend_sim::time::Rate;
 
-/// `km` of fibre at `gbps`, with a buffer and times for that, unless the test takes them away.
+/// A link of `km` of fibre at `gbps`, with a buffer and times to match, unless the test removes them.
 fn link(gbps: u64, km: u32, loss: f64, mode: Mode, frames: u64) -> StressConfig {
     let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).expect("an Ethernet rate");
     let mut config = StressConfig { frames, distance_m: km * 1_000, ..StressConfig::paper(rate, loss, mode) };
@@ -12,7 +12,7 @@ fn link(gbps: u64, km: u32, loss: f64, mode: Mode, frames: u64) -> StressConfig 
         protection.copies = Copies::Fixed(2);
         protection.window_frames = 16_384;
         protection.recovery_timeout_ns = 10 * u64::from(km) * 10_000;
-        // More than a round trip holds.
+        // More than a round trip contains.
         protection.backpressure = None;
     }
     config

@@ -37,8 +37,8 @@ impl Observer for Sink {
     }
 }
 
-/// A fat tree whose hosts send to the host as many places further on; every third link between switches corrupts what goes
-/// up, and is protected.
+/// A fat tree in which each host sends to the host `away` places further on. Every third link between switches corrupts
+/// what goes up, and is protected.
 fn network(k: u32, balance: Balance, frames: u64, away: usize, loss: f64) -> Network<Measured<Sink>> {
     let topology = fat_tree(k, BITS_PER_SECOND).expect("k is even");
     let graph =
@@ -155,7 +155,7 @@ fn a_thousand_hosts_are_ordinary() {
     assert_eq!(sink.reordered, 0);
 }
 
-/// An ACK becomes due while the port sends the last frame of its own, and nothing else comes to wake the port.
+/// An ACK becomes due while the port sends the last frame of its own, and nothing else wakes the port.
 #[test]
 fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
@@ -165,7 +165,8 @@ fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
     let [a, b] = PortId::of(plan.link([one, other], link.ports([0, 0])));
     let frame_time = rate.time_of(u64::from(FRAME_BYTES) + 20);
     let traffic = |frames| Traffic::LineRate { frames, bytes: FRAME_BYTES, mode: Mode::Ordered };
-    // More than a window, and back so much that the port is never idle until all of the window waits for its ACK.
+    // More than a window, and so much in the other direction that the port is never idle until the whole window waits
+    // for its ACK.
     plan.traffic(a, other, traffic(3_000));
     plan.traffic(b, one, traffic(20_000));
     let mut network = plan.build(1, linkmend_sim::network::NoObserver).expect("valid");

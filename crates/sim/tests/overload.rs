@@ -1,4 +1,5 @@
-//! Links faster than what buffers for them: what is chosen, what is said of it, and what it costs to simulate.
+//! Links that are faster than their recirculation port: which way to buffer is chosen, what reports say about it, and
+//! what it costs to simulate.
 
 mod common;
 
@@ -41,7 +42,7 @@ fn beyond_the_tofinos_ports_buffers_are_those_of_switches_that_have_such_ports()
         );
         assert!(!config.hardware().reason.is_empty());
     }
-    // The first example of the help, once 86 and 98 Gbit/s.
+    // The first example of the help.
     for (mode, least_gbps) in [(Mode::Ordered, 370.0), (Mode::NonBlocking, 390.0)] {
         let config = StressConfig { frames: 200_000, ..StressConfig::paper(gigabits(400), 1e-3, mode) };
         let report = simulate(&config);
@@ -66,7 +67,7 @@ fn a_recirculation_port_that_is_the_bottleneck_is_named() {
     let shared = |load| SharedPortConfig { link: paper.clone(), links: 2, ports: 1, load };
     assert!(shared(1.0).warnings()[0].contains("the 2 links that share it send up to 200G"));
     assert!(shared(0.4).warnings().is_empty());
-    // A buffer that is too small for a long link is told from a port that is too slow.
+    // Reports distinguish a buffer that is too small for a long link from a port that is too slow.
     let long = simulate(&StressConfig { distance_m: 10_000, ..paper });
     assert!(long.warnings[0].contains("the Tx buffer was full for "), "{:?}", long.warnings);
 }

@@ -1,8 +1,8 @@
-//! Replays the recorded logs of two real link ends, and changed ones, which must be noticed.
+//! Replays the recorded logs of two real link ends, and changed logs, whose differences must be noticed.
 //!
-//! The logs in `replay/` are those of a run of `crates/lab/tests/trace.rs` (its few bursts, ordered mode, scripted
-//! losses), kept with LINKMEND_TRACE_KEEP. They are recorded anew when a change of the state machines changes answers,
-//! which these tests tell.
+//! The logs in `replay/` are from a run of `crates/lab/tests/trace.rs` (its few bursts, ordered mode, scripted losses),
+//! kept with LINKMEND_TRACE_KEEP. They are recorded again when a change of the state machines changes answers, which
+//! makes these tests fail.
 
 use linkmend_protocol::trace::{CorruptedFrame, Record, Step};
 use linkmend_protocol::{Control, Reception};
@@ -17,7 +17,7 @@ fn logs() -> [ProtocolLog; 2] {
     ["g1.jsonl", "g2.jsonl"].map(|name| ProtocolLog::read(&path(name)).expect("a protocol log"))
 }
 
-/// Index of the first record that is so.
+/// Index of the first record for which this holds.
 fn first(log: &ProtocolLog, is: impl Fn(&Step) -> bool) -> usize {
     log.records.iter().position(|record| is(&record.step)).expect("there is one")
 }
@@ -99,7 +99,7 @@ fn two_deliveries_in_the_other_order_are_noticed() {
         (0..receiver.records.len()).filter(|&index| polled(&receiver.records[index])).collect();
     let later = first(&receiver, |step| matches!(step, Step::PollDeliver { frame: Some(_) }));
     assert_eq!(polls[0], later);
-    // The frame behind a hole goes out before the copy that closes it.
+    // The frame behind a hole is sent before the copy that closes it.
     let copy = (0..later).rev().find(|&index| matches!(receiver.records[index].step, Step::Data { .. }));
     receiver.records.swap(copy.expect("a copy closed the hole"), later);
     assert!(matches!(agree(&sender, &receiver), Err(ReplayError::Order { .. })));
@@ -144,7 +144,7 @@ fn bad_files_are_refused_with_their_line() {
     let log = with(1, &impossible).expect("it can be read");
     assert!(matches!(repeat(&log), Err(ReplayError::Parameter { .. })));
     assert!(matches!(ProtocolLog::parse("empty", ""), Err(ReplayError::Line { line: 1, .. })));
-    // A crash cuts the last line.
+    // A crash cuts off the last line.
     let cut = ProtocolLog::parse("cut", &text[..text.len() - 9]).expect("the rest is whole");
     assert_eq!(cut.records.len(), lines.len() - 2);
 }

@@ -1,5 +1,5 @@
-//! What the protocol promises on a link that loses frames in both directions, one by one and in bursts: nothing twice,
-//! nothing out of order in ordered mode, and nothing lost unless its original and every copy were.
+//! What the protocol promises on a link that loses frames in both directions, one by one and in bursts: nothing arrives
+//! twice, nothing arrives out of order in ordered mode, and a frame is lost only if its original and every copy were.
 
 mod common;
 
@@ -10,17 +10,17 @@ use linkmend_sim::corruption::Corruption;
 use linkmend_sim::stress::{Backpressure, Buffering, Mode, StressConfig, StressReport, run_observed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Seeds of an ordinary test run, of each test.
+/// Seeds of each test in an ordinary test run.
 const CASES: u64 = 2_000;
 
 fn watch(config: &StressConfig) -> (StressReport, Ledger) {
-    // Fast-forward shows nothing of what it skips.
+    // An observer does not see what fast-forward skips.
     let config = StressConfig { full: true, ..config.clone() };
     run_observed(&config, Ledger::default(), &mut |_| true)
         .unwrap_or_else(|error| panic!("{error} in {config:?}"))
 }
 
-/// What holds for every run whatever.
+/// What holds for every run.
 fn check_books(config: &StressConfig, report: &StressReport, ledger: &Ledger) {
     let undelivered = ledger.count(|fate| fate.deliveries == 0);
     assert_eq!(ledger.fates.len() as u64, report.frames_sent, "each frame sent is seen");
@@ -68,8 +68,8 @@ fn roomy(seed: u64) -> StressConfig {
     config
 }
 
-/// A feedback lists 32 holes. Where more than half as many are beyond help, those behind them may wait until all
-/// are given up together.
+/// A feedback lists 32 holes. If more than half as many are beyond help, those behind them may wait until all are given
+/// up together.
 const HOPELESS_MAX: u64 = 16;
 
 #[test]
@@ -102,12 +102,12 @@ fn nothing_is_lost_unless_its_original_and_every_copy_were() {
     }
 }
 
-/// A receiver that gave up a whole window, with no frame circling behind it, refused every frame from then on.
+/// A receiver that gives up a whole window, with no frame circling behind it, must still accept the frames that follow.
 #[test]
 fn a_window_that_is_given_up_as_a_whole_opens_again() {
     let mut config = StressConfig::paper(gigabits(25), 0.0, Mode::Ordered);
     config.frames = 1_000;
-    // Sixteen originals, and whatever follows them until the receiver has lost patience.
+    // Sixteen originals, and everything after them until the receiver gives up.
     config.corruption = Corruption::Recorded((200..200 + 16).chain(217..217 + 32).collect());
     config.protection.as_mut().expect("protected").window_frames = 16;
     let (report, ledger) = watch(&config);
@@ -117,8 +117,8 @@ fn a_window_that_is_given_up_as_a_whole_opens_again() {
     assert_eq!(report.frames_undelivered, report.recovery_timeouts, "all others are delivered");
 }
 
-/// Where light takes longer there and back than it takes until feedback is repeated, what was lost on its way back is
-/// said several times before the first of them can be answered.
+/// Where light takes longer there and back than the interval after which feedback is repeated, a loss on the way back
+/// is reported several times before the first report can be answered.
 #[test]
 fn distances_beyond_the_interval_of_repeats_change_no_promise() {
     for distance_m in [20_000, 50_000, 100_000] {

@@ -32,14 +32,14 @@ fn path(config: &PathConfig) -> PathReport {
     report
 }
 
-/// Octets of a frame that are payload for the port that carries it: without header, preamble and gap.
+/// The share of a frame's octets on the port that are payload: without header, preamble and gap.
 const FRAME_SHARE: f64 = 1518.0 / (1518.0 + 3.0 + 20.0);
 
 #[test]
 fn one_link_leaves_its_port_enough() {
     let report = shared_port(link(100, 0.0, Mode::NonBlocking, 20_000), 1, 1, 1.0);
     assert!((report.total_speed_gbps - 100.0 * FRAME_SHARE).abs() < 0.01, "{}", report.total_speed_gbps);
-    // Each frame passes, but for those that still circle when everything is acknowledged.
+    // Each frame passes, except those that still circle when everything is acknowledged.
     assert!(report.sender_ports[0].passes_per_frame > 0.99, "{:?}", report.sender_ports);
 }
 
@@ -58,8 +58,8 @@ fn two_links_at_full_rate_cannot_both_pass_one_port() {
             assert!(link.link.tx_buffer_bytes.max <= 200_000, "{:?}", link.link);
         }
     }
-    // In non-blocking mode nothing holds the links back but the port. Their buffers of 200 KB then stand full, a round
-    // takes 32 us, and no copy comes within ackNoTimeout.
+    // In non-blocking mode only the port holds the links back. Their buffers of 200 KB are then full, a round takes 32
+    // us, and no copy comes within ackNoTimeout.
     let report = shared_port(link(100, 1e-3, Mode::NonBlocking, 20_000), 2, 1, 1.0);
     for link in &report.links {
         assert!(link.link.tx_buffer_bytes.p50 > 190_000, "{:?}", link.link);
@@ -120,7 +120,7 @@ fn delays_add_along_a_path() {
     for hops in [1, 2, 5] {
         assert!((delay(hops) - hops as f64 * one).abs() < 1e-3, "{hops}: {} and {one}", delay(hops));
     }
-    // A protected frame is longer by its header, and waits for a dummy of 84 byte times at most.
+    // A protected frame is longer by its header, and waits at most 84 byte times for a dummy.
     let protected =
         path(&PathConfig { load: 0.2, ..PathConfig::uniform(link(100, 0.0, Mode::Ordered, 2_000), 3) });
     let delay = protected.end_to_end.delay_ns;
@@ -141,7 +141,7 @@ fn a_slower_link_downstream_marks_and_drops() {
     assert!((0.2..0.27).contains(&passed), "{passed}");
     assert_eq!(second.link.queue_drops, report.end_to_end.frames_undelivered);
     assert!(second.link.queue_bytes_max > 198_000, "{:?}", second.link);
-    // All but those that came before the queue was half full are marked.
+    // All are marked except those that came before the queue was half full.
     assert!(report.end_to_end.frames_marked as f64 > 0.95 * report.end_to_end.frames_delivered as f64);
     // A full queue lasts 200 KB at 25G, 64 us.
     let delay = report.end_to_end.delay_ns.max;
@@ -153,7 +153,8 @@ fn a_loss_on_an_equally_fast_path_fills_the_next_queue() {
     let report = path(&PathConfig::uniform(link(100, 1e-3, Mode::Ordered, 20_000), 2));
     assert_eq!(report.end_to_end.frames_undelivered, 0);
     assert_eq!(report.end_to_end.frames_reordered, 0);
-    // What waits for a lost frame leaves the first link in one go, while the second stands still now and then itself.
+    // The frames that waited for a lost one leave the first link together, while the second link also stops now and
+    // then.
     assert!(report.hops[1].link.queue_bytes_max > 10 * 1518, "{:?}", report.hops[1].link);
     let sum: u64 = report.hops.iter().map(|hop| hop.link.frames_lost).sum();
     assert!(sum > 20, "{sum}");
@@ -172,20 +173,20 @@ fn a_pause_of_the_ordered_class_does_not_hold_the_other() {
     assert_eq!((ordered.frames_undelivered, other.frames_undelivered), (0, 0));
     assert_eq!(ordered.frames_sent + other.frames_sent, 100_000);
     assert!((other.frames_sent as f64 - 1e5 * 2.0 / 9.0).abs() < 100.0, "{other:?}");
-    // Paused for microseconds, which the ordered class has to wait for and the other does not: it finds at most a
-    // frame or two and their copies before it.
+    // The ordered class has to wait during a pause of microseconds, the other does not: it finds at most a frame or two
+    // and their copies ahead of it.
     assert!(report.link.pauses > 0, "{:?}", report.link);
     let pause_ns = report.link.paused_ns / report.link.pauses as f64;
     assert!(pause_ns > 1_000.0, "{pause_ns}");
     assert!(ordered.delay_ns.p999 > ordered.delay_ns.min + pause_ns, "{ordered:?}");
     assert!(other.delay_ns.p99 < other.delay_ns.min + 500.0, "{other:?}");
     assert!(other.delay_ns.p99 < other.delay_ns.min + pause_ns / 2.0, "{other:?}");
-    // The one class keeps its order, the other does not.
+    // One class keeps its order, the other does not.
     assert_eq!(ordered.frames_reordered, 0);
     assert!(other.frames_reordered > 0, "{other:?}");
 }
 
-/// A port that one class saturates has no idle slot, so that dummies once waited for the next frame of the class.
+/// A port that one class saturates has no idle slot; dummies must not wait for the next frame of the class.
 #[test]
 fn a_saturated_class_hides_no_lost_tail_of_the_other() {
     for (quiet, ordered_load) in [(Mode::Ordered, 0.001), (Mode::NonBlocking, 0.999)] {
@@ -199,8 +200,8 @@ fn a_saturated_class_hides_no_lost_tail_of_the_other() {
         };
         assert!(report.link.queue_drops > 0, "the port is overloaded: {:?}", report.link);
         assert_eq!((seldom.frames_sent, seldom.frames_undelivered), (200, 0), "{often:?}");
-        // Frames of the class are 123 us apart. A dummy is overdue after 10 us; to this come three crossings, copies of
-        // lost frames, and what the port is just sending.
+        // Frames of the class are 123 us apart. A dummy is overdue after 10 us; add three crossings, copies of lost
+        // frames, and the frame that the port is sending.
         assert!(seldom.delay_ns.max < seldom.delay_ns.min + 20_000.0, "{quiet}: {seldom:?}");
         assert!(seldom.delay_ns.max > seldom.delay_ns.min + 10_000.0, "none was lost: {seldom:?}");
     }
@@ -233,7 +234,7 @@ fn a_queue_that_replenishes_itself_needs_one_dummy() {
         if row.dummy_copies > 0 {
             assert!(row.in_time_share > 0.95, "{row:?}");
         } else {
-            // Only the next tail reveals the last one.
+            // The last tail is revealed only by the next one.
             assert_eq!(row.recovered_in_time, 0, "{row:?}");
         }
     }

@@ -51,7 +51,7 @@ fn nothing_stalls_when_both_directions_corrupt() {
     for config in combinations() {
         let report = both_directions(&config);
         assert!(report.ending.drained, "{:?} of {config:?}", report.ending);
-        // A keepalive of 100 us heals what is said in vain, and handshakes take their time before.
+        // A keepalive of 100 us repairs what was reported in vain; the handshakes before it take their time.
         assert!(report.ending.drained_after_ns < 5e6, "{:?} of {config:?}", report.ending);
         for direction in [&report.forward, &report.reverse] {
             let lost = direction.link.recovery_timeouts + direction.link.queue_drops;
@@ -74,9 +74,9 @@ fn only_the_transparent_format_lets_acknowledgements_ride_on_data() {
     let compact = both_directions(&config(Format::Compact));
     let transparent = both_directions(&config(Format::Transparent));
     assert_eq!(compact.forward.piggybacked_acks, 0);
-    // There is no idle slot for others.
+    // There is no idle slot for other frames.
     assert!(transparent.forward.piggybacked_acks > 10 * transparent.forward.explicit_acks, "{transparent:?}");
-    // Either way the data of the other direction costs next to nothing but headers.
+    // Either way, the other direction's data costs little more than headers.
     for report in [compact, transparent] {
         for direction in [&report.forward, &report.reverse] {
             assert!(direction.delivery.speed_gbps > 95.0, "{direction:?}");
@@ -118,7 +118,7 @@ fn the_level_follows_the_loss_rate_down_and_up() {
     let changes: Vec<(&str, f64)> = report.changes.iter().map(|change| (change.level, change.loss)).collect();
     assert_eq!(changes[..2], [("non-blocking", 0.08), ("dormant", 0.4)], "{changes:?}");
     assert_eq!(changes[changes.len() - 2..], [("non-blocking", 1e-4), ("full", 1e-4)], "{changes:?}");
-    // In between, a dormant link is tried again now and then.
+    // In between, a dormant link is retried now and then.
     for pair in changes[1..].windows(2) {
         assert_ne!(pair[0].0, pair[1].0, "{changes:?}");
     }
@@ -134,7 +134,7 @@ fn each_level_does_what_it_promises() {
         let within: Vec<f64> = samples().filter(|at| at.at_us > from && at.at_us <= until).map(of).collect();
         within.iter().sum::<f64>() / within.len() as f64
     };
-    // 8% of the frames are lost, and hardly any of them for good, once the copies follow.
+    // 8% of the frames are lost, and hardly any of them for good, once copies are sent.
     let (actual, effective) =
         (mean(&|at| at.actual_loss, 7_000, 9_500), mean(&|at| at.effective_loss, 7_000, 9_500));
     assert!((actual - 0.08).abs() < 0.02 && effective < 1e-3, "{actual} {effective}");
@@ -151,7 +151,7 @@ fn each_level_does_what_it_promises() {
         assert_eq!(sample.level, "dormant", "{sample:?}");
         assert!((sample.effective_loss - sample.actual_loss).abs() < 1e-9, "{sample:?}");
     }
-    // In the end everything is as in the beginning: 40% of the link.
+    // In the end everything is as it was in the beginning: 40% of the link.
     let speed = mean(&|at| at.speed_gbps, 40_000, 50_000);
     assert!((speed - 40.0 * 1518.0 / 1538.0).abs() < 0.1, "{speed}");
     assert!(mean(&|at| at.effective_loss, 40_000, 50_000) < 1e-9);

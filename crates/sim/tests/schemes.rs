@@ -1,5 +1,5 @@
-//! A scheme of one's own needs nothing but its own file, and a place where the schemes of a network are named: here are
-//! both, and links of three schemes in a row.
+//! A new scheme needs only its own file, and an enum that lists the schemes of a network. Here are both, and links of
+//! three schemes in a row.
 
 use linkmend_protocol::ConfigError;
 use linkmend_sim::corruption::Corruption;
@@ -17,16 +17,16 @@ use std::convert::Infallible;
 /// Stop and wait: one frame at a time, sent again and again until it is acknowledged.
 #[derive(Debug)]
 struct StopAndWait {
-    /// Until it is sent again.
+    /// Time until it is sent again.
     timeout: Time,
-    /// The frame that is not acknowledged yet, and when it was sent last.
+    /// The frame that is not yet acknowledged, and when it was last sent.
     sending: Option<(Frame, Time)>,
     /// Its number, and the one that is expected from the peer.
     number: u64,
     expected: u64,
-    /// The copy is due.
+    /// Whether the copy is due.
     overdue: bool,
-    /// A number that is to be acknowledged.
+    /// A number that must be acknowledged.
     owed: Option<u64>,
     copies_sent: u64,
 }
@@ -142,7 +142,7 @@ impl Scheme for StopAndWait {
 }
 
 linkmend_sim::schemes! {
-    /// Those of this test.
+    /// The schemes of this test.
     enum Three: ThreeConfig, ThreeHeader, ThreeAck, ThreeControl {
         Unprotected(Unprotected),
         LinkGuardian(LinkGuardian),
@@ -153,7 +153,7 @@ linkmend_sim::schemes! {
 const FRAMES: u64 = 5_000;
 const TIMEOUT: Time = Time(20_000_000);
 
-/// A link as the paper has it, which loses in both directions; its ports in one of the three schemes.
+/// A link as in the paper that loses frames in both directions; its ports use one of the three schemes.
 fn ports(loss: f64, scheme: &str) -> [PortConfig<Three>; 2] {
     let rate = Rate::from_bits_per_second(100_000_000_000).expect("exact");
     let mut link = StressConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
@@ -199,7 +199,7 @@ fn three_schemes_in_a_row_of_which_one_is_defined_here() {
     }
     let sent_by = PortId::new(LinkId(0), Side::A);
     let sink = PortId::new(LinkId(2), Side::B);
-    // Slower than stop and wait gets on, so that no queue overflows.
+    // Slower than stop and wait progresses, so that no queue overflows.
     let interval = Time(15_000_000);
     plan.traffic(
         sent_by,

@@ -1,4 +1,4 @@
-//! A receiver that does not give up by the clock: its sender tells it what it waits for in vain.
+//! A receiver that does not give up by the clock: its sender tells it which frames it waits for in vain.
 
 use linkmend_protocol::{Config, Control, Copies, FallbackConfig, Format, Mode, Tick, Ticks};
 use linkmend_random::Random;
@@ -14,10 +14,10 @@ use linkmend_sim::time::{Rate, Time};
 const SENDER: PortId = PortId::new(LinkId(0), Side::A);
 const RECEIVER: PortId = SENDER.peer();
 const FRAMES: u64 = 60;
-/// Corrupted, and every copy with it.
+/// This frame is corrupted, and so is every copy.
 const LOST: u64 = 30;
 
-/// When frames came out, and when the latest dummy had come in by then.
+/// When frames were delivered, and when the latest dummy had arrived by then.
 #[derive(Default)]
 struct Deliveries {
     dummy_at: Time,
@@ -102,7 +102,7 @@ fn run(mode: Mode, recirculates: bool) -> Network<Measured<Deliveries>> {
     network
 }
 
-/// What stood behind the frame that was let go waited for the next arrival, and there may be none.
+/// What waits behind a withdrawn frame must not wait for the next arrival, since there may be none.
 #[test]
 fn what_a_withdrawal_lets_go_is_delivered_at_once() {
     let network = run(Mode::Ordered, false);
@@ -116,7 +116,7 @@ fn what_a_withdrawal_lets_go_is_delivered_at_once() {
     }
 }
 
-/// A frame that its sender let go was not counted until some clock went off, if ever, and then as one that came too late.
+/// A withdrawn frame is counted at once and as withdrawn, not by a clock as one that came too late.
 #[test]
 fn a_withdrawn_frame_is_counted_once_as_corrupted_with_its_copies() {
     for mode in Mode::ALL {

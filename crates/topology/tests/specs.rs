@@ -1,4 +1,4 @@
-//! Networks from one line, and hosts at switches.
+//! Networks from one line, and hosts attached to switches.
 #![allow(clippy::unwrap_used, reason = "a network that cannot be built fails the test")]
 
 use linkmend_diagnose::Diagnose;
@@ -108,7 +108,7 @@ fn distances_lead_to_a_host_and_through_none() {
     let of = |host: usize| distances[hosts[host].index()];
     // Itself; the same ToR; the same pod; another pod.
     assert_eq!([of(0), of(1), of(2), of(4)], [Some(0), Some(2), Some(4), Some(6)]);
-    // Two hosts joined by a third that would have to forward.
+    // Two hosts joined by a third, which would have to forward.
     let mut builder = GraphBuilder::default();
     let [one, between, other] = ["one", "between", "other"].map(|name| builder.host(name));
     builder.link(one, between, Cable::DEFAULT);

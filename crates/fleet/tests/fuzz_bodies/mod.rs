@@ -13,10 +13,10 @@ use linkmend_topology::file::{TopologyFileOptions, parse_topology};
 use linkmend_topology::{LinkId, Topology};
 use std::collections::BTreeSet;
 
-/// What readers are told that the file is called.
+/// The file name given to readers.
 const FILE: &str = "the/file";
 
-/// Two ToRs and two spines, with names that need quotes, hold the separator of ends, or are numbers of other links.
+/// Two ToRs and two spines whose names need quotes, contain the separator of ends, or are numbers of other links.
 const NETWORK: &str = r#"
 default_speed: 100G
 switches:
@@ -37,7 +37,7 @@ fn network() -> Topology {
     loaded.expect("it is a network").topology
 }
 
-/// A refusal names a line that the file has; the end of the text counts as one.
+/// An error must name a line that the file has; the end of the text counts as one.
 fn check_refusal(error: &FileError, data: &[u8]) {
     let FileError::Form { file, line, .. } = error else { panic!("memory does not fail: {error}") };
     assert_eq!(file, FILE);
@@ -46,7 +46,7 @@ fn check_refusal(error: &FileError, data: &[u8]) {
     assert!(!error.to_string().contains(" at line "), "two positions: {error}");
 }
 
-/// Links that the operator reports: what is accepted exists, each once, and loses what can be lost.
+/// Links that the operator reports. Whatever is accepted must exist, occur only once, and have a possible loss rate.
 pub fn reported_links(data: &[u8]) {
     let network = network();
     match read_links(data, FILE, &network) {
@@ -63,7 +63,7 @@ pub fn reported_links(data: &[u8]) {
     }
 }
 
-/// Repair times as text: what is accepted is written and read again to the same.
+/// Repair times as text. Whatever is accepted must read back the same after it is written.
 pub fn repair_delays(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match text.parse::<RepairDelays>() {
@@ -85,7 +85,7 @@ pub fn protection_table(data: &[u8]) {
             for share in [row.loss_rate, row.effective_loss_rate, row.capacity] {
                 assert!((0.0..=1.0).contains(&share));
             }
-            // A row for this very loss rate is the nearest.
+            // The row for exactly this loss rate is the nearest.
             let own = table.row(row.loss_rate);
             assert!(own.loss_rate == row.loss_rate, "{own:?} is nearer than {row:?}");
         }

@@ -35,7 +35,7 @@ pub fn trace_authors(data: &[u8]) {
     }
 }
 
-/// A trace as Parquet. Lines are rows here, so only the file is checked of a refusal.
+/// A trace as Parquet. Lines are rows here, so of an error only the file is checked.
 pub fn trace_parquet(data: &[u8]) {
     let network = network();
     match parse_parquet(data.to_vec(), FILE, &network) {
@@ -48,7 +48,7 @@ pub fn trace_parquet(data: &[u8]) {
     }
 }
 
-/// Events are in order, each in a second of its own, of links that exist and lose something.
+/// Events must be in order, each in a second of its own, and name links that exist and lose something.
 fn check(trace: &Trace, links: u64) {
     assert!(trace.events().windows(2).all(|pair| pair[0].time_s < pair[1].time_s));
     for event in trace.events() {
@@ -58,14 +58,14 @@ fn check(trace: &Trace, links: u64) {
     }
 }
 
-/// A trace that is written as CSV is read again as the same.
+/// A trace that is written as CSV must read back the same.
 fn check_rewritten(trace: &Trace, network: &Topology) {
     let mut text = Vec::new();
     write_csv(trace, network, &mut text).expect("memory can be written");
     assert_eq!(read_csv(&text[..], FILE, network).expect("it was written"), *trace);
 }
 
-/// So is one that is written as Parquet.
+/// The same for Parquet.
 fn check_rewritten_parquet(trace: &Trace, network: &Topology) {
     let mut file = tempfile::tempfile().expect("a file");
     let copy = file.try_clone().expect("a second handle");

@@ -1,4 +1,4 @@
-//! Random layered networks, and what is true of them by walking them.
+//! Random layered networks, and their properties, found by walking them.
 
 use linkmend_topology::{
     FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId, fat_tree, leaf_spine,
@@ -6,7 +6,7 @@ use linkmend_topology::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// So many cases, the same in every run.
+/// This many cases, the same in every run.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -16,7 +16,7 @@ pub fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Speed of a full link: shares in sixteenths of it are exact in floating point.
+/// Speed of a full link. Sixteenths of it are exact in floating point.
 pub const BITS_PER_SECOND: u64 = 1 << 37;
 
 /// Any of the networks below.
@@ -41,8 +41,8 @@ pub fn topologies() -> impl Strategy<Value = Topology> {
     ]
 }
 
-/// Two to four switches a layer. Every switch has a link to the next layer and several to any higher one, so that
-/// links skip layers, run in parallel, and reach a ToR on many ways; links come in any order, either end first.
+/// Two to four switches in each layer. Every switch has a link to the next layer and several to any higher one, so that
+/// links skip layers, run in parallel, and reach a ToR in many ways. Links come in any order, either end first.
 pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
     let widths = prop::collection::vec(1_usize..4, usize::from(layers));
     let draws = prop::collection::vec((any::<u32>(), any::<u32>(), any::<bool>()), 6..22);
@@ -80,7 +80,7 @@ pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
     })
 }
 
-/// Paths of a switch over links that `is_active`, one by one.
+/// Counts the paths of a switch over links that are `is_active`, one by one.
 pub fn walk(topology: &Topology, switch: SwitchId, is_active: &dyn Fn(LinkId) -> bool) -> u64 {
     let top = topology.switches().map(|switch| topology.switch(switch).layer).max();
     if Some(topology.switch(switch).layer) == top {

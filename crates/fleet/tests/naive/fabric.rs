@@ -13,7 +13,7 @@ pub enum Place {
     Upper { pod: u32, plane: u32, spine: u32 },
 }
 
-/// A link as it is now.
+/// The present state of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkState {
     pub active: bool,
@@ -24,7 +24,7 @@ pub struct LinkState {
     pub gbps: f64,
 }
 
-/// A switch, by layer, pod or plane, and place in it, and one of its pipes.
+/// A switch, by layer, pod or plane, and place in it, together with one of its pipes.
 pub type Pipe = ((u8, u32, u32), u32);
 
 /// All links of a fabric.
@@ -108,7 +108,7 @@ impl Fabric {
         (0..self.shape.tors_per_pod).all(|tor| self.paths(pod, tor) >= least)
     }
 
-    /// Whether every ToR keeps so many paths without a link.
+    /// Whether every ToR keeps this many paths without a link.
     pub fn may_disable(&mut self, link: u32, least: u64) -> bool {
         self.links[link as usize].active = false;
         let keeps = self.pod_keeps(self.pod(link), least);
@@ -128,13 +128,13 @@ impl Fabric {
         }
     }
 
-    /// Protected links one of whose ports is such a one.
+    /// Protected links with a port for which this holds.
     pub fn protected_at(&self, is_such: impl Fn(Pipe) -> bool) -> u64 {
         let protected = (0..self.links.len() as u32).filter(|&link| self.links[link as usize].protected);
         protected.filter(|&link| self.pipes(link).into_iter().any(&is_such)).count() as u64
     }
 
-    /// The narrower layer of every pod.
+    /// The capacity of each pod: that of its narrower layer.
     fn pods_gbps(&self) -> Vec<f64> {
         let mut layers = vec![[0.0, 0.0]; self.shape.pods as usize];
         for (link, now) in (0..).zip(&self.links).filter(|(_, now)| now.active) {
@@ -154,7 +154,7 @@ impl Fabric {
         pipes.into_values().max().unwrap_or(0)
     }
 
-    /// Every metric, from nothing but the links.
+    /// All metrics, computed from the links alone.
     pub fn metrics(&self) -> Metrics {
         let active = || self.links.iter().filter(|link| link.active);
         let FabricParameters { pods, tors_per_pod, .. } = self.shape;

@@ -1,5 +1,5 @@
-//! A naive model of the authors' simulator, written from its rules: everything is counted afresh after every event, and
-//! what to disable is found by trying all sets.
+//! A naive model of the authors' simulator, written from its rules: it counts everything afresh after every event, and
+//! finds what to disable by trying all sets.
 
 mod fabric;
 mod optimizer;
@@ -11,7 +11,7 @@ use linkmend_fleet::strategy::Strategy;
 use linkmend_random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a link's protection leaves: loss rate on the wire, loss rate after it, Gb/s of 100.
+/// What protection makes of a link: loss rate on the wire, loss rate after protection, Gb/s of 100.
 pub type Row = (f64, f64, f64);
 
 /// `fig8_stress_100g` of the published results.
@@ -35,7 +35,7 @@ pub struct Rules {
     pub per_switch: Option<u64>,
 }
 
-/// What the model saw.
+/// What the model observed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen {
     pub time_s: u64,
@@ -160,7 +160,7 @@ impl Model {
         now.protected = false;
         let delay_s = self.draw_delay();
         self.place(time_s + delay_s, Event::Repair(link));
-        // What it leaves may go to a link that has waited.
+        // The slot that it frees may go to a link that has waited.
         for link in self.corrupting() {
             if !self.fabric.links[link as usize].protected {
                 self.protect(link);

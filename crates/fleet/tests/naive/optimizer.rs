@@ -18,7 +18,7 @@ fn candidates(fabric: &mut Fabric, pod: Option<u32>, least_paths: u64) -> Vec<u3
     links
 }
 
-/// The set whose loss rates sum to most, in ascending link number.
+/// The set whose loss rates have the greatest sum, in ascending link number.
 pub fn best(fabric: &mut Fabric, pod: Option<u32>, least_paths: u64) -> Vec<u32> {
     let candidates = candidates(fabric, pod, least_paths);
     let mut best = Best { gain: 0.0, links: Vec::new() };
@@ -26,7 +26,7 @@ pub fn best(fabric: &mut Fabric, pod: Option<u32>, least_paths: u64) -> Vec<u32>
     best.links
 }
 
-/// Every set but those that hold one which already takes too many paths.
+/// Tries every set, except those that contain one which already takes too many paths.
 fn try_all(
     fabric: &mut Fabric,
     candidates: &[u32],

@@ -1,6 +1,6 @@
 //! Daemons between real interfaces, in two network namespaces of their own. Needs root and iproute2.
 
-// Each test binary uses a part of it.
+// Each test binary uses only a part of it.
 #![allow(dead_code)]
 
 use std::fs;
@@ -17,7 +17,7 @@ pub struct Lab {
     pub left: String,
     pub right: String,
     pub folder: tempfile::TempDir,
-    /// What the daemons take for systemd.
+    /// Stands in for systemd.
     manager: UnixDatagram,
     pub managed: bool,
     pub daemons: Vec<Child>,
@@ -29,12 +29,12 @@ pub fn ip(arguments: &str) -> bool {
 }
 
 impl Lab {
-    /// `None`, and a loud word, where namespaces cannot be made.
+    /// `None`, with a message on standard error, if namespaces cannot be made.
     pub fn new(test: &str) -> Option<Lab> {
         let name = |side: &str| format!("lmtest-{}-{test}-{side}", std::process::id());
         let (left, right) = (name("a"), name("b"));
         if !ip(&format!("netns add {left}")) {
-            // Past the test harness, which swallows what passing tests print.
+            // Written directly, because the test harness swallows what passing tests print.
             let _ = writeln!(
                 std::io::stderr(),
                 "\n######## SKIPPED: {test} needs root and iproute2: sudo -E make test ########\n"
@@ -64,14 +64,14 @@ impl Lab {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_linkmend")]);
         command.args(arguments.split_whitespace()).env_remove("RUST_LOG");
-        // Not otherwise: nobody would read, and a full socket makes the daemon wait.
+        // Without a reader, a full socket would make the daemon wait.
         if self.managed {
             command.env("NOTIFY_SOCKET", self.folder.path().join("notify")).env("WATCHDOG_USEC", "300000");
         }
         command
     }
 
-    /// The next word to systemd, but for `passed`.
+    /// The next message to systemd that is not `passed`.
     pub fn told(&self, passed: &str) -> String {
         let mut bytes = [0; 256];
         loop {
@@ -83,24 +83,24 @@ impl Lab {
         }
     }
 
-    /// Starts a daemon with a host port `host` and waits until it can be asked.
+    /// Starts a daemon with a host port `host` and waits until its control socket answers.
     pub fn start(&mut self, namespace: &str, name: &str, more: &str) -> usize {
         let log = fs::File::create(self.log(name)).expect("a log");
         self.start_with_log(namespace, name, more, log.into())
     }
 
-    /// As [`Lab::start`], with a log of one's own.
+    /// Like [`Lab::start`], with a log of its own.
     pub fn start_with_log(&mut self, namespace: &str, name: &str, more: &str, log: Stdio) -> usize {
         self.run(namespace, name, &format!("--inner create:host {more}"), log)
     }
 
-    /// As [`Lab::start`], between `l0` and an interface that exists.
+    /// Like [`Lab::start`], between `l0` and an interface that exists.
     pub fn start_between(&mut self, namespace: &str, name: &str, inner: &str) -> usize {
         let log = fs::File::create(self.log(name)).expect("a log");
         self.run(namespace, name, &format!("--inner {inner}"), log.into())
     }
 
-    /// As [`Lab::start`], with the links of a configuration file.
+    /// Like [`Lab::start`], with the links of a configuration file.
     pub fn start_configured(&mut self, namespace: &str, name: &str, config: &str) -> usize {
         let path = self.folder.path().join(format!("{name}.toml"));
         fs::write(&path, config).expect("written");
@@ -155,14 +155,14 @@ impl Lab {
         }
     }
 
-    /// How a link of the left namespace stands, for people.
+    /// The status of a link of the left namespace, as text.
     pub fn status(&self, name: &str) -> String {
         let (code, out, err) = self.ask(&format!("status {name} --control {}", self.socket(name).display()));
         assert_eq!(code, 0, "{err}");
         out
     }
 
-    /// Waits until the log of a daemon says so.
+    /// Waits until the log of a daemon contains these words.
     pub fn wait_for_log(&self, name: &str, words: &str) {
         let begun = Instant::now();
         while !self.read_log(name).contains(words) {
@@ -171,7 +171,7 @@ impl Lab {
         }
     }
 
-    /// Whether all of so many pings are answered; what `ping` said if not.
+    /// Whether all of `count` pings are answered; if not, the output of `ping`.
     pub fn ping(&self, count: u32) -> Result<(), String> {
         self.ping_with(count, "")
     }

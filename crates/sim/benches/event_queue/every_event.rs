@@ -7,13 +7,13 @@ use std::collections::BinaryHeap;
 /// What happens, as a simulator without sources would write it.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// A source acts of itself.
+    /// A source acts by itself.
     Act { source: u32 },
     /// A frame arrives.
     Arrive { source: u32, frame: u64 },
 }
 
-/// A pending event; the order of scheduling decides at one time.
+/// A pending event. Events at the same time are ordered by when they were scheduled.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     pub time: u64,
@@ -22,7 +22,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What it is ordered by, in one number.
+    /// Time and order in one number.
     #[inline]
     pub fn key(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.sequence)

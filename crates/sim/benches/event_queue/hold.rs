@@ -52,7 +52,7 @@ impl<Q: EveryEvent> Run for Hold<Scheduler<Q>> {
     }
 }
 
-/// The queue is in a type of its own, for `Run` to tell the two kinds apart.
+/// The queue is in a type of its own, so that `Run` can tell the two kinds apart.
 pub struct Heads<Q>(Q);
 
 impl<Q: HeadsOnly> Hold<Heads<Q>> {

@@ -8,7 +8,7 @@ use crate::{Run, Seen, mixed};
 use linkmend_sim::time::Time;
 use std::collections::VecDeque;
 
-/// Per link. Those of one direction: the port, the wire, the pipeline, the recirculation loop.
+/// Sources of a link. Those of one direction: the port, the wire, the pipeline, the recirculation loop.
 pub const SOURCES: usize = 8;
 const PORT: usize = 0;
 const WIRE: usize = 1;

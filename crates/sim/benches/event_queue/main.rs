@@ -34,7 +34,7 @@ trait Run {
     fn run_until(&mut self, end: Time, seen: &mut Seen);
 }
 
-/// What a run has seen, whatever the order within one instant was.
+/// What a run has observed, independent of the order within one instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Seen {
     events: u64,

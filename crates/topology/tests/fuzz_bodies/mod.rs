@@ -10,7 +10,7 @@ use linkmend_topology::paths::Paths;
 use linkmend_topology::{LinkId, SwitchId, Topology};
 use std::collections::BTreeSet;
 
-/// What readers are told that the file is called.
+/// The file name given to readers.
 const FILE: &str = "the/file";
 
 /// A layered network or a containerlab topology, as YAML or JSON.
@@ -36,8 +36,8 @@ pub fn lldp(data: &[u8]) {
     });
 }
 
-/// A refusal names a line that its file has; `lines` says how many that are. What is accepted is a layered network, and
-/// one that is written is read again as the same.
+/// An error must name a line of its file, which has `lines` of them. Whatever is accepted must be a layered network,
+/// and one that is written must read back the same.
 fn check(parsed: Result<Loaded, TopologyFileError>, lines: impl Fn(&str) -> Option<usize>) {
     let network = match parsed {
         Ok(loaded) => loaded.topology,
@@ -57,7 +57,7 @@ fn check(parsed: Result<Loaded, TopologyFileError>, lines: impl Fn(&str) -> Opti
     assert_eq!(again.to_string(), network.to_string());
 }
 
-/// Lines of YAML, in which a carriage return alone ends one too.
+/// Lines of YAML, in which a carriage return alone also ends one.
 fn lines(text: &[u8]) -> usize {
     text.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() + 1
 }
@@ -85,7 +85,7 @@ fn check_network(network: &Topology) {
     assert_eq!(names.len(), network.link_count());
 }
 
-/// All that a file says of a network.
+/// Everything that a file says about a network.
 fn described(network: &Topology) -> Vec<String> {
     let names = network.names();
     let switch = |id| {

@@ -1,4 +1,4 @@
-//! Files that nobody wrote in good faith.
+//! Files written in bad faith.
 
 use super::*;
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn deep_nesting_huge_numbers_and_alias_bombs_are_refused() {
     }
 }
 
-/// Text that looks like the formats for long enough to get deep into them.
+/// Text that resembles the formats for long enough to get deep into them.
 fn nearly_a_topology() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "switches:",

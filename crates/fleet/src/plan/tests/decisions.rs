@@ -107,7 +107,7 @@ fn the_objective_decides_which_of_two_links_goes() {
     for settings in [settings(), penalty.clone()] {
         assert_eq!(actions(&Plan::new(&topology, &close, settings)), [(0, "protect"), (1, "disable")]);
     }
-    // ... but without a price on capacity the lower loss rate is the one that protection leaves more of.
+    // ... but without a price on capacity, protection leaves more of the link with the lower loss rate.
     let effective = PlanSettings { objective: Objective::Effective { capacity_weight: 0.0 }, ..settings() };
     let apart = [active(0, 9.16e-5), active(1, 1.16e-3)];
     assert_eq!(actions(&Plan::new(&topology, &apart, effective)), [(0, "disable"), (1, "protect")]);
@@ -117,10 +117,11 @@ fn the_objective_decides_which_of_two_links_goes() {
 #[test]
 fn giving_up_order_does_not_make_a_link_look_better() {
     let topology = four_links();
-    // Non-blocking mode leaves the one 91.4 %, ordered mode the other 90.9 %; still the first is the worse.
+    // Non-blocking mode leaves the one 91.4 % of its capacity, ordered mode the other 90.9 %; the first is still the
+    // worse one.
     let plan = Plan::new(&topology, &[active(0, 2e-2), active(1, 1e-3)], settings());
     assert_eq!(actions(&plan), [(0, "disable"), (1, "protect")]);
-    // What a pod has left is what its links really carry.
+    // The capacity that a pod has left is what its links really carry.
     let plan = Plan::new(&topology, &[active(0, 1e-2)], PlanSettings { constraint: 1.0, ..settings() });
     let left = plan.zones()[0].capacity as f64 / 1e9;
     assert!((left - (300.0 + 98.76 / 1.03)).abs() < 1e-6, "{left}");
@@ -168,7 +169,7 @@ fn without_order_the_capacity_is_measured_or_else_estimated() {
     let measured = of(4.9e-3, table.clone());
     assert_eq!((measured.mode, measured.capacity), (Mode::NonBlocking, 0.9));
     assert_eq!((measured.measured, measured.ordered_capacity), (row(5e-3, 0.9), 0.9));
-    // Beyond the last row the copies cost more than was measured there: seven of each tenth frame.
+    // Beyond the last row the copies cost more than was measured there: seven copies for each tenth frame.
     let beyond = of(0.1, table);
     assert!((beyond.capacity - 0.9876 / 1.7).abs() < 1e-12, "{beyond:?}");
 }
@@ -214,7 +215,7 @@ fn limits_leave_the_links_that_lose_least() {
     let limits = ProtectionLimits { per_pipe: None, per_switch: Some(2) };
     let plan = Plan::new(&topology, &reported, PlanSettings { constraint: 1.0, limits, ..settings() });
     assert_eq!(actions(&plan), [(0, "leave"), (1, "protect"), (2, "protect")]);
-    // With room for one to go, the two others fit.
+    // If one link may go, the two others fit.
     let plan = Plan::new(&topology, &reported, PlanSettings { limits, ..settings() });
     assert_eq!(actions(&plan), [(0, "protect"), (1, "disable"), (2, "protect")]);
 }

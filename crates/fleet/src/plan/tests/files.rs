@@ -1,4 +1,4 @@
-//! Files of links, good and bad.
+//! Files of links, valid and invalid.
 
 use super::{active, down, four_links, small_fabric};
 use crate::plan::{LinkFinder, read_links};

@@ -1,4 +1,4 @@
-//! In which order links are repaired.
+//! The order in which links are repaired.
 
 use super::{active, down, four_links, settings, small_fabric};
 use crate::plan::{Origin, Plan, PlanSettings};
@@ -21,7 +21,7 @@ fn the_return_that_lets_most_be_disabled_comes_first() {
         [
             (8, 1, Origin::Down),
             (9, 2, Origin::Down),
-            // Nothing waits for these two any more; they tie, and the smaller number goes first.
+            // Nothing waits for these two; they tie, and the smaller number goes first.
             (10, 3, Origin::Later),
             (11, 4, Origin::Later),
         ]
@@ -44,7 +44,8 @@ fn what_is_disabled_in_a_round_is_repaired_in_a_later_one() {
 #[test]
 fn the_second_is_chosen_given_the_first_is_back() {
     let topology = four_links();
-    // Two of four may go. Link 2 waits: the return of either disabled link buys the same, but of both no more.
+    // Two of four may go. Link 2 waits: the return of either disabled link gains the same, but the return of both gains
+    // no more.
     let settings = PlanSettings { constraint: 0.5, ..settings() };
     let plan = Plan::new(&topology, &[down(0), down(1), active(2, 1e-3)], settings);
     let repairs = plan.repairs();
