@@ -1,5 +1,5 @@
-//! The plainest forwarder on Linkmend's ports: every frame of one interface leaves by the other.
-//! Its throughput is what the protocol's own cost is measured against.
+//! The plainest forwarder on Linkmend's ports: every frame of one interface leaves by the other. The protocol's own
+//! cost is measured against its throughput.
 //!
 //!     forward IF1 IF2 [--packet] [--generic|--native] [--seconds N]
 
@@ -108,7 +108,7 @@ fn run(first: &str, second: &str, options: &PortPairOptions, seconds: Option<u64
     Ok(())
 }
 
-/// One batch from one port to the other; the answer is its size.
+/// Moves one batch from one port to the other. Returns its size.
 fn forward(
     from: &mut Port,
     to: &mut Port,
@@ -120,7 +120,7 @@ fn forward(
     let budget = BUDGET.min(to.transmit_room());
     let received = from.receive(pool, frames, budget);
     for frame in frames.drain(..) {
-        // Refused only when a chain takes more room than it has; then the frame is dropped.
+        // The port refuses a chain that takes more room than it has; the frame is then dropped.
         let _ = to.send(pool, frame);
         pool.release(frame);
     }

@@ -44,7 +44,7 @@ fn options(mode: BypassMode, xdp_mode: Option<XdpMode>) -> PortPairOptions {
     }
 }
 
-/// Both ways of running the program; `None` is the default.
+/// Runs a test in both XDP modes; `None` is the default.
 fn each_mode(what: &str, mtu: u32, test: impl Fn(&Lab, Option<XdpMode>, Host, Host)) {
     for xdp_mode in [None, Some(XdpMode::Native)] {
         let Some(lab) = Lab::new(what, mtu) else {
@@ -56,7 +56,7 @@ fn each_mode(what: &str, mtu: u32, test: impl Fn(&Lab, Option<XdpMode>, Host, Ho
     }
 }
 
-/// The frames reach `to`, in this order, and nothing else does.
+/// Checks that `to` receives these frames in this order, and no others.
 fn arrive(to: &mut Host, expected: &[Vec<u8>]) {
     let mut received = to.wait_for(expected.len());
     std::thread::sleep(SILENCE);
@@ -64,14 +64,14 @@ fn arrive(to: &mut Host, expected: &[Vec<u8>]) {
     assert!(received == expected, "{} of {} frames", received.len(), expected.len());
 }
 
-/// What the dead or stalled daemon's link end does with frames of every kind.
+/// What happens to frames of every kind at the link end of a dead or stalled daemon.
 fn everything_is_bypassed(host1: &mut Host, host2: &mut Host) {
     let (frame, original) = protected(7);
     for frame in [ordinary(1), frame, retransmitted(8), ordinary(2)] {
         host2.send(&frame);
     }
     arrive(host1, &[ordinary(1), original, ordinary(2)]);
-    // A host's own frame of our EtherType is nothing to take apart on its way in.
+    // A host's own frame of our EtherType must not be taken apart on its way in.
     for frame in [ordinary(3), protected(9).0] {
         host1.send(&frame);
     }
@@ -209,7 +209,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Swallows every frame, so that whatever passes has passed in the kernel.
+/// Swallows every frame, so that only the kernel can have forwarded what passes.
 #[test]
 #[ignore = "run by the tests below"]
 fn daemon_process() {
@@ -218,7 +218,7 @@ fn daemon_process() {
     let mut pair = PortPair::open("inner", "link", &options(BypassMode::Active, xdp_mode)).unwrap();
     heartbeat(&pair);
     println!("READY");
-    // Bounded, in case the test that started it is gone.
+    // The number is bounded, in case the test that started the process is gone.
     for _ in 0..30_000 {
         heartbeat(&pair);
         let PortPair { inner, link, pool, .. } = &mut pair;
@@ -238,7 +238,7 @@ fn program_survives_a_killed_daemon_and_is_replaced_by_the_next() {
             daemon.die();
             everything_is_bypassed(&mut host1, &mut host2);
         }
-        // The next one runs the program in the other mode.
+        // The next daemon runs the program in the other mode.
         let other = match xdp_mode {
             None => Some(XdpMode::Native),
             Some(_) => None,
@@ -283,7 +283,7 @@ fn native_mode_is_chosen_where_drivers_say_it_forwards() {
     };
     assert_eq!(modes("tap1", "tap2"), (XdpMode::Native, XdpMode::Native));
     assert_eq!(modes("inner", "link"), (XdpMode::Generic, XdpMode::Generic));
-    // One veth is enough, and the native program of before gives way.
+    // One veth is enough, and the previous native program is replaced.
     assert_eq!(modes("tap1", "link"), (XdpMode::Generic, XdpMode::Generic));
 }
 
@@ -344,7 +344,7 @@ fn steering_that_somebody_has_set_is_left_alone() {
     drop(pair);
     remove_bypass(&lab);
     assert_eq!(lab.inner_steering(), "2");
-    // Also when it is set while the link runs.
+    // The same when it is set while the link runs.
     lab.steer_inner("0");
     let pair = lab.open(&options(BypassMode::Dormant, None)).unwrap();
     assert_eq!(pair.bypass.as_ref().unwrap().steering(), Some(Steering::Linkmend));

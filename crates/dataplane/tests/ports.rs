@@ -63,7 +63,7 @@ fn every_frame_passes_once_and_unchanged(what: &str, mtu: u32, options: &PortPai
         host1.send(frame);
     }
     assert_eq!(lengths(&forward_until(&mut pair, &mut host2, sent.len())), lengths(&sent));
-    // Once more, now that the lengths are known to be right, and the other way.
+    // Again, now that the lengths are known to be right, in the other direction.
     for frame in &sent {
         host2.send(frame);
     }

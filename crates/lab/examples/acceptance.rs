@@ -1,9 +1,9 @@
-//! Measures what must hold of the whole and prints each figure beside its bound:
+//! Measures the figures that acceptance requires, and prints each beside its bound:
 //!
 //!     cargo run --release -p linkmend-lab --example acceptance -- FORWARDER [ROUNDS] [PREFIX]
 //!
 //! FORWARDER is the plainest AF_XDP forwarder, built from the dataplane's `forward` example. Configurations take turns
-//! and medians are compared, so that a machine whose speed drifts is fair to all.
+//! and medians are compared, so that a machine whose speed drifts treats all alike.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -63,7 +63,7 @@ fn main() -> Outcome<()> {
     if failed > 0 { Err("bounds missed".into()) } else { Ok(()) }
 }
 
-/// Prints a figure beside its bound; 1 if it misses it.
+/// Prints a figure beside its bound. Returns 1 if the figure misses it.
 fn hold(what: &str, value: f64, at_least: bool, bound: f64) -> usize {
     let holds = if at_least { value >= bound } else { value <= bound };
     let (sign, verdict) = (if at_least { ">=" } else { "<=" }, if holds { "holds" } else { "MISSED" });
@@ -230,7 +230,7 @@ fn one_connection(lab: &Lab, pairs: usize) -> Outcome<usize> {
     Ok(failed)
 }
 
-/// Brings the link into a setup for a while; when that was, in ns since `begun`, the beginning left out.
+/// Brings the link into a setup for a while. Returns its time span in ns since `begun`, without the beginning.
 fn slot(ends: &LinkEnds, setup: Setup, begun: Instant) -> Outcome<(u64, u64)> {
     bring(ends, setup)?;
     std::thread::sleep(SETTLE);
@@ -318,7 +318,7 @@ fn idle(lab: &Lab) -> Outcome<usize> {
     Ok(failed)
 }
 
-/// CPU time of this process so far, from the scheduler's own account in ns (schedstat), which has no tick in it.
+/// CPU time of this process so far, in ns from the scheduler's own account (schedstat), which does not depend on ticks.
 fn cpu_seconds() -> Outcome<f64> {
     let mut total = 0.0;
     for task in std::fs::read_dir("/proc/self/task")? {

@@ -1,9 +1,10 @@
-//! Whether the demo holds: runs it a number of times in a row, without and with another process that takes 30 % of every
-//! processor, and prints a line a run beside what must hold.
+//! Checks that the demo's results are stable: runs it a number of times in a row, without and with another process that
+//! takes 30 % of every processor, and prints a line for each run beside the bounds.
 //!
 //!     cargo run --release -p linkmend-lab --example demo_runs -- [RUNS [FOLDER [calm|load]]]
 //!
-//! Every run is a process of its own that does what `linkmend demo --json` does; with FOLDER, its results are kept there.
+//! Every run is a process of its own that does what `linkmend demo --json` does. With FOLDER, the results are kept
+//! there.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -18,12 +19,12 @@ use linkmend_lab::unprivileged::{Privileges, ensure_privileges};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Tells a copy of this program what to be.
+/// Tells a copy of this program which role to play.
 const ROLE: &str = "LINKMEND_DEMO_RUNS_ROLE";
-/// The load: so much of every period.
+/// How much of every period the load takes.
 const LOAD_BUSY: Duration = Duration::from_millis(3);
 const LOAD_PERIOD: Duration = Duration::from_millis(10);
-/// Of ten runs, so many may say that they were disturbed.
+/// The share of runs that may report that they were disturbed.
 const DISTURBED_SHARE_MAX: f64 = 0.1;
 
 fn main() -> Outcome<()> {
@@ -74,7 +75,7 @@ fn copy_of_this(role: &str) -> Outcome<Command> {
     Ok(command)
 }
 
-/// Ends the load with the series, however that ends.
+/// Ends the load together with the series, however that ends.
 struct Load(Child);
 
 impl Drop for Load {
@@ -124,7 +125,7 @@ fn series() -> Outcome<()> {
     if missed > 0 { Err("the demo does not hold".into()) } else { Ok(()) }
 }
 
-/// One run, as far as something must hold of it.
+/// The figures of one run that have bounds.
 struct Line {
     /// Goodput at a loss of 1e-2, ordered over unprotected: at least 5.
     better: f64,
@@ -140,7 +141,7 @@ struct Line {
     lost: u64,
     /// Of these, in slots that the machine disturbed.
     lost_disturbed: u64,
-    /// The run says that the machine was too disturbed.
+    /// Whether the run reports that the machine was too disturbed.
     disturbed: bool,
     seconds: f64,
     slots: String,

@@ -1,4 +1,4 @@
-//! Two classes on one real link: what happens to one is not the other's business.
+//! Two classes on one real link: what happens to one does not affect the other.
 
 #![allow(clippy::print_stdout, reason = "the figures are wanted with --nocapture")]
 
@@ -14,14 +14,14 @@ use linkmend_lab::{Lab, LinkEnds, Role};
 use linkmend_protocol::{Copies, Mode};
 
 const PORT: u16 = 4_791;
-/// Expedited forwarding: the class that is not the default one.
+/// Expedited forwarding: the class that is not the default.
 const DSCP: u8 = 46;
 /// Silence after which nothing more is expected.
 const SILENCE: Duration = Duration::from_secs(1);
-/// One laboratory at a time, lest they disturb each other.
+/// One laboratory at a time, because they would disturb each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A datagram's first byte says whose it is, the next two which.
+/// The first byte of a datagram names its class, the next two its number.
 #[derive(Debug, Clone, Copy)]
 struct Datagram {
     default_class: bool,
@@ -67,7 +67,7 @@ fn receiver(lab: &Lab) -> UdpSocket {
     socket
 }
 
-/// All that arrives until nothing does.
+/// Everything that arrives until nothing does.
 fn receive(socket: &UdpSocket) -> Vec<Datagram> {
     let mut buffer = [0; 2_000];
     let mut arrived = Vec::new();
@@ -107,7 +107,7 @@ fn prepare(
     (lab, ends, host, socket)
 }
 
-/// How long the other class goes on.
+/// How long the other class sends.
 const LOAD_LASTS: Duration = Duration::from_millis(10);
 
 /// The marked class is ordered, sends one frame, which is lost, and then nothing more; the other goes on all the time.
@@ -142,7 +142,7 @@ fn lost_tail(name: &str, rate_bps: Option<u64>, gap: Duration) {
         if waited_ns <= WAIT_MAX_NS { &mut undisturbed } else { &mut disturbed }.push(took);
     }
     println!("{name}: a lost tail arrived after {undisturbed:?}, in disturbed tries after {disturbed:?}");
-    // A machine that is never left alone shows in its better moments what the link does.
+    // Even a machine that is always busy shows in its better moments what the link does.
     let alone = undisturbed.len() >= UNDISTURBED / 3;
     let (mut took, judged) = if alone { (undisturbed, 2) } else { (disturbed, 4) };
     took.sort();
@@ -150,7 +150,7 @@ fn lost_tail(name: &str, rate_bps: Option<u64>, gap: Duration) {
     assert!(took[took.len() / judged] < LOAD_LASTS * 3 / 10, "{took:?}");
 }
 
-/// The default class sends a frame in every `gap`, without sleeping, which takes too long.
+/// The default class sends a frame every `gap`. It does not sleep, which would take too long.
 fn go_on(host: &Host, began: Instant, gap: Duration) {
     let mut next = began;
     for number in 0.. {
@@ -180,7 +180,7 @@ fn a_lost_tail_is_found_while_the_other_class_fills_a_slow_link() {
         return;
     }
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // A frame lasts 171 us, and one comes every 100: the queue is never empty.
+    // A frame lasts 171 us, and one is sent every 100 us: the queue is never empty.
     lost_tail("cls", Some(50_000_000), Duration::from_micros(100));
 }
 
@@ -188,7 +188,7 @@ fn a_lost_tail_is_found_while_the_other_class_fills_a_slow_link() {
 #[test]
 fn a_paused_ordered_class_does_not_hold_the_other() {
     const ROUNDS_LOST: u64 = 240;
-    // They come at once in the end, and a receiver's socket holds 92 of this size.
+    // In the end they all arrive together, and a receiver's socket holds 92 of this size.
     const ORDERED: u16 = 60;
     const OTHERS: u16 = 20;
     if !common::privileged("a paused class beside another") {
@@ -206,7 +206,7 @@ fn a_paused_ordered_class_does_not_hold_the_other() {
     let (sent, arrived) = std::thread::scope(|scope| {
         let receiving = scope.spawn(|| receive(&socket));
         (0..ORDERED).for_each(|number| _ = host.send(true, number, 1_200));
-        // By now the pause has arrived.
+        // The pause has arrived by now.
         std::thread::sleep(Duration::from_millis(5));
         let sent: Vec<Datagram> = (0..OTHERS)
             .map(|number| {
@@ -224,7 +224,7 @@ fn a_paused_ordered_class_does_not_hold_the_other() {
     };
     let mut meanwhile = 0;
     for datagram in &sent {
-        // Those of the last milliseconds may have been on their way.
+        // Frames of the last milliseconds may have been in flight.
         if datagram.at + Duration::from_millis(20) < resumed {
             meanwhile += 1;
             assert!(arrival(datagram.number) < resumed, "{datagram:?} waited for the ordered class");

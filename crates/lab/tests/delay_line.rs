@@ -1,4 +1,4 @@
-//! Delay lines in the real kernel: order, delay, rate, and that nothing is lost below the bound.
+//! Delay lines in the real kernel: order, delay, rate, and that nothing is lost below the limit.
 
 mod common;
 
@@ -44,7 +44,8 @@ fn a_round_trip_takes_twice_the_delays_of_both_places() {
     let report = ping(&TrafficPath::ipv4(&lab), &options, &RunControl::default()).expect("they run");
     let round_trip = report.round_trip_ns.expect("some came");
     assert_eq!(round_trip.count, 200);
-    // Never early; and the quickest, which no scheduler held up, late by the lines' rounds only, of which it passes four.
+    // Frames are never early. The fastest round trip, which no scheduler delayed, is late only by the lines' intervals,
+    // of which it passes four.
     assert!((10_000_000..11_500_000).contains(&round_trip.min), "{round_trip:?}");
     assert_eq!(dropped(&lines.report()), (0, 0, 0));
 }

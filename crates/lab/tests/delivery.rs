@@ -20,7 +20,8 @@ fn frames() -> u64 {
     }
 }
 
-/// Most losses that `frames` trials of probability `p` bring with a chance of at least 1e-9 (Chernoff bound).
+/// The greatest number of losses among `frames` trials of probability `p` that has a chance of at least 1e-9 (Chernoff
+/// bound).
 fn losses_at_most(frames: u64, p: f64) -> u64 {
     let mean = frames as f64 * p;
     (0u32..)

@@ -1,4 +1,4 @@
-//! The demo at its smallest: that it measures what it says, and says when it cannot.
+//! The demo in its smallest form measures what it claims to, and says so when it cannot.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 use linkmend_lab::StopFlag;
 use linkmend_lab::demo::{Condition, DemoOptions, DemoResult, Observer, Part, Step, run};
 
-/// Counts slots; none is beyond the number of them.
+/// Counts slots, and checks that none is beyond their number.
 #[derive(Default)]
 struct Slots(std::sync::atomic::AtomicUsize);
 
@@ -48,7 +48,7 @@ fn a_demo_shows_a_link_that_suffers_and_one_that_does_not() {
         result.goodput_of("cubic", loss, condition).and_then(|row| row.goodput_bps).expect("measured")
     };
     let ordered = goodput(Condition::Ordered, 1e-2);
-    // The real ratio is 13; even a machine that barely runs tells these apart.
+    // The real ratio is 13; even a machine that barely runs shows the difference.
     assert!(ordered > 2.0 * goodput(Condition::Unprotected, 1e-2), "{:#?}", result.goodput);
     assert!(goodput(Condition::Healthy, 0.0) < 300e6, "{:#?}", result.goodput);
     let flows = |condition| result.fct_of(condition).map(|column| column.samples_ns.len());
@@ -73,7 +73,7 @@ fn a_demo_on_a_machine_too_disturbed_to_tell_says_so() {
     if !common::privileged("a_demo_on_a_machine_too_disturbed_to_tell_says_so") {
         return;
     }
-    // No wake-up is this punctual: every slot counts as disturbed.
+    // No wake-up is this punctual, so every slot counts as disturbed.
     let mut options = smallest("noisy");
     options.tolerance.worst_wakeup_ns = 0;
     let (result, slots) = demo(&options);

@@ -24,7 +24,7 @@ const RETRANSMISSIONS_ALLOWANCE: u64 = 1000;
 /// What one slot cost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
-    /// Frames dropped on the way from the second link end into its host: there the bypass redirects from a link that
+    /// Frames dropped on the way from the second link end to its host, where the bypass redirects from a link with
     /// bursts into a port that has to keep up.
     drops: u64,
     retransmitted: u64,

@@ -46,7 +46,7 @@ fn two_daemons_speak_the_published_program_s_protocol() {
         assert_eq!((report.sent, report.duplicated, report.corrupted), (FRAMES, 0, 0), "{mode}");
         assert!(mode == Mode::NonBlocking || report.reordered == 0, "{mode}: {report:?}");
         assert!(report.lost_on_path() <= given_up, "{mode}: lost without a count: {report:?}");
-        // All transmissions of a frame are lost with 1e-10; the rest is for this machine.
+        // The probability that all transmissions of a frame are lost is 1e-10; the allowance is for this machine.
         assert!(report.lost_on_path() <= 1, "{mode}: {report:?}");
         assert_eq!(after.1.counters.malformed_frames + after.0.counters.malformed_frames, 0);
     }

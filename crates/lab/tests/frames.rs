@@ -1,4 +1,5 @@
-//! The transparency check: on a bare veth everything passes, on a bridge what bridges must not forward is missing.
+//! The transparency check: on a bare veth everything passes; on a bridge the frames are missing that bridges must not
+//! forward.
 
 mod common;
 

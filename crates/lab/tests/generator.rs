@@ -56,7 +56,7 @@ fn a_rate_is_kept() {
     let report = generate(&FramePath::forward(&lab), &options, &RunControl::default()).expect("it runs");
     assert!(report.ended_early);
     assert_eq!(report.lost, 0, "{report:#?}");
-    // A noisy machine may fall behind; it must never run ahead.
+    // A noisy machine may fall behind, but must never run ahead.
     assert!((10_000..=20_100).contains(&report.sent), "{}", report.sent);
 }
 

@@ -1,4 +1,4 @@
-//! Malformed and forged frames, from the inner side and from the link: counted, and never a stuck link.
+//! Malformed and forged frames, from the inner side and from the link, are counted and never block the link.
 
 mod common;
 
@@ -93,7 +93,7 @@ fn hostile_frames(seed: u64, count: usize) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Data headers with numbers out of nowhere, as an attacker with access to the wire could send.
+/// Data headers with arbitrary numbers, as an attacker with access to the wire could send.
 fn forged_data(seed: u64, count: usize) -> Vec<Vec<u8>> {
     let mut random = Random(seed);
     (0..count)
@@ -106,7 +106,7 @@ fn forged_data(seed: u64, count: usize) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Protection is active in both directions and 2,000 frames pass unharmed, within `patience`.
+/// Checks that within `patience` protection is active in both directions and 2,000 frames pass unharmed.
 fn works_again(lab: &Lab, ends: &LinkEnds, patience: Duration, what: &str) {
     let deadline = Instant::now() + patience;
     loop {
@@ -153,7 +153,7 @@ fn endure(name: &str, ports: PortChoice) {
     works_again(&lab, &ends, Duration::from_secs(2), "after control frames from the link");
 
     wire.inject(&forged_data(3, 2_000)).expect("the wire takes them");
-    // Numbers far ahead are not believed; those near ones that are, the sender leaves out.
+    // Numbers far ahead are not believed; near ones that are believed are skipped by the sender.
     std::thread::sleep(Duration::from_millis(300));
     works_again(&lab, &ends, Duration::from_secs(2), "after data frames from the link");
 }

@@ -1,4 +1,4 @@
-//! The TCP tools over bridges, where nothing is lost, and over a path that dies.
+//! The TCP tools over bridges, where nothing is lost, and over a path that fails.
 
 mod common;
 

@@ -116,7 +116,7 @@ fn what_a_crash_left_is_removed() {
     let options = common::options("crash");
     let prefix = options.prefix.clone();
     let lab = Lab::up(options.clone()).expect("up");
-    // As if `up` had died between the decision to make the last namespace and the making.
+    // As if `up` had been killed after deciding to make the last namespace and before making it.
     let path = std::path::Path::new(MARKER_FOLDER).join(format!("{prefix}.json"));
     let text = std::fs::read_to_string(&path).expect("the record");
     let inode = lab.namespace(Role::Host2).inode().expect("inode").to_string();
@@ -176,7 +176,7 @@ fn impairments_add_a_namespace_that_goes_with_the_others() {
     assert!(namespaces().contains(&format!("{prefix}-w")));
     let again = Lab::up(LabOptions { remove_on_drop: false, ..options.clone() }).expect("up again");
     assert_eq!(again.wires().expect("still").inode().expect("inode"), inode, "it was rebuilt for nothing");
-    // The link itself has no line: its ends face each other.
+    // The link itself has no line: its ends are joined directly.
     let interfaces = run(&format!("ip -n {prefix}-w -brief link show"));
     assert!(interfaces.contains("host1") && interfaces.contains("end1"), "{interfaces}");
     assert!(!interfaces.contains("link1"), "{interfaces}");
@@ -189,7 +189,8 @@ fn impairments_add_a_namespace_that_goes_with_the_others() {
     assert!(matches!(refused, Err(LabError::Impairment(_))), "{refused:?}");
 }
 
-/// A generator that somebody had started with `ip netns exec` went on, in a namespace that had lost its name.
+/// A generator that somebody started with `ip netns exec` must end with the laboratory, instead of running on in a
+/// namespace without a name.
 #[test]
 fn what_others_started_inside_ends_with_the_lab() {
     if !common::privileged("what_others_started_inside_ends_with_the_lab") {

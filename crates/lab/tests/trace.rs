@@ -1,5 +1,5 @@
-//! The simulator and the laboratory agree: what two real link ends did under scripted losses, two simulated ones do as
-//! well, in the same order (see `linkmend_sim::replay` for what is compared), and the real ends' logs repeat exactly.
+//! The simulator and the laboratory agree: under scripted losses, two simulated link ends do what two real ones did, in
+//! the same order (see `linkmend_sim::replay` for what is compared), and the real ends' logs repeat exactly.
 //!
 //! LINKMEND_TRACE_KEEP=FOLDER keeps the protocol logs.
 
@@ -19,24 +19,24 @@ use linkmend_sim::replay::{
     Agreement, ProtocolLog, Repetition, ReplayError, agree, longest_transit_ns, repeat,
 };
 
-/// Pause between bursts: much longer than a recovery, so that the order is the protocol's and not the scheduler's.
+/// Pause between bursts: much longer than a recovery, so that the protocol decides the order, and not the scheduler.
 const PAUSE: Duration = Duration::from_millis(10);
-/// A run in which a frame took longer across the link than this, or a loop was woken later, is disturbed and says
-/// nothing.
+/// A run in which a frame took longer than this to cross the link, or a loop was woken later than this, is disturbed
+/// and shows nothing.
 const LATE_MAX_NS: u64 = 2_000_000;
 /// The same of a burst whose frames were offered with such a gap: shorter ones do not bring out a dummy (200 us after a
 /// frame), longer ones surely do, and let it finish its work.
 const GAP_UNCLEAR_NS: std::ops::Range<u64> = 100_000..4_000_000;
-/// Disturbed runs are repeated this often; a machine that never runs the loops in time fails the test, and says so.
+/// How often disturbed runs are repeated. The test fails with a message on a machine that never runs the loops in time.
 const ATTEMPTS: u32 = 30;
-/// One laboratory at a time, lest they disturb each other.
+/// One laboratory at a time, because they would disturb each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Frames that are sent together, and which of them are lost.
 struct Burst {
     frames: u64,
     lost: &'static [u64],
-    /// Copies lost of those that follow.
+    /// Which of the copies that follow are lost.
     copies_lost: &'static [u64],
 }
 
@@ -51,7 +51,7 @@ impl Burst {
     }
 }
 
-/// A frame behind a hole ends its burst: what comes later could be sent before or after the notification.
+/// A frame behind a hole ends its burst, because later frames could be sent before or after the notification.
 const BURSTS: &[Burst] = &[
     burst(1, &[], &[]),
     burst(2, &[0], &[]),
@@ -71,7 +71,7 @@ const BURSTS: &[Burst] = &[
     burst(5, &[], &[]),
 ];
 
-/// A few of them; logs of such a run, in ordered mode, are in crates/sim/tests.
+/// A few of them; logs of such a run in ordered mode are in crates/sim/tests.
 const FEW_BURSTS: &[Burst] =
     &[burst(1, &[], &[]), burst(3, &[0, 1], &[0]), burst(1, &[0], &[]), burst(2, &[0], &[0, 1])];
 
@@ -118,7 +118,7 @@ fn be_silent(lab: &Lab) {
     }
 }
 
-/// What is run.
+/// The settings of a run.
 struct Case {
     name: &'static str,
     mode: Mode,
@@ -175,7 +175,7 @@ fn disturbance(logs: &[ProtocolLog; 2], repeated: &[Repetition]) -> Option<Strin
     })
 }
 
-/// Runs until a run was undisturbed, and compares that.
+/// Runs until a run is undisturbed, and compares that one.
 fn undisturbed(case: &Case) -> (Agreement, [ProtocolLog; 2]) {
     let name = case.name;
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,7 +185,7 @@ fn undisturbed(case: &Case) -> (Agreement, [ProtocolLog; 2]) {
     for attempt in 1..=ATTEMPTS {
         let logs = run(&format!("{name}{attempt}"), case, folder);
         let logs = logs.map(|path| ProtocolLog::read(&path).expect("a protocol log"));
-        // This holds of any run.
+        // This holds for any run.
         let repeated = logs.each_ref().map(|log| repeat(log).unwrap_or_else(|error| panic!("{error}")));
         println!("{name}, attempt {attempt}: {repeated:?}");
         let disturbed = disturbance(&logs, &repeated);
@@ -201,7 +201,7 @@ fn undisturbed(case: &Case) -> (Agreement, [ProtocolLog; 2]) {
     panic!("{name}: in {ATTEMPTS} runs this machine never ran the loops undisturbed");
 }
 
-/// Runs the case and checks that it was the one that was meant.
+/// Runs the case and checks that it was the intended one.
 fn check(case: &Case) {
     let (agreement, _) = undisturbed(case);
     let directions = if case.both_ways { 2 } else { 1 };

@@ -16,7 +16,7 @@ fn check(lab: &Lab, what: &str) {
                 .expect("the frames can be sent");
         let failures: Vec<_> = report.failures().map(|outcome| (&outcome.name, &outcome.verdict)).collect();
         assert!(failures.is_empty(), "{what}, {direction}: {failures:?}");
-        // The hosts' own IPv6 may speak at any time; Linkmend itself may not be heard.
+        // The hosts' own IPv6 may send at any time, but Linkmend itself may not be seen.
         let ours = |frame: &&Vec<u8>| matches!(frame.get(12..14), Some([0x88, 0xb5] | [0xab, 0xcd]));
         let leaked: Vec<_> = report.first_strangers.iter().filter(ours).collect();
         assert!(leaked.is_empty(), "{what}, {direction}: {leaked:x?}");

@@ -35,7 +35,7 @@ fn main() {
     }
 }
 
-/// Runs a copy of this program, in a place where nobody may read it, as nobody.
+/// Runs a copy of this program as `nobody`, from a folder that nobody may read.
 fn become_nobody() {
     let copy: PathBuf = std::env::temp_dir().join(format!("linkmend-lab-test-{}", std::process::id()));
     std::fs::copy(std::env::current_exe().expect("a program"), &copy).expect("copied");
@@ -97,7 +97,8 @@ fn impaired(control: &RunControl) {
     let options = PingOptions { count: 50, ..PingOptions::default() };
     let report = ping(&TrafficPath::ipv4(&lab), &options, control).expect("pings");
     let round_trip = report.round_trip_ns.expect("some came");
-    // Never early. How late depends on who else runs, for an ordinary user's threads have no precedence.
+    // Frames are never early. How late they are depends on other processes, because an ordinary user's threads have no
+    // precedence.
     assert!((6_000_000..9_000_000).contains(&round_trip.min), "{round_trip:?}");
     let options = GeneratorOptions { count: 5_000, ..GeneratorOptions::default() };
     let report = generate(&FramePath::forward(&lab), &options, control).expect("frames");

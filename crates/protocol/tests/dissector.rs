@@ -1,4 +1,5 @@
-//! `dist/linkmend.lua`, the Wireshark dissector: its numbers against what the wire formats write, and what it says of frames.
+//! `dist/linkmend.lua`, the Wireshark dissector: its numbers against what the wire formats write, and what it shows of
+//! frames.
 
 use linkmend_protocol::wire::{
     ADDRESSES_BYTES, CONTROL_FRAME_MAX, MAGIC, emit_control, encapsulate, encapsulate_ack, escape, ethertype,
@@ -40,7 +41,7 @@ fn frame(ethertype: u16) -> Vec<u8> {
     frame
 }
 
-/// What stands behind the EtherType of a protected frame.
+/// What follows the EtherType of a protected frame.
 fn data(format: Format, header: &DataHeader, ethertype: u16) -> Vec<u8> {
     encapsulate(format, header, &frame(ethertype)).expect("it is long enough").bytes()[2..].to_vec()
 }
@@ -50,7 +51,7 @@ fn on_unprotected(format: Format, mode: Mode, era: bool) -> u8 {
     encapsulate_ack(format, ack, &frame(0x0800)).expect("it is long enough").bytes()[2]
 }
 
-/// What stands behind the EtherType of a control frame.
+/// What follows the EtherType of a control frame.
 fn control(control: &Control) -> Vec<u8> {
     let mut buffer = [0; CONTROL_FRAME_MAX];
     let length = emit_control(control, [0; 6], &mut buffer);
@@ -189,7 +190,7 @@ fn the_dissector_knows_the_numbers_of_the_wire_formats() {
     assert_eq!(numbers(), expected);
 }
 
-/// The places of fields that the dissector's code counts on.
+/// The places of fields that the dissector's code relies on.
 #[test]
 fn fields_stand_where_the_dissector_looks_for_them() {
     let ack = Some(PiggybackAck { mode: Mode::Ordered, next: SequenceNumber::new(0x0304, false) });
@@ -231,7 +232,7 @@ fn fields_stand_where_the_dissector_looks_for_them() {
     assert_eq!(notification[1..6], [1, 1, 3, 1, 5]);
 }
 
-/// Addresses and EtherType in front of what [`data`] and [`control`] leave.
+/// Puts addresses and EtherType in front of the results of [`data`] and [`control`].
 fn whole(ethertype: u16, behind: &[u8]) -> Vec<u8> {
     let mut frame = vec![2; ADDRESSES_BYTES];
     frame.extend(ethertype.to_be_bytes());
@@ -240,7 +241,7 @@ fn whole(ethertype: u16, behind: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A capture file of the first kind (libpcap), Ethernet.
+/// A capture file in the old format (libpcap), Ethernet.
 fn capture_file(frames: &[Vec<u8>]) -> Vec<u8> {
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let mut file = words(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1]);
@@ -252,7 +253,7 @@ fn capture_file(frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// What the dissector says of each frame, as far as it says it by itself; `None` without tshark.
+/// The dissector's text for each frame, without what needs other frames; `None` without tshark.
 fn said_by_tshark(frames: &[Vec<u8>]) -> Option<Vec<String>> {
     let path = std::env::temp_dir().join(format!("linkmend-dissector-{}.pcap", std::process::id()));
     std::fs::write(&path, capture_file(frames)).expect("a temporary file");
@@ -267,8 +268,8 @@ fn said_by_tshark(frames: &[Vec<u8>]) -> Option<Vec<String>> {
     Some(text.lines().map(|line| line.split(" | ").next().unwrap_or_default().trim().to_owned()).collect())
 }
 
-/// It said the lower 16 bits alone, so that from the 65,537th frame of a session on it and a capture's comments had
-/// different numbers for every frame of the second era.
+/// The dissector must show the number with its era. The lower 16 bits alone would differ from a capture's comments for
+/// every frame from the 65,537th of a session on.
 #[test]
 fn the_dissector_says_numbers_with_their_era_as_captures_do() {
     let ordered = Mode::Ordered;

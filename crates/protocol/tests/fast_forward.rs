@@ -16,10 +16,10 @@ use std::env;
 
 /// Seeds of an ordinary test run.
 const SEEDS: u64 = 1_000;
-/// Steps in which a cycle must be found, or there is none.
+/// A cycle must be found within this many steps, or there is none.
 const CYCLE_STEPS_MAX: usize = 1_000;
 
-/// Drives until the same moment comes back; the place of its first coming.
+/// Drives until the same moment returns. Returns the place of its first occurrence.
 fn find_cycle(pair: &mut Pair) -> Option<Place> {
     let mut moments = Vec::new();
     for _ in 0..CYCLE_STEPS_MAX {
@@ -34,7 +34,7 @@ fn find_cycle(pair: &mut Pair) -> Option<Place> {
     None
 }
 
-/// Frames that the jump adds; `None` if nothing repeats itself.
+/// Returns how many frames the jump adds; `None` if nothing repeats itself.
 fn jumping_equals_driving(setting: &Setting) -> Option<u64> {
     let (mut driven, mut jumped) = (Pair::new(setting), Pair::new(setting));
     let before = find_cycle(&mut driven)?;
@@ -90,7 +90,7 @@ fn a_jump_equals_the_traffic_it_replaces() {
         frames += added;
     }
     println!("{jumps} of {seeds} seeds jump over {frames} frames, {narrow} with windows of 16");
-    // The comparison means nothing where nothing is jumped over.
+    // The comparison shows nothing if nothing is jumped over.
     assert!(jumps > seeds / 4 && narrow > seeds / 50 && frames > 40 * seeds);
 }
 
@@ -118,8 +118,8 @@ fn a_jump_over_several_eras_equals_the_traffic_it_replaces() {
     }
 }
 
-/// ACKs in the authors' form are no complete feedbacks. A jump that made the latest feedback younger than it is put off
-/// the answer to the dummies at the end.
+/// ACKs in the authors' format are no complete feedbacks. A jump must not make the latest feedback younger than it is,
+/// which would delay the answer to the dummies at the end.
 #[test]
 fn a_complete_feedback_ages_in_a_jump() {
     for steps in [50, 100, 200, 400] {
@@ -129,7 +129,7 @@ fn a_complete_feedback_ages_in_a_jump() {
     }
 }
 
-/// Its ACKs count themselves, so that no cycle leaves everything as it was.
+/// Its ACKs are numbered, so no cycle leaves everything as it was.
 #[test]
 fn nothing_is_steady_in_the_transparent_format() {
     for seed in 0..20 {

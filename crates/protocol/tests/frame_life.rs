@@ -1,4 +1,4 @@
-//! The benchmark's body in small, and the proof that nothing is allocated after the start.
+//! The benchmark in small, and the proof that nothing is allocated after the start.
 
 #[path = "../benches/life/mod.rs"]
 mod life;

@@ -83,7 +83,7 @@ fn run_all(first: u64, count: u64) -> (Option<u64>, u64) {
 
 #[test]
 fn faults_lose_nothing_that_is_not_accounted_for() {
-    // The panic of a failing seed is reported once, with its trace, not from the middle of a thread.
+    // The panic of a failing seed is reported once, with its trace, and not from within a thread.
     let hook = take_hook();
     set_hook(Box::new(|_| {}));
     let begun = Instant::now();

@@ -18,14 +18,14 @@ use nix::sched::{CloneFlags, setns};
 use nix::time::{ClockId, clock_gettime};
 
 const DEADLINE: Duration = Duration::from_secs(5);
-/// How long to look for frames that should not be there.
+/// How long to look for frames that should not arrive.
 pub const SILENCE: Duration = Duration::from_millis(150);
 
 /// Source addresses of test frames begin with this, so that the kernels' own frames are not
 /// mistaken for them.
 const MARK: [u8; 3] = [0x02, 0x4c, 0x4d];
 
-/// Past the test harness, which swallows what passing tests print.
+/// Writes directly, because the test harness swallows what passing tests print.
 pub fn skipped(what: &str) {
     let _ =
         writeln!(std::io::stderr(), "\n######## SKIPPED: {what}; run as root: sudo -E make test ########\n");
@@ -53,7 +53,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// `None`, said loudly, without the privilege.
+    /// `None`, with a message on standard error, without the privilege.
     pub fn new(what: &str, mtu: u32) -> Option<Lab> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if std::fs::metadata("/proc/self").unwrap().st_uid() != 0 {
@@ -88,7 +88,7 @@ impl Lab {
         self.in_gateway_shell(&format!("echo {mask} > {file}; cat {file}"))
     }
 
-    /// What is set there.
+    /// The current setting.
     pub fn inner_steering(&self) -> String {
         self.in_gateway_shell("cat /sys/class/net/inner/queues/rx-0/rps_cpus")
     }
@@ -214,7 +214,7 @@ pub fn collect(port: &mut Port, pool: &mut FramePool) -> Vec<Vec<u8>> {
     out
 }
 
-/// Calls `receive` until `count` frames have come together, or the time is up.
+/// Calls `receive` until it has returned `count` frames, or until the time is up.
 pub fn wait_for(count: usize, mut receive: impl FnMut() -> Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let deadline = Instant::now() + DEADLINE;
     let mut frames = Vec::new();
@@ -225,8 +225,8 @@ pub fn wait_for(count: usize, mut receive: impl FnMut() -> Vec<Vec<u8>>) -> Vec<
     frames
 }
 
-/// Forwards between the ports, as often as it takes until `to` has `count` frames, then for a
-/// while longer, so that a frame too many shows.
+/// Forwards between the ports until `to` has `count` frames, then for a while longer, so that a surplus frame is
+/// noticed.
 pub fn forward_until(pair: &mut PortPair, to: &mut Host, count: usize) -> Vec<Vec<u8>> {
     let mut frames = wait_for(count, || {
         forward_round(pair);

@@ -1,4 +1,4 @@
-//! What the privileged tests share: a laboratory of their own, or a loud word that there is none.
+//! What the privileged tests share: a laboratory of their own, or a message that there is none.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -15,11 +15,11 @@ pub fn options(name: &str) -> LabOptions {
     }
 }
 
-/// Whether laboratories can be built here; says so loudly when not.
+/// Whether laboratories can be built here. If not, a message says so.
 pub fn privileged(test: &str) -> bool {
     let root = linkmend_lab::unprivileged::has_capabilities();
     if !root {
-        // Past the test harness, which swallows what passing tests print.
+        // Written directly, because the test harness swallows what passing tests print.
         let _ = writeln!(
             std::io::stderr(),
             "\n######## SKIPPED: {test} needs root for network namespaces: sudo -E make test ########\n"
@@ -28,7 +28,7 @@ pub fn privileged(test: &str) -> bool {
     root
 }
 
-/// A laboratory whose link ends are bridges. It is removed when dropped, also by a failing test.
+/// A laboratory whose link ends are bridges. It is removed when dropped, even by a failing test.
 pub fn bridged(test: &str, name: &str) -> Option<Lab> {
     if !privileged(test) {
         return None;

@@ -1,18 +1,18 @@
-//! A frame's whole life at both link ends: sent, received, acknowledged, released. No payload, no I/O. The benchmark
-//! runs it at length, tests run it briefly.
+//! A frame's whole life cycle at both link ends: sent, received, acknowledged, released. It has no payload and no I/O.
+//! The benchmark runs it for long, tests run it briefly.
 
 use linkmend_protocol::{
     Admission, Config, Control, Copies, DataHeader, FrameHandle, Instant, LinkEnd, Mode, Priority,
     Protection, Reception, Tick, Transmit,
 };
 
-/// Frames between two looks at the clock and the queues, as a driver takes them from its rings.
+/// Frames between two checks of the clock and the queues, as a driver takes them from its rings.
 pub const BATCH: u64 = 32;
 /// A frame every 100 ns: 10 million a second.
 const FRAME_NS: u64 = 100;
 const BYTES: u32 = 1_000;
 
-/// Two link ends without a link between them: what one sends the other has at once.
+/// Two link ends without a link between them: whatever one sends reaches the other at once.
 pub struct FrameLifecycle {
     sender: LinkEnd,
     receiver: LinkEnd,
@@ -61,7 +61,7 @@ impl FrameLifecycle {
         }
     }
 
-    /// Until everything sent is acknowledged.
+    /// Runs until everything sent is acknowledged.
     pub fn finish(&mut self) {
         while self.sender.status().outstanding_frames > 0 {
             self.now += 10_000;
@@ -91,7 +91,7 @@ impl FrameLifecycle {
         self.delivered += u64::from(reception == Reception::Deliver);
     }
 
-    /// The documented order of calls, at the receiver, then at the sender.
+    /// The documented order of calls, first at the receiver, then at the sender.
     fn exchange(&mut self) {
         let now = Instant(self.now);
         if self.receiver.next_timeout().is_some_and(|at| at <= now) {

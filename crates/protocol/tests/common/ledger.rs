@@ -1,4 +1,4 @@
-//! Knows every frame of the run, and checks what the protocol promises of it.
+//! A record of every frame of the run, which checks what the protocol promises about it.
 
 use linkmend_protocol::{DataHeader, Mode, PiggybackAck, SequenceNumber};
 
@@ -10,7 +10,7 @@ pub struct FrameId(pub u32);
 pub enum LossCause {
     /// Corrupted while it travelled without protection.
     Unprotected,
-    /// Released without having arrived: a recovery timeout or a withdrawal counts it.
+    /// Released without having arrived; a recovery timeout or a withdrawal counts it.
     GivenUp,
     /// Its session ended: `abandoned_frames` counts it.
     Abandoned,
@@ -108,8 +108,8 @@ impl Ledger {
         }
     }
 
-    /// A copy goes out, one of at most `round` in a row. None may follow a round in which one was not corrupted: the
-    /// link is a queue, so no report can be beyond the copies and still miss the frame.
+    /// Notes that a copy is sent, one of at most `round` in a row. None may follow a round in which one was not
+    /// corrupted: the link is a queue, so no report can be beyond the copies and still miss the frame.
     pub fn copied(&mut self, frame: FrameId, header: &DataHeader, round: u8) {
         let record = self.record(frame);
         assert!(header.retransmitted);

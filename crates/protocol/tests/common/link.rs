@@ -61,7 +61,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Corrupts what `corrupts` says, in the order of sending.
+    /// Corrupts the frames for which `corrupts` returns true, in the order of sending.
     pub fn script(corrupts: impl FnMut(&Wire) -> bool + 'static) -> Loss {
         Loss::Script(Box::new(corrupts))
     }
@@ -89,7 +89,7 @@ impl Loss {
     }
 }
 
-/// What happens to control frames beside loss.
+/// What may happen to control frames besides loss.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ControlFaults {
     pub duplicate: f64,
@@ -120,7 +120,7 @@ impl Link {
         }
     }
 
-    /// A frame that nobody asks after goes over the link.
+    /// Sends a frame over the link that nobody keeps track of.
     pub fn fill(&mut self, now: u64, bytes: u32) {
         self.busy_until = self.busy_until.max(now) + self.serialisation_ns(bytes);
     }

@@ -27,25 +27,25 @@ pub struct Source {
 pub struct Node {
     pub index: usize,
     pub end: LinkEnd,
-    /// The driver's clock, minus true time.
+    /// The driver's clock minus the true time.
     pub clock_offset: u64,
     pub tx: Slab,
     pub rx: Slab,
     pub queues: ClassQueues<FrameId>,
     pub protection: Option<Protection>,
     pub source: Option<Source>,
-    /// Not run until then; what arrives waits, or is handled by the kernel.
+    /// The node is not run until then. What arrives waits, or is handled by the kernel.
     pub starved_until: u64,
     pub kernel: bool,
-    /// Waits for a frame until then, whatever its clock says meanwhile.
+    /// The node waits for a frame until then, whatever its clock shows meanwhile.
     pub asleep_until: u64,
     pub inbox: VecDeque<Wire>,
     /// How far the port's ring may run ahead of the link.
     pub ring_ns: u64,
-    /// The inner port takes one buffered frame in this time; with 0, all at once.
+    /// The time that the inner port takes for one buffered frame; with 0 it takes all at once.
     pub delivery_gap_ns: u64,
     delivery_at: u64,
-    /// Frames of this length that cannot be protected take all that is left of the port.
+    /// Frames of this length that cannot be protected take up the rest of the port.
     pub filler_bytes: Option<u32>,
     /// Counters of incarnations before a crash, as far as the ledger needs them.
     pub past: PastStats,
@@ -60,7 +60,7 @@ pub struct Node {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PastStats {
-    /// By the clock, or because the sender no longer held them.
+    /// Given up by the clock, or because the sender no longer held them.
     pub given_up: u64,
     pub exhausted_frames: u64,
     pub abandoned_frames: u64,
@@ -139,7 +139,7 @@ impl Node {
         if now >= self.starved_until {
             self.handle(now, wire, ledger);
         } else if self.kernel {
-            // The kernel strips originals and passes them; copies and control frames end here.
+            // The kernel strips originals and passes them on; copies and control frames end here.
             match wire {
                 Wire::Data { frame, header, .. } if !header.retransmitted => {
                     ledger.delivered(now, frame, Path::Orphan);
@@ -190,7 +190,7 @@ impl Node {
         }
     }
 
-    /// Runs the driver once. The caller has seen to arrivals and starvation.
+    /// Runs the driver once. The caller has handled arrivals and starvation.
     pub fn service(&mut self, now: u64, link: &mut Link, ledger: &mut Ledger, random: &mut Random) {
         while let Some(wire) = self.inbox.pop_front() {
             self.handle(now, wire, ledger);
@@ -311,7 +311,7 @@ impl Node {
         ledger.transmitted(frame, corrupted);
     }
 
-    /// While the node is not run, the kernel passes the host's frames as they are.
+    /// Passes the host's frames as they are, as the kernel does while the node is not run.
     pub fn kernel_send(&mut self, now: u64, link: &mut Link, ledger: &mut Ledger, random: &mut Random) {
         for mode in Mode::ALL {
             while let Some(Waiting { frame, bytes, .. }) = self.queues.pop(mode) {
@@ -322,7 +322,7 @@ impl Node {
         }
     }
 
-    /// The end loses all it knows and begins again.
+    /// The end loses its whole state and begins again.
     pub fn crash(&mut self, now: u64, seed: u64, ledger: &mut Ledger) {
         let stats = self.end.stats();
         self.past.given_up += stats.recovery_timeouts + stats.withdrawn_frames;

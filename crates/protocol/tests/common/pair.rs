@@ -15,7 +15,7 @@ pub const B: usize = 1;
 /// Lines that the trace keeps.
 const TRACE_MAX: usize = 120;
 
-/// What a pair is made of; both directions alike unless changed afterwards.
+/// The settings of a pair; both directions are alike unless changed afterwards.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     pub config: Config,
@@ -91,7 +91,7 @@ impl Pair {
         }
     }
 
-    /// A pair with protection from A to B under way, after its handshake.
+    /// A pair with active protection from A to B, after its handshake.
     pub fn protected(settings: Settings, copies: u8) -> Pair {
         let mut pair = Pair::new(settings);
         pair.protect(A, Copies::Fixed(copies));
@@ -155,7 +155,8 @@ impl Pair {
         self.service(end);
     }
 
-    /// Does not run `end` for `span_ns`; with `kernel`, the kernel forwards meanwhile and the driver says so after.
+    /// Does not run `end` for `span_ns`. With `kernel`, the kernel forwards meanwhile, and the driver says so
+    /// afterwards.
     pub fn starve(&mut self, end: usize, span_ns: u64, kernel: bool) {
         self.note(|| format!("{end} is not run for {span_ns} ns, kernel {kernel}"));
         self.service(end);
@@ -299,7 +300,7 @@ fn brief(wire: &Wire) -> String {
     match wire {
         Wire::Control(control) => {
             let text = format!("{control:?}");
-            // Unused places of the list of holes say nothing.
+            // Unused places of the list of holes are left out.
             text.replace("SequenceRange { first: SequenceNumber(0), length: 0 }, ", "")
                 .replace("SequenceRange { first: SequenceNumber(0), length: 0 }", "..")
         }

@@ -1,4 +1,4 @@
-//! One seed of the fault swarm: draws a topology and faults, runs, heals, and demands delivery.
+//! One seed of the fault swarm: draws a topology and faults, runs them, heals the link, and demands delivery.
 
 use super::ledger::LossCause;
 use super::link::{ControlFaults, Link, Loss};
@@ -7,13 +7,13 @@ use super::pair::{A, B, Pair, Settings, quick_config};
 use super::random::Random;
 use linkmend_protocol::{Config, Copies, Format, Level, Mode, Tick, Ticks};
 
-/// More events than any seed needs: beyond it, something repeats itself for ever.
+/// More events than any seed needs: a run beyond it repeats itself for ever.
 const STEPS_MAX: u64 = 300_000;
 
 pub struct Run {
     pub pair: Pair,
     random: Random,
-    /// No session ended by a fault, so that the accounts must be exact.
+    /// No session was ended by a fault, so the counters must be exact.
     unbroken: bool,
 }
 
@@ -30,7 +30,7 @@ impl Run {
         let mut pair = Pair::new(settings);
         // Two ends of one link may be configured differently.
         if settings.config.format == Format::Transparent && random.chance(0.3) {
-            // Rarely in their format, too: then neither protects anything.
+            // Rarely their formats differ, too; then neither protects anything.
             let format = if random.chance(0.1) { Format::Compact } else { Format::Transparent };
             let config = Config { format, ..draw_config(&mut random) };
             pair.nodes[B] = super::node::Node::new(B, config, random.next());
@@ -48,7 +48,7 @@ impl Run {
         Run { pair, random, unbroken: true }
     }
 
-    /// Panics where the protocol breaks a promise.
+    /// Panics when the protocol breaks a promise.
     pub fn drive(&mut self) {
         let compact = [A, B].iter().any(|&end| self.pair.nodes[end].end.config().format == Format::Compact);
         self.draw_faults(compact);
@@ -113,7 +113,7 @@ impl Run {
     fn draw_faults(&mut self, compact: bool) {
         for end in [A, B] {
             self.pair.links[end].loss = self.draw_loss();
-            // The authors' ACKs name neither session nor lane: they rely on a link that does not delay them.
+            // The authors' ACKs name neither session nor lane, so they rely on a link that does not delay them.
             if !compact && self.random.chance(0.5) {
                 self.pair.links[end].control = ControlFaults {
                     duplicate: 0.1,
@@ -124,7 +124,7 @@ impl Run {
         }
     }
 
-    /// One thing that happens to a link end.
+    /// A random event at a link end.
     fn act(&mut self, compact: bool) {
         let end = self.random.below(2) as usize;
         let action = self.random.below(12);
@@ -180,7 +180,7 @@ impl Run {
         let drawn = draw_config(&mut self.random);
         let end = &mut self.pair.nodes[end].end;
         let old = *end.config();
-        // Bounds may grow only: the check of the buffers' extremes knows one bound.
+        // Bounds may only grow, because the check of the buffers' extremes knows one bound.
         let config = Config {
             window_bytes: old.window_bytes.max(drawn.window_bytes),
             rx_buffer_bytes: old.rx_buffer_bytes.max(drawn.rx_buffer_bytes),
@@ -225,7 +225,7 @@ impl Run {
                 });
             }
         }
-        // A healed link must carry what comes next, completely.
+        // A healed link must carry everything that is sent next.
         let before = self.pair.ledger.frames.len();
         let mode = self.lane();
         for end in [A, B] {

@@ -10,9 +10,9 @@ use linkmend_protocol::classify::Classifier;
 use linkmend_protocol::wire::{self, LinkFrame};
 use linkmend_protocol::{Config, Copies, Format, Mode, Tick};
 
-/// Any bytes from a link: no panic, and what parses is written and parsed again to the same.
+/// Any bytes from a link: no panic, and what parses reads back the same after it is written.
 pub fn wire(data: &[u8]) {
-    // Captures show whatever comes.
+    // Captures show any frame.
     assert!(!wire::parse(data).to_string().is_empty());
     match wire::parse(data) {
         LinkFrame::Control(control) => {
@@ -67,7 +67,8 @@ fn restore(frame: &[u8], decapsulation: &wire::Decapsulation) -> Vec<u8> {
     [&frame[..wire::ADDRESSES_BYTES], ethertype, rest].concat()
 }
 
-/// The first bytes make rules, the rest is a frame: no panic, and without a rule for the other mode the default holds.
+/// The first bytes make rules, the rest is a frame: no panic, and without a rule for the other mode the default
+/// applies.
 pub fn classify(data: &[u8]) {
     let Some((rules, frame)) = data.split_first_chunk::<4>() else { return };
     let mode = |bit: u8| Mode::ALL[usize::from(bit & 1)];
@@ -91,8 +92,8 @@ impl Script<'_> {
     }
 }
 
-/// Two link ends driven by the bytes: what is offered, corrupted, delayed, restarted. Every step is checked; at the end
-/// the link heals and everything must arrive.
+/// Two link ends driven by the bytes, which say what is offered, corrupted, delayed, restarted. Every step is checked;
+/// at the end the link heals and everything must arrive.
 pub fn pair(data: &[u8]) {
     let mut script = Script(&data[..data.len().min(96)]);
     let (Some(shape), Some(loss_seed)) = (script.next(), script.next()) else { return };

@@ -1,4 +1,4 @@
-//! Two link ends and the wires between them, driven in steps of one frame, which can also be moved ahead at once.
+//! Two link ends and the wires between them, driven in steps of one frame, which can also jump ahead.
 
 pub mod setting;
 
@@ -17,7 +17,7 @@ const AFTER_JUMP: u32 = 1 << 31;
 /// Timeouts waited for on a dead link: every wait of the protocol doubles.
 const DEAD_STEPS: u64 = 250;
 
-/// Everything that anybody outside could see, with the end that shows it. Frames are named by how many were before them.
+/// Everything that an observer could see, with the end that shows it. Frames are named by how many came before them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     Sent(DataHeader, u64),
@@ -45,27 +45,27 @@ pub struct Counts {
     acks: u64,
 }
 
-/// What tells one step from another, apart from clocks and counts.
+/// The differences between one step and another, apart from clocks and counts.
 #[derive(Debug, PartialEq)]
 pub struct Moment {
-    /// Of the ports: each comes round after as many steps or frames as this counts.
+    /// For the ports: how many steps or frames remain until each recurs.
     phases: [[u64; 3]; 2],
     /// Copies and control frames but ACKs, and losses: none of them may happen in a cycle.
     disturbances: u64,
     ends: [SteadyState; 2],
     /// Steps until it arrives, whether it is an ACK, its number and its frame, both from the next of the sender.
     wires: [Vec<(u64, bool, u16, u64)>; 2],
-    /// How far the receivers are behind the senders. A frame that was lost and is not missed yet shows nowhere else: it
-    /// is not on the wire any more.
+    /// How far the receivers are behind the senders. A frame that was lost and is not missed yet shows only here,
+    /// because it is not on the wire.
     behind: [u64; 2],
 }
 
 pub struct Node {
     pub end: LinkEnd,
     pub counts: Counts,
-    /// One beyond the last frame that came from the peer.
+    /// One beyond the last frame that arrived from the peer.
     reached: u64,
-    /// What is on the way to the peer, with the step in which it arrives.
+    /// What is in flight to the peer, with the step in which it arrives.
     wire: VecDeque<(u64, OnWire)>,
     /// How far the jump moved the frames of this end.
     moved: Option<u64>,
@@ -108,7 +108,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// With open sessions, and after a time of losses.
+    /// A pair with open sessions, after a time with losses.
     pub fn new(setting: &Setting) -> Pair {
         let mut pair = Pair {
             setting: setting.clone(),
@@ -144,7 +144,7 @@ impl Pair {
         }
     }
 
-    /// One frame later.
+    /// Advances by one frame.
     fn step(&mut self) {
         self.now += self.interval;
         self.step += 1;
@@ -176,7 +176,7 @@ impl Pair {
         self.nodes[end].end.admission(port.mode, port.bytes(self.nodes[end].counts.sent))
     }
 
-    /// Urgent things first, then a normal frame, then dummies and ACKs.
+    /// Sends urgent frames first, then a normal frame, then dummies and ACKs.
     fn serve_port(&mut self, end: usize) -> Option<OnWire> {
         let (now, port) = (Instant(self.now), self.setting.ports[end]);
         if let Some(transmit) = self.nodes[end].end.poll_transmit(now, Priority::High) {
@@ -223,7 +223,7 @@ impl Pair {
         }
     }
 
-    /// What reaches `end` in this step.
+    /// Handles what reaches `end` in this step.
     fn arrivals(&mut self, end: usize) {
         let (now, step, peer) = (Instant(self.now), self.step, 1 - end);
         while let Some((_, on_wire)) = self.nodes[peer].wire.pop_front_if(|(at, _)| *at <= step) {
@@ -285,7 +285,7 @@ impl Pair {
         self.nodes[end].wire.iter().map(relative).collect()
     }
 
-    /// Adds what happened since `before` another `cycles` times, without driving it.
+    /// Adds what happened since `before` another `cycles` times, without driving the ends.
     pub fn jump(&mut self, before: &Place, cycles: u64) {
         let (steps, elapsed) = ((self.step - before.step) * cycles, (self.now - before.now) * cycles);
         let gains: [Counts; 2] = core::array::from_fn(|end| {
@@ -342,8 +342,7 @@ impl Pair {
         Place { step: self.step, now: self.now, counts: [self.nodes[0].counts, self.nodes[1].counts] }
     }
 
-    /// Traffic with losses, its end, and the silence after it: until the sessions must be kept alive, and until they
-    /// cannot be kept any more.
+    /// Traffic with losses, its end, and the silence after it: until keepalives are due, and until the sessions expire.
     pub fn aftermath(&mut self) {
         self.seen.clear();
         self.random = Random::new(!self.setting.seed);
@@ -363,7 +362,7 @@ impl Pair {
 }
 
 impl Pair {
-    /// Nothing arrives any more: from timeout to timeout, until even the hellos are due.
+    /// Nothing arrives: goes from timeout to timeout, until even the hellos are due.
     fn dead_link(&mut self) {
         (self.busy, self.loss) = (false, 1.0);
         self.steps(self.delay);

@@ -3,20 +3,20 @@
 use crate::random::Random;
 use linkmend_protocol::{Config, FallbackConfig, Format, Mode, Tick, Ticks};
 
-/// Timers from here on are out of reach until the jump is over; afterwards they are waited for.
+/// Timers from here on are not reached before the jump is over; afterwards the test waits for them.
 pub const OUT_OF_REACH: Ticks = Ticks(1 << 44);
-/// Only an end that has lost its peer waits so long.
+/// Only an end that has lost its peer waits this long.
 pub const NEVER: Ticks = Ticks(1 << 60);
 
-/// One end's port and traffic. Periods are in steps; 0 is never.
+/// One end's port and traffic. Periods are in steps; 0 means never.
 #[derive(Debug, Clone, Copy)]
 pub struct Port {
     pub mode: Mode,
-    /// A frame waits every so many steps; its length repeats after `sizes` frames.
+    /// A frame waits every this many steps; its length repeats after `sizes` frames.
     pub frame_every: u64,
     pub sizes: u64,
     pub bytes_min: u32,
-    /// The port has time for dummies and ACKs every so many steps, if nothing else is to go.
+    /// The port has time for dummies and ACKs every this many steps, if nothing else waits.
     pub idle_every: u64,
     /// Copies of a lost frame.
     pub copies: u8,
@@ -33,7 +33,7 @@ pub struct Setting {
     pub seed: u64,
     pub config: Config,
     pub ports: [Port; 2],
-    /// Time of a step, and steps that a frame is under way.
+    /// The duration of a step, and how many steps a frame is in flight.
     pub interval: u64,
     pub delay: u64,
     /// Steps with losses before the search for a cycle, and how many frames are lost then and after the jump.

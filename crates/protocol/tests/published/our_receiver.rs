@@ -12,7 +12,7 @@ fn world(blocking: bool, copies: usize) -> World {
     world_with(config(), Settings { blocking, copies, dummies: 2, loop_ticks: 3 })
 }
 
-/// Their registers take the first frame of all for acknowledged: the tests begin behind it.
+/// Their registers take the very first frame for acknowledged, so the tests begin behind it.
 fn world_with(config: Config, settings: Settings) -> World {
     let theirs = End::TheirSender(Box::new(Sender::new(settings)), Vec::new());
     let mut world = World::new(theirs, End::Linkmend(Box::new(LinkmendEnd::new(config, Mode::Ordered))));
@@ -69,7 +69,7 @@ fn numbers_and_era_wrap_under_loss() {
     assert_eq!(world.ends[OURS].delivered(), arrived(&lost, 0..280_000, 3));
 }
 
-/// Their sender has five registers for one notification, so a longer hole is asked for in pieces.
+/// Their sender has five registers for one notification, so a longer hole is requested in pieces.
 #[test]
 fn holes_of_every_length_come_back_whoever_reveals_them() {
     for length in (1..=12).chain([255, 256, 257, 300, 700]) {
@@ -89,7 +89,7 @@ fn holes_of_every_length_come_back_whoever_reveals_them() {
     }
 }
 
-/// What the leading ACK of a notification says, by the numbers: the frame that revealed the hole, or one before what a
+/// The meaning of a notification's leading ACK, in numbers: the frame that revealed the hole, or one before what a
 /// dummy announces.
 #[test]
 fn a_notification_acknowledges_the_frame_that_revealed_the_hole() {
@@ -139,7 +139,7 @@ fn a_lost_notification_costs_its_hole_and_no_more() {
     assert_eq!(world.ends[OURS].ours().end.stats().recovery_timeouts, 3);
 }
 
-/// ACKs that are lost are made up for by the next; their buffer empties, nothing comes twice.
+/// The next ACK makes up for lost ones: their buffer empties, and nothing arrives twice.
 #[test]
 fn lost_acks_hold_their_buffer_and_nothing_else() {
     let mut world = world(true, 2);
@@ -179,8 +179,8 @@ fn our_pause_holds_their_queue_and_the_buffer_never_overflows() {
     assert!(stats.rx_buffer.max < 2_000 + 40 * 70, "{stats:?}");
 }
 
-/// Their sender does not heed the pause: what finds no room is asked for once, like what was lost. Where the copy finds
-/// none either, the frame is given up and counted; nothing stands still.
+/// Their sender ignores the pause. A frame that finds no room is requested once, like a lost one. If the copy finds
+/// none either, the frame is given up and counted, and nothing stands still.
 #[test]
 fn frames_that_find_no_room_are_asked_for_once_and_counted() {
     let config = Config {
@@ -219,7 +219,7 @@ fn acks_ride_on_what_our_host_sends() {
     assert!(world.ends[OURS].ours().end.stats().piggybacked_acks_sent > 1_000);
 }
 
-/// There is no session that could tell: the numbers do.
+/// No session could tell, but the numbers do.
 #[test]
 fn a_sender_that_starts_again_is_believed() {
     for (before, blocking) in [(100, true), (100, false), (40_000, true), (70_000, true)] {
@@ -260,7 +260,7 @@ fn what_the_kernel_delivered_meanwhile_is_not_asked_for_again() {
     assert_eq!(world.ends[OURS].delivered(), ids(0..1_501));
 }
 
-/// An end of ours that starts in the middle begins with what it sees.
+/// An end of ours that starts in the middle begins with the numbers it sees.
 #[test]
 fn an_end_that_starts_later_begins_with_what_it_sees() {
     let mut world = world(true, 1);

@@ -8,7 +8,7 @@ use linkmend_protocol::{Config, Mode};
 const OURS: usize = 0;
 const THEIRS: usize = 1;
 
-/// After the knock and its answer.
+/// The state after the probe and its answer.
 fn world(mode: Mode, copies: u8) -> World {
     world_with(config(), mode, copies, Settings::default())
 }
@@ -19,7 +19,7 @@ fn world_with(config: Config, mode: Mode, copies: u8, settings: Settings) -> Wor
     let theirs = End::TheirReceiver(Box::new(Receiver::new(settings)));
     let mut world = World::new(End::Linkmend(Box::new(ours)), theirs);
     world.run_until(1_000, |world| world.ends[OURS].ours().is_active());
-    // The number that the knock has used up.
+    // The probe has used up this number.
     world.run(u64::from(2 * settings.ack_no_timeout));
     world
 }
@@ -35,7 +35,7 @@ fn ids(range: std::ops::Range<u32>) -> Vec<u32> {
     range.collect()
 }
 
-/// Of `range`, what was not lost in all its transmissions.
+/// The frames of `range` that were not lost in all their transmissions.
 fn arrived(fates: &Fates, range: std::ops::Range<u32>, copies: u8) -> Vec<u32> {
     let lost = |id: &u32| fates.borrow().get(id).is_some_and(|&count| count > copies);
     range.filter(|id| !lost(id)).collect()
@@ -71,7 +71,7 @@ fn in_non_blocking_mode_one_copy_is_delivered_once_and_more_copies_as_often_as_t
         delivered.sort_unstable();
         delivered.dedup();
         assert_eq!(delivered, arrived(&lost, 0..10_000, copies));
-        // Their receiver passes on every copy: the reason for one copy in this mode.
+        // Their receiver passes on every copy, which is the reason for a single copy in this mode.
         assert_eq!(count > delivered.len(), copies > 1);
     }
 }
@@ -85,7 +85,7 @@ fn numbers_and_era_wrap_under_loss() {
     assert_eq!(world.ends[THEIRS].delivered(), arrived(&lost, 0..280_000, 3));
 }
 
-/// Their notification holds eight bits of a hole's length, and says the rest by its leading ACK.
+/// Their notification has eight bits for a hole's length, and expresses the rest by its leading ACK.
 #[test]
 fn holes_of_every_length_come_back_whoever_reveals_them() {
     for length in (1..=12).chain([255, 256, 257, 300, 511, 512, 700]) {
@@ -120,7 +120,7 @@ fn a_lost_tail_and_its_first_dummy_cost_a_few_round_trips() {
     assert!(world.tick - begun < 100, "{} ticks of 100 ns", world.tick - begun);
 }
 
-/// Their protocol says it once. What one corrupted notification costs is its hole, and nothing behind it.
+/// Their protocol reports a hole once. A corrupted notification costs its hole, and nothing behind it.
 #[test]
 fn a_lost_notification_costs_its_hole_and_no_more() {
     let mut world = world(Mode::Ordered, 2);
@@ -136,7 +136,7 @@ fn a_lost_notification_costs_its_hole_and_no_more() {
     assert_eq!(world.ends[OURS].ours().end.stats().peers_lost, 0);
 }
 
-/// Their receiver acknowledges a frame once. If that ACK is the last one and lost, the sender asks.
+/// Their receiver acknowledges a frame once. If that ACK is the last one and lost, the sender asks for it.
 #[test]
 fn a_lost_last_ack_is_asked_for() {
     let mut world = world(Mode::Ordered, 1);

@@ -47,7 +47,7 @@ impl Receiver {
         Receiver { settings, time_left: settings.ack_no_timeout, ..Receiver::default() }
     }
 
-    /// A frame from the link; `false` if it is not for the receiver.
+    /// Takes a frame from the link; `false` if it is not for the receiver.
     pub fn take(&mut self, bytes: &[u8]) -> bool {
         let Some(header) = frame::read(bytes).filter(|header| header.kind == Kind::Data) else {
             return false;
@@ -80,7 +80,7 @@ impl Receiver {
         }
     }
 
-    /// Algorithm 1. The non-blocking mode passes on what comes, every copy of it.
+    /// Algorithm 1. The non-blocking mode passes on whatever arrives, every copy of it.
     fn order(&mut self, header: Header, frame: Vec<u8>) {
         if !header.blocking {
             return self.delivered.push(frame);
@@ -129,7 +129,7 @@ impl Receiver {
         }
     }
 
-    /// What goes on the link: notifications and pauses, the host's frames with the ACK on them, or the ACK alone.
+    /// The next frame for the link: notifications and pauses, the host's frames with the ACK on them, or the ACK alone.
     pub fn send(&mut self, reverse: &mut VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
         if let Some(urgent) = self.urgent.pop_front() {
             return Some(urgent);

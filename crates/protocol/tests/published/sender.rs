@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub struct Settings {
     pub blocking: bool,
     pub copies: usize,
-    /// Dummies each time the normal queue runs empty.
+    /// Dummies sent each time the normal queue runs empty.
     pub dummies: u32,
     /// Ticks of one turn through the recirculating Tx buffer.
     pub loop_ticks: u64,
@@ -48,7 +48,7 @@ impl Sender {
         }
     }
 
-    /// A frame from the link. What it carries for the host is returned.
+    /// Takes a frame from the link, and returns what it carries for the host.
     pub fn take(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         if let Some(paused) = frame::read_priority_pause(bytes) {
             self.pauses += u64::from(paused && !self.paused);
@@ -122,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// Frames that nobody has acknowledged.
+    /// Frames that are not acknowledged.
     pub fn holds(&self) -> usize {
         self.circulating.len() + self.urgent.len()
     }

@@ -6,8 +6,8 @@ use super::sender::{Sender, Settings};
 use super::world::{self, End, LinkmendEnd, World, config, fates};
 use linkmend_protocol::{Mode, Tick};
 
-/// Corruption of everything, in both directions: nothing twice, nothing out of order, and nothing lost but what lost all
-/// its transmissions or its notification; each of those is counted.
+/// Everything may be corrupted, in both directions: nothing arrives twice or out of order, and a frame is lost only if
+/// all its transmissions or its notification were. Each of those is counted.
 #[test]
 fn both_directions_under_loss_of_everything() {
     for seed in 0..12 {
@@ -19,7 +19,7 @@ fn both_directions_under_loss_of_everything() {
         };
         let mut world = World::new(end(modes[0]), end(modes[1]));
         world.run_until(2_000, |world| (0..2).all(|end| world.ends[end].ours().is_active()));
-        // Two numbers have been knocked with.
+        // The probes have used up two numbers.
         world.run(2 * Tick::Nanosecond.micros(100).0 / 100);
         let before = [0, 1].map(|end| world.ends[end].ours().end.stats());
         for end in [0, 1] {
@@ -42,8 +42,8 @@ fn both_directions_under_loss_of_everything() {
     }
 }
 
-/// Whoever can write to the wire can lose frames, but no more than that: bounds hold, no handle comes back twice, and the
-/// next honest frames pass.
+/// Whoever can write to the wire can lose frames, but no more than that: bounds hold, no handle is returned twice, and
+/// the next honest frames pass.
 #[test]
 fn forged_frames_break_no_bound() {
     for seed in 0..60 {
@@ -66,7 +66,7 @@ fn forged_frames_break_no_bound() {
                 bytes[12..14].copy_from_slice(&frame::ETHERTYPE);
                 let near = (random.below(400) as u16).wrapping_add(next as u16).wrapping_sub(200);
                 let number = if random.chance(0.2) { random.next() as u16 } else { near };
-                // Not a header of which nothing is known.
+                // No header of an unknown kind.
                 bytes[14] = random.below(0xc0) as u8;
                 bytes[15..17].copy_from_slice(&number.to_be_bytes());
                 bytes[17] = random.next() as u8;

@@ -1,5 +1,5 @@
-//! An end of ours and an end of theirs, or two of ours, with a link between them, in ticks of 100 ns: a link carries one
-//! frame a tick. What travels are bytes.
+//! An end of ours and an end of theirs, or two of ours, with a link between them, in ticks of 100 ns. A link carries
+//! one frame a tick, as bytes.
 
 use super::frame;
 use super::random::Random;
@@ -204,7 +204,7 @@ pub enum End {
     Linkmend(Box<LinkmendEnd>),
     TheirSender(Box<sender::Sender>, Vec<u32>),
     TheirReceiver(Box<receiver::Receiver>),
-    /// A switch that knows nothing of this: it forwards what it is given.
+    /// A switch without the protocol: it forwards what it is given.
     Plain(Vec<Vec<u8>>),
 }
 
@@ -329,7 +329,7 @@ impl World {
         }
     }
 
-    /// Until every queue, buffer and link is empty.
+    /// Runs until every queue, buffer and link is empty.
     pub fn settle(&mut self, ticks: u64) {
         self.run_until(ticks, |world| {
             world.normal.iter().all(VecDeque::is_empty)
@@ -349,7 +349,7 @@ pub fn is_data(bytes: &[u8], copy: bool) -> Option<u32> {
 /// How many transmissions of each frame have been corrupted.
 pub type Fates = Rc<RefCell<BTreeMap<u32, u8>>>;
 
-/// Corrupts everything that `end` sends with probability `rate`, and notes what befell frames.
+/// Corrupts everything that `end` sends with probability `rate`, and records what happened to frames.
 pub fn fates(world: &mut World, end: usize, seed: u64, rate: f64) -> Fates {
     let fates = Fates::default();
     let noted = Rc::clone(&fates);

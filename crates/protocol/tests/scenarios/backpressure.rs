@@ -35,7 +35,7 @@ fn pause_holds_only_the_normal_queue_of_the_ordered_lane() {
     assert!(pair.stats(A).retransmitted_copies > copies, "copies went out while paused");
     let (sender, receiver) = (pair.stats(A), pair.stats(B));
     assert!(receiver.pauses_sent >= 1 && sender.pauses_received >= 1 && sender.paused_ticks > 0);
-    // What was on its way when the pause was decided: one crossing there and back, and little else.
+    // What was in flight when the pause was decided: one crossing there and back, and little else.
     assert!(receiver.rx_buffer.max < 20_000 + 10_000, "{:?}", receiver.rx_buffer);
     assert_eq!(receiver.rx_buffer_overflows, 0);
     pair.assert_all_delivered(A);
@@ -104,7 +104,7 @@ fn an_rx_buffer_that_overflows_loses_nothing() {
     pair.assert_all_delivered(A);
 }
 
-/// A frame that found no room is asked for again; its copies may find none either, and are asked for again, too.
+/// A frame that found no room is requested again; its copies may find none either, and are requested again, too.
 #[test]
 fn copies_that_find_no_room_in_the_rx_buffer_are_counted_and_lose_nothing() {
     let config = Config {
@@ -155,8 +155,8 @@ fn overflowing(config: Config, span_ns: u64) -> Pair {
     pair
 }
 
-/// With one round, a copy that found no room used to be the last one: 153 of 3,000 frames were lost that nothing had
-/// corrupted. Rounds are for what the link loses.
+/// With one round, the sender must send a frame that only found no room as often as it takes. Rounds are for what the
+/// link loses.
 #[test]
 fn an_rx_overflow_loses_no_frame_that_was_not_corrupted_whatever_the_rounds() {
     for format in [Format::Transparent, Format::Compact] {
@@ -174,7 +174,7 @@ fn an_rx_overflow_loses_no_frame_that_was_not_corrupted_whatever_the_rounds() {
     }
 }
 
-/// The clock that one round implies is the link's affair: a sender that stands still for longer costs no frame that only
+/// The clock that one round implies is for losses on the link: a sender that stops for longer costs no frame that only
 /// found no room.
 #[test]
 fn a_sender_that_sleeps_beyond_the_clock_loses_no_frame_that_found_no_room() {
@@ -189,7 +189,7 @@ fn a_sender_that_sleeps_beyond_the_clock_loses_no_frame_that_found_no_room() {
     pair.assert_accounts();
 }
 
-/// With a clock in spite of further rounds, each arrival shows that the sender still holds the frame.
+/// With a clock in spite of more rounds, each arrival shows that the sender still holds the frame.
 #[test]
 fn the_clock_of_a_frame_that_found_no_room_begins_anew_with_each_arrival() {
     let config =

@@ -40,8 +40,9 @@ fn a_clock_that_goes_back_an_hour_delays_nothing() {
     }
 }
 
-/// The clock jumps while the end waits for its next timeout, so that the first call after it is none of the driver's own
-/// making. A driver waits for spans, not for readings of the clock, so it still wakes when it meant to.
+/// The clock jumps while the end waits for its next timeout, so that the first call after the jump does not come from
+/// the driver itself. A driver waits for durations, not for readings of the clock, so it still wakes when it intended
+/// to.
 fn jump_asleep(pair: &mut Pair, end: usize, by_ns: i64) {
     let node = &mut pair.nodes[end];
     node.asleep_until = node.wake_at(pair.now, &pair.links[end]);
@@ -50,14 +51,14 @@ fn jump_asleep(pair: &mut Pair, end: usize, by_ns: i64) {
 
 const HOUR: i64 = 3_600_000_000_000;
 
-/// Whether the end sleeps towards a keepalive, towards a dummy that reveals a lost tail, or towards its next feedback:
-/// it goes on as if the clock had not jumped, give or take one keepalive.
+/// Whether the end waits for a keepalive, for a dummy that reveals a lost tail, or for its next feedback: it goes on as
+/// if the clock had not jumped, within one keepalive.
 #[test]
 fn a_clock_that_jumps_while_the_end_sleeps_costs_no_session_and_no_frame() {
     for end in [A, B] {
         for by in [HOUR, -HOUR / 4, 5 * MILLI as i64, -5 * MILLI as i64] {
             for awake_ns in [0, 300, MICRO, 5 * MICRO, 30 * MICRO, 2 * MILLI] {
-                // The only recovery timeout is one that no jump reaches: what jumps here is the session's patience.
+                // No jump reaches the recovery timeout; only the session's timeout is affected.
                 let config = Config { recovery_timeout: Tick::Nanosecond.secs(7_200), ..quick_config() };
                 let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
                 pair.links[A].loss = Loss::originals(|position| (95..100).contains(&position));
@@ -70,7 +71,7 @@ fn a_clock_that_jumps_while_the_end_sleeps_costs_no_session_and_no_frame() {
                 pair.settle(5 * MILLI);
                 pair.assert_all_delivered(A);
                 assert!(pair.now - from < 4 * MILLI, "{} ns after a jump of {by}", pair.now - from);
-                // Both ends go on to keep the session alive, and would still notice if the other did not.
+                // Both ends still keep the session alive, and would still notice if the other did not.
                 pair.run_for(30 * MILLI);
                 let stats = pair.stats(A);
                 assert_eq!((stats.sessions_opened, stats.peers_lost), (1, 0), "end {end}, jump of {by}");
@@ -101,7 +102,7 @@ fn a_clock_that_is_set_back_again_and_again_delays_nothing() {
     }
 }
 
-/// A jump excuses the silence that it made, and none after it.
+/// A jump excuses the silence that it caused, and none after it.
 #[test]
 fn a_peer_that_falls_silent_after_a_jump_is_still_noticed_in_time() {
     for end in [A, B] {
@@ -152,8 +153,8 @@ fn a_starved_end_does_not_blame_its_peer() {
     }
 }
 
-/// Any gap between two calls once counted as starvation: an end that is run only when it asks for it saw its peer's
-/// silence shrink to nothing, and waited for ever.
+/// A gap between two calls is not always starvation. For an end that runs only when it asks to, the peer's silence must
+/// still count, or the end waits for ever.
 #[test]
 fn an_event_driven_end_notices_a_silent_peer() {
     let config = Config {

@@ -64,7 +64,7 @@ fn a_tail_loss_is_revealed_by_the_authors_dummy() {
 
 #[test]
 fn lost_copies_are_noticed_by_our_own_dummies() {
-    // With equal intervals the compact dummies were once repeated for ever, and they carry no stamp.
+    // With equal intervals the compact dummies, which carry no stamp, must not be repeated for ever.
     let config = Config { dummy_interval_max: quick_config().dummy_interval_min, ..settings().config };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     let mut copies = 0;
@@ -105,7 +105,7 @@ fn both_directions_and_a_long_hole() {
     pair.assert_accounts();
 }
 
-/// A class once stood aside for ever that waited for the other lane to drain, because the other class never stopped.
+/// A class that waits for the other lane to drain must not wait for ever when the other class never stops.
 #[test]
 fn two_busy_classes_take_turns_in_the_compact_format() {
     let config = Config { format: Format::Compact, ..quick_config() };
@@ -124,8 +124,8 @@ fn two_busy_classes_take_turns_in_the_compact_format() {
     assert!(ordered.abs_diff(non_blocking) < 100, "{ordered} and {non_blocking}");
 }
 
-/// The first numbers of the lanes follow from the session's, which follows from the seed. One with which a few frames into
-/// the ordered lane is a few frames into the other, too.
+/// The lanes' first numbers follow from the session's, which follows from the seed. In the session of this seed, a few
+/// frames into the ordered lane is also a few frames into the other one.
 fn seed_with_near_lanes(config: Config) -> u64 {
     let position =
         |sequence: SequenceNumber| i64::from(sequence.number()) + (i64::from(sequence.era()) << 16);
@@ -141,7 +141,7 @@ fn seed_with_near_lanes(config: Config) -> u64 {
     (0..).find(is_near).expect("there are some")
 }
 
-/// Three ordered frames, then, after `wait_ns`, sixty of the other lane, all of which are lost once.
+/// Sends three ordered frames and, after `wait_ns`, sixty of the other lane, each of which is lost once.
 fn change_lanes(wait_ns: u64) -> Pair {
     // Each frame is acknowledged several times.
     let config =
@@ -161,7 +161,7 @@ fn change_lanes(wait_ns: u64) -> Pair {
     pair
 }
 
-/// Such an ACK was taken for one of the new lane: it released up to 42 frames that had not arrived.
+/// Such an ACK must not be taken for one of the new lane, where it would release frames that have not arrived.
 #[test]
 fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
     let pair = change_lanes(0);
@@ -169,8 +169,8 @@ fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
     pair.assert_all_delivered(A);
 }
 
-/// The receiver knew the lane in use by its data alone. As long as all of them were lost, dummies were answered with ACKs of
-/// the lane before.
+/// The receiver must learn from dummies, too, which lane is in use. While all data of that lane is lost, it would
+/// otherwise answer dummies with ACKs of the previous lane.
 #[test]
 fn a_lane_of_which_only_a_dummy_has_arrived_is_the_one_that_is_acknowledged() {
     let pair = change_lanes(MILLI / 2);
@@ -178,7 +178,7 @@ fn a_lane_of_which_only_a_dummy_has_arrived_is_the_one_that_is_acknowledged() {
     pair.assert_all_delivered(A);
 }
 
-/// Until a feedback names the new lane its ACKs do not count; it must not come late.
+/// ACKs do not count until a feedback names the new lane, so this feedback must come soon.
 #[test]
 fn a_new_lane_is_confirmed_within_a_round_trip_and_after_a_lost_feedback_within_an_ack_interval() {
     for lost in [0, 1] {

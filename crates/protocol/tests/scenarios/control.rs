@@ -29,7 +29,8 @@ fn duplicated_and_delayed_control_frames_change_nothing() {
     );
 }
 
-/// Every control frame the pair ever exchanged is given to both ends again, after the sessions that they speak of.
+/// Gives every control frame that the pair ever exchanged to both ends again, after the sessions that the frames belong
+/// to.
 #[test]
 fn stale_handshakes_and_feedbacks_are_harmless() {
     let mut pair = Pair::default();
@@ -63,7 +64,7 @@ fn stale_handshakes_and_feedbacks_are_harmless() {
     pair.settle(20 * MILLI);
     pair.run_for(50 * MILLI);
     pair.assert_all_delivered(A);
-    // The Fin in use ended the receiving session; the sender notices and protects again.
+    // The Fin of the present session ended the receiving session; the sender notices and protects again.
     pair.run_until(100 * MILLI, |pair| pair.is_active(A));
 }
 
@@ -86,8 +87,8 @@ fn handshake(session: SessionNumber) -> Vec<Control> {
     ]
 }
 
-/// Random control frames, near to what is in use: no panic, no endless poll, bounds and identities hold, and no handle
-/// comes back twice. What a forger acknowledges is lost, so the ledger is not asked.
+/// Random control frames that resemble those in use: no panic, no endless poll, bounds and identities hold, and no
+/// handle is returned twice. What a forger acknowledges is lost, so the ledger is not checked.
 #[test]
 fn forged_control_frames_break_no_bound() {
     let mut accepted = 0;
@@ -217,7 +218,7 @@ fn an_old_feedback_does_not_change_the_pause_state_back() {
     pair.offer(A, Mode::Ordered, 1, 100);
     pair.settle(MILLI);
     let lane = |pair: &Pair, mode: Mode, paused: bool| {
-        // What the receiver would say now.
+        // What the receiver would report now.
         let sent = if mode == Mode::Ordered { pair.stats(A).protected_frames } else { 0 };
         let bits = [session.0 % (1 << 17), (session.0 >> 15) % (1 << 17)][mode as usize];
         let next = LongSequenceNumber::from_absolute(u64::from(bits) + (1 << 17) + sent);
@@ -240,7 +241,7 @@ fn an_old_feedback_does_not_change_the_pause_state_back() {
     assert!(pair.nodes[A].end.status().paused);
 }
 
-/// A copy repeats the bytes of its first sending, and the ACK in them may speak of a session that has ended.
+/// A copy repeats the bytes of its first sending, and their ACK may belong to a session that has ended.
 #[test]
 fn the_ack_on_a_copy_is_not_used() {
     let mut pair = Pair::protected(Settings::default(), 1);
@@ -295,8 +296,8 @@ fn latest_feedback(pair: &mut Pair, end: usize) -> Rc<RefCell<Option<Control>>> 
     latest
 }
 
-/// 17 bits of a number mean something else after 131,072 frames: a feedback that came so late was believed, and released
-/// frames that had not arrived.
+/// 17 bits of a number mean something else after 131,072 frames. A feedback that comes so late must not release frames
+/// that have not arrived.
 #[test]
 fn a_feedback_late_by_an_era_is_refused_and_releases_nothing() {
     const ERAS: u64 = 1 << 17;

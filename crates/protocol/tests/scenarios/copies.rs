@@ -24,7 +24,7 @@ fn lost_in_rounds(pair: &mut Pair, copies: u32, rounds: u32) {
     });
 }
 
-/// Times that each frame went over the link, the lost ones apart.
+/// How often each frame was sent over the link; the lost ones are separate.
 fn transmissions(pair: &Pair) -> ([u32; 3], Vec<u32>) {
     let frames = &pair.ledger.frames;
     let others = (0..frames.len()).filter(|index| !LOST.contains(&(*index as u64)));

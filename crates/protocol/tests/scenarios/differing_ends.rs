@@ -1,9 +1,9 @@
-//! Two ends that are configured differently: what either needs to know of the other, the other says.
+//! Two ends that are configured differently: each says what the other needs to know.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{Config, Copies, Mode, Tick};
 
-/// Far enough from the first for a lane that stands still to show as a gap between two deliveries.
+/// Far enough from the first that a lane which stands still shows as a gap between two deliveries.
 const LOST: FrameId = FrameId(20);
 
 /// A sends to B; one frame is lost, with as many transmissions as `lost` says.
@@ -29,7 +29,7 @@ fn longest_gap(pair: &Pair) -> u64 {
 }
 
 fn patient() -> Config {
-    // A dummy that is not pushed comes late.
+    // A dummy that is not due comes late.
     Config {
         recovery_timeout: Tick::Nanosecond.millis(4),
         dummy_interval_min: Tick::Nanosecond.millis(1),
@@ -42,8 +42,8 @@ fn by_clock() -> Config {
     Config { max_rounds: 1, ..patient() }
 }
 
-/// A sender of one round took its peer for one that gives up by the clock, as it would itself, and did not tell it that it
-/// waited in vain: the lane stood still until the next dummy.
+/// A sender with one round must not assume that its peer gives up by the clock, too, but tell it when it waits in vain.
+/// Otherwise the lane stands still until the next dummy.
 #[test]
 fn a_receiver_that_waits_for_its_sender_is_told_at_once_whatever_the_senders_rounds() {
     let mut pair = pair([by_clock(), patient()], 2);
@@ -54,7 +54,7 @@ fn a_receiver_that_waits_for_its_sender_is_told_at_once_whatever_the_senders_rou
     assert!(longest_gap(&pair) < 60 * MICRO, "{} ns", longest_gap(&pair));
 }
 
-/// Changed while the session runs, too: the next feedback says so.
+/// The same when it changes while the session runs: the next feedback says so.
 #[test]
 fn a_receiver_that_no_longer_gives_up_by_the_clock_is_told_at_once() {
     let mut pair = pair([by_clock(), by_clock()], 2);
@@ -82,15 +82,15 @@ fn a_small_window_does_not_stand_still_in_non_blocking_mode_before_a_receiver_wi
     }
 }
 
-/// Every combination of rounds and clocks on either end, in both modes: what is not corrupted arrives, and nothing waits
-/// longer than the longest recovery timeout.
+/// Every combination of rounds and clocks at either end, in both modes: what is not corrupted arrives, and nothing
+/// waits longer than the longest recovery timeout.
 #[test]
 fn ends_that_give_up_differently_lose_nothing_uncorrupted_and_do_not_stall() {
     let kinds = [patient(), by_clock(), Config { give_up_by_clock: true, ..patient() }];
     for (ours, theirs) in kinds.iter().flat_map(|ours| kinds.iter().map(move |theirs| (*ours, *theirs))) {
         for mode in Mode::ALL {
             for lost in [2, 3, 5, 1_000] {
-                // What can never pass is given up by whoever has a bound for it.
+                // A frame that can never pass is given up by the end that has a bound for it.
                 if lost == 1_000 && !theirs.gives_up_by_clock() && ours.max_rounds > 1 {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Which formats the two ends use: the same, or there is no session.
+//! The formats of the two ends: they are the same, or there is no session.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, node::Node, pair::quick_config};
 use linkmend_protocol::wire::{self, LinkFrame};
@@ -6,7 +6,7 @@ use linkmend_protocol::{Config, Control, Copies, Event, Format, LinkEnd, Mode, P
 
 const FORMATS: [Format; 2] = [Format::Transparent, Format::Compact];
 
-/// A pair whose ends have formats of their own, with protection of both directions asked for.
+/// A pair whose ends have different formats; protection is requested in both directions.
 fn pair_of(formats: [Format; 2], seed: u64) -> Pair {
     let config = |format| Config { format, ..quick_config() };
     let mut pair = Pair::new(Settings { config: config(formats[A]), seed, ..Settings::default() });
@@ -17,7 +17,7 @@ fn pair_of(formats: [Format; 2], seed: u64) -> Pair {
     pair
 }
 
-/// Both lanes where the format has both, in turns, in both directions, for a while.
+/// Sends in both lanes by turns, if the format has both, in both directions for a while.
 fn talk(pair: &mut Pair, formats: [Format; 2]) {
     for round in 0..60 {
         for end in [A, B] {
@@ -54,8 +54,8 @@ fn ends_of_one_format_protect_both_directions_under_loss_on_both() {
     }
 }
 
-/// Before formats were compared, a receiver in compact format acknowledged lanes without naming them: over 960,000 frames
-/// at 1 % loss from a sender in transparent format, 11 were released that had never been sent again.
+/// Without a comparison of formats, a receiver in compact format would acknowledge lanes without naming them, and a
+/// sender in transparent format would release frames that it had never sent again.
 #[test]
 fn ends_of_different_formats_refuse_each_other_once_and_lose_nothing_of_their_own() {
     for formats in [[FORMATS[0], FORMATS[1]], [FORMATS[1], FORMATS[0]]] {
@@ -63,7 +63,7 @@ fn ends_of_different_formats_refuse_each_other_once_and_lose_nothing_of_their_ow
             let mut pair = pair_of(formats, seed);
             pair.ledger.strict_order = true;
             pair.run_for(20 * MILLI);
-            // What is corrupted is corrupted: nothing of it was protected, nothing else is missing, twice or late.
+            // What is corrupted stays corrupted, because nothing was protected. Nothing else is missing, twice or late.
             for link in &mut pair.links {
                 link.loss = Loss::Iid(0.02);
             }
@@ -100,7 +100,7 @@ fn protection_begins_once_the_formats_are_the_same() {
     assert_eq!(pair.nodes[A].end.status().mismatched_format, None);
 }
 
-/// The way of an ACK on an unprotected frame, through the bytes: from an end that receives in `format`.
+/// An ACK on an unprotected frame, as bytes, from an end that receives in `format`.
 #[test]
 fn an_ack_on_an_unprotected_frame_releases_the_lane_it_means_or_does_not_exist() {
     for (sending, receiving) in [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (FORMATS[a], FORMATS[b])) {

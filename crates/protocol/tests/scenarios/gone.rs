@@ -1,4 +1,4 @@
-//! Senders that are gone, and frames that never come: how long what has arrived waits for them.
+//! Senders that are gone, and frames that never come: how long the frames that have arrived wait for them.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{
@@ -16,7 +16,7 @@ fn held_up(config: Config) -> (Pair, Vec<FrameId>) {
     (pair, frames)
 }
 
-/// What waits for the missing frame once did so until the session expired, twice the peer timeout by default.
+/// The frames that wait for the missing one must not wait until the session expires, twice the peer timeout by default.
 #[test]
 fn what_waits_for_a_sender_that_falls_silent_waits_for_the_peer_timeout() {
     let config = Config { session_expiry: Tick::Nanosecond.secs(1), max_rounds: 255, ..quick_config() };
@@ -32,7 +32,7 @@ fn what_waits_for_a_sender_that_falls_silent_waits_for_the_peer_timeout() {
     assert_eq!(pair.nodes[B].end.status().receive, ReceiveState::Active, "the session lives on");
 }
 
-/// A sender that hears nothing is heard still: it says that it has given the session up.
+/// A sender that hears nothing may still be heard: it announces that it has given the session up.
 #[test]
 fn a_sender_that_gives_its_session_up_says_so() {
     for lost in [0, 1, 2] {
@@ -51,11 +51,11 @@ fn a_sender_that_gives_its_session_up_says_so() {
         });
         pair.run_until(50 * MILLI, |pair| pair.ledger.deliveries[A].len() == 19);
         let waited = pair.now - begun;
-        // It is repeated with each Init: at once, and then after growing waits.
+        // The announcement is repeated with each Init: at once, and then after growing waits.
         let bound = 5 * MICRO + (u64::from(lost) * 2) * config.handshake_min.0;
         assert!(waited < bound, "{lost} lost: waited {waited} ns, bound {bound} ns");
         assert_eq!(pair.nodes[B].end.status().receive, ReceiveState::Listening);
-        // Heard again, both agree, and it is not said for ever.
+        // When they hear each other again, both agree, and the announcement ends.
         pair.links[B].loss = Loss::None;
         pair.run_until(50 * MILLI, |pair| pair.is_active(A));
         pair.run_for(20 * MILLI);
@@ -67,7 +67,7 @@ fn a_sender_that_gives_its_session_up_says_so() {
     }
 }
 
-/// The peer has begun another session, or ended this one itself: there is nothing to say.
+/// The peer has begun another session, or ended this one itself, so there is nothing to announce.
 #[test]
 fn a_farewell_is_said_until_the_next_session_is_open() {
     let (mut pair, _) = held_up(quick_config());
@@ -85,7 +85,7 @@ fn a_farewell_is_said_until_the_next_session_is_open() {
     assert_eq!(fins.get(), 0, "a peer that has lost the session knows");
 }
 
-/// Something between the ends does not take a frame of this length with its header.
+/// A device between the ends does not take a frame of this length with its header.
 #[test]
 fn a_frame_that_can_never_pass_holds_the_lane_for_32_rounds() {
     for copies in [1, 3] {
@@ -121,8 +121,8 @@ fn a_stale_fin_gives_nothing_up() {
     assert_eq!((pair.stats(B).missing_frames, pair.stats(B).rx_buffer.frames), (1, 18));
 }
 
-/// The sender's port is never idle, but what fills it cannot be protected: in the compact format all but IPv4. Dummies
-/// once waited for an idle port, and the session ended every peer timeout.
+/// The sender's port is never idle, but the frames that fill it cannot be protected (in the compact format, all but
+/// IPv4). Dummies must not wait for an idle port, or the session ends every peer timeout.
 #[test]
 fn a_port_full_of_what_cannot_be_protected_costs_no_session() {
     for format in [Format::Compact, Format::Transparent] {
@@ -136,7 +136,7 @@ fn a_port_full_of_what_cannot_be_protected_costs_no_session() {
         let (sender, receiver) = (pair.stats(A), pair.stats(B));
         assert_eq!((sender.sessions_opened, sender.peers_lost, sender.abandoned_frames), (1, 0, 0));
         assert_eq!(receiver.unrecovered_frames, 0);
-        // The lost tail: a dummy that was due, went ahead of the filler, and the copy.
+        // The lost tail takes a dummy that was due and went ahead of the filler, and the copy.
         let took = pair.ledger.record(frame).delivered_at.expect("recovered") - begun;
         let bound = config.dummy_delay.0 + config.dummy_interval_min.0 + 6 * MICRO + 6 * MICRO;
         assert!(took < bound, "{format}: {took} ns, bound {bound} ns");

@@ -1,4 +1,4 @@
-//! What one lane owes the other: nothing that happens on one may keep the dummies or the ACKs of the other back.
+//! The lanes are independent: nothing that happens on one may delay the dummies or the ACKs of the other.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Source, Wire, pair::quick_config};
 use linkmend_protocol::{Config, Copies, Mode, Tick};
@@ -12,7 +12,7 @@ enum Load {
     Saturated,
     /// Saturated, and every fifth frame lost.
     InRepair,
-    /// Full of frames that the receiver has asked to hold; the ordered lane only.
+    /// Full of frames that the receiver has asked to hold back; for the ordered lane only.
     Paused,
 }
 
@@ -29,7 +29,7 @@ fn source(pair: &Pair, mode: Mode, gap_max_ns: u64, burst_max: u64, bytes_max: u
     Source { next_at: pair.now, gap_max_ns, burst_max, bytes_max, ordered, remaining: 1_000_000 }
 }
 
-/// A pair whose lane `busy` is under `load`, and of whose other lane the first `lost` transmissions are corrupted.
+/// A pair whose lane `busy` is under `load`, and whose other lane loses its first `lost` transmissions.
 fn pair_under(load: Load, busy: Mode, lost: u32) -> Pair {
     let config = Config { pause_bytes: 20_000, resume_bytes: 10_000, ..quick_config() };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
@@ -45,7 +45,7 @@ fn pair_under(load: Load, busy: Mode, lost: u32) -> Pair {
             return hit;
         }
         originals += u32::from(wire.is_original());
-        // With the first frame missing for good the rest fills the Rx buffer.
+        // With the first frame missing for good, the rest fills the Rx buffer.
         stuck && (originals == 1 || wire.is_copy()) || in_repair && is_of(wire, busy) && random.chance(0.2)
     });
     pair.nodes[A].source = match load {
@@ -61,7 +61,7 @@ fn pair_under(load: Load, busy: Mode, lost: u32) -> Pair {
     pair
 }
 
-/// What one announcement may take: the dummy's wait, its lateness, and the frames that are ahead of it.
+/// How long one announcement may take: the dummy's delay, its lateness, and the frames ahead of it.
 fn announcement_ns(config: &Config) -> u64 {
     config.dummy_delay.0 + config.dummy_interval_min.0 + 3 * MICRO
 }
@@ -100,7 +100,7 @@ fn lost_tail(lost: u32, least_rounds: u64) {
     }
 }
 
-/// A trickle of 0.2 % of the link once hid a lost tail of the other lane for as long as it lasted.
+/// A trickle of 0.2 % of the link must not hide a lost tail of the other lane.
 #[test]
 fn no_load_of_one_lane_hides_a_lost_tail_of_the_other() {
     lost_tail(1, 1);
@@ -112,13 +112,13 @@ fn no_load_of_one_lane_hides_lost_copies_of_the_other() {
     lost_tail(4, 4);
 }
 
-/// The other lane once put the dummies off that a paused lane needs as much as an idle one.
+/// The other lane must not delay the dummies of a paused lane, which needs them as much as an idle one.
 #[test]
 fn a_pause_does_not_silence_the_lane_that_is_paused() {
     for gap_ns in [300, 600, 3_000, 30_000] {
         let config = Config { pause_bytes: 8_000, resume_bytes: 4_000, ..quick_config() };
         let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
-        // The first frame stays missing, so that the lane is paused; from then on nothing of it arrives.
+        // The first frame stays missing, so that the lane is paused; from then on none of its frames arrives.
         let mut originals = 0;
         pair.links[A].loss = Loss::script(move |wire| {
             originals += u32::from(wire.is_original() && is_of(wire, Mode::Ordered));
@@ -150,7 +150,7 @@ fn a_saturated_lane_alone_sends_no_dummies_ahead_of_its_frames() {
     assert_eq!(pair.stats(A).dummies_sent - before, 0);
 }
 
-/// Non-blocking frames from A acknowledged by B, whose own ordered frames fill the other direction.
+/// Counts non-blocking frames from A acknowledged by B, whose own ordered frames fill the other direction.
 fn delivered_in_20_ms(window_frames: u32, reverse: bool, ordered_too: bool) -> u64 {
     let mut config = Config { window_frames, ..Config::new(Tick::Nanosecond) };
     config.fallback.enabled = false;
@@ -171,8 +171,8 @@ fn delivered_in_20_ms(window_frames: u32, reverse: bool, ordered_too: bool) -> u
     frames.iter().filter(|record| record.delivered_at.is_some()).count() as u64
 }
 
-/// Piggybacked ACKs once always spoke of the ordered lane when both were owed, and each of them put the complete feedback
-/// off: the non-blocking lane fell to a fifth, and with a small window to a fortieth.
+/// When ACKs of both lanes are owed, frames must carry both by turns, and must not delay the complete feedback.
+/// Otherwise the non-blocking lane falls to a fifth of its speed, and with a small window to a fortieth.
 #[test]
 fn acks_of_one_lane_do_not_starve_behind_those_of_the_other() {
     for window_frames in [1_024, 8_192] {

@@ -1,4 +1,5 @@
-//! Reports that come late by half of what counts them, and reports of numbers beyond the sender's window.
+//! Reports that are late by half of the range in which they are counted, and reports of numbers beyond the sender's
+//! window.
 
 use crate::common::MICRO;
 use linkmend_protocol::{
@@ -42,7 +43,8 @@ impl SenderAlone {
         alone
     }
 
-    /// A receiver that waits for nothing before `cumulative` frames, and has seen `seen`: between, everything is missing.
+    /// The report of a receiver that has everything before `cumulative` and has seen `seen`; all frames between are
+    /// missing.
     fn lane(&self, cumulative: u32, seen: u32) -> LaneFeedback {
         let first = self.session.first(MODE);
         let covered = first.plus(u64::from(seen));
@@ -78,8 +80,8 @@ impl SenderAlone {
     }
 }
 
-/// With the receiver's window the larger one, its report said more of what it had seen than it had: each report on its way
-/// sent the copies again, or let the frames go.
+/// When the receiver's window is the larger one, its report must not claim to have seen more than it has: each report
+/// in flight would send the copies again, or release the frames.
 #[test]
 fn copies_on_their_way_are_not_held_for_lost_by_a_receiver_that_saw_a_number_beyond_the_window() {
     let mut alone =
@@ -96,8 +98,7 @@ fn copies_on_their_way_are_not_held_for_lost_by_a_receiver_that_saw_a_number_bey
     assert_eq!(alone.copies(), 3, "the new frames, once each");
 }
 
-/// A receiver that gives up by its clock no longer waits for what it took for lost, and dropped each frame that got one of
-/// those numbers.
+/// A receiver that gives up by its clock must not drop frames whose numbers it has wrongly taken for lost.
 #[test]
 fn numbers_that_the_receiver_gave_up_beyond_the_window_are_left_out() {
     let mut alone = SenderAlone::new(Config { window_frames: 256, ..Config::new(Tick::Nanosecond) });
@@ -108,8 +109,8 @@ fn numbers_that_the_receiver_gave_up_beyond_the_window_are_left_out() {
     assert_eq!(alone.send(), alone.session.first(MODE).plus(500));
 }
 
-/// Feedbacks are counted with 16 bits, and are more frequent than frames: one that was late by half of those was taken
-/// for the newest, and the lane stood paused until the count had come round.
+/// Feedbacks are numbered with 16 bits, and are more frequent than frames. One that is late by half of that range must
+/// not be taken for the newest, or the lane stays paused until the number comes round.
 #[test]
 fn a_feedback_late_by_half_its_count_does_not_pause_the_lane_again() {
     let mut alone = SenderAlone::new(Config { window_frames: 32_768, ..Config::new(Tick::Nanosecond) });
@@ -130,8 +131,8 @@ fn a_feedback_late_by_half_its_count_does_not_pause_the_lane_again() {
     assert!(alone.end.is_paused(), "what follows is news");
 }
 
-/// Dummies are counted with 16 bits, too: the receiver echoed the old one from then on, which to its sender was far ahead
-/// of all its copies.
+/// Dummies are numbered with 16 bits, too. The receiver must not echo an old one from then on, which its sender would
+/// take for one far ahead of all its copies.
 #[test]
 fn a_dummy_late_by_half_its_stamps_is_not_echoed() {
     let session = SessionNumber(4_711);

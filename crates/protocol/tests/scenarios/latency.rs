@@ -6,7 +6,7 @@ use linkmend_protocol::{Config, Copies, Format, Mode, Tick, Ticks};
 
 const DELAY: u64 = 2 * MICRO;
 
-/// What repeats by the clock does so after a millisecond, and would show in every figure here.
+/// Whatever repeats by the clock does so after a millisecond, and would show in every figure here.
 fn settings() -> Settings {
     let config = Config {
         ack_interval: Tick::Nanosecond.millis(1),
@@ -61,8 +61,8 @@ fn each_round_of_lost_copies_costs_one_round_trip_and_one_dummy() {
     }
 }
 
-/// In the compact format the dummy behind a copy was once one without a stamp, and only the next one told: with these times,
-/// the daemon's, a frame whose copy was lost came after 611 us, not 411.
+/// In the compact format the dummy behind a copy must carry a stamp. If only the next one did, a frame whose copy was
+/// lost would come after 611 us instead of 411, with these times, which are the daemon's.
 #[test]
 fn a_lost_copy_is_known_with_the_first_dummy_in_the_compact_format_too() {
     let times = Config::new(Tick::Nanosecond);
@@ -104,7 +104,7 @@ fn busy_receiver() -> Pair {
     pair
 }
 
-/// Plain ACKs echo no stamp: the complete feedback that does goes ahead of the frames within an ACK interval.
+/// Plain ACKs echo no stamp: the complete feedback, which does, goes ahead of normal frames within an ACK interval.
 #[test]
 fn the_echo_of_a_stamp_does_not_wait_for_an_idle_port() {
     let mut pair = busy_receiver();
@@ -124,7 +124,7 @@ fn the_echo_of_a_stamp_does_not_wait_for_an_idle_port() {
         let bound = 3 * (INTERVAL + 2 * DELAY + 3 * MICRO) + 2 * DELAY;
         assert!(took < bound, "round {round} took {took} ns, bound {bound}");
     }
-    // With nothing missing, too: round trips are not longer for it.
+    // The same with nothing missing: round trips do not become longer.
     pair.run_for(2 * MILLI);
     assert!(pair.nodes[B].queues.frames(Mode::Ordered) > 0, "no longer busy");
     let measured = pair.nodes[A].end.round_trips();
@@ -132,7 +132,7 @@ fn the_echo_of_a_stamp_does_not_wait_for_an_idle_port() {
     assert!(measured.samples > 5 && measured.max.0 < bound, "{measured:?}, bound {bound}");
 }
 
-/// A report that was written before the copies left says nothing of them, however late it comes.
+/// A report that was written before the copies left says nothing about them, however late it comes.
 #[test]
 fn a_report_from_before_the_copies_requests_none() {
     let config = Config { ack_interval: Tick::Nanosecond.micros(1), ..settings().config };
@@ -171,8 +171,8 @@ fn round_trips_are_those_of_dummies_and_their_echoes() {
     assert!(later.samples > measured.samples && later.max.0 < 1_100 * MICRO, "{later:?}");
 }
 
-/// Only the latest dummy was waited for, and on a link longer than a keepalive (10 ms) the next had always left before the
-/// answer came: no round trip was measured, and nothing derived from it.
+/// Not only the latest dummy counts. On a link longer than a keepalive (10 ms) the next one has always left before the
+/// answer comes, and no round trip would be measured.
 #[test]
 fn round_trips_longer_than_a_keepalive_are_measured() {
     let delay_ns = 5 * MILLI;

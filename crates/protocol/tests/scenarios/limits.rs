@@ -1,4 +1,5 @@
-//! What limits must not do: cut off what makes progress, hold a frame for ever, stay as they were when changed.
+//! What limits must not do: cut off a transfer that makes progress, hold a frame for ever, or keep an old value after a
+//! change.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
 use linkmend_protocol::{
@@ -16,7 +17,8 @@ fn closed_by_timeout(pair: &Pair) -> bool {
     pair.nodes[A].events.iter().any(timeout)
 }
 
-/// The end of a session once had a fixed time, 80 ms: at 20 Mb/s behind a ring of 150 ms it abandoned 248 frames.
+/// The end of a session must not have a fixed time limit such as 80 ms: at 20 Mb/s behind a ring of 150 ms it would
+/// abandon 248 frames.
 #[test]
 fn the_end_of_a_session_on_a_slow_link_with_a_full_ring_loses_nothing() {
     let mut config = Config::new(Tick::Nanosecond);
@@ -92,7 +94,7 @@ fn a_fallback_that_is_switched_off_while_dormant_opens_a_session() {
     pair.run_until(50 * MILLI, |pair| pair.is_active(A));
 }
 
-/// The receiver once counted the time that its clock had jumped over as waiting, and gave the frame up.
+/// The receiver must not count the time that its clock jumped over as waiting, which would give the frame up.
 #[test]
 fn a_clock_that_jumps_forward_gives_up_no_frame_whose_copy_is_on_the_way() {
     for max_rounds in [1, 255] {
@@ -127,7 +129,7 @@ impl ManualPair {
         pair
     }
 
-    /// A microsecond later, control frames of both priorities go over.
+    /// A microsecond later, exchanges control frames of both priorities.
     fn talk(&mut self) {
         self.now = self.now + Tick::Nanosecond.micros(1);
         for from in [A, B] {
@@ -166,7 +168,7 @@ fn copied(transmit: Option<Transmit>) -> Option<u32> {
     }
 }
 
-/// A frame longer than `window_bytes` once never found room, and held all that was behind it.
+/// A frame longer than `window_bytes` must still find room, or it holds up everything behind it.
 #[test]
 fn a_frame_longer_than_the_tx_buffer_goes_alone() {
     let long = 65_554;
@@ -190,8 +192,8 @@ fn a_frame_longer_than_the_tx_buffer_goes_alone() {
     }
 }
 
-/// A driver that reaches frames only when they come round may reach one between the copies of another: this once
-/// panicked in debug builds, and sent too many copies of the one and too few of the other in others.
+/// A driver that reaches frames only when they come round may reach one between the copies of another. The number of
+/// copies of both must still be right.
 #[test]
 fn the_copies_of_two_frames_may_interleave() {
     let mut pair = ManualPair::active(quick_config());

@@ -3,7 +3,7 @@
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
 use linkmend_protocol::{Config, Mode, Tick, Ticks, effective_loss};
 
-/// A link of so many Mb/s whose ends are `delay_ns` apart, with room for all that a round trip holds.
+/// A link of this many Mb/s whose ends are `delay_ns` apart, with room for everything that a round trip contains.
 fn settings(mbps: u64, delay_ns: u64, window_frames: u32, max_rounds: u8) -> Settings {
     let round_trip = Ticks(2 * delay_ns);
     let config = Config {
@@ -32,7 +32,7 @@ fn protected(settings: Settings, copies: u8, loss: f64) -> Pair {
     pair
 }
 
-/// The end that lists 32 holes in a feedback once listed no others in a round trip, and gave the rest up.
+/// An end that lists 32 holes in one feedback must list the others within the same round trip, or it gives them up.
 #[test]
 fn hundreds_of_holes_in_a_round_trip_are_all_recovered() {
     for (mode, loss, copies) in [(Mode::Ordered, 0.05, 6), (Mode::NonBlocking, 0.2, 11)] {
@@ -48,7 +48,7 @@ fn hundreds_of_holes_in_a_round_trip_are_all_recovered() {
     }
 }
 
-/// What is lost of the news is said again.
+/// Lost reports of new losses are repeated.
 #[test]
 fn hundreds_of_holes_are_recovered_though_the_other_direction_loses_as_much() {
     let mut pair = protected(settings(10_000, 500 * MICRO, 8_192, 255), 11, 0.2);
@@ -63,7 +63,7 @@ fn hundreds_of_holes_are_recovered_though_the_other_direction_loses_as_much() {
     assert!(stats.retransmitted_copies <= once, "{} copies, one round is {once}", stats.retransmitted_copies);
 }
 
-/// One lost feedback out of many costs the frames it listed an ACK interval, and others nothing.
+/// One lost feedback out of many delays the frames that it listed by an ACK interval, and no others.
 #[test]
 fn a_lost_part_of_the_news_costs_one_interval() {
     let settings = settings(10_000, 500 * MICRO, 8_192, 255);
@@ -120,7 +120,8 @@ fn equation_1_holds_at_1g_over_a_round_trip_of_100_ms() {
     equation_1(settings(1_000, 50 * MILLI, 16_384, 1), 0.2, 2, 30_000, 1_500);
 }
 
-/// What a feedback covers moves back when much is missing; counted by that, frames were counted twice or not at all.
+/// What a feedback covers moves back when much is missing. Frames must not be counted by it, or they are counted twice
+/// or not at all.
 #[test]
 fn the_loss_rate_is_right_with_hundreds_of_holes_in_a_round_trip() {
     for loss in [0.02, 0.1, 0.2] {

@@ -1,4 +1,4 @@
-//! What a link end says it owes, call by call.
+//! What a link end reports to owe, call by call.
 
 use crate::common::pair::quick_config;
 use linkmend_protocol::{
@@ -9,7 +9,7 @@ use linkmend_protocol::{
 /// Out of the reach of what happens here.
 const FAR: Ticks = Tick::Nanosecond.millis(100);
 
-/// Two ends in a session from the first to the second, after everything has been said.
+/// Two ends in a session from the first to the second, after all their exchanges.
 fn in_session(format: Format) -> ([LinkEnd; 2], Instant) {
     let config = Config {
         format,
@@ -102,7 +102,7 @@ fn an_end_is_steady_only_with_nothing_left_to_say() {
     assert!(steady(&ends[1], now));
 }
 
-/// An end that acknowledges need not say by itself that it speaks Linkmend.
+/// An end that acknowledges need not announce separately that it speaks Linkmend.
 #[test]
 fn an_ack_in_the_authors_format_puts_the_hello_off() {
     let (mut ends, now) = in_session(Format::Compact);

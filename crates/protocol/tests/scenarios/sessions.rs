@@ -22,7 +22,7 @@ fn on_and_off(loss: f64) -> Pair {
     pair.ledger.strict_order = true;
     traffic(&mut pair, 4_000);
     for round in 0..12 {
-        // Loss only while everything is protected: what travels unprotected is not ours to save.
+        // Loss occurs only while everything is protected, because unprotected frames cannot be recovered.
         pair.run_for(100 * MICRO);
         pair.protect(round % 2, Copies::Fixed(3));
         pair.run_until(10 * MILLI, |pair| pair.is_active(round % 2));
@@ -118,7 +118,7 @@ fn the_sender_may_restart() {
     pair.run_until(50 * MILLI, |pair| pair.is_active(A));
     pair.settle(50 * MILLI);
     assert_eq!(pair.stats(B).sessions_accepted, 2);
-    // Only what was corrupted, or had no protection, is gone; what the receiver held back was delivered.
+    // Only what was corrupted, or had no protection, is missing; what the receiver held back was delivered.
     for record in &pair.ledger.frames {
         assert!(record.delivered_at.is_some() || record.corrupted > 0, "{record:?}");
     }
@@ -195,8 +195,8 @@ fn protect_during_the_end_of_a_session_begins_another() {
     pair.assert_all_delivered(A);
 }
 
-/// Dummy stamps once went on counting from the last session, while the receiver began at 0 again: above 32,767 every
-/// report looked as if it had been written after the copies.
+/// Dummy stamps must begin anew with a session, as the receiver does. Otherwise, above 32,767, every report looks as if
+/// it had been written after the copies.
 #[test]
 fn a_second_session_after_many_dummies_sends_no_copy_without_need() {
     let config = Config {
@@ -217,7 +217,8 @@ fn a_second_session_after_many_dummies_sends_no_copy_without_need() {
     assert_eq!(pair.stats(A).retransmitted_copies, 1);
 }
 
-/// An ACK that was owed when the session ended once travelled on the next frame and acknowledged what was missing.
+/// An ACK that is owed when the session ends must not travel on the next frame, where it would acknowledge missing
+/// frames.
 #[test]
 fn an_ended_session_acknowledges_nothing() {
     let mut pair = Pair::protected(Settings::default(), 1);
@@ -235,7 +236,7 @@ fn an_ended_session_acknowledges_nothing() {
     assert_eq!(pair.ledger.frames[1].loss_cause, Some(LossCause::Abandoned), "not acknowledged");
 }
 
-/// A sender whose peer had restarted once filled its window and then held every frame until the peer timeout.
+/// A sender whose peer has restarted must not fill its window and then hold every frame until the peer timeout.
 #[test]
 fn a_restart_of_the_receiver_is_noticed_long_before_the_peer_timeout() {
     let config = Config {

@@ -1,10 +1,10 @@
-//! Inner ports that take one buffered frame at a time: what the receiver holds back must stay in order, and be out before
-//! anything may pass it.
+//! Inner ports that take one buffered frame at a time: what the receiver holds back must stay in order, and leave
+//! before anything may pass it.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{CloseReason, Config, Control, Event, Mode, ReceiveState, Tick};
 
-/// How long the inner port takes for a frame: much longer than the link, which brings one in about a microsecond.
+/// How long the inner port takes for a frame: much longer than the link, which delivers one in about a microsecond.
 const GAP: u64 = 20 * MICRO;
 
 /// Protected frames of which the first is lost, so that those behind it wait in the Rx buffer of a slow driver.
@@ -31,7 +31,7 @@ fn a_slow_inner_port_gets_every_frame_in_order() {
     pair.assert_accounts();
 }
 
-/// With the sender done and nothing missing, only the buffer's level can ask for the pause and end it.
+/// When the sender is done and nothing is missing, only the buffer's level can request the pause and end it.
 #[test]
 fn a_slow_inner_port_pauses_the_sender_and_lets_it_go_on() {
     let config = Config { pause_bytes: 10_000, resume_bytes: 0, ..quick_config() };
@@ -59,7 +59,7 @@ fn a_session_ends_only_when_its_last_frame_is_delivered() {
     let mut pair = held_back(Settings::default(), 30);
     pair.run_until(MILLI, |pair| pair.nodes[A].end.status().outstanding_frames == 0);
     pair.unprotect(A);
-    // These pass without protection, and would overtake what is held back.
+    // These pass without protection, and could overtake what is held back.
     pair.offer(A, Mode::Ordered, 10, 500);
     let held = buffered(&pair);
     assert!(held > 10, "{held} frames held back when the end of the session was asked for");
@@ -73,7 +73,7 @@ fn a_session_ends_only_when_its_last_frame_is_delivered() {
     assert!(pair.nodes[B].events.iter().any(requested));
 }
 
-/// What a session held back that ended with a stall, and the next session under way.
+/// Frames held back by a session that ended with a stall, and the next session in progress.
 fn stalled() -> Pair {
     // The sender asks soon, so that the next session begins while much is still held back.
     let config = Config { keepalive: Tick::Nanosecond.micros(50), ..quick_config() };

@@ -142,7 +142,8 @@ fn hellos(pair: &mut Pair) -> [u32; 2] {
     counts.map(|count| count.get())
 }
 
-/// A hello says that its sender speaks Linkmend; whoever says anything else with magic need not.
+/// A hello says that its sender speaks Linkmend; an end that sends anything else with the magic number need not send
+/// one.
 #[test]
 fn only_an_end_with_nothing_else_to_say_sends_hellos() {
     let mut pair = Pair::default();
@@ -175,7 +176,7 @@ fn the_time_of_a_pause_is_counted_while_it_lasts() {
     assert!(ended.paused_ticks >= 400 * MICRO);
 }
 
-/// What the sender is told of losses and overflows is of the session: the next one begins with none.
+/// The sender's counts of reported losses and overflows belong to the session: the next one begins with none.
 #[test]
 fn losses_and_overflows_are_counted_from_the_beginning_of_the_session() {
     let config =

@@ -1,5 +1,5 @@
-//! The largest window there is: 32,768 frames, half the sequence space. The first and the last frame outstanding are as
-//! far apart as two numbers can be and still be compared.
+//! The largest window: 32,768 frames, half the sequence space. The first and the last frame outstanding are as far
+//! apart as two numbers can be and still be compared.
 
 use crate::common::{A, B, Loss, MILLI, Pair, Settings, pair::quick_config};
 use linkmend_protocol::{Admission, Config, Mode, Tick, WINDOW_MAX};

@@ -1,4 +1,4 @@
-//! Frames that their sender has let go: how soon the receiver knows that it waits in vain.
+//! Frames that their sender has withdrawn: how soon the receiver knows that it waits in vain.
 
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{Config, Mode, Tick};
@@ -6,7 +6,7 @@ use linkmend_protocol::{Config, Mode, Tick};
 /// The delay of the pair's links.
 const DELAY: u64 = 2 * MICRO;
 
-/// Loses a frame and all its copies, and the first dummies that say that it is let go.
+/// Loses a frame with all its copies, and the first dummies that announce its withdrawal.
 fn lose(pair: &mut Pair, victim: FrameId, mut withdrawals: u32) {
     pair.links[A].loss = Loss::script(move |wire| {
         let lost = wire.is_dummy() && withdrawals > 0;
@@ -15,7 +15,7 @@ fn lose(pair: &mut Pair, victim: FrameId, mut withdrawals: u32) {
     });
 }
 
-/// Time from the moment when the frame was let go to that when the receiver waits no more.
+/// Time from the withdrawal of the frame to the moment when the receiver stops waiting.
 fn waited_in_vain_ns(pair: &mut Pair) -> u64 {
     pair.run_until(20 * MILLI, |pair| pair.stats(A).exhausted_frames == 1);
     let begun = pair.now;
@@ -23,7 +23,7 @@ fn waited_in_vain_ns(pair: &mut Pair) -> u64 {
     pair.now - begun
 }
 
-/// With the lane busy no other dummy follows. The lane once waited until its window or the Rx buffer was full.
+/// While the lane is busy, no other dummy follows. The lane must not wait until its window or the Rx buffer is full.
 #[test]
 fn a_lost_withdrawal_is_repeated_while_the_lane_is_busy() {
     for mode in Mode::ALL {
@@ -35,7 +35,7 @@ fn a_lost_withdrawal_is_repeated_while_the_lane_is_busy() {
             pair.offer(A, mode, 3_000, 1_000);
             let waited = waited_in_vain_ns(&mut pair);
             assert!(pair.nodes[A].queued() > 0, "the lane is busy until then");
-            // There; and for each that is lost, back with the next report, and there again.
+            // The way there and, for each one that is lost, back with the next report and there again.
             let bound = u64::from(lost + 1) * (DELAY + MICRO)
                 + u64::from(lost) * (config.ack_interval.0 + DELAY + 2 * MICRO);
             assert!(waited <= bound, "{mode}, {lost} withdrawals lost: {waited} ns, bound {bound} ns");
@@ -56,7 +56,7 @@ fn standstill_ns(config: Config, peer_window: u32, rest_after: Option<u64>) -> u
     let first = pair.ledger.frames.len() as u32;
     lose(&mut pair, FrameId(first + 5), 0);
     if let Some(frames) = rest_after {
-        // Dummies of an idle lane, before the window is half full, say that the frame is let go.
+        // Dummies of an idle lane announce the withdrawal before the window is half full.
         pair.offer(A, Mode::NonBlocking, frames, 500);
         pair.run_until(MILLI, |pair| pair.stats(A).exhausted_frames == 1);
         pair.run_for(100 * MICRO);
@@ -70,7 +70,7 @@ fn standstill_ns(config: Config, peer_window: u32, rest_after: Option<u64>) -> u
     times.windows(2).map(|pair| pair[1] - pair[0]).max().expect("deliveries")
 }
 
-/// The paper's mode gives up by its clock; a window full of what follows once stood still until then.
+/// The paper's mode gives up by its clock. A window full of later frames must not stand still until then.
 #[test]
 fn with_one_round_the_non_blocking_lane_stands_still_for_no_clock_whatever_the_windows() {
     let config = Config { max_rounds: 1, window_frames: 64, ..quick_config() };
@@ -86,7 +86,7 @@ fn with_one_round_the_non_blocking_lane_stands_still_for_no_clock_whatever_the_w
     }
 }
 
-/// A receiver with a recovery timeout waited for it whatever its sender said: 10 ms here.
+/// A receiver with a recovery timeout must heed the withdrawal, and not wait for the timeout, 10 ms here.
 #[test]
 fn a_recovery_timeout_does_not_outwait_a_sender_that_has_let_the_frame_go() {
     for mode in Mode::ALL {
@@ -103,7 +103,7 @@ fn a_recovery_timeout_does_not_outwait_a_sender_that_has_let_the_frame_go() {
     }
 }
 
-/// It remains the bound for a sender that never lets go.
+/// The timeout remains the bound for a sender that never withdraws.
 #[test]
 fn a_recovery_timeout_is_a_bound_for_senders_of_many_rounds() {
     for mode in Mode::ALL {

@@ -104,7 +104,7 @@ impl Line {
         while self.ends[from].poll_release().is_some() {}
     }
 
-    /// A frame arrives that is so many ahead of the next one that the sender will send.
+    /// A frame arrives whose number is `ahead` beyond the next one that the sender will send.
     fn wrong_frame(&mut self, ahead: u64, retransmitted: bool) {
         let sequence = self.next.expect("frames were sent").plus(ahead);
         let header = DataHeader { sequence, mode: self.mode, retransmitted, ack: None };
@@ -119,7 +119,7 @@ fn on_line(transmit: Transmit) -> InFlight {
     }
 }
 
-/// What a wrong number costs: frames lost of those sent before and after, with `idle` steps between them.
+/// The cost of a wrong number: frames lost among those sent before and after it, with `idle` steps between them.
 fn lost_to(mode: Mode, configs: [Config; 2], ahead: u64, idle: u64) -> (u64, String) {
     let mut line = Line::new(mode, configs);
     line.steps(u64::from(BEFORE), true);
@@ -139,7 +139,7 @@ fn lost_to(mode: Mode, configs: [Config; 2], ahead: u64, idle: u64) -> (u64, Str
     (u64::from(line.sent) - delivered, what)
 }
 
-/// Below and above what is believed at once, 512 of a window of 8,192, and the whole window.
+/// Numbers below and above what is believed at once, 512 of a window of 8,192, and the whole window.
 const AHEAD: [u64; 12] = [0, 1, 2, 5, 40, 200, 500, 512, 600, 3_000, 5_000, 8_000];
 
 fn configs() -> Vec<Config> {
@@ -147,8 +147,8 @@ fn configs() -> Vec<Config> {
     vec![config, Config { max_rounds: 1, ..config }, Config { give_up_by_clock: true, ..config }]
 }
 
-/// 5,000 ahead once ended the session after the peer timeout, with 4,000 frames abandoned; 5 ahead did so if nothing
-/// more was sent.
+/// A number 5,000 ahead must not end the session with thousands of frames abandoned, and neither must one 5 ahead when
+/// nothing more is sent.
 #[test]
 fn a_wrong_number_costs_at_most_the_frame_whose_number_it_is() {
     for config in configs() {
@@ -163,7 +163,7 @@ fn a_wrong_number_costs_at_most_the_frame_whose_number_it_is() {
     }
 }
 
-/// The sender's window is full, so that it has no numbers to leave out.
+/// The sender's window is full, so it has no numbers to skip.
 #[test]
 fn a_wrong_number_beyond_a_full_window_ends_no_session() {
     let small = Config { window_frames: 64, ..quick_config() };
@@ -194,7 +194,8 @@ fn a_wrong_number_beyond_a_full_window_ends_no_session() {
     }
 }
 
-/// The sender could not leave out so many numbers, and had no frames for them: it was asked for them as long as it was idle.
+/// The sender cannot skip so many numbers, and has no frames for them. It must not be asked for them for as long as it
+/// is idle.
 #[test]
 fn an_idle_link_becomes_quiet_after_a_wrong_number_beyond_the_senders_window() {
     let small = Config { window_frames: 64, ..quick_config() };
@@ -253,7 +254,7 @@ fn thousands_of_wrong_numbers_end_no_session() {
     }
 }
 
-/// A window of 8,192, of which a frame alone is believed 512 further on.
+/// A window of 8,192, in which a single frame is believed up to 512 ahead.
 fn long_hole(mode: Mode, length: u64, after: u64, dummies_lost: u32) -> (u64, Pair) {
     let config = Config {
         window_frames: 8192,
@@ -280,8 +281,8 @@ fn long_hole(mode: Mode, length: u64, after: u64, dummies_lost: u32) -> (u64, Pa
     (last.expect("delivered") - last_sent, pair)
 }
 
-/// A hole that is longer than one frame is believed on is known one frame later, or with the dummy behind a last one; that
-/// frame comes back with the others.
+/// A hole longer than that is known one frame later, or with the dummy behind the last frame; the frame that revealed
+/// it is sent again with the others.
 #[test]
 fn a_long_hole_is_recovered_as_soon_as_a_second_frame_or_a_dummy_confirms_it() {
     // Frames of 1,000 bytes take 816 ns; a crossing takes 2 us.
@@ -302,7 +303,7 @@ fn a_long_hole_is_recovered_as_soon_as_a_second_frame_or_a_dummy_confirms_it() {
     }
 }
 
-/// In a burst of losses the frame that agrees may be lost as well.
+/// In a burst of losses the confirming frame may be lost as well.
 #[test]
 fn two_frames_with_losses_between_them_agree() {
     for between in [0, 1, 5, 15] {
