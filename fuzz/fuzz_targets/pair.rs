@@ -1,6 +1,6 @@
 //! See `fuzz_bodies` for what is checked.
 #![no_main]
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each target uses one of the bodies")]
 
 #[path = "../../crates/protocol/tests/fuzz_bodies/mod.rs"]
 mod fuzz_bodies;

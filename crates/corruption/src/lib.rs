@@ -66,9 +66,7 @@ pub enum Corruption {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{parameter} = {value}: {requirement}")]
 pub struct ParameterError {
-    /// Its name.
     pub parameter: &'static str,
-    /// Its value.
     pub value: String,
     /// What is required of it.
     pub requirement: String,

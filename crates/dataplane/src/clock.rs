@@ -16,6 +16,7 @@ pub(crate) fn unix_ns() -> u64 {
 }
 
 /// A number that differs from start to start: the standard library seeds its hash maps from the system's randomness.
+#[expect(clippy::disallowed_types, reason = "that it differs in each run is what it is here for")]
 pub(crate) fn random_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(now_ns())

@@ -41,7 +41,6 @@ pub enum CommandError {
     OneMode {
         /// Name of the link.
         link: String,
-        /// Its format.
         format: Format,
     },
     /// The model cannot be.

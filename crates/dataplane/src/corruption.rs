@@ -44,6 +44,9 @@ pub enum CorruptionError {
 
 impl CorruptionModel {
     /// Checks the values.
+    ///
+    /// # Errors
+    /// The first value that is out of its range.
     pub fn validate(&self) -> Result<(), CorruptionError> {
         let (CorruptionModel::Iid { rate } | CorruptionModel::GilbertElliott { rate, .. }) = *self;
         if !(0.0..=1.0).contains(&rate) {
@@ -73,12 +76,15 @@ pub struct Corruption {
 
 impl Corruption {
     /// Begins to draw the losses of a model, which is checked first.
+    ///
+    /// # Errors
+    /// The first value that is out of its range.
     pub fn new(model: CorruptionModel, seed: u64) -> Result<Corruption, CorruptionError> {
         model.validate()?;
         Ok(Corruption { model, random: seed, bad: false, dropped_frames: 0 })
     }
 
-    /// The model.
+    /// The model that losses are drawn from.
     pub fn model(&self) -> CorruptionModel {
         self.model
     }

@@ -154,7 +154,7 @@ fn attribute(attributes: &[u8], kind: u16) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
     use super::*;
 

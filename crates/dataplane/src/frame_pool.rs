@@ -101,6 +101,9 @@ pub struct FramePool {
 
 impl FramePool {
     /// Maps the memory; no frame is allocated yet.
+    ///
+    /// # Errors
+    /// Sizes that cannot be, or memory that the system does not give.
     pub fn new(options: PoolOptions) -> Result<Self, PoolError> {
         let PoolOptions { chunks, chunk_bytes } = options;
         if chunk_bytes != 2048 && chunk_bytes != 4096 {

@@ -1,4 +1,6 @@
-#![allow(clippy::unwrap_used)]
+//! Frames in chunks, and chains of them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use super::*;
 

@@ -4,6 +4,7 @@ use crate::capture::{Capture, CaptureOptions, Tap};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::engine::{Engine, ExitReason, Request, StartError};
 use crate::interface_watch::InterfaceWatch;
+use crate::netlink::InterfaceFacts;
 use crate::settings::LinkSettings;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::sync::Arc;
@@ -54,7 +55,13 @@ impl LinkEndHandle {
                 engine.run()
             })
             .map_err(system("starting the loop's thread"))?;
-        let watch = InterfaceWatch::start(interfaces, requests.clone(), Arc::clone(&wake)).inspect_err(
+        let (told, woken) = (requests.clone(), Arc::clone(&wake));
+        let tell = move |index, facts: Option<InterfaceFacts>| {
+            let told = told.send(Request::Interface { index, facts: facts.map(Box::new) }).is_ok();
+            let _ = woken.write(1);
+            told
+        };
+        let watch = InterfaceWatch::start(interfaces, tell).inspect_err(
             |error| tracing::warn!(link = %name, %error, "cannot watch the interfaces for changes"),
         );
         Ok(LinkEndHandle { name, requests, wake, thread: Some(thread), watch: watch.ok() })

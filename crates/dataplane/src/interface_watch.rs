@@ -3,11 +3,9 @@
 //! The kernel announces every change of an interface to the group RTNLGRP_LINK (rtnetlink(7)). A separate thread waits
 //! for these announcements, so that the loop pays nothing; traffic would show most changes late, and some never.
 
-use crate::engine::Request;
 use crate::netlink::{self, InterfaceFacts};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::eventfd::EventFd;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
 };
@@ -15,8 +13,6 @@ use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 /// RTNLGRP_LINK as a bit of an address.
@@ -35,20 +31,18 @@ pub(crate) struct InterfaceWatch {
 }
 
 impl InterfaceWatch {
-    /// Watches the interfaces with these indices. The loop is told their state now, and after every change.
+    /// Watches the interfaces with these indices. `tell` gets their state now and after every change, `None` for one that
+    /// is gone, and says whether anybody still listens.
     pub(crate) fn start(
         indices: [u32; 2],
-        requests: Sender<Request>,
-        loop_wake: Arc<EventFd>,
+        tell: impl Fn(u32, Option<InterfaceFacts>) -> bool + Send + 'static,
     ) -> io::Result<InterfaceWatch> {
         let announcements = announcements()?;
         let (wake, woken) = UnixStream::pair()?;
         let tell = move |index: u32| {
             // What cannot be looked up now is asked for again with the next announcement.
             let Ok(facts) = netlink::interface_by_index(index) else { return true };
-            let told = requests.send(Request::Interface { index, facts: facts.map(Box::new) }).is_ok();
-            let _ = loop_wake.write(1);
-            told
+            tell(index, facts)
         };
         let thread = std::thread::Builder::new().name("interfaces".to_owned());
         let thread = thread.spawn(move || {

@@ -35,7 +35,7 @@ mod protocol_log;
 pub mod report;
 mod saved_protection;
 pub mod settings;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "system calls need it; no other module has any")]
 mod sys;
 mod xdp_features;
 

@@ -18,7 +18,6 @@ pub enum PortChoice {
     Auto,
     /// AF_XDP or an error.
     Xdp,
-    /// AF_PACKET.
     Packet,
 }
 

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// A link end at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkReport {
-    /// Its name.
     pub name: String,
     /// Process id of the daemon.
     pub pid: u32,
@@ -48,7 +47,6 @@ pub struct LinkReport {
     pub corruption: Option<CorruptionModel>,
     /// Parameters in force.
     pub parameters: ParametersReport,
-    /// Counters.
     pub counters: CountersReport,
     /// Bytes in the Tx buffer.
     pub tx_buffer: BufferReport,
@@ -81,10 +79,9 @@ pub struct DaemonReport {
     pub backlog_drops: u64,
 }
 
-/// A port.
+/// One of the two ports of a link end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PortReport {
-    /// Interface name.
     pub interface: String,
     /// Kind of socket, and why.
     pub description: String,
@@ -98,19 +95,14 @@ pub struct PortReport {
     pub mtu: u32,
     /// State of the interface: `up`, `down` or `no carrier`.
     pub state: String,
-    /// Frames received.
     pub rx_frames: u64,
-    /// Bytes received.
     pub rx_bytes: u64,
-    /// Frames sent.
     pub tx_frames: u64,
-    /// Bytes sent.
     pub tx_bytes: u64,
     /// Frames lost at the socket.
     pub drops: u64,
     /// Frames that the in-kernel bypass took in at this port and forwarded.
     pub bypassed_frames: u64,
-    /// Their bytes.
     pub bypassed_bytes: u64,
     /// Frames that it took in and dropped because they were of no use without the daemon: copies, dummies and control
     /// frames.
@@ -151,7 +143,6 @@ pub struct ParametersReport {
 pub struct CountersReport {
     /// Frames sent with a data header (originals).
     pub protected_frames: u64,
-    /// Their bytes.
     pub protected_bytes: u64,
     /// Frames sent unprotected by the daemon.
     pub unprotected_frames: u64,
@@ -163,7 +154,6 @@ pub struct CountersReport {
     pub retransmitted_copies: u64,
     /// Frames of unknown fate because their session ended (peer lost).
     pub abandoned_frames: u64,
-    /// Dummies sent.
     pub dummies_sent: u64,
     /// Explicit ACKs sent.
     pub acks_sent: u64,
@@ -175,7 +165,6 @@ pub struct CountersReport {
     pub received_frames: u64,
     /// Frames delivered out of protected ones.
     pub delivered_frames: u64,
-    /// Their bytes.
     pub delivered_bytes: u64,
     /// Frames found missing (actual loss).
     pub lost_frames: u64,
@@ -244,7 +233,6 @@ impl CountersReport {
 /// A fill level in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BufferReport {
-    /// Now.
     pub now: u64,
     /// Least since the extremes were reset.
     pub min: u64,
@@ -257,9 +245,7 @@ pub struct BufferReport {
 pub struct HistogramReport {
     /// Number of values.
     pub count: u64,
-    /// Their sum.
     pub sum: u64,
-    /// The largest.
     pub max: u64,
     /// Median, upper edge of its bucket.
     pub p50: u64,

@@ -128,6 +128,9 @@ impl SavedProtection {
 
     /// Sets protection by `set`, and saves it if that succeeds. Only one caller at a time does this, so what is saved
     /// last is what was set last.
+    ///
+    /// # Errors
+    /// That of `set`; nothing is kept then.
     pub fn apply<T, E>(
         &self,
         link: &str,

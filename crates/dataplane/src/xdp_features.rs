@@ -85,7 +85,7 @@ fn attribute<const N: usize>(attributes: &[u8], kind: u16) -> io::Result<[u8; N]
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
     use super::*;
 

@@ -10,31 +10,19 @@ pub enum ExperimentError {
     /// A file or folder cannot be read.
     #[error("cannot read {path}")]
     Unreadable {
-        /// Which.
         path: String,
         /// What the system said.
         source: io::Error,
     },
     /// A folder without any experiment file.
     #[error("{path} has no experiment file (*.toml)")]
-    NoExperiment {
-        /// Which.
-        path: String,
-    },
+    NoExperiment { path: String },
     /// Two files describe experiments of the same name.
     #[error("{path}: there is another experiment `{id}`, in {other}")]
-    Twice {
-        /// The second.
-        path: String,
-        /// The name.
-        id: String,
-        /// The first.
-        other: String,
-    },
+    Twice { path: String, id: String, other: String },
     /// Not TOML, an unknown key, or a value that cannot be.
     #[error("{path}{}: {message}", LineSuffix(*line))]
     Content {
-        /// The file.
         path: String,
         /// Where, counted from 1.
         line: Option<usize>,

@@ -5,7 +5,6 @@ use crate::interval::poisson_interval;
 /// A measured value in the unit of its quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement {
-    /// The value.
     pub value: f64,
     /// Lowest and highest value of the confidence interval, if the value was counted or is the mean of several runs.
     pub interval: Option<(f64, f64)>,

@@ -13,7 +13,6 @@ pub struct Published {
     pub source: String,
     /// The quantity of the value.
     pub quantity: Quantity,
-    /// The value.
     pub value: f64,
     /// How far the measured value may be from it.
     pub tolerance: Tolerance,

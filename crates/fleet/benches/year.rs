@@ -1,6 +1,8 @@
 //! A year of the paper's fabric, and of a hundred times as many links.
 //!
 //! `cargo bench -p linkmend-fleet --bench year`; `-- --long` adds the ten million links.
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
 use linkmend_fleet::simulate::{Settings, Summary, simulate};

@@ -19,7 +19,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All strategies.
+    /// All strategies, in the order of tables.
     pub const ALL: [Strategy; 5] = [
         Strategy::DoNothing,
         Strategy::DisableIfPossible,

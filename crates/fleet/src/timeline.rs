@@ -16,7 +16,6 @@ pub(crate) enum Event {
     Repair {
         /// When it comes back.
         time_s: u64,
-        /// The link.
         link: LinkId,
     },
 }

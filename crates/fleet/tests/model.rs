@@ -32,7 +32,7 @@ fn random_trace(shape: &FabricParameters, seed: u64, length_s: u64, events: usiz
     let mut trace: Vec<(u64, u32, f64)> = (0..events)
         .map(|_| {
             let exponent = -8.0 + 6.0 * below(1 << 40) as f64 / (1_u64 << 40) as f64;
-            (below(length_s), below(shape.links()) as u32, 10_f64.powf(exponent))
+            (below(length_s), below(shape.links()) as u32, libm::pow(10.0, exponent))
         })
         .collect();
     trace.sort_by_key(|event| event.0);

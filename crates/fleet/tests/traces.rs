@@ -77,7 +77,7 @@ fn loss_rates_have_the_shares_of_table_1() {
             // The place of a rate in its bucket is uniform from 0 to 1.
             let places: Vec<f64> = rates
                 .map(|rate| match within {
-                    WithinBucket::LogUniform => (rate / from).ln() / (to / from).ln(),
+                    WithinBucket::LogUniform => libm::log(rate / from) / libm::log(to / from),
                     WithinBucket::Uniform => (rate - from) / (to - from),
                 })
                 .collect();
@@ -121,7 +121,7 @@ fn first_failures_have_the_weibull_median() {
     for (shape, gamma) in [(0.5, 2.0), (1.0, 1.0), (2.0, 0.886_226_925_452_758), (3.0, 0.892_979_511_569_249)]
     {
         let trace = TraceParameters { weibull_shape: shape, ..parameters(4) }.generate(&topology);
-        let median_s = 1000.0 * HOUR_S as f64 / gamma * std::f64::consts::LN_2.powf(1.0 / shape);
+        let median_s = 1000.0 * HOUR_S as f64 / gamma * libm::pow(std::f64::consts::LN_2, 1.0 / shape);
         let early = trace.events().iter().filter(|event| (event.time_s as f64) < median_s);
         let failed: BTreeSet<LinkId> = early.map(|event| event.link).collect();
         assert_near(

@@ -43,7 +43,6 @@ const WITHOUT_RATE: &str = "without a rate nothing waits";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value} is not usable: {reason}")]
 pub struct BadImpairment {
-    /// The impairment.
     pub field: &'static str,
     /// The value that was asked for.
     pub value: String,

@@ -13,16 +13,10 @@ use linkmend_diagnose::Diagnose;
 pub enum LabError {
     /// The prefix is not usable in names.
     #[error("lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-`")]
-    BadPrefix {
-        /// The value.
-        prefix: String,
-    },
+    BadPrefix { prefix: String },
     /// The MTU is out of range.
     #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes")]
-    BadMtu {
-        /// The value.
-        host_mtu: u32,
-    },
+    BadMtu { host_mtu: u32 },
     /// A namespace of the wanted name exists and this program did not create it.
     #[error("network namespace `{name}` exists and is not ours, so it is left alone")]
     Foreign {
@@ -42,7 +36,6 @@ pub enum LabError {
         prefix: String,
         /// One of the running processes.
         pid: u32,
-        /// Its program.
         program: String,
     },
     /// A kernel setting could not be written.
@@ -60,9 +53,7 @@ pub enum LabError {
     /// A program could not be started inside.
     #[error("cannot start `{program}` in `{namespace}`: {source}")]
     Spawn {
-        /// The program.
         program: String,
-        /// The namespace.
         namespace: String,
         /// What the kernel said.
         source: std::io::Error,
@@ -78,9 +69,7 @@ pub enum LabError {
     NotEnded {
         /// Prefix of the laboratory.
         prefix: String,
-        /// The process.
         pid: u32,
-        /// Its program.
         program: String,
         /// What the kernel said, if anything.
         reason: String,

@@ -40,7 +40,6 @@ pub enum MarkerError {
     /// The file is not a record of ours.
     #[error("`{path}` is not a lab record: {source}")]
     Contents {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         source: serde_json::Error,

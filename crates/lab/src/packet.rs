@@ -25,9 +25,7 @@ pub enum PacketError {
     Socket {
         /// What was tried.
         operation: &'static str,
-        /// The interface.
         interface: String,
-        /// The namespace.
         namespace: String,
         /// What the kernel said.
         source: io::Error,

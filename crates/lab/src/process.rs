@@ -18,7 +18,6 @@ const POLL: Duration = Duration::from_millis(10);
 /// A process the lab started inside one of its namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackedProcess {
-    /// Process id.
     pub pid: u32,
     /// Start time in clock ticks since boot (field 22 of `/proc/PID/stat`); a reused pid has another one.
     pub start_ticks: u64,

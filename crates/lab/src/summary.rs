@@ -8,11 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// Number of values.
     pub count: u64,
-    /// Smallest value.
     pub min: u64,
-    /// Arithmetic mean.
     pub mean: f64,
-    /// Median.
     pub p50: u64,
     /// 90th percentile.
     pub p90: u64,
@@ -24,7 +21,6 @@ pub struct Summary {
     pub p99_9: u64,
     /// 99.99th percentile.
     pub p99_99: u64,
-    /// Largest value.
     pub max: u64,
     /// Sample standard deviation (divided by count - 1); 0 for a single value.
     pub std: f64,

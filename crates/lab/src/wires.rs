@@ -34,7 +34,7 @@ impl WireInterface {
         path.into_iter().chain(link).collect()
     }
 
-    /// Its name.
+    /// The name of the interface in its namespace.
     pub fn name(self) -> &'static str {
         match self {
             Self::Host1 => "host1",

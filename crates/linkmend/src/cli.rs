@@ -35,7 +35,7 @@ Examples:
 Sizes, rates and times need a unit: 200KiB, 25G, 7us. Loss rates are shares or percentages: 1e-3, 0.1%.
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
 
-/// The subcommands.
+/// What the binary can be asked to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one end of a link, or of several, until it is told to stop

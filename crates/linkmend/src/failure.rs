@@ -65,9 +65,9 @@ impl Display for Error {
 
 /// Says of an error what was being done.
 pub trait Context<T> {
-    /// In words.
+    /// Adds words that are at hand.
     fn context(self, context: impl Into<String>) -> Result<T>;
-    /// In words that are only put together for an error.
+    /// Adds words that are only put together for an error.
     fn with_context<C: Into<String>>(self, context: impl FnOnce() -> C) -> Result<T>;
 }
 
@@ -84,7 +84,6 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
 /// Something that somebody wrote cannot be used, and clap could not refuse it.
 #[derive(Debug)]
 pub struct UsageError {
-    /// The mistake.
     pub message: String,
     /// The way out, if there is one.
     pub hint: Option<String>,
@@ -123,7 +122,6 @@ impl Diagnose for UsageError {
 /// Something failed, and there is a way out that the error itself does not know.
 #[derive(Debug)]
 pub struct Hinted {
-    /// The failure.
     pub message: String,
     /// The way out.
     pub hint: String,

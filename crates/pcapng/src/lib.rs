@@ -39,7 +39,6 @@ pub enum Direction {
 /// What is known about a port. The times of its packets are in ticks of 10^-`tick_exponent` s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortOptions<'a> {
-    /// Its name.
     pub name: &'a str,
     /// 9 for nanoseconds, 12 for picoseconds; less than 128.
     pub tick_exponent: u8,

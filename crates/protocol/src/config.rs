@@ -1,5 +1,6 @@
 //! Parameters of a link end, and the relations that must hold between them.
 
+use crate::config_error::ConfigError;
 use crate::fallback::FallbackConfig;
 use crate::receiver::plausible_ahead;
 use crate::sequence::WINDOW_MAX;
@@ -168,30 +169,14 @@ const _: () = {
     assert!(config.handshake_max.0 <= config.hello_interval.0);
 };
 
-/// A parameter that is out of its range: its name, its value, and the requirement.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ConfigError {
-    /// Name of the field of [`Config`].
-    pub field: &'static str,
-    /// Its value (times in ns, sizes in bytes).
-    pub value: f64,
-    /// The requirement.
-    pub requirement: &'static str,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}: {}", self.field, self.value, self.requirement)
-    }
-}
-
-impl core::error::Error for ConfigError {}
-
 /// A field, its value, whether the value is allowed, and the requirement.
 type Check = (&'static str, u64, bool, &'static str);
 
 impl Config {
     /// Checks every bound and relation. The error names the first violation.
+    ///
+    /// # Errors
+    /// The first parameter that is out of its bounds.
     pub fn validate(&self) -> Result<(), ConfigError> {
         for (field, value, holds, requirement) in self.size_checks().into_iter().chain(self.time_checks()) {
             if !holds {
@@ -361,7 +346,7 @@ mod tests {
 
     /// Values that are just allowed, and values that are just not.
     #[test]
-    fn every_bound_holds_to_the_last_unit() {
+    fn every_bound_allows_its_last_unit() {
         let base = Config::new(Tick::Nanosecond);
         let one = Ticks(1);
         let ms = |millis| Tick::Nanosecond.millis(millis);
@@ -395,6 +380,13 @@ mod tests {
         for config in allowed {
             assert_eq!(config.validate(), Ok(()), "{config:?}");
         }
+    }
+
+    #[test]
+    fn every_bound_refuses_the_unit_beyond_it() {
+        let base = Config::new(Tick::Nanosecond);
+        let ms = |millis| Tick::Nanosecond.millis(millis);
+        let fallback = base.fallback;
         let limits = |fallback: FallbackConfig| Config { fallback, ..base };
         let refused = [
             (Config { window_frames: 8, ..base }, "window_frames", 8.0),

@@ -5,7 +5,7 @@
 //! link at the limit does not oscillate. A dormant link measures no losses: it is tried again after `dormant_hold`, and
 //! this time doubles with every failed trial.
 
-use crate::config::ConfigError;
+use crate::config_error::ConfigError;
 use crate::time::{Instant, Tick, Ticks};
 
 /// Longest time before a dormant link is tried again, as a multiple of `dormant_hold`.

@@ -1,39 +1,14 @@
 //! What the state machines know about a frame, and the content of its headers.
 
+pub use crate::mode::Mode;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
-use core::fmt;
 use core::ops::{Index, IndexMut};
 
 /// The driver's identifier of a frame buffer. The state machines store and return it, and never look behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameHandle(pub u32);
-
-/// How a frame is protected. Each mode is a lane with its own sequence numbers, so both run on one link at the same
-/// time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Mode {
-    /// LinkGuardian: the receiver delivers in the order of sending.
-    Ordered,
-    /// LinkGuardianNB: a recovered frame is delivered when it arrives, out of order.
-    NonBlocking,
-}
-
-impl Mode {
-    /// Both modes, in index order.
-    pub const ALL: [Mode; 2] = [Mode::Ordered, Mode::NonBlocking];
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mode::Ordered => "ordered",
-            Mode::NonBlocking => "non-blocking",
-        })
-    }
-}
 
 /// One value for each [`Mode`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

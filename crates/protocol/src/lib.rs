@@ -42,6 +42,7 @@ extern crate std;
 
 pub mod classify;
 mod config;
+mod config_error;
 mod copies;
 mod event;
 mod fallback;
@@ -50,6 +51,7 @@ mod histogram;
 mod link_end;
 mod link_needs;
 mod loss_window;
+mod mode;
 mod receiver;
 pub mod schedule;
 mod sender;
@@ -60,7 +62,8 @@ mod time;
 pub mod trace;
 pub mod wire;
 
-pub use config::{Config, ConfigError, Format};
+pub use config::{Config, Format};
+pub use config_error::ConfigError;
 pub use copies::{Copies, copies_for, effective_loss};
 pub use event::{CloseReason, Event};
 pub use fallback::{Fallback, FallbackConfig, Level};

@@ -19,7 +19,8 @@ pub use fast_forward::{SteadyState, Undisturbed};
 pub use interface::{Admission, Control, Priority, Protection, Reception, Status, Transmit};
 pub use sending::RoundTrips;
 
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
+use crate::config_error::ConfigError;
 use crate::frame::{Mode, PerMode, PiggybackAck};
 use crate::session::ReceiveState;
 use crate::stats::Stats;
@@ -38,6 +39,9 @@ pub struct LinkEnd {
 
 impl LinkEnd {
     /// A dormant link end. `seed` makes its session numbers; a daemon passes something random, a simulator its seed.
+    ///
+    /// # Errors
+    /// The first parameter that is out of its bounds.
     pub fn new(config: Config, seed: u64) -> Result<LinkEnd, ConfigError> {
         config.validate()?;
         Ok(LinkEnd {
@@ -63,6 +67,9 @@ impl LinkEnd {
     /// Replaces the parameters that may change while running: all but the format and `window_frames`, which keep their
     /// values. The fallback continues from its level, or from [`Level::Full`](crate::Level::Full) if it is switched
     /// off; the loss window continues from what it has counted.
+    ///
+    /// # Errors
+    /// The first parameter that is out of its bounds; nothing is changed then.
     pub fn reconfigure(&mut self, config: Config) -> Result<(), ConfigError> {
         let Config { format, window_frames, .. } = self.shared.config;
         let config = Config { format, window_frames, ..config };

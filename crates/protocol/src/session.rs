@@ -28,7 +28,7 @@
 //! session to the next.
 
 use crate::config::{Config, Format};
-use crate::frame::Mode;
+use crate::mode::Mode;
 use crate::sequence::{FIRST_ABSOLUTE, SEQUENCE_SPACE, SequenceNumber};
 use crate::time::{Instant, Ticks};
 

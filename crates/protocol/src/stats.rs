@@ -81,7 +81,6 @@ pub struct Stats {
     pub received_frames: u64,
     /// Frames delivered to the inner port out of protected ones.
     pub delivered_frames: u64,
-    /// Their bytes.
     pub delivered_bytes: u64,
     /// Frames found missing (actual loss).
     pub lost_frames: u64,

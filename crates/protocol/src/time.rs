@@ -7,9 +7,7 @@ use core::ops::{Add, Mul, Sub};
 /// picoseconds. Durations are made from a tick, so that one clock's cannot be taken for another's by mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tick {
-    /// A nanosecond.
     Nanosecond,
-    /// A picosecond.
     Picosecond,
 }
 
@@ -31,7 +29,7 @@ impl Instant {
 }
 
 impl Ticks {
-    /// No duration.
+    /// A duration of zero ticks.
     pub const ZERO: Ticks = Ticks(0);
 }
 

@@ -4,6 +4,8 @@
 //! * `LINKMEND_JUMPS_SEEDS=100000`: how many seeds to run;
 //! * `LINKMEND_JUMPS_SEED=17`: only that one.
 
+#![expect(clippy::disallowed_methods, reason = "which seeds run is set from outside")]
+
 mod jumps;
 #[path = "common/random.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]

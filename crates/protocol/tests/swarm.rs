@@ -4,6 +4,11 @@
 //! * `LINKMEND_SWARM_SEEDS=1000000`: how many seeds to run, from `LINKMEND_SWARM_FIRST` (0) on;
 //! * `LINKMEND_SWARM_SEED=17`: only that one, with its last events if it fails.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "which seeds run is set from outside, and how long they take is shown"
+)]
+
 mod common;
 
 use common::swarm::Run;

@@ -12,7 +12,6 @@ pub enum QuantityError {
         kind: &'static str,
         /// A unit that would do.
         example: &'static str,
-        /// All units.
         units: String,
     },
     /// A unit that does not exist or does not belong here.
@@ -20,11 +19,9 @@ pub enum QuantityError {
     UnknownUnit {
         /// What was written.
         text: String,
-        /// Its unit.
         unit: String,
         /// What it should be.
         kind: &'static str,
-        /// All units.
         units: String,
     },
     /// Not a number at all.
@@ -34,7 +31,6 @@ pub enum QuantityError {
         text: String,
         /// What it should be.
         kind: &'static str,
-        /// An example.
         example: &'static str,
     },
     /// Less than one base unit, or more than the type can hold.

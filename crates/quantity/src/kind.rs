@@ -106,6 +106,7 @@ impl Kind {
         if fits { Ok(value as u64) } else { Err(out_of_range()) }
     }
 
+    /// Says that a bare number needs a unit.
     pub fn no_unit(&self, text: &str) -> QuantityError {
         QuantityError::NoUnit {
             text: text.to_owned(),

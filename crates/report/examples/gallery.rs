@@ -1,6 +1,8 @@
 //! Writes a report with every kind of plot to look at: `cargo run -p linkmend-report --example gallery -- out.html`.
 //! All data is invented.
 
+#![expect(clippy::disallowed_methods, reason = "the curves of an example need no exact digits")]
+
 use linkmend_report::{
     Axis, BoxPlot, Cell, Column, Comparison, Distribution, GroupedBars, HeatMap, Hue, Panel, Report, Scatter,
     Section, Series, Summary, Table, TailPlot, Timeline, Tolerance, Tone, Unit,

@@ -9,9 +9,7 @@ pub enum Tone {
     /// No judgement; the ordinary colour.
     #[default]
     Plain,
-    /// As hoped.
     Good,
-    /// A problem.
     Bad,
     /// Context that should recede.
     Neutral,

@@ -1,6 +1,8 @@
 //! Tables as text, compared with the files in `tests/golden`. Set `UPDATE_GOLDEN=1` to write them anew, then read the
 //! diff.
 
+#![expect(clippy::disallowed_methods, reason = "golden files are written anew on request")]
+
 use linkmend_report::{Alignment, Cell, Column, Comparison, Table, Tolerance, Unit};
 use std::path::Path;
 

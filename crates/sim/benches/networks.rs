@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p linkmend-sim --bench networks`. Every host sends to one in another pod at half its rate, so frames pass
 //! six links. The last column compares the cost of an event with that in the smallest network.
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
 use linkmend_sim::corruption::Corruption;

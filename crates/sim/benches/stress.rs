@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p linkmend-sim --bench stress`; `-- --long` adds the ten billion frames. Absolute speeds depend on the
 //! machine; the last column compares with the same link unprotected, measured in turns with it.
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
 use linkmend_sim::stress::{Buffering, Mode, StressConfig, StressReport, Switch, run};

@@ -17,11 +17,8 @@ pub enum TopologyError {
     /// A link's ends are on one layer: with it, paths could turn back down.
     #[error("link {link} joins {one} and {other}, both of layer {layer}; a link must climb")]
     Level {
-        /// The link.
         link: String,
-        /// One end.
         one: String,
-        /// The other.
         other: String,
         /// Layer of both.
         layer: u8,
@@ -29,38 +26,25 @@ pub enum TopologyError {
     /// A ToR from which no path climbs to the top layer.
     #[error("{tor} has no path to the top layer (layer {top})")]
     NoPath {
-        /// The ToR.
         tor: String,
         /// The top layer.
         top: u8,
     },
     /// More paths than fit the counters.
     #[error("{tor} has more than {limit} paths to the top layer")]
-    TooManyPaths {
-        /// The ToR.
-        tor: String,
-        /// The limit.
-        limit: u64,
-    },
+    TooManyPaths { tor: String, limit: u64 },
     /// A graph without nodes.
     #[error("a network needs at least one host or switch")]
     NoNode,
     /// Two nodes that cannot be told apart.
     #[error("two nodes are called {name}")]
-    TwoOfOneName {
-        /// The name.
-        name: String,
-    },
+    TwoOfOneName { name: String },
     /// A link with both ends on one node.
     #[error("a link joins {node} with itself")]
-    SelfLink {
-        /// The node.
-        node: String,
-    },
+    SelfLink { node: String },
     /// A graph in several parts.
     #[error("no path leads from {one} to {other}")]
     Apart {
-        /// A node.
         one: String,
         /// A node that it cannot reach.
         other: String,
@@ -68,9 +52,7 @@ pub enum TopologyError {
     /// A parameter of a generated network that is out of its range.
     #[error("{name} is {value}; it must be {range}")]
     Parameter {
-        /// The parameter.
         name: &'static str,
-        /// Its value.
         value: u64,
         /// What is allowed.
         range: &'static str,

@@ -40,7 +40,6 @@ impl Node {
 /// A port of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port {
-    /// The node.
     pub node: NodeId,
     /// The number of the port on its node, from 0.
     pub number: u32,
@@ -142,12 +141,12 @@ impl Graph {
         (0..self.edges.len() as u32).map(LinkId)
     }
 
-    /// A node.
+    /// The node with this number.
     pub fn node(&self, node: NodeId) -> &Node {
         &self.nodes[node.index()]
     }
 
-    /// A link.
+    /// The link with this number.
     pub fn link(&self, link: LinkId) -> &Edge {
         &self.edges[link.index()]
     }

@@ -52,7 +52,6 @@ pub struct Topology {
 /// A link as one of its ends sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
-    /// The link.
     pub link: LinkId,
     /// The switch at its other end.
     pub switch: SwitchId,

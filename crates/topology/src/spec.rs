@@ -37,10 +37,7 @@ pub enum SpecError {
     },
     /// A network without layers where layers are needed.
     #[error("topology `{kind}` has no layers")]
-    NoLayers {
-        /// The kind.
-        kind: String,
-    },
+    NoLayers { kind: String },
     /// A parameter that is not written as one.
     #[error("topology {spec}: `{pair}` is not written NAME=VALUE")]
     NoValue {
@@ -54,7 +51,6 @@ pub enum SpecError {
     Twice {
         /// The whole line.
         spec: String,
-        /// The parameter.
         name: String,
         /// Its first value.
         first: String,
@@ -66,7 +62,6 @@ pub enum SpecError {
     UnknownParameter {
         /// The whole line.
         spec: String,
-        /// The parameter.
         name: String,
         /// The parameters that there are.
         known: String,
@@ -76,9 +71,7 @@ pub enum SpecError {
     NotANumber {
         /// The whole line.
         spec: String,
-        /// The parameter.
         name: &'static str,
-        /// Its value.
         value: String,
     },
     /// A value that is no rate or no distance.
@@ -86,9 +79,7 @@ pub enum SpecError {
     Quantity {
         /// The whole line.
         spec: String,
-        /// The parameter.
         name: &'static str,
-        /// Its value.
         value: String,
         /// What is wrong with it.
         error: Box<QuantityError>,

@@ -8,7 +8,6 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// A register of the eBPF machine. `R0` returns a value, `R1`..`R5` pass arguments and are lost in calls, `R6`..`R9`
 /// survive calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub(crate) enum Register {
     R0,
     R1,
@@ -262,7 +261,7 @@ impl Assembler {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
     use super::Register::{R0, R1, R2, R3};
     use super::*;

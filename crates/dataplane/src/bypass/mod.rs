@@ -45,7 +45,6 @@ const LARGEST_ONE_BUFFER_MTU: u32 = 3000;
 pub enum BypassMode {
     /// Only Linkmend's own EtherTypes; all others are forwarded in the kernel.
     Dormant,
-    /// Every frame.
     Active,
 }
 

@@ -64,7 +64,6 @@ pub struct CaptureOptions {
 pub struct CapturedFrame {
     /// Time in nanoseconds since 1970.
     pub at_ns: u64,
-    /// Where.
     pub port: CapturePort,
     /// Which way it went.
     pub direction: Direction,

@@ -19,10 +19,9 @@ const PROGRESS_BYTES: usize = 10;
 /// Upper bound for the length of a frame (the largest MTU of Ethernet devices is 65,535).
 const FRAME_BYTES_MAX: usize = 128 * 1024;
 
-/// One record.
+/// What a capture consists of: its frames, and the losses between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
-    /// A frame.
     Frame(CapturedFrame),
     /// The progress of the capture, which comes several times a second.
     Progress(CaptureProgress),

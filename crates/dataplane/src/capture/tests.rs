@@ -1,6 +1,6 @@
 //! The ring, its format on the socket, classes and words.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use super::record::Record;
 use super::*;

@@ -1,6 +1,6 @@
 //! The daemon: its links, its control socket, its metrics.
 
-use super::error::{ConfigError, Place, Problem};
+use super::error::ConfigError;
 use super::link::LinkConfig;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
@@ -98,14 +98,6 @@ impl DaemonConfig {
                 Err(ConfigError::InArguments { option: place.option(), problem: Box::new(problem) })
             }
         }
-    }
-
-    /// Checks the configuration.
-    ///
-    /// # Errors
-    /// The place and the problem of the first mistake.
-    pub fn validate(&self) -> Result<(), (Place, Problem)> {
-        super::validate::daemon(self)
     }
 
     /// The configuration with every default filled in that depends on something else.

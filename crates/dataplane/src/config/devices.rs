@@ -27,7 +27,6 @@ pub enum DeviceError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// Not Ethernet.
     #[error("link {link}: interface `{interface}` is not an Ethernet interface")]
     NotEthernet {
         /// Name of the link.
@@ -35,7 +34,6 @@ pub enum DeviceError {
         /// Name of the interface.
         interface: String,
     },
-    /// Not up.
     #[error("link {link}: interface `{interface}` is down")]
     Down {
         /// Name of the link.
@@ -53,11 +51,9 @@ pub enum DeviceError {
         link: String,
         /// The inner port.
         inner_interface: String,
-        /// Its MTU.
         inner_mtu: u32,
         /// The link port.
         link_interface: String,
-        /// Its MTU.
         link_mtu: u32,
         /// Least MTU of the link port.
         needed: u32,

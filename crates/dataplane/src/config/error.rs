@@ -14,25 +14,16 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// What the kernel said.
         source: io::Error,
     },
     /// Not a configuration file.
     #[error("{}: has {bytes} bytes, a configuration at most {limit}", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        bytes: u64,
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { path: PathBuf, bytes: u64, limit: u64 },
     /// Not TOML, an unknown key, or a value of the wrong form.
     #[error("{}{}: {message}", path.display(), LineSuffix(*line))]
     Syntax {
-        /// The file.
         path: PathBuf,
         /// Where, counted from 1.
         line: Option<usize>,
@@ -42,11 +33,9 @@ pub enum ConfigError {
     /// A value in a file that cannot be.
     #[error("{}{}: {place}: {problem}", path.display(), LineSuffix(*line))]
     InFile {
-        /// The file.
         path: PathBuf,
         /// Where, counted from 1.
         line: Option<usize>,
-        /// Which key.
         place: Place,
         /// What is wrong.
         problem: Box<Problem>,
@@ -54,7 +43,6 @@ pub enum ConfigError {
     /// A value on the command line that cannot be.
     #[error("{option} {problem}")]
     InArguments {
-        /// Which option.
         option: String,
         /// What is wrong.
         problem: Box<Problem>,
@@ -158,7 +146,6 @@ fn line_of(text: &str, offset: usize) -> usize {
 
 /// What is wrong with a value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[allow(missing_docs, reason = "each message says what its variant is")]
 pub enum Problem {
     #[error("there is no link; add a [[link]] with `inner` and `link`")]
     NoLink,

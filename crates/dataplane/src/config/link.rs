@@ -124,7 +124,6 @@ fn pool_default() -> u32 {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum InnerPort {
-    /// It exists.
     Existing(String),
     /// A veth pair is made; the host uses the end of this name.
     Create(String),
@@ -195,7 +194,7 @@ impl From<PortKind> for PortChoice {
     }
 }
 
-/// Header format.
+/// How the headers of protected frames are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeaderFormat {
@@ -222,9 +221,7 @@ impl From<HeaderFormat> for Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "EcnText", into = "String")]
 pub enum EcnThreshold {
-    /// Never.
     Off,
-    /// Above this.
     Above(ByteSize),
 }
 

@@ -93,7 +93,6 @@ pub enum ClassField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RawRule", into = "RawRule")]
 pub struct ClassRule {
-    /// The class.
     pub field: ClassField,
     /// Its mode; never [`ProtectMode::Off`].
     pub mode: ProtectMode,

@@ -148,8 +148,18 @@ fn every_mistake_is_named_with_its_line() {
     }
 }
 
+/// Demands that each value, written below a good file, is refused with this message and in its line.
+fn demand_named(cases: &[(&str, String)]) {
+    for (line, message) in cases {
+        // The last of the lines is the wrong one.
+        let number = 3 + line.lines().count();
+        let expected = format!("lm.toml:{number}: {message}");
+        assert_eq!(parse(&format!("{MINIMAL}{line}\n")), Err(expected), "{line}");
+    }
+}
+
 #[test]
-fn every_bad_value_is_named_with_its_line() {
+fn every_bad_value_of_a_link_is_named_with_its_line() {
     let size = "with one of B, kB, KiB, MB, MiB, GB, GiB";
     let cases = [
         ("queue = 1000", format!("`1000` has no unit; a size is written like `1000B`, {size}")),
@@ -170,6 +180,13 @@ fn every_bad_value_is_named_with_its_line() {
         ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `ports`, `format`, \
           `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `allow-corruption`, `detach-on-stop`, \
           `seed`, `protocol-log`, `protect`, `parameters`, `fallback`".to_owned()),
+    ];
+    demand_named(&cases);
+}
+
+#[test]
+fn every_bad_value_of_its_protection_is_named_with_its_line() {
+    let cases = [
         (
             "protect.mode = \"on\"",
             "unknown variant `on`, expected one of `ordered`, `non-blocking`, `off`".to_owned(),
@@ -223,12 +240,7 @@ fn every_bad_value_is_named_with_its_line() {
                 .to_owned(),
         ),
     ];
-    for (line, message) in cases {
-        // The last of the lines is the wrong one.
-        let number = 3 + line.lines().count();
-        let expected = format!("lm.toml:{number}: {message}");
-        assert_eq!(parse(&format!("{MINIMAL}{line}\n")), Err(expected), "{line}");
-    }
+    demand_named(&cases);
 }
 
 #[test]

@@ -21,7 +21,17 @@ const POOL_CHUNKS: std::ops::RangeInclusive<u32> = 4_096..=1_048_576;
 
 type Verdict = Result<(), (&'static str, Problem)>;
 
-pub(super) fn daemon(config: &DaemonConfig) -> Result<(), (Place, Problem)> {
+impl DaemonConfig {
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// The place and the problem of the first mistake.
+    pub fn validate(&self) -> Result<(), (Place, Problem)> {
+        daemon(self)
+    }
+}
+
+fn daemon(config: &DaemonConfig) -> Result<(), (Place, Problem)> {
     let own = |key| move |problem| (Place { link: None, key }, problem);
     if let Some(path) = &config.control {
         socket_path(path).map_err(own("control"))?;

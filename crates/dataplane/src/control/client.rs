@@ -1,12 +1,12 @@
 //! The client's side of the socket, for the command line and the laboratory.
 
-use super::message::{ErrorReply, Request, Response};
-use super::streaming::CaptureStream;
+use super::capture_stream::CaptureStream;
+use super::client_error::ClientError;
+use super::message::{Request, Response};
 use crate::capture::CaptureOptions;
 use crate::config::{CONTROL_FOLDER, ProtectConfig};
 use crate::corruption::CorruptionModel;
 use crate::report::LinkReport;
-use linkmend_diagnose::Diagnose;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,74 +16,6 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest answer that is accepted: some thousand links.
 const RESPONSE_BYTES_MAX: u64 = 64 << 20;
-
-/// Why a daemon did not do what it was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// Nothing listens there.
-    #[error("no daemon answers at {}", path.display())]
-    Connect {
-        /// The socket.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// The connection broke, or no answer came in time.
-    #[error("the daemon at {} did not answer", path.display())]
-    Exchange {
-        /// The socket.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// The answer makes no sense: another program, or another version.
-    #[error("the daemon at {} gave an answer that makes no sense", path.display())]
-    Nonsense {
-        /// The socket.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// The answer does not fit the request.
-    #[error("the daemon at {} answered another question", path.display())]
-    Unexpected {
-        /// The socket.
-        path: PathBuf,
-    },
-    /// The daemon refused.
-    #[error(transparent)]
-    Refused(#[from] ErrorReply),
-    /// No daemon knows the link.
-    #[error("no running daemon serves link `{link}`")]
-    UnknownLink {
-        /// Name of the link.
-        link: String,
-        /// The links there are.
-        known: Vec<String>,
-    },
-}
-
-impl Diagnose for ClientError {
-    fn hint(&self) -> Option<String> {
-        match self {
-            ClientError::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("the control socket belongs to the daemon's user; run as root".to_owned())
-            }
-            ClientError::Connect { .. } => {
-                Some("start one with `linkmend run`, or name its socket with --control".to_owned())
-            }
-            ClientError::Nonsense { .. } | ClientError::Unexpected { .. } => {
-                Some("is the daemon of another version? restart it".to_owned())
-            }
-            ClientError::Refused(reply) => reply.hint.clone(),
-            ClientError::UnknownLink { known, .. } if known.is_empty() => {
-                Some("start one with `linkmend run`, or name its socket with --control".to_owned())
-            }
-            ClientError::UnknownLink { known, .. } => Some(format!("there is {}", known.join(", "))),
-            ClientError::Exchange { .. } => None,
-        }
-    }
-}
 
 /// A connection to one daemon. It may be used for any number of requests, one after the other.
 #[derive(Debug)]
@@ -125,7 +57,7 @@ impl Client {
         }
     }
 
-    /// The socket.
+    /// The socket of the daemon that answers.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -44,7 +44,6 @@ pub enum Loss {
     Interface {
         /// Name of the link.
         link: String,
-        /// The interface.
         interface: String,
     },
     /// Its loop has failed or does not answer, which only a restart of the daemon can repair.

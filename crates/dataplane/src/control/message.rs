@@ -5,6 +5,8 @@ use crate::config::ProtectConfig;
 use crate::corruption::CorruptionModel;
 use crate::report::LinkReport;
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
 
 /// Changes when a request or an answer changes its meaning.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -49,7 +51,6 @@ pub enum Request {
     Capture {
         /// Name of the link.
         link: String,
-        /// Which frames.
         options: CaptureOptions,
     },
     /// Begin a new observation of the buffers' least and most.
@@ -90,9 +91,7 @@ pub enum Response {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ErrorReply {
-    /// For programs.
     pub kind: ErrorKind,
-    /// For people.
     pub message: String,
     /// What a person can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,4 +129,11 @@ impl ErrorReply {
     pub(super) fn with_hint(self, hint: impl Into<String>) -> ErrorReply {
         ErrorReply { hint: Some(hint.into()), ..self }
     }
+}
+
+/// Writes a response as one line.
+pub(super) fn write(stream: &mut UnixStream, response: &Response) -> io::Result<()> {
+    let mut line = serde_json::to_vec(response)?;
+    line.push(b'\n');
+    stream.write_all(&line)
 }

@@ -5,7 +5,9 @@
 //! daemon's side, [`Client`] the other; requests act on a [`Backend`].
 
 mod backend;
+mod capture_stream;
 mod client;
+mod client_error;
 mod links;
 mod message;
 mod server;
@@ -15,9 +17,10 @@ mod streaming;
 mod tests;
 
 pub use backend::{Backend, answer};
-pub use client::{Client, ClientError, sockets};
+pub use capture_stream::CaptureStream;
+pub use client::{Client, sockets};
+pub use client_error::ClientError;
 pub use links::{Links, Loss};
 pub use message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, REQUEST_BYTES_MAX, Request, Response};
 pub use server::Server;
 pub use socket::{Reservation, SocketError};
-pub use streaming::CaptureStream;

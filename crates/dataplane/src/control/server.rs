@@ -1,12 +1,12 @@
 //! The daemon's side of the socket: one thread accepts, and another serves each client.
 
 use super::backend::{Backend, answer};
-use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Request, Response};
+use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Request, Response, write};
 use super::socket::{ControlSocket, Reservation, SocketError};
 use super::streaming;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -199,10 +199,4 @@ fn serve(stream: &mut UnixStream, backend: &dyn Backend) -> io::Result<()> {
 fn timed_out(stream: &mut UnixStream) -> io::Result<()> {
     let message = format!("the request was not complete within {} s", PATIENCE.as_secs());
     write(stream, &Response::Error(ErrorReply::new(ErrorKind::TimedOut, message)))
-}
-
-pub(super) fn write(stream: &mut UnixStream, response: &Response) -> io::Result<()> {
-    let mut line = serde_json::to_vec(response)?;
-    line.push(b'\n');
-    stream.write_all(&line)
 }

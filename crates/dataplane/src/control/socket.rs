@@ -16,20 +16,13 @@ const FOLDER_MODE: u32 = 0o755;
 pub enum SocketError {
     /// Another daemon has it.
     #[error("control socket {}: another daemon is running there", path.display())]
-    Taken {
-        /// The socket.
-        path: PathBuf,
-    },
+    Taken { path: PathBuf },
     /// Something that is not a socket is in its place.
     #[error("control socket {}: there is a file of this name that is not a socket", path.display())]
-    NotASocket {
-        /// The path.
-        path: PathBuf,
-    },
+    NotASocket { path: PathBuf },
     /// The system refused.
     #[error("control socket {}: {step} failed", path.display())]
     System {
-        /// The socket.
         path: PathBuf,
         /// What was tried.
         step: &'static str,

@@ -1,13 +1,11 @@
-//! Sends a capture to a client, and receives it there.
+//! Sends a capture to a client.
 
 use super::backend::{Backend, capture};
-use super::client::ClientError;
-use super::message::Response;
+use super::message::{Response, write};
 use crate::capture::record::Record;
 use crate::capture::{Capture, CaptureOptions};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
@@ -17,7 +15,6 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 const NAP: Duration = Duration::from_millis(4);
 /// Bytes sent at once.
 const SEND_BYTES: usize = 256 * 1024;
-const READ_BYTES: usize = 64 * 1024;
 
 /// Serves a capture until the client leaves or the link end stops.
 pub(super) fn serve(
@@ -28,9 +25,9 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     let capture = match capture(backend, link, options) {
         Ok(capture) => capture,
-        Err(reply) => return super::server::write(stream, &Response::Error(reply)),
+        Err(reply) => return write(stream, &Response::Error(reply)),
     };
-    super::server::write(stream, &Response::Capturing {})?;
+    write(stream, &Response::Capturing {})?;
     // A slow client makes its ring overflow, which it is told; nothing else suffers.
     stream.set_write_timeout(None)?;
     let mut out = Vec::new();
@@ -63,48 +60,4 @@ fn take(capture: &Capture, out: &mut Vec<u8>) -> bool {
         }
     }
     true
-}
-
-/// A capture as a client receives it. Dropping it ends the capture.
-#[derive(Debug)]
-pub struct CaptureStream {
-    path: PathBuf,
-    stream: BufReader<UnixStream>,
-    pending: Vec<u8>,
-}
-
-impl CaptureStream {
-    pub(super) fn new(path: PathBuf, stream: BufReader<UnixStream>) -> CaptureStream {
-        CaptureStream { path, stream, pending: Vec::new() }
-    }
-
-    /// The next record; `None` if none has come within `patience`.
-    ///
-    /// # Errors
-    /// [`ClientError::Exchange`], also when the daemon has ended.
-    pub fn next(&mut self, patience: Duration) -> Result<Option<Record>, ClientError> {
-        let failed = |path: &PathBuf, source| ClientError::Exchange { path: path.clone(), source };
-        loop {
-            match Record::read(&self.pending) {
-                Ok(Some((record, length))) => {
-                    self.pending.drain(..length);
-                    return Ok(Some(record));
-                }
-                Ok(None) => {}
-                Err(error) => return Err(failed(&self.path, io::Error::other(error))),
-            }
-            self.stream.get_ref().set_read_timeout(Some(patience)).map_err(|e| failed(&self.path, e))?;
-            let mut chunk = [0; READ_BYTES];
-            match self.stream.read(&mut chunk) {
-                Ok(0) => return Err(failed(&self.path, io::ErrorKind::UnexpectedEof.into())),
-                Ok(length) => self.pending.extend_from_slice(&chunk[..length]),
-                Err(error)
-                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) =>
-                {
-                    return Ok(None);
-                }
-                Err(error) => return Err(failed(&self.path, error)),
-            }
-        }
-    }
 }

@@ -73,10 +73,7 @@ pub enum ExitReason {
     /// A request stopped it.
     Stopped,
     /// One of its interfaces is gone.
-    InterfaceGone {
-        /// Its name.
-        interface: String,
-    },
+    InterfaceGone { interface: String },
 }
 
 /// What the loop counts besides the protocol and the ports.
@@ -153,12 +150,7 @@ impl Engine {
             LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
         let end = TracedLinkEnd::new(end, log);
         tracing::info!(link = %settings.name, inner = ports.inner.description(), link_port = ports.link.description(), seed, "ports are open");
-        if ports.bypass.is_none() {
-            tracing::warn!(
-                link = %settings.name,
-                "no in-kernel bypass on AF_PACKET: a dormant link is forwarded by this process, and nothing forwards when it ends"
-            );
-        }
+        start::warn_without_bypass(&settings.name, &ports);
         let now = clock::now_ns();
         let longest = ports.inner.interface().frame_bytes().max(ports.link.interface().frame_bytes());
         let chunks_per_frame = ports.pool.chunks_for(longest);

@@ -148,27 +148,12 @@ impl Engine {
                 (bypassed.1, kernel_drops.1),
                 xdp_modes.map(|modes| modes.1),
             ),
-            transmit_state: match status.transmit {
-                TransmitState::Dormant => "dormant",
-                TransmitState::Opening => "opening",
-                TransmitState::Active => "active",
-                TransmitState::Draining => "draining",
-            }
-            .to_owned(),
-            receive_state: match status.receive {
-                ReceiveState::Listening => "listening",
-                ReceiveState::Active => "active",
-            }
-            .to_owned(),
+            transmit_state: transmit_state(status.transmit).to_owned(),
+            receive_state: receive_state(status.receive).to_owned(),
             protection_requested: status.protection_requested,
             set_at_run_time: false,
             mode: mode_name(self.protection.classifier.default_mode()).to_owned(),
-            fallback_level: match status.level {
-                Level::Full => "full",
-                Level::NonBlocking => "non-blocking",
-                Level::Dormant => "dormant",
-            }
-            .to_owned(),
+            fallback_level: fallback_level(status.level).to_owned(),
             copies: status.copies,
             measured_loss: status.measured_loss,
             peer_known: self.end.peer_known(),
@@ -253,6 +238,30 @@ impl Engine {
             stalls: self.counters.stalls,
             pool_exhausted: self.counters.pool_exhausted,
         }
+    }
+}
+
+fn transmit_state(state: TransmitState) -> &'static str {
+    match state {
+        TransmitState::Dormant => "dormant",
+        TransmitState::Opening => "opening",
+        TransmitState::Active => "active",
+        TransmitState::Draining => "draining",
+    }
+}
+
+fn receive_state(state: ReceiveState) -> &'static str {
+    match state {
+        ReceiveState::Listening => "listening",
+        ReceiveState::Active => "active",
+    }
+}
+
+fn fallback_level(level: Level) -> &'static str {
+    match level {
+        Level::Full => "full",
+        Level::NonBlocking => "non-blocking",
+        Level::Dormant => "dormant",
     }
 }
 

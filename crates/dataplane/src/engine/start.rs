@@ -1,6 +1,7 @@
 //! What the start of a link end needs besides its ports, and what may keep it from starting.
 
 use crate::port::PortError;
+use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
 use crate::settings::LinkSettings;
 use linkmend_diagnose::Diagnose;
@@ -32,7 +33,6 @@ pub enum StartError {
     ProtocolLog {
         /// Name of the link.
         link: String,
-        /// The file.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
@@ -55,6 +55,16 @@ impl Diagnose for StartError {
             StartError::Port { source, .. } => source.hint(),
             StartError::Parameter { .. } | StartError::ProtocolLog { .. } | StartError::System { .. } => None,
         }
+    }
+}
+
+/// Says what is missing where the kernel cannot forward by itself.
+pub(super) fn warn_without_bypass(link: &str, ports: &PortPair) {
+    if ports.bypass.is_none() {
+        tracing::warn!(
+            link,
+            "no in-kernel bypass on AF_PACKET: a dormant link is forwarded by this process, and nothing forwards when it ends"
+        );
     }
 }
 

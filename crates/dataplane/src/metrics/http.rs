@@ -30,7 +30,6 @@ const BIND_INTERVAL_MS: u16 = 3_000;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serve metrics at {address}")]
 pub struct MetricsError {
-    /// Where.
     pub address: SocketAddr,
     /// What the kernel said.
     pub source: io::Error,

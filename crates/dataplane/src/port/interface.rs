@@ -11,11 +11,9 @@ use crate::sys::ethtool;
 pub struct Interface {
     /// Name, such as `eth0`.
     pub name: String,
-    /// Kernel index.
     pub index: u32,
     /// Bytes, without the Ethernet header.
     pub mtu: u32,
-    /// Hardware address.
     pub mac: [u8; 6],
     /// Driver, such as `veth`; `unknown` when it does not say.
     pub driver: String,

@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Held as long as a port is open. The kernel releases it with the process, however it ends.
 #[derive(Debug)]
-pub(crate) struct InterfaceLock(#[allow(dead_code)] OwnedFd);
+pub(crate) struct InterfaceLock(#[expect(dead_code, reason = "it is held, not used")] OwnedFd);
 
 impl InterfaceLock {
     /// Takes the lock, or fails with [`PortError::InUse`].

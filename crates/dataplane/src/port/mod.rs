@@ -41,7 +41,6 @@ pub struct PortCounters {
     pub rx_checksum_missing: u64,
     /// Frames accepted by `send`.
     pub tx_frames: u64,
-    /// Their bytes.
     pub tx_bytes: u64,
     /// Frames accepted by `send` and then refused by the kernel.
     pub tx_dropped: u64,
@@ -52,13 +51,12 @@ pub struct PortCounters {
 }
 
 /// One port of a link end.
-// Two of them exist per link end and none is moved after opening: a box would only be one more
-// pointer to follow on the frame path.
-#[allow(clippy::large_enum_variant)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a link end has two and moves none after opening: a box would be one more pointer on the frame path"
+)]
 pub enum Port {
-    /// AF_XDP socket.
     Xdp(XdpPort),
-    /// AF_PACKET socket.
     Packet(PacketPort),
 }
 

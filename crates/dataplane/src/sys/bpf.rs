@@ -323,7 +323,7 @@ impl Program {
     }
 
     /// Runs the program once on `frame`; the answer is its verdict and the frame it left behind.
-    #[cfg_attr(not(test), allow(dead_code))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests run the program without an interface"))]
     pub(crate) fn test_run(&self, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
         let mut output = vec![0; frame.len() + 256];
         let mut attributes = TestRun {

@@ -3,7 +3,11 @@
 //!
 //!     host1 eth0 ---- inner gateway link ---- eth0 host2
 
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part of it, and fails where something is missing"
+)]
 
 use std::fs::File;
 use std::io::Write;

@@ -14,7 +14,6 @@ const SECONDS_PER_RUN: f64 = 0.8;
 /// An experiment with the network that it runs on.
 #[derive(Debug)]
 pub struct FleetRun {
-    /// The experiment.
     pub experiment: FleetExperiment,
     topology: Topology,
 }

@@ -47,7 +47,6 @@ pub struct Metrics {
 /// An active link that corrupts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Corrupting {
-    /// The link.
     pub link: LinkId,
     /// Loss rate on the wire.
     pub loss_rate: f64,

@@ -8,7 +8,7 @@ use super::subset::{Item, Subset, heaviest};
 use super::{Candidate, lower_switch};
 use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Largest number of uplinks of a ToR in a group: a set of its uplinks is one bit of a u64.
 const MAX_UPLINKS: usize = 6;
@@ -27,7 +27,7 @@ struct Group {
     /// For each ToR and each set of uplinks: the weight that disabling the candidates among them gains.
     benefit: Vec<Vec<i128>>,
     /// What the group gains, by the family of sets that fit.
-    known: HashMap<u64, i128>,
+    known: BTreeMap<u64, i128>,
 }
 
 /// All ToRs of a zone that have candidates among their links.
@@ -62,7 +62,7 @@ impl Gains {
             groups.entry(key).or_default().push(benefit(tor, &uplinks));
         }
         let group =
-            |((uppers, required), benefit)| Group { uppers, required, benefit, known: HashMap::new() };
+            |((uppers, required), benefit)| Group { uppers, required, benefit, known: BTreeMap::new() };
         Gains { groups: groups.into_iter().map(group).collect(), tors, single }
     }
 

@@ -6,7 +6,6 @@ use linkmend_topology::{SwitchId, ZoneId};
 /// What a pod has left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneLeft {
-    /// The zone.
     pub zone: ZoneId,
     /// Bits per second towards the top layer with all links in operation.
     pub installed: u64,
@@ -25,11 +24,9 @@ pub struct ZoneLeft {
 /// What a ToR has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TorLeft {
-    /// The ToR.
     pub tor: SwitchId,
     /// Paths to the top layer with all links in operation.
     pub installed: u64,
-    /// Paths today.
     pub before: u64,
     /// Paths once the plan is carried out.
     pub paths: u64,

@@ -108,7 +108,6 @@ impl Action {
 /// A link and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedLink {
-    /// The link.
     pub link: LinkId,
     /// Loss rate on the wire, where it is known.
     pub loss_rate: Option<f64>,

@@ -10,7 +10,6 @@ use std::io::BufRead;
 /// A link that corrupts or is disabled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReportedLink {
-    /// The link.
     pub link: LinkId,
     /// Share of frames that it loses, 0 to 1; a disabled link may have none.
     pub loss_rate: Option<f64>,

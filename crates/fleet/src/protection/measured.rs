@@ -53,10 +53,12 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// The row of ordered mode.
     pub fn ordered(&self) -> ProtectionRow {
         self.row(self.ordered)
     }
 
+    /// The row of non-blocking mode.
     pub fn non_blocking(&self) -> ProtectionRow {
         self.row(self.non_blocking)
     }

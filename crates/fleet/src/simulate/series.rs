@@ -14,19 +14,25 @@ impl<W: Write> SeriesWriter<W> {
     /// Writes the names of the columns.
     ///
     /// # Errors
-    /// If the writer fails, here and below.
+    /// That of the writer.
     pub fn new(mut writer: W) -> io::Result<SeriesWriter<W>> {
         writeln!(writer, "time_s,{}", Metrics::names().join(","))?;
         Ok(SeriesWriter { writer })
     }
 
     /// Writes the rows of an event.
+    ///
+    /// # Errors
+    /// That of the writer.
     pub fn write(&mut self, step: &Step) -> io::Result<()> {
         row(&mut self.writer, step.time_s, &step.before)?;
         row(&mut self.writer, step.time_s, &step.after)
     }
 
     /// Flushes the rows that are left.
+    ///
+    /// # Errors
+    /// That of the writer.
     pub fn finish(mut self) -> io::Result<()> {
         self.writer.flush()
     }

@@ -34,7 +34,6 @@ pub struct Summary {
 pub struct MetricSummary {
     /// Mean over time.
     pub mean: f64,
-    /// Lowest value.
     pub min: f64,
     /// Percentiles: the value that the metric did not exceed for this share of the time, to 0.1 %.
     pub p1: f64,
@@ -46,7 +45,6 @@ pub struct MetricSummary {
     pub p90: f64,
     /// 99th percentile.
     pub p99: f64,
-    /// Highest value.
     pub max: f64,
 }
 

@@ -36,7 +36,6 @@ struct Head<'a> {
 struct Parameters {
     num_pods: u32,
     oversubscription: f64,
-    /// In Gb/s.
     link_capacity: f64,
     tors_per_pod: u32,
 }

@@ -21,7 +21,6 @@ use linkmend_topology::LinkId;
 pub struct LossEvent {
     /// Seconds since the trace began.
     pub time_s: u64,
-    /// The link.
     pub link: LinkId,
     /// Share of frames that it loses from now on; 0 to 1.
     pub loss_rate: f64,

@@ -16,7 +16,6 @@ const MIN_RUNS: f64 = 60.0;
 /// What the upgrade of a pod spares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PodWorth {
-    /// The pod.
     pub zone: ZoneId,
     /// How many switches must be upgraded.
     pub switches: u32,

@@ -55,7 +55,6 @@ pub enum DelayLineError {
     System {
         /// The operation that failed.
         action: &'static str,
-        /// The interface.
         interface: String,
         /// The kernel's reason.
         source: io::Error,

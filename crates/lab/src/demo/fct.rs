@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Condition;
-use super::run::{Demo, DemoError};
+use super::slots::{Demo, DemoError};
 use super::turns::{NoiseSummary, Turns};
 use crate::statistics::quantile_interval;
 use crate::summary::Summary;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run::{Demo, DemoError};
+use super::slots::{Demo, DemoError};
 use super::turns::NoiseSummary;
 use super::{Condition, DemoOptions};
 use crate::statistics::MedianInterval;

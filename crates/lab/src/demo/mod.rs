@@ -8,6 +8,7 @@ mod fct;
 mod goodput;
 mod options;
 mod run;
+mod slots;
 mod stress;
 mod timeline;
 pub mod turns;
@@ -15,7 +16,8 @@ pub mod turns;
 pub use fct::FctColumn;
 pub use goodput::GoodputRow;
 pub use options::{DemoOptions, Part};
-pub use run::{DemoError, Observer, Step, run};
+pub use run::run;
+pub use slots::{DemoError, Observer, Step};
 pub use stress::StressColumn;
 pub use timeline::{Timeline, TimelineSample};
 pub use turns::{NoiseSummary, TurnPlan};
@@ -88,7 +90,6 @@ pub struct DemoResult {
     pub options: DemoOptions,
     /// Kind of the link ports, and why.
     pub ports: String,
-    /// Kernel release.
     pub kernel: String,
     /// Duration of the whole demo, in seconds.
     pub seconds: f64,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use linkmend_dataplane::report::{BufferReport, HistogramReport, LinkReport};
 use serde::{Deserialize, Serialize};
 
-use super::run::{Demo, DemoError};
+use super::slots::{Demo, DemoError};
 use super::turns::{NoiseSummary, Turns};
 use super::{Condition, DemoOptions};
 use crate::generator::{self, GeneratorOptions, GeneratorReport};
@@ -49,7 +49,6 @@ pub struct StressColumn {
     pub effective_speed: Option<f64>,
     /// Retransmitted copies for one lost frame.
     pub copies: u8,
-    /// Copies sent.
     pub retransmitted_copies: u64,
     /// Frames given up.
     pub recovery_timeouts: u64,

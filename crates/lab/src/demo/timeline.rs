@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::Condition;
-use super::run::{Demo, DemoError};
+use super::slots::{Demo, DemoError};
 use super::turns::{NoiseSummary, TurnPlan};
 use crate::tcp::{self, BulkOptions, BulkReport, TcpError, TrafficPath};
 
@@ -22,7 +22,7 @@ pub struct Timeline {
     pub samples: Vec<TimelineSample>,
 }
 
-/// One interval.
+/// One interval of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimelineSample {
     /// End of the interval, in seconds since the transfer began.

@@ -105,7 +105,6 @@ pub enum FramesError {
     Unnumbered {
         /// Its place in the list.
         index: usize,
-        /// Its name.
         name: String,
     },
     /// The kernel did not take a frame.
@@ -113,7 +112,6 @@ pub enum FramesError {
     Send {
         /// Name of the frame.
         name: String,
-        /// Its length.
         bytes: usize,
         /// What the kernel said.
         source: io::Error,

@@ -23,7 +23,7 @@ use receiver::Received;
 use sender::Sent;
 use wire::Template;
 
-/// Largest window.
+/// Largest number of frames under way.
 pub const WINDOW_MAX: u32 = 65_536;
 /// Receive buffer asked for.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
@@ -137,17 +137,13 @@ pub enum GeneratorError {
     BadOption {
         /// Name of the option.
         field: &'static str,
-        /// Its value.
         value: u64,
         /// What it should be.
         reason: String,
     },
     /// A thread panicked or could not be started.
     #[error("the {name} thread did not finish")]
-    Thread {
-        /// Which one.
-        name: &'static str,
-    },
+    Thread { name: &'static str },
     /// See [`PacketError`].
     #[error(transparent)]
     Packet(#[from] PacketError),

@@ -3,7 +3,7 @@
 //!
 //! Every function here is safe to call: buffers are slices, and their length limits what the kernel may write.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls need it; no other module has any")]
 
 use std::fs::File;
 use std::io;

@@ -22,7 +22,6 @@ pub enum TcpError {
     BadOption {
         /// Name of the option.
         field: &'static str,
-        /// Its value.
         value: String,
         /// What it should be.
         reason: &'static str,
@@ -42,7 +41,6 @@ pub enum TcpError {
     Socket {
         /// What was tried.
         operation: &'static str,
-        /// Where.
         namespace: String,
         /// What the kernel said.
         source: io::Error,
@@ -62,12 +60,7 @@ pub enum TcpError {
     Stopped,
     /// A thread could not be started, or panicked.
     #[error("the {name} thread did not finish: {reason}")]
-    Thread {
-        /// Which one.
-        name: &'static str,
-        /// What happened.
-        reason: String,
-    },
+    Thread { name: &'static str, reason: String },
     /// See [`NamespaceError`].
     #[error(transparent)]
     Namespace(#[from] NamespaceError),

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Exit code after a forced end.
 const FORCED: i32 = 1;
 
-/// Catches signals.
+/// Catches the signals that stop the daemon.
 pub struct Signals {
     caught: Receiver<&'static str>,
 }

@@ -46,11 +46,9 @@ pub struct Undisturbed {
     pub elapsed: Ticks,
     /// Frames sent and acknowledged, by lane.
     pub sent: PerMode<u64>,
-    /// Their bytes.
     pub sent_bytes: u64,
     /// Frames received and delivered, by lane.
     pub received: PerMode<u64>,
-    /// Their bytes.
     pub received_bytes: u64,
     /// Explicit ACKs sent.
     pub acks_sent: u64,

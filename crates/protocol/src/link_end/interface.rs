@@ -34,7 +34,6 @@ pub enum Reception {
     Deliver,
     /// The link end keeps the handle, and will return it from [`crate::LinkEnd::poll_deliver`].
     Buffered,
-    /// Free it.
     Drop,
 }
 
@@ -58,7 +57,6 @@ pub enum Priority {
 pub enum Transmit {
     /// A copy of a frame in the Tx buffer, with this header. Its handle stays with the link end.
     Retransmission {
-        /// The frame.
         frame: FrameHandle,
         /// Its header, with the retransmitted flag.
         header: DataHeader,

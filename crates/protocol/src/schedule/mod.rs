@@ -109,7 +109,6 @@ pub enum PortRoom {
     None,
     /// Urgent frames only: its queue is nearly full, or a shaper reserves it for later.
     Urgent,
-    /// Any frame.
     All,
 }
 

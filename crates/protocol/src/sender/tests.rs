@@ -147,12 +147,8 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
                 let stamp = stamp.saturating_sub(stamp_behind);
                 let from = (far.cumulative() + omits.0).min(far.seen);
                 let stretch = from..(far.seen - omits.1.min(far.seen - from));
-                assert!(sender.handle_feedback(
-                    &far.report(stretch.clone()),
-                    stamp,
-                    &mut released,
-                    &mut stats
-                ));
+                let report = far.report(stretch.clone());
+                assert!(sender.handle_feedback(&report, stamp, &mut released, &mut stats));
                 model.report(far.cumulative(), stretch, far.seen, &far.lost, stamp);
             }
             Step::Recover(count) => {
@@ -179,18 +175,25 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
                 model.report(far.cumulative(), 0..0, 0, &[], 0);
             }
         }
-        let held = model.frames.first_key_value().map_or(model.next, |(&sequence, _)| sequence);
-        assert_eq!(sender.held_from(), held);
-        let frames = model.frames.len() as u64;
-        assert_eq!((sender.buffer().frames, sender.buffer().now), (frames, frames * u64::from(BYTES)));
-        let all: std::collections::BTreeSet<_> = released.iter().map(|frame| frame.0).collect();
-        assert_eq!(all.len(), released.len(), "released twice");
-        assert_eq!(released.len() as u64 + frames, model.next - far.first);
-        assert!(released.iter().all(|frame| !model.frames.contains_key(&u64::from(frame.0))));
+        model.check(&mut sender, far.first, &released);
     }
     let left = model.frames.len() as u64;
     assert_eq!(sender.abandon(&mut released), left);
     assert_eq!(released.len() as u64, model.next - far.first);
+}
+
+impl Model {
+    /// The sender holds what the model holds, and has released all else, once.
+    fn check(&self, sender: &mut Sender, first: u64, released: &VecDeque<FrameHandle>) {
+        let held = self.frames.first_key_value().map_or(self.next, |(&sequence, _)| sequence);
+        assert_eq!(sender.held_from(), held);
+        let frames = self.frames.len() as u64;
+        assert_eq!((sender.buffer().frames, sender.buffer().now), (frames, frames * u64::from(BYTES)));
+        let all: std::collections::BTreeSet<_> = released.iter().map(|frame| frame.0).collect();
+        assert_eq!(all.len(), released.len(), "released twice");
+        assert_eq!(released.len() as u64 + frames, self.next - first);
+        assert!(released.iter().all(|frame| !self.frames.contains_key(&u64::from(frame.0))));
+    }
 }
 
 /// Cumulative number that the sender knows: what it has outstanding says.

@@ -162,8 +162,8 @@ fn data(sequence: u16, copy: bool, reception: Reception) -> Step {
     Step::Data { header, frame, bytes: 70, reception }
 }
 
-/// The steps of one link end, in order, and their texts.
-fn every_step() -> Vec<(Step, Vec<&'static str>)> {
+/// Steps with frames and ACKs, in order, and their texts.
+fn steps_with_frames() -> Vec<(Step, Vec<&'static str>)> {
     let mode = Mode::NonBlocking;
     let session = SessionNumber(1);
     let send = |sequence: u16, ack| Step::Send {
@@ -174,8 +174,6 @@ fn every_step() -> Vec<(Step, Vec<&'static str>)> {
     };
     let unprotected = Step::Send { mode, frame: FrameHandle(1), bytes: 70, header: None };
     let copy = Transmit::Retransmission { frame: FrameHandle(7), header: header(7, true, None) };
-    let hole = SequenceRange { first: number(9), length: 2 };
-    let next = PerMode([LongSequenceNumber(1); 2]);
     let ack = |next| PiggybackAck { mode, next: number(next) };
     let closed = Event::SessionEnded { session, reason: CloseReason::Requested };
     vec![
@@ -222,6 +220,16 @@ fn every_step() -> Vec<(Step, Vec<&'static str>)> {
         (Step::Ack { ack: ack(52), accepted: false }, vec![]),
         (Step::PollPiggyback { ack: Some(ack(4)) }, vec!["sent ACK of non-blocking before 4"]),
         (Step::PollPiggyback { ack: None }, vec![]),
+    ]
+}
+
+/// Steps with control frames, after those with frames, and their texts.
+fn steps_with_control_frames() -> Vec<(Step, Vec<&'static str>)> {
+    let mode = Mode::NonBlocking;
+    let session = SessionNumber(1);
+    let hole = SequenceRange { first: number(9), length: 2 };
+    let next = PerMode([LongSequenceNumber(1); 2]);
+    vec![
         (
             sent(feedback(20, true)),
             vec![
@@ -271,7 +279,7 @@ fn every_step() -> Vec<(Step, Vec<&'static str>)> {
 #[test]
 fn every_step_is_told_in_its_words() {
     let mut tracer = Tracer::new();
-    for (step, expected) in every_step() {
+    for (step, expected) in steps_with_frames().into_iter().chain(steps_with_control_frames()) {
         let mut reported: Vec<String> = Vec::new();
         tracer.trace(&step, &mut |event| reported.push(event.to_string()));
         assert_eq!(reported, expected, "{step:?}");

@@ -1,7 +1,8 @@
 //! A link end that records its driver's calls.
 
 use super::step::{Record, Step, handle_timeout};
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
+use crate::config_error::ConfigError;
 use crate::event::Event;
 use crate::frame::{DataHeader, FrameHandle, Mode, PiggybackAck};
 use crate::link_end::{Control, LinkEnd, Priority, Protection, Reception, Transmit};
@@ -78,6 +79,9 @@ impl<S: StepSink> TracedLinkEnd<S> {
     }
 
     /// See [`LinkEnd::reconfigure`].
+    ///
+    /// # Errors
+    /// Those of [`LinkEnd::reconfigure`].
     pub fn reconfigure(&mut self, config: Config) -> Result<(), ConfigError> {
         self.end.reconfigure(config)?;
         self.record(self.now, || Step::Reconfigure { config: Box::new(config) });

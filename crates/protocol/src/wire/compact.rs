@@ -19,7 +19,7 @@
 //! ends send in their own control frames.
 
 use super::reader::Reader;
-use super::{Decapsulation, Encapsulation, LinkFrame, ethertype};
+use super::{Decapsulation, Encapsulation, LinkFrame, RETRANSMITTED, ethertype};
 use crate::frame::{DataHeader, Mode, PiggybackAck, SequenceRange};
 use crate::link_end::Control;
 use crate::sequence::{SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
@@ -30,7 +30,6 @@ const TYPE_ACK: u8 = 0b01 << 6;
 const TYPE_NOTIFICATION: u8 = 0b10 << 6;
 const PIGGYBACKED: u8 = 1 << 5;
 const ERA: u8 = 1 << 4;
-const RETRANSMITTED: u8 = super::transparent::RETRANSMITTED;
 const DUMMY: u8 = 1 << 2;
 const BLOCKING: u8 = 1 << 1;
 

@@ -31,6 +31,9 @@ pub const CONTROL_ADDRESS: [u8; 6] = [0x03, b'L', b'i', b'n', b'k', b'm'];
 /// Largest number of bytes that a header adds to a frame.
 pub const HEADER_GROWTH_MAX: usize = 8;
 
+/// The bit in the first byte of a data header that marks a copy, the same in both formats.
+const RETRANSMITTED: u8 = 1 << 3;
+
 /// How to turn a frame into a protected or escaped one: behind the MAC addresses, replace `removes` bytes by `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encapsulation {
@@ -148,7 +151,7 @@ pub fn escape(frame: &[u8]) -> Option<Encapsulation> {
 pub fn mark_retransmitted(frame: &mut [u8]) {
     // Both formats keep the flag in the same bit of the byte behind the EtherType.
     if let Some(first) = frame.get_mut(ETHERNET_HEADER_BYTES) {
-        *first |= transparent::RETRANSMITTED;
+        *first |= RETRANSMITTED;
     }
 }
 

@@ -1,3 +1,5 @@
+//! What is emitted is parsed to the same, and what is no frame of ours is left alone.
+
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, SequenceRange};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};

@@ -15,10 +15,9 @@
 //! as the paper's (section 4.6).
 
 use super::reader::Reader;
-use super::{Decapsulation, Encapsulation, LinkFrame, MAGIC, control, ethertype};
+use super::{Decapsulation, Encapsulation, LinkFrame, MAGIC, RETRANSMITTED, control, ethertype};
 use crate::frame::{DataHeader, Mode, PiggybackAck};
 
-pub(super) const RETRANSMITTED: u8 = 1 << 3;
 const KIND: u8 = 0b11 << 6;
 const KIND_DATA: u8 = 0b00 << 6;
 const KIND_DATA_WITH_ACK: u8 = 0b01 << 6;

@@ -2,7 +2,7 @@
 
 use crate::common::{A, B, Loss, MILLI, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{Config, Copies, Mode};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A hole of one frame, and one of two.
 const LOST: [u64; 3] = [5, 20, 21];
@@ -10,7 +10,7 @@ const LOST: [u64; 3] = [5, 20, 21];
 /// The frames of `LOST` are lost `rounds` times: as originals, and with all copies of the rounds before the last.
 fn lost_in_rounds(pair: &mut Pair, copies: u32, rounds: u32) {
     let mut original = Loss::originals(|position| LOST.contains(&position));
-    let mut seen = HashMap::new();
+    let mut seen = BTreeMap::new();
     pair.links[A].loss = Loss::script(move |wire| {
         if let Wire::Data { frame, .. } = wire
             && wire.is_copy()

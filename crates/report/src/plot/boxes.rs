@@ -14,7 +14,6 @@ const BOX: f64 = 20.0;
 /// Minimum, quartiles and maximum of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// Smallest value.
     pub min: f64,
     /// A quarter of the values is below.
     pub lower_quartile: f64,
@@ -22,7 +21,6 @@ pub struct Summary {
     pub median: f64,
     /// Three quarters of the values are below.
     pub upper_quartile: f64,
-    /// Largest value.
     pub max: f64,
 }
 

@@ -29,10 +29,12 @@ pub(crate) struct Area {
 }
 
 impl Area {
+    /// The abscissa of the right edge.
     pub fn right(&self) -> f64 {
         self.x + self.width
     }
 
+    /// The ordinate of the lower edge.
     pub fn bottom(&self) -> f64 {
         self.y + self.height
     }

@@ -2,9 +2,9 @@
 //!
 //! Plain edges recede into one pale tangle; what the reader should see has a hue, and lies above it.
 
+use super::emphasis::{Mark, Stroke, draw_node, draw_stroke};
 use super::frame::{TEXT, px};
 use super::legend::{self, Key};
-use super::palette::Hue;
 use super::{Drawing, Figure, WIDTH, labels};
 use crate::table::{Cell, Column, Table};
 use maud::{Markup, html};
@@ -19,57 +19,6 @@ const SMALL: f64 = 11.0;
 /// With fewer labels than every tenth, none is better.
 const MAX_STRIDE: usize = 10;
 const LABEL_MARGIN_MAX: f64 = 150.0;
-
-/// How an edge that stands out is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stroke {
-    /// Its colour.
-    pub hue: Hue,
-    /// Its pattern, which tells it apart where colours do not.
-    pub line: Line,
-}
-
-/// The pattern of an edge that stands out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Without gaps.
-    Solid,
-    /// Without gaps, and twice as wide.
-    Thick,
-    /// Without gaps, and half as wide.
-    Thin,
-    /// Of long pieces.
-    Dashed,
-    /// Of short pieces.
-    Dotted,
-}
-
-impl Line {
-    fn dash(self) -> Option<&'static str> {
-        match self {
-            Line::Solid | Line::Thick | Line::Thin => None,
-            Line::Dashed => Some("6 3"),
-            Line::Dotted => Some("2 2"),
-        }
-    }
-
-    fn class(self) -> &'static str {
-        match self {
-            Line::Solid | Line::Dashed | Line::Dotted => "lm-marked",
-            Line::Thick => "lm-marked lm-thick",
-            Line::Thin => "lm-marked lm-thin",
-        }
-    }
-}
-
-/// How a node that stands out is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// An outline in this colour.
-    Outlined(Hue),
-    /// This colour all over, in a frame.
-    Framed(Hue),
-}
 
 /// A place in a layered graph: layer from the bottom, node from the left.
 pub type Place = (usize, usize);
@@ -352,36 +301,6 @@ impl Layout<'_> {
     }
 }
 
-/// Draws an edge that stands out, or its key in the legend, which has no tooltip.
-pub(super) fn draw_stroke(stroke: Stroke, line: &str, tooltip: &str) -> Markup {
-    let class = format!("lm-line lm-dashed {} {}", stroke.line.class(), stroke.hue.stroke());
-    html! {
-        path class=(class) stroke-dasharray=[stroke.line.dash()] d=(line) {
-            @if !tooltip.is_empty() { title { (tooltip) } }
-        }
-    }
-}
-
-/// Draws a node, or its key in the legend, which has no tooltip.
-pub(super) fn draw_node(
-    mark: Option<Mark>,
-    (x, y): (f64, f64),
-    (width, height): (f64, f64),
-    tooltip: &str,
-) -> Markup {
-    let class = match mark {
-        None => "lm-node".to_owned(),
-        Some(Mark::Outlined(hue)) => format!("lm-outlined {}", hue.stroke()),
-        Some(Mark::Framed(hue)) => format!("lm-framed {}", hue.fill()),
-    };
-    // Outlines lie on both sides of the edge, so what has one is smaller by as much.
-    let inset = if mark.is_some() { 1.0 } else { 0.0 };
-    html! {
-        rect class=(class) x=(px(x + inset)) y=(px(y + inset)) width=(px((width - 2.0 * inset).max(1.0)))
-            height=(px(height - 2.0 * inset)) rx="2" { @if !tooltip.is_empty() { title { (tooltip) } } }
-    }
-}
-
 impl Figure for LayeredGraph {
     fn title(&self) -> &str {
         &self.title
@@ -443,7 +362,7 @@ impl Figure for LayeredGraph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::Plot;
+    use crate::plot::{Hue, Line, Plot};
 
     const DOWN: Stroke = Stroke { hue: Hue::Blue, line: Line::Dashed };
     const SHORT: Mark = Mark::Framed(Hue::Vermillion);

@@ -1,7 +1,7 @@
 //! The line above a plot area: the heading of its vertical axis on the left, the legend on the right.
 
+use super::emphasis::{Mark, Stroke, draw_node, draw_stroke};
 use super::frame::{TEXT, marker, px};
-use super::layered::{Mark, Stroke, draw_node, draw_stroke};
 use super::palette::Hue;
 use super::{WIDTH, labels};
 use maud::{Markup, html};

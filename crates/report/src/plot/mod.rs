@@ -8,6 +8,7 @@
 mod axis;
 mod bars;
 mod boxes;
+mod emphasis;
 mod frame;
 mod heatmap;
 mod labels;
@@ -24,8 +25,9 @@ mod timeline;
 pub use axis::Axis;
 pub use bars::GroupedBars;
 pub use boxes::{BoxPlot, Summary};
+pub use emphasis::{Line, Mark, Stroke};
 pub use heatmap::HeatMap;
-pub use layered::{LayeredGraph, Line, Mark, Place, Stroke};
+pub use layered::{LayeredGraph, Place};
 pub use palette::Hue;
 pub use scatter::Scatter;
 pub use series::Series;
@@ -78,7 +80,7 @@ pub enum Plot {
 }
 
 impl Plot {
-    /// The title.
+    /// The title of the plot.
     pub fn title(&self) -> &str {
         self.figure().title()
     }

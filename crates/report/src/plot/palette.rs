@@ -10,7 +10,6 @@ use std::fmt::Write as _;
 /// The colour of a series. Give the same thing the same hue in every plot of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names say all there is")]
 pub enum Hue {
     Blue,
     Vermillion,

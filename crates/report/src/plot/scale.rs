@@ -1,5 +1,10 @@
 //! From values to positions: linear, logarithmic and tail scales with their ticks.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a drawing is rounded to tenths of a pixel, far above the last digit"
+)]
+
 use crate::quantity::{exponent_of, power_of_ten};
 
 /// Values beyond this are drawn at it; sums and differences below stay finite.

@@ -43,7 +43,7 @@ impl Series {
         Series::new(name, points, Mark::Step)
     }
 
-    /// Points alone.
+    /// Points that no line joins.
     pub fn points(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Series::new(name, points, Mark::Points)
     }

@@ -1,5 +1,10 @@
 //! Cumulative distributions on a scale that gives every further nine the same room.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a drawing is rounded to tenths of a pixel, far above the last digit"
+)]
+
 use super::axis::{Axis, ResolvedAxis};
 use super::frame::{self, Area, RIGHT_MARGIN, TICK_LABELS_AND_HEADING};
 use super::legend::{self, Key};

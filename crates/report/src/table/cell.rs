@@ -8,11 +8,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// Words.
     Text(String),
     /// A number in the base unit of its column, or of its own `unit` where the column mixes units.
     Number {
-        /// The number.
         value: f64,
         /// The cell's own unit; `None` takes the column's.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +28,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Words.
+    /// Words, aligned to the left.
     pub fn text(text: impl Into<String>) -> Self {
         Cell { content: Content::Text(text.into()), tone: Tone::Plain }
     }

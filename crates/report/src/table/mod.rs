@@ -14,9 +14,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Alignment {
-    /// Text.
     Left,
-    /// Numbers.
     Right,
 }
 
@@ -99,7 +97,7 @@ impl Table {
         self
     }
 
-    /// The title.
+    /// The title of the table.
     pub fn title(&self) -> &str {
         &self.title
     }

@@ -15,7 +15,7 @@ struct Increments(Vec<Time>);
 
 impl Increments {
     fn new() -> Increments {
-        let quantile = |at: usize| -((at as f64 + 0.5) / QUANTILES as f64).ln();
+        let quantile = |at: usize| -libm::log((at as f64 + 0.5) / QUANTILES as f64);
         Increments((0..QUANTILES).map(|at| Time((quantile(at) * MEAN.0 as f64) as u64)).collect())
     }
 

@@ -92,7 +92,6 @@ pub struct Published {
 /// Points that are compared with theory, each by itself.
 #[derive(Debug, Clone)]
 pub struct Expected {
-    /// The theory.
     pub theory: Theory,
     /// The points at which it applies.
     pub at: Selection,
@@ -100,7 +99,7 @@ pub struct Expected {
     pub explanation: Option<String>,
 }
 
-/// A plot.
+/// A plot of an experiment.
 #[derive(Debug, Clone)]
 pub struct PlotSpec {
     /// The title of the plot.
@@ -138,7 +137,6 @@ pub struct Replacement(pub Vec<(String, String)>);
 pub enum Dimension {
     /// A parameter, by its name.
     Parameter(&'static str),
-    /// A metric.
     Metric(&'static Metric),
 }
 

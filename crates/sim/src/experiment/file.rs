@@ -113,14 +113,12 @@ pub enum PlotKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogAxes {
-    /// No axis.
     #[default]
     None,
     /// The horizontal axis.
     X,
     /// The vertical axis.
     Y,
-    /// Both axes.
     Both,
 }
 
@@ -130,6 +128,5 @@ pub enum LogAxes {
 pub struct Reference {
     /// Its position, in the unit that the metric's name states.
     pub value: f64,
-    /// Its text.
     pub label: String,
 }

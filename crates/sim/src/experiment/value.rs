@@ -84,14 +84,13 @@ pub static PARAMETERS: &[Parameter] = parameters! {
 
 /// A parameter that is on or off and has no value.
 pub struct Switch {
-    /// Its name.
     pub key: &'static str,
     /// Its name in tables.
     pub label: &'static str,
     read: fn(&StressParameters) -> bool,
 }
 
-/// All switches.
+/// All parameters that are on or off.
 pub static SWITCHES: [Switch; 2] = [
     Switch {
         key: "no-backpressure",

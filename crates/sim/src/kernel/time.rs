@@ -19,7 +19,7 @@ impl Time {
     /// Later than everything.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// Converts nanoseconds.
+    /// Converts nanoseconds to picoseconds.
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos.saturating_mul(1_000))
     }
@@ -87,7 +87,7 @@ impl Rate {
         Some(Rate { bits_per_second, byte_ps: BYTE_PICOSECONDS / bits_per_second })
     }
 
-    /// In bit/s.
+    /// The rate in bit/s.
     pub const fn bits_per_second(self) -> u64 {
         self.bits_per_second
     }

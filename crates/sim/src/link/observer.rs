@@ -11,7 +11,6 @@ use crate::time::Time;
 /// A frame that a port begins to send.
 #[derive(Debug)]
 pub struct Sent<'a, S: Scheme = Schemes> {
-    /// The frame.
     pub frame: &'a OnWire<S>,
     /// Its content if it is a control frame.
     pub control: Option<&'a S::Control>,
@@ -24,7 +23,6 @@ pub struct Sent<'a, S: Scheme = Schemes> {
 /// A frame that has arrived.
 #[derive(Debug)]
 pub struct Received<'a, S: Scheme = Schemes> {
-    /// The frame.
     pub frame: &'a OnWire<S>,
     /// Its content if it is a control frame.
     pub control: Option<&'a S::Control>,
@@ -86,7 +84,6 @@ pub trait Observer<S: Scheme = Schemes> {
 /// A moment as observers see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Present<'a> {
-    /// The clock.
     pub now: Time,
     /// By port: how many frames the generator at its peer has produced.
     pub arriving: &'a [u64],
@@ -121,7 +118,7 @@ pub trait Skip {
     fn skip(&mut self, before: &Self::Mark, skipped: &Skipped<'_>);
 }
 
-/// Observes nothing.
+/// An observer that records nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 

@@ -6,9 +6,7 @@ use crate::time::Time;
 /// Frames that a port has received and passed on to its node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Deliveries {
-    /// Frames.
     pub frames: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// Frames that came after one that was sent later.
     pub reordered: u64,

@@ -243,7 +243,6 @@ impl<S: Scheme> Skip for LinkMeasures<S> {
 /// The measurements of the links, and another observer beside them, which does not see what fast-forward skips.
 #[derive(Debug)]
 pub struct Measured<O, S: Scheme = Schemes> {
-    /// The measures.
     pub links: LinkMeasures<S>,
     /// The other observer.
     pub watch: O,

@@ -9,11 +9,9 @@ pub struct Sample {
     pub at: Time,
     /// How long it is; the last one may be shorter.
     pub length: Time,
-    /// Least level.
     pub min: u64,
     /// Mean level, weighted by time.
     pub mean: f64,
-    /// Largest level.
     pub max: u64,
 }
 

@@ -65,10 +65,7 @@ pub enum Opening {
     /// All sessions are open.
     Open,
     /// The session of a port is not open, and others may not be either.
-    Failed {
-        /// The port.
-        port: PortId,
-    },
+    Failed { port: PortId },
     /// The run was ended early.
     Unwanted,
 }
@@ -241,7 +238,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.ports.iter().all(Port::is_silent)
     }
 
-    /// Simulated time.
+    /// The time of the latest event.
     pub fn now(&self) -> Time {
         self.now
     }

@@ -7,7 +7,6 @@ use linkmend_protocol::Mode;
 /// The frames that a generator makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// No frames.
     None,
     /// As many frames as the link takes: the packet generator of the stress test (section 4.1).
     LineRate {

@@ -17,7 +17,6 @@ pub struct Agreement {
     pub losses: u64,
     /// Frames named for the first time by a notification, where it was sent.
     pub notified: u64,
-    /// Copies sent.
     pub copies_sent: u64,
     /// Protected frames delivered.
     pub delivered: u64,

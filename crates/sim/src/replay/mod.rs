@@ -43,7 +43,6 @@ pub enum ReplayError {
     /// A file that cannot be read.
     #[error("cannot read {log}")]
     Unreadable {
-        /// The file.
         log: String,
         /// The system's reason.
         source: std::io::Error,
@@ -51,25 +50,17 @@ pub enum ReplayError {
     /// A line that is not one of a protocol log.
     #[error("{log}, line {line}: not a line of a protocol log")]
     Line {
-        /// The log.
         log: String,
-        /// The line.
         line: usize,
         /// What is wrong.
         source: serde_json::Error,
     },
     /// A log of another time.
     #[error("{log}: version {version} of the protocol log is not understood, only 1")]
-    Version {
-        /// The log.
-        log: String,
-        /// Its version.
-        version: u32,
-    },
+    Version { log: String, version: u32 },
     /// Parameters that no link end can have had.
     #[error("{log}, line 1: parameter {source}")]
     Parameter {
-        /// The log.
         log: String,
         /// Which, and why.
         source: ConfigError,
@@ -77,7 +68,6 @@ pub enum ReplayError {
     /// The state machines answer otherwise than they did then.
     #[error("{log}, line {line}: the answer differs\n  logged: {logged}\n  now:    {now}")]
     Answer {
-        /// The log.
         log: String,
         /// The first line that differs.
         line: usize,
@@ -88,28 +78,20 @@ pub enum ReplayError {
     },
     /// A log of nothing.
     #[error("{log}: nothing happened")]
-    Empty {
-        /// The log.
-        log: String,
-    },
+    Empty { log: String },
     /// No protected frame of one log arrived in the other.
     #[error("the two logs have no protected frame in common; are they the two ends of one run?")]
     NothingInCommon,
     /// Clocks that differ by more than a link can delay a frame.
     #[error("the two logs are of two clocks: frames arrived {delay_ns} ns after they left")]
-    TwoClocks {
-        /// Median, ns.
-        delay_ns: i64,
-    },
+    TwoClocks { delay_ns: i64 },
     /// A loss that cannot be repeated at another time.
     #[error(
         "{log}, line {line}: {what} was lost, and which one that is in a run of other timing cannot be told; \
          replay this log alone, or script the losses"
     )]
     Loss {
-        /// The log.
         log: String,
-        /// The line.
         line: usize,
         /// What was lost.
         what: &'static str,
@@ -119,7 +101,6 @@ pub enum ReplayError {
         "{log}: link end {link} differs in its step {index}\n  real:      {real}\n  simulated: {simulated}"
     )]
     Order {
-        /// The log.
         log: String,
         /// Name of the end.
         link: String,

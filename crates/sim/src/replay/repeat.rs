@@ -9,7 +9,6 @@ use serde::Serialize;
 pub struct Repetition {
     /// Name of the link end.
     pub link: String,
-    /// Steps repeated.
     pub steps: u64,
     /// The longest that something was due before the end's loop ran, ns: how much its scheduler disturbed it.
     pub longest_lateness_ns: u64,

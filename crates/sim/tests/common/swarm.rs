@@ -3,6 +3,8 @@
 //! * `LINKMEND_SIM_CASES=100000`: how many seeds, from `LINKMEND_SIM_FIRST` (0) on;
 //! * `LINKMEND_SIM_SEED=17`: only that one.
 
+#![expect(clippy::disallowed_methods, reason = "which seeds run is set from outside")]
+
 use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};

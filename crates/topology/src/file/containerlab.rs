@@ -7,7 +7,7 @@ use super::{Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOpt
 use linkmend_quantity::BitRate;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de::IgnoredAny};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 const LAYER: &str = "linkmend.layer";
@@ -154,7 +154,7 @@ pub(super) fn read(
     let named = lab.nodes.as_ref().map_or(&[][..], |nodes| &nodes.0);
     let nodes: Vec<Inherited<'_>> =
         named.iter().map(|(name, own)| Inherited::new(lab, name, own.as_ref())).collect();
-    let index: HashMap<&str, usize> =
+    let index: BTreeMap<&str, usize> =
         nodes.iter().enumerate().map(|(number, node)| (node.name, number)).collect();
     let mut warnings = Vec::new();
     let wires = wires(lab, &index, &file, &mut warnings)?;
@@ -193,7 +193,7 @@ struct Wire<'a> {
 /// Links whose ends are both nodes. Others lead out of the lab.
 fn wires<'a>(
     lab: &'a Lab,
-    nodes: &HashMap<&str, usize>,
+    nodes: &BTreeMap<&str, usize>,
     file: &str,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Wire<'a>>, TopologyFileError> {

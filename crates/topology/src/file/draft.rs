@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_quantity::BitRate;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pod labels a zone's name lists before it counts the others.
 const LABELS_IN_A_NAME: usize = 4;
@@ -43,11 +43,11 @@ pub(super) struct Draft {
     pods: Vec<Option<String>>,
     switch_locations: Vec<Location>,
     switch_names: Vec<String>,
-    by_name: HashMap<String, SwitchId>,
+    by_name: BTreeMap<String, SwitchId>,
     links: Vec<DraftLink>,
     link_names: Vec<String>,
     /// How many links have been named after each pair of ends.
-    parallel: HashMap<[SwitchId; 2], u32>,
+    parallel: BTreeMap<[SwitchId; 2], u32>,
 }
 
 impl Draft {
@@ -182,7 +182,7 @@ impl Draft {
 
     /// Link names must be unique, because tables and lists of corrupting links use them.
     fn check_link_names(&self) -> Result<(), TopologyFileError> {
-        let mut first_of: HashMap<&str, usize> = HashMap::with_capacity(self.links.len());
+        let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
         for (number, name) in self.link_names.iter().enumerate() {
             if let Some(first) = first_of.insert(name, number) {
                 let fault = TopologyFault::DuplicateLink {
@@ -244,7 +244,7 @@ impl Draft {
             0 => labels.join("+"),
             more => format!("{}+{more} more", labels.join("+")),
         });
-        let mut used: HashMap<String, u32> = HashMap::new();
+        let mut used: BTreeMap<String, u32> = BTreeMap::new();
         let mut names = Vec::with_capacity(topology.zone_count());
         for wanted in wanted {
             let mut name = wanted.clone();

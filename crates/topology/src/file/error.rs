@@ -36,7 +36,6 @@ pub enum TopologyFileError {
     /// A file says something impossible.
     #[error("{place}: {fault}")]
     Refused {
-        /// The line.
         place: Place,
         /// What is wrong.
         fault: Box<TopologyFault>,
@@ -66,12 +65,7 @@ pub enum TopologyFault {
     Unrecognised,
     /// More than this reader takes.
     #[error("there are more than {most} {what}")]
-    TooMany {
-        /// Of what.
-        what: &'static str,
-        /// The limit.
-        most: u64,
-    },
+    TooMany { what: &'static str, most: u64 },
     /// A network without switches.
     #[error("the network has no switches")]
     Empty,
@@ -86,14 +80,10 @@ pub enum TopologyFault {
     NoTors,
     /// A name that is empty.
     #[error("a {what} has an empty name")]
-    EmptyName {
-        /// Of what.
-        what: &'static str,
-    },
+    EmptyName { what: &'static str },
     /// Two switches of one name.
     #[error("switch {name} is already defined at {first}")]
     DuplicateSwitch {
-        /// The name.
         name: String,
         /// Where it was defined first.
         first: Place,
@@ -101,7 +91,6 @@ pub enum TopologyFault {
     /// Two links of one name.
     #[error("link {name} is already defined at {first}")]
     DuplicateLink {
-        /// The name.
         name: String,
         /// Where it was defined first.
         first: Place,
@@ -109,19 +98,13 @@ pub enum TopologyFault {
     /// A link with an end that is no switch of the file.
     #[error("link {link} ends at {switch}, which is not defined")]
     UnknownSwitch {
-        /// The link.
         link: String,
         /// The unknown switch.
         switch: String,
     },
     /// A link with both ends on one switch.
     #[error("link {link} joins {switch} with itself")]
-    SelfLink {
-        /// The link.
-        link: String,
-        /// The switch.
-        switch: String,
-    },
+    SelfLink { link: String, switch: String },
     /// A number that is too small or too large.
     #[error("{name} of {of} is {value}; it must be {range}")]
     OutOfRange {
@@ -129,7 +112,6 @@ pub enum TopologyFault {
         name: &'static str,
         /// Which switch or link has it.
         of: String,
-        /// Its value.
         value: String,
         /// What is allowed.
         range: &'static str,
@@ -137,7 +119,6 @@ pub enum TopologyFault {
     /// A link whose speed nobody says.
     #[error("link {link} has no speed; give it {how}, or give a default speed")]
     NoSpeed {
-        /// The link.
         link: String,
         /// How a link of this format is given a speed.
         how: &'static str,
@@ -145,7 +126,6 @@ pub enum TopologyFault {
     /// A switch whose layer nobody says.
     #[error("{switch} has no layer; {how}")]
     NoLayer {
-        /// The switch.
         switch: String,
         /// How a switch of this format is given a layer.
         how: &'static str,
@@ -166,16 +146,7 @@ pub enum TopologyFault {
     #[error(
         "{switch} port {port} leads to {one} and to {other}; if it is a management port, add it to `ignore_ports`"
     )]
-    TwoNeighbours {
-        /// The switch.
-        switch: String,
-        /// Its port.
-        port: String,
-        /// One neighbour.
-        one: String,
-        /// The other.
-        other: String,
-    },
+    TwoNeighbours { switch: String, port: String, one: String, other: String },
     /// Switches and links that are no layered network.
     #[error(transparent)]
     Network(#[from] TopologyError),

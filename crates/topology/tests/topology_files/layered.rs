@@ -46,9 +46,8 @@ links:
 }
 
 #[test]
-fn what_is_wrong_with_a_layered_network_is_said_with_its_line() {
+fn what_is_wrong_with_the_switches_of_a_layered_network_is_said_with_its_line() {
     let with = |rest: &str| format!("{TWO}{rest}");
-    let link = |link: &str| format!("{TWO}links:\n- {{from: t, to: s}}\n- {link}\n");
     let cases = [
         (
             String::new(),
@@ -93,6 +92,17 @@ fn what_is_wrong_with_a_layered_network_is_said_with_its_line() {
             with("other: 1\n"),
             "n.yaml:4: unknown field `other`, expected one of default_speed, switches, links",
         ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refused("n.yaml", &text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_links_of_a_layered_network_is_said_with_its_line() {
+    let with = |rest: &str| format!("{TWO}{rest}");
+    let link = |link: &str| format!("{TWO}links:\n- {{from: t, to: s}}\n- {link}\n");
+    let cases = [
         (with("links: []\n"), "n.yaml:2: t has no path to the top layer (layer 1)"),
         (link("{from: t, to: x}"), "n.yaml:6: link t--x ends at x, which is not defined"),
         (link("from: t\n  to: x"), "n.yaml:7: link t--x ends at x, which is not defined"),
@@ -119,6 +129,10 @@ fn what_is_wrong_with_a_layered_network_is_said_with_its_line() {
     for (text, expected) in cases {
         assert_eq!(refused("n.yaml", &text), expected, "{text}");
     }
+}
+
+#[test]
+fn a_link_without_a_speed_and_a_file_that_is_no_text_or_not_there_are_refused() {
     let no_speed = format!("{TWO}links:\n- {{from: t, to: s}}\n");
     let error = read_text("n.yaml", no_speed.as_bytes(), &NO_OPTIONS).unwrap_err().to_string();
     assert!(error.ends_with(

@@ -1,6 +1,6 @@
 //! Tests expressions against frames, and messages about wrong expressions.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use super::super::{CapturePort, Layers};
 use super::Filter;

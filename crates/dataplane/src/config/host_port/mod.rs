@@ -26,7 +26,6 @@ pub enum HostPortError {
     Foreign {
         /// Name of the link.
         link: String,
-        /// The interface.
         interface: String,
     },
     /// The link port is not usable, so no MTU can be derived.
@@ -41,7 +40,6 @@ pub enum HostPortError {
         link: String,
         /// The link port.
         link_interface: String,
-        /// Its MTU.
         link_mtu: u32,
         /// What would be left.
         mtu: u32,
@@ -51,7 +49,6 @@ pub enum HostPortError {
     System {
         /// Name of the link.
         link: String,
-        /// The interface.
         interface: String,
         /// What was tried.
         step: &'static str,

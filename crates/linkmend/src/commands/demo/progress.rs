@@ -17,6 +17,7 @@ pub struct Steps {
 }
 
 impl Steps {
+    /// A bar for all slots, still without a length.
     pub fn new() -> Steps {
         let on_terminal = std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
@@ -36,6 +37,7 @@ impl Steps {
         }
     }
 
+    /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -50,6 +50,7 @@ fn median(interval: MedianInterval) -> String {
     format!("{middle} ({})", bare.unwrap_or(&span))
 }
 
+/// The stress test, a column for each condition.
 pub fn stress(result: &DemoResult) -> Table {
     let columns = &result.stress;
     let cells = |name: &str, cell: fn(&StressColumn) -> Cell| {
@@ -117,6 +118,7 @@ pub fn stress(result: &DemoResult) -> Table {
     table.note(note)
 }
 
+/// Flow completion times, a row for each size.
 pub fn fct(result: &DemoResult) -> Table {
     let columns = &result.fct;
     let title = format!(
@@ -183,6 +185,7 @@ pub fn fct(result: &DemoResult) -> Table {
     ))
 }
 
+/// Goodput, a column for each condition.
 pub fn goodput(result: &DemoResult) -> Table {
     let title = match result.options.part {
         Part::Link => format!("Bulk goodput over kernel TCP, {}", path(result)),

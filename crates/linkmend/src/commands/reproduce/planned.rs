@@ -26,7 +26,7 @@ impl Planned {
         Ok(links.chain(fleets).collect())
     }
 
-    /// Its name.
+    /// Its name on the command line.
     pub fn id(&self) -> &str {
         match self {
             Planned::Link(experiment) => &experiment.id,

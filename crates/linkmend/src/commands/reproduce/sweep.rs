@@ -4,7 +4,6 @@ use linkmend_sim::experiment::{Experiment, Outcome};
 
 /// An experiment and the outcome of each of its points.
 pub struct Sweep<'a> {
-    /// The experiment.
     pub experiment: &'a Experiment,
     /// The outcome of each point.
     pub outcomes: Vec<Outcome>,

@@ -15,7 +15,7 @@ const DETAIL_LINES: u16 = 9;
 /// Lines of the plot of losses, its frame included.
 const PLOT_LINES: u16 = 6;
 
-/// Draws everything.
+/// Draws the links, their history and the help line.
 pub fn draw(frame: &mut Frame<'_>, app: &App) {
     let [head, links, detail, plot, foot] = Layout::vertical([
         Constraint::Length(1),

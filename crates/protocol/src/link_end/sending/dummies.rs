@@ -12,7 +12,6 @@ use crate::time::{Instant, Ticks};
 /// The dummies of both lanes.
 #[derive(Debug, Default)]
 pub(in crate::link_end) struct Dummies {
-    /// Counts dummies.
     pub(in crate::link_end) stamp: u16,
     /// The dummy whose echo measures a round trip, and when it left. It is not always the latest: if the answer takes
     /// longer than the wait between two dummies, the latest would never be answered in time.

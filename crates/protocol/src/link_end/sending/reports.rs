@@ -14,9 +14,7 @@ use crate::time::{Instant, Ticks};
 pub struct RoundTrips {
     /// Samples since the session opened.
     pub samples: u32,
-    /// Shortest.
     pub min: Ticks,
-    /// Longest.
     pub max: Ticks,
 }
 

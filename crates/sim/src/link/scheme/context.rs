@@ -70,7 +70,7 @@ impl<N: Scheme, O: Observer<N>> SchemeContext<'_, N, O> {
         }
     }
 
-    /// The clock.
+    /// The time of the present event.
     #[inline(always)]
     pub fn now(&self) -> Time {
         self.now

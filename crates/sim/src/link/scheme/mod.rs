@@ -45,7 +45,6 @@ pub struct PortSeed {
 /// A control frame that a scheme sends ahead of normal frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Urgent<C> {
-    /// The frame.
     pub control: C,
     /// It may not leave before this.
     pub ready_at: Time,
@@ -56,7 +55,6 @@ pub struct Urgent<C> {
 /// What a scheme sends on an idle port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idle<A, C> {
-    /// An acknowledgement.
     Ack(A),
     /// Another control frame.
     Control(C),
@@ -65,15 +63,12 @@ pub enum Idle<A, C> {
 /// What the scheme decides about a frame that has arrived with a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reception {
-    /// Deliver it.
     Deliver,
     /// Deliver it, and then the frames that `poll_deliver` returns.
     DeliverMore,
-    /// Hold it.
     Buffered,
     /// Hold it, and deliver the frames that `poll_deliver` returns.
     BufferedMore,
-    /// Drop it.
     Dropped,
 }
 
@@ -87,9 +82,7 @@ pub enum Round {
         /// Whether the port should look for normal frames.
         made_room: bool,
     },
-    /// Deliver it.
     Delivers {
-        /// The frame.
         frame: Frame,
         /// Whether to deliver the frames that `poll_deliver` returns, too.
         more: bool,

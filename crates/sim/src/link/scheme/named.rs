@@ -24,29 +24,24 @@ macro_rules! schemes {
     }) => {
         $(#[$meta])*
         #[derive(Debug)]
-        #[allow(missing_docs, reason = "named after their schemes")]
         #[allow(clippy::large_enum_variant, reason = "a box would cost each event a load on its critical path")]
         $visibility enum $name { $($scheme($type)),+ }
 
         /// Configuration of one of the schemes.
         #[derive(Debug, Clone)]
-        #[allow(missing_docs, reason = "named after their schemes")]
         #[allow(clippy::large_enum_variant, reason = "few are kept, and a scheme without any has none")]
         $visibility enum $config { $($scheme(<$type as $crate::link::scheme::Scheme>::Config)),+ }
 
         /// Header of one of the schemes.
         #[derive(Debug, Clone, Copy, PartialEq)]
-        #[allow(missing_docs, reason = "named after their schemes")]
         $visibility enum $header { $($scheme(<$type as $crate::link::scheme::Scheme>::Header)),+ }
 
         /// Acknowledgement of one of the schemes.
         #[derive(Debug, Clone, Copy, PartialEq)]
-        #[allow(missing_docs, reason = "named after their schemes")]
         $visibility enum $ack { $($scheme(<$type as $crate::link::scheme::Scheme>::Ack)),+ }
 
         /// Control frame of one of the schemes.
         #[derive(Debug)]
-        #[allow(missing_docs, reason = "named after their schemes")]
         #[allow(clippy::large_enum_variant, reason = "few are kept, and a scheme without any has none")]
         $visibility enum $control { $($scheme(<$type as $crate::link::scheme::Scheme>::Control)),+ }
 

@@ -25,7 +25,7 @@ pub struct BothDirectionsConfig {
     pub reverse_load: f64,
 }
 
-/// One direction.
+/// One direction of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DirectionReport {
     /// What happened to its frames.

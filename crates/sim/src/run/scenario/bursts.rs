@@ -38,7 +38,6 @@ pub struct BurstsConfig {
 pub struct BurstsRow {
     /// Dummies sent each time the queue ran empty.
     pub dummy_copies: u8,
-    /// Tails sent.
     pub tails: u64,
     /// Tails that the link corrupted.
     pub tails_lost: u64,
@@ -46,7 +45,6 @@ pub struct BurstsRow {
     pub recovered_in_time: u64,
     /// Delivered later: a later frame or a later dummy revealed the loss.
     pub recovered_late: u64,
-    /// Never delivered.
     pub never: u64,
     /// `recovered_in_time / tails_lost`.
     pub in_time_share: f64,
@@ -55,7 +53,6 @@ pub struct BurstsRow {
     pub revealed_share_expected: Option<f64>,
     /// How much later than without loss the recovered tails came, ns.
     pub extra_delay_ns: Percentiles,
-    /// Dummies sent.
     pub dummies_sent: u64,
 }
 

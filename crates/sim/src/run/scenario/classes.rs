@@ -32,9 +32,7 @@ pub struct ClassesConfig {
 pub struct ClassesReport {
     /// The seed it was run with.
     pub seed: u64,
-    /// Ordered traffic.
     pub ordered: Delivery,
-    /// Non-blocking traffic.
     pub non_blocking: Delivery,
     /// What the link did.
     pub link: LinkReport,

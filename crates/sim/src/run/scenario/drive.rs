@@ -26,7 +26,6 @@ pub struct Completion {
     pub drained_after_ns: f64,
     /// Simulated time of the traffic, ns.
     pub simulated_ns: f64,
-    /// Events simulated.
     pub events: u64,
 }
 

@@ -89,13 +89,11 @@ pub struct LevelChange {
 pub struct FallbackReport {
     /// The seed it was run with.
     pub seed: u64,
-    /// Frames sent.
     pub frames_sent: u64,
     /// Frames that never arrived.
     pub frames_undelivered: u64,
     /// All changes of the level.
     pub changes: Vec<LevelChange>,
-    /// The series.
     pub samples: Vec<Sample>,
     /// How it ended.
     pub ending: Completion,

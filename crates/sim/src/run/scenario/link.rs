@@ -15,7 +15,6 @@ use serde::Serialize;
 pub struct LinkReport {
     /// Original frames that the link corrupted.
     pub frames_lost: u64,
-    /// Copies sent.
     pub retransmitted_copies: u64,
     /// Frames the receiver gave up (`ackNoTimeout`).
     pub recovery_timeouts: u64,

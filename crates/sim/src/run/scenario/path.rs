@@ -20,7 +20,6 @@ const HOPS_MAX: usize = 16;
 /// One link of the path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hop {
-    /// Its rate.
     pub rate: Rate,
     /// What it corrupts, in the direction of the data.
     pub corruption: Corruption,

@@ -56,7 +56,6 @@ pub struct PortReport {
 pub struct SharedPortReport {
     /// The seed it was run with.
     pub seed: u64,
-    /// The links.
     pub links: Vec<SharedLink>,
     /// Sum of their speeds, Gbit/s.
     pub total_speed_gbps: f64,

@@ -92,7 +92,6 @@ pub struct StressConfig {
     pub frames: u64,
     /// Length of each, from destination address to frame check sequence, without Linkmend's header: 64 to 9,216.
     pub frame_bytes: u32,
-    /// Link rate.
     pub rate: Rate,
     /// Length of the fibre, m (5 ns each).
     pub distance_m: u32,
@@ -108,7 +107,6 @@ pub struct StressConfig {
     pub copy_loss: Option<f64>,
     /// Where frames are buffered.
     pub buffering: Buffering,
-    /// The switches.
     pub switch: Switch,
     /// Simulate every event, even those of the steady state. The results are the same.
     pub full: bool,
@@ -120,7 +118,6 @@ pub struct StressConfig {
 pub struct StressError {
     /// Its name, as the command line and experiment files spell it.
     pub parameter: &'static str,
-    /// Its value.
     pub value: String,
     /// What is required of it.
     pub requirement: String,

@@ -9,7 +9,6 @@ use serde::Serialize;
 /// Least, quartiles and most of a buffer's fill level, weighted by time; bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Quartiles {
-    /// Least.
     pub min: u64,
     /// A quarter of the time it was at most this.
     pub p25: u64,
@@ -17,7 +16,6 @@ pub struct Quartiles {
     pub p50: u64,
     /// Three quarters of the time it was at most this.
     pub p75: u64,
-    /// Most.
     pub max: u64,
 }
 
@@ -26,11 +24,8 @@ pub struct Quartiles {
 pub struct Percentiles {
     /// How many were measured.
     pub count: u64,
-    /// Shortest.
     pub min: f64,
-    /// Mean.
     pub mean: f64,
-    /// Median.
     pub p50: f64,
     /// 90th percentile.
     pub p90: f64,
@@ -38,7 +33,6 @@ pub struct Percentiles {
     pub p99: f64,
     /// 99.9th percentile.
     pub p999: f64,
-    /// Longest.
     pub max: f64,
 }
 
@@ -70,7 +64,6 @@ pub struct StressReport {
     pub actual_loss_rate: f64,
     /// Frames sent that never came out at the far side.
     pub frames_undelivered: u64,
-    /// Why not.
     pub undelivered: Undelivered,
     /// Undelivered frames that count with `weight`: the link corrupted them with all of their copies, and corrupted
     /// copies more often than other frames (`--copy-loss`). Others count once.
@@ -110,7 +103,6 @@ pub struct StressReport {
     pub loss_events: u64,
     /// How many of them had length 1, 2, ... frames; the last entry counts all longer ones.
     pub hole_lengths: Vec<u64>,
-    /// Copies sent.
     pub retransmitted_copies: u64,
     /// Frames dropped because the Rx buffer was full.
     pub rx_buffer_overflows: u64,

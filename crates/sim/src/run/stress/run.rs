@@ -179,13 +179,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
     let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
     let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
     let passes = |at: usize| if config.recirculates() { network.passes(at) as f64 } else { 0.0 };
-    let circling = u64::from(config.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
-    let pass = config.switch.recirculation_rate.time_of(circling);
-    // Frames go on circling until the run has ended, which is after the last delivery.
-    let busy = |passes: f64| {
-        let busy = 100.0 * passes * pass.0 as f64 / elapsed.0.max(1) as f64;
-        if elapsed == Time::ZERO { 0.0 } else { busy.min(100.0) }
-    };
+    let busy = |passes: f64| busy_pct(config, passes, elapsed);
     let tx_levels = shares(links.tx_levels(SENDER));
     let report = StressReport {
         seed: config.seed,
@@ -235,6 +229,15 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
         warnings: config.warnings_of(&report),
         ..report
     }
+}
+
+/// How busy so many passes keep a recirculation port.
+fn busy_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
+    let circling = u64::from(config.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+    let pass = config.switch.recirculation_rate.time_of(circling);
+    let busy = 100.0 * passes * pass.0 as f64 / elapsed.0.max(1) as f64;
+    // Frames go on circling until the run has ended, which is after the last delivery.
+    if elapsed == Time::ZERO { 0.0 } else { busy.min(100.0) }
 }
 
 /// Divides undelivered frames by cause. Frames that were given up are divided by what the link did to their copies.

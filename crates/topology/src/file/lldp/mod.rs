@@ -9,7 +9,7 @@ use super::{Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
 use crate::SwitchId;
 use dump::{Dump, View};
 use rules::Rules;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The dumps of a directory, in order of their names, so that the same files always give the same network.
@@ -52,7 +52,7 @@ pub(super) fn parse(
         rules: Rules::parse(&rules)?,
         draft: Draft::default(),
         views: Vec::new(),
-        own: HashMap::new(),
+        own: BTreeMap::new(),
         hosts: BTreeSet::new(),
         nameless: 0,
         silent: BTreeSet::new(),
@@ -76,7 +76,7 @@ struct Reader {
     /// What each switch with a dump sees, with the number of the file.
     views: Vec<(SwitchId, u32, View)>,
     /// For each switch with a dump, the neighbour that it sees on each port.
-    own: HashMap<SwitchId, HashMap<String, String>>,
+    own: BTreeMap<SwitchId, BTreeMap<String, String>>,
     hosts: BTreeSet<String>,
     nameless: usize,
     /// Switches that neighbours see but that have no dump.
@@ -118,7 +118,7 @@ impl Reader {
         warnings: &mut Vec<String>,
     ) -> Result<(), TopologyFileError> {
         let mut seen_by: BTreeMap<[PortOf; 2], u32> = BTreeMap::new();
-        let mut leads_to: HashMap<PortOf, PortOf> = HashMap::new();
+        let mut leads_to: BTreeMap<PortOf, PortOf> = BTreeMap::new();
         let views = std::mem::take(&mut self.views);
         for (switch, file, view) in &views {
             let location = Location { file: *file, line: view.line };
