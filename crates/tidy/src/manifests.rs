@@ -1,0 +1,37 @@
+//! Every crate is under the workspace's lints.
+
+use crate::Violation;
+use std::path::Path;
+
+/// Crates whose manifest does not take the workspace's lints, and clippy configurations that only some may have.
+///
+/// A `clippy.toml` of its own takes the place of the workspace's, with all its bans. Only crates that live in real time
+/// have one.
+///
+/// # Panics
+/// If the folder of crates or a manifest cannot be read.
+pub fn violations(root: &Path, in_real_time: &[&str]) -> Vec<Violation> {
+    let folder = root.join("crates");
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut violations = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let mut violation = |file: &str, message: &str| {
+            let file = Path::new("crates").join(&name).join(file);
+            violations.push(Violation { file, line: 1, message: message.to_owned() });
+        };
+        let Ok(manifest) = std::fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };
+        let lints = manifest.split("[lints]").nth(1);
+        if !lints.is_some_and(|lints| lints.trim_start().starts_with("workspace = true")) {
+            violation(
+                "Cargo.toml",
+                "the crate does not take the workspace's lints (`[lints] workspace = true`)",
+            );
+        }
+        if entry.path().join("clippy.toml").exists() && !in_real_time.contains(&name.as_str()) {
+            violation("clippy.toml", "a configuration of its own takes the place of the workspace's bans");
+        }
+    }
+    violations.sort();
+    violations
+}
