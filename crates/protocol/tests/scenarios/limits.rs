@@ -3,8 +3,8 @@
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
 use linkmend_protocol::{
-    Admission, CloseReason, Config, Control, Copies, Event, FrameHandle, Instant, Level, LinkEnd, Mode,
-    Priority, Protection, Reception, Tick, Transmit, TransmitState,
+    Admission, CloseReason, Config, Control, Copies, Event, Format, FrameHandle, Instant, Level, LinkEnd,
+    Mode, Priority, Protection, Reception, Tick, Transmit, TransmitState,
 };
 
 fn closed_by_timeout(pair: &Pair) -> bool {
@@ -208,4 +208,14 @@ fn the_copies_of_two_frames_may_interleave() {
     assert_eq!(copied(a.poll_retransmission_of(FrameHandle(1))), None, "both copies are out");
     assert_eq!(copied(a.poll_retransmission()), Some(3));
     assert_eq!(copied(a.poll_retransmission()), None);
+}
+
+/// The buffers have been made for the one, and both ends have agreed on the other.
+#[test]
+fn the_window_and_the_format_keep_their_values_while_running() {
+    let mut end = LinkEnd::new(quick_config(), 1).expect("valid");
+    let other = Config { window_frames: 16, format: Format::Compact, max_rounds: 3, ..quick_config() };
+    end.reconfigure(other).expect("valid");
+    let Config { window_frames, format, max_rounds, .. } = *end.config();
+    assert_eq!((window_frames, format, max_rounds), (quick_config().window_frames, Format::Transparent, 3));
 }
