@@ -88,16 +88,16 @@ impl Deployment {
         topology: &Topology,
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<Deployment, DeploymentError> {
-        let finder = Finder::new(topology);
+        let parts = PartNames::new(topology);
         let (mut upgraded, mut zones) =
             (vec![false; topology.switch_count()], vec![false; topology.zone_count()]);
         let mut top = false;
         for written in names {
-            match finder.find(written) {
-                Some(Found::Top) => top = true,
-                Some(Found::Zone(zone)) => zones[zone.index()] = true,
-                Some(Found::Switch(switch)) => upgraded[switch.index()] = true,
-                None => return Err(finder.error(written)),
+            match parts.find(written) {
+                Some(NamedPart::Top) => top = true,
+                Some(NamedPart::Zone(zone)) => zones[zone.index()] = true,
+                Some(NamedPart::Switch(switch)) => upgraded[switch.index()] = true,
+                None => return Err(parts.error(written)),
             }
         }
         for switch in switches(topology) {
@@ -123,39 +123,39 @@ fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
 }
 
 /// What a name on a list stands for.
-enum Found {
+enum NamedPart {
     Top,
     Zone(ZoneId),
     Switch(SwitchId),
 }
 
 /// Zones and switches by name.
-struct Finder<'a> {
+struct PartNames<'a> {
     topology: &'a Topology,
     zones: BTreeMap<String, ZoneId>,
     switches: BTreeMap<String, SwitchId>,
 }
 
-impl<'a> Finder<'a> {
-    fn new(topology: &'a Topology) -> Finder<'a> {
+impl<'a> PartNames<'a> {
+    fn new(topology: &'a Topology) -> PartNames<'a> {
         let names = topology.names();
         let zones = (0..topology.zone_count() as u32).map(ZoneId);
-        Finder {
+        PartNames {
             topology,
             zones: zones.map(|zone| (names.zone(zone), zone)).collect(),
             switches: switches(topology).map(|switch| (names.switch(switch), switch)).collect(),
         }
     }
 
-    fn find(&self, written: &str) -> Option<Found> {
+    fn find(&self, written: &str) -> Option<NamedPart> {
         let numbered = || {
             let zone = written.parse().ok().filter(|zone| (*zone as usize) < self.topology.zone_count());
             zone.map(ZoneId)
         };
         let zone = self.zones.get(written).copied();
-        let switch = || self.switches.get(written).copied().map(Found::Switch);
-        let top = (written == TOP).then_some(Found::Top);
-        top.or(zone.map(Found::Zone)).or_else(switch).or_else(|| numbered().map(Found::Zone))
+        let switch = || self.switches.get(written).copied().map(NamedPart::Switch);
+        let top = (written == TOP).then_some(NamedPart::Top);
+        top.or(zone.map(NamedPart::Zone)).or_else(switch).or_else(|| numbered().map(NamedPart::Zone))
     }
 
     fn error(&self, written: &str) -> DeploymentError {

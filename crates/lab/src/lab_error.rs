@@ -66,7 +66,7 @@ pub enum LabError {
     },
     /// A process did not end.
     #[error("process {pid} ({program}) of lab `{prefix}` does not end{reason}")]
-    NotEnded {
+    StillRunning {
         /// Prefix of the laboratory.
         prefix: String,
         pid: u32,
@@ -104,7 +104,7 @@ impl Diagnose for LabError {
                 Some("`linkmend lab down` ends it, or choose another prefix".to_owned())
             }
             LabError::TooManyProcesses { .. } => Some("end some first".to_owned()),
-            LabError::NotEnded { .. } => Some("it may hang in the kernel".to_owned()),
+            LabError::StillRunning { .. } => Some("it may hang in the kernel".to_owned()),
             LabError::Impairment(error) => error.hint(),
             LabError::Marker(error) => error.hint(),
             LabError::Ip(error) => error.hint(),

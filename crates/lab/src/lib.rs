@@ -75,4 +75,4 @@ pub use namespace::{Namespace, NamespaceError};
 pub use packet::{FramePath, FramePort, PacketError};
 pub use stop::{Progress, RunControl, StopFlag};
 pub use summary::Summary;
-pub use topology::{Down, Lab, LabError, LabOptions, Role};
+pub use topology::{DownOutcome, Lab, LabError, LabOptions, Role};

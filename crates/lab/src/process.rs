@@ -63,14 +63,14 @@ pub(crate) fn inside(namespaces: &[u64]) -> Vec<TrackedProcess> {
 
 /// A process that could not be ended.
 #[derive(Debug)]
-pub(crate) struct NotEnded {
+pub(crate) struct StillRunning {
     pub(crate) process: TrackedProcess,
     /// Why it could not be signalled; `None` if it was signalled without effect.
     pub(crate) source: Option<io::Error>,
 }
 
 /// Ends all of them at once: SIGTERM, then SIGKILL for those that still run after [`TERMINATION_GRACE`].
-pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), NotEnded> {
+pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), StillRunning> {
     let mut running = Vec::new();
     for process in processes {
         // The handle is opened before the start time is compared, so the signal reaches the process that was compared.
@@ -78,14 +78,14 @@ pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), NotEnded> {
             Ok(handle) if process.is_running() => running.push((process, handle)),
             Ok(_) => {}
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-            Err(error) => return Err(NotEnded { process: process.clone(), source: Some(error) }),
+            Err(error) => return Err(StillRunning { process: process.clone(), source: Some(error) }),
         }
     }
     for (signal, grace) in [(libc::SIGTERM, TERMINATION_GRACE), (libc::SIGKILL, KILL_GRACE)] {
         for (process, handle) in &running {
             match sys::pidfd_signal(handle.as_fd(), signal) {
                 Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
-                    return Err(NotEnded { process: (*process).clone(), source: Some(error) });
+                    return Err(StillRunning { process: (*process).clone(), source: Some(error) });
                 }
                 _ => {}
             }
@@ -96,7 +96,9 @@ pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), NotEnded> {
         }
         running.retain(|(process, _)| process.is_running());
     }
-    running.first().map_or(Ok(()), |(process, _)| Err(NotEnded { process: (*process).clone(), source: None }))
+    running
+        .first()
+        .map_or(Ok(()), |(process, _)| Err(StillRunning { process: (*process).clone(), source: None }))
 }
 
 struct Stat {

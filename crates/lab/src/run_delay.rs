@@ -45,15 +45,15 @@ pub(crate) struct LongestDelays {
 
 /// One thread that is followed.
 #[derive(Debug)]
-struct Followed {
+struct WatchedThread {
     file: File,
     is_loop: bool,
     waited_ns: u64,
     worst_ns: u64,
 }
 
-impl Followed {
-    fn open(folder: &Path) -> Option<Followed> {
+impl WatchedThread {
+    fn open(folder: &Path) -> Option<WatchedThread> {
         let name = std::fs::read_to_string(folder.join("comm")).ok()?;
         if name.starts_with(WATCH_NAME) {
             return None;
@@ -61,7 +61,7 @@ impl Followed {
         let file = File::open(folder.join("schedstat")).ok()?;
         let waited_ns = waited_ns(&file)?;
         let is_loop = LOOP_NAMES.iter().any(|prefix| name.starts_with(prefix));
-        Some(Followed { file, is_loop, waited_ns, worst_ns: 0 })
+        Some(WatchedThread { file, is_loop, waited_ns, worst_ns: 0 })
     }
 
     /// Reads the account; `false` if the thread has ended.
@@ -87,8 +87,8 @@ fn parse(line: &str) -> Option<u64> {
 /// All threads that are followed, and the worst of those that have ended since the span began.
 #[derive(Debug, Default)]
 struct Threads {
-    own: BTreeMap<u32, Followed>,
-    kernel: Vec<Followed>,
+    own: BTreeMap<u32, WatchedThread>,
+    kernel: Vec<WatchedThread>,
     ended: LongestDelays,
 }
 
@@ -100,7 +100,7 @@ impl Threads {
         for entry in entries.flatten().take(THREADS_MAX) {
             let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             if !self.own.contains_key(&id)
-                && let Some(mut thread) = Followed::open(&entry.path())
+                && let Some(mut thread) = WatchedThread::open(&entry.path())
             {
                 thread.worst_ns = if new { thread.waited_ns } else { 0 };
                 self.own.insert(id, thread);
@@ -117,7 +117,7 @@ impl Threads {
             }
             lives
         });
-        kernel.retain_mut(Followed::update);
+        kernel.retain_mut(WatchedThread::update);
     }
 
     fn begin(&mut self) {
@@ -136,7 +136,7 @@ impl Threads {
 }
 
 impl LongestDelays {
-    fn add(&mut self, thread: &Followed) {
+    fn add(&mut self, thread: &WatchedThread) {
         let worst = if thread.is_loop { &mut self.loops_ns } else { &mut self.others_ns };
         *worst = (*worst).max(thread.worst_ns);
     }
@@ -202,13 +202,13 @@ fn lock(threads: &Mutex<Threads>) -> MutexGuard<'_, Threads> {
 }
 
 /// The kernel's threads, as far as this process sees them: not from inside a container.
-fn kernel_threads() -> Vec<Followed> {
+fn kernel_threads() -> Vec<WatchedThread> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let is_one = |folder: &PathBuf| {
         std::fs::read_to_string(folder.join("comm")).is_ok_and(|name| name.starts_with(KERNEL_NAME))
     };
     let folders = entries.flatten().map(|entry| entry.path()).filter(is_one);
-    folders.filter_map(|folder| Followed::open(&folder)).collect()
+    folders.filter_map(|folder| WatchedThread::open(&folder)).collect()
 }
 
 #[cfg(test)]

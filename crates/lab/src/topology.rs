@@ -16,7 +16,7 @@ pub use crate::lab_error::LabError;
 use crate::marker::{FolderLock, MarkedNamespace, Marker, PROCESSES_MAX, Stage};
 use crate::namespace::{NAMESPACE_FOLDER, Namespace};
 use crate::plumbing;
-use crate::process::{self, NotEnded, TrackedProcess, end_all};
+use crate::process::{self, StillRunning, TrackedProcess, end_all};
 pub use crate::wires::WireInterface;
 
 /// Name of a host's only interface.
@@ -183,7 +183,7 @@ impl LabOptions {
 
 /// What [`Lab::down`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Down {
+pub enum DownOutcome {
     /// A laboratory, or what a crash had left of one. It is gone now.
     Removed {
         /// Programs of others that ran inside and were ended: pid and program.
@@ -238,16 +238,18 @@ impl Lab {
     ///
     /// # Errors
     /// [`LabError::Foreign`] when namespaces of these names exist that are not ours.
-    pub fn down(prefix: &str) -> Result<Down, LabError> {
+    pub fn down(prefix: &str) -> Result<DownOutcome, LabError> {
         let options = LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() };
         options.validate()?;
         let _lock = FolderLock::take()?;
         let Some(marker) = Marker::load(prefix)? else {
             refuse_foreign(&options)?;
-            return Ok(Down::NothingThere);
+            return Ok(DownOutcome::NothingThere);
         };
         let ended = tear_down(&marker)?;
-        Ok(Down::Removed { ended: ended.into_iter().map(|process| (process.pid, process.program)).collect() })
+        Ok(DownOutcome::Removed {
+            ended: ended.into_iter().map(|process| (process.pid, process.program)).collect(),
+        })
     }
 
     /// Attaches to a laboratory that is up, whoever put it up.
@@ -377,7 +379,7 @@ const SEARCHES_MAX: usize = 5;
 /// continues to exist without a name, with the traffic of a forgotten generator, as long as anything runs in it.
 fn tear_down(marker: &Marker) -> Result<Vec<TrackedProcess>, LabError> {
     let end = |processes: &[TrackedProcess]| {
-        end_all(processes).map_err(|NotEnded { process, source }| LabError::NotEnded {
+        end_all(processes).map_err(|StillRunning { process, source }| LabError::StillRunning {
             prefix: marker.options.prefix.clone(),
             pid: process.pid,
             program: process.program,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use linkmend_lab::Impairments;
 use linkmend_lab::marker::MARKER_FOLDER;
 use linkmend_lab::offload;
-use linkmend_lab::topology::{Down, Lab, LabError, LabOptions, Role};
+use linkmend_lab::topology::{DownOutcome, Lab, LabError, LabOptions, Role};
 
 fn run(line: &str) -> String {
     let mut words = line.split_whitespace();
@@ -66,8 +66,8 @@ fn up_and_down_are_idempotent_and_leave_nothing() {
     let rebuilt = Lab::up(larger).expect("up with another MTU");
     assert_eq!(rebuilt.options().host_mtu, 9000);
     assert!(run(&format!("ip -n {prefix}-g1 link show dev link")).contains("mtu 9016"));
-    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed { ended: Vec::new() });
-    assert_eq!(Lab::down(&prefix).expect("down again"), Down::NothingThere);
+    assert_eq!(Lab::down(&prefix).expect("down"), DownOutcome::Removed { ended: Vec::new() });
+    assert_eq!(Lab::down(&prefix).expect("down again"), DownOutcome::NothingThere);
     assert!(!namespaces().contains(&prefix));
     assert!(!std::path::Path::new(MARKER_FOLDER).join(format!("{prefix}.json")).exists());
 }
@@ -143,7 +143,7 @@ fn processes_are_tracked_and_ended() {
     let other = LabOptions { host_mtu: 2000, remove_on_drop: false, ..lab.options().clone() };
     assert!(matches!(Lab::up(other), Err(LabError::InUse { .. })));
     let attached = Lab::attach(&lab.options().prefix).expect("it is up");
-    assert_eq!(Lab::down(&lab.options().prefix).expect("down"), Down::Removed { ended: Vec::new() });
+    assert_eq!(Lab::down(&lab.options().prefix).expect("down"), DownOutcome::Removed { ended: Vec::new() });
     let late = attached.spawn(Role::End1, Command::new("sleep"));
     assert!(matches!(late, Err(LabError::NotUp { .. })), "{late:?}");
     assert!(!child.wait().expect("it is ours").success());
@@ -183,7 +183,7 @@ fn impairments_add_a_namespace_that_goes_with_the_others() {
     let without = LabOptions { impairments: Impairments::default(), remove_on_drop: false, ..options };
     assert!(Lab::up(without).expect("up without").wires().is_none());
     assert!(!namespaces().contains(&format!("{prefix}-w")), "the fifth namespace stayed");
-    assert_eq!(Lab::down(&prefix).expect("down"), Down::Removed { ended: Vec::new() });
+    assert_eq!(Lab::down(&prefix).expect("down"), DownOutcome::Removed { ended: Vec::new() });
     let bad = Impairments { delay: Duration::from_secs(3), ..Impairments::default() };
     let refused = Lab::up(LabOptions { impairments: bad, ..common::options("imp") });
     assert!(matches!(refused, Err(LabError::Impairment(_))), "{refused:?}");
@@ -215,7 +215,7 @@ fn what_others_started_inside_ends_with_the_lab() {
         let _ = child.wait();
         assert!(ended.is_some(), "it still runs");
     }
-    let Down::Removed { ended } = down else { panic!("{down:?}") };
+    let DownOutcome::Removed { ended } = down else { panic!("{down:?}") };
     assert!(
         ended.contains(&(sleeper.id(), "sleep".to_owned())) && ended.iter().any(|(pid, _)| *pid == deaf.id())
     );

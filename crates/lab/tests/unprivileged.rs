@@ -14,7 +14,7 @@ use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::packet::FramePath;
 use linkmend_lab::stop::RunControl;
 use linkmend_lab::tcp::{FlowOptions, PingOptions, TrafficPath, flows, ping};
-use linkmend_lab::topology::{Down, Lab, LabOptions};
+use linkmend_lab::topology::{DownOutcome, Lab, LabOptions};
 use linkmend_lab::unprivileged::{Privileges, ensure_privileges, has_capabilities};
 use linkmend_lab::{DelayLines, Impairments};
 
@@ -76,7 +76,7 @@ fn inside() {
     let options = FlowOptions { count: 100, ..FlowOptions::default() };
     let report = flows(&TrafficPath::ipv4(&lab), &options, &control).expect("flows");
     assert_eq!(report.samples_ns.len(), 100);
-    assert_eq!(Lab::down("lm").expect("down"), Down::Removed { ended: Vec::new() });
+    assert_eq!(Lab::down("lm").expect("down"), DownOutcome::Removed { ended: Vec::new() });
     drop(lab);
     impaired(&control);
 }

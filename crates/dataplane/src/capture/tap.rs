@@ -60,7 +60,7 @@ impl Tap {
         self.shared.closed.load(Ordering::Relaxed)
     }
 
-    fn offer(&self, seen: &Seen, layers: &Layers, frame: FrameHandle, pool: &FramePool) {
+    fn offer(&self, seen: &Sighting, layers: &Layers, frame: FrameHandle, pool: &FramePool) {
         if self.options.port.is_some_and(|port| port != seen.port)
             || !class::any_of(&self.options.classes, layers)
             || !self.filter.passes(layers)
@@ -81,7 +81,7 @@ impl Tap {
             pool.copy_out(frame, &mut bytes);
             bytes.truncate(kept);
         }
-        let &Seen { at_ns, port, direction, corrupted } = seen;
+        let &Sighting { at_ns, port, direction, corrupted } = seen;
         let frame = CapturedFrame { at_ns, port, direction, corrupted, length: length as u32, bytes };
         match self.ring.try_send(frame) {
             Ok(()) => {}
@@ -122,7 +122,7 @@ impl Drop for Capture {
 }
 
 /// Where, when and how a frame was seen.
-struct Seen {
+struct Sighting {
     at_ns: u64,
     port: CapturePort,
     direction: Direction,
@@ -176,7 +176,7 @@ impl Taps {
         pool: &FramePool,
     ) {
         self.remove_closed();
-        let seen = Seen { at_ns: clock::unix_ns(), port, direction, corrupted };
+        let seen = Sighting { at_ns: clock::unix_ns(), port, direction, corrupted };
         let head = pool.head(frame);
         let layers = Layers::of(port, &head[..head.len().min(LOOK_BYTES)]);
         for tap in &self.0 {

@@ -20,7 +20,7 @@ pub struct Interface {
     /// Receive queues in use.
     pub receive_queues: u32,
     _lock: InterfaceLock,
-    _quiet: Quiet,
+    _ipv6_silencer: Ipv6Silencer,
 }
 
 impl Interface {
@@ -57,7 +57,7 @@ impl Interface {
             driver: ethtool::driver(name).unwrap_or_else(|| "unknown".to_owned()),
             receive_queues: ethtool::receive_queues(name).unwrap_or(1),
             _lock: lock,
-            _quiet: Quiet::new(name),
+            _ipv6_silencer: Ipv6Silencer::new(name),
         })
     }
 
@@ -70,23 +70,23 @@ impl Interface {
 /// Keeps the kernel's own IPv6 from sending on the interface (router solicitations, duplicate address detection), since
 /// the interface carries other people's frames. Undone when the port is closed.
 #[derive(Debug)]
-struct Quiet {
+struct Ipv6Silencer {
     path: String,
     before: Option<String>,
 }
 
-impl Quiet {
+impl Ipv6Silencer {
     /// Best effort: if it cannot be written, there is usually no IPv6.
     fn new(interface: &str) -> Self {
         let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
         let before = std::fs::read_to_string(&path)
             .ok()
             .filter(|value| value.trim() != "1" && std::fs::write(&path, "1").is_ok());
-        Quiet { path, before }
+        Ipv6Silencer { path, before }
     }
 }
 
-impl Drop for Quiet {
+impl Drop for Ipv6Silencer {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             let _ = std::fs::write(&self.path, before.trim());

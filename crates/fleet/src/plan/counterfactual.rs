@@ -19,7 +19,7 @@ pub(super) struct Alternative {
 
 /// A ToR that would have too few paths without a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Blocked {
+pub(super) struct BlockingTor {
     pub tor: SwitchId,
     /// Paths that it has, and that it would have without the link.
     pub paths: u64,
@@ -80,14 +80,14 @@ impl Plan<'_> {
 
     /// The ToR that would lack the most paths without an active link: under the plan or, with `alone`, if only the
     /// links that are disabled today were.
-    pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<Blocked> {
+    pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<BlockingTor> {
         let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
         let tors = tors_below(self.topology, &network, link);
         let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().of(tor)).collect();
         network.remove_paths(link, &mut |_, _, _| {});
         tors.iter()
             .zip(paths)
-            .map(|(&tor, paths)| Blocked {
+            .map(|(&tor, paths)| BlockingTor {
                 tor,
                 paths,
                 without: network.paths().of(tor),

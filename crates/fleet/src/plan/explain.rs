@@ -1,6 +1,6 @@
 //! Why the plan treats a link as it does, in words and numbers.
 
-use super::counterfactual::{Alternative, Blocked};
+use super::counterfactual::{Alternative, BlockingTor};
 use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, ends_of};
 use crate::optimizer::Objective;
 use crate::repair::tors_below;
@@ -187,8 +187,8 @@ impl Plan<'_> {
         )
     }
 
-    fn limit(&self, blocked: &Blocked) -> String {
-        let Blocked { tor, paths, without, required } = *blocked;
+    fn limit(&self, blocked: &BlockingTor) -> String {
+        let BlockingTor { tor, paths, without, required } = *blocked;
         let name = self.topology.names().switch(tor);
         let installed = self.clean.paths().of(tor);
         if paths < required {

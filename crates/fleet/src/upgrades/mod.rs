@@ -4,6 +4,6 @@ mod order;
 mod spared;
 mod study;
 
-pub use order::{PodWorth, UpgradeStep, Upgrades};
+pub use order::{PodBenefit, UpgradeStep, Upgrades};
 pub use spared::{Spared, SparedLoss};
 pub use study::{ALWAYS, spared_by_seed, spared_in};

@@ -15,7 +15,7 @@ const MIN_RUNS: f64 = 60.0;
 
 /// What the upgrade of a pod spares.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PodWorth {
+pub struct PodBenefit {
     pub zone: ZoneId,
     /// How many switches must be upgraded.
     pub switches: u32,
@@ -25,7 +25,7 @@ pub struct PodWorth {
     pub to_top: Vec<f64>,
 }
 
-impl PodWorth {
+impl PodBenefit {
     /// Mean over the runs, including links to the top layer if that layer is upgraded.
     pub fn mean(&self, with_top: bool) -> f64 {
         let to_top = if with_top { mean(&self.to_top) } else { 0.0 };
@@ -54,20 +54,20 @@ pub struct UpgradeStep {
 #[derive(Debug, Clone)]
 pub struct Upgrades<'a> {
     topology: &'a Topology,
-    pods: Vec<PodWorth>,
+    pods: Vec<PodBenefit>,
     top_switches: u32,
 }
 
 impl<'a> Upgrades<'a> {
     /// Computed from what protection would have spared in each of several runs.
     pub fn new(topology: &'a Topology, runs: &[Spared]) -> Upgrades<'a> {
-        let pod = |zone: u32| PodWorth {
+        let pod = |zone: u32| PodBenefit {
             zone: ZoneId(zone),
             switches: 0,
             within: vec![0.0; runs.len()],
             to_top: vec![0.0; runs.len()],
         };
-        let mut pods: Vec<PodWorth> = (0..topology.zone_count() as u32).map(pod).collect();
+        let mut pods: Vec<PodBenefit> = (0..topology.zone_count() as u32).map(pod).collect();
         let mut top_switches = 0;
         for switch in (0..topology.switch_count() as u32).map(SwitchId) {
             match topology.switch(switch).zone {
@@ -85,7 +85,7 @@ impl<'a> Upgrades<'a> {
     }
 
     /// What each pod's upgrade spares, by zone.
-    pub fn pods(&self) -> &[PodWorth] {
+    pub fn pods(&self) -> &[PodBenefit] {
         &self.pods
     }
 
@@ -95,8 +95,8 @@ impl<'a> Upgrades<'a> {
     }
 
     /// The pods in the order in which to upgrade them, those that spare the most first.
-    pub fn order(&self, with_top: bool) -> Vec<&PodWorth> {
-        let mut order: Vec<&PodWorth> = self.pods.iter().collect();
+    pub fn order(&self, with_top: bool) -> Vec<&PodBenefit> {
+        let mut order: Vec<&PodBenefit> = self.pods.iter().collect();
         order.sort_by(|one, other| {
             other.mean(with_top).total_cmp(&one.mean(with_top)).then(one.zone.cmp(&other.zone))
         });
@@ -181,7 +181,7 @@ impl<'a> Upgrades<'a> {
     /// Whether pods differ by more than chance explains over this number of runs: whether the F ratio of an analysis of
     /// variance is more than three of its standard deviations above 1. `None` with too few pods or runs to tell.
     pub fn pods_differ(&self, with_top: bool) -> Option<bool> {
-        let spared = |pod: &PodWorth| {
+        let spared = |pod: &PodBenefit| {
             let to_top = |spared: f64| if with_top { spared } else { 0.0 };
             pod.within.iter().zip(&pod.to_top).map(|(one, other)| one + to_top(*other)).collect()
         };

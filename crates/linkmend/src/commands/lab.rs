@@ -9,7 +9,7 @@ use linkmend_dataplane::CorruptionModel;
 use linkmend_dataplane::config::{CONTROL_FOLDER, EcnThreshold, ProtectConfig};
 use linkmend_dataplane::control::{Client, ClientError};
 use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
-use linkmend_lab::{Down, Lab, LabError, LabOptions, Role, StopFlag};
+use linkmend_lab::{DownOutcome, Lab, LabError, LabOptions, Role, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -265,9 +265,9 @@ fn down(prefix: &str) -> Result<()> {
         }
     }
     Ok(print(&match found {
-        Down::NothingThere => format!("there is no laboratory `{prefix}`"),
-        Down::Removed { ended } if ended.is_empty() => "the laboratory is gone".to_owned(),
-        Down::Removed { ended } => {
+        DownOutcome::NothingThere => format!("there is no laboratory `{prefix}`"),
+        DownOutcome::Removed { ended } if ended.is_empty() => "the laboratory is gone".to_owned(),
+        DownOutcome::Removed { ended } => {
             let ended: Vec<String> =
                 ended.into_iter().map(|(pid, program)| format!("{program} (pid {pid})")).collect();
             format!("the laboratory is gone; ended what ran inside: {}", ended.join(", "))

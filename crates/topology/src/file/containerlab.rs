@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::roles::{self, Unlabelled};
-use super::yaml::{self, At, Pairs};
+use super::yaml::{self, Pairs, WithLine};
 use super::{Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOptions};
 use linkmend_quantity::BitRate;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -33,10 +33,10 @@ struct Lab {
     groups: Option<Pairs<Option<Node>>>,
     nodes: Option<Pairs<Option<Node>>>,
     #[serde(default, deserialize_with = "links")]
-    links: Vec<At<LabLink>>,
+    links: Vec<WithLine<LabLink>>,
 }
 
-type Labels = Pairs<At<Option<String>>>;
+type Labels = Pairs<WithLine<Option<String>>>;
 
 #[derive(Deserialize, Default)]
 struct Node {
@@ -59,8 +59,8 @@ struct Endpoint {
     interface: String,
 }
 
-fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<At<LabLink>>, D::Error> {
-    struct Links(Vec<At<LabLink>>);
+fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WithLine<LabLink>>, D::Error> {
+    struct Links(Vec<WithLine<LabLink>>);
     impl<'de> Deserialize<'de> for Links {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             yaml::at_most(deserializer, MAX_LINKS, "links").map(Links)
@@ -114,7 +114,7 @@ struct Inherited<'a> {
 }
 
 impl<'a> Inherited<'a> {
-    fn new(lab: &'a Lab, name: &'a At<String>, own: Option<&'a Node>) -> Inherited<'a> {
+    fn new(lab: &'a Lab, name: &'a WithLine<String>, own: Option<&'a Node>) -> Inherited<'a> {
         let defaults = lab.defaults.as_ref();
         let group = own.and_then(|node| node.group.as_deref());
         let group = group.or(defaults.and_then(|node| node.group.as_deref()));
@@ -125,7 +125,7 @@ impl<'a> Inherited<'a> {
         Inherited { name: &name.value, line: name.line, kind, group, sources }
     }
 
-    fn label(&self, key: &str) -> Option<At<&'a str>> {
+    fn label(&self, key: &str) -> Option<WithLine<&'a str>> {
         self.sources.iter().flatten().find_map(|node| label(node.labels.as_ref(), key))
     }
 
@@ -139,9 +139,9 @@ fn find<'a>(nodes: Option<&'a Pairs<Option<Node>>>, name: Option<&str>) -> Optio
     node.as_ref()
 }
 
-fn label<'a>(labels: Option<&'a Labels>, key: &str) -> Option<At<&'a str>> {
+fn label<'a>(labels: Option<&'a Labels>, key: &str) -> Option<WithLine<&'a str>> {
     let (_, value) = labels?.0.iter().find(|(name, _)| name.value == key)?;
-    Some(At { value: value.value.as_deref()?, line: value.line })
+    Some(WithLine { value: value.value.as_deref()?, line: value.line })
 }
 
 pub(super) fn read(
@@ -199,7 +199,7 @@ fn wires<'a>(
 ) -> Result<Vec<Wire<'a>>, TopologyFileError> {
     let mut wires = Vec::new();
     let mut outside = 0;
-    for At { value: link, line } in &lab.links {
+    for WithLine { value: link, line } in &lab.links {
         if link.kind.as_ref().is_some_and(|kind| kind != "veth") {
             outside += 1;
             continue;
@@ -298,7 +298,7 @@ fn speed(
     nodes: &[Inherited<'_>],
     options: &TopologyFileOptions,
 ) -> Result<BitRate, (TopologyFault, u32)> {
-    let read = |label: At<&str>| {
+    let read = |label: WithLine<&str>| {
         label.value.parse::<BitRate>().map_err(|error| (TopologyFault::form(error.to_string()), label.line))
     };
     if let Some(label) = label(wire.labels, SPEED) {

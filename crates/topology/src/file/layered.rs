@@ -1,7 +1,7 @@
 //! Linkmend's own format: lists of switches and links.
 
 use super::draft::{Draft, DraftSwitch, Location};
-use super::yaml::{self, At, Whole};
+use super::yaml::{self, WholeNumber, WithLine};
 use super::{Loaded, MAX_LINKS, MAX_SWITCHES, TopologyFault, TopologyFileError, TopologyFileOptions};
 use linkmend_quantity::BitRate;
 use serde::{Deserialize, Deserializer};
@@ -11,34 +11,34 @@ use serde::{Deserialize, Deserializer};
 struct File {
     default_speed: Option<BitRate>,
     #[serde(deserialize_with = "switches")]
-    switches: Vec<At<SwitchEntry>>,
+    switches: Vec<WithLine<SwitchEntry>>,
     #[serde(default, deserialize_with = "links")]
-    links: Vec<At<LinkEntry>>,
+    links: Vec<WithLine<LinkEntry>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SwitchEntry {
     name: String,
-    layer: Whole,
+    layer: WholeNumber,
     pod: Option<String>,
-    pipes: Option<Whole>,
+    pipes: Option<WholeNumber>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LinkEntry {
-    from: At<String>,
-    to: At<String>,
+    from: WithLine<String>,
+    to: WithLine<String>,
     name: Option<String>,
     speed: Option<BitRate>,
 }
 
-fn switches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<At<SwitchEntry>>, D::Error> {
+fn switches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WithLine<SwitchEntry>>, D::Error> {
     yaml::at_most(deserializer, MAX_SWITCHES, "switches")
 }
 
-fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<At<LinkEntry>>, D::Error> {
+fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WithLine<LinkEntry>>, D::Error> {
     yaml::at_most(deserializer, MAX_LINKS, "links")
 }
 
@@ -53,11 +53,11 @@ pub(super) fn read(
     let default_speed = parsed.default_speed.or(options.default_speed);
     let mut draft = Draft::default();
     let file = draft.file(file);
-    for At { value: SwitchEntry { name, layer, pod, pipes }, line } in parsed.switches {
+    for WithLine { value: SwitchEntry { name, layer, pod, pipes }, line } in parsed.switches {
         let pipes = pipes.map(|pipes| pipes.0);
         draft.switch(DraftSwitch { name, layer: layer.0, pod, pipes, location: Location { file, line } })?;
     }
-    for At { value: link, line } in parsed.links {
+    for WithLine { value: link, line } in parsed.links {
         add_link(&mut draft, link, Location { file, line }, default_speed)?;
     }
     let mut warnings = Vec::new();
@@ -73,7 +73,7 @@ fn add_link(
 ) -> Result<(), TopologyFileError> {
     let LinkEntry { from, to, name, speed } = link;
     let called = || name.clone().unwrap_or_else(|| format!("{}--{}", from.value, to.value));
-    let end = |end: &At<String>| {
+    let end = |end: &WithLine<String>| {
         draft.find(&end.value).ok_or_else(|| {
             let fault = TopologyFault::UnknownSwitch { link: called(), switch: end.value.clone() };
             draft.refuse(Location { line: end.line, ..location }, fault)

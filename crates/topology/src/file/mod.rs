@@ -119,7 +119,7 @@ pub struct Loaded {
 
 #[derive(Debug, Clone, Copy)]
 enum Format {
-    Whole(WholeFormat),
+    WholeNumber(WholeFormat),
     Lldp,
 }
 
@@ -160,7 +160,7 @@ pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loade
             let beside = path.parent().unwrap_or(Path::new("."));
             lldp::read(beside, vec![path.to_owned()], options)
         }
-        Some(Format::Whole(format)) => format.parse(text, file, options),
+        Some(Format::WholeNumber(format)) => format.parse(text, file, options),
         None => Err(TopologyFault::Unrecognised.at(&file, None)),
     }
 }
@@ -177,7 +177,7 @@ pub fn parse_topology(
 ) -> Result<Loaded, TopologyFileError> {
     let Text { file, text } = Text::new(content, file.to_owned())?;
     match format(&text, &file)? {
-        Some(Format::Whole(format)) => format.parse(text, file, options),
+        Some(Format::WholeNumber(format)) => format.parse(text, file, options),
         Some(Format::Lldp) => Err(TopologyFault::NoRules.at(&file, None)),
         None => Err(TopologyFault::Unrecognised.at(&file, None)),
     }
@@ -199,8 +199,8 @@ pub fn parse_lldp(
 
 fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {
     yaml::first_key(text, file, |key| match key {
-        "switches" | "links" | "default_speed" => Some(Format::Whole(WholeFormat::Layered)),
-        "topology" => Some(Format::Whole(WholeFormat::Containerlab)),
+        "switches" | "links" | "default_speed" => Some(Format::WholeNumber(WholeFormat::Layered)),
+        "topology" => Some(Format::WholeNumber(WholeFormat::Containerlab)),
         "lldp" | "local-chassis" => Some(Format::Lldp),
         _ => None,
     })

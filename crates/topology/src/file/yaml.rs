@@ -18,22 +18,22 @@ const MAX_VALUES: usize = 200_000_000;
 
 /// A value and the line it begins on, from 1.
 #[derive(Debug, Clone)]
-pub(super) struct At<T> {
+pub(super) struct WithLine<T> {
     pub value: T,
     pub line: u32,
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for WithLine<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The library's own wrapper is much larger, which would matter for millions of links.
         let Spanned { value, referenced, .. } = Spanned::deserialize(deserializer)?;
-        Ok(At { value, line: u32::try_from(referenced.line()).unwrap_or(u32::MAX) })
+        Ok(WithLine { value, line: u32::try_from(referenced.line()).unwrap_or(u32::MAX) })
     }
 }
 
 /// A mapping in the order it was written.
 #[derive(Debug)]
-pub(super) struct Pairs<V>(pub Vec<(At<String>, V)>);
+pub(super) struct Pairs<V>(pub Vec<(WithLine<String>, V)>);
 
 impl<V> Default for Pairs<V> {
     fn default() -> Self {
@@ -65,27 +65,27 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
 
 /// An integer. The caller checks its range, since the caller can say what the number belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Whole(pub u64);
+pub(super) struct WholeNumber(pub u64);
 
-impl<'de> Deserialize<'de> for Whole {
+impl<'de> Deserialize<'de> for WholeNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WholeVisitor;
-        impl Visitor<'_> for WholeVisitor {
-            type Value = Whole;
+        struct WholeNumberVisitor;
+        impl Visitor<'_> for WholeNumberVisitor {
+            type Value = WholeNumber;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a whole number")
             }
 
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Whole, E> {
-                Ok(Whole(value))
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<WholeNumber, E> {
+                Ok(WholeNumber(value))
             }
 
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Whole, E> {
-                u64::try_from(value).map(Whole).map_err(|_| E::custom(format!("{value} is below 0")))
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<WholeNumber, E> {
+                u64::try_from(value).map(WholeNumber).map_err(|_| E::custom(format!("{value} is below 0")))
             }
         }
-        deserializer.deserialize_any(WholeVisitor)
+        deserializer.deserialize_any(WholeNumberVisitor)
     }
 }
 

@@ -10,7 +10,7 @@ use super::devices::{growth, usable};
 use super::link::{InnerPort, LinkConfig};
 use super::{DeviceError, HostPortError::*};
 use linkmend_diagnose::Diagnose;
-use rtnetlink::Found;
+use rtnetlink::ExistingInterface;
 use std::io;
 
 /// What the alias of a pair starts with; the name of the link follows.
@@ -164,7 +164,7 @@ impl HostPort {
     }
 }
 
-fn find(link: &str, interface: &str) -> Result<Option<Found>, HostPortError> {
+fn find(link: &str, interface: &str) -> Result<Option<ExistingInterface>, HostPortError> {
     rtnetlink::find(interface).map_err(|source| System {
         link: link.to_owned(),
         interface: interface.to_owned(),

@@ -9,13 +9,13 @@ use netlink_packet_route::link::{
 use std::io;
 
 /// An interface that exists.
-pub(super) struct Found {
+pub(super) struct ExistingInterface {
     /// Its alias; empty without one.
     pub(super) alias: String,
 }
 
 /// Looks an interface up by name.
-pub(super) fn find(interface: &str) -> io::Result<Option<Found>> {
+pub(super) fn find(interface: &str) -> io::Result<Option<ExistingInterface>> {
     match request(RouteNetlinkMessage::GetLink(named(interface)), 0) {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
         Err(error) => Err(error),
@@ -24,7 +24,7 @@ pub(super) fn find(interface: &str) -> io::Result<Option<Found>> {
                 LinkAttribute::IfAlias(alias) => Some(alias),
                 _ => None,
             });
-            Ok(Some(Found { alias: alias.unwrap_or_default() }))
+            Ok(Some(ExistingInterface { alias: alias.unwrap_or_default() }))
         }
         Ok(_) => Err(io::ErrorKind::InvalidData.into()),
     }

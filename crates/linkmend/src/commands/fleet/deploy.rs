@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_experiment::Measurement;
 use linkmend_fleet::repair::RepairDelays;
-use linkmend_fleet::upgrades::{ALWAYS, PodWorth, Spared, Upgrades, spared_by_seed, spared_in};
+use linkmend_fleet::upgrades::{ALWAYS, PodBenefit, Spared, Upgrades, spared_by_seed, spared_in};
 
 use linkmend_fleet::simulate::Settings;
 use linkmend_fleet::strategy::Strategy;
@@ -232,7 +232,7 @@ impl Shown<'_> {
     fn json(&self) -> Value {
         let with_top = self.arguments.with_top;
         let pods = self.upgrades.order(with_top).into_iter().enumerate().map(|(place, pod)| {
-            let PodWorth { zone, switches, within, to_top } = pod;
+            let PodBenefit { zone, switches, within, to_top } = pod;
             json!({
                 "rank": place + 1,
                 "pod": self.topology.names().zone(*zone),

@@ -4,7 +4,7 @@
 //! of that name. So `interface` is `{"swp1": ...}` for one neighbour and `[{"swp1": ...}, {"swp2": ...}]` for several,
 //! and the chassis is `{"spine1": {"id": ...}}`, or `{"id": ...}` if the neighbour does not give its name.
 
-use super::super::yaml::{At, Pairs};
+use super::super::yaml::{Pairs, WithLine};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 use std::fmt;
@@ -28,7 +28,7 @@ struct Local {
     chassis: Chassis,
 }
 
-struct Interfaces(Vec<(At<String>, Neighbour)>);
+struct Interfaces(Vec<(WithLine<String>, Neighbour)>);
 
 #[derive(Deserialize)]
 struct Neighbour {
@@ -102,7 +102,7 @@ impl Dump {
     }
 }
 
-fn view(port: At<String>, Neighbour { chassis, port: far }: Neighbour) -> View {
+fn view(port: WithLine<String>, Neighbour { chassis, port: far }: Neighbour) -> View {
     let described = far.descr.filter(|descr| !descr.is_empty());
     let far_ports = if far.id.kind == "ifname" {
         std::iter::once(far.id.value).chain(described).collect()

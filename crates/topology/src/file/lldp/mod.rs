@@ -68,7 +68,7 @@ pub(super) fn parse(
 }
 
 /// A port of a switch.
-type PortOf = (SwitchId, String);
+type SwitchPort = (SwitchId, String);
 
 struct Reader {
     rules: Rules,
@@ -117,8 +117,8 @@ impl Reader {
         options: &TopologyFileOptions,
         warnings: &mut Vec<String>,
     ) -> Result<(), TopologyFileError> {
-        let mut seen_by: BTreeMap<[PortOf; 2], u32> = BTreeMap::new();
-        let mut leads_to: BTreeMap<PortOf, PortOf> = BTreeMap::new();
+        let mut seen_by: BTreeMap<[SwitchPort; 2], u32> = BTreeMap::new();
+        let mut leads_to: BTreeMap<SwitchPort, SwitchPort> = BTreeMap::new();
         let views = std::mem::take(&mut self.views);
         for (switch, file, view) in &views {
             let location = Location { file: *file, line: view.line };
@@ -180,8 +180,8 @@ impl Reader {
     /// Adds a link. It is named after switches and ports, the lower switch first, whichever end sees it.
     fn link(
         &mut self,
-        near: PortOf,
-        far: PortOf,
+        near: SwitchPort,
+        far: SwitchPort,
         options: &TopologyFileOptions,
         location: Location,
     ) -> Result<(), TopologyFileError> {
@@ -198,9 +198,9 @@ impl Reader {
     fn two_neighbours(
         &self,
         location: Location,
-        port: &PortOf,
-        one: &PortOf,
-        other: &PortOf,
+        port: &SwitchPort,
+        one: &SwitchPort,
+        other: &SwitchPort,
     ) -> TopologyFileError {
         let fault = TopologyFault::TwoNeighbours {
             switch: self.draft.name(port.0).to_owned(),
@@ -211,7 +211,7 @@ impl Reader {
         self.draft.refuse(location, fault)
     }
 
-    fn describe(&self, (switch, port): &PortOf) -> String {
+    fn describe(&self, (switch, port): &SwitchPort) -> String {
         format!("{}:{port}", self.draft.name(*switch))
     }
 

@@ -1,6 +1,6 @@
 //! Rules that give switches their layers and pods.
 
-use super::super::yaml::{self, At, Text, Whole};
+use super::super::yaml::{self, Text, WholeNumber, WithLine};
 use super::super::{MAX_LAYER, TopologyFault, TopologyFileError};
 use linkmend_quantity::BitRate;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ const MANAGEMENT_PORTS: [&str; 2] = ["eth0", "mgmt*"];
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    layers: Vec<At<LayerRule>>,
+    layers: Vec<WithLine<LayerRule>>,
     #[serde(default)]
     pods: Vec<PodRule>,
     default_speed: Option<BitRate>,
@@ -23,7 +23,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct LayerRule {
     r#match: String,
-    layer: Whole,
+    layer: WholeNumber,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ impl Rules {
     pub fn parse(Text { file, text }: &Text) -> Result<Rules, TopologyFileError> {
         let parsed: File = yaml::parse(text, file)?;
         let mut layers = Vec::new();
-        for At { value: rule, line } in parsed.layers {
+        for WithLine { value: rule, line } in parsed.layers {
             if rule.layer.0 > u64::from(MAX_LAYER) {
                 let fault = TopologyFault::OutOfRange {
                     name: "layer",
