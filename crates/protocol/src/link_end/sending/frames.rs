@@ -36,7 +36,7 @@ impl SendingSide {
 
     /// Numbers a frame that [`LinkEnd::admission`](crate::LinkEnd::admission) admits, in the mode that the fallback
     /// allows.
-    #[inline]
+    #[inline(always)]
     pub(in crate::link_end) fn send(
         &mut self,
         shared: &mut Shared,
