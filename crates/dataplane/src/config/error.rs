@@ -1,6 +1,7 @@
 //! Errors of a configuration, and their places.
 
-use super::protect::ClassField;
+use super::class_field::ClassField;
+use super::interface_name::HOST_PORT_NAME_BYTES_MAX;
 use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_protocol::Format;
 use std::fmt;
@@ -195,7 +196,7 @@ impl Diagnose for Problem {
             Problem::OneMode { .. } => {
                 Some(format!("remove the classes, or set the format to {}", Format::Transparent))
             }
-            Problem::InterfaceName { limit, .. } if *limit == super::link::HOST_PORT_NAME_BYTES_MAX => {
+            Problem::InterfaceName { limit, .. } if *limit == HOST_PORT_NAME_BYTES_MAX => {
                 Some("create:NAME makes a pair `NAME` and `lm-NAME`; both must fit 15 characters".to_owned())
             }
             Problem::InterfaceTaken { .. } => Some("each link has two interfaces of its own".to_owned()),

@@ -1,11 +1,12 @@
 //! One link, as people write it: the same struct is a `[[link]]` of the file and the arguments of `linkmend run`.
 
 use super::fallback::FallbackLimits;
+use super::header_format::HeaderFormat;
+use super::interface_name::PEER_PREFIX;
 use super::parameters::ParametersConfig;
 use super::protect::ProtectConfig;
 use crate::port_pair::PortChoice;
 use crate::settings::LinkSettings;
-use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize, QuantityError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,12 +15,6 @@ use std::str::FromStr;
 
 /// Prefix of the name of an interface that is to be made.
 const CREATE: &str = "create:";
-/// Prefix that turns the host port's name into the name of Linkmend's end of the pair.
-const PEER_PREFIX: &str = "lm-";
-/// Longest name of an interface (IFNAMSIZ without its terminator).
-pub(super) const INTERFACE_NAME_BYTES_MAX: usize = 15;
-/// Longest name of a host port, so that the name of its peer still fits.
-pub(super) const HOST_PORT_NAME_BYTES_MAX: usize = INTERFACE_NAME_BYTES_MAX - PEER_PREFIX.len();
 
 /// One link end: two ports and what happens between them.
 ///
@@ -190,29 +185,6 @@ impl From<PortKind> for PortChoice {
             PortKind::Auto => PortChoice::Auto,
             PortKind::Xdp => PortChoice::Xdp,
             PortKind::Packet => PortChoice::Packet,
-        }
-    }
-}
-
-/// How the headers of protected frames are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HeaderFormat {
-    /// Any EtherType, VLAN stack and size
-    #[default]
-    Transparent,
-    /// The 3-byte headers of the authors' P4 program, between two Linkmend ends: IPv4 only, one mode
-    Compact,
-    /// The protocol of the authors' P4 program, with a peer that runs it: no sessions; both start at 0
-    Linkguardian,
-}
-
-impl From<HeaderFormat> for Format {
-    fn from(format: HeaderFormat) -> Format {
-        match format {
-            HeaderFormat::Transparent => Format::Transparent,
-            HeaderFormat::Compact => Format::Compact,
-            HeaderFormat::Linkguardian => Format::Linkguardian,
         }
     }
 }

@@ -8,27 +8,33 @@
 //! 4. [`HostPort::make`] makes the veth pair of an `inner = "create:NAME"`; [`LinkConfig::settings`] is what the link
 //!    end is started with.
 
+mod class_field;
 mod daemon;
 mod devices;
 mod error;
 mod fallback;
+mod header_format;
 mod host_port;
+mod interface_name;
 mod link;
+mod parameter_keys;
 mod parameters;
 mod protect;
 #[cfg(test)]
 mod tests;
 mod validate;
 
+pub use class_field::ClassField;
 pub use daemon::{CONTROL_FOLDER, DaemonConfig};
 pub use devices::{DeviceError, check_devices, device_problems};
 pub use error::{ConfigError, Place, Problem};
 pub use fallback::FallbackLimits;
+pub use header_format::HeaderFormat;
 pub use host_port::{HostPort, HostPortError};
-pub use link::{EcnThreshold, HeaderFormat, InnerPort, LinkConfig, PortKind};
+pub use link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
 pub use linkmend_quantity::{BitRate, ByteSize, LossRate, QuantityError, Span};
+pub(crate) use parameter_keys::parameter_key;
 pub use parameters::ParametersConfig;
-pub(crate) use parameters::parameter_key;
 pub use protect::{
-    ClassError, ClassField, ClassRule, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,
+    ClassError, ClassRule, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,
 };

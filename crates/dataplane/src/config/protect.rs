@@ -1,7 +1,8 @@
 //! How a link is protected, as people write it.
 
+use super::class_field::ClassField;
 use super::error::Problem;
-use super::link::HeaderFormat;
+use super::header_format::HeaderFormat;
 use crate::settings::ProtectionSettings;
 use linkmend_protocol::classify::Classifier;
 use linkmend_protocol::{Copies, Mode};
@@ -78,15 +79,6 @@ impl ProtectMode {
             ProtectMode::Off => None,
         }
     }
-}
-
-/// The field of a frame that determines its class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClassField {
-    /// Priority of the outermost VLAN tag, 0 to 7.
-    Pcp(u8),
-    /// Code point of an IP packet, 0 to 63.
-    Dscp(u8),
 }
 
 /// Frames of one class go in a mode of their own. In a file `{ pcp = 5, mode = "non-blocking" }`.
@@ -171,15 +163,6 @@ impl FromStr for ClassRule {
             _ => return Err(form()),
         };
         RawRule { pcp, dscp, mode }.try_into()
-    }
-}
-
-impl fmt::Display for ClassField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClassField::Pcp(pcp) => write!(f, "pcp {pcp}"),
-            ClassField::Dscp(dscp) => write!(f, "dscp {dscp}"),
-        }
     }
 }
 

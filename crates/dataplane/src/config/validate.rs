@@ -2,7 +2,8 @@
 
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
-use super::link::{EcnThreshold, HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX, InnerPort, LinkConfig};
+use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
+use super::link::{EcnThreshold, InnerPort, LinkConfig};
 use linkmend_quantity::{BitRate, ByteSize};
 use std::path::Path;
 

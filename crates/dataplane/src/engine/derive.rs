@@ -1,8 +1,8 @@
 //! Derives parameters: from the size of the frame pool at the start, and from measured round trips once a session is
 //! open (appendix B.1 derives the same from the Tofino's latencies).
 
-use super::Engine;
 use super::shortfall;
+use super::{CHUNK_BYTES, Engine};
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
 use linkmend_protocol::{
@@ -13,8 +13,6 @@ use linkmend_protocol::{
 const SAMPLES: u32 = 8;
 /// Rate assumed for a port that has no configured rate, bit/s.
 const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
-/// Bytes of a frame that one chunk holds at least.
-pub(super) const CHUNK_BYTES: u64 = 2048;
 
 /// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little: an ACK for more
 /// frames to acknowledge, a dummy for a frame that makes it unnecessary. Neither delays a loss notification.

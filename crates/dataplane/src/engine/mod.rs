@@ -43,6 +43,8 @@ use takeover::{
     ACTIVE_STALL_AFTER_NS, ACTIVE_WAIT_MAX_NS, DORMANT_STALL_AFTER_NS, DORMANT_WAIT_MAX_NS, KernelWork,
 };
 
+/// Bytes of a frame that one chunk holds at least.
+const CHUNK_BYTES: u64 = 2048;
 /// Frames taken from a port in one round: large enough to amortise system calls, small enough for urgent frames not to
 /// wait long.
 const BATCH: usize = 64;

@@ -1,6 +1,6 @@
 //! Parameters that are too small for a link, in terms of the configuration.
 
-use super::derive::CHUNK_BYTES;
+use super::CHUNK_BYTES;
 use crate::config::parameter_key;
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
