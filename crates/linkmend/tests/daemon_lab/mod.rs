@@ -1,7 +1,7 @@
 //! Daemons between real interfaces, in two network namespaces of their own. Needs root and iproute2.
 
 // Each test binary uses only a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::fs;
 use std::io::Write;
