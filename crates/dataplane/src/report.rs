@@ -28,6 +28,9 @@ pub struct LinkReport {
     /// Whether it was set at run time, otherwise than the configuration says.
     #[serde(default)]
     pub set_at_run_time: bool,
+    /// Whether a restart of the daemon forgets what was set at run time (`restore = false`).
+    #[serde(default)]
+    pub restart_forgets: bool,
     /// Default mode: `ordered` or `non-blocking`.
     pub mode: String,
     /// What the automatic fallback leaves: `full`, `non-blocking` or `dormant`.

@@ -151,6 +151,11 @@ impl SavedProtection {
         Ok(done)
     }
 
+    /// Whether what is set at run time outlives the daemon.
+    pub fn outlives_the_daemon(&self) -> bool {
+        self.path.is_some()
+    }
+
     /// Whether the protection of a link differs from its configuration.
     pub fn differs(&self, link: &str) -> bool {
         self.lock().entries.contains_key(link)

@@ -101,7 +101,7 @@ impl Impairments {
         let bad = |field, value: String, reason| Err(BadImpairment { field, value, reason });
         for (field, delay) in [("delay", self.delay), ("link delay", self.link_delay)] {
             if delay > DELAY_MAX {
-                return bad(field, format!("{delay:?}"), "at most 2 s each way");
+                return bad(field, with_unit_apart(delay), "at most 2 s each way");
             }
         }
         match (self.rate_bps, self.queue_bytes) {
@@ -121,19 +121,31 @@ impl fmt::Display for Impairments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if let Some(rate) = self.rate_bps {
-            parts.push(format!("{} Mbit/s", rate as f64 / 1e6));
+            parts.push(match rate {
+                1_000_000_000.. => format!("{} Gbit/s", rate as f64 / 1e9),
+                _ => format!("{} Mbit/s", rate as f64 / 1e6),
+            });
         }
         if self.on_path() {
-            parts.push(format!("{:?} each way between the left host and its link end", self.delay));
+            let delay = with_unit_apart(self.delay);
+            parts.push(format!("{delay} each way between the left host and its link end"));
         }
         if !self.link_delay.is_zero() {
-            parts.push(format!("{:?} each way on the link", self.link_delay));
+            parts.push(format!("{} each way on the link", with_unit_apart(self.link_delay)));
         }
         if parts.is_empty() {
             parts.push("none".to_owned());
         }
         f.write_str(&parts.join(", "))
     }
+}
+
+/// Such as `5 ms`.
+fn with_unit_apart(time: Duration) -> String {
+    let text = format!("{time:?}");
+    let unit_at = text.find(|letter: char| letter.is_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    format!("{number} {unit}")
 }
 
 #[cfg(test)]
@@ -180,8 +192,8 @@ mod tests {
             impairments.validate().expect_err("it is out of range")
         };
         assert!(of(|i| i.rate_bps = Some(99_999)).to_string().contains("rate = 99999 bit/s"));
-        assert!(of(|i| i.delay = Duration::from_secs(3)).to_string().contains("delay = 3s"));
-        assert!(of(|i| i.link_delay = Duration::from_secs(3)).to_string().contains("link delay = 3s"));
+        assert!(of(|i| i.delay = Duration::from_secs(3)).to_string().contains("delay = 3 s"));
+        assert!(of(|i| i.link_delay = Duration::from_secs(3)).to_string().contains("link delay = 3 s"));
         assert_eq!(of(|i| i.queue_bytes = Some(100_000)).hint().as_deref(), Some("give a rate too"));
         assert_eq!(Impairments::default().validate(), Ok(()));
     }

@@ -118,16 +118,20 @@ fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
     assert!((10.2..20.0).contains(&least), "{ping}");
     let (_, status) = lab.ask("status");
     for wanted in [
-        "impairments: 100 Mbit/s, 5ms each way",
-        "100µs each way on the link; up to 128 kB wait in front of the rate",
+        "impairments: 100 Mbit/s, 5 ms each way",
+        "100 µs each way on the link; up to 128 kB wait in front of the rate",
         "host1 to end1",
     ] {
         assert!(status.contains(wanted), "{wanted}: {status}");
     }
+    // It was a second old, and said that nothing had passed.
+    let line = status.lines().find(|line| line.contains("host1 to end1")).unwrap_or_default();
+    let frames: Option<u64> = line.split_whitespace().rev().nth(1).and_then(|number| number.parse().ok());
+    assert!(frames.is_some_and(|frames| frames >= 10), "{status}");
     let (code, said) = lab.ask("down");
     assert_eq!((code, said.trim()), (Some(0), "the laboratory is gone"));
     let (code, said) = lab.ask("up --queue 1MiB");
     assert!(code == Some(2) && said.contains("--rate"), "{said}");
     let (code, said) = lab.ask("up --delay 3s");
-    assert!(code == Some(1) && said.contains("delay = 3s"), "{said}");
+    assert!(code == Some(1) && said.contains("delay = 3 s"), "{said}");
 }

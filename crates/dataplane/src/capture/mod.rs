@@ -11,6 +11,7 @@ pub mod describe;
 mod filter;
 mod layers;
 pub mod record;
+mod repetition;
 mod tap;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ mod tests;
 pub use class::FrameClass;
 pub use filter::{Filter, FilterError};
 pub use layers::Layers;
+pub use repetition::Repetition;
 pub use tap::{CAPTURES_MAX, Capture};
 pub(crate) use tap::{Tap, Taps};
 

@@ -229,3 +229,48 @@ fn records_come_apart_again() {
     assert_eq!(at, bytes.len());
     assert!(Record::read(b"{\"response\"").is_err());
 }
+
+#[test]
+fn what_a_link_with_nothing_to_do_says_is_a_repetition_until_something_changes() {
+    let numbers = |ordered| PerMode([LongSequenceNumber(ordered), LongSequenceNumber(0)]);
+    let dummy = |stamp, ordered| {
+        let (next, held_from) = (numbers(ordered), numbers(ordered));
+        control(&Control::Dummy { session: SessionNumber(9), stamp, next, held_from })
+    };
+    let ack = |number, dummy_stamp, ordered| {
+        let lane = |next| {
+            LaneFeedback::new(LongSequenceNumber(next), SequenceNumber::new(next as u16, false), false)
+        };
+        control(&Control::Feedback(Feedback {
+            session: SessionNumber(9),
+            number,
+            dummy_stamp,
+            lost_total: 0,
+            rx_overflow_total: 0,
+            lanes: PerMode([lane(ordered), lane(0)]),
+        }))
+    };
+    let mut repetition = Repetition::default();
+    let mut is_in = |bytes: Vec<u8>, direction, corrupted| {
+        let (length, port) = (bytes.len() as u32, CapturePort::Link);
+        repetition.is_in(&CapturedFrame { at_ns: 0, port, direction, corrupted, length, bytes })
+    };
+    use Direction::{Inbound, Outbound};
+    for (bytes, direction, expected) in [
+        (dummy(1, 5), Outbound, false),
+        (ack(1, 1, 5), Inbound, false),
+        (dummy(2, 5), Outbound, true),
+        (dummy(1, 5), Inbound, false),
+        (ack(2, 2, 5), Inbound, false),
+        (ack(3, 3, 5), Inbound, true),
+        (data(false, Mode::Ordered, None), Outbound, false),
+        (dummy(3, 6), Outbound, false),
+        (ack(4, 4, 6), Inbound, false),
+        (dummy(4, 6), Outbound, true),
+        (control(&Control::Fin { session: SessionNumber(9) }), Outbound, false),
+        (control(&Control::Fin { session: SessionNumber(9) }), Outbound, false),
+    ] {
+        assert_eq!(is_in(bytes.clone(), direction, false), expected, "{direction:?} {bytes:?}");
+    }
+    assert!(!is_in(dummy(5, 6), Outbound, true), "dropped on purpose");
+}

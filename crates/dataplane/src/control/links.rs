@@ -204,6 +204,7 @@ impl Backend for Links {
         Some(result.map(|mut report| {
             report.daemon = self.health.report();
             report.set_at_run_time = self.saved.differs(link);
+            report.restart_forgets = report.set_at_run_time && !self.saved.outlives_the_daemon();
             report
         }))
     }

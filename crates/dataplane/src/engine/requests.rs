@@ -152,6 +152,7 @@ impl Engine {
             receive_state: receive_state(status.receive).to_owned(),
             protection_requested: status.protection_requested,
             set_at_run_time: false,
+            restart_forgets: false,
             mode: mode_name(self.protection.classifier.default_mode()).to_owned(),
             fallback_level: fallback_level(status.level).to_owned(),
             copies: status.copies,

@@ -9,7 +9,7 @@ use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::capture::describe;
 use linkmend_dataplane::capture::record::Record;
 use linkmend_dataplane::capture::{
-    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, Filter, FrameClass,
+    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, Filter, FrameClass, Repetition,
 };
 use linkmend_pcapng::{Packet, PcapngWriter, PortId, PortOptions};
 use std::fs::File;
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 /// Longest wait for a frame before the command checks whether it should end.
 const LOOK_UP: Duration = Duration::from_millis(100);
 const NANOSECONDS: u8 = 9;
+/// Longest time without a line while frames pass: whoever watches an idle link sees that it lives.
+const SILENCE_NS_MAX: u64 = 1_000_000_000;
 
 /// Arguments of `linkmend capture`.
 #[derive(Debug, Args)]
@@ -39,6 +41,9 @@ pub struct CaptureArgs {
     /// Only frames of these classes; `data,ordered` are data frames of the ordered lane
     #[arg(long = "class", value_enum, value_name = "CLASS", value_delimiter = ',')]
     pub classes: Vec<FrameClass>,
+    /// Also dummies, ACKs and hellos that say nothing new [default: counted, unless --class asks for such frames]
+    #[arg(long, conflicts_with = "write")]
+    pub all: bool,
     /// Write a pcapng file for Wireshark and tshark; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
@@ -57,7 +62,8 @@ pub struct CaptureArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend capture uplink                               a line for each frame
+  linkmend capture uplink                               a line for each frame with news
+  linkmend capture uplink --all                         a line for each frame
   linkmend capture uplink --port link --class copies,acks
   linkmend capture uplink tcp port 5201 and not host 10.0.0.7
   linkmend capture uplink --write uplink.pcapng --seconds 10
@@ -93,9 +99,13 @@ pub fn execute(arguments: &CaptureArgs) -> Result<()> {
     let mut run = Run { name: &arguments.name, frames: 0, progress: None };
     let deadline = seconds.map(|seconds| Instant::now() + seconds);
     let ended = run.follow(&mut stream, &mut sink, arguments.count, deadline, &stop);
+    let quiet_frames = sink.quiet_frames();
     // The summary is printed even if the daemon or the disk ended the capture.
     let closed = sink.finish();
     let dropped = run.progress.unwrap_or_default().dropped;
+    if quiet_frames > 0 {
+        remark(&format!("{quiet_frames} control frames without news are not shown; --all shows them\n"));
+    }
     remark(&format!("{} frames captured, {dropped} dropped for want of room\n", run.frames));
     ended.and(closed)
 }
@@ -152,13 +162,16 @@ impl Run<'_> {
 
 /// The destination of captured frames.
 enum Sink {
-    Lines,
+    Lines(Lines),
     File { writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId },
 }
 
 impl Sink {
     fn open(arguments: &CaptureArgs, report: &LinkReport) -> Result<Sink> {
-        let Some(path) = &arguments.write else { return Ok(Sink::Lines) };
+        let Some(path) = &arguments.write else {
+            let every = arguments.all || !arguments.classes.is_empty();
+            return Ok(Sink::Lines(Lines { quiet: (!every).then(Box::default) }));
+        };
         let output: Box<dyn Write> = if path.as_os_str() == "-" {
             if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
                 return Err(Hinted {
@@ -182,7 +195,7 @@ impl Sink {
 
     fn write(&mut self, frame: &CapturedFrame) -> Result<()> {
         match self {
-            Sink::Lines => print(&describe::line(frame))?,
+            Sink::Lines(lines) => lines.write(frame)?,
             Sink::File { writer, inner, link } => writer.write(&Packet {
                 port: if frame.port == CapturePort::Link { *link } else { *inner },
                 at_ticks: frame.at_ns,
@@ -199,18 +212,61 @@ impl Sink {
         Ok(())
     }
 
+    /// Frames that passed without a line.
+    fn quiet_frames(&self) -> u64 {
+        match self {
+            Sink::Lines(Lines { quiet: Some(quiet) }) => quiet.frames,
+            _ => 0,
+        }
+    }
+
     /// Hands everything so far to whoever reads along.
     fn flush(&mut self) -> Result<()> {
         match self {
-            Sink::Lines => Ok(()),
+            Sink::Lines(_) => Ok(()),
             Sink::File { writer, .. } => Ok(writer.flush()?),
         }
     }
 
     fn finish(self) -> Result<()> {
         match self {
-            Sink::Lines => Ok(()),
+            Sink::Lines(_) => Ok(()),
             Sink::File { writer, .. } => writer.finish().map(drop).context("cannot finish the file"),
         }
+    }
+}
+
+/// A line for each frame, or only for those that say something new.
+struct Lines {
+    quiet: Option<Box<Quiet>>,
+}
+
+/// Frames without a line.
+#[derive(Default)]
+struct Quiet {
+    repetition: Repetition,
+    frames: u64,
+    /// Since the last line.
+    since_line: u64,
+    line_at_ns: u64,
+}
+
+impl Lines {
+    fn write(&mut self, frame: &CapturedFrame) -> Result<()> {
+        let Some(quiet) = &mut self.quiet else { return Ok(print(&describe::line(frame))?) };
+        let line = if quiet.repetition.is_in(frame) {
+            quiet.frames += 1;
+            quiet.since_line += 1;
+            let silent_ns = frame.at_ns.saturating_sub(quiet.line_at_ns);
+            (silent_ns >= SILENCE_NS_MAX)
+                .then(|| format!("        {} control frames without news", quiet.since_line))
+        } else {
+            Some(describe::line(frame))
+        };
+        if let Some(line) = line {
+            (quiet.since_line, quiet.line_at_ns) = (0, frame.at_ns);
+            print(&line)?;
+        }
+        Ok(())
     }
 }

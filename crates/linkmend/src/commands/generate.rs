@@ -2,6 +2,7 @@
 
 use super::arguments::{GenerateArgs, Generated};
 use crate::failure::{Context, Result};
+use crate::output::print;
 use clap::Command;
 use clap_complete::Shell;
 
@@ -12,14 +13,26 @@ pub fn execute(arguments: &GenerateArgs, mut command: Command) -> Result<()> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let cannot_write = || format!("cannot write to {}", folder.display());
-    match arguments.what {
-        Generated::Man => clap_mangen::generate_to(command, folder).with_context(cannot_write),
+    let shown = folder.display();
+    let said = match arguments.what {
+        Generated::Man => {
+            let pages = pages(&command);
+            clap_mangen::generate_to(command, folder).with_context(cannot_write)?;
+            format!("{pages} manual pages in {shown}; the first: man -l {shown}/linkmend.1")
+        }
         Generated::Completions => {
             for shell in SHELLS {
                 clap_complete::generate_to(shell, &mut command, "linkmend", folder)
                     .with_context(cannot_write)?;
             }
-            Ok(())
+            format!("completions for bash, zsh, fish and elvish in {shown}")
         }
-    }
+    };
+    Ok(print(&said)?)
+}
+
+/// Pages that [`clap_mangen::generate_to`] writes: the command's, and those of all below it that are shown.
+fn pages(command: &Command) -> usize {
+    let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+    1 + below.map(pages).sum::<usize>()
 }

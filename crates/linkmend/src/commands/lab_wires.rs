@@ -18,8 +18,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// How long the process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the process writes its report.
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it writes down what it did: often enough for who looks at once after the first ping.
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Rate and delays, as arguments of `linkmend lab up`.
@@ -83,7 +83,7 @@ pub fn files(prefix: &str) -> [PathBuf; 2] {
     [report_path(prefix), log_path(prefix)]
 }
 
-/// The latest report of a laboratory's lines, at most a second old; `None` in one without impairments.
+/// What the lines of a laboratory did until a moment ago; `None` in one without impairments.
 ///
 /// # Errors
 /// A report that cannot be read.

@@ -68,7 +68,8 @@ pub fn describe(report: &LinkReport) -> String {
     };
     line("sending", &sending(report));
     if report.set_at_run_time {
-        line("", "set at run time, otherwise than configured; a restart keeps it");
+        let restart = if report.restart_forgets { "forgets" } else { "keeps" };
+        line("", &format!("set at run time, otherwise than configured; a restart {restart} it"));
     }
     line("receiving", &receiving(report));
     line("peer", &peer(report));
