@@ -4,8 +4,8 @@ use crate::capture::{Capture, CaptureOptions, Tap};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::engine::{Engine, ExitReason, Request, StartError};
 use crate::interface_watch::InterfaceWatch;
-use crate::netlink::InterfaceFacts;
 use crate::settings::LinkSettings;
+use linkmend_linux::route::InterfaceFacts;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
@@ -154,7 +154,7 @@ fn prefer_this_thread(link: &str, busy_poll: bool) {
     }
     let refused = match busy_poll {
         true => None,
-        false => match crate::sys::thread::set_real_time(LOOP_PRIORITY) {
+        false => match linkmend_linux::thread::set_real_time(LOOP_PRIORITY) {
             Ok(()) => {
                 tracing::info!(link, "the loop runs at real-time priority");
                 return;
@@ -163,7 +163,7 @@ fn prefer_this_thread(link: &str, busy_poll: bool) {
         },
     };
     let reason = refused.map_or("it never sleeps".to_owned(), |error| error.to_string());
-    match crate::sys::thread::set_nice(LOOP_NICE) {
+    match linkmend_linux::thread::set_nice(LOOP_NICE) {
         Ok(()) => {
             tracing::info!(link, nice = LOOP_NICE, reason, "the loop runs at raised, not real-time, priority")
         }

@@ -3,7 +3,7 @@
 //! The kernel announces every change of an interface to the group RTNLGRP_LINK (rtnetlink(7)). A separate thread waits
 //! for these announcements, so that the loop pays nothing; traffic would show most changes late, and some never.
 
-use crate::netlink::{self, InterfaceFacts};
+use linkmend_linux::route::{self, InterfaceFacts};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
@@ -41,7 +41,7 @@ impl InterfaceWatch {
         let (wake, woken) = UnixStream::pair()?;
         let tell = move |index: u32| {
             // What cannot be looked up now is asked for again with the next announcement.
-            let Ok(facts) = netlink::interface_by_index(index) else { return true };
+            let Ok(facts) = route::interface_by_index(index) else { return true };
             tell(index, facts)
         };
         let thread = std::thread::Builder::new().name("interfaces".to_owned());

@@ -7,7 +7,8 @@
 //! - [`bypass`]: the programs that forward between the ports in the kernel without the daemon;
 //! - [`port_pair`]: all of these opened together; a link end starts here.
 //!
-//! Unsafe code is confined to one private module, `sys`.
+//! What is asked of the kernel about interfaces and threads is in `linkmend-linux`. Unsafe code is confined to one private
+//! module, `sys`.
 
 #![deny(unsafe_code)]
 // A link must not end because a line cannot be written.
@@ -20,7 +21,6 @@ pub mod command;
 pub mod config;
 pub mod control;
 pub mod corruption;
-mod device_counters;
 mod engine;
 pub mod frame_pool;
 pub mod handle;
@@ -28,7 +28,6 @@ pub mod health;
 mod interface_watch;
 mod loss_script;
 pub mod metrics;
-mod netlink;
 pub mod port;
 pub mod port_pair;
 mod protocol_log;
@@ -37,7 +36,6 @@ mod saved_protection;
 pub mod settings;
 #[allow(unsafe_code, reason = "system calls need it; no other module has any")]
 mod sys;
-mod xdp_features;
 
 pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
 pub use command::{Command, CommandError, CommandResult};
@@ -46,8 +44,8 @@ pub use engine::{ExitReason, StartError};
 pub use frame_pool::{FrameHandle, FramePool, PoolOptions};
 pub use handle::LinkEndHandle;
 pub use health::DaemonHealth;
+pub use linkmend_linux::route::XdpMode;
 pub use loss_script::LossScript;
-pub use netlink::XdpMode;
 pub use port::{Port, PortCounters, PortError, QueueFull};
 pub use port_pair::{PortChoice, PortPair, PortPairOptions};
 pub use report::LinkReport;

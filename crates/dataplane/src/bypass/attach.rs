@@ -1,9 +1,9 @@
 //! Attaches the program to an interface, and distinguishes our programs from others'.
 
 use super::PROGRAM_NAME;
-use crate::netlink::{self, AttachedProgram, XdpMode};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{self, Program};
+use linkmend_linux::route::{self, AttachedProgram, XdpMode};
 
 /// Attaches `program`, replacing one that a former run of ours left. In the same mode the exchange is atomic: no frame
 /// meets the interface without a program.
@@ -15,10 +15,10 @@ pub(super) fn attach(interface: &Interface, program: &Program, mode: XdpMode) ->
         && old.mode != mode
     {
         // The kernel runs one mode at a time.
-        netlink::set_xdp_program(interface.index, None, old.mode)
+        route::set_xdp_program(interface.index, None, old.mode)
             .map_err(PortError::system(&interface.name, "detaching the former bypass program"))?;
     }
-    netlink::set_xdp_program(interface.index, Some(program.as_fd()), mode)
+    route::set_xdp_program(interface.index, Some(program.as_fd()), mode)
         .map_err(PortError::system(&interface.name, "attaching the bypass program"))
 }
 
@@ -27,14 +27,14 @@ pub(super) fn detach(interface: &Interface) -> Result<Option<XdpMode>, PortError
     let Some(program) = own_program(interface)? else {
         return Ok(None);
     };
-    netlink::set_xdp_program(interface.index, None, program.mode)
+    route::set_xdp_program(interface.index, None, program.mode)
         .map_err(PortError::system(&interface.name, "detaching the bypass program"))?;
     Ok(Some(program.mode))
 }
 
 /// The program of ours on the interface; `None` when it carries none at all.
 pub(super) fn own_program(interface: &Interface) -> Result<Option<AttachedProgram>, PortError> {
-    let facts = netlink::interface(&interface.name)
+    let facts = route::interface(&interface.name)
         .map_err(PortError::system(&interface.name, "looking the interface up"))?;
     let Some(program) = facts.and_then(|facts| facts.program) else {
         return Ok(None);

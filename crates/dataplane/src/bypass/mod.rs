@@ -19,11 +19,11 @@ mod steering;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::netlink::XdpMode;
 use crate::port::{Interface, PortError, XdpPort};
 use crate::sys::bpf::{LoadError, Program, ProgramKind, SharedWords, XskMap};
-use crate::sys::ethtool;
-use crate::xdp_features::xdp_features;
+use linkmend_linux::ethtool;
+use linkmend_linux::route::XdpMode;
+use linkmend_linux::xdp_features::xdp_features;
 use program::{Parameters, Side, words};
 pub use queue::KernelDrops;
 pub use steering::Steering;

@@ -5,10 +5,10 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use super::QUEUE_PROGRAM_NAME;
-use crate::device_counters::{CounterSocket, DeviceCounters};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{self, Program};
 use crate::sys::tcx;
+use linkmend_linux::device_counters::{CounterSocket, DeviceCounters};
 
 /// Time between two checks of a queue that is being waited for.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);

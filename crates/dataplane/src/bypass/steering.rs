@@ -23,7 +23,7 @@ use super::program::words;
 use super::{CONFIG_NAME, attach};
 use crate::port::Interface;
 use crate::sys::bpf::{self, SharedWords};
-use crate::sys::sysfs;
+use linkmend_linux::sysfs;
 
 /// Processors that a mask is made for, at most; frames are not steered to others.
 const PROCESSORS_MAX: usize = 4096;

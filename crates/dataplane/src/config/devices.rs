@@ -1,8 +1,8 @@
 //! Checks the interfaces without changing them.
 
 use super::link::{InnerPort, LinkConfig};
-use crate::netlink::{self, InterfaceFacts};
 use linkmend_diagnose::Diagnose;
+use linkmend_linux::route::{self, InterfaceFacts};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use std::io;
 
@@ -122,7 +122,7 @@ pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
 /// The facts about an Ethernet interface that is up.
 pub(super) fn usable(config: &LinkConfig, interface: &str) -> Result<InterfaceFacts, DeviceError> {
     let (link, interface) = (config.name().to_owned(), interface.to_owned());
-    let facts = match netlink::interface(&interface) {
+    let facts = match route::interface(&interface) {
         Ok(Some(facts)) => facts,
         Ok(None) => return Err(DeviceError::Missing { link, interface }),
         Err(source) => return Err(DeviceError::Lookup { link, interface, source }),

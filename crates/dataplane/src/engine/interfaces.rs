@@ -2,8 +2,8 @@
 
 use super::Engine;
 use crate::interface_watch::InterfaceState;
-use crate::netlink::InterfaceFacts;
 use crate::port::Port;
+use linkmend_linux::route::InterfaceFacts;
 use linkmend_protocol::wire::ETHERNET_HEADER_BYTES;
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 

@@ -7,12 +7,12 @@ use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::{Corruption, CorruptionModel};
 use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
-use crate::netlink::{InterfaceFacts, XdpMode};
 use crate::port::Port;
 use crate::report::{
     BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, ParametersReport, PortReport,
 };
 use crate::settings::ProtectionSettings;
+use linkmend_linux::route::{InterfaceFacts, XdpMode};
 use linkmend_protocol::{
     BufferStats, Format, Histogram, Instant, Level, Mode, Protection, ReceiveState, Stats, TransmitState,
 };

@@ -3,8 +3,8 @@
 use super::PortError;
 use super::lock::InterfaceLock;
 use crate::frame_pool::{FRAME_OVERHEAD_BYTES, HEADROOM_BYTES, MAX_CHAIN};
-use crate::netlink;
-use crate::sys::ethtool;
+use linkmend_linux::ethtool;
+use linkmend_linux::route;
 
 /// Facts about an interface, and the lock that reserves it for us.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Interface {
     /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`], [`PortError::MtuTooLarge`].
     pub fn acquire(name: &str) -> Result<Self, PortError> {
         let interface = || name.to_owned();
-        let facts = netlink::interface(name)
+        let facts = route::interface(name)
             .map_err(PortError::system(name, "looking the interface up"))?
             .ok_or_else(|| PortError::UnknownInterface { interface: interface() })?;
         if !facts.ethernet {

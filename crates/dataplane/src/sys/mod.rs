@@ -4,10 +4,7 @@
 //! wrapper hands out cannot be used to reach memory it does not own.
 
 pub(crate) mod bpf;
-pub(crate) mod ethtool;
 pub(crate) mod memory;
 pub(crate) mod packet_socket;
-pub(crate) mod sysfs;
 pub(crate) mod tcx;
-pub(crate) mod thread;
 pub(crate) mod xsk;

@@ -3,14 +3,12 @@
 //! The pair carries the mark `linkmend:<link>` in its alias. Interfaces without that mark are never touched. A marked
 //! pair that a crash left behind is used again, with the addresses that the host has given it.
 
-mod features;
-mod rtnetlink;
-
 use super::devices::{growth, usable};
 use super::link::{InnerPort, LinkConfig};
 use super::{DeviceError, HostPortError::*};
 use linkmend_diagnose::Diagnose;
-use rtnetlink::ExistingInterface;
+use linkmend_linux::veth::{self, ExistingInterface};
+use linkmend_linux::wire_like::make_wire_like;
 use std::io;
 
 /// What the alias of a pair starts with; the name of the link follows.
@@ -110,13 +108,13 @@ impl HostPort {
         };
         let port = HostPort { link, host: host.clone(), reused };
         if !reused {
-            rtnetlink::create_pair(host, &peer, mtu).map_err(port.failed("making the veth pair", host))?;
+            veth::create_pair(host, &peer, mtu).map_err(port.failed("making the veth pair", host))?;
         }
         match port.set_up(&peer, &mark, mtu) {
             Ok(()) => Ok(Some(port)),
             Err(error) => {
                 if !reused {
-                    let _ = rtnetlink::delete(host);
+                    let _ = veth::delete(host);
                 }
                 Err(error)
             }
@@ -125,12 +123,11 @@ impl HostPort {
 
     fn set_up(&self, peer: &str, mark: &str, mtu: u32) -> Result<(), HostPortError> {
         for interface in [peer, &self.host] {
-            rtnetlink::mark(interface, mark).map_err(self.failed("marking", interface))?;
+            veth::mark(interface, mark).map_err(self.failed("marking", interface))?;
         }
         for (interface, gro) in [(peer, false), (&self.host, true)] {
-            features::make_wire_like(interface, gro)
-                .map_err(self.failed("setting the features of", interface))?;
-            rtnetlink::bring_up(interface, mtu).map_err(self.failed("bringing up", interface))?;
+            make_wire_like(interface, gro).map_err(self.failed("setting the features of", interface))?;
+            veth::bring_up(interface, mtu).map_err(self.failed("bringing up", interface))?;
         }
         Ok(())
     }
@@ -157,7 +154,7 @@ impl HostPort {
     pub fn remove(self) -> Result<(), HostPortError> {
         match find(&self.link, &self.host)? {
             Some(found) if found.alias == format!("{MARK}{}", self.link) => {
-                rtnetlink::delete(&self.host).map_err(self.failed("removing", &self.host))
+                veth::delete(&self.host).map_err(self.failed("removing", &self.host))
             }
             _ => Ok(()),
         }
@@ -165,7 +162,7 @@ impl HostPort {
 }
 
 fn find(link: &str, interface: &str) -> Result<Option<ExistingInterface>, HostPortError> {
-    rtnetlink::find(interface).map_err(|source| System {
+    veth::find(interface).map_err(|source| System {
         link: link.to_owned(),
         interface: interface.to_owned(),
         step: "looking up",

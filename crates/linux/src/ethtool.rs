@@ -84,14 +84,14 @@ fn query(interface: &str, data: *mut libc::c_void) -> io::Result<()> {
 }
 
 /// Number of receive queues in use; `None` when the driver does not say (it has one then).
-pub(crate) fn receive_queues(interface: &str) -> Option<u32> {
+pub fn receive_queues(interface: &str) -> Option<u32> {
     let mut channels = Channels { command: ETHTOOL_GCHANNELS, ..Channels::default() };
     query(interface, (&raw mut channels).cast()).ok()?;
     Some(channels.rx_count + channels.combined_count)
 }
 
 /// Speed in Mb/s; `None` when the driver does not know.
-pub(crate) fn speed(interface: &str) -> Option<u32> {
+pub fn speed(interface: &str) -> Option<u32> {
     let mut settings = Settings { command: ETHTOOL_GSET, ..Settings::default() };
     query(interface, (&raw mut settings).cast()).ok()?;
     let speed = u32::from(settings.speed_high) << 16 | u32::from(settings.speed_low);
@@ -99,7 +99,7 @@ pub(crate) fn speed(interface: &str) -> Option<u32> {
 }
 
 /// Name of the driver, such as `veth` or `ixgbe`.
-pub(crate) fn driver(interface: &str) -> Option<String> {
+pub fn driver(interface: &str) -> Option<String> {
     let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };
     query(interface, (&raw mut info).cast()).ok()?;
     let end = info.driver.iter().position(|&byte| byte == 0).unwrap_or(32);
@@ -108,7 +108,7 @@ pub(crate) fn driver(interface: &str) -> Option<String> {
 
 /// Makes the interface deliver frames as they were on the wire: not merged (GRO, LRO), and with
 /// their VLAN tags in place. Best effort; an interface that refuses does no such thing.
-pub(crate) fn deliver_frames_unchanged(interface: &str) {
+pub fn deliver_frames_unchanged(interface: &str) {
     let mut gro = Value { command: ETHTOOL_SET_GRO, data: 0 };
     let _ = query(interface, (&raw mut gro).cast());
     let mut flags = Value { command: ETHTOOL_GET_FLAGS, data: 0 };

@@ -32,22 +32,26 @@ const QUEUE_DROPS: usize = 2;
 
 /// The counters of an interface at one moment, since the interface was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DeviceCounters {
+pub struct DeviceCounters {
     /// Frames received and dropped, or missed, for want of room.
-    pub(crate) rx_dropped: u64,
+    pub rx_dropped: u64,
     /// Frames the device did not take.
-    pub(crate) tx_dropped: u64,
+    pub tx_dropped: u64,
     /// Frames the queue dropped.
-    pub(crate) queue_dropped: u64,
+    pub queue_dropped: u64,
     /// Frames in the queue.
-    pub(crate) waiting_frames: u32,
+    pub waiting_frames: u32,
 }
 
 /// A socket for these requests. It belongs to the network namespace in which it was opened, whoever uses it.
-pub(crate) struct CounterSocket(Socket);
+pub struct CounterSocket(Socket);
 
 impl CounterSocket {
-    pub(crate) fn new() -> io::Result<CounterSocket> {
+    /// Opens one in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new() -> io::Result<CounterSocket> {
         let socket = Socket::new(NETLINK_ROUTE)?;
         setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(PATIENCE_S))?;
         socket.connect(&SocketAddr::new(0, 0))?;
@@ -56,7 +60,7 @@ impl CounterSocket {
 
     /// # Errors
     /// Also when there is no such interface.
-    pub(crate) fn device_counters(&self, interface_index: u32) -> io::Result<DeviceCounters> {
+    pub fn device_counters(&self, interface_index: u32) -> io::Result<DeviceCounters> {
         let link = self.device(interface_index)?;
         // Without a queue of its own a device has none that can be asked for.
         let queue = self.queue(interface_index).unwrap_or_default();
@@ -68,7 +72,7 @@ impl CounterSocket {
     }
 
     /// Frames in the interface's queue; 0 without a queue.
-    pub(crate) fn waiting_frames(&self, interface_index: u32) -> u32 {
+    pub fn waiting_frames(&self, interface_index: u32) -> u32 {
         self.queue(interface_index).map_or(0, |queue| queue.waiting_frames)
     }
 

@@ -43,7 +43,10 @@ const GENERIC_HEADER_BYTES: usize = 4;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
 /// Switches off what a wire does not have, and sets generic receive offload to `gro`.
-pub(super) fn make_wire_like(interface: &str, gro: bool) -> io::Result<()> {
+///
+/// # Errors
+/// Without CAP_NET_ADMIN, or where the device refuses.
+pub fn make_wire_like(interface: &str, gro: bool) -> io::Result<()> {
     let bit = |name: &str, on: bool| {
         let value = if on { attribute(ETHTOOL_A_BITSET_BIT_VALUE, &[]) } else { Vec::new() };
         let named = attribute(ETHTOOL_A_BITSET_BIT_NAME, &text(name));

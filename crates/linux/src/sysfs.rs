@@ -14,7 +14,7 @@ const FSOPEN_CLOEXEC: c_uint = 1;
 ///
 /// # Errors
 /// Mounting needs privileges (CAP_SYS_ADMIN) that a port does not.
-pub(crate) fn of_this_namespace() -> io::Result<OwnedFd> {
+pub fn of_this_namespace() -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string; the call takes no other pointer.
     let context = descriptor(unsafe { libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), FSOPEN_CLOEXEC) })?;
     // SAFETY: this command takes neither key nor value, which are null.

@@ -1,6 +1,6 @@
 //! Making, marking and removing a veth pair.
 
-use crate::netlink::request;
+use crate::route::request;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
@@ -9,13 +9,16 @@ use netlink_packet_route::link::{
 use std::io;
 
 /// An interface that exists.
-pub(super) struct ExistingInterface {
+pub struct ExistingInterface {
     /// Its alias; empty without one.
-    pub(super) alias: String,
+    pub alias: String,
 }
 
 /// Looks an interface up by name.
-pub(super) fn find(interface: &str) -> io::Result<Option<ExistingInterface>> {
+///
+/// # Errors
+/// Those of the system, without the one that says so.
+pub fn find(interface: &str) -> io::Result<Option<ExistingInterface>> {
     match request(RouteNetlinkMessage::GetLink(named(interface)), 0) {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
         Err(error) => Err(error),
@@ -31,7 +34,10 @@ pub(super) fn find(interface: &str) -> io::Result<Option<ExistingInterface>> {
 }
 
 /// Makes `host` and `peer`, both down.
-pub(super) fn create_pair(host: &str, peer: &str, mtu: u32) -> io::Result<()> {
+///
+/// # Errors
+/// Without CAP_NET_ADMIN, or where one of the names is taken.
+pub fn create_pair(host: &str, peer: &str, mtu: u32) -> io::Result<()> {
     let mut other = named(peer);
     other.attributes.push(LinkAttribute::Mtu(mtu));
     let mut message = named(host);
@@ -44,14 +50,20 @@ pub(super) fn create_pair(host: &str, peer: &str, mtu: u32) -> io::Result<()> {
 }
 
 /// Writes the alias.
-pub(super) fn mark(interface: &str, alias: &str) -> io::Result<()> {
+///
+/// # Errors
+/// Without CAP_NET_ADMIN, or without such an interface.
+pub fn mark(interface: &str, alias: &str) -> io::Result<()> {
     let mut message = named(interface);
     message.attributes.push(LinkAttribute::IfAlias(alias.to_owned()));
     request(RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(drop)
 }
 
 /// Sets the MTU and brings the interface up.
-pub(super) fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
+///
+/// # Errors
+/// As [`mark`], or where the MTU is out of range.
+pub fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
     let mut message = named(interface);
     message.attributes.push(LinkAttribute::Mtu(mtu));
     message.header.flags = LinkFlags::Up;
@@ -60,7 +72,10 @@ pub(super) fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
 }
 
 /// Removes the interface, and with it its peer.
-pub(super) fn delete(interface: &str) -> io::Result<()> {
+///
+/// # Errors
+/// As [`mark`].
+pub fn delete(interface: &str) -> io::Result<()> {
     request(RouteNetlinkMessage::DelLink(named(interface)), NLM_F_ACK).map(drop)
 }
 

@@ -39,22 +39,30 @@ impl std::fmt::Display for XdpMode {
 
 /// An XDP program found on an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AttachedProgram {
-    pub(crate) id: u32,
-    pub(crate) mode: XdpMode,
+pub struct AttachedProgram {
+    /// Its number in the kernel.
+    pub id: u32,
+    /// How it is run.
+    pub mode: XdpMode,
 }
 
 /// Facts about an interface at the time of the request.
 #[derive(Clone, Debug)]
-pub(crate) struct InterfaceFacts {
-    pub(crate) index: u32,
-    pub(crate) mtu: u32,
-    pub(crate) mac: [u8; 6],
-    pub(crate) up: bool,
+pub struct InterfaceFacts {
+    /// Its number in the kernel, which stays with it when it gets another name.
+    pub index: u32,
+    /// Bytes, without the Ethernet header.
+    pub mtu: u32,
+    /// The address that its own frames come from.
+    pub mac: [u8; 6],
+    /// Whether it is switched on.
+    pub up: bool,
     /// Whether the other end of the cable is there.
-    pub(crate) carrier: bool,
-    pub(crate) ethernet: bool,
-    pub(crate) program: Option<AttachedProgram>,
+    pub carrier: bool,
+    /// Whether its frames are Ethernet frames.
+    pub ethernet: bool,
+    /// The XDP program on it.
+    pub program: Option<AttachedProgram>,
 }
 
 /// Sends one request and returns the first message of the answer (`None` for a bare success).
@@ -81,14 +89,20 @@ pub(crate) fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Op
 }
 
 /// Looks an interface up by name. `None` when there is no such interface.
-pub(crate) fn interface(name: &str) -> io::Result<Option<InterfaceFacts>> {
+///
+/// # Errors
+/// Those of the system, without the one that says so.
+pub fn interface(name: &str) -> io::Result<Option<InterfaceFacts>> {
     let mut message = LinkMessage::default();
     message.attributes.push(LinkAttribute::IfName(name.to_owned()));
     look_up(message)
 }
 
 /// Looks an interface up by its index, which stays with it when it gets another name. `None` when it is gone.
-pub(crate) fn interface_by_index(index: u32) -> io::Result<Option<InterfaceFacts>> {
+///
+/// # Errors
+/// As [`interface`].
+pub fn interface_by_index(index: u32) -> io::Result<Option<InterfaceFacts>> {
     let mut message = LinkMessage::default();
     message.header.index = index;
     look_up(message)
@@ -141,7 +155,10 @@ fn attached_program(xdp: &[LinkXdp]) -> Option<AttachedProgram> {
 /// Attaches `program` (or, with `None`, detaches what is there) in one step.
 ///
 /// This is done by netlink and not by a BPF link, because a link would end with the process, and the program must not.
-pub(crate) fn set_xdp_program(
+///
+/// # Errors
+/// Those of the system: without CAP_NET_ADMIN, or where the driver cannot run it in this mode.
+pub fn set_xdp_program(
     interface_index: u32,
     program: Option<BorrowedFd<'_>>,
     mode: XdpMode,

@@ -22,24 +22,27 @@ const NETDEV_XDP_FEATURES: u16 = 3;
 
 /// A set of `NETDEV_XDP_ACT_*` bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct XdpFeatures(u64);
+pub struct XdpFeatures(u64);
 
 impl XdpFeatures {
     /// A native program may redirect frames it received, of several buffers if `jumbo`.
-    pub(crate) fn redirects_from(self, jumbo: bool) -> bool {
+    pub fn redirects_from(self, jumbo: bool) -> bool {
         let wanted = (1 << 1) | if jumbo { 1 << 5 } else { 0 };
         self.0 & wanted == wanted
     }
 
     /// Frames may be redirected to this interface by a native program.
-    pub(crate) fn redirected_to(self, jumbo: bool) -> bool {
+    pub fn redirected_to(self, jumbo: bool) -> bool {
         let wanted = (1 << 2) | if jumbo { 1 << 6 } else { 0 };
         self.0 & wanted == wanted
     }
 }
 
-/// Asks for the features of an interface. An error also when the kernel is older than the family.
-pub(crate) fn xdp_features(interface_index: u32) -> io::Result<XdpFeatures> {
+/// Asks for the features of an interface.
+///
+/// # Errors
+/// Also when the kernel is older than the family.
+pub fn xdp_features(interface_index: u32) -> io::Result<XdpFeatures> {
     let socket = Socket::new(NETLINK_GENERIC)?;
     socket.connect(&SocketAddr::new(0, 0))?;
     let answer = request(&socket, CONTROL_FAMILY, CONTROL_GET_FAMILY, CONTROL_FAMILY_NAME, b"netdev\0")?;

@@ -3,7 +3,10 @@
 use std::io;
 
 /// Sets the nice value of the calling thread only (Linux keeps it per thread, setpriority(2)).
-pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
+///
+/// # Errors
+/// Without the privilege for a lower value.
+pub fn set_nice(nice: i32) -> io::Result<()> {
     // SAFETY: takes and returns integers; 0 names the calling thread.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -11,7 +14,10 @@ pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
 
 /// Makes the calling thread a real-time one (SCHED_RR, sched(7)): it runs as soon as it is woken. Threads it starts are
 /// ordinary ones.
-pub(crate) fn set_real_time(priority: i32) -> io::Result<()> {
+///
+/// # Errors
+/// Without CAP_SYS_NICE and a limit that allows it.
+pub fn set_real_time(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` outlives the call; 0 names the calling thread.
     let result =
