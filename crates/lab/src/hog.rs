@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::sys;
-
 /// Above the loops' priority, which is the lowest.
 const PRIORITY: i32 = 10;
 const THIS_THREAD: Pid = Pid::from_raw(0);
@@ -20,7 +18,7 @@ const THIS_THREAD: Pid = Pid::from_raw(0);
 /// # Errors
 /// Without CAP_SYS_NICE.
 pub fn run_at_once() -> io::Result<()> {
-    sys::set_first_in_first_out(PRIORITY)
+    linkmend_linux::thread::set_first_in_first_out(PRIORITY)
 }
 
 /// Keeps every processor busy for `span`, so that nothing of a lower priority runs.

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::run_delay::RunDelays;
 use crate::stop::StopFlag;
-use crate::sys;
 
 /// How often a watcher wakes up.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -188,7 +187,7 @@ fn watch(processor: usize, lateness: &Lateness, started: Instant, stop: &StopFla
         // Where that fails, the watcher still feels some processor.
         let _ = sched_setaffinity(THIS_THREAD, &here);
     }
-    let real_time = sys::set_real_time(PRIORITY).is_ok();
+    let real_time = linkmend_linux::thread::set_real_time(PRIORITY).is_ok();
     let _ = nix::sys::prctl::set_timerslack(1);
     while !stop.is_stopped() {
         let due = Instant::now() + INTERVAL;

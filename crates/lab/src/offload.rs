@@ -5,10 +5,10 @@ use std::io;
 use std::os::fd::AsFd;
 
 use linkmend_diagnose::Diagnose;
+use linkmend_linux::features;
 use socket2::{Domain, Socket, Type};
 
 use crate::namespace::{Namespace, NamespaceError};
-use crate::sys;
 
 /// Features that must be off on every port of the lab, by the prefixes of the kernel's names. A frame must be complete,
 /// as on a wire, when it leaves the host at the latest: no segmentation, no checksum left to a device that is not
@@ -78,7 +78,7 @@ pub fn active(
 
 fn set(interface: &str, gro: bool) -> io::Result<()> {
     let socket = Socket::new(Domain::UNIX, Type::DGRAM, None)?;
-    let names = sys::feature_names(socket.as_fd(), interface)?;
+    let names = features::feature_names(socket.as_fd(), interface)?;
     let mut words = vec![(0u32, 0u32); names.len().div_ceil(32)];
     for (index, name) in names.iter().enumerate() {
         let off = OFF.iter().any(|prefix| name.starts_with(prefix)) || name.ends_with(OFF_SUFFIX);
@@ -90,13 +90,13 @@ fn set(interface: &str, gro: bool) -> io::Result<()> {
             words[index / 32].1 |= bit;
         }
     }
-    sys::set_features(socket.as_fd(), interface, &words)
+    features::set_features(socket.as_fd(), interface, &words)
 }
 
 fn read(interface: &str) -> io::Result<BTreeMap<String, bool>> {
     let socket = Socket::new(Domain::UNIX, Type::DGRAM, None)?;
-    let names = sys::feature_names(socket.as_fd(), interface)?;
-    let active = sys::active_features(socket.as_fd(), interface, names.len().div_ceil(32))?;
+    let names = features::feature_names(socket.as_fd(), interface)?;
+    let active = features::active_features(socket.as_fd(), interface, names.len().div_ceil(32))?;
     let on = |index: usize| active.get(index / 32).is_some_and(|word| word & (1 << (index % 32)) != 0);
     let named = names.into_iter().enumerate().filter(|(_, name)| !name.is_empty());
     Ok(named.map(|(index, name)| (name, on(index))).collect())

@@ -16,7 +16,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::stop::StopFlag;
-use crate::sys;
 
 /// Time between two readings.
 const INTERVAL: Duration = Duration::from_millis(5);
@@ -160,7 +159,7 @@ impl RunDelays {
         let (seen, shared) = (stop.clone(), Arc::clone(&threads));
         let thread = std::thread::Builder::new().name(format!("{WATCH_NAME} waits")).spawn(move || {
             // Ordinary users may not do this; readings are late then, and a wait seems that much longer.
-            let _ = sys::set_real_time(priority);
+            let _ = linkmend_linux::thread::set_real_time(priority);
             let mut looks = 0;
             while seen.sleep(INTERVAL) {
                 let mut threads = lock(&shared);
@@ -240,7 +239,7 @@ mod tests {
             let one = std::thread::Builder::new().name(name.to_owned());
             let looping = move || {
                 on_one_processor();
-                sys::set_first_in_first_out(LOOP_PRIORITY).expect("allowed");
+                linkmend_linux::thread::set_first_in_first_out(LOOP_PRIORITY).expect("allowed");
                 while seen.sleep(Duration::from_millis(1)) {}
             };
             one.spawn_scoped(scope, looping).expect("a thread");
@@ -248,7 +247,7 @@ mod tests {
             delays.begin();
             let hogging = move || {
                 on_one_processor();
-                sys::set_first_in_first_out(LOOP_PRIORITY).expect("allowed");
+                linkmend_linux::thread::set_first_in_first_out(LOOP_PRIORITY).expect("allowed");
                 let began = Instant::now();
                 while began.elapsed() < hog {
                     std::hint::spin_loop();

@@ -6,11 +6,12 @@
 //! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
 //! - [`wire_like`]: device features off that a wire does not have (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
+//! - [`features`]: all device features by name (ioctl);
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread.
 //!
 //! Nothing in here knows of frames, links or the protocol. Everything acts in the network namespace of the calling
-//! thread; a socket stays in the one in which it was opened. Unsafe code is confined to the three modules that make
+//! thread; a socket stays in the one in which it was opened. Unsafe code is confined to the four modules that make
 //! system calls which no safe crate covers.
 
 #![deny(unsafe_code)]
@@ -21,6 +22,8 @@ pub mod device_counters;
     reason = "an ioctl whose argument is a pointer to a structure that depends on the command"
 )]
 pub mod ethtool;
+#[allow(unsafe_code, reason = "the same ioctl, with buffers of a length that the kernel states")]
+pub mod features;
 pub mod route;
 #[allow(unsafe_code, reason = "fsopen(2), fsconfig(2) and fsmount(2), which neither libc nor nix wraps")]
 pub mod sysfs;

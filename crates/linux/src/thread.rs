@@ -24,3 +24,15 @@ pub fn set_real_time(priority: i32) -> io::Result<()> {
         unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &parameters) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+/// Makes the calling thread a real-time one that no other of its priority interrupts (SCHED_FIFO, sched(7)).
+///
+/// # Errors
+/// As [`set_real_time`].
+pub fn set_first_in_first_out(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: `parameters` outlives the call; 0 names the calling thread.
+    let result =
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -20,7 +20,6 @@ use std::time::Duration;
 use crate::impairments::Impairments;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::stop::StopFlag;
-use crate::sys;
 use crate::sys::frame_ring::FrameRing;
 use crate::topology::{Lab, WireInterface};
 use line::{Counters, Line, wait_for_frames};
@@ -122,7 +121,7 @@ impl DelayLines {
             .name("delay lines".to_owned())
             .spawn(move || {
                 // Ordinary users may not do this; the lines are then only as punctual as the machine is idle.
-                let _ = ready.send(sys::set_real_time(PRIORITY).is_ok());
+                let _ = ready.send(linkmend_linux::thread::set_real_time(PRIORITY).is_ok());
                 let _ = nix::sys::prctl::set_timerslack(1);
                 run(&mut pairs, &seen);
             })
