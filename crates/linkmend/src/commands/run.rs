@@ -1,11 +1,12 @@
 //! `linkmend run`.
 
 use super::arguments::RunArgs;
-use crate::daemon::{Daemon, Signals, serve};
+use crate::daemon::{Signals, serve};
 use crate::failure::{Result, UsageError};
 use crate::output::print;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
+use linkmend_dataplane::Daemon;
 use linkmend_dataplane::config::{DaemonConfig, device_problems};
 use linkmend_diagnose::Diagnose;
 use std::path::Path;
@@ -43,7 +44,7 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> R
         problems.for_each(|error| tracing::error!("{error}"));
         return Err(first.into());
     }
-    serve(Daemon::start(&config)?, &signals)
+    serve(Daemon::start(&config, crate::logging::lost_lines)?, &signals)
 }
 
 fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> Result<DaemonConfig> {

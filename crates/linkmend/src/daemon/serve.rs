@@ -1,7 +1,8 @@
 //! The daemon's main thread: waits for a signal and watches the links.
 
-use super::{Daemon, Signals, service_manager};
+use super::{Signals, service_manager};
 use crate::failure::Result;
+use linkmend_dataplane::Daemon;
 use std::time::{Duration, Instant};
 
 /// How often the links are looked at.

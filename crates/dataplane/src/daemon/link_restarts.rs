@@ -1,8 +1,8 @@
 //! Starts links again when their interfaces are back.
 
 use super::start_link;
-use linkmend_dataplane::config::{HostPort, LinkConfig, check_devices};
-use linkmend_dataplane::control::Links;
+use crate::config::{HostPort, LinkConfig, check_devices};
+use crate::control::Links;
 use linkmend_diagnose::Diagnose;
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ impl LinkRestarts {
                     }
                     Err(error) => {
                         self.failed_at = Some(Instant::now());
-                        format!("{error:#}")
+                        error.chain()
                     }
                 },
             };

@@ -1,0 +1,87 @@
+//! Why a daemon does not start, or must end.
+
+use crate::config::HostPortError;
+use crate::control::SocketError;
+use crate::engine::StartError;
+use crate::metrics::MetricsError;
+use linkmend_diagnose::{Diagnose, Fault};
+
+/// What to do when a loop has failed.
+const KERNEL_FORWARDS: &str = "the log above says why; with AF_XDP ports the kernel forwards in the meantime";
+
+/// Why a daemon does not start, or must end.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// The control socket cannot be made, or another daemon has it.
+    #[error(transparent)]
+    Control(#[from] SocketError),
+    /// Metrics cannot be served.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// A host port cannot be made.
+    #[error(transparent)]
+    HostPort(#[from] HostPortError),
+    /// A link cannot be started.
+    #[error("cannot start link {link}")]
+    Link {
+        /// Name of the link in the configuration.
+        link: String,
+        /// What keeps it from starting.
+        source: StartError,
+    },
+    /// The loop of a link has failed.
+    #[error("link {link}: its loop has ended or does not answer")]
+    Loop {
+        /// Name of the link.
+        link: String,
+    },
+    /// Nothing is left to be done.
+    #[error("no link runs any more")]
+    NoLink,
+    /// Links have lost their interfaces.
+    #[error("{}", .links.iter().map(|(link, why)| format!("link {link}: {why}")).collect::<Vec<_>>().join("; "))]
+    OutOfOperation {
+        /// Their names, and what is missing.
+        links: Vec<(String, String)>,
+    },
+}
+
+impl DaemonError {
+    /// The message and those of its causes, in one line.
+    pub(super) fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source {
+            text.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        text
+    }
+
+    fn cause(&self) -> Option<&dyn Diagnose> {
+        match self {
+            DaemonError::Control(error) => Some(error),
+            DaemonError::Metrics(error) => Some(error),
+            DaemonError::HostPort(error) => Some(error),
+            DaemonError::Link { source, .. } => Some(source),
+            DaemonError::Loop { .. } | DaemonError::NoLink | DaemonError::OutOfOperation { .. } => None,
+        }
+    }
+}
+
+impl Diagnose for DaemonError {
+    fn fault(&self) -> Fault {
+        self.cause().map_or(Fault::Failure, |cause| cause.fault())
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            DaemonError::Loop { .. } | DaemonError::NoLink => Some(KERNEL_FORWARDS.to_owned()),
+            DaemonError::OutOfOperation { .. } => Some(
+                "bring the interface back, then start again; `linkmend run --check` says what is missing"
+                    .to_owned(),
+            ),
+            other => other.cause().and_then(|cause| cause.hint()),
+        }
+    }
+}
