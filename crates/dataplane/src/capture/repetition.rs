@@ -4,14 +4,12 @@ use super::layers::Layers;
 use super::{CapturedFrame, Direction};
 use linkmend_protocol::Control;
 use linkmend_protocol::wire::LinkFrame;
+use std::mem::discriminant;
 
-/// Recognises control frames that repeat what the one before them said. A dummy and an ACK count themselves, and an ACK
-/// names the dummy it answers; these numbers make no difference.
+/// Recognises control frames that repeat what the last one of their kind in their direction said. A dummy and an ACK count
+/// themselves, and an ACK names the dummy it answers; these numbers make no difference.
 #[derive(Debug, Default)]
-pub struct Repetition {
-    inbound: Option<Control>,
-    outbound: Option<Control>,
-}
+pub struct Repetition(Vec<(Direction, Control)>);
 
 impl Repetition {
     /// Whether this frame is one of them. Each frame of a capture is to be asked about, in order.
@@ -20,12 +18,15 @@ impl Repetition {
             return false;
         };
         let Some(said) = said(control) else { return false };
-        let last = match frame.direction {
-            Direction::Inbound => &mut self.inbound,
-            Direction::Outbound => &mut self.outbound,
+        let of_this_kind = |(direction, last): &&mut (Direction, Control)| {
+            *direction == frame.direction && discriminant(last) == discriminant(&said)
         };
-        let repeats = last.as_ref() == Some(&said);
-        *last = Some(said);
+        let Some((_, last)) = self.0.iter_mut().find(of_this_kind) else {
+            self.0.push((frame.direction, said));
+            return false;
+        };
+        let repeats = *last == said;
+        *last = said;
         // One that was dropped on purpose is worth a line whatever it says.
         repeats && !frame.corrupted
     }

@@ -261,16 +261,20 @@ fn what_a_link_with_nothing_to_do_says_is_a_repetition_until_something_changes()
         (ack(1, 1, 5), Inbound, false),
         (dummy(2, 5), Outbound, true),
         (dummy(1, 5), Inbound, false),
-        (ack(2, 2, 5), Inbound, false),
+        (ack(2, 2, 5), Inbound, true),
         (ack(3, 3, 5), Inbound, true),
+        // With both directions protected, dummies and ACKs alternate.
+        (ack(1, 1, 7), Outbound, false),
+        (dummy(3, 5), Outbound, true),
+        (ack(2, 2, 7), Outbound, true),
         (data(false, Mode::Ordered, None), Outbound, false),
-        (dummy(3, 6), Outbound, false),
+        (dummy(4, 6), Outbound, false),
         (ack(4, 4, 6), Inbound, false),
-        (dummy(4, 6), Outbound, true),
+        (dummy(5, 6), Outbound, true),
         (control(&Control::Fin { session: SessionNumber(9) }), Outbound, false),
         (control(&Control::Fin { session: SessionNumber(9) }), Outbound, false),
     ] {
         assert_eq!(is_in(bytes.clone(), direction, false), expected, "{direction:?} {bytes:?}");
     }
-    assert!(!is_in(dummy(5, 6), Outbound, true), "dropped on purpose");
+    assert!(!is_in(dummy(6, 6), Outbound, true), "dropped on purpose");
 }
