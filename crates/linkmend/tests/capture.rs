@@ -56,21 +56,6 @@ fn a_capture_shows_frames_on_both_ports_in_the_words_of_the_protocol() {
 }
 
 #[test]
-fn a_capture_of_an_idle_link_shows_what_is_new_and_counts_the_rest() {
-    let Some(lab) = lab("capture-idle", "") else { return };
-    for name in ["left", "right"] {
-        lab.wait_for_log(name, "protection is active");
-    }
-    let (code, out, err) = lab.ask(&capture(&lab, "--port link --seconds 2.5"));
-    assert_eq!(code, 0, "{err}");
-    assert!(out.contains(" control frames without news\n") && out.lines().count() <= 20, "{out}");
-    assert!(err.contains(" control frames without news are not shown; --all shows them\n"), "{err}");
-    let (code, out, err) = lab.ask(&capture(&lab, "--port link --seconds 2.5 --all"));
-    assert_eq!((code, err.lines().count()), (0, 1), "{err}");
-    assert!(out.contains(" dummy ") && out.contains(" ACK ") && out.lines().count() > 40, "{out}");
-}
-
-#[test]
 fn a_capture_is_written_as_a_file_and_ends_by_itself_or_by_ctrl_c() {
     let Some(lab) = lab("capture-file", "") else { return };
     lab.wait_for_log("left", "protection is active");
