@@ -4,7 +4,8 @@ use crate::common::{
     A, B, FrameId, Loss, LossCause, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config,
 };
 use linkmend_protocol::{
-    Admission, Config, Control, Copies, Format, Instant, LinkEnd, Mode, Protection, SequenceNumber, Ticks,
+    Admission, Config, Control, Copies, Format, Instant, LinkEnd, Mode, Protection, SequenceNumber,
+    SequenceRange, Ticks,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -166,6 +167,48 @@ fn change_lanes(wait_ns: u64) -> Pair {
 fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
     let pair = change_lanes(0);
     assert_eq!(pair.ledger.count(A, LossCause::GivenUp), 0);
+    pair.assert_all_delivered(A);
+}
+
+/// What the receiver wrote before the change may arrive after all frames of the new lane have left: an ACK, a notification,
+/// and a feedback, which has seen nothing of the new lane and therefore does not confirm it.
+#[test]
+fn nothing_that_was_written_before_a_change_of_lanes_releases_a_frame_of_the_new_lane() {
+    let mut pair = Pair::new(settings());
+    pair.nodes[A] = Node::new(A, settings().config, seed_with_near_lanes(settings().config));
+    let latest = Rc::new(RefCell::new(None));
+    let log = Rc::clone(&latest);
+    pair.links[B].loss = Loss::script(move |wire| {
+        if let Wire::Control(control) = wire
+            && let Control::Feedback(feedback) = **control
+        {
+            *log.borrow_mut() = Some(feedback);
+        }
+        false
+    });
+    pair.protect(A, Copies::Fixed(1));
+    pair.run_until(10 * MILLI, |pair| pair.is_active(A));
+    pair.offer(A, Mode::Ordered, 3, 100);
+    pair.settle(MILLI);
+    pair.run_for(3 * MILLI);
+    pair.links[A].loss = Loss::script(|_| true);
+    pair.offer(A, Mode::NonBlocking, 60, 100);
+    pair.run_for(20 * MICRO);
+    let feedback = latest.borrow_mut().take().expect("a keepalive was answered");
+    let next = feedback.session.first(Mode::Ordered).plus(3);
+    let hole = SequenceRange { first: next, length: 1 };
+    let now = pair.nodes[A].local(pair.now);
+    let end = &mut pair.nodes[A].end;
+    for late in [
+        Control::Feedback(feedback),
+        Control::CompactAck { next },
+        Control::CompactNotification { next, hole },
+    ] {
+        assert!(end.handle_control(now, &late), "{late:?}");
+        assert_eq!(end.outstanding(), 60, "{late:?}");
+    }
+    pair.links[A].loss = Loss::None;
+    pair.settle(20 * MILLI);
     pair.assert_all_delivered(A);
 }
 
