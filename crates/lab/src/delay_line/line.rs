@@ -14,6 +14,10 @@ use crate::sys::frame_ring::{FrameRing, HeldFrame, SEND_BATCH};
 
 /// How often [`Line::serve`] runs before it asks the kernel what it dropped: about every 50 ms of a busy line.
 const ROUNDS_PER_LOOK: u32 = 512;
+/// Two clocks read within this time were read together.
+const TOGETHER_NS: u64 = 5_000;
+/// So often they are read when the thread is interrupted in between each time.
+const READINGS_MAX: u32 = 8;
 
 /// Counters of one direction of a delay line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,9 +106,9 @@ impl Line {
 
     fn take(&mut self, input: &mut FrameRing, now: u64) {
         // The kernel's clock for arrivals may be set while this runs; the line's own may not.
-        let epoch_ahead_ns = read_clock(ClockId::CLOCK_REALTIME).saturating_sub(now);
+        let epoch_ahead_ns = epoch_ahead_ns(now_ns, || read_clock(ClockId::CLOCK_REALTIME));
         while let Some(arrival) = input.take() {
-            let arrived_ns = arrival.at_epoch_ns.saturating_sub(epoch_ahead_ns).min(now);
+            let arrived_ns = arrival.at_epoch_ns.saturating_sub(epoch_ahead_ns).min(now_ns());
             let due = self.schedule.admit(arrived_ns, arrival.frame.bytes).filter(|_| !arrival.truncated);
             if due.is_none() {
                 self.counters.queue_drops.fetch_add(1, Ordering::Relaxed);
@@ -166,10 +170,62 @@ fn read_clock(clock: ClockId) -> u64 {
         .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
+/// How far the clock of arrivals is ahead of the line's own. A thread that is interrupted between the two readings reads
+/// them again; what remains of an interruption makes frames late, never early.
+fn epoch_ahead_ns(mut own: impl FnMut() -> u64, mut epoch: impl FnMut() -> u64) -> u64 {
+    let (mut ahead, mut shortest) = (0, u64::MAX);
+    for _ in 0..READINGS_MAX {
+        let before = own();
+        let at_epoch = epoch();
+        let after = own();
+        let took = after.saturating_sub(before);
+        if took < shortest {
+            (ahead, shortest) = (at_epoch.saturating_sub(after), took);
+        }
+        if took <= TOGETHER_NS {
+            break;
+        }
+    }
+    ahead
+}
+
 /// Whether anything can be read from one of them before `wait_ms` is over.
 pub(super) fn wait_for_frames(rings: &[BorrowedFd<'_>], wait_ms: u16) {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     let mut waiting: Vec<_> = rings.iter().map(|ring| PollFd::new(*ring, PollFlags::POLLIN)).collect();
     // A signal ends the wait early, which does no harm.
     let _ = poll(&mut waiting, PollTimeout::from(wait_ms));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    const AHEAD_NS: u64 = 1_000_000_000_000;
+
+    /// The difference found by a thread that is held up for `stalls` before each of its readings.
+    fn ahead_with(stalls: &[u64]) -> u64 {
+        let (time, readings) = (Cell::new(0), Cell::new(0));
+        let read = || {
+            time.set(time.get() + 50 + stalls.get(readings.get()).copied().unwrap_or(0));
+            readings.set(readings.get() + 1);
+            time.get()
+        };
+        epoch_ahead_ns(read, || AHEAD_NS + read())
+    }
+
+    #[test]
+    fn a_thread_that_is_interrupted_between_two_clocks_dates_no_arrival_early() {
+        const STALL: u64 = 15_000_000;
+        let undisturbed = ahead_with(&[]);
+        assert_eq!(undisturbed, AHEAD_NS - 50);
+        // Before the first reading, between the clocks, and behind both.
+        for stalls in [&[STALL][..], &[0, STALL], &[0, 0, STALL]] {
+            assert_eq!(ahead_with(stalls), undisturbed, "{stalls:?}");
+        }
+        // Always: then the difference is too small, and arrivals seem later than they were.
+        let ahead = ahead_with(&[STALL; 64]);
+        assert!((AHEAD_NS - STALL - 50..AHEAD_NS).contains(&ahead), "{ahead}");
+    }
 }
