@@ -9,13 +9,14 @@ pub(crate) fn now_ns() -> u64 {
         .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// CLOCK_REALTIME in nanoseconds since 1970, for people.
+/// CLOCK_REALTIME in nanoseconds since 1970, for output that people read.
 pub(crate) fn unix_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_REALTIME)
         .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// A number that differs from start to start: the standard library seeds its hash maps from the system's randomness.
+/// Returns a seed that differs from start to start: the standard library seeds its hash maps from the system's
+/// randomness.
 #[expect(clippy::disallowed_types, reason = "that it differs in each run is what it is here for")]
 pub(crate) fn random_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};

@@ -17,9 +17,9 @@ pub enum Command {
     Unprotect,
     /// Corrupt frames that arrive on the link port; `None` stops it.
     Corrupt(Option<CorruptionModel>),
-    /// The same by a script, until the next of either kind.
+    /// Corrupt frames by a script instead, until the next request of either kind.
     CorruptByScript(LossScript),
-    /// Begin a new observation of the buffers' least and most.
+    /// Reset the recorded extremes of the buffers' fill levels.
     ResetExtremes,
     /// Report the state.
     Report,
@@ -28,7 +28,7 @@ pub enum Command {
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CommandError {
-    /// Corruption is for tests and must be allowed at the start.
+    /// Corruption is for tests, and must be allowed when the daemon starts.
     #[error("link {link}: corruption is not allowed here; start the daemon with --allow-corruption")]
     CorruptionNotAllowed {
         /// Name of the link.
@@ -43,7 +43,7 @@ pub enum CommandError {
         link: String,
         format: Format,
     },
-    /// The model cannot be.
+    /// The corruption model has an impossible value.
     #[error("link {link}: corruption")]
     Corruption {
         /// Name of the link.
@@ -52,7 +52,7 @@ pub enum CommandError {
         #[source]
         error: CorruptionError,
     },
-    /// The filter of a capture is none.
+    /// The filter of a capture cannot be parsed.
     #[error("link {link}: {error}")]
     CaptureFilter {
         /// Name of the link.
@@ -60,24 +60,24 @@ pub enum CommandError {
         /// Which word is not understood.
         error: FilterError,
     },
-    /// More at once would cost the loop too much.
+    /// Too many captures at once: more would slow the loop down.
     #[error("link {link}: {CAPTURES_MAX} captures are on already; end one of them")]
     TooManyCaptures {
         /// Name of the link.
         link: String,
     },
-    /// The loop did not answer in time; what was asked may still be done.
+    /// The loop did not answer in time. The request may still be carried out.
     #[error("link {link}: its loop does not answer; the request may still be carried out")]
     NoAnswer {
         /// Name of the link.
         link: String,
     },
-    /// An interface of the link is gone; its link end starts again when it is back.
+    /// An interface of the link is gone. The link end starts again when the interface is back.
     #[error("link {link}: {why}")]
     Gone {
         /// Name of the link.
         link: String,
-        /// Which interface, and what is needed.
+        /// Which interface it is, and what it needs.
         why: String,
     },
     /// The link end has stopped.

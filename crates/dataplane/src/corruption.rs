@@ -24,10 +24,10 @@ pub enum CorruptionModel {
 /// A model with an impossible value.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum CorruptionError {
-    /// Not a rate.
+    /// The loss rate is not between 0 and 1.
     #[error("loss rate {0}: must lie in 0..=1")]
     Rate(f64),
-    /// No such burst.
+    /// The mean length of a burst is below 1.
     #[error("mean burst length {0}: must be at least 1 and finite")]
     MeanBurst(f64),
     /// The good state would be too short: such a link loses nearly everything.

@@ -1,10 +1,10 @@
 //! One memory region for all frames of a link end.
 //!
 //! The region is cut into chunks of equal size. Both ports of the link end register it with the kernel, so a frame that
-//! was received on one is sent on the other without being copied, and a retransmission only posts a descriptor again. A
-//! frame longer than a chunk is a chain.
+//! was received on one port is sent on the other without being copied, and a retransmission only posts a descriptor
+//! again. A frame longer than a chunk is a chain.
 //!
-//! Every chunk is in one of three states: *free*, *kernel* (on a fill ring, to be received into), or *owned* (part of a
+//! Every chunk is in one of three states: *free*, *kernel* (on a fill ring, for receiving), or *owned* (part of a
 //! frame, with counted references). Only owned chunks can be read, so a wrong handle fails an assertion instead of
 //! corrupting a frame.
 
@@ -14,12 +14,12 @@ use crate::sys::packet_socket::Segment;
 /// A frame in a [`FramePool`]: the number of its first chunk.
 pub use linkmend_protocol::FrameHandle;
 
-/// Free bytes in front of every frame, received or allocated. AF_XDP reserves as many (`XDP_PACKET_HEADROOM`), far more
-/// than the 8 bytes that a header may need.
+/// Free bytes in front of every frame, received or allocated. This is what AF_XDP reserves (`XDP_PACKET_HEADROOM`), far
+/// more than the 8 bytes that a header may need.
 pub const HEADROOM_BYTES: u32 = 256;
 
-/// Most chunks one frame may have: a 9 KB jumbo frame takes three of 4096 bytes, and AF_XDP
-/// takes at most 18 descriptors a frame.
+/// The largest number of chunks in a frame: a 9 KB jumbo frame takes three of 4096 bytes, and AF_XDP takes at most 18
+/// descriptors a frame.
 pub const MAX_CHAIN: u32 = 16;
 
 const NO_CHUNK: u32 = u32::MAX;
@@ -35,7 +35,7 @@ pub struct PoolOptions {
 
 impl PoolOptions {
     /// The chunk size that best fits frames of `mtu` (bytes, without the Ethernet header): 2048 if a frame fits one
-    /// chunk, which keeps more of them in the cache, and 4096 otherwise.
+    /// such chunk, which keeps more of them in the cache, and 4096 otherwise.
     pub fn for_mtu(mtu: u32, chunks: u32) -> Self {
         let one_small_chunk = mtu + FRAME_OVERHEAD_BYTES + HEADROOM_BYTES <= 2048;
         PoolOptions { chunks, chunk_bytes: if one_small_chunk { 2048 } else { 4096 } }
@@ -45,22 +45,22 @@ impl PoolOptions {
 /// Longest Linkmend header.
 pub const HEADER_BYTES: u32 = linkmend_protocol::wire::HEADER_GROWTH_MAX as u32;
 
-/// What a frame may have beyond the MTU: Ethernet header, two VLAN tags, our header.
+/// The bytes that a frame may have beyond the MTU: Ethernet header, two VLAN tags, our header.
 pub const FRAME_OVERHEAD_BYTES: u32 = 14 + 2 * 4 + HEADER_BYTES;
 
-/// Why a pool cannot be made.
+/// Why a pool cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// AF_XDP takes chunks of 2048 or 4096 bytes.
     #[error("frame pool: chunk size {0} is neither 2048 nor 4096 bytes")]
     ChunkSize(u32),
-    /// No chunks, or more than 4 GiB of them.
+    /// The number of chunks is 0, or they exceed 4 GiB.
     #[error("frame pool: {0} chunks are outside 1..={max}", max = MAX_POOL_BYTES / 4096)]
     ChunkCount(u32),
-    /// The memory is not to be had.
+    /// The memory is not available.
     #[error("frame pool: mapping {bytes} bytes failed")]
     Memory {
-        /// Size asked for.
+        /// The size asked for.
         bytes: usize,
         /// The system's reason.
         source: std::io::Error,
@@ -93,17 +93,17 @@ const FREE_CHUNK: Chunk =
 pub struct FramePool {
     memory: Memory,
     chunks: Vec<Chunk>,
-    /// Last in, first out: the chunk that was used last is still in the cache.
+    /// Last in, first out, because the chunk that was used last is still in the cache.
     free: Vec<u32>,
     chunk_bytes: u32,
     chunk_shift: u32,
 }
 
 impl FramePool {
-    /// Maps the memory; no frame is allocated yet.
+    /// Maps the memory. No frame is allocated yet.
     ///
     /// # Errors
-    /// Sizes that cannot be, or memory that the system does not give.
+    /// An impossible size, or memory that the system does not provide.
     pub fn new(options: PoolOptions) -> Result<Self, PoolError> {
         let PoolOptions { chunks, chunk_bytes } = options;
         if chunk_bytes != 2048 && chunk_bytes != 4096 {
@@ -123,12 +123,12 @@ impl FramePool {
         })
     }
 
-    /// Chunks that are neither part of a frame nor with the kernel.
+    /// Chunks that are neither part of a frame nor lent to the kernel.
     pub fn available(&self) -> usize {
         self.free.len()
     }
 
-    /// All chunks of the pool.
+    /// The number of all chunks.
     pub fn capacity(&self) -> usize {
         self.chunks.len()
     }
@@ -138,12 +138,12 @@ impl FramePool {
         self.chunk_bytes
     }
 
-    /// Chunks a frame of `length` bytes takes.
+    /// How many chunks a frame of `length` bytes takes.
     pub fn chunks_for(&self, length: usize) -> usize {
         length.div_ceil(self.room() as usize).max(1)
     }
 
-    /// An empty frame with one reference; `None` when the pool is exhausted.
+    /// Allocates an empty frame with one reference; `None` if the pool is exhausted.
     pub fn allocate(&mut self) -> Option<FrameHandle> {
         let index = self.free.pop()?;
         self.chunks[index as usize] = Chunk { references: 1, state: ChunkState::Owned, ..FREE_CHUNK };
@@ -170,12 +170,12 @@ impl FramePool {
         }
     }
 
-    /// References to the frame, those of ports that have it in flight included.
+    /// The number of references to the frame, including those of ports that have it in flight.
     pub fn references(&self, frame: FrameHandle) -> u32 {
         self.owned(frame.0).references
     }
 
-    /// Bytes of the whole frame.
+    /// The length of the whole frame in bytes.
     pub fn frame_length(&self, frame: FrameHandle) -> usize {
         let mut length = 0;
         let mut index = frame.0;
@@ -187,12 +187,12 @@ impl FramePool {
         length
     }
 
-    /// The first segment: the whole frame unless it is a chain, and always enough for headers.
+    /// The first segment: the whole frame unless it is a chain, and always enough for the headers.
     pub fn head(&self, frame: FrameHandle) -> &[u8] {
         self.chunk_data(frame.0)
     }
 
-    /// The first segment, writable. Not to be changed while a port has the frame in flight.
+    /// The first segment, writable. It must not be changed while a port has the frame in flight.
     pub fn head_mut(&mut self, frame: FrameHandle) -> &mut [u8] {
         let chunk = *self.owned(frame.0);
         let start = self.start(frame.0, &chunk);
@@ -215,7 +215,7 @@ impl FramePool {
     /// Grows the frame by `count` bytes at the front and returns the new first segment.
     ///
     /// # Panics
-    /// When the headroom (at least [`HEADROOM_BYTES`] after a receive) is used up.
+    /// If the headroom (at least [`HEADROOM_BYTES`] after a receive) is used up.
     pub fn push_front(&mut self, frame: FrameHandle, count: u32) -> &mut [u8] {
         let chunk = self.owned_mut(frame.0);
         assert!(chunk.offset >= count, "headroom of frame used up");
@@ -227,7 +227,7 @@ impl FramePool {
     /// Removes `count` bytes from the front and returns what is left of the first segment.
     ///
     /// # Panics
-    /// When the first segment is shorter than `count`.
+    /// If the first segment is shorter than `count`.
     pub fn pull_front(&mut self, frame: FrameHandle, count: u32) -> &mut [u8] {
         let chunk = self.owned_mut(frame.0);
         assert!(chunk.length >= count, "frame shorter than what is removed");
@@ -236,8 +236,8 @@ impl FramePool {
         self.head_mut(frame)
     }
 
-    /// A new frame with these bytes; a chain when they do not fit one chunk. `None` when the
-    /// pool is exhausted or the chain would be longer than [`MAX_CHAIN`].
+    /// Creates a frame with these bytes, as a chain if they do not fit one chunk. `None` if the pool is exhausted or
+    /// the chain would be longer than [`MAX_CHAIN`].
     pub fn copy_in(&mut self, bytes: &[u8]) -> Option<FrameHandle> {
         let room = self.room() as usize;
         let needed = self.chunks_for(bytes.len());
@@ -256,7 +256,7 @@ impl FramePool {
         Some(head)
     }
 
-    /// Replaces the content of `out` by the whole frame.
+    /// Replaces the content of `out` with the whole frame.
     pub fn copy_out(&self, frame: FrameHandle, out: &mut Vec<u8>) {
         out.clear();
         for segment in self.segments(frame) {
@@ -265,7 +265,7 @@ impl FramePool {
     }
 }
 
-/// What the ports need beyond the public part.
+/// What the ports need in addition to the public part.
 impl FramePool {
     pub(crate) fn memory(&self) -> &Memory {
         &self.memory
@@ -278,7 +278,7 @@ impl FramePool {
         Some(u64::from(index) << self.chunk_shift)
     }
 
-    /// Takes back a chunk that found no place on the fill ring.
+    /// Takes back a chunk that found no room on the fill ring.
     pub(crate) fn return_from_kernel(&mut self, address: u64) {
         let index = (address >> self.chunk_shift) as u32;
         let chunk = &mut self.chunks[index as usize];
@@ -287,8 +287,8 @@ impl FramePool {
         self.free.push(index);
     }
 
-    /// Turns a received descriptor into a one-chunk frame. `None` when it does not describe
-    /// bytes inside a chunk the kernel had.
+    /// Turns a received descriptor into a one-chunk frame. `None` if it does not describe bytes inside a chunk that the
+    /// kernel had.
     pub(crate) fn take_from_kernel(&mut self, address: u64, length: u32) -> Option<FrameHandle> {
         let index = u32::try_from(address >> self.chunk_shift).ok()?;
         let offset = (address & u64::from(self.chunk_bytes - 1)) as u32;
@@ -300,7 +300,7 @@ impl FramePool {
         Some(FrameHandle(index))
     }
 
-    /// Appends a frame of one chunk to the chain that ends in `tail`. Both have one reference.
+    /// Appends a frame of one chunk to the chain that ends in `tail`. Each has one reference.
     pub(crate) fn link(&mut self, tail: FrameHandle, next: FrameHandle) {
         self.owned_mut(tail.0).next = next.0;
     }
@@ -317,15 +317,15 @@ impl FramePool {
         }
     }
 
-    /// As [`FramePool::for_each_descriptor`], in the form sockets send.
+    /// Like [`FramePool::for_each_descriptor`], but in the form that packet sockets send.
     pub(crate) fn push_segments(&self, frame: FrameHandle, out: &mut Vec<Segment>) {
         self.for_each_descriptor(frame, |address, length, continued| {
             out.push(Segment { offset: address as usize, length: length as usize, last: !continued });
         });
     }
 
-    /// Drops the reference a transmission held on the chunk at `address`. False when the address
-    /// is not one of a chunk in use.
+    /// Drops the reference that a transmission held on the chunk at `address`. Returns `false` if the address is not
+    /// that of a chunk in use.
     pub(crate) fn complete(&mut self, address: u64) -> bool {
         let index = address >> self.chunk_shift;
         let owned = usize::try_from(index)

@@ -60,7 +60,7 @@ fn each_completion_drops_one_reference_of_one_chunk() {
     let mut addresses = Vec::new();
     pool.for_each_descriptor(frame, |address, _, _| addresses.push(address));
     assert_eq!(addresses.len(), 3);
-    // In flight twice, then given up by its owner.
+    // The frame is in flight twice when its owner releases it.
     pool.retain(frame);
     pool.retain(frame);
     pool.release(frame);

@@ -1,4 +1,4 @@
-//! A running link end, as the rest of the process uses it.
+//! The handle through which the rest of the process uses a running link end.
 
 use crate::capture::{Capture, CaptureOptions, Tap};
 use crate::command::{Command, CommandError, CommandResult};
@@ -12,11 +12,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Longest wait for an answer of the loop; it answers within one round.
+/// The longest wait for an answer of the loop, which answers within one round.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
-/// Real-time priority of the loop's thread: the lowest, which still runs before all ordinary work.
+/// Real-time priority of the loop's thread: the lowest, which still goes before all ordinary work.
 const LOOP_PRIORITY: i32 = 1;
-/// Nice value where it cannot be a real-time thread, or should not because it never sleeps.
+/// The nice value if the thread cannot be a real-time one, or should not be because it never sleeps.
 const LOOP_NICE: i32 = -15;
 
 /// Owns the thread of one link end.
@@ -26,7 +26,7 @@ pub struct LinkEndHandle {
     requests: Sender<Request>,
     wake: Arc<EventFd>,
     thread: Option<JoinHandle<ExitReason>>,
-    /// `None` where the kernel does not announce changes; traffic shows them then.
+    /// `None` if the kernel does not announce changes; traffic reveals them then.
     watch: Option<InterfaceWatch>,
 }
 
@@ -34,7 +34,7 @@ impl LinkEndHandle {
     /// Opens the ports and starts the loop.
     ///
     /// # Errors
-    /// [`StartError`]; nothing is left open then.
+    /// [`StartError`]. In that case nothing is left open.
     pub fn start(settings: LinkSettings) -> Result<LinkEndHandle, StartError> {
         let name = settings.name.clone();
         let (link, busy_poll) = (name.clone(), settings.busy_poll);
@@ -72,7 +72,7 @@ impl LinkEndHandle {
         &self.name
     }
 
-    /// Sends the loop a request, and waits for its answer.
+    /// Sends the loop a request and waits for the answer.
     ///
     /// # Errors
     /// [`CommandError`].
@@ -107,12 +107,12 @@ impl LinkEndHandle {
         }
     }
 
-    /// Whether the loop still runs.
+    /// Whether the loop is still running.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Ends the session if the peer answers, and the loop.
+    /// Ends the session, if the peer answers, and then the loop.
     pub fn stop(mut self) {
         self.end();
     }
@@ -134,7 +134,7 @@ impl LinkEndHandle {
     }
 
     fn wake(&self) {
-        // A full counter wakes as well.
+        // If the counter is full, the loop wakes as well.
         let _ = self.wake.write(1);
     }
 }
@@ -146,7 +146,7 @@ impl Drop for LinkEndHandle {
 }
 
 /// Lets the loop run as soon as a frame wakes it, as far as the system allows. On a busy machine, a recovery consists
-/// mostly of waiting for a core: on two busy cores, real-time threads brought its 99th percentile from 2-8 ms to 1 ms.
+/// mostly of waiting for a core: on two busy cores, real-time threads reduced its 99th percentile from 2-8 ms to 1 ms.
 /// The kernel keeps a share of each core for ordinary work (sched_rt_runtime_us, sched(7)).
 fn prefer_this_thread(link: &str, busy_poll: bool) {
     if let Err(error) = nix::sys::prctl::set_timerslack(1) {

@@ -1,22 +1,22 @@
-//! Parts of a daemon that may fail while its links continue, and the processor time that the host takes.
+//! Parts of a daemon that may fail while its links keep running, and the processor time that the host takes away.
 
 use crate::report::DaemonReport;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Over how long stolen time is averaged.
+/// The period over which stolen time is averaged.
 const STOLEN_WINDOW: Duration = Duration::from_secs(10);
-/// Ticks of work below which a share of them means nothing.
+/// Below this many ticks of work, a share of them is not meaningful.
 const TICKS_MIN: u64 = 20;
-/// Stolen shares above which the log warns, and below which it says that it is over.
+/// The log warns above the first share of stolen time, and reports recovery below the second.
 const STOLEN_WARN: f64 = 0.05;
 const STOLEN_FINE: f64 = 0.02;
 
-/// The way out when the backlog is full.
+/// What to do when the backlog is full.
 pub const BACKLOG_HINT: &str = "hint: sysctl -w net.core.netdev_max_backlog=10000";
 
-/// Parts that may be in trouble.
+/// The parts of a daemon that may be in trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Metrics are not served.
@@ -25,7 +25,7 @@ pub enum Part {
     State,
 }
 
-/// The health of a daemon, apart from its links. All parts that report trouble share it.
+/// The health of a daemon apart from its links, shared by all parts that report trouble.
 #[derive(Debug)]
 pub struct DaemonHealth {
     log_lines_lost: fn() -> u64,
@@ -41,7 +41,7 @@ impl Default for DaemonHealth {
 }
 
 impl DaemonHealth {
-    /// `log_lines_lost` tells how many lines of the log could not be written.
+    /// `log_lines_lost` returns how many lines of the log could not be written.
     pub fn new(log_lines_lost: fn() -> u64) -> DaemonHealth {
         DaemonHealth {
             log_lines_lost,
@@ -51,7 +51,7 @@ impl DaemonHealth {
         }
     }
 
-    /// Sets the trouble of a part, or `None` if it is over. Returns whether that is new.
+    /// Sets the trouble of a part; `None` means it is over. Returns whether anything changed.
     pub fn set(&self, part: Part, trouble: Option<String>) -> bool {
         let mut troubles = lock(&self.troubles);
         let before = match &trouble {
@@ -61,8 +61,7 @@ impl DaemonHealth {
         before != trouble
     }
 
-    /// Checks how much time the host takes from this machine, and what its backlog drops. To be called about twice a
-    /// second.
+    /// Checks how much time the host takes from this machine and what its backlog drops. Call it about twice a second.
     pub fn check(&self) {
         let dropped = std::fs::read_to_string("/proc/net/softnet_stat").ok().and_then(|text| dropped(&text));
         if dropped.is_some_and(|total| lock(&self.backlog).add(total)) {
@@ -84,7 +83,7 @@ impl DaemonHealth {
         }
     }
 
-    /// For status and metrics.
+    /// The state of health for `status` and the metrics.
     pub fn report(&self) -> DaemonReport {
         DaemonReport {
             log_lines_lost: (self.log_lines_lost)(),
@@ -96,17 +95,17 @@ impl DaemonHealth {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in them is whole even if a thread panicked while it held the lock.
+    // The data is consistent even if a thread panicked while holding the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Frames that the backlogs of all cores dropped since boot, from `/proc/net/softnet_stat`: a line for each core, numbers
-/// in hexadecimal, the second of which counts them.
+/// Frames dropped since boot by the backlogs of all cores, from `/proc/net/softnet_stat`. It has a line of hexadecimal
+/// numbers for each core, the second of which counts drops.
 fn dropped(text: &str) -> Option<u64> {
     text.lines().map(|line| u64::from_str_radix(line.split_ascii_whitespace().nth(1)?, 16).ok()).sum()
 }
 
-/// Frames that the machine's backlogs dropped since boot, as last read.
+/// Frames dropped by the machine's backlogs, as last read.
 #[derive(Debug, Default)]
 struct Backlog {
     at_first: Option<u64>,
@@ -123,7 +122,7 @@ impl Backlog {
     }
 
     fn since_start(&self) -> u64 {
-        // A core that is taken out takes its counter along.
+        // A core that goes offline takes its counter with it.
         self.last.saturating_sub(self.at_first.unwrap_or(self.last))
     }
 }
@@ -131,9 +130,9 @@ impl Backlog {
 /// Processor time of all cores since boot, in ticks (proc_stat(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ticks {
-    /// Time in which something ran here.
+    /// Time during which something ran on this machine.
     worked: u64,
-    /// Time in which something would have run here if the host had not run another machine.
+    /// Time during which something would have run on this machine if the host had not been running another one.
     stolen: u64,
 }
 
@@ -162,7 +161,7 @@ struct Host {
 impl Host {
     fn add(&mut self, now: Instant, ticks: Ticks) -> Option<Change> {
         self.past.push_back((now, ticks));
-        // The oldest that is kept is the youngest beyond the window.
+        // The oldest sample kept is the youngest one beyond the window.
         while self.past.get(1).is_some_and(|(at, _)| now.saturating_duration_since(*at) >= STOLEN_WINDOW) {
             self.past.pop_front();
         }
@@ -178,7 +177,7 @@ impl Host {
         None
     }
 
-    /// Of the time in which this machine had something to run, the share that the host denied it.
+    /// The share of the time with work to do on this machine that the host withheld.
     fn share(&self) -> Option<f64> {
         let ((_, first), (_, last)) = (self.past.front()?, self.past.back()?);
         let stolen = last.stolen.saturating_sub(first.stolen);

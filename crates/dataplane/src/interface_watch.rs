@@ -1,7 +1,8 @@
 //! Watches the two interfaces of a link end, and tells the loop about changes.
 //!
 //! The kernel announces every change of an interface to the group RTNLGRP_LINK (rtnetlink(7)). A separate thread waits
-//! for these announcements, so that the loop pays nothing; traffic would show most changes late, and some never.
+//! for these announcements, so they cost the loop nothing. Traffic alone would reveal most changes late, and some
+//! never.
 
 use linkmend_linux::route::{self, InterfaceFacts};
 use nix::errno::Errno;
@@ -17,13 +18,13 @@ use std::thread::JoinHandle;
 
 /// RTNLGRP_LINK as a bit of an address.
 const LINK_GROUP: u32 = 1;
-/// More than any one announcement.
+/// Larger than any single announcement.
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
 /// `struct nlmsghdr`, and where `struct ifinfomsg` behind it holds the index.
 const HEADER_BYTES: usize = 16;
 const INDEX_OFFSET: usize = HEADER_BYTES + 4;
 
-/// The watch, which ends when it is dropped.
+/// A running watch. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct InterfaceWatch {
     wake: UnixStream,
@@ -31,8 +32,8 @@ pub(crate) struct InterfaceWatch {
 }
 
 impl InterfaceWatch {
-    /// Watches the interfaces with these indices. `tell` gets their state now and after every change, `None` for one that
-    /// is gone, and says whether anybody still listens.
+    /// Watches the interfaces with these indices. `tell` is called with their state now and after every change, `None`
+    /// for an interface that is gone; it returns whether anybody still listens.
     pub(crate) fn start(
         indices: [u32; 2],
         tell: impl Fn(u32, Option<InterfaceFacts>) -> bool + Send + 'static,
@@ -40,7 +41,7 @@ impl InterfaceWatch {
         let announcements = announcements()?;
         let (wake, woken) = UnixStream::pair()?;
         let tell = move |index: u32| {
-            // What cannot be looked up now is asked for again with the next announcement.
+            // A lookup that fails now is repeated at the next announcement.
             let Ok(facts) = route::interface_by_index(index) else { return true };
             tell(index, facts)
         };
@@ -88,7 +89,7 @@ fn listen(announcements: &OwnedFd, woken: &UnixStream, indices: [u32; 2], tell: 
                 let named = named_in(&buffer[..length]);
                 indices.map(|index| named.contains(&index))
             }
-            // More was announced than the socket holds: anything may have changed.
+            // The announcements did not all fit the socket, so anything may have changed.
             Err(Errno::ENOBUFS) => [true, true],
             Err(Errno::EAGAIN | Errno::EINTR) => continue,
             Err(_) => return,
@@ -101,7 +102,7 @@ fn listen(announcements: &OwnedFd, woken: &UnixStream, indices: [u32; 2], tell: 
     }
 }
 
-/// Indices of the interfaces that announcements are about. Nothing else is read from them; the kernel is asked for the
+/// Indices of the interfaces that announcements are about. Nothing else is read from them: the kernel is asked for the
 /// state, because an announcement can mislead (a port that leaves a bridge is announced as deleted, too).
 fn named_in(mut bytes: &[u8]) -> Vec<u32> {
     let mut named = Vec::new();
@@ -109,7 +110,7 @@ fn named_in(mut bytes: &[u8]) -> Vec<u32> {
         if let Some(index) = bytes.get(INDEX_OFFSET..).and_then(|rest| rest.first_chunk()) {
             named.push(u32::from_ne_bytes(*index));
         }
-        // Messages are aligned to 4 bytes; one shorter than its own header is none.
+        // Messages are aligned to 4 bytes. A length shorter than the header marks an invalid one.
         match bytes.get(length.next_multiple_of(4)..) {
             Some(rest) if length >= HEADER_BYTES => bytes = rest,
             _ => break,
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(named_in(&two), [3, 9]);
         assert_eq!(named_in(&two[..two.len() - 20]), [3]);
         assert!(named_in(&[]).is_empty());
-        // A length of 0 would be read for ever.
+        // A length of 0 must not lead to an endless loop.
         assert_eq!(named_in(&[0; 64]), [0]);
     }
 }

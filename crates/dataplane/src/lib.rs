@@ -7,11 +7,11 @@
 //! - [`bypass`]: the programs that forward between the ports in the kernel without the daemon;
 //! - [`port_pair`]: all of these opened together; a link end starts here.
 //!
-//! What is asked of the kernel about interfaces and threads is in `linkmend-linux`. Unsafe code is confined to one private
+//! Questions to the kernel about interfaces and threads are in `linkmend-linux`. Unsafe code is confined to one private
 //! module, `sys`.
 
 #![deny(unsafe_code)]
-// A link must not end because a line cannot be written.
+// A log line that cannot be written must not end a link.
 #![warn(clippy::print_stderr)]
 
 pub mod bypass;

@@ -3,8 +3,8 @@
 use crate::corruption::Corruption;
 use linkmend_protocol::wire::LinkFrame;
 
-/// Which protected frames are dropped as they arrive, by their position among the arrivals since the script began.
-/// Dropped frames count as arrivals. Everything else passes.
+/// Which protected frames are dropped on arrival, by their position among the arrivals since the script began. Dropped
+/// frames count as arrivals. Everything else passes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LossScript {
     /// Positions among frames that are sent for the first time, from 0.
@@ -49,7 +49,7 @@ impl LossInjector {
         LossInjector::Scripted(ScriptedLosses { script, originals: 0, copies: 0 })
     }
 
-    /// Whether the arriving frame is lost; a script needs to know what it is.
+    /// Whether the arriving frame is lost. Only a script looks at the frame.
     #[inline]
     pub(crate) fn corrupts(&mut self, frame: impl FnOnce() -> LinkFrame) -> bool {
         match self {

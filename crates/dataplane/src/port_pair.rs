@@ -1,19 +1,19 @@
-//! Both ports of a link end, with the pool they share and the bypass between them.
+//! Both ports of a link end, with the pool that they share and the bypass between them.
 
 use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
 
-/// Largest number of chunks that the two ports of a link end lend to the kernel, to receive into.
+/// The largest number of chunks that the two ports of a link end lend to the kernel for receiving.
 pub const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
-/// Default size of a frame pool in chunks: 4096 frames each for the Tx and the Rx buffer and the queue, besides what is
-/// lent.
+/// Default size of a frame pool in chunks: 4096 frames each for the Tx buffer, the Rx buffer and the queue, besides
+/// what is lent.
 pub const POOL_CHUNKS_DEFAULT: u32 = LENT_CHUNKS_MAX + 3 * 4096;
 
 /// Which kind of socket to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PortChoice {
-    /// AF_XDP, or AF_PACKET where AF_XDP is not to be had.
+    /// AF_XDP, or AF_PACKET where AF_XDP is not available.
     #[default]
     Auto,
     /// AF_XDP or an error.
@@ -28,7 +28,7 @@ pub struct PortPairOptions {
     pub choice: PortChoice,
     /// Chunks of the frame pool. Two AF_XDP ports lend up to [`LENT_CHUNKS_MAX`] of them to the kernel.
     pub chunks: u32,
-    /// First state of the bypass.
+    /// The state in which the bypass starts.
     pub bypass: BypassOptions,
 }
 
@@ -44,11 +44,11 @@ impl Default for PortPairOptions {
 
 /// Both ports; see the module documentation.
 pub struct PortPair {
-    /// Faces the host.
+    /// The port that faces the host.
     pub inner: Port,
-    /// Faces the corrupting link.
+    /// The port that faces the corrupting link.
     pub link: Port,
-    /// `None` with AF_PACKET ports: then nothing forwards when the process is gone.
+    /// `None` with AF_PACKET ports: nothing forwards then when the process is gone.
     pub bypass: Option<Bypass>,
     /// The frames of both ports.
     pub pool: FramePool,
@@ -59,7 +59,7 @@ impl PortPair {
     ///
     /// # Errors
     /// See [`PortError`]. With [`PortChoice::Auto`], an error that would not affect AF_PACKET ports leads to AF_PACKET
-    /// ports instead, whose description names it.
+    /// ports instead, and their description names it.
     pub fn open(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {
         let reason = match options.choice {
             PortChoice::Packet => "as asked".to_owned(),
@@ -101,7 +101,7 @@ impl PortPair {
         let link = Interface::acquire(link)?;
         let mtu = inner.mtu.max(link.mtu);
         let pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
-        // A program left by a former run would take the frames before our sockets see them.
+        // A program left by an earlier run would take the frames before our sockets see them.
         bypass::remove(&inner)?;
         bypass::remove(&link)?;
         Ok(PortPair {

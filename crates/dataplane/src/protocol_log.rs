@@ -11,24 +11,25 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-/// Largest log; what comes after is missing, and the log says so. A frame takes about a kilobyte.
+/// The largest log. What would follow is missing, and the log says so. A frame takes about a kilobyte.
 const LOG_BYTES_MAX: u64 = 1 << 30;
 /// Bytes handed to the writing thread at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// How many chunks may wait for a slow disk: 16 MiB. More end the log, because a log with a gap cannot be replayed.
+/// How many chunks may wait for a slow disk: 16 MiB. If there are more, the log ends, because one with a gap cannot be
+/// replayed.
 const CHUNKS_MAX: usize = 64;
-/// A run that ends badly loses at most this much of its log.
+/// How often the log is flushed: a run that ends badly loses at most this much of it.
 const FLUSH_INTERVAL_NS: u64 = 1_000_000_000;
 /// How long the end of a run waits for the disk.
 const LAST_CHUNKS_MAX: Duration = Duration::from_secs(2);
 
-/// A protocol log that is being written by a thread, so the link end never waits for the disk.
+/// A protocol log. A thread writes it, so the link end never waits for the disk.
 #[derive(Debug)]
 pub(crate) struct ProtocolLog {
     path: PathBuf,
-    /// `None` after an error, or when it is full.
+    /// `None` after an error, or when the log is full.
     writer: Option<SyncSender<Vec<u8>>>,
-    /// Disconnected when the thread has ended.
+    /// Disconnected once the thread has ended.
     written: Receiver<()>,
     chunk: Vec<u8>,
     bytes: u64,
@@ -37,7 +38,7 @@ pub(crate) struct ProtocolLog {
 }
 
 impl ProtocolLog {
-    /// Begins a log, in place of what the file held before.
+    /// Begins a log, replacing the file's earlier content.
     pub(crate) fn create(path: &Path, header: &LogHeader) -> io::Result<ProtocolLog> {
         Self::with_limit(path, header, LOG_BYTES_MAX)
     }
@@ -98,13 +99,13 @@ impl ProtocolLog {
                 let path = self.path.display();
                 tracing::error!(%path, "the disk is too slow for the protocol log; it ends here");
             }
-            // The thread has said why.
+            // The thread has logged the reason.
             Err(TrySendError::Disconnected(_)) => self.writer = None,
         }
     }
 }
 
-/// Writes what comes, until nothing more can come or be written.
+/// Writes the chunks that arrive, until no more can arrive or be written.
 fn write_all(path: &Path, mut file: File, chunks: Receiver<Vec<u8>>) {
     for chunk in chunks {
         if let Err(error) = file.write_all(&chunk) {
@@ -195,7 +196,7 @@ mod tests {
         assert!(text.len() <= 1500 && text.len() > 1400 && text.ends_with("}\n"), "{}", text.len());
     }
 
-    /// A disk that hangs is a named pipe that nobody reads from.
+    /// A named pipe that nobody reads from behaves like a disk that hangs.
     #[test]
     fn a_disk_that_hangs_does_not_hold_up_the_link() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -209,7 +210,7 @@ mod tests {
         let _reader = options.expect("it opens");
         let mut log = ProtocolLog::create(&path, &header()).expect("it has a reader");
         let begun = std::time::Instant::now();
-        // As much as the pipe, the channel and a chunk hold, and as much again.
+        // Twice as much as the pipe, the channel and a chunk hold together.
         let steps = 2 * (CHUNKS_MAX + 1) * CHUNK_BYTES / 20;
         (0..steps as u64).for_each(|at| log.record(Instant(at), &Step::Stall));
         assert!(log.writer.is_none(), "it has ended");

@@ -1,4 +1,5 @@
-//! The state of a link end, for status, top, metrics and the demo. It is serialised as it is; the names are public.
+//! The state of a link end, for status, top, metrics and the demo. It is serialised as it stands, so the field names
+//! are public.
 
 use crate::bypass::Steering;
 use crate::corruption::CorruptionModel;
@@ -10,7 +11,8 @@ pub struct LinkReport {
     pub name: String,
     /// Process id of the daemon.
     pub pid: u32,
-    /// Why the link does not run, for people, while one of its interfaces is gone: then nothing else here says anything.
+    /// Why the link does not run, for people, while one of its interfaces is gone. Nothing else in the report is
+    /// meaningful then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<String>,
     /// Seconds since the link end started.
@@ -23,9 +25,9 @@ pub struct LinkReport {
     pub transmit_state: String,
     /// State of the receiving direction: `listening` or `active`.
     pub receive_state: String,
-    /// Whether protection was asked for.
+    /// Whether protection is switched on.
     pub protection_requested: bool,
-    /// Whether it was set at run time, otherwise than the configuration says.
+    /// Whether protection was set at run time and differs from the configuration.
     #[serde(default)]
     pub set_at_run_time: bool,
     /// Whether a restart of the daemon forgets what was set at run time (`restore = false`).
@@ -33,18 +35,18 @@ pub struct LinkReport {
     pub restart_forgets: bool,
     /// Default mode: `ordered` or `non-blocking`.
     pub mode: String,
-    /// What the automatic fallback leaves: `full`, `non-blocking` or `dormant`.
+    /// The protection that the automatic fallback allows: `full`, `non-blocking` or `dormant`.
     pub fallback_level: String,
-    /// Retransmitted copies for one lost frame.
+    /// Number of copies for each lost frame.
     pub copies: u8,
-    /// Measured actual loss rate of the sending direction, once known.
+    /// Loss rate measured in the sending direction, once known.
     pub measured_loss: Option<f64>,
     /// Whether the peer speaks Linkmend.
     pub peer_known: bool,
-    /// The peer's header format, if it is another than this end's: then frames pass unprotected.
+    /// The peer's header format, if it differs from this end's. Frames pass unprotected then.
     #[serde(default)]
     pub mismatched_format: Option<String>,
-    /// Whether the peer holds the normal queue at the moment.
+    /// Whether the peer currently pauses the normal queue.
     pub paused: bool,
     /// Corruption injected at the link port, if any.
     pub corruption: Option<CorruptionModel>,
@@ -66,18 +68,18 @@ pub struct LinkReport {
     pub daemon: DaemonReport,
 }
 
-/// What of a daemon may fail while its links go on, and what the host takes from it.
+/// What may fail in a daemon while its links keep running, and what the host takes from it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DaemonReport {
     /// Lines of the log that could not be written.
     pub log_lines_lost: u64,
     /// What does not work, for people.
     pub troubles: Vec<String>,
-    /// Of the processor time that this machine wanted in the last 10 s, the share that its host gave to others; absent
-    /// where too little was wanted to tell.
+    /// The share of the processor time wanted by this machine in the last 10 s that its host gave to others; absent if
+    /// too little was wanted to tell.
     pub stolen_share: Option<f64>,
-    /// Frames of all interfaces of this machine that its receive backlog (`net.core.netdev_max_backlog`) had no room
-    /// for, since the daemon started. What passes through a veth waits there.
+    /// Frames of all interfaces of this machine that found its receive backlog (`net.core.netdev_max_backlog`) full,
+    /// since the daemon started. Frames that pass through a veth wait there.
     #[serde(default)]
     pub backlog_drops: u64,
 }
@@ -88,13 +90,13 @@ pub struct PortReport {
     pub interface: String,
     /// Kind of socket, and why.
     pub description: String,
-    /// How the in-kernel bypass runs there: `native` or `generic`; absent with AF_PACKET, which has none.
+    /// How the in-kernel bypass runs at this port: `native` or `generic`; absent with AF_PACKET, which has none.
     pub xdp_mode: Option<String>,
-    /// Who has set to which processors the frames that arrive there go (receive packet steering); absent where nobody
-    /// has, and where it is not looked at: only at an inner port that is a veth it is.
+    /// Who has set which processors receive the frames that arrive here (receive packet steering). Absent if nobody
+    /// has, and at any port other than an inner one that is a veth, where it is not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steering: Option<Steering>,
-    /// MTU in bytes, as it is now.
+    /// Current MTU in bytes.
     pub mtu: u32,
     /// State of the interface: `up`, `down` or `no carrier`.
     pub state: String,
@@ -104,30 +106,31 @@ pub struct PortReport {
     pub tx_bytes: u64,
     /// Frames lost at the socket.
     pub drops: u64,
-    /// Frames that the in-kernel bypass took in at this port and forwarded.
+    /// Frames that the in-kernel bypass received at this port and forwarded.
     pub bypassed_frames: u64,
     pub bypassed_bytes: u64,
-    /// Frames that it took in and dropped because they were of no use without the daemon: copies, dummies and control
-    /// frames.
+    /// Frames that the bypass received here and dropped, because they are useless without the daemon: copies, dummies
+    /// and control frames.
     pub bypass_drops: u64,
-    /// Frames that arrived at the interface, and that the kernel had no room for.
+    /// Frames that arrived at the interface and for which the kernel had no room.
     pub kernel_rx_drops: u64,
     /// Frames that the interface's driver did not take.
     pub kernel_tx_drops: u64,
-    /// Frames that found the interface's own queue full.
+    /// Frames for which the interface's own queue had no room.
     pub kernel_queue_drops: u64,
-    /// Frames that came in here and that the bypass could not send on: too long for the other port, or it is gone.
+    /// Frames that arrived here and that the bypass could not send on, because they are too long for the other port or
+    /// it is gone.
     pub bypass_failed_redirects: u64,
 }
 
-/// Parameters in force. Times in ns, sizes in bytes.
+/// Parameters in force. Times are in ns, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ParametersReport {
     /// Header format: `transparent`, `compact` or `linkguardian`.
     pub format: String,
     /// Measured round trip between the link ends, if any.
     pub link_rtt_ns: Option<u64>,
-    /// `ackNoTimeout`; 0 if no clock gives frames up.
+    /// `ackNoTimeout`; 0 if frames are not given up by the clock.
     pub recovery_timeout_ns: u64,
     /// `pauseThreshold`.
     pub pause_bytes: u64,
@@ -137,11 +140,11 @@ pub struct ParametersReport {
     pub rx_buffer_bytes: u64,
     /// Bound of the Tx buffer.
     pub tx_buffer_bytes: u64,
-    /// Bound of outstanding frames.
+    /// Bound of the number of outstanding frames.
     pub window_frames: u32,
 }
 
-/// Counters, in the words of the design.
+/// Counters, in the terms of the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CountersReport {
     /// Frames sent with a data header (originals).
@@ -149,42 +152,42 @@ pub struct CountersReport {
     pub protected_bytes: u64,
     /// Frames sent unprotected by the daemon.
     pub unprotected_frames: u64,
-    /// Frames too long for the link with a header: sent unprotected if they fit without.
+    /// Frames too long for the link with a header; sent unprotected if they fit without.
     pub oversize_unprotected_frames: u64,
     /// Frames too long for the link even without a header.
     pub oversize_dropped_frames: u64,
     /// Retransmitted copies sent.
     pub retransmitted_copies: u64,
-    /// Frames of unknown fate because their session ended (peer lost).
+    /// Frames whose fate is unknown because their session ended (peer lost).
     pub abandoned_frames: u64,
     pub dummies_sent: u64,
     /// Explicit ACKs sent.
     pub acks_sent: u64,
-    /// ACKs that travelled on data.
+    /// ACKs piggybacked on data.
     pub piggybacked_acks_sent: u64,
     /// Loss notifications sent.
     pub notifications_sent: u64,
     /// Protected frames received, copies included.
     pub received_frames: u64,
-    /// Frames delivered out of protected ones.
+    /// Protected frames delivered.
     pub delivered_frames: u64,
     pub delivered_bytes: u64,
     /// Frames found missing (actual loss).
     pub lost_frames: u64,
-    /// Missing frames that came after all.
+    /// Missing frames that arrived after all.
     pub recovered_frames: u64,
     /// Missing frames given up by the clock.
     pub recovery_timeouts: u64,
-    /// Missing frames given up because the peer no longer holds them.
+    /// Missing frames given up because the peer does not hold them any more.
     #[serde(default)]
     pub withdrawn_frames: u64,
-    /// Missing frames not waited for because their session ended.
+    /// Missing frames that were not waited for because their session ended.
     #[serde(default)]
     pub unrecovered_frames: u64,
-    /// Frames let go here because the copies of their last round were lost.
+    /// Frames given up by this sender because the copies of their last round were lost.
     #[serde(default)]
     pub exhausted_frames: u64,
-    /// Copies of frames that had arrived already.
+    /// Copies of frames that had already arrived.
     pub duplicates_dropped: u64,
     /// Frames that found no room in the Rx buffer and were asked for again.
     pub rx_buffer_overflows: u64,
@@ -194,19 +197,19 @@ pub struct CountersReport {
     pub orphan_frames: u64,
     /// Copies without a session, dropped.
     pub orphan_copies_dropped: u64,
-    /// Control frames that did not fit (stale or forged).
+    /// Control frames that were rejected because they are stale or forged.
     pub control_rejected: u64,
     /// Frames with a Linkmend header that make no sense.
     pub malformed_frames: u64,
-    /// Times the receiver here asked its peer to pause.
+    /// Times that this receiver asked its peer to pause.
     pub pauses_sent: u64,
-    /// Times the sender here was paused.
+    /// Times that this sender was paused.
     pub pauses_received: u64,
-    /// Time it was paused, ns.
+    /// Time that this sender was paused, ns.
     pub paused_ns: u64,
-    /// Sessions opened as sender.
+    /// Sessions opened as the sender.
     pub sessions_opened: u64,
-    /// Sessions accepted as receiver.
+    /// Sessions accepted as the receiver.
     pub sessions_accepted: u64,
     /// Sessions ended because the peer fell silent.
     pub peers_lost: u64,
@@ -220,14 +223,14 @@ pub struct CountersReport {
     pub inner_port_drops: u64,
     /// Frames that injected corruption dropped.
     pub corrupted_frames: u64,
-    /// Times the daemon was found stalled, and the kernel had taken over.
+    /// Times that the daemon stalled and the kernel took over.
     pub stalls: u64,
-    /// Control frames that could not be sent for want of a chunk in the frame pool.
+    /// Control frames that could not be sent because the frame pool had no free chunk.
     pub pool_exhausted: u64,
 }
 
 impl CountersReport {
-    /// Missing frames that were given up, for whatever reason: the effective loss.
+    /// Missing frames that were given up for any reason: the effective loss.
     pub fn given_up_frames(&self) -> u64 {
         self.recovery_timeouts.saturating_add(self.withdrawn_frames).saturating_add(self.unrecovered_frames)
     }
@@ -250,17 +253,17 @@ pub struct HistogramReport {
     pub count: u64,
     pub sum: u64,
     pub max: u64,
-    /// Median, upper edge of its bucket.
+    /// Median, as the upper edge of its bucket.
     pub p50: u64,
-    /// 99th percentile, upper edge of its bucket.
+    /// 99th percentile, as the upper edge of its bucket.
     pub p99: u64,
     /// Buckets that are not empty: (largest value, count).
     pub buckets: Vec<(u64, u64)>,
 }
 
 impl HistogramReport {
-    /// What came after `before`, an earlier report of the same histogram. The largest value of that is known only as
-    /// the upper edge of its bucket.
+    /// The values that were added after `before`, an earlier report of the same histogram. The largest of these is
+    /// known only as the upper edge of its bucket.
     pub fn since(&self, before: &HistogramReport) -> HistogramReport {
         let earlier =
             |upper| before.buckets.iter().find(|(edge, _)| *edge == upper).map_or(0, |(_, count)| *count);

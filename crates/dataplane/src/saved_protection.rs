@@ -1,7 +1,7 @@
 //! Protection that was set at run time, saved for the next start of the daemon.
 //!
-//! One small file serves all links of a daemon. With what was set, it stores what the configuration said at the time.
-//! If the configuration has been changed since, that was intended, and the configuration wins.
+//! One small file serves all links of a daemon. Beside what was set, it stores what the configuration said at the time.
+//! If the configuration has been changed since, the change was deliberate, and the configuration wins.
 
 use crate::config::{LinkConfig, ProtectConfig, ProtectMode};
 use crate::health::{DaemonHealth, Part};
@@ -13,9 +13,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Changes when the file changes its meaning.
+/// Increases when the meaning of the file changes.
 const VERSION: u32 = 1;
-/// Largest file that is read: far more than the links of any machine need.
+/// The largest file that is read: far more than the links of any machine need.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const HEAD: &str = "# Protection set at run time (`linkmend protect`, `linkmend unprotect`), kept for the next start of the\n\
                     # daemon. Written by it; remove the file, or set `restore = false`, to start as configured.\n";
@@ -32,9 +32,9 @@ struct SavedFile {
 #[serde(deny_unknown_fields)]
 struct Entry {
     name: String,
-    /// What was set.
+    /// The protection that was set.
     protect: ProtectConfig,
-    /// What the configuration said then.
+    /// What the configuration said at the time.
     configured: ProtectConfig,
 }
 
@@ -53,10 +53,10 @@ enum SavedFileError {
     Invalid { link: String, key: &'static str, problem: String },
 }
 
-/// What is saved, and where.
+/// The saved settings, and their file.
 #[derive(Debug)]
 pub struct SavedProtection {
-    /// `None` when the configuration always wins.
+    /// `None` if the configuration always wins.
     path: Option<PathBuf>,
     health: Arc<DaemonHealth>,
     saved: Mutex<Saved>,
@@ -64,19 +64,19 @@ pub struct SavedProtection {
 
 #[derive(Debug, Default)]
 struct Saved {
-    /// By the link's name.
+    /// The entries by link name.
     entries: BTreeMap<String, Entry>,
     configured: BTreeMap<String, ProtectConfig>,
 }
 
 impl SavedProtection {
-    /// Saves nothing: every start is as configured.
+    /// Saves nothing, so every start is as configured.
     pub fn none() -> SavedProtection {
         SavedProtection { path: None, health: Arc::default(), saved: Mutex::default() }
     }
 
-    /// Reads what a former run saved at `path`. A file that makes no sense is put aside, with an error in the log, and
-    /// the links start as configured: a link must not stay down for it.
+    /// Reads what an earlier run saved at `path`. An unreadable file is moved aside with an error in the log, and the
+    /// links start as configured, because a link must not stay down for its sake.
     pub fn open(path: &Path, health: Arc<DaemonHealth>) -> SavedProtection {
         let entries = read(path).unwrap_or_else(|error| {
             let aside = path.with_extension("damaged");
@@ -98,7 +98,7 @@ impl SavedProtection {
         SavedProtection { path: Some(path.to_owned()), health, saved }
     }
 
-    /// The protection of `link` at its start: as it was set at run time, or else as configured.
+    /// The protection with which `link` starts: as set at run time, or else as configured.
     pub fn restore(&self, link: &LinkConfig) -> ProtectConfig {
         let mut saved = self.lock();
         let name = link.name();
@@ -126,11 +126,11 @@ impl SavedProtection {
         protect
     }
 
-    /// Sets protection by `set`, and saves it if that succeeds. Only one caller at a time does this, so what is saved
-    /// last is what was set last.
+    /// Changes protection by calling `set`, and saves the change if that succeeds. Only one caller at a time does this,
+    /// so the change saved last is the one made last.
     ///
     /// # Errors
-    /// That of `set`; nothing is kept then.
+    /// The error of `set`. In that case nothing is saved.
     pub fn apply<T, E>(
         &self,
         link: &str,
@@ -151,7 +151,7 @@ impl SavedProtection {
         Ok(done)
     }
 
-    /// Whether what is set at run time outlives the daemon.
+    /// Whether changes at run time survive the daemon.
     pub fn outlives_the_daemon(&self) -> bool {
         self.path.is_some()
     }
@@ -162,7 +162,7 @@ impl SavedProtection {
     }
 
     fn lock(&self) -> MutexGuard<'_, Saved> {
-        // What is in it is whole even if a thread panicked while it held the lock.
+        // The data is consistent even if a thread panicked while holding the lock.
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -185,7 +185,7 @@ impl SavedProtection {
     }
 }
 
-/// Compares two protections, with defaults that are written out equal to those that are left out.
+/// Compares two protections; a default that is written out equals one that is left out.
 fn means_the_same(one: &ProtectConfig, other: &ProtectConfig) -> bool {
     let off = |protect: &ProtectConfig| protect.mode == ProtectMode::Off;
     (off(one) && off(other)) || one.settings() == other.settings()
@@ -197,7 +197,7 @@ fn read(path: &Path) -> Result<Vec<Entry>, SavedFileError> {
         other => other?,
     };
     let mut text = String::new();
-    // A folder, or bytes that are no text, are errors of reading.
+    // A folder, or bytes that are not text, count as read errors.
     if file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)? as u64 > FILE_BYTES_MAX {
         return Err(SavedFileError::TooLarge);
     }
@@ -207,7 +207,7 @@ fn read(path: &Path) -> Result<Vec<Entry>, SavedFileError> {
         return Err(SavedFileError::Version(file.version));
     }
     for Entry { name, protect, .. } in &file.links {
-        // The format is looked at when the link is known.
+        // The format is checked once the link is known.
         protect.validate(crate::config::HeaderFormat::Transparent).map_err(|(key, problem)| {
             SavedFileError::Invalid { link: name.clone(), key, problem: problem.to_string() }
         })?;
@@ -325,7 +325,7 @@ mod tests {
             );
             assert_eq!(place.health.report().troubles, Vec::<String>::new());
         }
-        // Not even a file.
+        // This is not even a file.
         let place = Place::new();
         fs::create_dir(&place.path).expect("made");
         assert_eq!(place.open().restore(&link(ProtectMode::Off)).mode, ProtectMode::Off);

@@ -1,4 +1,4 @@
-//! The settings of one link end at its start. They are made from configuration files and arguments elsewhere.
+//! The settings with which one link end starts. Configuration files and arguments are turned into them elsewhere.
 
 use crate::port_pair::PortChoice;
 use linkmend_protocol::classify::Classifier;
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct LinkSettings {
     /// Name for status, metrics and commands.
     pub name: String,
-    /// Interface that faces the host or switch. It exists already.
+    /// Interface that faces the host or switch. It must exist.
     pub inner: String,
     /// Interface that faces the corrupting link.
     pub link: String,
@@ -21,13 +21,13 @@ pub struct LinkSettings {
     pub format: Format,
     /// Protection of the sending direction from the start; `None` starts dormant.
     pub protection: Option<ProtectionSettings>,
-    /// What is not to be derived from measurements.
+    /// Values that are not to be derived from measurements.
     pub overrides: Overrides,
     /// Limits of the automatic fallback.
     pub fallback: FallbackConfig,
     /// Rate of the link in bit/s, for a link slower than its port; `None`: as fast as the port takes frames.
     pub rate_bps: Option<u64>,
-    /// Bound of the queue of frames that wait for the link, in bytes of each class; beyond it, new frames are dropped.
+    /// Bound of each class in the queue of frames that wait for the link, in bytes; beyond it, new frames are dropped.
     pub queue_bytes: u64,
     /// ECN-capable frames that find more than this many bytes of their class waiting are marked; `None` marks never.
     pub ecn_threshold_bytes: Option<u64>,
@@ -48,13 +48,13 @@ pub struct LinkSettings {
 /// How the sending direction is protected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtectionSettings {
-    /// Which frame goes in which mode.
+    /// Which frames travel in which mode.
     pub classifier: Classifier,
-    /// How many copies of a lost frame.
+    /// How the number of copies of a lost frame is chosen.
     pub copies: Copies,
 }
 
-/// Parameters that are derived at activation unless they are set here. Times on the wire's scale, sizes in bytes.
+/// Parameters that are derived at activation unless they are set here. Times are in ticks, sizes in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Overrides {
     /// `ackNoTimeout`.
@@ -69,20 +69,20 @@ pub struct Overrides {
     pub rx_buffer_bytes: Option<u64>,
     /// Bound of the Tx buffer.
     pub tx_buffer_bytes: Option<u64>,
-    /// Most frames outstanding, a power of two.
+    /// Bound of the number of outstanding frames, a power of two.
     pub window_frames: Option<u32>,
     /// Dummies each time the queue runs empty.
     pub dummy_copies: Option<u8>,
-    /// Silence after which the peer is held for gone.
+    /// Silence after which the peer counts as gone.
     pub peer_timeout: Option<Duration>,
-    /// Longest wait of an ACK.
+    /// The longest wait of an ACK.
     pub ack_interval: Option<Duration>,
-    /// Frames over which the loss rate is measured.
+    /// The number of frames over which the loss rate is measured.
     pub loss_window_frames: Option<u32>,
 }
 
 impl LinkSettings {
-    /// Defaults for a link between `inner` and `link`.
+    /// The default settings of a link between `inner` and `link`.
     pub fn new(name: &str, inner: &str, link: &str) -> LinkSettings {
         LinkSettings {
             name: name.to_owned(),

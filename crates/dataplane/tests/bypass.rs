@@ -64,14 +64,14 @@ fn arrive(to: &mut Host, expected: &[Vec<u8>]) {
     assert!(received == expected, "{} of {} frames", received.len(), expected.len());
 }
 
-/// What happens to frames of every kind at the link end of a dead or stalled daemon.
+/// Checks what happens to frames of every kind at the link end of a dead or stalled daemon.
 fn everything_is_bypassed(host1: &mut Host, host2: &mut Host) {
     let (frame, original) = protected(7);
     for frame in [ordinary(1), frame, retransmitted(8), ordinary(2)] {
         host2.send(&frame);
     }
     arrive(host1, &[ordinary(1), original, ordinary(2)]);
-    // A host's own frame of our EtherType must not be taken apart on its way in.
+    // A host's own frame of our EtherType must not be decapsulated on its way in.
     for frame in [ordinary(3), protected(9).0] {
         host1.send(&frame);
     }
@@ -209,7 +209,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Swallows every frame, so that only the kernel can have forwarded what passes.
+/// Swallows every frame, so that only the kernel can have forwarded what arrives.
 #[test]
 #[ignore = "run by the tests below"]
 fn daemon_process() {
@@ -218,7 +218,7 @@ fn daemon_process() {
     let mut pair = PortPair::open("inner", "link", &options(BypassMode::Active, xdp_mode)).unwrap();
     heartbeat(&pair);
     println!("READY");
-    // The number is bounded, in case the test that started the process is gone.
+    // The number of rounds is bounded, in case the test that started the process is gone.
     for _ in 0..30_000 {
         heartbeat(&pair);
         let PortPair { inner, link, pool, .. } = &mut pair;

@@ -39,7 +39,7 @@ fn frames(largest: usize) -> Vec<Vec<u8>> {
         frames.push(test_frame(VLAN, length, seed));
         frames.push(test_frame(LINKMEND, length - 4, seed + 5));
     }
-    // The kernel's own packet sockets allow one tag beyond the MTU, not two.
+    // The kernel's own packet sockets allow one tag beyond the MTU, but not two.
     frames.push(test_frame(TWO_VLANS, 1514, 30));
     if largest > 1514 {
         for (seed, length) in [(40, 3000), (41, 4096), (42, largest - 1), (43, largest)] {
@@ -63,7 +63,7 @@ fn every_frame_passes_once_and_unchanged(what: &str, mtu: u32, options: &PortPai
         host1.send(frame);
     }
     assert_eq!(lengths(&forward_until(&mut pair, &mut host2, sent.len())), lengths(&sent));
-    // Again, now that the lengths are known to be right, in the other direction.
+    // The other direction is tried now that the lengths are known to be right.
     for frame in &sent {
         host2.send(frame);
     }
@@ -192,7 +192,7 @@ fn full_queue_is_an_answer() {
     }
 }
 
-/// AF_PACKET ports need no privilege beyond that of a user namespace.
+/// AF_PACKET ports need only the privileges of a user namespace.
 #[test]
 fn ports_work_in_an_unprivileged_user_namespace() {
     if !support::run("unshare", &["-Urn", "true"]) {

@@ -1,5 +1,5 @@
-//! What the bypass forwards leaves through the queue of the other port, what the kernel drops is counted, and the daemon
-//! does not overtake what the kernel has queued.
+//! What the bypass forwards leaves through the queue of the other port, what the kernel drops is counted, and the
+//! daemon does not overtake what the kernel has queued.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -30,7 +30,7 @@ fn number(frame: &[u8]) -> usize {
     usize::from(u16::from_be_bytes([frame[20], frame[21]]))
 }
 
-/// Gives the gateway's inner port a queue that sends frames slowly. Towards a veth link port nothing is queued.
+/// Gives the gateway's inner port a queue that sends frames slowly. Nothing is queued towards a veth link port.
 fn slow_queue(lab: &Lab, rate: &str, limit_bytes: usize) {
     let (gateway, limit) = (lab.gateway(), limit_bytes.to_string());
     let words = ["-n", &gateway, "qdisc", "replace", "dev", "inner", "root", "tbf", "rate", rate];
@@ -38,7 +38,7 @@ fn slow_queue(lab: &Lab, rate: &str, limit_bytes: usize) {
     assert!(run("tc", &words), "tc {words:?}");
 }
 
-/// All frames that arrive until none has arrived for a while.
+/// Returns all frames that arrive until none has arrived for a while.
 fn until_silence(host: &mut Host) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     let mut silent = 0;
@@ -98,7 +98,7 @@ fn a_frame_too_long_for_the_other_port_is_counted_as_a_failed_redirect() {
     assert_eq!((inner.failed_redirects, link.failed_redirects), (0, 3));
 }
 
-/// A VLAN tag is taken out of a frame before the frame reaches the program that redirects it, and has to be put back.
+/// A VLAN tag is removed from a frame before the program that redirects it sees it, and has to be put back.
 #[test]
 fn vlan_tags_are_where_they_were() {
     let Some(lab) = Lab::new("bypass, VLAN tags", 1500) else { return };
@@ -121,8 +121,8 @@ fn vlan_tags_are_where_they_were() {
 #[test]
 fn the_daemon_does_not_overtake_what_the_kernel_has_queued() {
     let Some(lab) = Lab::new("bypass, taking over from the kernel", 1500) else { return };
-    // The frames below take a quarter of a second, because the machine may take tens of milliseconds between the next
-    // lines.
+    // The frames below take a quarter of a second, because the machine may take tens of milliseconds from one of the
+    // next lines to the other.
     slow_queue(&lab, "2mbit", 1 << 20);
     let mut pair = lab.open(&options()).unwrap();
     let (mut host1, mut host2) = lab.hosts(None).unwrap();
@@ -154,7 +154,7 @@ fn forward_to_inner(pair: &mut PortPair) {
     inner.flush(pool).unwrap();
 }
 
-/// Programs behind XDP stay when the daemon ends, and are removed by `detach` and with AF_PACKET ports.
+/// Programs behind XDP stay when the daemon ends, and are removed by `detach` and by AF_PACKET ports.
 #[test]
 fn queue_programs_outlive_the_daemon_and_are_removed_with_the_bypass() {
     let Some(lab) = Lab::new("bypass, programs behind XDP", 1500) else { return };

@@ -126,7 +126,7 @@ impl Instruction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(usize);
 
-/// A mistake in the program that is being assembled, that is, in our own source.
+/// A mistake in the program that is being assembled, and so in our own source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AssembleError {
     #[error("instruction {at} jumps to a label that was never bound")]
@@ -246,7 +246,7 @@ impl Assembler {
     pub(crate) fn finish(mut self) -> Result<Vec<Instruction>, AssembleError> {
         for (at, label) in self.jumps {
             let target = self.labels[label.0].ok_or(AssembleError::UnboundLabel { at })?;
-            // Jumps count from the instruction behind them.
+            // Jumps count from the instruction after them.
             let distance = target as i64 - at as i64 - 1;
             self.instructions[at].offset =
                 i16::try_from(distance).map_err(|_| AssembleError::JumpTooFar { at })?;

@@ -5,8 +5,8 @@ use crate::port::{Interface, PortError};
 use crate::sys::bpf::{self, Program};
 use linkmend_linux::route::{self, AttachedProgram, XdpMode};
 
-/// Attaches `program`, replacing one that a former run of ours left. In the same mode the exchange is atomic: no frame
-/// meets the interface without a program.
+/// Attaches `program`, replacing one that an earlier run of ours left. In the same mode the exchange is atomic: no
+/// frame passes the interface without a program.
 ///
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
@@ -22,7 +22,7 @@ pub(super) fn attach(interface: &Interface, program: &Program, mode: XdpMode) ->
         .map_err(PortError::system(&interface.name, "attaching the bypass program"))
 }
 
-/// Detaches a program of ours from the interface. Returns its mode, or `None` if there was none.
+/// Detaches our program from the interface. Returns its mode, or `None` if there was none.
 pub(super) fn detach(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
     let Some(program) = own_program(interface)? else {
         return Ok(None);
@@ -32,7 +32,7 @@ pub(super) fn detach(interface: &Interface) -> Result<Option<XdpMode>, PortError
     Ok(Some(program.mode))
 }
 
-/// The program of ours on the interface; `None` when it carries none at all.
+/// Our program on the interface; `None` if the interface has no program at all.
 pub(super) fn own_program(interface: &Interface) -> Result<Option<AttachedProgram>, PortError> {
     let facts = route::interface(&interface.name)
         .map_err(PortError::system(&interface.name, "looking the interface up"))?;

@@ -28,13 +28,13 @@ use program::{Parameters, Side, words};
 pub use queue::KernelDrops;
 pub use steering::Steering;
 
-/// How programs of ours are recognised on an interface.
+/// The names by which our programs are recognised on an interface.
 const PROGRAM_NAME: &str = "linkmend_bypass";
 const QUEUE_PROGRAM_NAME: &str = "linkmend_queue";
 /// The array that both programs share with the daemon.
 const CONFIG_NAME: &str = "linkmend_config";
 
-/// How many receive queues the socket map has room for; a port serves queue 0.
+/// The number of receive queues that the socket map has room for; a port serves queue 0.
 const QUEUES: u32 = 64;
 
 /// Largest MTU whose frames every driver receives in one page.
@@ -48,13 +48,13 @@ pub enum BypassMode {
     Active,
 }
 
-/// The state in which a new bypass starts.
+/// The options of a new bypass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BypassOptions {
     /// How the programs run; `None` chooses, see [`Bypass::attach`]. Native mode on a veth requires that we own both
     /// ends of the pair and that GRO is on at the far one.
     pub xdp_mode: Option<XdpMode>,
-    /// Its first mode.
+    /// The mode in which it starts.
     pub mode: BypassMode,
     /// Age of the heartbeat at which the daemon counts as stalled.
     pub stall_after: Duration,
@@ -73,10 +73,10 @@ impl Default for BypassOptions {
     }
 }
 
-/// What the program did with frames of one direction since it was attached.
+/// What the program has done with the frames of one direction since it was attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BypassCounters {
-    /// Frames forwarded to the other port, decapsulated ones included.
+    /// Frames forwarded to the other port, including decapsulated ones.
     pub bypassed_frames: u64,
     /// Their bytes, as forwarded.
     pub bypassed_bytes: u64,
@@ -103,7 +103,7 @@ struct Attached {
 }
 
 impl Bypass {
-    /// Loads the program for both ports and attaches it, replacing those of a former run.
+    /// Loads the program for both ports and attaches it, replacing those of an earlier run.
     ///
     /// Unless the mode is given, it is native where both drivers say that redirecting between them works, and generic
     /// elsewhere, veth included.
@@ -120,7 +120,7 @@ impl Bypass {
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
         let loaded_inner = load(Side::Inner, inner, link.index, &config)?;
         let loaded_link = load(Side::Link, link, inner.index, &config)?;
-        // The state must be complete before the first frame meets the program.
+        // The state must be complete before the program sees its first frame.
         let starting = Bypass { config, inner: loaded_inner, link: loaded_link, steering: None };
         starting.set_stall_after(options.stall_after);
         starting.set_mode(options.mode);
@@ -136,7 +136,8 @@ impl Bypass {
         bypass.inner.mode = mode;
         bypass.link.mode = mode;
         bypass.leave_queues(inner, link, mode)?;
-        // Last: what is changed is noted in programs that are attached, so that it can be undone after a crash.
+        // Steering comes last: changes are noted in programs that are attached, so that they can be undone after a
+        // crash.
         bypass.steering = steering::keep_flows_together(inner, &bypass.config, steered);
         Ok(bypass)
     }
@@ -156,7 +157,7 @@ impl Bypass {
         }
     }
 
-    /// Does without the queues in the directions that do not need them.
+    /// Detaches the queues' programs in the directions that do not need them.
     fn leave_queues(&self, inner: &Interface, link: &Interface, mode: XdpMode) -> Result<(), PortError> {
         let speeds = [inner, link].map(|interface| ethtool::speed(&interface.name));
         for (side, from, to) in [(Side::Inner, inner, link), (Side::Link, link, inner)] {
@@ -179,7 +180,7 @@ impl Bypass {
     fn attach_best(&self, inner: &Interface, link: &Interface) -> Result<XdpMode, PortError> {
         if native_may_work(inner, link) {
             match self.attach_both(inner, link, XdpMode::Native) {
-                // This is asked only now, because many drivers can be redirected to only with a program attached.
+                // This is asked only now, because many drivers accept redirected frames only with a program attached.
                 Ok(()) if native_redirect_works(inner, link) => return Ok(XdpMode::Native),
                 Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -207,8 +208,8 @@ impl Bypass {
         self.set(words::ACTIVE, u64::from(mode == BypassMode::Active));
     }
 
-    /// Tells the program that the daemon is alive. `now_ns` is CLOCK_MONOTONIC. It is cheap enough for every round of
-    /// the loop, and due at least every third of the stall time.
+    /// Tells the program that the daemon is alive. `now_ns` is CLOCK_MONOTONIC. This is cheap enough for every round of
+    /// the loop, and necessary at least every third of the stall time.
     pub fn heartbeat(&self, now_ns: u64) {
         self.set(words::HEARTBEAT, now_ns);
     }
@@ -239,7 +240,7 @@ impl Bypass {
         (direction(Side::Inner), direction(Side::Link))
     }
 
-    /// What the kernel dropped at the inner and at the link port since they were opened. Costs system calls.
+    /// What the kernel has dropped at the inner and at the link port since they were opened. Costs system calls.
     pub fn kernel_drops(&self) -> (KernelDrops, KernelDrops) {
         let port = |side: Side, attached: &Attached| {
             let word = words::COUNTERS[side as usize] + words::FAILED_REDIRECTS;
@@ -249,8 +250,8 @@ impl Bypass {
         (port(Side::Inner, &self.inner), port(Side::Link, &self.link))
     }
 
-    /// Waits until frames that were forwarded earlier have left the ports' queues. What the daemon sends does not pass
-    /// these queues, and must not overtake them. `false` if `patience` was too short.
+    /// Waits until frames that were forwarded earlier have left the ports' queues. The daemon's own frames do not pass
+    /// through these queues, and must not overtake them. Returns `false` if `patience` was too short.
     pub fn wait_for_queues(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let leaving = [(Side::Inner, &self.link), (Side::Link, &self.inner)];
@@ -285,7 +286,7 @@ impl Bypass {
     }
 }
 
-/// Detaches a program that a former run left on an interface, and undoes the steering that was set for it there.
+/// Detaches a program that an earlier run left on an interface, and undoes the steering that was set for it there.
 /// Returns the mode of the program, or `None` if there was none.
 ///
 /// # Errors
@@ -351,8 +352,8 @@ fn load_programs(
 ///
 /// Drivers that redirect by themselves between ports of one speed need no queue. A veth on the link side cannot use
 /// one: its other end is, or may be, another link end's, and the kernel does not show frames that were redirected
-/// behind XDP to a generic XDP program. It needs none either, because such a veth has no ring to overflow, as receive
-/// offload is off there.
+/// behind XDP to a generic XDP program. It does not need one either, because such a veth has no ring that could
+/// overflow while receive offload is off there.
 fn needs_queue(from: Side, mode: XdpMode, driver: &str, speeds: [Option<u32>; 2]) -> bool {
     match mode {
         XdpMode::Native => speeds[0].is_none() || speeds[0] != speeds[1],
@@ -363,7 +364,7 @@ fn needs_queue(from: Side, mode: XdpMode, driver: &str, speeds: [Option<u32>; 2]
 /// Whether a native program reliably forwards between the two.
 ///
 /// It does not with a veth: a redirected frame vanishes there unless the *far* end of the pair, which belongs to
-/// somebody else, has GRO on or a program of its own, and frames sent with TSO on never meet the program; either may
+/// somebody else, has GRO on or a program of its own, and frames sent with TSO on never reach the program. Either may
 /// change at any time. Generic programs see and forward everything, and cost no more there: the frames of a veth are
 /// socket buffers already, and native mode has to copy them into pages first.
 fn native_may_work(inner: &Interface, link: &Interface) -> bool {

@@ -34,7 +34,7 @@ pub(crate) mod words {
     /// Position within a direction's counters.
     pub(crate) const BYPASSED_FRAMES: usize = 0;
     pub(crate) const BYPASSED_BYTES: usize = 1;
-    /// Protected originals alone, of the frames that lost their header.
+    /// Only the protected originals among the frames that lost their header.
     pub(crate) const DECAPSULATED: usize = 2;
     pub(crate) const DROPPED: usize = 3;
     pub(crate) const FAILED_REDIRECTS: usize = 4;
@@ -58,7 +58,7 @@ pub(crate) struct Parameters<'a> {
 }
 
 const MAC_BYTES: i16 = wire::ADDRESSES_BYTES as i16;
-/// On the stack, below the MAC addresses.
+/// Position on the stack, below the MAC addresses.
 const PROTECTED_AT: i16 = -16;
 const ETHERNET_BYTES: i32 = wire::ETHERNET_HEADER_BYTES as i32;
 /// Ethernet header, the longest Linkmend header, and the EtherType behind it.
@@ -66,7 +66,8 @@ const LONGEST_HEADER: i32 = ETHERNET_BYTES + 6 + 2;
 const COMPACT_HEADER: i32 = 3;
 
 const RETRANSMITTED: i32 = 1 << 3;
-/// Marks, among escaped frames, an unprotected one with an ACK: laid out like data without a sequence number of its own.
+/// Distinguishes, among escaped frames, an unprotected one with an ACK: laid out like data, but without a sequence
+/// number.
 const ESCAPED_WITH_ACK: i32 = 1 << 5;
 const COMPACT_DUMMY: i32 = 1 << 2;
 /// Bits 7..5 of an ACK that rides on an unprotected frame.
@@ -98,24 +99,25 @@ const BUFFER_DATA_END: i16 = 80;
 /// `BPF_HDR_START_MAC`.
 const FROM_MAC_HEADER: i32 = 0;
 
-/// Assembles the program for one port. The EtherType is kept in `R8` and the context in `R6`
-/// throughout; `R7` is the frame, `R9` the configuration.
+/// Assembles the program for one port. Throughout, `R6` is the context, `R7` the frame, `R8` the EtherType and `R9` the
+/// configuration.
 pub(crate) fn bypass(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, AssembleError> {
     let mut program = Program { code: Assembler::new(), parameters };
     program.assemble();
     program.code.finish()
 }
 
-/// Assembles the program that runs at traffic control's ingress hook of one port and gets what the XDP program lets
-/// pass: all that is forwarded. A frame that is redirected from there waits in the queue of the other port, as a
-/// bridge's would, and the queue slows the sender down when the port is full; one that XDP redirects is dropped.
+/// Assembles the program that runs at traffic control's ingress hook of one port. It gets what the XDP program lets
+/// pass, which is all that is forwarded. A frame that is redirected from there waits in the queue of the other port, as
+/// a bridge's would, and the queue slows the sender down when the port is full. A frame that XDP redirects would be
+/// dropped.
 pub(crate) fn queue(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, AssembleError> {
     let other_interface = parameters.other_interface as i32;
     let mut code = Assembler::new();
     let failed = code.label();
     code.register(Operation::Move, R6, R1);
     put_addresses_back(&mut code, failed);
-    // A driver is not to be given frames that are longer than it takes. The helper wants a length to fill in, 0 before.
+    // A driver must not be given frames that are longer than it takes. The helper wants a length to fill in, 0 before.
     code.immediate(Operation::Move, R1, 0);
     code.store(Width::Word, R10, -4, R1);
     code.register(Operation::Move, R1, R6);
@@ -141,15 +143,16 @@ pub(crate) fn queue(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, Ass
 }
 
 /// Works around a kernel bug. A generic XDP program gets its own copy of a frame that the sender still holds, and the
-/// kernel (6.18) does not record in it how long the Ethernet header is, so it would take the frame to begin behind the
-/// header. This shows by the header being in front of the frame's beginning; then room is made there, and the header is
-/// written into it.
+/// kernel (6.18) does not record in the copy how long the Ethernet header is, so the frame would seem to begin behind
+/// the header. The symptom is a header in front of the frame's beginning; in that case room is made there, and the
+/// header is written into it.
 fn put_addresses_back(code: &mut Assembler, failed: Label) {
     let begins_with_header = code.label();
     code.load(Width::Word, R7, R6, BUFFER_DATA);
     code.load(Width::Word, R2, R6, BUFFER_DATA_END);
     code.register(Operation::Sub, R2, R7);
-    // The end of the frame's first part, in bytes behind the beginning of the header, unless the header is missing.
+    // The length of the frame's first part, as an offset from the beginning of the header, is inside that part only if
+    // the header is missing from it.
     code.register(Operation::Move, R3, R10);
     code.immediate(Operation::Add, R3, -24);
     code.immediate(Operation::Move, R1, 0);
@@ -230,7 +233,7 @@ impl Program<'_> {
         self.code.jump_if_register(R3, Condition::Greater, R2, shorter);
     }
 
-    /// Ends with the frame at the daemon's socket, or continues at `bypass`.
+    /// Either ends with the frame at the daemon's socket, or continues at `bypass`.
     fn hand_to_daemon(&mut self, bypass: Label, forward: Label) {
         let sockets = self.parameters.sockets;
         let code = &mut self.code;
@@ -251,8 +254,8 @@ impl Program<'_> {
         code.jump_if(R8, Condition::Equal, loaded(ethertype::TRANSPARENT), ours);
         code.jump_if(R8, Condition::NotEqual, loaded(ethertype::COMPACT), forward);
         code.bind(ours);
-        // The kernel takes a closed socket out of the map at once, so a dead daemon is noticed
-        // here, without waiting for its heartbeat to age.
+        // The kernel takes a closed socket out of the map at once, so a dead daemon is noticed here, without waiting
+        // for its heartbeat to age.
         code.load_map(R1, sockets);
         code.load(Width::Word, R2, R6, CONTEXT_QUEUE);
         code.immediate(Operation::Move, R3, XDP_ABORTED);
@@ -270,7 +273,7 @@ impl Program<'_> {
         self.note_protected(false);
         let code = &mut self.code;
         code.load(Width::Double, R1, R9, word(words::PEER_KNOWN));
-        // With a peer that does not speak Linkmend, these EtherTypes belong to some host.
+        // If the peer does not speak Linkmend, these EtherTypes belong to some host.
         code.jump_if(R1, Condition::Equal, 0, forward);
         code.jump_if(R8, Condition::Equal, loaded(ethertype::COMPACT), compact);
         code.jump_if(R8, Condition::NotEqual, loaded(ethertype::TRANSPARENT), forward);
@@ -285,7 +288,7 @@ impl Program<'_> {
         self.code.exit();
     }
 
-    /// Leaves by `decapsulate` with `R2` = bytes to remove and `R8` = EtherType to put back.
+    /// Ends at `decapsulate` with `R2` = bytes to remove and `R8` = EtherType to put back.
     fn transparent(&mut self, decapsulate: Label, drop: Label, forward: Label) {
         self.load_data(LONGEST_HEADER, drop);
         let code = &mut self.code;
@@ -309,7 +312,7 @@ impl Program<'_> {
             code.immediate(Operation::Move, R8, loaded(ethertype));
             code.jump_if(R1, Condition::Equal, index as i32 + 1, decapsulate);
         }
-        // Code 0: the EtherType stands behind the header.
+        // Code 0: the EtherType follows the header.
         let explicit_after_ack = code.label();
         code.jump_if(R2, Condition::Equal, 6, explicit_after_ack);
         code.load(Width::Half, R8, R7, ETHERNET_BYTES as i16 + 3);
@@ -360,7 +363,7 @@ impl Program<'_> {
 
     /// Removes `R2` bytes behind the MAC addresses and puts EtherType `R8` there.
     fn decapsulate(&mut self, failed: Label) {
-        // The addresses wait on the stack while the frame is moved.
+        // The addresses are kept on the stack while the frame is moved.
         for part in [0, 4, 8] {
             self.code.load(Width::Word, R1, R7, part);
             self.code.store(Width::Word, R10, part - 12, R1);
@@ -382,19 +385,20 @@ impl Program<'_> {
         self.forward();
     }
 
-    /// Records on the stack whether the frame is a protected one, because the receiver believes only those missing.
+    /// Records on the stack whether the frame is protected, because the receiver believes only protected frames
+    /// missing.
     fn note_protected(&mut self, protected: bool) {
         self.code.immediate(Operation::Move, R4, i32::from(protected));
         self.code.store(Width::Word, R10, PROTECTED_AT, R4);
     }
 
-    /// Ends with the frame on its way out of the other port: by itself, or by [`queue`].
+    /// Sends the frame out of the other port, directly or through [`queue`].
     fn forward(&mut self) {
         let other_interface = self.parameters.other_interface as i32;
         self.count(words::BYPASSED_FRAMES);
         let counters = words::COUNTERS[self.parameters.side as usize];
         let code = &mut self.code;
-        // The whole frame; only its first buffer lies between the two data pointers.
+        // This is the length of the whole frame; only its first buffer lies between the two data pointers.
         code.register(Operation::Move, R1, R6);
         code.call(HELPER_XDP_GET_BUFF_LEN);
         code.atomic_add(R9, word(counters + words::BYPASSED_BYTES), R0);

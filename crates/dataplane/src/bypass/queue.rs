@@ -10,7 +10,7 @@ use crate::sys::bpf::{self, Program};
 use crate::sys::tcx;
 use linkmend_linux::device_counters::{CounterSocket, DeviceCounters};
 
-/// Time between two checks of a queue that is being waited for.
+/// Interval between checks of a queue that is being waited for.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 /// Attaches `program` to the interface, replacing one that a former run left.
@@ -40,10 +40,10 @@ pub(super) fn detach(interface: &Interface) -> Result<(), PortError> {
 }
 
 fn own_program(interface: &Interface) -> io::Result<Option<u32>> {
-    // An older kernel has no such hook, and then nothing of ours is there.
+    // An older kernel has no such hook, so nothing of ours can be there.
     let Ok(ids) = tcx::programs(interface.index) else { return Ok(None) };
     for id in ids {
-        // One that has gone in the meantime was not ours: our lock keeps others of our kind away.
+        // A program that has disappeared meanwhile was not ours: our lock keeps other instances away.
         if bpf::program_name(id).is_ok_and(|name| name == QUEUE_PROGRAM_NAME) {
             return Ok(Some(id));
         }
@@ -51,22 +51,22 @@ fn own_program(interface: &Interface) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
-/// Frames that the kernel dropped at a port since it was opened, either between the link end and the port's device, or
+/// Frames that the kernel dropped at a port since it was opened, either between the link end and the port's device or
 /// within the bypass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelDrops {
-    /// They arrived, and found no room (`rx_dropped` and `rx_missed_errors` of the interface).
+    /// They arrived and found no room (`rx_dropped` and `rx_missed_errors` of the interface).
     pub received: u64,
     /// The device did not take them (`tx_dropped` of the interface).
     pub transmitted: u64,
-    /// They found the port's queue full.
+    /// The port's queue was full.
     pub queued: u64,
-    /// They arrived here and could not leave at the other port: they are too long for it, or it is gone.
+    /// They arrived here and could not leave at the other port, because they are too long for it or it is gone.
     pub failed_redirects: u64,
 }
 
-/// A port's device as the kernel sees it. It keeps its own socket, so that it continues to ask in the network namespace
-/// in which it was opened.
+/// A port's device as the kernel sees it. It has its own socket, so that it keeps asking in the network namespace in
+/// which it was opened.
 pub(super) struct Device {
     socket: CounterSocket,
     index: u32,
@@ -80,11 +80,12 @@ impl Device {
         Ok(Device { socket, index: interface.index, at_first })
     }
 
-    /// What the kernel dropped since [`Device::open`], except failed redirects. All zero once the interface is gone.
+    /// What the kernel has dropped since [`Device::open`], except failed redirects. All zero once the interface is
+    /// gone.
     pub(super) fn drops(&self) -> KernelDrops {
         let Ok(now) = self.socket.device_counters(self.index) else { return KernelDrops::default() };
         let first = self.at_first;
-        // The queue counts from 0 when it is replaced.
+        // The queue counts from 0 again when it is replaced.
         let since = |now: u64, first: u64| if now >= first { now - first } else { now };
         KernelDrops {
             received: since(now.rx_dropped, first.rx_dropped),
@@ -94,7 +95,7 @@ impl Device {
         }
     }
 
-    /// Waits until no frame is in the port's queue; `false` if some still were at the deadline.
+    /// Waits until the port's queue is empty. Returns `false` if it is not by the deadline.
     pub(super) fn wait_until_empty(&self, deadline: Instant) -> bool {
         loop {
             if self.socket.waiting_frames(self.index) == 0 {

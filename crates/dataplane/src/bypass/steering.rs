@@ -1,13 +1,13 @@
 //! Receive packet steering at the inner port, if that is a veth.
 //!
 //! Frames that pass through a veth wait in the backlog of the processor on which they were sent. A generic XDP program
-//! gets a copy of each frame, so the sender's TCP believes that the frame has left the machine: only the window limits
-//! what is under way, and not a millisecond's worth. When the scheduler then moves the sender, the frames on the new
-//! processor overtake hundreds on the old one, and TCP retransmits what was never lost. With steering, the frames of
-//! one flow have one processor, wherever they were sent.
+//! gets a copy of each frame, so the sender's TCP believes that the frame has left the machine, and far more than the
+//! usual millisecond's worth is in transit: only the window limits it. When the scheduler then moves the sender, the
+//! frames on the new processor overtake hundreds on the old one, and TCP retransmits what was never lost. With
+//! steering, all frames of a flow go to one processor, wherever they were sent.
 //!
 //! Steering lasts as long as the bypass, which needs it even without a daemon. Changes are therefore noted in the words
-//! that the attached programs share with the daemon: the note lasts exactly as long as the programs, and whoever
+//! that the attached programs share with the daemon. The note lasts exactly as long as the programs, and whoever
 //! removes or replaces them finds it.
 
 use std::fs;
@@ -25,30 +25,30 @@ use crate::port::Interface;
 use crate::sys::bpf::{self, SharedWords};
 use linkmend_linux::sysfs;
 
-/// Processors that a mask is made for, at most; frames are not steered to others.
+/// The largest number of processors in a mask; frames are not steered to any beyond it.
 const PROCESSORS_MAX: usize = 4096;
-/// A mask is written in groups of so many processors, the highest first.
+/// A mask is written in groups of this many processors, the highest first.
 const GROUP: usize = 32;
-/// Receive queues that the note has room for.
+/// The number of receive queues that the note has room for.
 const QUEUES_MAX: u32 = 32;
 
 /// Who has set which processors receive the frames of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Steering {
-    /// Linkmend: each flow goes to one of them. This is undone when the bypass is removed.
+    /// Linkmend has, so that each flow goes to one of them. This is undone when the bypass is removed.
     Linkmend,
-    /// Somebody else, before the link started. This stays as it is.
+    /// Somebody else has, before the link started. Their setting stays as it is.
     Operator,
 }
 
-/// The note: queues of one interface, and what their steering was set to.
+/// The note: the queues of one interface, and what their steering was set to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Steered {
     interface_index: u32,
-    /// A bit for each.
+    /// One bit for each queue.
     queues: u32,
-    /// A bit for each of the first 64 processors, as the kernel said after it was set.
+    /// One bit for each of the first 64 processors, as the kernel reported them after they were set.
     to: u64,
 }
 
@@ -67,25 +67,25 @@ impl Steered {
         Steered { interface_index: (place >> 32) as u32, queues: place as u32, to: word(words::STEERED_TO) }
     }
 
-    /// Whether this queue is one of them, and still as it was set.
+    /// Whether this queue is one of them, and still set as the note says.
     fn holds(self, queue: &Queue) -> bool {
         self.queues & 1 << queue.number != 0 && self.to == queue.set
     }
 }
 
-/// What the programs on the interface note about steering there.
+/// Reads what the programs on the interface note about steering there.
 pub(super) fn left_behind(interface: &Interface) -> Steered {
     let words = attach::own_program(interface)
         .ok()
         .flatten()
         .and_then(|program| bpf::words_of_program(program.id, CONFIG_NAME).ok().flatten());
     let steered = words.map(|words| Steered::of(&words)).unwrap_or_default();
-    // Both ports' programs share the words.
+    // The programs of both ports share the words.
     if steered.interface_index == interface.index { steered } else { Steered::default() }
 }
 
 /// Steers the frames of each flow that arrive at `interface`, if that is a veth, to one processor. If somebody has set
-/// the steering of any of its queues, all are left alone. What a former run had set, `before`, is taken over. This is
+/// the steering of any of its queues, all are left alone. What an earlier run had set, `before`, is taken over. This is
 /// best effort: without it everything works, with more retransmissions by the hosts.
 pub(super) fn keep_flows_together(
     interface: &Interface,
@@ -120,7 +120,7 @@ pub(super) fn keep_flows_together(
     steering.ok()
 }
 
-/// Ends the steering that was set for a bypass that is removed, where it still is as it was set.
+/// Undoes the steering that was set for a bypass, when the bypass is removed, on queues that nobody has changed since.
 pub(super) fn undo(interface: &Interface, steered: Steered) {
     if steered.queues == 0 {
         return;
@@ -144,7 +144,7 @@ struct Queue {
     set: u64,
 }
 
-/// Those that `device`, a folder of `/sys/class/net`, has.
+/// The receive queues of `device`, a folder of `/sys/class/net`.
 fn queues(device: &Path) -> io::Result<Vec<Queue>> {
     let mut queues = Vec::new();
     for entry in fs::read_dir(device.join("queues"))? {
@@ -158,8 +158,8 @@ fn queues(device: &Path) -> io::Result<Vec<Queue>> {
     Ok(queues)
 }
 
-/// Steers all queues, or none. `steered` says at first what a former run did, and then what has been done; it is noted
-/// before anything is.
+/// Steers all queues, or none. `steered` says at first what an earlier run did, and then what has been done. It is
+/// noted before anything is changed.
 fn steer(
     device: &Path,
     mask: &str,
@@ -176,16 +176,16 @@ fn steer(
     note(*steered);
     for queue in &queues {
         fs::write(&queue.path, mask)?;
-        // Processors that are set aside for other work are left out by the kernel.
+        // The kernel leaves out processors that are set aside for other work.
         steered.to = first_processors(&fs::read_to_string(&queue.path)?);
     }
     note(*steered);
     Ok(Steering::Linkmend)
 }
 
-/// Does `work` with the interface's folder in a sysfs that shows it.
+/// Calls `work` with the interface's folder in a sysfs that shows it.
 fn with_device<R>(interface: &Interface, work: impl FnOnce(&Path) -> io::Result<R>) -> io::Result<R> {
-    // A sysfs of our own first; without the privilege for that, the one that is there, if it shows our interface.
+    // First a sysfs of our own; without the privilege for that, the existing one, if it shows our interface.
     let own = sysfs::of_this_namespace();
     let root = match &own {
         Ok(root) => PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd())),
@@ -199,7 +199,7 @@ fn with_device<R>(interface: &Interface, work: impl FnOnce(&Path) -> io::Result<
     work(&device)
 }
 
-/// All of so many processors, as the kernel reads them: `3` for two, `f,ffffffff` for 36.
+/// A mask of the first `processors`, in the kernel's notation: `3` for two, `f,ffffffff` for 36.
 fn mask(processors: usize) -> String {
     let processors = processors.min(PROCESSORS_MAX);
     let groups: Vec<String> = (0..processors.div_ceil(GROUP))
@@ -212,8 +212,8 @@ fn mask(processors: usize) -> String {
     groups.join(",")
 }
 
-/// The first 64 processors of a mask as the kernel writes it, a bit for each. A mask of only others has the highest bit,
-/// so that none that is set looks like none.
+/// The first 64 processors of a mask in the kernel's notation, one bit for each. A mask of only higher processors sets
+/// the highest bit, so that it differs from an empty one.
 fn first_processors(mask: &str) -> u64 {
     let digits: String = mask.trim().split(',').collect();
     let (others, first) = digits.split_at(digits.len().saturating_sub(16));
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(notes.last(), Some(&Steered { interface_index: 7, queues: 0b11, to: 3 }));
         // The next run takes over what this one leaves behind.
         assert_eq!(ours(&mut steered.clone()).0, Steering::Linkmend);
-        // One that knows nothing of it takes it for somebody's.
+        // A run that does not know of it takes it for somebody else's.
         assert_eq!(ours(&mut Steered::default()).0, Steering::Operator);
         fs::write(file("rx-1"), "00000000,00000002\n").unwrap();
         let (steering, notes) = ours(&mut steered);
@@ -284,7 +284,7 @@ mod tests {
         words[words::STEERED_QUEUES] = u64::MAX << 32 | 1 << 31;
         words[words::STEERED_TO] = u64::MAX;
         assert_eq!(Steered::of(&words), steered);
-        // Programs of a version without the note.
+        // The note of programs of a version without one is empty.
         assert_eq!(Steered::of(&[0; 6]), Steered::default());
     }
 }

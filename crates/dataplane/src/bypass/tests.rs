@@ -1,5 +1,5 @@
 //! Compares the program, run by the kernel on single frames (BPF_PROG_TEST_RUN), with a model of it in Rust. Without
-//! sockets in its map it acts as after the daemon's death.
+//! sockets in its map, it acts as if the daemon were dead.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -82,7 +82,7 @@ fn stripped(frame: &[u8], removed: usize, ethertype: [u8; 2]) -> Vec<u8> {
     out
 }
 
-/// What the program does to a frame from the link, the daemon dead and the peer known.
+/// What the program does to a frame from the link when the daemon is dead and the peer known.
 fn model(frame: &[u8]) -> Option<Vec<u8>> {
     let codes = [0x0800u16, 0x86dd, 0x8100, 0x88a8, 0x0806, 0x8847, 0x8864];
     let byte = frame[14];
@@ -129,7 +129,7 @@ fn frames_of_a_dead_daemon_are_decapsulated_as_the_model_says() {
     assert_eq!(fixture.count(Side::Inner, words::BYPASSED_FRAMES), 0);
 }
 
-/// A receiver believes protected frames missing, and no others: what else loses a header must not end its session.
+/// A receiver believes only protected frames missing; other frames that lose a header must not end its session.
 #[test]
 fn only_protected_originals_are_counted_as_decapsulated() {
     let Some(fixture) = fixture() else { return };
@@ -195,8 +195,8 @@ fn unknown_peer_and_inner_side_leave_every_frame_alone() {
 
 #[test]
 fn heartbeat_in_the_future_is_not_a_stall() {
-    // A live heartbeat sends the frame to the (empty) socket map, which then bypasses it all the
-    // same: what is tested is that no clock value makes the program misbehave.
+    // A live heartbeat sends the frame to the (empty) socket map, which bypasses it as well. The test is that no clock
+    // value makes the program misbehave.
     let Some(fixture) = fixture() else { return };
     let frame = frame(&[0x08, 0x00]);
     for heartbeat in [0, 1, u64::MAX / 2, u64::MAX] {
@@ -234,7 +234,7 @@ fn what_leaves_through_a_queue_is_passed_on_as_what_is_redirected() {
         let frame = frame(header);
         assert_eq!(fixture.link.bypass.test_run(&frame).unwrap(), (XDP_PASS, model(&frame).unwrap()));
     }
-    // A copy is no less dropped.
+    // A copy is still dropped.
     assert_eq!(fixture.link.bypass.test_run(&frame(&[0x88, 0xb5, 9, 0, 7])).unwrap().0, XDP_DROP);
     assert_eq!(fixture.count(Side::Link, words::BYPASSED_FRAMES), 3);
     assert_eq!(fixture.count(Side::Link, words::DECAPSULATED), 2);

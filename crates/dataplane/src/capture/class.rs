@@ -69,7 +69,7 @@ fn is_of(link: &LinkFrame, lane: Mode) -> bool {
     }
 }
 
-/// Whether a frame is of one of `classes`, as [`FrameClass`] says. Of no classes every frame is.
+/// Whether a frame belongs to `classes`, as [`FrameClass`] says. With no classes, every frame does.
 pub(super) fn any_of(classes: &[FrameClass], layers: &Layers) -> bool {
     let group = |lanes: bool| {
         let mut of_group = classes.iter().filter(|class| class.is_lane() == lanes).peekable();

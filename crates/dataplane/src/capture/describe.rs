@@ -6,7 +6,7 @@ use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
 use std::fmt::Write;
 use std::net::IpAddr;
 
-/// What Linkmend knows about the frame, as a comment for a file; `None` on the inner port.
+/// A comment for a capture file with what Linkmend knows about the frame; `None` on the inner port.
 pub fn comment(frame: &CapturedFrame) -> Option<String> {
     let link = Layers::of(frame.port, &frame.bytes).link?;
     Some(if frame.corrupted { format!("{link}; dropped on purpose") } else { link.to_string() })
@@ -38,7 +38,7 @@ pub fn line(frame: &CapturedFrame) -> String {
     line
 }
 
-/// The frame of the host, as far as there is one in it.
+/// Appends the host's frame, as far as the captured bytes contain one.
 fn original(line: &mut String, layers: &Layers) {
     let Some(ethertype) = layers.ethertype else { return };
     for vlan in &layers.vlans {

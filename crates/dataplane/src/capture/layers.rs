@@ -1,4 +1,4 @@
-//! Takes a frame apart from its first bytes: its Linkmend header, if it is on the link, and the original frame behind
+//! Takes a frame apart from its first bytes: the Linkmend header, if it is on the link, and the original frame behind
 //! it.
 
 use super::CapturePort;
@@ -13,7 +13,7 @@ const SCTP: u8 = 132;
 /// IPv6 extension headers that are skipped: hop-by-hop, routing, destination options (RFC 8200, section 4).
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
 const IPV6_FRAGMENT: u8 = 44;
-/// Largest number of extension headers that are skipped; nobody sends more.
+/// The largest number of extension headers that are skipped; nobody sends more.
 const IPV6_EXTENSIONS_MAX: usize = 8;
 
 /// A frame taken apart.
@@ -38,7 +38,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Takes apart a frame that was seen on `port`. Anything that is cut off or makes no sense is absent.
+    /// Takes apart a frame that was seen on `port`. Parts that are cut off or make no sense are absent.
     pub fn of(port: CapturePort, frame: &[u8]) -> Layers {
         let link = (port == CapturePort::Link).then(|| wire::parse(frame));
         let mut layers = Layers {
@@ -95,7 +95,7 @@ impl Layers {
                 8 + 8 * usize::from(length)
             } else if next == IPV6_FRAGMENT {
                 if u16_at(rest, 2).is_none_or(|field| field & 0xfff8 != 0) {
-                    // A later fragment: what it carries is known, its ports are not in it.
+                    // A later fragment does not contain the ports of what it carries.
                     self.protocol = Some(following);
                     return;
                 }

@@ -1,10 +1,10 @@
 //! Captures: frames that pass through a link end's two ports, for people to look at.
 //!
-//! While a capture is on, the loop puts copies of frames that pass its filter into a bounded ring (`tap`), which the
-//! control socket empties towards the client ([`record`] is the format). Frames that find the ring full are counted,
-//! and nothing waits. While no capture is on, the loop only checks for each frame whether a list is empty.
+//! While a capture is on, the loop copies frames that pass its filter into a bounded ring (`tap`), and the control
+//! socket sends them to the client ([`record`] is the format). Frames that find the ring full are counted, and nothing
+//! waits. While no capture is on, the loop only checks for each frame whether a list is empty.
 //!
-//! [`Layers`] takes a frame apart, [`Filter`] and [`FrameClass`] select, [`describe`] makes text.
+//! [`Layers`] takes a frame apart, [`Filter`] and [`FrameClass`] select frames, [`describe`] writes them as text.
 
 mod class;
 pub mod describe;
@@ -69,19 +69,19 @@ pub struct CapturedFrame {
     pub port: CapturePort,
     /// Which way it went.
     pub direction: Direction,
-    /// Whether it was then dropped by injected corruption.
+    /// Whether injected corruption then dropped it.
     pub corrupted: bool,
-    /// Its whole length, without frame check sequence.
+    /// Its length, without frame check sequence.
     pub length: u32,
-    /// Its beginning, from the destination address on.
+    /// Its first bytes, from the destination address on.
     pub bytes: Vec<u8>,
 }
 
 /// The progress of a capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CaptureProgress {
-    /// Frames that passed the filter and found no room.
+    /// Frames that passed the filter and found no room in the ring.
     pub dropped: u64,
-    /// The kernel forwards, so that nothing but Linkmend's own frames passes the daemon.
+    /// Whether the kernel forwards, so that only Linkmend's own frames pass the daemon.
     pub kernel_forwards: bool,
 }

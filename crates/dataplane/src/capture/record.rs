@@ -1,4 +1,4 @@
-//! What follows a capture's first answer on the control socket: records, until either side closes the connection.
+//! The records that follow a capture's first answer on the control socket, until either side closes the connection.
 //! Numbers are little-endian.
 //!
 //! ```text
@@ -19,11 +19,11 @@ const PROGRESS_BYTES: usize = 10;
 /// Upper bound for the length of a frame (the largest MTU of Ethernet devices is 65,535).
 const FRAME_BYTES_MAX: usize = 128 * 1024;
 
-/// What a capture consists of: its frames, and the losses between them.
+/// A capture consists of its frames and reports of its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     Frame(CapturedFrame),
-    /// The progress of the capture, which comes several times a second.
+    /// The progress of the capture, sent several times a second.
     Progress(CaptureProgress),
 }
 

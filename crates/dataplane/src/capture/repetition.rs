@@ -1,4 +1,4 @@
-//! Control frames that say nothing new: what a link with nothing to do exchanges, a hundred times a second.
+//! Control frames without news, which an idle link exchanges a hundred times a second.
 
 use super::layers::Layers;
 use super::{CapturedFrame, Direction};
@@ -6,13 +6,13 @@ use linkmend_protocol::Control;
 use linkmend_protocol::wire::LinkFrame;
 use std::mem::discriminant;
 
-/// Recognises control frames that repeat what the last one of their kind in their direction said. A dummy and an ACK count
-/// themselves, and an ACK names the dummy it answers; these numbers make no difference.
+/// Recognises control frames that repeat the last one of their kind in their direction. Dummies and ACKs are numbered,
+/// and an ACK names the dummy that it answers; these numbers are ignored.
 #[derive(Debug, Default)]
 pub struct Repetition(Vec<(Direction, Control)>);
 
 impl Repetition {
-    /// Whether this frame is one of them. Each frame of a capture is to be asked about, in order.
+    /// Whether this frame is such a repetition. Pass every frame of a capture, in order.
     pub fn is_in(&mut self, frame: &CapturedFrame) -> bool {
         let Some(LinkFrame::Control(control)) = Layers::of(frame.port, &frame.bytes).link else {
             return false;
@@ -27,12 +27,13 @@ impl Repetition {
         };
         let repeats = *last == said;
         *last = said;
-        // One that was dropped on purpose is worth a line whatever it says.
+        // A frame that was dropped on purpose is worth a line whatever it says.
         repeats && !frame.corrupted
     }
 }
 
-/// The frame without what counts it, if it is one that is repeated; `None` for steps of a session, which are news.
+/// The frame without its numbers, if it is of a kind that repeats; `None` for the steps of a session, which are always
+/// new.
 fn said(control: Control) -> Option<Control> {
     match control {
         Control::Dummy { session, next, held_from, .. } => {

@@ -12,11 +12,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_cha
 
 /// Largest number of captures of one link end at a time.
 pub const CAPTURES_MAX: usize = 4;
-/// How many frames a ring holds: those that arrive at two million a second while its reader sleeps for 4 ms.
+/// The number of frames that a ring holds: as many as arrive at two million a second while its reader sleeps for 4 ms.
 const RING_FRAMES: usize = 8192;
-/// How many bytes a ring holds.
+/// The number of bytes that a ring holds.
 const RING_BYTES: usize = 16 << 20;
-/// Bytes of a frame that classes and filters read: whole control frames, and the headers of others.
+/// The bytes of a frame that classes and filters read: whole control frames, and the headers of others.
 const LOOK_BYTES: usize = CONTROL_FRAME_MAX;
 
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ pub struct Capture {
 }
 
 impl Tap {
-    /// Makes a ring and returns both sides.
+    /// Creates a ring and returns both sides.
     ///
     /// # Errors
     /// [`FilterError`].
@@ -96,10 +96,10 @@ impl Tap {
 }
 
 impl Capture {
-    /// The next frame, if one waits.
+    /// Takes the next frame, if there is one.
     ///
     /// # Errors
-    /// [`TryRecvError::Disconnected`] once the link end has stopped and nothing is left.
+    /// [`TryRecvError::Disconnected`] once the link end has stopped and the ring is empty.
     pub fn try_next(&self) -> Result<CapturedFrame, TryRecvError> {
         let frame = self.ring.try_recv()?;
         self.shared.bytes.fetch_sub(frame.bytes.len(), Ordering::Relaxed);
@@ -129,12 +129,12 @@ struct Sighting {
     corrupted: bool,
 }
 
-/// All captures of a link end; usually none.
+/// The captures of a link end; usually there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Taps(Vec<Tap>);
 
 impl Taps {
-    /// Adds one; `false` if there are [`CAPTURES_MAX`].
+    /// Adds a capture. Returns `false` if there are [`CAPTURES_MAX`].
     pub(crate) fn add(&mut self, tap: Tap) -> bool {
         self.remove_closed();
         let room = self.0.len() < CAPTURES_MAX;
@@ -144,7 +144,7 @@ impl Taps {
         room
     }
 
-    /// Offers all captures a frame that passes a port.
+    /// Offers a frame that passes a port to all captures.
     #[inline]
     pub(crate) fn show(
         &mut self,
@@ -158,7 +158,7 @@ impl Taps {
         }
     }
 
-    /// Offers all captures a frame from the link, which injected corruption then drops if it is `corrupted`.
+    /// Offers a frame from the link to all captures; injected corruption then drops it if `corrupted`.
     #[inline]
     pub(crate) fn show_from_link(&mut self, corrupted: bool, frame: FrameHandle, pool: &FramePool) {
         if !self.0.is_empty() {
@@ -184,7 +184,7 @@ impl Taps {
         }
     }
 
-    /// Tells all captures whether the kernel forwards, and removes those that have no reader any more.
+    /// Tells all captures whether the kernel forwards, and removes those without a reader.
     pub(crate) fn set_kernel_forwards(&mut self, kernel_forwards: bool) {
         self.remove_closed();
         for tap in &self.0 {

@@ -1,4 +1,4 @@
-//! The ring, its format on the socket, classes and words.
+//! The ring, its format on the socket, classes and descriptions.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -61,7 +61,7 @@ fn dummy() -> Vec<u8> {
     control(&Control::Dummy { session: SessionNumber(9), stamp: 3, next, held_from: next })
 }
 
-/// Shows `frames` to a tap with `options`; what it kept.
+/// Shows `frames` to a tap with `options` and returns those that it captured.
 fn captured(options: CaptureOptions, frames: &[(CapturePort, Vec<u8>)]) -> Vec<CapturedFrame> {
     let mut pool = pool();
     let (tap, capture) = Tap::new(options).unwrap();
@@ -155,7 +155,7 @@ fn ports_filters_and_snap_lengths_are_kept_to() {
     assert!(Tap::new(CaptureOptions { filter: "prot".to_owned(), ..options() }).is_err());
 }
 
-/// Frames of several chunks are whole in the ring.
+/// A frame of several chunks is whole in the ring.
 #[test]
 fn jumbo_frames_are_kept_whole() {
     let mut jumbo = ip_frame();
@@ -181,7 +181,7 @@ fn what_finds_the_ring_full_is_counted_and_room_comes_back() {
         kept += 1;
     }
     assert_eq!(kept + capture.progress().dropped, shown);
-    // By bytes, not only by frames.
+    // The ring is bounded in bytes, too, not only in frames.
     assert!(kept * 4000 <= 16 << 20 && kept < 8192, "{kept}");
     taps.show(CapturePort::Inner, Direction::Inbound, frame, &pool);
     assert!(capture.try_next().is_ok());
@@ -220,7 +220,7 @@ fn records_come_apart_again() {
     for record in &records {
         let (read, length) = Record::read(&bytes[at..]).unwrap().unwrap();
         assert_eq!(read, *record);
-        // A part of a record is none.
+        // A part of a record is not a record.
         for cut in 0..length {
             assert_eq!(Record::read(&bytes[at..at + cut]), Ok(None));
         }

@@ -1,4 +1,4 @@
-//! What tells the classes of frames apart.
+//! The fields that distinguish the classes of frames.
 
 use std::fmt;
 

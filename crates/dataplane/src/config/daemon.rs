@@ -70,7 +70,7 @@ impl DaemonConfig {
         DaemonConfig::parse(path, &text)
     }
 
-    /// Parses and validates the text of a file; `path` is only for messages.
+    /// Parses and validates the text of a file. `path` is used only in messages.
     ///
     /// # Errors
     /// See [`DaemonConfig::read`].
@@ -100,7 +100,7 @@ impl DaemonConfig {
         }
     }
 
-    /// The configuration with every default filled in that depends on something else.
+    /// Returns the configuration with all defaults filled in that depend on other values.
     #[must_use]
     pub fn resolved(mut self, from_file: bool) -> DaemonConfig {
         let name = match self.links.first() {
@@ -117,9 +117,9 @@ impl DaemonConfig {
         self
     }
 
-    /// The configuration as a file, which reads back as the same configuration.
+    /// Writes the configuration as a file, which reads back as the same configuration.
     pub fn to_toml(&self) -> String {
-        // Every field has a text; should that ever change, a test says so.
+        // Every value can be written as text. Should that ever change, a test fails.
         toml::to_string(self).unwrap_or_else(|error| format!("# not representable: {error}\n"))
     }
 }

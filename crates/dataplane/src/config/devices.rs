@@ -9,7 +9,7 @@ use std::io;
 /// Why the interfaces of a link cannot be used as they are.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// No such interface.
+    /// There is no such interface.
     #[error("link {link}: there is no interface `{interface}` in this network namespace")]
     Missing {
         /// Name of the link.
@@ -41,7 +41,7 @@ pub enum DeviceError {
         /// Name of the interface.
         interface: String,
     },
-    /// Full frames would not fit the link once they carry a header.
+    /// Full frames would not fit the link with a header.
     #[error(
         "link {link}: `{link_interface}` has MTU {link_mtu}, but frames of `{inner_interface}` (MTU {inner_mtu}) \
          need {needed} with their header"
@@ -55,7 +55,7 @@ pub enum DeviceError {
         /// The link port.
         link_interface: String,
         link_mtu: u32,
-        /// Least MTU of the link port.
+        /// The smallest MTU that the link port needs.
         needed: u32,
     },
 }
@@ -80,12 +80,12 @@ impl Diagnose for DeviceError {
     }
 }
 
-/// Largest number of bytes by which a frame grows.
+/// The largest number of bytes by which a frame grows.
 pub(super) fn growth() -> u32 {
     u32::try_from(HEADER_GROWTH_MAX).unwrap_or(u32::MAX)
 }
 
-/// Checks the interfaces of one link. A port that is yet to be made is skipped.
+/// Checks the interfaces of one link. A port that is yet to be created is skipped.
 ///
 /// # Errors
 /// The first [`DeviceError`].
@@ -93,7 +93,7 @@ pub fn check_devices(config: &LinkConfig) -> Result<(), DeviceError> {
     device_problems(config).into_iter().next().map_or(Ok(()), Err)
 }
 
-/// All problems of the interfaces of one link. A port that is yet to be made is skipped.
+/// All problems with the interfaces of one link. A port that is yet to be created is skipped.
 pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
     let link_port = usable(config, &config.link);
     let InnerPort::Existing(inner) = &config.inner else {
@@ -119,7 +119,7 @@ pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
     }]
 }
 
-/// The facts about an Ethernet interface that is up.
+/// The facts about an Ethernet interface that is up, or why it cannot be used.
 pub(super) fn usable(config: &LinkConfig, interface: &str) -> Result<InterfaceFacts, DeviceError> {
     let (link, interface) = (config.name().to_owned(), interface.to_owned());
     let facts = match route::interface(&interface) {

@@ -1,4 +1,4 @@
-//! Errors of a configuration, and their places.
+//! Errors of a configuration, and where in it they are.
 
 use super::class_field::ClassField;
 use super::interface_name::HOST_PORT_NAME_BYTES_MAX;
@@ -19,29 +19,29 @@ pub enum ConfigError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// Not a configuration file.
+    /// The file is not a configuration file.
     #[error("{}: has {bytes} bytes, a configuration at most {limit}", path.display())]
     TooLarge { path: PathBuf, bytes: u64, limit: u64 },
-    /// Not TOML, an unknown key, or a value of the wrong form.
+    /// The text is not TOML, contains an unknown key, or has a value of the wrong form.
     #[error("{}{}: {message}", path.display(), LineSuffix(*line))]
     Syntax {
         path: PathBuf,
-        /// Where, counted from 1.
+        /// The line, counted from 1.
         line: Option<usize>,
         /// What is wrong.
         message: String,
     },
-    /// A value in a file that cannot be.
+    /// A value in a file is impossible.
     #[error("{}{}: {place}: {problem}", path.display(), LineSuffix(*line))]
     InFile {
         path: PathBuf,
-        /// Where, counted from 1.
+        /// The line, counted from 1.
         line: Option<usize>,
         place: Place,
         /// What is wrong.
         problem: Box<Problem>,
     },
-    /// A value on the command line that cannot be.
+    /// A value on the command line is impossible.
     #[error("{option} {problem}")]
     InArguments {
         option: String,
@@ -90,9 +90,9 @@ impl Diagnose for ConfigError {
 /// A key of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Which link, and its name; `None` for the daemon's own keys.
+    /// The link, with its name; `None` for the daemon's own keys.
     pub link: Option<(usize, String)>,
-    /// Path of the key below it, like `parameters.pause`; empty for the whole.
+    /// Path of the key within that, like `parameters.pause`; empty for the whole.
     pub key: &'static str,
 }
 
@@ -109,7 +109,7 @@ impl Place {
         format!("--{option}")
     }
 
-    /// The line of the key, or else of the nearest table around it.
+    /// The line of the key, or of the nearest table around it.
     pub(super) fn line_in(&self, text: &str) -> Option<usize> {
         let root = DeTable::parse(text).ok()?;
         let mut table: &DeTable<'_> = root.get_ref();

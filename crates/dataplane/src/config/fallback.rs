@@ -87,7 +87,7 @@ impl Default for FallbackLimits {
 }
 
 impl FallbackLimits {
-    /// The settings for the link end.
+    /// Translates the limits into the link end's settings.
     pub fn settings(&self) -> FallbackConfig {
         let nanos = |span: Span| Ticks(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX));
         FallbackConfig {

@@ -1,4 +1,4 @@
-//! The formats of headers, as people write them.
+//! Header formats, as people write them.
 
 use linkmend_protocol::Format;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! How long names of interfaces may be.
+//! Limits on the length of interface names.
 
 /// Prefix that turns the host port's name into the name of Linkmend's end of the pair.
 pub(super) const PEER_PREFIX: &str = "lm-";

@@ -13,12 +13,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Prefix of the name of an interface that is to be made.
+/// Prefix of the name of an interface that is to be created.
 const CREATE: &str = "create:";
 
 /// One link end: two ports and what happens between them.
 ///
-/// As arguments, it stands beside an argument `config`; with that, `inner` and `link` may be left out and are empty.
+/// As arguments, it stands beside an argument `config`. With `config`, `inner` and `link` may be left out and are
+/// empty.
 #[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Link")]
@@ -120,7 +121,7 @@ fn pool_default() -> u32 {
 #[serde(from = "String", into = "String")]
 pub enum InnerPort {
     Existing(String),
-    /// A veth pair is made; the host uses the end of this name.
+    /// A veth pair is created, and the host uses the end of this name.
     Create(String),
 }
 
@@ -203,7 +204,7 @@ impl Default for EcnThreshold {
     }
 }
 
-/// `"off"` or a size. It is an untagged text, so that a bare number gets the error message of sizes.
+/// `"off"` or a size. Untagged, so that a bare number gets the error message of sizes.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`off` or a size with its unit, in quotes, like \"100kB\"")]
 enum EcnText {
@@ -242,12 +243,12 @@ impl From<EcnThreshold> for String {
 }
 
 impl LinkConfig {
-    /// Bound of the queue, unless set.
+    /// Default bound of the queue.
     pub const QUEUE_DEFAULT: ByteSize = ByteSize(1 << 20);
-    /// Chunks of the frame pool, unless set.
+    /// Default number of chunks in the frame pool.
     pub const POOL_DEFAULT: u32 = crate::port_pair::POOL_CHUNKS_DEFAULT;
 
-    /// The defaults for a link between `inner` and `link`.
+    /// The default configuration of a link between `inner` and `link`.
     pub fn new(inner: InnerPort, link: &str) -> LinkConfig {
         LinkConfig {
             name: None,
@@ -271,12 +272,12 @@ impl LinkConfig {
         }
     }
 
-    /// Its name: the configured one, or that of the link interface.
+    /// The configured name, or else that of the link interface.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.link)
     }
 
-    /// The settings for the link end. Call [`super::DaemonConfig::validate`] first.
+    /// Translates the configuration into the link end's settings. Call [`super::DaemonConfig::validate`] first.
     pub fn settings(&self) -> LinkSettings {
         LinkSettings {
             ports: self.ports.into(),
@@ -295,7 +296,7 @@ impl LinkConfig {
             seed: self.seed,
             protocol_log: self.protocol_log.clone(),
             pool_chunks: self.pool,
-            // If the port is removed at the stop, there is nothing left to forward to.
+            // If the port is removed when the daemon stops, there is nothing left to forward to.
             detach_on_stop: self.detach_on_stop || matches!(self.inner, InnerPort::Create(_)),
             ..LinkSettings::new(self.name(), &self.inner.interface(), &self.link)
         }

@@ -1,12 +1,12 @@
-//! What people configure, from the text to settings that can be relied on.
+//! The configuration, from the text that people write to settings that can be relied on.
 //!
 //! 1. [`DaemonConfig::read`] parses a file; [`DaemonConfig::of_arguments`] takes one link from the command line. Both
 //!    fill the same structs, whose documentation is also the help.
 //! 2. [`DaemonConfig::validate`] checks everything that can be checked without a device; an error names the file, the
 //!    line and the key, or the option.
 //! 3. [`check_devices`] and [`device_problems`] look at the interfaces without changing them.
-//! 4. [`HostPort::make`] makes the veth pair of an `inner = "create:NAME"`; [`LinkConfig::settings`] is what the link
-//!    end is started with.
+//! 4. [`HostPort::make`] creates the veth pair of an `inner = "create:NAME"`; [`LinkConfig::settings`] returns what the
+//!    link end is started with.
 
 mod class_field;
 mod daemon;

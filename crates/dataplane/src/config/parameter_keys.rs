@@ -1,6 +1,6 @@
-//! How fields of the protocol's configuration are called in ours.
+//! The keys of the configuration for the fields of the protocol's configuration.
 
-/// Keys of the configuration, by the protocol's names.
+/// Pairs of the protocol's field and our key.
 pub(super) const KEYS: [(&str, &str); 13] = [
     ("window_frames", "parameters.window"),
     ("window_bytes", "parameters.tx-buffer"),
@@ -17,7 +17,7 @@ pub(super) const KEYS: [(&str, &str); 13] = [
     ("fallback.return_factor", "fallback.return-factor"),
 ];
 
-/// The key of a field of the protocol's configuration.
+/// The key for a field of the protocol's configuration.
 pub(crate) fn parameter_key(field: &str) -> &'static str {
     KEYS.iter().find(|(name, _)| *name == field).map_or("parameters", |(_, key)| key)
 }

@@ -53,7 +53,7 @@ pub struct ParametersConfig {
     pub loss_window: Option<u32>,
 }
 
-/// What is wrong, with the key of the configuration.
+/// What is wrong, and the key of the configuration concerned.
 pub(super) struct InvalidParameter {
     pub(super) key: &'static str,
     pub(super) value: String,
@@ -61,7 +61,7 @@ pub(super) struct InvalidParameter {
 }
 
 impl ParametersConfig {
-    /// The settings for the link end.
+    /// Translates the parameters into the link end's settings.
     pub fn overrides(&self) -> Overrides {
         Overrides {
             max_rounds: None,
@@ -78,7 +78,7 @@ impl ParametersConfig {
         }
     }
 
-    /// Checks the relations between what is set and what the engine starts with, given a pool of `chunks`.
+    /// Checks how the configured values relate to those that the engine starts with, given a pool of `chunks`.
     pub(super) fn validate(
         &self,
         chunks: u32,
@@ -90,7 +90,7 @@ impl ParametersConfig {
     }
 }
 
-/// Translates the protocol's error to the keys of the configuration.
+/// Translates the protocol's error into the keys of the configuration.
 fn invalid_parameter(error: ConfigError) -> InvalidParameter {
     let key = parameter_key(error.field);
     let mut requirement = error.requirement.to_owned();

@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 /// The paper's target for the effective loss (section 3.4).
 pub const TARGET_LOSS_DEFAULT: LossRate = LossRate(1e-8);
-/// Loss assumed until the link has been measured.
+/// The loss rate assumed until the link's has been measured.
 pub const INITIAL_LOSS_DEFAULT: LossRate = LossRate(1e-3);
 
 /// Protection of the sending direction: `[link.protect]`, or the arguments of `run` and `protect`.
@@ -81,31 +81,31 @@ impl ProtectMode {
     }
 }
 
-/// Frames of one class go in a mode of their own. In a file `{ pcp = 5, mode = "non-blocking" }`.
+/// Frames of one class travel in a mode of their own. In a file: `{ pcp = 5, mode = "non-blocking" }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RawRule", into = "RawRule")]
 pub struct ClassRule {
     pub field: ClassField,
-    /// Its mode; never [`ProtectMode::Off`].
+    /// Its mode, which is never [`ProtectMode::Off`].
     pub mode: ProtectMode,
 }
 
-/// Why a class is not one.
+/// Why a class rule is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClassError {
-    /// Not of the form.
+    /// The text does not have the right form.
     #[error("`{0}` is not a class; write pcp=N:MODE or dscp=N:MODE, like pcp=5:non-blocking")]
     Form(String),
-    /// Neither or both fields.
+    /// Neither field is given, or both are.
     #[error("a class needs exactly one of `pcp` and `dscp`")]
     OneField,
-    /// No such priority.
+    /// There is no such priority.
     #[error("pcp {0}: a VLAN priority is 0 to 7")]
     Pcp(u8),
-    /// No such code point.
+    /// There is no such code point.
     #[error("dscp {0}: a code point is 0 to 63")]
     Dscp(u8),
-    /// Classes cannot be left out of the protection.
+    /// Classes cannot be excluded from protection.
     #[error("mode `off` does not exist for a class; use ordered or non-blocking")]
     Off,
 }
@@ -167,7 +167,7 @@ impl FromStr for ClassRule {
 }
 
 impl ProtectConfig {
-    /// The settings for the link end; `None` when off.
+    /// Translates the protection into the link end's settings; `None` when off.
     pub fn settings(&self) -> Option<ProtectionSettings> {
         let mut classifier = Classifier::new(self.mode.mode()?);
         for rule in &self.classes {
@@ -187,8 +187,8 @@ impl ProtectConfig {
         Some(ProtectionSettings { classifier, copies })
     }
 
-    /// Checks what needs no device. For a link that already runs, pass the transparent format; its loop checks the
-    /// modes against its own.
+    /// Checks what can be checked without a device. For a running link, pass the transparent format; the loop checks
+    /// the modes against the actual one.
     ///
     /// # Errors
     /// The key and the problem.

@@ -1,4 +1,4 @@
-//! Tests whole files: their meaning, and the message for every mistake.
+//! Whole files: their meaning, and the message for every mistake.
 
 use super::*;
 use crate::settings::LinkSettings;
@@ -30,7 +30,7 @@ fn the_example_is_valid_and_shows_the_defaults() {
     assert_eq!(link.settings(), LinkSettings { protection, ..engine });
 }
 
-/// Keys in comments must exist, and their example values be valid.
+/// Keys that are commented out must exist, and their example values must be valid.
 #[test]
 fn what_the_example_leaves_out_is_valid_too() {
     let text = include_str!("../../../../dist/linkmend.toml");
@@ -148,10 +148,10 @@ fn every_mistake_is_named_with_its_line() {
     }
 }
 
-/// Demands that each value, written below a good file, is refused with this message and in its line.
+/// Demands that each value, appended to a good file, is refused with this message and the right line number.
 fn demand_named(cases: &[(&str, String)]) {
     for (line, message) in cases {
-        // The last of the lines is the wrong one.
+        // The wrong line is the last one.
         let number = 3 + line.lines().count();
         let expected = format!("lm.toml:{number}: {message}");
         assert_eq!(parse(&format!("{MINIMAL}{line}\n")), Err(expected), "{line}");

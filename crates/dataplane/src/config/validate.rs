@@ -1,4 +1,4 @@
-//! Checks everything that needs no device.
+//! Checks everything that can be checked without a device.
 
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
@@ -7,17 +7,17 @@ use super::link::{EcnThreshold, InnerPort, LinkConfig};
 use linkmend_quantity::{BitRate, ByteSize};
 use std::path::Path;
 
-/// Longest path of a Unix socket (`sun_path` without its terminator), less the name it is made under.
+/// Longest path of a Unix socket (`sun_path` without its terminator), less the suffix it carries while it is created.
 const SOCKET_PATH_BYTES_MAX: usize = 100;
 /// Longest name of a link.
 const LINK_NAME_BYTES_MAX: usize = 32;
-/// Least bound of the queue: some frames of the largest MTU.
+/// The smallest bound of the queue: a few frames of the largest MTU.
 const QUEUE_BYTES_MIN: u64 = 64 * 1024;
-/// Most that may wait: half a second at 16 Gbit/s.
+/// The largest bound of the queue: half a second at 16 Gbit/s.
 const QUEUE_BYTES_MAX: u64 = 1 << 30;
-/// Rates a shaper can keep.
+/// The rates that the shaper can keep to.
 const RATE_BPS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000_000;
-/// With fewer chunks, all would be in the kernel's rings; more would be 4 GiB.
+/// With fewer chunks, all would be in the kernel's rings; more would take over 4 GiB.
 const POOL_CHUNKS: std::ops::RangeInclusive<u32> = 4_096..=1_048_576;
 
 type Verdict = Result<(), (&'static str, Problem)>;
@@ -80,7 +80,7 @@ fn link(config: &LinkConfig) -> Verdict {
     )
 }
 
-/// Interfaces of the inner side: the port, and the host's end if both are made.
+/// The interfaces on the inner side: the port, and the host's end if both are to be created.
 fn interfaces(config: &LinkConfig) -> Vec<String> {
     match &config.inner {
         InnerPort::Existing(name) => vec![name.clone()],
@@ -104,7 +104,7 @@ fn against(config: &LinkConfig, earlier: &[LinkConfig]) -> Verdict {
     Ok(())
 }
 
-/// Accepts what the kernel accepts (`dev_valid_name`).
+/// Accepts the names that the kernel accepts (`dev_valid_name`).
 fn interface_name(name: &str, limit: usize) -> Result<(), Problem> {
     let bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
     if (1..=limit).contains(&name.len()) && name != "." && name != ".." && !name.contains(bad) {

@@ -7,9 +7,9 @@ use crate::config::{HeaderFormat, ProtectConfig, ProtectMode};
 use crate::report::LinkReport;
 use linkmend_diagnose::Diagnose;
 
-/// The links of a daemon.
+/// The links of a daemon, as the socket's requests use them.
 pub trait Backend: Send + Sync + 'static {
-    /// Their names, in the order of the configuration.
+    /// The names of the links, in the order of the configuration.
     fn links(&self) -> Vec<String>;
     /// Gives one of them a command; `None` if there is no such link.
     fn command(&self, link: &str, command: Command) -> Option<CommandResult>;
@@ -25,7 +25,7 @@ pub(super) fn command_of(protect: &ProtectConfig) -> Command {
     protect.settings().map_or(Command::Unprotect, Command::Protect)
 }
 
-/// Answers one line. Never fails: what makes no sense is answered with [`Response::Error`].
+/// Answers one line. Never fails: anything that makes no sense is answered with [`Response::Error`].
 pub fn answer(backend: &dyn Backend, line: &[u8]) -> Response {
     match serde_json::from_slice(line) {
         Ok(request) => serve(backend, request).unwrap_or_else(Response::Error),
@@ -50,7 +50,7 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
             answered(backend, &link, backend.protect(&link, &off))
         }
         Request::Protect { link, protect } => {
-            // The format is known to the link end, which checks the modes against it.
+            // The link end knows the format, and checks the modes against it.
             if let Err((key, problem)) = protect.validate(HeaderFormat::Transparent) {
                 let message = format!("link {link}: {key}: {problem}");
                 return Err(ErrorReply {

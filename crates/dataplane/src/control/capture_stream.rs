@@ -23,7 +23,7 @@ impl CaptureStream {
         CaptureStream { path, stream, pending: Vec::new() }
     }
 
-    /// The next record; `None` if none has come within `patience`.
+    /// Returns the next record, or `None` if none comes within `patience`.
     ///
     /// # Errors
     /// [`ClientError::Exchange`], also when the daemon has ended.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Longest wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest answer that is accepted: some thousand links.
+/// The longest answer that is accepted: some thousand links.
 const RESPONSE_BYTES_MAX: u64 = 64 << 20;
 
 /// A connection to one daemon. It may be used for any number of requests, one after the other.
@@ -37,10 +37,10 @@ impl Client {
         Ok(Client { path: path.to_owned(), stream: BufReader::new(stream) })
     }
 
-    /// Connects to the daemon that serves `link`, of those at `paths`.
+    /// Connects to whichever of the daemons at `paths` serves `link`.
     ///
     /// # Errors
-    /// [`ClientError::UnknownLink`] when none does, [`ClientError::Connect`] when the only one does not answer.
+    /// [`ClientError::UnknownLink`] if none does, [`ClientError::Connect`] if the only one does not answer.
     pub fn find(link: &str, paths: &[PathBuf]) -> Result<Client, ClientError> {
         let mut known = Vec::new();
         let mut failure = None;
@@ -62,14 +62,14 @@ impl Client {
         &self.path
     }
 
-    /// Sends any request and returns the answer, a refusal included.
+    /// Sends any request and returns the answer, even if it is a refusal.
     ///
     /// # Errors
     /// [`ClientError::Exchange`], [`ClientError::Nonsense`].
     pub fn request(&mut self, request: &Request) -> Result<Response, ClientError> {
         let mut line = serde_json::to_vec(request).map_err(|source| self.nonsense(source))?;
         line.push(b'\n');
-        // A daemon that refuses a client at once has closed its side already, but its reason can be read.
+        // A daemon that refuses a client at once has already closed its side, but its reason can still be read.
         let written = self.stream.get_mut().write_all(&line);
         let mut answer = Vec::new();
         let read = (&mut self.stream).take(RESPONSE_BYTES_MAX).read_until(b'\n', &mut answer);
@@ -115,7 +115,7 @@ impl Client {
         self.report(&Request::Unprotect { link: link.to_owned() })
     }
 
-    /// Drops frames that arrive on the link port; `None` stops that.
+    /// Drops frames that arrive on the link port; `None` stops this.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -177,7 +177,7 @@ impl Client {
     }
 }
 
-/// The control sockets in their usual folder, by name.
+/// The control sockets in their default folder, sorted by name.
 pub fn sockets() -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(CONTROL_FOLDER) else {
         return Vec::new();

@@ -22,7 +22,7 @@ pub enum ClientError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The answer makes no sense: another program, or another version.
+    /// The answer makes no sense: it comes from another program, or another version.
     #[error("the daemon at {} gave an answer that makes no sense", path.display())]
     Nonsense {
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum ClientError {
     UnknownLink {
         /// Name of the link.
         link: String,
-        /// The links there are.
+        /// The links that exist.
         known: Vec<String>,
     },
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// What happens to a link without an interface.
 const WAITS: &str = "the link starts again by itself when that is mended";
 
-/// Links, shared by everything that asks them.
+/// The links, shared by everything that serves requests about them.
 #[derive(Debug)]
 pub struct Links {
     links: RwLock<Vec<Link>>,
@@ -33,14 +33,14 @@ struct Link {
 #[derive(Debug)]
 enum State {
     Running(LinkEndHandle),
-    /// It does not run, because an interface is missing; the text says why.
+    /// The link does not run because an interface is missing; the text says why.
     Gone(String),
 }
 
 /// Why a link no longer runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
-    /// One of its interfaces is gone; the other links continue.
+    /// One of its interfaces is gone. The other links keep running.
     Interface {
         /// Name of the link.
         link: String,
@@ -58,7 +58,7 @@ impl Link {
         matches!(&self.state, State::Running(handle) if !handle.is_running())
     }
 
-    /// Ends a link whose loop has ended; returns the reason.
+    /// Removes a link whose loop has ended, and returns the reason.
     fn end(&mut self) -> Loss {
         let link = self.name.clone();
         let State::Running(handle) = &mut self.state else { return Loss::Loop { link } };
@@ -71,17 +71,17 @@ impl Link {
 }
 
 impl Links {
-    /// No links yet. What is set at run time goes to `saved`.
+    /// Creates an empty set of links. What is set at run time goes to `saved`.
     pub fn new(health: Arc<DaemonHealth>, saved: SavedProtection) -> Links {
         Links { links: RwLock::default(), health, saved }
     }
 
-    /// The configuration of a link at its start, protected as it was set at run time, or else as configured.
+    /// The configuration with which a link starts, protected as it was set at run time, or else as configured.
     pub fn restored(&self, config: &LinkConfig) -> LinkConfig {
         LinkConfig { protect: self.saved.restore(config), ..config.clone() }
     }
 
-    /// Adds a link that has been started, replacing one of the same name that is gone.
+    /// Adds a link that has been started, replacing one of the same name whose interface was gone.
     pub fn add(&self, config: &LinkConfig, handle: LinkEndHandle) {
         let mut links = self.write();
         let state = State::Running(handle);
@@ -94,10 +94,10 @@ impl Links {
         }
     }
 
-    /// Checks all links; returns those that have stopped running since the last check.
+    /// Checks all links. Returns those that have stopped running since the last check.
     pub fn check(&self) -> Vec<Loss> {
         let answers = |link: &Link| match &link.state {
-            // What has just ended is looked at below, or the next time.
+            // If the loop has only just ended, the reason is found below or at the next check.
             State::Running(handle) => {
                 matches!(handle.command(Command::Report), Ok(_) | Err(CommandError::Stopped { .. }))
             }
@@ -116,7 +116,7 @@ impl Links {
         self.read().iter().any(|link| matches!(link.state, State::Running(_)))
     }
 
-    /// Names of the links that are gone, with the reasons.
+    /// Names of the links whose interface is gone, with the reasons.
     pub fn gone(&self) -> Vec<(String, String)> {
         let gone = |link: &Link| match &link.state {
             State::Running(_) => None,
@@ -125,7 +125,7 @@ impl Links {
         self.read().iter().filter_map(gone).collect()
     }
 
-    /// Records what now keeps a link that is gone from starting again; `true` if that is new.
+    /// Records what now keeps such a link from starting again. Returns `true` if that is new.
     pub fn set_obstacle(&self, name: &str, obstacle: &str) -> bool {
         let now = format!("{obstacle}; {WAITS}");
         for link in &mut *self.write() {
@@ -149,7 +149,7 @@ impl Links {
         }
     }
 
-    /// Does something with a running link; `None` if there is no such link.
+    /// Calls `work` with a running link; `None` if there is no such link.
     fn with<T>(
         &self,
         name: &str,
@@ -163,7 +163,7 @@ impl Links {
         })
     }
 
-    /// The report of a link that does not run; `None` if it does.
+    /// The report of a link that does not run; `None` if it runs.
     fn report_gone(&self, name: &str) -> Option<LinkReport> {
         let links = self.read();
         let link = links.iter().find(|link| link.name == name)?;
@@ -181,7 +181,7 @@ impl Links {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<Link>> {
-        // A list of links is whole even if a thread panicked while it held the lock.
+        // The list is consistent even if a thread panicked while holding the lock.
         self.links.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -219,7 +219,7 @@ impl Backend for Links {
             other => Err(other),
         };
         match self.saved.apply(link, protect, set) {
-            // Once more, for what is kept now.
+            // This asks again, because what is saved has changed.
             Ok(_) => self.command(link, Command::Report),
             Err(refusal) => refusal,
         }

@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 
-/// Changes when a request or an answer changes its meaning.
+/// Increases when a request or an answer changes its meaning.
 pub const PROTOCOL_VERSION: u32 = 1;
-/// Longest request, its newline included.
+/// The longest request, including its newline.
 pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
-/// What a daemon can be asked: `{"request":"status","link":"uplink"}`.
+/// A request to a daemon: `{"request":"status","link":"uplink"}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
     /// Which daemon this is.
     Version {},
-    /// How one link stands, or all.
+    /// The state of one link, or of all.
     Status {
         /// Name of the link; absent for all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         link: Option<String>,
     },
-    /// Protect the sending direction, or change how.
+    /// Protect the sending direction, or change its protection.
     Protect {
         /// Name of the link.
         link: String,
-        /// How; the same keys as in a configuration file.
+        /// The protection, with the same keys as in a configuration file.
         #[serde(default)]
         protect: ProtectConfig,
     },
@@ -38,22 +38,22 @@ pub enum Request {
         /// Name of the link.
         link: String,
     },
-    /// Drop frames that arrive on the link port, or stop that.
+    /// Drop frames that arrive on the link port, or stop doing so.
     Corrupt {
         /// Name of the link.
         link: String,
-        /// Which frames; absent for none.
+        /// Which frames to drop; absent for none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corruption: Option<CorruptionModel>,
     },
-    /// Send what passes through a link's ports from now on. The connection then carries
-    /// [records](crate::capture::record) until it is closed, and no more requests.
+    /// Send what passes through a link's ports from now on. Until it is closed, the connection then carries
+    /// [records](crate::capture::record) and no more requests.
     Capture {
         /// Name of the link.
         link: String,
         options: CaptureOptions,
     },
-    /// Begin a new observation of the buffers' least and most.
+    /// Reset the recorded extremes of the buffers' fill levels.
     ResetExtremes {
         /// Name of the link; absent for all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,11 +61,11 @@ pub enum Request {
     },
 }
 
-/// What it answers: `{"response":"links","links":[...]}`.
+/// A daemon's answer: `{"response":"links","links":[...]}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", rename_all = "kebab-case")]
 pub enum Response {
-    /// To [`Request::Version`].
+    /// Answers [`Request::Version`].
     Version {
         /// Version of the program.
         version: String,
@@ -76,11 +76,11 @@ pub enum Response {
         /// Names of its links.
         links: Vec<String>,
     },
-    /// To [`Request::Capture`]: it has begun.
+    /// Answers [`Request::Capture`]: the capture has begun.
     Capturing {},
-    /// To every other request: how the links concerned stand after it.
+    /// Answers every other request with the state of the links concerned afterwards.
     Links {
-        /// One report for each.
+        /// One report for each link.
         links: Vec<LinkReport>,
     },
     /// The request was refused.
@@ -103,19 +103,19 @@ pub struct ErrorReply {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Not a request.
+    /// The text is not a request.
     Malformed,
-    /// Longer than [`REQUEST_BYTES_MAX`].
+    /// The request is longer than [`REQUEST_BYTES_MAX`].
     TooLong,
-    /// Too many clients.
+    /// There are too many clients.
     Busy,
-    /// Begun, but not ended in time.
+    /// The request was begun, but not completed in time.
     TimedOut,
-    /// No link of this name here.
+    /// This daemon has no link of this name.
     UnknownLink,
-    /// A value that cannot be.
+    /// A value is impossible.
     Invalid,
-    /// The daemon was not started for that.
+    /// The daemon was started without permission for this request.
     NotAllowed,
     /// The link's loop has ended.
     Stopped,

@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// More clients at once are told [`ErrorKind::Busy`].
+/// The limit of simultaneous clients; more are refused with [`ErrorKind::Busy`].
 const CLIENTS_MAX: usize = 64;
 /// A client that is silent for longer is disconnected.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Longest wait for the rest of a request, and for a client to take its answer.
+/// The longest wait for the rest of a request, and for a client to take its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 const READ_BYTES: usize = 4 * 1024;
 
-/// A control socket that is being served. Dropping it, like [`Server::stop`], ends it and removes the socket.
+/// A running control socket. Dropping it, like [`Server::stop`], ends it and removes the socket.
 #[derive(Debug)]
 pub struct Server {
     path: PathBuf,
@@ -39,7 +39,7 @@ struct Clients {
 
 impl Clients {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, UnixStream>> {
-        // The map is whole even if a thread panicked while it held the lock.
+        // The map is consistent even if a thread panicked while holding the lock.
         self.streams.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -67,12 +67,12 @@ impl Server {
         Ok(Server { path, wake, clients, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The path at which it listens.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Ends it: clients are disconnected, and the socket is removed.
+    /// Stops the server: clients are disconnected, and the socket is removed.
     pub fn stop(self) {}
 }
 
@@ -118,7 +118,7 @@ fn accept_all(
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
             Err(error) => {
-                // Most likely no descriptors are left; they come back as clients leave.
+                // Most likely no descriptors are left; they become free as clients leave.
                 tracing::warn!("control socket {}: {error}", socket.path().display());
                 std::thread::sleep(Duration::from_millis(100));
             }
@@ -144,7 +144,7 @@ fn begin(
     drop(known);
     let (ours, backend) = (Arc::clone(clients), Arc::clone(backend));
     let thread = std::thread::Builder::new().name("control-client".to_owned()).spawn(move || {
-        // It does not matter here if a client leaves early.
+        // A client that leaves early does no harm here.
         let _ = serve(&mut stream, &*backend);
         ours.lock().remove(&id);
     });

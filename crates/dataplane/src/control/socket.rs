@@ -1,4 +1,4 @@
-//! The socket's file: one daemon for each, and access only for its owner.
+//! The socket's file: one daemon per path, and access only for its owner.
 
 use linkmend_diagnose::Diagnose;
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -17,7 +17,7 @@ pub enum SocketError {
     /// Another daemon has it.
     #[error("control socket {}: another daemon is running there", path.display())]
     Taken { path: PathBuf },
-    /// Something that is not a socket is in its place.
+    /// Something other than a socket is in its place.
     #[error("control socket {}: there is a file of this name that is not a socket", path.display())]
     NotASocket { path: PathBuf },
     /// The system refused.
@@ -50,7 +50,7 @@ impl Diagnose for SocketError {
 pub struct Reservation {
     path: PathBuf,
     lock_path: PathBuf,
-    // Held as long as the daemon lives; the kernel releases it with the process, however that ends.
+    // Held for as long as the daemon lives; the kernel releases it with the process, however that ends.
     _lock: File,
 }
 
@@ -71,7 +71,7 @@ impl Reservation {
         let lock_path = beside(path, "lock");
         let lock = lock(path, &lock_path)?;
         let reservation = Reservation { path: path.to_owned(), lock_path, _lock: lock };
-        // From here on no other daemon is at this path: what is there is a leftover.
+        // From here on no other daemon uses this path, so an existing socket is a leftover.
         match fs::symlink_metadata(path) {
             Ok(metadata) if !metadata.file_type().is_socket() => {
                 Err(SocketError::NotASocket { path: path.to_owned() })
@@ -80,9 +80,9 @@ impl Reservation {
         }
     }
 
-    /// Listens at the path; replaces a socket that a dead daemon left.
+    /// Listens at the path. Replaces a socket that a dead daemon left.
     pub(super) fn listen(self) -> Result<ControlSocket, SocketError> {
-        // Made under another name and moved, so that it is never visible with other permissions.
+        // The socket is created under another name and moved, so that it is never visible with other permissions.
         let fresh = beside(&self.path, "new");
         let _ = fs::remove_file(&fresh);
         let listener = UnixListener::bind(&fresh).map_err(failed(&self.path, "making it"))?;
@@ -138,7 +138,7 @@ fn lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {
         Err(TryLockError::WouldBlock) => return Err(taken()),
         Err(TryLockError::Error(source)) => return Err(failed(source)),
     }
-    // A daemon that was just stopping may have removed the file after we opened it and before we had the lock.
+    // A daemon that was just stopping may have removed the file after we opened it and before we locked it.
     let same = fs::metadata(lock_path).is_ok_and(|there| {
         file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     });

@@ -9,9 +9,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
-/// How often a client hears about the progress, and so how soon a client that has left is noticed.
+/// How often a client is sent the progress, and so how soon a client that has left is noticed.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-/// Sleep while no frames come. Meanwhile the ring holds arriving frames.
+/// How long to sleep when no frames come. Meanwhile the ring holds arriving frames.
 const NAP: Duration = Duration::from_millis(4);
 /// Bytes sent at once.
 const SEND_BYTES: usize = 256 * 1024;
@@ -28,7 +28,7 @@ pub(super) fn serve(
         Err(reply) => return write(stream, &Response::Error(reply)),
     };
     write(stream, &Response::Capturing {})?;
-    // A slow client makes its ring overflow, which it is told; nothing else suffers.
+    // A slow client makes its ring overflow, and is told so. Nothing else suffers.
     stream.set_write_timeout(None)?;
     let mut out = Vec::new();
     let mut told: Option<Instant> = None;
@@ -50,7 +50,7 @@ pub(super) fn serve(
     }
 }
 
-/// Appends what waits in the ring; `false` once the link end has stopped.
+/// Appends what waits in the ring. Returns `false` once the link end has stopped.
 fn take(capture: &Capture, out: &mut Vec<u8>) -> bool {
     while out.len() < SEND_BYTES {
         match capture.try_next() {

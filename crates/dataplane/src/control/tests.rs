@@ -1,4 +1,4 @@
-//! The socket with a backend that only remembers.
+//! The socket, with a backend that only records its calls.
 
 use super::*;
 use crate::capture::record::Record;
@@ -129,10 +129,10 @@ fn refusals_are_typed() {
     assert_eq!(client.links().expect("the connection is still good").len(), 2);
 }
 
-/// What a line on the socket gets for an answer.
+/// The responses to `bytes` on the socket.
 fn raw(path: &Path, bytes: &[u8]) -> Vec<Response> {
     let mut stream = UnixStream::connect(path).expect("it listens");
-    // A server that has had enough closes its side while we still write.
+    // The server may close its side while we still write.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
@@ -331,7 +331,7 @@ fn a_capture_streams_frames_and_ends_with_its_client() {
         );
     assert_eq!(seen.map(|frame| (frame.port, frame.bytes)), Some((CapturePort::Link, vec![7; 100])));
     drop(stream);
-    // The server notices when it next has something to say, and the tap is let go.
+    // The server notices when it next has something to send, and then removes the tap.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
     let is_empty = || {
         let mut taps = daemon.backend.taps.lock().expect("no panics");

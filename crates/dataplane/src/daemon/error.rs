@@ -12,13 +12,13 @@ const KERNEL_FORWARDS: &str = "the log above says why; with AF_XDP ports the ker
 /// Why a daemon does not start, or must end.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The control socket cannot be made, or another daemon has it.
+    /// The control socket cannot be created, or another daemon has it.
     #[error(transparent)]
     Control(#[from] SocketError),
     /// Metrics cannot be served.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// A host port cannot be made.
+    /// A host port cannot be created.
     #[error(transparent)]
     HostPort(#[from] HostPortError),
     /// A link cannot be started.
@@ -26,7 +26,7 @@ pub enum DaemonError {
     Link {
         /// Name of the link in the configuration.
         link: String,
-        /// What keeps it from starting.
+        /// What prevents it from starting.
         source: StartError,
     },
     /// The loop of a link has failed.
@@ -35,7 +35,7 @@ pub enum DaemonError {
         /// Name of the link.
         link: String,
     },
-    /// Nothing is left to be done.
+    /// No link is left.
     #[error("no link runs any more")]
     NoLink,
     /// Links have lost their interfaces.
@@ -47,7 +47,7 @@ pub enum DaemonError {
 }
 
 impl DaemonError {
-    /// The message and those of its causes, in one line.
+    /// The message and those of its causes, on one line.
     pub(super) fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);

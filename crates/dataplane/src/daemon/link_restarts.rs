@@ -1,4 +1,4 @@
-//! Starts links again when their interfaces are back.
+//! Restarts links when their interfaces are back.
 
 use super::start_link;
 use crate::config::{HostPort, LinkConfig, check_devices};
@@ -6,8 +6,8 @@ use crate::control::Links;
 use linkmend_diagnose::Diagnose;
 use std::time::{Duration, Instant};
 
-/// Time between two attempts to start links whose interfaces are there. A failed attempt does not affect the other
-/// links, but the driver may have reset the interface for it.
+/// Interval between attempts to start links whose interfaces exist. A failed attempt does not affect the other links,
+/// but the driver may have reset the interface for it.
 const START_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The state of the attempts.
@@ -17,8 +17,8 @@ pub(super) struct LinkRestarts {
 }
 
 impl LinkRestarts {
-    /// Starts those links out of operation whose interfaces can be used, as at the start of the daemon. Obstacles are
-    /// reported once to the log, and to `status`.
+    /// Starts the links that are out of operation and whose interfaces can be used, as when the daemon starts.
+    /// Obstacles are reported once in the log, and in `status`.
     pub(super) fn start_again(
         &mut self,
         configs: &[LinkConfig],

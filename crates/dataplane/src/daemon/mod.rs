@@ -1,4 +1,4 @@
-//! A daemon: its links, the sockets that report on them, and what is done when an interface goes and comes back.
+//! A daemon: its links, the sockets that report on them, and what happens when an interface disappears and comes back.
 
 mod error;
 mod link_restarts;
@@ -13,7 +13,7 @@ use link_restarts::LinkRestarts;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Everything that runs. Dropping it ends it in the right order.
+/// Everything that runs. Dropping it stops it all in the right order.
 pub struct Daemon {
     configs: Vec<LinkConfig>,
     links: Arc<Links>,
@@ -25,8 +25,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts all links, then the sockets that report on them. On an error, what was started is ended again. `lost_lines`
-    /// says how many lines of the log could not be written so far.
+    /// Starts all links, then the sockets that report on them. On an error, whatever was started is stopped again.
+    /// `lost_lines` returns how many lines of the log could not be written so far.
     ///
     /// # Errors
     /// [`DaemonError`].
@@ -59,8 +59,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Checks the links and the host. A link whose interface is gone waits until the interface is back, while others
-    /// run.
+    /// Checks the links and the host. A link whose interface is gone waits for it to come back while the others run.
     ///
     /// # Errors
     /// The daemon must end: a loop has failed or does not answer, or no link is left.
@@ -112,7 +111,7 @@ fn start_links(configs: &[LinkConfig], links: &Links) -> Result<Vec<HostPort>, D
     Ok(host_ports)
 }
 
-/// Starts a link, and makes its host port if it asks for one.
+/// Starts a link, and creates its host port if it asks for one.
 fn start_link(config: &LinkConfig, links: &Links, host_ports: &mut Vec<HostPort>) -> Result<(), DaemonError> {
     if let Some(port) = HostPort::make(config)? {
         let how = if port.reused() { "found again" } else { "made" };

@@ -1,5 +1,5 @@
 //! Derives parameters: from the size of the frame pool at the start, and from measured round trips once a session is
-//! open (appendix B.1 derives the same from the Tofino's latencies).
+//! open (appendix B.1 derives them from the Tofino's latencies).
 
 use super::shortfall;
 use super::{CHUNK_BYTES, Engine};
@@ -9,41 +9,40 @@ use linkmend_protocol::{
     Config, FallbackConfig, Format, LinkConditions, RoundTrips, Tick, Ticks, WINDOW_MAX,
 };
 
-/// Round trips to measure before parameters are derived from them.
+/// How many round trips are measured before parameters are derived from them.
 const SAMPLES: u32 = 8;
-/// Rate assumed for a port that has no configured rate, bit/s.
+/// The rate assumed for a port without a configured rate, bit/s.
 const RATE_ASSUMED_BPS: u64 = 10_000_000_000;
 
 /// In software every frame costs a microsecond of a core, so explicit ACKs and dummies wait a little: an ACK for more
-/// frames to acknowledge, a dummy for a frame that makes it unnecessary. Neither delays a loss notification.
+/// frames to acknowledge, a dummy for a frame that makes it unnecessary. Neither wait delays a loss notification.
 const ACK_GAP: Ticks = Tick::Nanosecond.micros(400);
 const ACK_INTERVAL: Ticks = Tick::Nanosecond.micros(500);
 const DUMMY_DELAY: Ticks = Tick::Nanosecond.micros(200);
-/// One at first: repeats with back-off follow anyway until everything is acknowledged.
+/// One at first; repeats with back-off follow in any case until everything is acknowledged.
 const DUMMY_COPIES: u8 = 1;
 
-/// A receiver waits longer for its peer than a sender does, so the sender ends a session and begins the next.
+/// A receiver waits longer for its peer than a sender does, so that the sender ends a session and begins the next one.
 const EXPIRY_PEER_TIMEOUTS: u64 = 2;
 
-/// Frames whose mean length says more than the longest possible one.
+/// From this many frames on, their mean length says more than the longest possible length.
 const MEAN_FRAMES_MIN: u64 = 1_000;
 /// Header, preamble, check sequence and gap of a frame, bytes.
 const WIRE_OVERHEAD_BYTES: u64 = 8 + 8 + 4 + 12;
 
-/// What has been derived in the present session.
+/// What has been derived in the current session.
 #[derive(Debug, Default)]
 pub(super) struct Derived {
     pub(super) round_trips: Option<RoundTrips>,
 }
 
-/// The share of a pool, in chunks, for each of the Tx buffer, the Rx buffer and the queue.
+/// The share of a pool, in chunks, that each of the Tx buffer, the Rx buffer and the queue gets.
 pub(super) fn share_of_pool(chunks: u32) -> u32 {
     (chunks - LENT_CHUNKS_MAX.min(chunks / 2)) / 3
 }
 
 /// The parameters before anything is measured: what fits a pool of `chunks`. The ports may lend half of it to the
-/// kernel; of the rest, a third each is for the Tx buffer, the Rx buffer, and the queue with everything that is under
-/// way.
+/// kernel. The rest is divided equally between the Tx buffer, the Rx buffer, and the queue with everything in transit.
 pub(crate) fn initial(
     overrides: &Overrides,
     format: Format,
@@ -81,11 +80,10 @@ pub(crate) fn initial(
     }
 }
 
-/// The parameters for a link of this rate on which these round trips were `measured`: `config`, except what is
-/// configured.
+/// The parameters for a link of this rate and these `measured` round trips: `config`, except for configured values.
 fn for_link(config: Config, overrides: &Overrides, measured: RoundTrips, rate_bps: u64) -> Config {
     let mut config = config;
-    // After a pause is sent, one more round trip of frames arrives and must fit.
+    // After a pause is sent, frames arrive for one more round trip and must fit.
     let in_flight = (u128::from(rate_bps / 8) * u128::from(measured.max.0) / 1_000_000_000) as u64;
     if overrides.pause_bytes.is_none() {
         config.pause_bytes = config.rx_buffer_bytes.saturating_sub(in_flight).max(config.rx_buffer_bytes / 4);
@@ -94,8 +92,8 @@ fn for_link(config: Config, overrides: &Overrides, measured: RoundTrips, rate_bp
         config.resume_bytes = config.pause_bytes / 2;
     }
     if overrides.peer_timeout.is_none() {
-        // The peer timeout of a short link, which allows above all for a peer that stands still, plus the time of the
-        // answer. The shortest round trip is the link's own; a longer one may include a standstill.
+        // The peer timeout of a short link, which mainly allows for a peer that stands still, plus the time the answer
+        // takes. The shortest round trip is the link's own; a longer one may include a standstill.
         config.peer_timeout = Config::new(Tick::Nanosecond).peer_timeout + measured.min;
         config.session_expiry = config.peer_timeout * EXPIRY_PEER_TIMEOUTS;
     }
@@ -134,8 +132,8 @@ impl Engine {
         }
     }
 
-    /// Logs once for each activation which parameters are too small for this link. The shortest round trip is the
-    /// link's own; the length of frames is the mean of those sent so far, or the longest possible one.
+    /// Logs, once for each activation, which parameters are too small for this link. The shortest round trip is the
+    /// link's own; the length of frames is the mean of those sent so far, or else the longest possible one.
     fn warn_of_shortfalls(&self, measured: RoundTrips, rate_bps: u64) {
         let (status, stats) = (self.end.status(), self.end.stats());
         let longest = u64::from(self.ports.link.mtu());
@@ -156,7 +154,7 @@ impl Engine {
     }
 }
 
-/// How long a frame of so many bytes in a buffer takes on the wire.
+/// How long `frame_bytes` take on the wire at this rate.
 pub(super) fn frame_time(frame_bytes: u64, rate_bps: u64) -> Ticks {
     let bits = (frame_bytes + WIRE_OVERHEAD_BYTES) * 8;
     Ticks((u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64)
@@ -186,7 +184,7 @@ mod tests {
         for_link(config, &overrides, measured(ms), 1_000_000_000)
     }
 
-    /// It was 400 ms for every link, of which 100 ms of round trip left less than a standstill may take.
+    /// With a fixed 400 ms for every link, 100 ms of round trip would leave less than a standstill may take.
     #[test]
     fn the_peer_timeout_leaves_room_for_a_standstill_beside_a_round_trip() {
         for ms in [0, 1, 100, 300] {

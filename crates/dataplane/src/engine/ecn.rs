@@ -2,13 +2,13 @@
 
 use linkmend_protocol::wire::{Untagged, ethertype};
 
-/// Without options.
+/// The header length without options.
 const IPV4_HEADER_BYTES: usize = 20;
 /// ECN field values (RFC 3168, section 5).
 const NOT_ECT: u8 = 0b00;
 const CE: u8 = 0b11;
 
-/// Marks an ECN-capable frame; `true` if it is marked afterwards. The IPv4 header checksum stays correct.
+/// Marks an ECN-capable frame. Returns `true` if it is marked afterwards. The IPv4 header checksum stays correct.
 pub(super) fn mark(frame: &mut [u8]) -> bool {
     let Some(untagged) = Untagged::of_frame(frame) else { return false };
     let (ethertype, at) = (untagged.ethertype, frame.len() - untagged.payload.len());

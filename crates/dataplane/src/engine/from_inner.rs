@@ -7,13 +7,13 @@ use linkmend_protocol::schedule::{Arrival, ClassQueues, QueueLimits, Waiting};
 use linkmend_protocol::trace::Step;
 use linkmend_protocol::{FrameHandle, Instant};
 
-/// Largest number of frames in the queues of both classes, whatever their size. It limits their share of the frame
-/// pool.
+/// The largest number of frames in the queues of both classes, whatever their size. It limits the queues' share of the
+/// frame pool.
 const QUEUE_FRAMES_MAX: usize = 2048;
-/// Largest number of frames of one class: the other always has a quarter of the places.
+/// The largest number of frames of one class, so that the other always has a quarter of the places.
 const CLASS_FRAMES_MAX: usize = QUEUE_FRAMES_MAX / 4 * 3;
 
-/// The queues in which frames wait for the link. All their memory is allocated now.
+/// The queues in which frames wait for the link. All their memory is allocated here.
 pub(super) fn queues(settings: &LinkSettings) -> ClassQueues<FrameHandle> {
     let mut queues = ClassQueues::new(QueueLimits {
         class_bytes: settings.queue_bytes,

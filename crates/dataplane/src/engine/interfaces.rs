@@ -7,7 +7,7 @@ use linkmend_linux::route::InterfaceFacts;
 use linkmend_protocol::wire::ETHERNET_HEADER_BYTES;
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 
-/// The two interfaces as they are now; a [`Port`] knows how its own was when it was opened.
+/// The current state of the two interfaces. A [`Port`] only knows the state when it was opened.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interfaces {
     pub(super) inner: InterfaceState,
@@ -16,12 +16,12 @@ pub(super) struct Interfaces {
 
 impl Interfaces {
     pub(super) fn at_start(inner: &Port, link: &Port) -> Interfaces {
-        // A port opens only on an interface that is up; what else holds, the watch tells at once.
+        // A port opens only on an interface that is up; the watch reports at once what is different.
         let state = |port: &Port| InterfaceState { mtu: port.mtu(), up: true, carrier: true };
         Interfaces { inner: state(inner), link: state(link) }
     }
 
-    /// Longest frame that the link surely takes, without frame check sequence.
+    /// The longest frame that the link certainly takes, without frame check sequence.
     pub(super) fn link_frame_bytes(&self) -> usize {
         self.link.mtu as usize + ETHERNET_HEADER_BYTES
     }

@@ -24,7 +24,7 @@ pub(super) fn level(level: Level) -> &'static str {
     }
 }
 
-/// Describes how copies are chosen.
+/// Describes how the number of copies is chosen.
 pub(super) fn copies(copies: Copies) -> String {
     match copies {
         Copies::Fixed(number) => number.to_string(),

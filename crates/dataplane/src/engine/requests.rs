@@ -24,7 +24,7 @@ pub(crate) enum Request {
         command: Command,
         reply: SyncSender<CommandResult>,
     },
-    /// The state of the interface with this index; `None` when it is gone.
+    /// The state of the interface with this index; `None` when the interface is gone.
     Interface {
         index: u32,
         facts: Option<Box<InterfaceFacts>>,
@@ -37,14 +37,14 @@ pub(crate) enum Request {
 }
 
 impl Engine {
-    /// Handles requests; `true` if one of them stops the loop (or if nobody can send any more).
+    /// Handles requests. Returns `true` if one of them stops the loop, or if nobody can send any more.
     pub(super) fn handle_requests(&mut self, now: u64) -> bool {
         use std::sync::mpsc::TryRecvError;
         loop {
             match self.requests.try_recv() {
                 Ok(Request::Command { command, reply }) => {
                     let result = self.handle_command(now, command).map(|()| Box::new(self.report(now)));
-                    // An asker that has gone away needs no answer.
+                    // Whoever asked may be gone and needs no answer then.
                     let _ = reply.try_send(result);
                 }
                 Ok(Request::Interface { index, facts }) => self.handle_interface(index, facts.as_deref()),
@@ -105,8 +105,8 @@ impl Engine {
     }
 
     fn corrupt(&mut self, model: Option<CorruptionModel>) -> Result<(), CommandError> {
-        // Every model draws its own losses, so that repeating a model gives another sample; the same commands after the
-        // same start still draw the same losses.
+        // Each activation draws its own losses, so that repeating a model gives another sample; the same commands after
+        // the same start still draw the same losses.
         let seed = self.seed ^ self.corruptions.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.corruptions += 1;
         tracing::info!(link = %self.settings.name, corruption = log_texts::corruption(model), seed, "injected corruption");
@@ -166,7 +166,7 @@ impl Engine {
             },
             parameters: self.parameters(),
             counters: self.counters_report(&stats),
-            // The extremes of the lanes need not coincide, so their sum bounds the true extreme.
+            // The extremes of the lanes need not coincide, so their sum only bounds the true extreme.
             tx_buffer: BufferReport {
                 now: ordered.now + non_blocking.now,
                 min: ordered.min + non_blocking.min,
@@ -176,7 +176,7 @@ impl Engine {
             queue: buffer(*self.queues.buffer()),
             recovery_latency_ns: histogram(&stats.recovery_latency),
             hole_length_frames: histogram(&stats.hole_length),
-            // Whoever holds the links of a daemon knows this, and whether protection was set at run time.
+            // Whoever holds the daemon's links knows this, and whether protection was set at run time.
             daemon: DaemonReport::default(),
         }
     }

@@ -7,7 +7,7 @@ const CREDIT_NS: u64 = 200_000;
 /// Shortest frame on the wire without overhead and check sequence.
 const FRAME_BYTES_MIN: u64 = 60;
 
-/// A token bucket in time: a frame may leave when its predecessor's last bit has.
+/// A token bucket in units of time: a frame may leave once the last bit of its predecessor has left.
 #[derive(Debug)]
 pub(super) struct Shaper {
     rate_bps: Option<u64>,
@@ -32,7 +32,7 @@ impl Shaper {
         self.free_at_ns = self.free_at_ns.max(now_ns.saturating_sub(CREDIT_NS)).saturating_add(duration_ns);
     }
 
-    /// When it opens, if it is closed.
+    /// When the shaper opens, if it is closed.
     pub(super) fn opens_at(&self, now_ns: u64) -> Option<u64> {
         (!self.is_open(now_ns)).then_some(self.free_at_ns)
     }

@@ -1,4 +1,4 @@
-//! Parameters that are too small for a link, in terms of the configuration.
+//! Reports parameters that are too small for a link, in terms of the configuration.
 
 use super::CHUNK_BYTES;
 use crate::config::parameter_key;
@@ -8,14 +8,14 @@ use linkmend_protocol::{Config, LinkConditions, Shortfall, WINDOW_MAX};
 use linkmend_quantity::{BitRate, ByteSize, Span};
 use std::time::Duration;
 
-/// Rate of a link, and whether it is configured.
+/// The rate of a link, and whether it is assumed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rate {
     pub(super) bps: u64,
     pub(super) is_assumed: bool,
 }
 
-/// The parameters that are too small for `link`, one line for each, with the effect and what to set.
+/// Describes the parameters that are too small for `link`, one per line, with the effect and what to set.
 pub(super) fn texts(
     config: &Config,
     overrides: &Overrides,
@@ -39,7 +39,7 @@ pub(super) fn texts(
     config.shortfalls(link).map(describe).collect()
 }
 
-/// What to set. Buffers and window follow from the pool, unless they are configured.
+/// What to set. Buffers and window follow from the pool unless they are configured.
 fn hint(shortfall: &Shortfall, overrides: &Overrides, link: &LinkConditions) -> String {
     let (key, needed) = (parameter_key(shortfall.field), shortfall.needed);
     if shortfall.is_beyond_reach() {
@@ -49,8 +49,8 @@ fn hint(shortfall: &Shortfall, overrides: &Overrides, link: &LinkConditions) -> 
     let (is_set, frames) = match shortfall.field {
         "window_frames" => (overrides.window_frames.is_some(), window(needed)),
         "window_bytes" => (overrides.tx_buffer_bytes.is_some(), needed.div_ceil(CHUNK_BYTES)),
-        // The pause threshold follows from the buffer: a round trip must fit into what it leaves free, at most three
-        // quarters of it.
+        // The pause threshold follows from the buffer: a round trip of frames must fit into the part that it leaves
+        // free, which is at most three quarters of the buffer.
         "rx_buffer_bytes" => {
             let in_flight = (link.round_trip.0 / link.frame_time.0.max(1)) * u64::from(link.frame_bytes);
             let set = overrides.rx_buffer_bytes.is_some() || overrides.pause_bytes.is_some();
@@ -67,12 +67,12 @@ fn hint(shortfall: &Shortfall, overrides: &Overrides, link: &LinkConditions) -> 
     }
 }
 
-/// The size of a pool in which each buffer's share is this many chunks.
+/// The size of a pool that gives each buffer this many chunks.
 fn pool_for(share_chunks: u64) -> u64 {
     share_chunks * 3 + u64::from(LENT_CHUNKS_MAX)
 }
 
-/// A value of a field of [`Config`], as people write it.
+/// Formats a value of a field of [`Config`] as people write it.
 fn value(field: &str, value: u64) -> String {
     match field {
         "window_bytes" | "rx_buffer_bytes" => ByteSize(value).to_string(),
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(texts_for(Overrides::default(), default, &link(10), RATE), Vec::<String>::new());
     }
 
-    /// The log gave names and numbers of the protocol, and no way out.
+    /// The log must give names of the configuration, not of the protocol, and a way out.
     #[test]
     fn a_gigabit_over_100_ms_is_told_what_it_lacks_and_what_to_set() {
         let default = u64::from(POOL_CHUNKS_DEFAULT);
@@ -125,7 +125,7 @@ mod tests {
              round trip of 100ms need 16156; hint: set `pool` to 57344 or more at both ends"
         );
         assert!(texts.iter().all(|text| text.contains("set `pool` to ")), "{texts:#?}");
-        // Whoever does the most that is said has what the link needs.
+        // Following the largest value named for each key gives the link what it needs.
         let needed = texts
             .iter()
             .filter_map(|text| text.split("set `pool` to ").nth(1)?.split(' ').next()?.parse().ok());

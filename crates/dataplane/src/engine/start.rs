@@ -1,4 +1,4 @@
-//! What the start of a link end needs besides its ports, and what may keep it from starting.
+//! What a link end needs at its start besides its ports, and what may prevent it from starting.
 
 use crate::port::PortError;
 use crate::port_pair::PortPair;
@@ -12,20 +12,20 @@ use std::path::PathBuf;
 /// Why a link end could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A parameter that cannot be used.
+    /// A parameter cannot be used.
     #[error("link {link}: parameter {error}")]
     Parameter {
         /// Name of the link.
         link: String,
-        /// Which, and why.
+        /// Which parameter, and why.
         error: ConfigError,
     },
-    /// A port that cannot be opened.
+    /// A port cannot be opened.
     #[error("link {link}: cannot open its ports")]
     Port {
         /// Name of the link.
         link: String,
-        /// Which, and why.
+        /// Which port, and why.
         source: PortError,
     },
     /// The protocol log cannot be written.
@@ -58,7 +58,7 @@ impl Diagnose for StartError {
     }
 }
 
-/// Says what is missing where the kernel cannot forward by itself.
+/// Logs what is missing where the kernel cannot forward by itself.
 pub(super) fn warn_without_bypass(link: &str, ports: &PortPair) {
     if ports.bypass.is_none() {
         tracing::warn!(

@@ -1,7 +1,7 @@
 //! When the kernel takes over from a loop that stands still, and how the loop finds out.
 //!
 //! A session survives whatever the kernel has not taken over: the peer waits longer than the kernel does, and the loop
-//! learns from the kernel's counters, not from a clock, what happened to the frames that it did not see.
+//! learns what happened to the frames it did not see from the kernel's counters, not from a clock.
 
 use super::Engine;
 use crate::bypass::BypassMode;
@@ -13,10 +13,10 @@ pub(super) const ACTIVE_WAIT_MAX_NS: u64 = 50_000_000;
 /// The same while dormant, when the kernel forwards anyway and waking would cost more than it gains.
 pub(super) const DORMANT_STALL_AFTER_NS: u64 = 3_000_000_000;
 pub(super) const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
-/// A loop may stand still for this long, even just before it would wake from its longest sleep, without the kernel
-/// taking over.
+/// A loop may stand still for this long without the kernel taking over, even if it was about to wake from its longest
+/// sleep.
 const STANDSTILL_NS: u64 = 200_000_000;
-/// How many keepalives may be lost or late, besides a standstill, before the peer counts as gone.
+/// How many keepalives may be lost or late, on top of a standstill, before the peer counts as gone.
 const KEEPALIVES: u64 = 3;
 const PEER_TIMEOUT_MIN_NS: u64 =
     ACTIVE_STALL_AFTER_NS + KEEPALIVES * Config::new(Tick::Nanosecond).keepalive.0;
@@ -28,11 +28,11 @@ const _: () = {
     assert!(3 * DORMANT_WAIT_MAX_NS <= DORMANT_STALL_AFTER_NS);
     assert!(Config::new(Tick::Nanosecond).keepalive.0 < ACTIVE_WAIT_MAX_NS);
     assert!(PEER_TIMEOUT_MIN_NS <= Config::new(Tick::Nanosecond).peer_timeout.0);
-    // The text below says so.
+    // The hint below says so.
     assert!(PEER_TIMEOUT_MIN_NS == 330_000_000 && ACTIVE_STALL_AFTER_NS == 300_000_000);
 };
 
-/// Checks the peer timeout; [`Config::validate`] checks everything else.
+/// Checks the peer timeout. [`Config::validate`] checks everything else.
 pub(crate) fn validate(config: &Config) -> Result<(), ConfigError> {
     if config.peer_timeout.0 >= PEER_TIMEOUT_MIN_NS {
         return Ok(());
@@ -53,10 +53,10 @@ pub(super) struct KernelWork {
 }
 
 impl Engine {
-    /// Tells the kernel that this loop lives, and finds out whether the kernel acted in its place.
+    /// Tells the kernel that this loop is alive, and finds out whether the kernel acted in its place.
     ///
-    /// The sign of life comes first. A frame that met the program just before it may still be counted afterwards; the
-    /// next round sees that, long before a copy could be delivered of a frame that the kernel has delivered.
+    /// The heartbeat comes first. A frame that met the program just before it may still be counted afterwards; the next
+    /// round sees that, long before a copy of a frame that the kernel has delivered could be delivered.
     pub(super) fn beat(&mut self, now: u64) {
         let Some(bypass) = &self.ports.bypass else { return };
         bypass.heartbeat(now);
@@ -72,7 +72,7 @@ impl Engine {
         if self.kernel_mode == BypassMode::Dormant || work == before {
             return;
         }
-        // Frames may also be counted late while the mode changes; only a gap is a stall.
+        // Frames may also be counted late while the mode changes. Only a gap is a stall.
         if gap >= ACTIVE_STALL_AFTER_NS {
             self.counters.stalls += 1;
             tracing::warn!(
@@ -84,10 +84,10 @@ impl Engine {
             self.wait_for_kernel_queues();
         }
         if work.decapsulated != before.decapsulated {
-            // Frames that the receiver believes missing may have been delivered.
+            // The kernel may have delivered frames that the receiver believes missing.
             tracing::warn!(link = %self.settings.name, "protection of the receiving direction starts afresh");
             self.end.handle_stall(Instant(now));
-            // They go before anything that still waits in the ring.
+            // These frames go before anything that still waits in the ring.
             self.deliver_buffered();
         }
     }

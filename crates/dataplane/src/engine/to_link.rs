@@ -8,7 +8,7 @@ use linkmend_protocol::wire::{
 };
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
 
-/// Room of the link port that normal frames leave to urgent ones.
+/// Room on the link port that is kept free of normal frames, for urgent ones.
 const URGENT_ROOM: usize = 64;
 
 impl Engine {
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// What the link port can take. A closed shaper counts as a busy link, and urgent frames do not wait for it.
+    /// What the link port can take. A closed shaper makes the link count as busy; urgent frames do not wait for it.
     fn link_room(&self, now: u64) -> PortRoom {
         match self.ports.link.transmit_room() {
             0 => PortRoom::None,
@@ -64,7 +64,7 @@ impl Engine {
 
     fn send_unprotected(&mut self, now: u64, frame: FrameHandle, bytes: u32, fits_with_header: bool) {
         self.counters.unprotected_frames += 1;
-        // VLAN tags are not counted by most drivers; one that does refuses the frame, and the port counts that.
+        // Most drivers do not count VLAN tags; one that does refuses the frame, and the port counts that.
         if bytes as usize > self.interfaces.link_frame_bytes() + VLAN_TAGS_MAX * VLAN_TAG_BYTES {
             self.counters.oversize_dropped_frames += 1;
             self.ports.pool.release(frame);
@@ -74,7 +74,7 @@ impl Engine {
             self.counters.oversize_unprotected_frames += 1;
         } else if self.end.peer_known() || self.settings.format == Format::Linkguardian {
             let head = self.ports.pool.head(frame);
-            // The authors' program knows no escape.
+            // The authors' program does not know escaped frames.
             let escape = if self.settings.format == Format::Linkguardian { None } else { wire::escape(head) };
             let encapsulation = escape.or_else(|| self.acknowledge_on(now, frame));
             if let Some(encapsulation) = encapsulation {
@@ -103,7 +103,7 @@ impl Engine {
                 self.post(now, frame);
                 self.ports.pool.release(frame);
             }
-            // A control frame that is lost is repeated by the protocol.
+            // If this control frame is lost, the protocol repeats it.
             None => self.counters.pool_exhausted += 1,
         }
     }
@@ -116,10 +116,11 @@ impl Engine {
         head[ADDRESSES_BYTES..ADDRESSES_BYTES + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Puts a frame on the link port; the caller has checked that there is room.
+    /// Puts a frame on the link port, which the caller has checked for room.
     fn post(&mut self, now: u64, frame: FrameHandle) {
         self.shaper.take(now, self.ports.pool.frame_length(frame) as u64);
-        // A frame of several chunks may still find no room: it is lost on the link, and the protocol recovers it.
+        // A frame of several chunks may still not fit; it then counts as lost on the link, and the protocol recovers
+        // it.
         if self.ports.link.send(&mut self.ports.pool, frame).is_ok() {
             self.taps.show(CapturePort::Link, Direction::Outbound, frame, &self.ports.pool);
         }

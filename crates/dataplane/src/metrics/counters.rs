@@ -4,7 +4,7 @@ use crate::report::{CountersReport, PortReport};
 
 /// A counter of a link.
 pub(super) struct Counter {
-    /// Its name, less prefix and `_total`.
+    /// Its name without prefix and `_total`.
     pub(super) name: &'static str,
     pub(super) help: &'static str,
     pub(super) value: fn(&CountersReport) -> u64,
@@ -23,7 +23,7 @@ macro_rules! counters {
     };
 }
 
-/// All but `paused_ns`, which is exported in seconds.
+/// All counters except `paused_ns`, which is exported in seconds.
 pub(super) const COUNTERS: &[Counter] = counters! { Counter, report:
     protected_frames = "Frames sent with a data header, originals only",
     protected_bytes = "Bytes of the frames sent with a data header",
@@ -85,7 +85,7 @@ pub(super) const PORT_COUNTERS: &[PortCounter] = counters! { PortCounter, report
 mod tests {
     use super::*;
 
-    /// A counter that is added to the report must be added here.
+    /// A counter that is added to the report must be added here, too.
     #[test]
     fn every_counter_is_exported() {
         let value = serde_json::to_value(CountersReport::default()).expect("plain numbers");

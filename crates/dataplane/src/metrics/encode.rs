@@ -1,4 +1,4 @@
-//! Reports as OpenMetrics text.
+//! Writes reports as OpenMetrics text.
 
 use super::counters::{COUNTERS, PORT_COUNTERS};
 use crate::report::{BufferReport, HistogramReport, LinkReport, PortReport};
@@ -11,7 +11,7 @@ use std::fmt;
 const TRANSMIT_STATES: [&str; 4] = ["dormant", "opening", "active", "draining"];
 const RECEIVE_STATES: [&str; 2] = ["listening", "active"];
 const FALLBACK_LEVELS: [&str; 3] = ["full", "non-blocking", "dormant"];
-/// Upper edges of the buckets are `2^n - 1`; of recovery latencies from 1 us to 17 s,
+/// The upper edges of the buckets are `2^n - 1`: of recovery latencies, from 1 us to 17 s,
 const LATENCY_EXPONENTS: std::ops::RangeInclusive<u32> = 10..=34;
 /// and of hole lengths from one frame to half the sequence space.
 const LENGTH_EXPONENTS: std::ops::RangeInclusive<u32> = 1..=15;
@@ -238,7 +238,7 @@ impl Links {
     }
 }
 
-/// The same buckets in every answer, whichever are empty; what is beyond them goes in the first or the last.
+/// Fixed buckets, so that every answer has the same ones. Values beyond them go into the first or the last.
 fn fixed_buckets(
     histogram: &HistogramReport,
     exponents: std::ops::RangeInclusive<u32>,
@@ -271,7 +271,7 @@ fn port_labels(report: &LinkReport, port: &PortReport, side: &str) -> [Label; 3]
     [label(&report.name), ("port", side.to_owned()), ("interface", port.interface.clone())]
 }
 
-/// A report in which every number differs, so that no two can be mixed up unseen.
+/// A report in which every number is different, so that a mix-up of two shows.
 #[cfg(test)]
 pub(super) fn sample() -> LinkReport {
     let mut report = LinkReport { name: "uplink".to_owned(), ..LinkReport::default() };

@@ -20,10 +20,10 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest request, headers included.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
-/// The longest time that a client may take in all, because scrapes are served one after the other.
+/// The longest time that one client may take, because scrapes are served one after the other.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Between two tries of an address that another program has, or that no interface has yet.
+/// Interval between attempts to bind an address that another program has, or that no interface has yet.
 const BIND_INTERVAL_MS: u16 = 3_000;
 
 /// Why metrics cannot be served.
@@ -37,7 +37,7 @@ pub struct MetricsError {
 
 impl Diagnose for MetricsError {}
 
-/// Metrics being served. Dropping it ends that.
+/// A running metrics server. Dropping it stops it.
 #[derive(Debug)]
 pub struct MetricsServer {
     address: SocketAddr,
@@ -46,8 +46,8 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves the links of `backend` at `address`. An address that is unavailable does not keep links from running: it
-    /// is tried again until it is available, and `health` knows.
+    /// Serves the links of `backend` at `address`. An address that is unavailable does not keep links from running: the
+    /// server keeps trying, and reports it to `health`.
     ///
     /// # Errors
     /// [`MetricsError`] when no thread can be started.
@@ -73,7 +73,7 @@ impl MetricsServer {
         Ok(MetricsServer { address: bound, wake, thread: Some(thread) })
     }
 
-    /// The address, with the port that was chosen if it was left open; or the address that it is waiting for.
+    /// The address, with the port that was chosen if it was left open, or else the address that the server waits for.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -88,7 +88,7 @@ impl Drop for MetricsServer {
     }
 }
 
-/// `None` if the address cannot be had now; the log says so the first time.
+/// Returns `None` if the address is unavailable now; the log says so the first time.
 fn bind(address: SocketAddr, health: &DaemonHealth) -> Option<TcpListener> {
     let listener =
         TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
@@ -164,7 +164,7 @@ fn serve(stream: &mut TcpStream, backend: &dyn Backend) -> io::Result<()> {
 }
 
 /// Whether the request prefers OpenMetrics (RFC 9110, section 12.5.1). Clients without a preference get the older
-/// format, which everybody reads.
+/// format, which all of them can read.
 fn wants_open_metrics(head: &str) -> bool {
     let (mut open_metrics, mut text) = (0.0f64, 0.0f64);
     let headers = head.lines().skip(1).filter_map(|line| line.split_once(':'));
@@ -183,7 +183,7 @@ fn wants_open_metrics(head: &str) -> bool {
     open_metrics > 0.0 && open_metrics >= text
 }
 
-/// Everything up to the empty line.
+/// Reads everything up to the empty line.
 fn read_head(stream: &mut TcpStream) -> io::Result<String> {
     let deadline = Instant::now() + PATIENCE;
     let mut head = Vec::new();
@@ -225,12 +225,12 @@ mod tests {
         let wants = |accept: &str| {
             wants_open_metrics(&format!("GET /metrics HTTP/1.1\r\nHost: x\r\naccept: {accept}\r\n\r\n"))
         };
-        // Prometheus 2 and 3 as they come.
+        // What Prometheus 2 and 3 send by default.
         assert!(wants(
             "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
              text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
         ));
-        // One that is told to use the older format, curl, and a browser.
+        // A Prometheus told to use the older format, curl, and a browser.
         assert!(!wants("text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
         assert!(!wants("*/*"));
         assert!(!wants("text/html,application/xhtml+xml,*/*;q=0.8"));

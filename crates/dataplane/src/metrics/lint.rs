@@ -1,5 +1,5 @@
-//! Checks that a page would pass `promtool check metrics`: by promtool where it is installed, and everywhere by those
-//! of its rules that concern us.
+//! Checks that a page would pass `promtool check metrics`: by promtool itself where it is installed, and everywhere by
+//! those of its rules that apply to us.
 
 use super::encode::{encode, sample};
 use super::text_format::from_open_metrics;
@@ -11,7 +11,7 @@ fn page() -> String {
     from_open_metrics(&encode(vec![sample()], vec!["downlink".to_owned()]))
 }
 
-/// Rules of promlint, and of the format itself.
+/// The rules of promlint, and of the format itself.
 fn complaints(page: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let (mut helps, mut types): (BTreeMap<&str, &str>, BTreeMap<&str, &str>) = Default::default();
@@ -72,7 +72,7 @@ fn complaints(page: &str) -> Vec<String> {
 #[test]
 fn the_text_format_obeys_the_rules_of_prometheus() {
     assert_eq!(complaints(&page()), Vec::<String>::new());
-    // The rules can fail: OpenMetrics breaks some of them.
+    // This shows that the rules can fail: OpenMetrics breaks some of them.
     assert!(complaints(&encode(vec![sample()], Vec::new())).len() > 10);
 }
 
@@ -85,7 +85,7 @@ fn promtool_has_nothing_to_complain_of() {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        // Past the test harness, which swallows what passing tests print.
+        // Written past the test harness, which swallows what passing tests print.
         let _ = writeln!(
             std::io::stderr(),
             "\n######## SKIPPED: promtool_has_nothing_to_complain_of needs promtool, which scripts/require test fetches ########\n"

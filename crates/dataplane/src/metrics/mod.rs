@@ -1,7 +1,7 @@
 //! Metrics for Prometheus: every counter of a [`crate::LinkReport`], on request.
 //!
 //! [`encode`] writes reports in the OpenMetrics text format. [`MetricsServer`] serves that over HTTP to clients that
-//! ask for it, and the older text format of Prometheus to others. One table, `counters`, has the names and their
+//! ask for it, and the older text format of Prometheus to others. One table, `counters`, holds the names and their
 //! meanings.
 
 mod counters;

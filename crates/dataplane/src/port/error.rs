@@ -3,13 +3,13 @@
 use linkmend_diagnose::Diagnose;
 use std::io;
 
-/// See the variants. Every message names the interface and the value that is wrong.
+/// Why a port cannot be opened or used. Every message names the interface and the value that is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// No interface of this name in this network namespace.
+    /// There is no interface of this name in this network namespace.
     #[error("interface {interface}: no such interface in this network namespace")]
     UnknownInterface {
-        /// Name asked for.
+        /// The name asked for.
         interface: String,
     },
     /// Another process serves this interface.
@@ -32,14 +32,14 @@ pub enum PortError {
         /// Receive queues in use.
         queues: u32,
     },
-    /// Frames of this MTU do not fit what the pool can chain.
+    /// Frames of this MTU do not fit the longest chain of the pool.
     #[error("interface {interface}: MTU {mtu} is above {limit}")]
     MtuTooLarge {
         /// Name of the interface.
         interface: String,
         /// Its MTU, bytes.
         mtu: u32,
-        /// Largest MTU that works, bytes.
+        /// The largest MTU that works, bytes.
         limit: u32,
     },
     /// Somebody else's XDP program is attached.
@@ -49,15 +49,15 @@ pub enum PortError {
         interface: String,
         /// Kernel id of the program.
         id: u32,
-        /// Name of the program, or why it is not known.
+        /// Name of the program, or why it is unknown.
         name: String,
     },
-    /// The verifier refused the bypass program: a kernel too old, or a mistake of ours.
+    /// The verifier refused the bypass program, because the kernel is too old or because of a mistake of ours.
     #[error("interface {interface}: kernel refused the bypass program: {verifier_log}")]
     ProgramRefused {
         /// Name of the interface.
         interface: String,
-        /// What the verifier said; empty when it did not get that far.
+        /// What the verifier said; empty if the program did not get that far.
         verifier_log: String,
         /// The system's reason.
         source: io::Error,
@@ -72,7 +72,7 @@ pub enum PortError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The frame pool cannot be made.
+    /// The frame pool cannot be created.
     #[error(transparent)]
     Pool(#[from] crate::frame_pool::PoolError),
 }

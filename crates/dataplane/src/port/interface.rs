@@ -15,7 +15,7 @@ pub struct Interface {
     /// Bytes, without the Ethernet header.
     pub mtu: u32,
     pub mac: [u8; 6],
-    /// Driver, such as `veth`; `unknown` when it does not say.
+    /// Driver, such as `veth`; `unknown` if it does not say.
     pub driver: String,
     /// Receive queues in use.
     pub receive_queues: u32,
@@ -61,14 +61,14 @@ impl Interface {
         })
     }
 
-    /// Longest frame to expect, bytes without frame check sequence.
+    /// The longest frame to expect, bytes without frame check sequence.
     pub fn frame_bytes(&self) -> usize {
         (self.mtu + FRAME_OVERHEAD_BYTES) as usize
     }
 }
 
-/// Keeps the kernel's own IPv6 from sending on the interface (router solicitations, duplicate address detection), since
-/// the interface carries other people's frames. Undone when the port is closed.
+/// Keeps the kernel's own IPv6 from sending on the interface (router solicitations, duplicate address detection),
+/// because the interface carries other hosts' frames. Undone when the port is closed.
 #[derive(Debug)]
 struct Ipv6Silencer {
     path: String,
@@ -76,7 +76,7 @@ struct Ipv6Silencer {
 }
 
 impl Ipv6Silencer {
-    /// Best effort: if it cannot be written, there is usually no IPv6.
+    /// This is best effort: if the setting cannot be written, there is usually no IPv6.
     fn new(interface: &str) -> Self {
         let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
         let before = std::fs::read_to_string(&path)

@@ -1,4 +1,4 @@
-//! One process per interface.
+//! Ensures that only one process serves an interface.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,7 +13,7 @@ use super::PortError;
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Held as long as a port is open. The kernel releases it with the process, however it ends.
+/// Held for as long as a port is open. The kernel releases it with the process, however that ends.
 #[derive(Debug)]
 pub(crate) struct InterfaceLock(#[expect(dead_code, reason = "it is held, not used")] OwnedFd);
 
@@ -28,7 +28,7 @@ impl InterfaceLock {
             step: "locking the interface",
             source,
         };
-        // Abstract names are already separate per namespace; the inode makes them legible.
+        // Abstract names are already separate per namespace; the inode only helps whoever reads them.
         let namespace =
             std::fs::metadata("/proc/thread-self/ns/net").map(|metadata| metadata.st_ino()).unwrap_or(0);
         let name = format!("linkmend-port-{namespace}-{index}");
@@ -38,7 +38,7 @@ impl InterfaceLock {
         for attempt in 0.. {
             match bind(socket.as_raw_fd(), &address) {
                 Ok(()) => break,
-                // A process that is just ending, or a child of it, may hold the lock a moment longer.
+                // A process that is just ending, or a child of it, may hold the lock a little longer.
                 Err(Errno::EADDRINUSE) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
                 Err(Errno::EADDRINUSE) => {
                     return Err(PortError::InUse { interface: interface.to_owned() });

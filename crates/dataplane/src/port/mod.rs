@@ -1,8 +1,8 @@
 //! Ports: where frames enter and leave a link end.
 //!
-//! A loop that serves a port calls in each round, in this order: [`Port::reclaim`] (what the kernel is done with),
-//! [`Port::receive`], any number of [`Port::send`], [`Port::flush`]. Between rounds it polls [`Port::as_fd`] for
-//! readability, and for writability while [`Port::in_flight`] is not 0 and it waits for room.
+//! In each round, a loop that serves a port calls, in this order, [`Port::reclaim`] (what the kernel is done with),
+//! [`Port::receive`], any number of [`Port::send`], and [`Port::flush`]. Between rounds it polls [`Port::as_fd`] for
+//! readability, and also for writability if it waits for room while [`Port::in_flight`] is not 0.
 
 mod error;
 mod interface;
@@ -46,7 +46,7 @@ pub struct PortCounters {
     pub tx_dropped: u64,
     /// Times `send` answered [`QueueFull`].
     pub tx_queue_full: u64,
-    /// What the kernel dropped before it reached the port.
+    /// Frames that the kernel dropped before they reached the port.
     pub kernel: KernelStatistics,
 }
 
@@ -86,7 +86,7 @@ impl Port {
         either!(self, port => port.send(pool, frame))
     }
 
-    /// Makes the kernel send what is queued. What it cannot take now stays queued.
+    /// Makes the kernel send what is queued. What it cannot take yet stays queued.
     ///
     /// # Errors
     /// Only when the interface is gone or down: [`PortError::System`].
@@ -94,17 +94,17 @@ impl Port {
         either!(self, port => port.flush(pool))
     }
 
-    /// Takes back what the kernel has sent, and gives it room to receive into.
+    /// Takes back the frames that the kernel has sent, and gives it room to receive into.
     pub fn reclaim(&mut self, pool: &mut FramePool) {
         either!(self, port => port.reclaim(pool));
     }
 
-    /// Frames of one chunk that `send` will take now. A frame of several chunks counts as many.
+    /// How many frames of one chunk `send` will take now. A frame of several chunks counts as that many.
     pub fn transmit_room(&self) -> usize {
         either!(self, port => port.transmit_room())
     }
 
-    /// Transmissions the kernel has not finished, in chunks.
+    /// Transmissions that the kernel has not finished, in chunks.
     pub fn in_flight(&self) -> usize {
         either!(self, port => port.in_flight())
     }
@@ -119,7 +119,7 @@ impl Port {
         either!(self, port => port.counters())
     }
 
-    /// The interface, as it was when the port was opened.
+    /// The interface in its state when the port was opened.
     pub fn interface(&self) -> &Interface {
         either!(self, port => port.interface())
     }

@@ -1,6 +1,6 @@
 //! AF_PACKET ports: for kernels and namespaces without AF_XDP.
 //!
-//! The kernel's own stack sees the frames, too, before it drops them as not addressed to it. The interface must
+//! The kernel's own stack also sees the frames before it drops them as not addressed to it. The interface must
 //! therefore have no addresses, or the kernel would answer for them; IPv6 is switched off on it while the port is open.
 //! The port itself sees every frame once, and none that it sent.
 
@@ -13,7 +13,7 @@ use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::sys::packet_socket::{PacketSocket, Received, SEND_BATCH, Segment};
 
-/// Most frames waiting to be sent.
+/// The largest number of frames that wait to be sent.
 const QUEUE_FRAMES: usize = 2048;
 const MAC_BYTES: usize = 12;
 const VLAN_BYTES: u32 = 4;
@@ -30,7 +30,7 @@ pub struct PacketPort {
 }
 
 impl PacketPort {
-    /// Opens a socket. `reason` says why it is AF_PACKET, for [`super::Port::description`].
+    /// Opens a socket. `reason` says why the port is an AF_PACKET one, for [`super::Port::description`].
     ///
     /// # Errors
     /// [`PortError::System`].
@@ -106,8 +106,8 @@ impl PacketPort {
                 Err(errno @ (Errno::ENETDOWN | Errno::ENXIO | Errno::ENODEV)) => {
                     return Err(PortError::system(&self.interface.name, "sending")(errno.into()));
                 }
-                // The device's queue is full, or it refuses this very frame (too long): a port
-                // that kept it would never send another.
+                // The device's queue is full, or it refuses this very frame (too long). A port that kept the frame
+                // would never send another one.
                 Err(_) => {
                     self.counters.tx_dropped += 1;
                     if let Some(frame) = self.queue.pop_front() {
@@ -149,7 +149,7 @@ impl PacketPort {
     }
 }
 
-/// Copies a frame from the ring, its VLAN tag back in place. `None` drops it.
+/// Copies a frame from the ring and puts its VLAN tag back. `None` drops the frame.
 fn copy_in(pool: &mut FramePool, received: &Received<'_>) -> Option<FrameHandle> {
     if received.truncated {
         return None;

@@ -11,14 +11,14 @@ use crate::sys::xsk::{Descriptor, XskError, XskOptions, XskSocket};
 
 /// Entries of each ring, and so the largest number of chunks that a port has in flight.
 pub const RING_ENTRIES: u32 = 4096;
-/// Chunks lent to the kernel to receive into, for what may arrive while the loop does not run. At 10 Gb/s of full-size
+/// Chunks lent to the kernel for receiving, for what may arrive while the loop does not run. At 10 Gb/s of full-size
 /// frames they last 5 ms, which is one turn of another process on the same processor.
 pub(crate) const FILL_TARGET: usize = 4096;
 /// The fill ring is topped up in batches of this many.
 const FILL_BATCH: usize = 64;
 /// Descriptors handled at a time.
 const BATCH: usize = 64;
-/// Kicks of one `flush`: in copy mode older kernels send only 32 frames per kick.
+/// Kicks in one `flush`: in copy mode, older kernels send only 32 frames per kick.
 const MAX_KICKS: u32 = 64;
 const SEND_BUFFER_BYTES: usize = 8 << 20;
 const QUEUE_PATIENCE: Duration = Duration::from_millis(500);
@@ -39,8 +39,8 @@ pub struct XdpPort {
     counters: PortCounters,
 }
 
-/// Opens a socket, and waits a little for the queue: the kernel releases the queue of a process that has just ended
-/// from a work queue, so a restart may come too soon.
+/// Opens a socket, waiting a little for the queue if necessary: the kernel releases the queue of a process that has
+/// just ended from a work queue, so a restart may come too soon.
 fn open_socket(pool: &FramePool, options: &XskOptions) -> Result<XskSocket, XskError> {
     let deadline = Instant::now() + QUEUE_PATIENCE;
     loop {
@@ -187,7 +187,7 @@ impl XdpPort {
 
     pub(crate) fn flush(&mut self, _pool: &mut FramePool) -> Result<(), PortError> {
         if !self.staged.is_empty() {
-            // `in_flight` never exceeds the ring, so that everything staged finds room.
+            // `in_flight` never exceeds the ring, so everything that is staged finds room.
             let taken = self.socket.transmit(&self.staged);
             self.staged.drain(..taken);
         }
@@ -197,7 +197,7 @@ impl XdpPort {
                 return Ok(());
             }
             match self.socket.wake_transmit() {
-                // Copy mode: budget of the call used up, or no buffer to be had just now.
+                // Copy mode: either the budget of the call is used up, or there is no buffer just now.
                 Ok(()) | Err(Errno::EAGAIN | Errno::EBUSY | Errno::ENOBUFS | Errno::EINTR) => {}
                 Err(errno) => {
                     return Err(PortError::system(&self.interface.name, "sending")(errno.into()));
@@ -230,7 +230,7 @@ impl XdpPort {
         }
     }
 
-    /// Tops the fill ring up with what the pool has.
+    /// Tops the fill ring up from the pool.
     fn refill(&mut self, pool: &mut FramePool) {
         let target = fill_target(pool);
         while self.with_kernel < target {
@@ -239,8 +239,8 @@ impl XdpPort {
             self.addresses.extend(std::iter::from_fn(|| pool.lend_to_kernel()).take(wanted));
             let lent = self.socket.fill(&self.addresses);
             self.with_kernel += lent;
-            // The kernel shows frames a moment before it shows the places that they left on the fill ring, so the ring
-            // may look full.
+            // The kernel shows frames a moment before it shows the places that they have left on the fill ring, so the
+            // ring may look full.
             for &address in &self.addresses[lent..] {
                 pool.return_from_kernel(address);
             }
@@ -278,7 +278,8 @@ impl XdpPort {
     }
 }
 
-/// Chunks to lend to the kernel. Of a small pool this is a quarter, so that both ports of a link end leave half of it.
+/// How many chunks to lend to the kernel. Of a small pool it is a quarter, so that both ports together leave half of
+/// it.
 fn fill_target(pool: &FramePool) -> usize {
     FILL_TARGET.min(pool.capacity() / 4)
 }

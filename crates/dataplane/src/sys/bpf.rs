@@ -28,7 +28,7 @@ const BPF_ATTACH_TYPE_XDP: u32 = 37;
 const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 const VERIFIER_LOG_BYTES: usize = 256 * 1024;
 const NAME_BYTES: usize = 16;
-/// Maps of a program that are looked at; ours use two.
+/// The largest number of maps that is read from a program; ours use two.
 const PROGRAM_MAPS_MAX: usize = 8;
 
 #[repr(C)]
@@ -44,7 +44,7 @@ struct MapCreate {
     name: [u8; NAME_BYTES],
 }
 
-/// For looking up and for updating.
+/// The attributes for looking up and for updating an entry.
 #[repr(C)]
 #[derive(Default)]
 struct MapElement {
@@ -181,8 +181,7 @@ impl XskMap {
         Ok(XskMap(unsafe { bpf_fd(BPF_MAP_CREATE, &mut attributes)? }))
     }
 
-    /// Puts `socket` into the slot of receive queue `queue`. The kernel removes it by itself when
-    /// the socket is closed.
+    /// Puts `socket` into the slot of receive queue `queue`. The kernel removes it by itself when the socket is closed.
     pub(crate) fn insert(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
         let value = socket.as_raw_fd();
         let mut attributes = MapElement {
@@ -201,8 +200,8 @@ impl XskMap {
     }
 }
 
-/// An array map of one entry of `words` 64-bit words, mapped into this process: both sides read
-/// and write it without system calls.
+/// An array map with one entry of `words` 64-bit words, mapped into this process. Both sides read and write it without
+/// system calls.
 pub(crate) struct SharedWords {
     map: OwnedFd,
     base: NonNull<AtomicU64>,
@@ -238,7 +237,7 @@ impl SharedWords {
         Ok(SharedWords { map, base: base.cast(), words, mapped_bytes })
     }
 
-    /// Word `index`; panics when there is no such word.
+    /// Returns word `index`. Panics if there is no such word.
     #[inline]
     pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
         assert!(index < self.words);
@@ -268,7 +267,7 @@ pub(crate) struct LoadError {
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramKind {
-    /// On frames as they are received; accepts frames of several buffers.
+    /// On frames as they are received; the program accepts frames of several buffers.
     Xdp,
     /// Where traffic control sees received frames, behind XDP.
     TrafficControl,
@@ -289,7 +288,7 @@ impl Program {
             Ok(program) => Ok(program),
             Err(source) => {
                 let mut log = vec![0; VERIFIER_LOG_BYTES];
-                // Loaded again for the log only: asking for one always would slow every start.
+                // The program is loaded again just for the log, because asking for one always would slow every start.
                 let _ = Self::try_load(kind, &code, name, Some(&mut log));
                 let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
                 let verifier_log = String::from_utf8_lossy(&log[..end]).into_owned();
@@ -322,7 +321,7 @@ impl Program {
         Ok(Program(unsafe { bpf_fd(BPF_PROG_LOAD, &mut attributes)? }))
     }
 
-    /// Runs the program once on `frame`; the answer is its verdict and the frame it left behind.
+    /// Runs the program once on `frame`. Returns its verdict and the resulting frame.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests run the program without an interface"))]
     pub(crate) fn test_run(&self, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
         let mut output = vec![0; frame.len() + 256];
@@ -353,15 +352,15 @@ pub(crate) fn program_by_id(id: u32) -> io::Result<OwnedFd> {
     unsafe { bpf_fd(BPF_PROG_GET_FD_BY_ID, &mut by_id) }
 }
 
-/// Its name. Needs CAP_SYS_ADMIN.
+/// The name of the program. Needs CAP_SYS_ADMIN.
 pub(crate) fn program_name(id: u32) -> io::Result<String> {
     let mut info = ProgramInfo::default();
     object_info(&program_by_id(id)?, &mut info)?;
     Ok(text(&info.name))
 }
 
-/// What the program with this id shares with the process that loaded it: the words of the array of this name that it
-/// uses ([`SharedWords`]), as they are now; `None` without such an array. Needs CAP_SYS_ADMIN.
+/// The words that the program with this id shares with the process that loaded it: those of the array of this name that
+/// it uses ([`SharedWords`]), as they are now; `None` without such an array. Needs CAP_SYS_ADMIN.
 pub(crate) fn words_of_program(id: u32, array_name: &str) -> io::Result<Option<Vec<u64>>> {
     let mut map_ids = [0_u32; PROGRAM_MAPS_MAX];
     let mut info = ProgramInfo {
@@ -395,7 +394,7 @@ pub(crate) fn words_of_program(id: u32, array_name: &str) -> io::Result<Option<V
     Ok(None)
 }
 
-/// Fills in what the kernel says of a program or a map; `T` are the first fields of its structure for that.
+/// Fills in what the kernel says about a program or a map; `T` holds the first fields of the kernel's structure.
 fn object_info<T>(object: &OwnedFd, info: &mut T) -> io::Result<()> {
     let mut attributes = ObjectInfo {
         fd: object.as_raw_fd() as u32,

@@ -37,7 +37,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Bytes `offset..offset + length`; panics when outside the region.
+    /// Returns bytes `offset..offset + length`. Panics if they are outside the region.
     #[inline]
     pub(crate) fn bytes(&self, offset: usize, length: usize) -> &[u8] {
         assert!(offset <= self.length && length <= self.length - offset);
@@ -45,7 +45,7 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(offset), length) }
     }
 
-    /// As [`Memory::bytes`], writable.
+    /// Like [`Memory::bytes`], but writable.
     #[inline]
     pub(crate) fn bytes_mut(&mut self, offset: usize, length: usize) -> &mut [u8] {
         assert!(offset <= self.length && length <= self.length - offset);
@@ -53,7 +53,7 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(offset), length) }
     }
 
-    /// The whole region as the kernel wants it registered.
+    /// The whole region in the form in which the kernel registers it.
     pub(crate) fn region(&self) -> NonNull<[u8]> {
         NonNull::slice_from_raw_parts(self.base, self.length)
     }

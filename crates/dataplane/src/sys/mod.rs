@@ -1,7 +1,7 @@
 //! The only module with unsafe code: thin, safe wrappers around what the kernel offers.
 //!
-//! One file per kernel facility. Nothing in here knows of frames, handles or the protocol; what a
-//! wrapper hands out cannot be used to reach memory it does not own.
+//! One file per kernel facility. Nothing in here knows about frames, handles or the protocol, and what a wrapper hands
+//! out cannot be used to reach memory that it does not own.
 
 pub(crate) mod bpf;
 pub(crate) mod memory;

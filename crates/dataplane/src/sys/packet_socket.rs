@@ -1,7 +1,7 @@
 //! One AF_PACKET socket: receiving from a memory-mapped ring, sending in batches.
 //!
-//! The ring (TPACKET_V2) is there for its depth: inside a user namespace the receive buffer of a
-//! plain socket cannot be raised above `net.core.rmem_max`, which is often ninety frames.
+//! The ring (TPACKET_V2) is used for its depth: inside a user namespace, the receive buffer of a plain socket cannot be
+//! raised above `net.core.rmem_max`, which is often ninety frames.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -18,10 +18,10 @@ use linkmend_protocol::wire::ethertype;
 
 const BLOCK_BYTES: usize = 128 * 1024;
 const RING_BYTES: usize = 8 * 1024 * 1024;
-/// What the kernel puts before the frame in a ring slot, generously.
+/// A generous bound for what the kernel puts before the frame in a ring slot.
 const SLOT_OVERHEAD_BYTES: usize = 128;
 const SEND_BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// Most frames one `sendmmsg` takes.
+/// The largest number of frames that one `sendmmsg` takes.
 pub(crate) const SEND_BATCH: usize = 64;
 
 const TP_STATUS_USER: u32 = 1 << 0;
@@ -32,9 +32,9 @@ const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
 /// A received frame, still in the ring.
 pub(crate) struct Received<'a> {
     pub(crate) bytes: &'a [u8],
-    /// The frame was longer than a ring slot; `bytes` is only its beginning.
+    /// The frame was longer than a ring slot, so `bytes` is only its beginning.
     pub(crate) truncated: bool,
-    /// The VLAN tag the kernel took out of the frame: protocol (0x8100, 0x88A8) and TCI.
+    /// The VLAN tag that the kernel removed from the frame: protocol (0x8100, 0x88A8) and TCI.
     pub(crate) vlan: Option<(u16, u16)>,
     /// The sender left the transport checksum to hardware that is not there.
     pub(crate) checksum_missing: bool,
@@ -147,8 +147,8 @@ impl PacketSocket {
         Ok(())
     }
 
-    /// Shows the next received frame to `handle`, then gives its slot back to the kernel.
-    /// `None` when nothing is waiting.
+    /// Shows the next received frame to `handle`, then gives its slot back to the kernel. Returns `None` when nothing
+    /// waits.
     pub(crate) fn receive<R>(&mut self, handle: impl FnOnce(Received<'_>) -> R) -> Option<R> {
         let slot_offset = self.next_slot * self.slot_bytes;
         // SAFETY: inside the ring, which is mapped as long as `self`; slots start with the status
@@ -182,7 +182,7 @@ impl PacketSocket {
         Some(result)
     }
 
-    /// Sends up to [`SEND_BATCH`] frames made of `segments`; the answer is how many went out.
+    /// Sends up to [`SEND_BATCH`] frames made of `segments`. Returns how many were sent.
     pub(crate) fn send(&mut self, memory: &Memory, segments: &[Segment]) -> Result<usize, Errno> {
         self.vectors.clear();
         self.messages.clear();
@@ -216,7 +216,7 @@ impl PacketSocket {
         Errno::result(sent).map(|sent| sent as usize)
     }
 
-    /// Frames the kernel dropped because the ring was full, since the last call.
+    /// Frames that the kernel dropped since the last call because the ring was full.
     pub(crate) fn dropped(&self) -> u64 {
         // SAFETY: all-zero is a valid `tpacket_stats`.
         let mut statistics: libc::tpacket_stats = unsafe { std::mem::zeroed() };

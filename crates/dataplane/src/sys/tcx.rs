@@ -58,7 +58,7 @@ pub(crate) fn programs(interface_index: u32) -> io::Result<Vec<u32>> {
     Ok(ids)
 }
 
-/// Adds `program` behind those that are there, or puts it in the place of `replaced`, in one step.
+/// Adds `program` behind those that are there, or atomically puts it in the place of `replaced`.
 pub(crate) fn attach(
     interface_index: u32,
     program: BorrowedFd<'_>,
@@ -78,7 +78,7 @@ pub(crate) fn attach(
     unsafe { bpf(BPF_PROG_ATTACH, &mut attach) }.map(drop)
 }
 
-/// Takes `program` away.
+/// Detaches `program`.
 pub(crate) fn detach(interface_index: u32, program: BorrowedFd<'_>) -> io::Result<()> {
     let mut detach = Attach {
         interface_index,

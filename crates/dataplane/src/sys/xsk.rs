@@ -1,7 +1,7 @@
 //! One AF_XDP socket with its four rings, on queue 0 of one interface.
 //!
-//! The rings themselves come from `xdpilone`; this wrapper adds close-on-exec, multi-buffer, the
-//! socket options it lacks, and the errno of every step.
+//! The rings themselves come from `xdpilone`. This wrapper adds close-on-exec, multi-buffer, the socket options that it
+//! lacks, and the errno of every step.
 
 use std::io;
 use std::num::NonZeroU32;
@@ -19,7 +19,7 @@ const XDP_USE_SG: u16 = 1 << 4;
 const XDP_PKT_CONTD: u32 = 1 << 0;
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
-/// What to open.
+/// Where and how to open a socket.
 pub(crate) struct XskOptions {
     pub(crate) interface_index: u32,
     pub(crate) chunk_bytes: u32,
@@ -42,18 +42,18 @@ pub(crate) struct XskError {
 pub(crate) struct Descriptor {
     pub(crate) address: u64,
     pub(crate) length: u32,
-    /// The frame goes on in the next descriptor.
+    /// The frame continues in the next descriptor.
     pub(crate) continued: bool,
 }
 
 /// Kernel counters of the socket (`XDP_STATISTICS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelStatistics {
-    /// Frames dropped on receive, the reasons below not counted.
+    /// Frames dropped on receive for reasons other than those below.
     pub rx_dropped: u64,
-    /// Fill ring entries the kernel refused.
+    /// Fill ring entries that the kernel refused.
     pub rx_invalid_descriptors: u64,
-    /// Transmit ring entries the kernel refused.
+    /// Transmit ring entries that the kernel refused.
     pub tx_invalid_descriptors: u64,
     /// Frames dropped because the receive ring was full.
     pub rx_ring_full: u64,
@@ -66,7 +66,7 @@ pub(crate) struct XskSocket {
     rx: RingRx,
     tx: RingTx,
     user: User,
-    // Declared last: the socket that registered the memory closes after the rings are unmapped.
+    // This is declared last, so that the socket that registered the memory closes after the rings are unmapped.
     _umem: Umem,
 }
 
@@ -81,9 +81,9 @@ fn failed(step: &'static str) -> impl FnOnce(xdpilone::Errno) -> XskError {
 impl XskSocket {
     /// Opens and binds a socket whose frames lie in `memory`.
     ///
-    /// Each socket registers the memory for itself, instead of sharing the first one's
-    /// registration: a shared one forces the mode of the first (zero-copy or not) on all others,
-    /// and a NIC with zero-copy must be able to sit beside a veth without.
+    /// Each socket registers the memory for itself instead of sharing the first one's registration. A shared
+    /// registration forces the mode of the first (zero-copy or not) on all others, and a NIC with zero-copy must be
+    /// able to sit beside a veth without.
     pub(crate) fn open(memory: &Memory, options: &XskOptions) -> Result<Self, XskError> {
         let config = UmemConfig {
             fill_size: options.ring_entries,
@@ -124,8 +124,8 @@ impl XskSocket {
         Ok(XskSocket { device, rx, tx, user, _umem: umem })
     }
 
-    /// Lets the copy-mode transmit path take more than 32 frames a call and hold `bytes` of them.
-    /// Best effort: older kernels keep their own limits.
+    /// Lets the copy-mode transmit path take more than 32 frames a call, and hold `bytes` of them. This is best effort:
+    /// older kernels keep their own limits.
     pub(crate) fn raise_transmit_limits(&self, frames: u32, bytes: usize) {
         let _ = setsockopt(&self.as_fd(), sockopt::SndBufForce, &bytes);
         // SAFETY: the option is a 32-bit number.
@@ -140,7 +140,7 @@ impl XskSocket {
         };
     }
 
-    /// Hands chunks to the kernel for receiving; the answer is how many it took.
+    /// Hands chunks to the kernel for receiving. Returns how many it took.
     pub(crate) fn fill(&mut self, addresses: &[u64]) -> usize {
         let mut ring = self.device.fill(addresses.len() as u32);
         let taken = ring.insert(addresses.iter().copied());
@@ -161,7 +161,7 @@ impl XskSocket {
         ring.release();
     }
 
-    /// Puts descriptors on the transmit ring, in order; the answer is how many fitted.
+    /// Puts descriptors on the transmit ring, in order. Returns how many fitted.
     pub(crate) fn transmit(&mut self, descriptors: &[Descriptor]) -> usize {
         let mut ring = self.tx.transmit(descriptors.len() as u32);
         let taken = ring.insert(descriptors.iter().map(|descriptor| XdpDesc {
@@ -182,7 +182,7 @@ impl XskSocket {
         ring.release();
     }
 
-    /// Descriptors on the transmit ring the kernel has not taken yet.
+    /// Descriptors on the transmit ring that the kernel has not taken yet.
     pub(crate) fn transmit_pending(&self) -> u32 {
         self.tx.pending()
     }
@@ -224,8 +224,8 @@ impl XskSocket {
     }
 }
 
-/// A child process that inherited the socket would keep it, and its place in the program's map,
-/// alive after our death: the bypass would never take over.
+/// Sets close-on-exec, because a child process that inherited the socket would keep it, and its place in the program's
+/// map, alive after our death, and the bypass would never take over.
 fn set_close_on_exec(device: &DeviceQueue) -> io::Result<()> {
     // SAFETY: borrowed only for this call, during which `device` lives.
     let fd = unsafe { BorrowedFd::borrow_raw(device.as_raw_fd()) };

@@ -1,5 +1,4 @@
-//! A host, a gateway with the two ports of a link end, and a second host, each in a network
-//! namespace of its own:
+//! A host, a gateway with the two ports of a link end, and a second host, each in a network namespace of its own:
 //!
 //!     host1 eth0 ---- inner gateway link ---- eth0 host2
 
@@ -25,8 +24,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// How long to look for frames that should not arrive.
 pub const SILENCE: Duration = Duration::from_millis(150);
 
-/// Source addresses of test frames begin with this, so that the kernels' own frames are not
-/// mistaken for them.
+/// Source addresses of test frames begin with this, which distinguishes them from the kernels' own frames.
 const MARK: [u8; 3] = [0x02, 0x4c, 0x4d];
 
 /// Writes directly, because the test harness swallows what passing tests print.
@@ -57,7 +55,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// `None`, with a message on standard error, without the privilege.
+    /// `None` without the privilege, with a message on standard error.
     pub fn new(what: &str, mtu: u32) -> Option<Lab> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if std::fs::metadata("/proc/self").unwrap().st_uid() != 0 {
@@ -84,9 +82,9 @@ impl Lab {
         Some(lab)
     }
 
-    /// Sets to which processors the frames that arrive at the inner port go (receive packet steering); the answer is
-    /// what is set then, empty for none. A new lab has one processor there, as an operator may set it: the tests' frames
-    /// are of many flows, and are to arrive in the order in which they were sent.
+    /// Sets which processors the frames that arrive at the inner port go to (receive packet steering), and returns the
+    /// resulting setting, empty for none. A new lab has one processor there, as if an operator had set it, because the
+    /// tests' frames belong to many flows and must arrive in the order in which they were sent.
     pub fn steer_inner(&self, mask: &str) -> String {
         let file = "/sys/class/net/inner/queues/rx-0/rps_cpus";
         self.in_gateway_shell(&format!("echo {mask} > {file}; cat {file}"))
@@ -97,7 +95,7 @@ impl Lab {
         self.in_gateway_shell("cat /sys/class/net/inner/queues/rx-0/rps_cpus")
     }
 
-    /// Where /sys shows the gateway's interfaces.
+    /// Runs a script in the gateway, with a /sys that shows the gateway's interfaces.
     fn in_gateway_shell(&self, script: &str) -> String {
         let command = ["netns", "exec", &self.gateway(), "sh", "-c", script];
         let output = Command::new("ip").args(command).output().unwrap();
@@ -126,9 +124,9 @@ impl Lab {
         inside(&self.gateway(), work)
     }
 
-    /// Opens the hosts' ends. With native XDP, also makes them fit for it: with GRO on, frames
-    /// redirected to them arrive; with TSO off, frames they send meet the program at all. `None`,
-    /// said loudly, when that cannot be done.
+    /// Opens the hosts' ends. With native XDP, also prepares them for it: with GRO on, frames that are redirected to
+    /// them arrive; with TSO off, frames that they send reach the program at all. Returns `None`, with a message, if
+    /// that cannot be done.
     pub fn hosts(&self, xdp_mode: Option<XdpMode>) -> Option<(Host, Host)> {
         let hosts = (Host::new(&self.host1()), Host::new(&self.host2()));
         let native = xdp_mode == Some(XdpMode::Native);

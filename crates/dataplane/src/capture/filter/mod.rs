@@ -36,7 +36,7 @@ pub(super) enum Expression {
     Test(Test),
 }
 
-/// Which of a frame's two addresses or ports.
+/// Which of a frame's two addresses or ports is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Source,
@@ -71,7 +71,7 @@ impl Filter {
 }
 
 impl Side {
-    /// Whether `test` holds for what is asked of `(source, destination)`.
+    /// Whether `test` holds for the chosen side of `(source, destination)`.
     fn any<T: Copy>(self, (source, destination): (T, T), test: impl Fn(T) -> bool) -> bool {
         match self {
             Side::Source => test(source),
@@ -112,7 +112,7 @@ impl Test {
             Test::Vlan(Some(id)) => layers.vlans.contains(&id),
             Test::Ethertype(ethertype) => layers.ethertype == Some(ethertype),
             Test::Protocol(protocol) => {
-                // As tcpdump's: `icmp` is of IPv4 alone, `icmp6` of IPv6.
+                // As in tcpdump, `icmp` means IPv4 only, and `icmp6` IPv6.
                 let family = match protocol {
                     layers::ICMP => layers.ethertype == Some(ethertype::IPV4),
                     layers::ICMPV6 => layers.ethertype == Some(ethertype::IPV6),

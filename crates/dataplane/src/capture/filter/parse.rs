@@ -11,15 +11,15 @@ const DEPTH_MAX: usize = 64;
 const PRIMITIVES: &str = "host, net, port, portrange (with src or dst before them, tcp or udp before ports), ether \
                           proto, ether host, vlan, ip, ip6, arp, tcp, udp, icmp, icmp6, not and parentheses";
 
-/// Why an expression is not a filter.
+/// Why an expression cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("filter `{filter}`: {problem}, expected {expected}")]
 pub struct FilterError {
     /// The whole expression.
     pub filter: String,
-    /// Which word, and what is wrong with it.
+    /// Which word is wrong, and how.
     pub problem: String,
-    /// What is understood there.
+    /// What would be understood there.
     pub expected: &'static str,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Expression>, FilterError> {
     }
 }
 
-/// Words, and the signs that need no space around them.
+/// Splits the text into words, and into signs that need no space around them.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     for word in text.split_whitespace() {
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         Some(word)
     }
 
-    /// What is wrong with the present word.
+    /// The error that the current word is wrong.
     fn error(&self, expected: &'static str) -> FilterError {
         let problem = match self.peek() {
             Some(word) => format!("`{word}` (word {}) is not understood", self.at + 1),
@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
         FilterError { filter: self.text.to_owned(), problem, expected }
     }
 
-    /// The next word, as `read` understands it.
+    /// The next word, as parsed by `read`.
     fn value<T>(
         &mut self,
         expected: &'static str,
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
                 })?;
                 Ok(Test::Port { side, protocol, low, high })
             }
-            // `host` or `net` behind a protocol.
+            // This is `host` or `net` after a protocol.
             (Some(_), _) => {
                 self.at -= 1;
                 Err(self.error("port or portrange"))

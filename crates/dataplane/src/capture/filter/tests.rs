@@ -125,7 +125,7 @@ fn ipv6_and_arp_have_addresses_too() {
 fn cut_off_frames_pass_no_filter_that_needs_what_is_missing() {
     for frame in [tcp(&[]), arp(), udp6(), protected(&tcp(&[0x81, 0, 0, 7]), Format::Transparent)] {
         for length in 0..frame.len() {
-            // No panic is what is tested; nothing is known of the beginning alone.
+            // The test is that this does not panic; nothing can be said about the beginning of a frame alone.
             let _ = passes(
                 "tcp port 5201 or host 10.1.2.3 or vlan 7 or ether host 02:00:00:00:00:01",
                 &frame[..length],

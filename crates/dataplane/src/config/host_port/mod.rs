@@ -1,4 +1,4 @@
-//! A port for a machine that has no second one: a veth pair of which the host uses one end (`inner = "create:NAME"`).
+//! A port for a machine without a second one: a veth pair of which the host uses one end (`inner = "create:NAME"`).
 //!
 //! The pair carries the mark `linkmend:<link>` in its alias. Interfaces without that mark are never touched. A marked
 //! pair that a crash left behind is used again, with the addresses that the host has given it.
@@ -11,25 +11,25 @@ use linkmend_linux::veth::{self, ExistingInterface};
 use linkmend_linux::wire_like::make_wire_like;
 use std::io;
 
-/// What the alias of a pair starts with; the name of the link follows.
+/// Prefix of the alias of a pair; the name of the link follows.
 const MARK: &str = "linkmend:";
-/// Least MTU that IPv6 works with (RFC 8200, section 5).
+/// The smallest MTU that IPv6 works with (RFC 8200, section 5).
 const MTU_MIN: u32 = 1280;
 
-/// Why a host port cannot be made or removed.
+/// Why a host port cannot be created or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum HostPortError {
-    /// There is an interface of this name, and it is not ours.
+    /// An interface of this name exists, and it is not ours.
     #[error("link {link}: interface `{interface}` exists and was not made by Linkmend for this link")]
     Foreign {
         /// Name of the link.
         link: String,
         interface: String,
     },
-    /// The link port is not usable, so no MTU can be derived.
+    /// The link port cannot be used, so no MTU can be derived from it.
     #[error(transparent)]
     LinkPort(#[from] DeviceError),
-    /// The header would leave too little.
+    /// The header would leave too small an MTU.
     #[error(
         "link {link}: an MTU of {link_mtu} at `{link_interface}` leaves {mtu} for the host port, too little"
     )]
@@ -39,7 +39,7 @@ pub enum HostPortError {
         /// The link port.
         link_interface: String,
         link_mtu: u32,
-        /// What would be left.
+        /// The MTU that would be left.
         mtu: u32,
     },
     /// The kernel refused.
@@ -71,7 +71,7 @@ impl Diagnose for HostPortError {
     }
 }
 
-/// A pair that was made, or found again.
+/// A pair that was created, or found and used again.
 #[derive(Debug)]
 pub struct HostPort {
     link: String,
@@ -80,10 +80,10 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Makes the pair that `config` asks for and brings it up; `None` if it asks for none.
+    /// Creates the pair that `config` asks for and brings it up; `None` if it asks for none.
     ///
     /// # Errors
-    /// [`HostPortError`]; nothing new is left then.
+    /// [`HostPortError`]. In that case nothing new is left behind.
     pub fn make(config: &LinkConfig) -> Result<Option<HostPort>, HostPortError> {
         let InnerPort::Create(host) = &config.inner else {
             return Ok(None);
@@ -137,12 +137,12 @@ impl HostPort {
         move |source| System { link, interface, step, source }
     }
 
-    /// The interface the host uses.
+    /// The interface that the host uses.
     pub fn host_interface(&self) -> &str {
         &self.host
     }
 
-    /// Whether a pair that a crash left behind is used again.
+    /// Whether this is a pair that a crash left behind.
     pub fn reused(&self) -> bool {
         self.reused
     }
