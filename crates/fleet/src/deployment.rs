@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The name that stands for all switches of the top layer in a list of upgraded switches.
 pub const TOP: &str = "top";
 
-/// Which links can be protected. A link can be if both of its ends are upgraded.
+/// Which links can be protected: those with both ends upgraded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Deployment {
     /// Every link can be protected.
@@ -44,7 +44,7 @@ impl Deployment {
         Deployment::Switches(switches(topology).map(upgraded).collect())
     }
 
-    /// Upgrades what a list names, one to a line: pods, switches, and [`TOP`].
+    /// Upgrades the pods, switches and [`TOP`] named in a list, one to a line.
     ///
     /// # Errors
     /// If a name is neither a pod nor a switch.

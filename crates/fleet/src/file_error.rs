@@ -51,7 +51,7 @@ impl Diagnose for FileError {
 }
 
 impl FileError {
-    /// Why a line could not be read: either it is not text, or the file failed.
+    /// The error of a line that could not be read: either it is not text, or reading the file failed.
     pub(crate) fn line(source: std::io::Error, file: &str, line: usize) -> FileError {
         let file = file.to_owned();
         match source.kind() {

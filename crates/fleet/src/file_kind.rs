@@ -1,13 +1,13 @@
-//! Recognises kinds of files by their beginning, so that a message can tell people that they gave one kind for another.
+//! Recognises kinds of files by their first bytes, so that a message can say that one kind was given for another.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// How much of a file is read to recognise it, in bytes.
+/// The number of bytes that are read to recognise a file.
 const LOOKED_AT_BYTES: u64 = 64 << 10;
 
-/// What a file holds, by its beginning.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// CSV with a column of links.
@@ -19,7 +19,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Recognises a file by its beginning.
+    /// Recognises a file by its first bytes.
     pub fn of(path: &Path) -> FileKind {
         if path.is_dir() {
             return FileKind::Network;

@@ -1,4 +1,4 @@
-//! Which event comes next: a loss event of the trace or a repair.
+//! Determines which event comes next: a loss event of the trace or a repair.
 //!
 //! As in the authors' simulator, every event has a second of its own. All loss events are placed first; a repair that
 //! falls into an occupied second moves to the next free one when it is scheduled.
@@ -37,7 +37,7 @@ struct Delay {
     delay_s: u64,
     /// The second after this delay's last repair.
     from_s: u64,
-    /// Where the search stands in the trace.
+    /// The position of the search in the trace.
     cursor: usize,
 }
 
@@ -61,11 +61,11 @@ impl<'a> Timeline<'a> {
         Some(Event::Repair { time_s, link })
     }
 
-    /// Schedules the repair of a link that is disabled at `now_s`, after the delay with this index. Times never
+    /// Schedules the repair of a link that is disabled at `now_s`, after the delay with this index. Times must not
     /// decrease.
     pub(crate) fn schedule(&mut self, now_s: u64, link: LinkId, delay: usize) {
         let delay = &mut self.delays[delay];
-        // All seconds from the one that the last repair wanted to the one that it got are occupied.
+        // All seconds from the one that the last repair asked for to the one that it got are occupied.
         let mut time_s = (now_s + delay.delay_s).max(delay.from_s);
         loop {
             while self.trace.get(delay.cursor).is_some_and(|event| event.time_s < time_s) {

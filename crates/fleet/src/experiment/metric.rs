@@ -1,10 +1,10 @@
-//! The numbers of a pair of runs that are compared with published values.
+//! The metrics of a pair of runs that are compared with published values.
 
 use super::pair::{Pair, merged};
 use linkmend_experiment::{Measurement, Quantity};
 use serde::Deserialize;
 
-/// A number that is measured on a pair of runs.
+/// A metric of a pair of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairMetric {
@@ -35,7 +35,7 @@ impl PairMetric {
         }
     }
 
-    /// Whether it is a share of one, and is shown in percent.
+    /// Whether it is a share, which is shown in percent.
     fn is_share(self) -> bool {
         matches!(self, PairMetric::NoDifferenceTime | PairMetric::NotDisablable | PairMetric::CorruptingInUse)
     }

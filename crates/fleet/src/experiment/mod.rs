@@ -15,7 +15,7 @@ use linkmend_report::Comparison;
 use linkmend_topology::{FabricParameters, Topology, TopologyError};
 use serde::Deserialize;
 
-/// A published evaluation: what is run, and which values it is compared with.
+/// A published evaluation: what is run, and the values with which it is compared.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FleetExperiment {
@@ -30,7 +30,7 @@ pub struct FleetExperiment {
     /// Pods of the paper's fabric.
     #[serde(default = "pods")]
     pub pods: u32,
-    /// Shares of their paths that ToRs must keep, in percent.
+    /// The shares of their paths that ToRs must keep, in percent.
     pub constraints_pct: Vec<f64>,
     /// Traces for each constraint.
     pub seeds: u64,
@@ -41,7 +41,7 @@ pub struct FleetExperiment {
     /// First day of the week that is drawn, counted from 0.
     #[serde(default)]
     pub week_from_day: u64,
-    /// Published values that are compared with measured ones.
+    /// Published values to compare with measured ones.
     #[serde(default)]
     pub published: Vec<Published>,
     /// The text of the file itself.
@@ -55,9 +55,9 @@ pub struct FleetExperiment {
 pub enum Figure {
     /// A week of penalties, paths and capacity (Figure 15).
     Week,
-    /// Distributions over time of how penalty and capacity differ (Figure 16).
+    /// Distributions over time of the differences in penalty and capacity (Figure 16).
     Differences,
-    /// What upgraded pods spare, for each way to choose them.
+    /// What upgraded pods spare, for each way of choosing them.
     Deployment,
 }
 
@@ -90,7 +90,7 @@ const BUILT_IN: [(&str, &str); 3] = [
     ("experiments/fleet/deployment.toml", include_str!("../../../../experiments/fleet/deployment.toml")),
 ];
 
-/// The experiments that are built in.
+/// The built-in experiments.
 ///
 /// # Errors
 /// Never, unless a file was broken when the program was built; a test rules that out.
@@ -134,7 +134,7 @@ impl FleetExperiment {
         self.published.iter().map(compared).collect()
     }
 
-    /// The same evaluation with one trace of a few weeks.
+    /// The same evaluation with a single trace of a few weeks.
     pub fn quick(&self) -> FleetExperiment {
         FleetExperiment { seeds: 2, days: 40, week_from_day: 20, ..self.clone() }
     }

@@ -24,14 +24,14 @@ pub struct Pair {
     pub protected: Summary,
     /// By how much protection lowered the total penalty, and for how long: seconds by thousandths of a decade.
     pub gains: BTreeMap<i64, u64>,
-    /// By how much protection lowered the capacity of the least pod, and for how long: seconds by thousandths of a
+    /// By how much protection lowered the smallest capacity of a pod, and for how long: seconds by thousandths of a
     /// percent.
     pub decreases: BTreeMap<i64, u64>,
-    /// The metrics of both runs during the days that were asked for.
+    /// The metrics of both runs during the days that were requested.
     pub snapshot: Vec<Moment>,
 }
 
-/// The metrics of both runs, from one moment on.
+/// The metrics of both runs from one moment on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
     /// Seconds since the trace began.
@@ -88,7 +88,7 @@ fn run(
     (summary, steps)
 }
 
-/// Walks through two runs at once, and reports every moment at which either changes, with the time until the next
+/// Steps through two runs at once, and reports every moment at which either changes, with the time until the next
 /// change.
 fn side_by_side(corropt: &[Step], protected: &[Step], mut tell: impl FnMut(Moment, u64)) {
     let (Some(first), Some(other)) = (corropt.first(), protected.first()) else { return };

@@ -1,4 +1,4 @@
-//! How experiments with fleets are run: each constraint is a point, each trace a run.
+//! How experiments with fleets run: each constraint is a point, each trace a run.
 
 use super::pair::{Pair, pair};
 use super::upgrades::{UpgradeRun, upgrade_run};
@@ -8,7 +8,7 @@ use linkmend_topology::{Topology, TopologyError};
 use std::convert::Infallible;
 use std::ops::Range;
 
-/// Seconds that one core takes for a pair of runs over a year of the paper's fabric, roughly.
+/// Approximate time that one core takes for a pair of runs over a year of the paper's fabric, in seconds.
 const SECONDS_PER_RUN: f64 = 0.8;
 
 /// An experiment with the network that it runs on.
@@ -37,12 +37,12 @@ impl FleetExperiment {
         Ok(FleetRun { experiment: self, topology })
     }
 
-    /// How long one core takes, roughly, in seconds.
+    /// Approximate time that one core takes, in seconds.
     pub fn core_seconds(&self) -> f64 {
         self.runs() as f64 * SECONDS_PER_RUN
     }
 
-    /// How many runs there are: one for each constraint and trace.
+    /// The number of runs: one for each constraint and trace.
     pub fn runs(&self) -> u64 {
         self.constraints_pct.len() as u64 * self.seeds
     }
@@ -79,7 +79,7 @@ impl Runnable for FleetRun {
             let seed = base_seed + run;
             match self.experiment.figure {
                 Figure::Week | Figure::Differences => {
-                    // A week of the first trace is drawn.
+                    // The first trace keeps the week that is drawn.
                     let kept = if run == 0 { week_from_day..week_from_day + 7 } else { 0..0 };
                     pairs.push(pair(&self.topology, constraint, seed, days, kept));
                 }
@@ -114,7 +114,7 @@ mod tests {
     use linkmend_experiment::{Event, run_all};
     use std::sync::atomic::AtomicBool;
 
-    /// The outcomes of all built-in experiments, made small, by experiment and constraint.
+    /// The outcomes of all built-in experiments, scaled down, by experiment and constraint.
     fn outcomes(threads: usize) -> Vec<Vec<Option<FleetOutcome>>> {
         let small = |experiment: FleetExperiment| {
             let small = FleetExperiment { pods: 4, seeds: 3, ..experiment.quick() };

@@ -1,4 +1,4 @@
-//! What partial deployments achieve, for each way to choose their pods (section 5).
+//! What partial deployments achieve, for each way of choosing their pods (section 5).
 
 use super::pair::DAY_S;
 use crate::simulate::Settings;
@@ -7,7 +7,7 @@ use crate::trace::TraceParameters;
 use crate::upgrades::{Upgrades, spared_in};
 use linkmend_topology::{Topology, ZoneId};
 
-/// How the pods that are upgraded are chosen, halfway through a trace.
+/// How the pods to upgrade are chosen, halfway through a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodChoice {
     /// Choose the pods that will spare the most. Nobody can know these; they are the upper bound.
@@ -21,7 +21,7 @@ pub enum PodChoice {
 }
 
 impl PodChoice {
-    /// Every way to choose.
+    /// All ways of choosing pods.
     pub const ALL: [PodChoice; 4] =
         [PodChoice::Hindsight, PodChoice::LastWeek, PodChoice::FirstHalf, PodChoice::Any];
 
@@ -45,8 +45,8 @@ pub struct UpgradeRun {
     pub all: f64,
     /// The number of pods from which on the top layer is worth its switches.
     pub pods_before_top: Option<usize>,
-    /// For each choice, without and with the top layer: which share of `all` a number of pods spares, from none to all
-    /// pods.
+    /// For each choice, without and with the top layer: the share of `all` that is spared by any number of pods, from
+    /// none to all.
     curves: Vec<(PodChoice, bool, Vec<f64>)>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn upgrade_run(topology: &Topology, constraint: f64, seed: u64, days:
     UpgradeRun { seed, all: to_come.all(), pods_before_top: to_come.pods_before_top(), curves }
 }
 
-/// The share that is spared in the second half, pod by pod, in the order that was known at its beginning.
+/// The share that is spared in the second half, pod by pod, in the order known at its beginning.
 fn along(known: &Upgrades, to_come: &Upgrades, with_top: bool) -> Vec<f64> {
     let order: Vec<ZoneId> = known.order(with_top).into_iter().map(|pod| pod.zone).collect();
     let mut sum = 0.0;
@@ -94,7 +94,7 @@ fn along(known: &Upgrades, to_come: &Upgrades, with_top: bool) -> Vec<f64> {
     shares(to_come, std::iter::once(0.0).chain(sums))
 }
 
-/// The mean over all choices of as many pods.
+/// The mean over all choices of the same number of pods.
 fn evenly(to_come: &Upgrades, with_top: bool) -> Vec<f64> {
     let count = to_come.pods().len();
     let whole = to_come.spared(count, with_top);
@@ -103,7 +103,7 @@ fn evenly(to_come: &Upgrades, with_top: bool) -> Vec<f64> {
 
 fn shares(to_come: &Upgrades, sums: impl Iterator<Item = f64>) -> Vec<f64> {
     let all = to_come.all();
-    // Sums of the same pods in another order differ in their last digits.
+    // Sums over the same pods in another order differ in their last digits.
     let rounded = |share: f64| (share * 1e9).round() / 1e9;
     sums.map(|sum| if all > 0.0 { rounded(sum / all) } else { 0.0 }).collect()
 }

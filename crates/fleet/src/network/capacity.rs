@@ -1,4 +1,4 @@
-//! What each zone can carry towards the top layer.
+//! The capacity of each zone towards the top layer.
 
 use super::extremes::OrderedCounts;
 use linkmend_topology::{LinkId, Topology, ZoneId};

@@ -1,8 +1,8 @@
-//! Multisets that know their smallest or largest member.
+//! Multisets that track their smallest or largest member.
 
 use std::collections::BTreeMap;
 
-/// Counts how many ToRs have how many paths. Path counts are small integers, so a table serves.
+/// Counts how many ToRs have each number of paths. The numbers are small, so a table suffices.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CountTable {
     members: Vec<u32>,
@@ -23,8 +23,8 @@ impl CountTable {
         self.sum += value;
     }
 
-    /// Moves a member. The search for the smallest begins where it was, which stays cheap because counts change little
-    /// at a time.
+    /// Moves a member. The search for the smallest begins at its last position, which is cheap because counts change
+    /// little at a time.
     pub(super) fn change(&mut self, before: u64, after: u64) {
         let (from, to) = (before as usize, after as usize);
         self.members[from] -= 1;

@@ -1,4 +1,4 @@
-//! A network in operation: which links corrupt, which are protected, which are disabled, and what that costs.
+//! A network in operation: which links corrupt, are protected or disabled, and what that costs.
 //!
 //! Every change updates all metrics, at a cost that does not depend on the size of the network: a change of a link
 //! affects the ToRs below it, and its own zone, switches and pipes.
@@ -29,10 +29,10 @@ pub struct Metrics {
     pub avg_paths_per_tor: f64,
     /// Paths of the ToR that has the fewest.
     pub min_paths_per_tor: u64,
-    /// Mean capacity of a pod (a zone with ToRs) in Gb/s. The narrowest gap between a pod's layers determines its
-    /// capacity.
+    /// Mean capacity of a pod (a zone with ToRs) in Gb/s. The gap between a pod's layers with the least capacity
+    /// determines that of the pod.
     pub avg_pod_capacity_gbps: f64,
-    /// Capacity of the pod that has the least, in Gb/s.
+    /// The smallest capacity of a pod, in Gb/s.
     pub min_pod_capacity_gbps: f64,
     /// Highest loss rate of an active link, before protection.
     pub max_loss_rate: f64,
@@ -40,7 +40,7 @@ pub struct Metrics {
     pub disabled_links: u64,
     /// Active links that corrupt, protected or not.
     pub corrupting_links: u64,
-    /// Protected links on the pipe that has the most.
+    /// The number of protected links on the pipe that has the most.
     pub max_protected_links_per_pipe: u64,
 }
 
@@ -89,7 +89,7 @@ pub struct Network<'a> {
 
 impl<'a> Network<'a> {
     /// A network in which all links are active and clean. Each ToR must keep a share `constraint`, from 0 to 1, of its
-    /// present paths, rounded up.
+    /// paths, rounded up.
     pub fn new(topology: &'a Topology, constraint: f64, clean_loss_rate: f64) -> Network<'a> {
         let paths = Paths::new(topology);
         let mut required = vec![0; topology.switch_count()];
@@ -147,7 +147,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The corrupting links of a zone that are active, in no particular order.
+    /// The active corrupting links of a zone, in no particular order.
     pub fn corrupting_in(&self, zone: ZoneId) -> &[LinkId] {
         &self.in_zone[zone.index()]
     }
@@ -157,18 +157,18 @@ impl<'a> Network<'a> {
         self.capacity.of(zone)
     }
 
-    /// How many links the busier of a link's pipes protects. This link counts if it is protected.
+    /// The number of links protected by the busier of a link's two pipes, including this link if it is protected.
     pub fn protected_on_its_pipes(&self, link: LinkId) -> u32 {
         self.protected.on_pipes_of(self.topology, link)
     }
 
-    /// How many links the busier of a link's switches protects. This link counts if it is protected.
+    /// The number of links protected by the busier of a link's two switches, including this link if it is protected.
     pub fn protected_on_its_switches(&self, link: LinkId) -> u32 {
         self.protected.on_switches_of(self.topology, link)
     }
 
-    /// Lets an active link corrupt at `loss_rate` from now on. A protected link keeps the effective rate that follows
-    /// from its old loss rate until [`Network::protect`] is called again.
+    /// Makes an active link corrupt at `loss_rate` from now on. A protected link keeps the effective rate of its
+    /// previous loss rate until [`Network::protect`] is called again.
     pub fn corrupt(&mut self, link: LinkId, loss_rate: f64) {
         debug_assert!(!self.is_disabled(link));
         let slot = self.slot(link);
@@ -185,7 +185,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Protects a corrupting link, which leaves `effective_loss_rate` and `capacity` bits per second.
+    /// Protects a corrupting link, which then has `effective_loss_rate` and a capacity of `capacity` bits per second.
     ///
     /// # Panics
     /// If the link does not corrupt.
@@ -216,8 +216,9 @@ impl<'a> Network<'a> {
         allowed
     }
 
-    /// Removes a link from the path counts on trial; metrics stay as they are, and [`Network::restore_paths`] ends the
-    /// trial. For each ToR that loses paths, `changed` receives what it requires and its paths before and after.
+    /// Removes a link from the path counts for a trial, which [`Network::restore_paths`] ends; the metrics stay as they
+    /// are. For each ToR that loses paths, `changed` is called with its minimum and its number of paths before and
+    /// after.
     pub(crate) fn remove_paths(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
         let Network { topology, paths, required, .. } = self;
         paths.remove(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
@@ -229,7 +230,7 @@ impl<'a> Network<'a> {
         paths.add(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
     }
 
-    /// Disables a corrupting link, whatever that does to paths.
+    /// Disables a corrupting link, whatever the effect on paths.
     ///
     /// # Panics
     /// If the link does not corrupt.
@@ -279,7 +280,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The entry of a corrupting link. A clean link gets a new one, at the clean rate.
+    /// The index of a corrupting link's entry. A clean link gets a new entry with the clean rate.
     fn slot(&mut self, link: LinkId) -> usize {
         if self.state[link.index()] != CLEAN {
             return self.state[link.index()] as usize;

@@ -15,7 +15,8 @@ use linkmend_topology::{LinkId, SwitchId, ZoneId};
 /// Nodes after which the search stops and returns the best choice so far.
 const MAX_NODES: u64 = 2_000_000;
 
-/// The links of one zone to disable so that the objective becomes as small as possible. The network is left as it was.
+/// Returns the links of one zone to disable so that the objective becomes as small as possible. Leaves the network as
+/// it was.
 pub fn exact(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {
     let candidates = candidates(network, zone, objective);
     if candidates.len() <= 1 {
@@ -49,8 +50,8 @@ struct Search<'n, 't> {
     /// Total weight of the classes from each index on.
     remaining: Vec<i128>,
     chosen: Vec<LinkId>,
-    /// How many ToRs the present choice takes below their constraint. ToRs that were below it before lose nothing,
-    /// because no path of theirs leads through a candidate.
+    /// How many ToRs the current choice takes below their constraint. ToRs that were below it before lose nothing,
+    /// because none of their paths leads through a candidate.
     violated: u32,
     best_weight: i128,
     best: Vec<LinkId>,

@@ -24,7 +24,7 @@ struct Group {
     /// The upper ends of their active links, one entry for each link.
     uppers: Vec<SwitchId>,
     required: u64,
-    /// For each ToR and each set of uplinks: the weight that disabling the candidates among them gains.
+    /// For each ToR and each set of uplinks: the weight gained by disabling the candidates among them.
     benefit: Vec<Vec<i128>>,
     /// What the group gains, by the family of sets that fit.
     known: BTreeMap<u64, i128>,
@@ -39,7 +39,7 @@ pub(super) struct Gains {
 }
 
 impl Gains {
-    /// Made from the candidates that are ToRs' own links, those of each ToR in falling weight.
+    /// Takes the candidates that are ToRs' own links, those of each ToR in descending order of weight.
     pub(super) fn new(network: &Network, lower: &[Candidate]) -> Gains {
         let tors = tors(network, lower);
         let mut groups: BTreeMap<(Vec<SwitchId>, u64), Vec<Vec<i128>>> = BTreeMap::new();
@@ -66,7 +66,7 @@ impl Gains {
         Gains { groups: groups.into_iter().map(group).collect(), tors, single }
     }
 
-    /// What all ToRs gain. A ToR that already has too few paths can spare only links that are on no path.
+    /// What all ToRs gain. A ToR that already has too few paths can spare only links that are not on any path.
     pub(super) fn total(&mut self, network: &Network) -> i128 {
         let grouped: i128 = self.groups.iter_mut().map(|group| group.gain(network)).sum();
         let single = self.single.iter().map(|&index| gain_of(network, &self.tors[index]).weight);
@@ -103,7 +103,7 @@ impl Group {
     }
 }
 
-/// The weight that disabling the candidates of each set of uplinks gains.
+/// The weight gained by disabling the candidates of each set of uplinks.
 fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
     let weight = |link: LinkId| {
         let candidate = tor.candidates.iter().find(|candidate| candidate.link == link);
@@ -115,7 +115,7 @@ fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
         .collect()
 }
 
-/// What a ToR can gain from its own links under the present choice, and by which of them.
+/// The largest gain of a ToR from its own links under the current choice, and the links that give it.
 fn gain_of(network: &Network, tor: &Tor) -> Subset {
     let (topology, paths) = (network.topology(), network.paths());
     let slack = paths.of(tor.switch).saturating_sub(network.required(tor.switch));
@@ -127,7 +127,7 @@ fn gain_of(network: &Network, tor: &Tor) -> Subset {
     heaviest(&items, slack)
 }
 
-/// Groups candidates by ToR, each group in falling weight.
+/// Groups candidates by ToR, each group in descending order of weight.
 fn tors(network: &Network, lower: &[Candidate]) -> Vec<Tor> {
     let mut tors: Vec<Tor> = Vec::new();
     for &candidate in lower {

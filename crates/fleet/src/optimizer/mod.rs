@@ -47,7 +47,8 @@ impl Objective {
 pub struct Decision {
     /// Links to disable, in ascending order.
     pub disable: Vec<LinkId>,
-    /// Whether no better choice exists. False for the greedy optimizer, and if the search was cut short.
+    /// Whether it is proven that no better choice exists. False for the greedy optimizer, and if the search was cut
+    /// short.
     pub proven: bool,
 }
 

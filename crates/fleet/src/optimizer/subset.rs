@@ -14,9 +14,9 @@ pub(super) struct Subset {
     pub(super) members: Vec<usize>,
 }
 
-/// The heaviest subset of `items` that costs at most `slack` paths. Items must come in falling weight.
+/// The heaviest subset of `items` that costs at most `slack` paths. Items must come in descending order of weight.
 ///
-/// Items that all cost the same, as in every symmetric network, are taken from the heaviest on.
+/// Items that all cost the same, as in every symmetric network, are taken in that order.
 pub(super) fn heaviest(items: &[Item], slack: u64) -> Subset {
     let fit = match items.first() {
         None => 0,
@@ -41,7 +41,7 @@ struct Choice {
 /// The knapsack problem, item by item (Nemhauser and Ullmann, 1969). A choice is dropped if another one costs no more
 /// and weighs no less, so there are never more than `slack + 1`.
 fn by_dominance(items: &[Item], slack: u64) -> Subset {
-    // Each entry is an item, and the entry of the item chosen before it.
+    // Each entry of the history is an item, and the entry of the item chosen before it.
     let mut history: Vec<(usize, Option<usize>)> = Vec::new();
     let mut choices = vec![Choice { paths: 0, weight: 0, last: None }];
     for (index, item) in items.iter().enumerate() {

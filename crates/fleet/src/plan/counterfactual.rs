@@ -21,7 +21,7 @@ pub(super) struct Alternative {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockingTor {
     pub tor: SwitchId,
-    /// Paths that it has, and that it would have without the link.
+    /// The number of its paths, and the number without the link.
     pub paths: u64,
     pub without: u64,
     pub required: u64,
@@ -78,7 +78,7 @@ impl Plan<'_> {
         decision.disable
     }
 
-    /// The ToR that would lack the most paths without an active link: under the plan or, with `alone`, if only the
+    /// The ToR that would lack the most paths without an active link: after the plan or, with `alone`, if only the
     /// links that are disabled today were.
     pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<BlockingTor> {
         let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
@@ -94,12 +94,12 @@ impl Plan<'_> {
                 required: network.required(tor),
             })
             .filter(|blocked| blocked.without < blocked.required.min(blocked.paths))
-            // Of those that lack equally many, the first.
+            // The first of those that lack equally many.
             .rev()
             .max_by_key(|blocked| blocked.required - blocked.without)
     }
 
-    /// The disabled links that paths of a ToR would use: those disabled before, and those that the plan disables.
+    /// The disabled links on paths of a ToR: those disabled before, and those that the plan disables.
     pub(super) fn disabled_above(&self, tor: SwitchId) -> (Vec<LinkId>, Vec<LinkId>) {
         let mut seen = BTreeSet::from([tor]);
         let mut to_visit = vec![tor];

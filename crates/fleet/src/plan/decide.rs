@@ -9,20 +9,20 @@ use crate::repair::take_down;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often to decide again because limits kept links from protection. Each round takes protection from at least one
-/// link, and few links share a pipe, so two or three rounds are usual.
+/// How often to decide again because limits kept links from being protected. Each round excludes at least one link from
+/// protection, and few links share a pipe, so two or three rounds are usual.
 const MAX_ROUNDS: u32 = 32;
 
 /// Links that cannot be protected, with the reason.
 pub(super) type ProtectionObstacles = BTreeMap<LinkId, ProtectionObstacle>;
 
 pub(super) struct Decided<'a> {
-    /// The network once the plan is carried out, with capacities as [`protected_network`] prices them.
+    /// The network after the plan, with capacities as [`protected_network`] prices them.
     pub network: Network<'a>,
-    /// The same with the capacities that links really have.
+    /// The same network with the capacities that links really have.
     pub carried_out: Network<'a>,
     pub links: BTreeMap<LinkId, PlannedLink>,
-    /// The links that the optimizer took to be impossible to protect.
+    /// The links that the optimizer assumed to be impossible to protect.
     pub obstacles: ProtectionObstacles,
     pub proven: bool,
 }
@@ -48,15 +48,15 @@ pub(super) fn decide<'a>(
         limited = true;
         obstacles.extend(over);
     }
-    // After the last round the choice stands, and links over the limits go without protection.
+    // After the last round the choice is kept, and links over the limits go without protection.
     let weights = protected_network(topology, reported, settings, &obstacles);
     let choice = disable_best(&mut weights.clone(), reported, settings);
     carry_out(&weights, &choice.disable, reported, settings, (obstacles, false))
 }
 
 /// Disables these links and protects as many of the others as the limits allow, those with the highest loss first.
-/// Returns the network and the action for each link. `weights` is the network that the optimizer was asked about,
-/// `assumed` what it took to be impossible to protect.
+/// Returns the network and the action for each link. `weights` is the network for which the optimizer decided, and
+/// `assumed` are the links that it assumed to be impossible to protect.
 fn carry_out<'a>(
     weights: &Network<'a>,
     disable: &[LinkId],
@@ -155,9 +155,9 @@ pub(super) fn reported_network<'a>(
     network
 }
 
-/// The network with the reported links as they are today, and protected wherever nothing prevents it. The objective
-/// prices protection at the capacity that ordered mode leaves. Non-blocking mode leaves more, but gives up order for
-/// it; if that were free, a link that loses one frame in fifty would look better than one that loses one in a thousand.
+/// The network with the reported links as they are today, and protected wherever that is possible. The objective prices
+/// protection at the capacity that ordered mode leaves. Non-blocking mode leaves more, but gives up order; if that were
+/// free, a link that loses one frame in fifty would look better than one that loses one in a thousand.
 pub(super) fn protected_network<'a>(
     topology: &'a Topology,
     reported: &[ReportedLink],

@@ -287,7 +287,7 @@ impl Plan<'_> {
         format!("It is number {} of {} to repair: its return {gains}.", repair.rank, repairs.len())
     }
 
-    /// The meaning of the objective, for the end of a sentence.
+    /// The meaning of the objective, as the end of a sentence.
     fn meaning(&self) -> String {
         match self.settings.objective {
             Objective::Penalty => "counted is the loss rate on the wire".to_owned(),
@@ -356,7 +356,7 @@ fn hundredths(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Whether two numbers differ by less than rounding to three digits shows.
+/// Whether two numbers look the same once they are rounded to three digits.
 fn nearly_equal(one: f64, other: f64) -> bool {
     (one - other).abs() < 5e-3 * one.abs().max(other.abs())
 }

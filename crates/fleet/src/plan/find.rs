@@ -6,7 +6,7 @@ use linkmend_topology::{LinkId, Names, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// What separates the names of a link's two ends.
+/// Separates the names of a link's two ends.
 const BETWEEN: &str = "--";
 /// How many links of a pod or switch a message names before it counts the others.
 const MAX_NAMED: usize = 4;
@@ -24,7 +24,7 @@ pub enum FindError {
         /// A link of this network by its ends.
         example: String,
     },
-    /// The name belongs to something else.
+    /// The name belongs to something other than a link.
     #[error("`{written}` is {what}, not a link; its links are {links}")]
     NotALink {
         /// The name as it was written.
@@ -74,7 +74,7 @@ impl<'a> LinkFinder<'a> {
         LinkFinder { topology, links: OnceCell::new(), switches: OnceCell::new() }
     }
 
-    /// The link that goes by a name, a number, or the names of its ends in either order with `--` between.
+    /// Finds a link by its name, its number, or the names of its ends in either order with `--` between them.
     ///
     /// # Errors
     /// If there is none, or several.
@@ -87,7 +87,7 @@ impl<'a> LinkFinder<'a> {
         {
             return Ok(LinkId(number));
         }
-        // Names may hold the separator themselves, so every place where it stands is tried.
+        // Names may contain the separator themselves, so every position of it is tried.
         let ends = written.match_indices(BETWEEN).find_map(|(place, _)| {
             let one = self.by_switch().get(&written[..place])?;
             let other = self.by_switch().get(&written[place + BETWEEN.len()..])?;
@@ -103,7 +103,7 @@ impl<'a> LinkFinder<'a> {
         }
     }
 
-    /// A pod or a switch of that name, which has links.
+    /// Finds a pod or a switch of that name that has links.
     fn something_else(&self, written: &str) -> Option<FindError> {
         let topology = self.topology;
         let zones = (0..topology.zone_count() as u32).map(ZoneId);
@@ -129,7 +129,7 @@ impl<'a> LinkFinder<'a> {
         Some(FindError::NotALink { written: written.to_owned(), what, links, of })
     }
 
-    /// What a link can be written as: its name, or its ends where it has only a number.
+    /// How a link can be written: by its name, or by its ends if it has only a number.
     pub fn name_of(&self, link: LinkId) -> String {
         match self.topology.names() {
             Names::Given { .. } => self.topology.names().link(link),
@@ -159,7 +159,7 @@ impl<'a> LinkFinder<'a> {
         }
     }
 
-    /// Links that have names of their own; others go by number.
+    /// The links that have names; the others are known only by number.
     fn by_name(&self) -> &BTreeMap<String, Vec<LinkId>> {
         self.links.get_or_init(|| {
             let mut links: BTreeMap<String, Vec<LinkId>> = BTreeMap::new();

@@ -1,9 +1,9 @@
-//! What pods and ToRs have left once the plan is carried out.
+//! The capacity and the paths that remain to pods and ToRs after the plan.
 
 use super::Plan;
 use linkmend_topology::{SwitchId, ZoneId};
 
-/// What a pod has left.
+/// The capacity and the paths that remain to a pod.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ZoneLeft {
     pub zone: ZoneId,
@@ -11,26 +11,26 @@ pub struct ZoneLeft {
     pub installed: u64,
     /// Bits per second today, without protection.
     pub before: u64,
-    /// Bits per second once the plan is carried out.
+    /// Bits per second after the plan.
     pub capacity: u64,
-    /// The ToR that is closest to what it must keep; of two equally close, the first. `None` in a pod without ToRs.
+    /// The ToR that is closest to its minimum of paths; the first of several. `None` in a pod without ToRs.
     pub worst: Option<TorLeft>,
-    /// ToRs with fewer paths than are installed.
+    /// ToRs with fewer paths than installed.
     pub touched_tors: u64,
     /// Reported links of the pod.
     pub reported: u64,
 }
 
-/// What a ToR has left.
+/// The paths that remain to a ToR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TorLeft {
     pub tor: SwitchId,
     /// Paths to the top layer with all links in operation.
     pub installed: u64,
     pub before: u64,
-    /// Paths once the plan is carried out.
+    /// Paths after the plan.
     pub paths: u64,
-    /// The fewest paths that it must keep.
+    /// The minimum that it must keep.
     pub required: u64,
 }
 
@@ -40,14 +40,14 @@ impl ZoneLeft {
         self.reported > 0 || self.capacity < self.installed || self.touched_tors > 0
     }
 
-    /// The share of the installed capacity that is left.
+    /// The share of the installed capacity that remains.
     pub fn share(&self) -> f64 {
         if self.installed == 0 { 1.0 } else { self.capacity as f64 / self.installed as f64 }
     }
 }
 
 impl TorLeft {
-    /// Whether it has fewer paths than are installed.
+    /// Whether it has fewer paths than installed.
     pub fn is_touched(&self) -> bool {
         self.paths < self.installed
     }
@@ -57,19 +57,19 @@ impl TorLeft {
         self.paths < self.required
     }
 
-    /// Paths above what it must keep; negative if it has too few.
+    /// Paths above the minimum; negative if there are too few.
     fn spare(&self) -> i128 {
         i128::from(self.paths) - i128::from(self.required)
     }
 }
 
 impl Plan<'_> {
-    /// What every ToR has left, in ascending order of switches.
+    /// What remains to each ToR, in ascending order of switches.
     pub fn tors(&self) -> impl Iterator<Item = TorLeft> {
         self.topology.tors().iter().map(|&tor| self.tor(tor))
     }
 
-    /// What a ToR has left.
+    /// What remains to one ToR.
     pub fn tor(&self, tor: SwitchId) -> TorLeft {
         TorLeft {
             tor,
@@ -80,8 +80,8 @@ impl Plan<'_> {
         }
     }
 
-    /// The pods with reported links or missing capacity, the worst first: those with ToRs below their constraint, then
-    /// those whose ToRs have the least to spare, then those with the smallest share of their capacity.
+    /// The pods with reported links or missing capacity, the worst first: those with ToRs below their minimum, then
+    /// those whose ToRs have the fewest paths to spare, then those with the smallest share of their capacity.
     pub fn touched_zones(&self) -> Vec<ZoneLeft> {
         let mut zones = self.zones();
         zones.retain(ZoneLeft::is_touched);
@@ -96,7 +96,7 @@ impl Plan<'_> {
         zones
     }
 
-    /// What every pod has left, in ascending order of zones.
+    /// What remains to each pod, in ascending order of zones.
     pub fn zones(&self) -> Vec<ZoneLeft> {
         let mut zones: Vec<ZoneLeft> = (0..self.topology.zone_count() as u32)
             .map(|zone| ZoneLeft {

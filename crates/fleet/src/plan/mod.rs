@@ -1,8 +1,8 @@
-//! What to do today about links that corrupt: which to disable, protect and repair first, and what that leaves
-//! (sections 3.6 and 5).
+//! What to do today about links that corrupt: which to disable, to protect and to repair first, and what capacity
+//! remains (sections 3.6 and 5).
 //!
-//! [`read_links`] reads what the operator knows, [`Plan::new`] decides, [`Plan::repairs`] orders the repairs,
-//! [`Plan::zones`] and [`Plan::tors`] report what is left, and [`Plan::explain`] gives the reasons.
+//! [`read_links`] reads what the operator reports, [`Plan::new`] decides, [`Plan::repairs`] orders the repairs,
+//! [`Plan::zones`] and [`Plan::tors`] return what remains, and [`Plan::explain`] gives the reasons.
 //!
 //! A link whose loss rate is at or below the target is as good as protection could make it, so it is only watched; the
 //! paper, too, calls a link corrupting only above 10^-8 (Table 1). The exact optimizer decides about all others, and
@@ -50,7 +50,7 @@ pub struct PlanSettings {
     pub min_capacity: f64,
     /// Which links can be protected.
     pub deployment: Deployment,
-    /// How much protection a switch can handle.
+    /// How much protection a switch can provide.
     pub limits: ProtectionLimits,
     /// How many repairs are under way at a time; 0 counts as 1.
     pub crew: u32,
@@ -61,14 +61,14 @@ pub struct PlanSettings {
 pub enum ProtectionObstacle {
     /// A switch at one of its ends cannot protect links.
     NotUpgraded,
-    /// A pipe of this switch already protects as many links as it may, all of which lose more.
+    /// A pipe of this switch already protects as many links as it may, each with a higher loss rate.
     PipeFull {
         /// The switch with the full pipe.
         switch: SwitchId,
         /// How many links a pipe may protect.
         limit: u32,
     },
-    /// This switch already protects as many links as it may, all of which lose more.
+    /// This switch already protects as many links as it may, each with a higher loss rate.
     SwitchFull {
         /// The full switch.
         switch: SwitchId,
@@ -88,7 +88,7 @@ pub enum Action {
     Protect(Protection),
     /// The link should be protected, but cannot be.
     Leave(ProtectionObstacle),
-    /// The loss rate is at or below the target: do nothing, but look again.
+    /// The loss rate is at or below the target: leave the link alone, but keep watching it.
     Watch,
 }
 
@@ -113,8 +113,8 @@ pub struct PlannedLink {
     pub loss_rate: Option<f64>,
     /// What to do about it.
     pub action: Action,
-    /// What the link adds to the objective, or would add, while it is in operation. 0 for links that the optimizer was
-    /// not asked about.
+    /// What the link adds to the objective, or would add, while it is in operation. 0 for links that the optimizer did
+    /// not decide about.
     pub objective_value: f64,
 }
 
@@ -133,7 +133,7 @@ pub struct Totals {
     pub short_tors: u64,
 }
 
-/// What to do about the reported links, and the network in which it is done.
+/// The actions for the reported links, and the network before and after them.
 #[derive(Debug, Clone)]
 pub struct Plan<'a> {
     topology: &'a Topology,
@@ -144,14 +144,14 @@ pub struct Plan<'a> {
     clean: Network<'a>,
     /// The network as it was reported, without protection.
     before: Network<'a>,
-    /// The network once the plan is carried out, with capacities as the objective prices them.
+    /// The network after the plan, with capacities as the objective prices them.
     after: Network<'a>,
-    /// The same with the capacities that links really have.
+    /// The same network with the capacities that links really have.
     carried_out: Network<'a>,
-    /// The links that the optimizer took to be impossible to protect.
+    /// The links that the optimizer assumed to be impossible to protect.
     obstacles: decide::ProtectionObstacles,
     proven: bool,
-    /// Computed when first asked for.
+    /// Computed on first use.
     repairs: OnceCell<Vec<Repair>>,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Plan<'a> {
         self.links.values()
     }
 
-    /// What to do about each link, in the order in which an operator reads it: by action, then by falling loss rate.
+    /// What to do about each link, in the order in which an operator reads it: by action, then by descending loss rate.
     pub fn by_urgency(&self) -> Vec<&PlannedLink> {
         let rank = |link: &PlannedLink| match link.action {
             Action::Disable => 0,
@@ -220,8 +220,8 @@ impl<'a> Plan<'a> {
         self.links.get(&link)
     }
 
-    /// Whether no better choice exists. False where a search was cut short, and where limits of protection were
-    /// reached: which links are protected is then decided by loss rate.
+    /// Whether it is proven that no better choice exists. False if a search was cut short, and if limits of protection
+    /// were reached, because loss rates then determine which links are protected.
     pub fn is_proven(&self) -> bool {
         self.proven
     }
@@ -231,7 +231,7 @@ impl<'a> Plan<'a> {
         self.totals(&self.before)
     }
 
-    /// The network once the plan is carried out.
+    /// The network after the plan.
     pub fn totals_after(&self) -> Totals {
         self.totals(&self.after)
     }
@@ -255,7 +255,7 @@ impl<'a> Plan<'a> {
         totals
     }
 
-    /// Protected links on the pipe that has the most, once the plan is carried out.
+    /// The number of protected links on the pipe that has the most of them after the plan.
     pub fn max_protected_per_pipe(&self) -> u64 {
         self.after.metrics().max_protected_links_per_pipe
     }

@@ -24,7 +24,7 @@ impl Mode {
     }
 }
 
-/// How a link is protected, and what that leaves.
+/// How a link is protected, and the loss and capacity that remain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Protection {
     /// Whether frames keep their order.
@@ -55,7 +55,7 @@ impl Protection {
         let expected_loss_rate = effective_loss(loss_rate, copies);
         let in_order = *settings.protection.row(loss_rate);
         let without_order = settings.protection.non_blocking_row(loss_rate).copied();
-        // No loss rate is above 1, so the row nearest to 1 is the last one.
+        // No loss rate exceeds 1, so the row nearest to 1 is the last one.
         let last = settings.protection.non_blocking_row(1.0).map_or(0.0, |row| row.loss_rate);
         let estimate = settings.protection.best_capacity() / (1.0 + f64::from(copies) * loss_rate);
         let non_blocking_capacity = match without_order {

@@ -1,8 +1,8 @@
 //! Which link to repair first.
 //!
-//! A crew repairs several links at a time: one round. The first repair of a round is that of the link with the greatest
-//! benefit; the second is chosen as if the first were back, and so on. When a link is back, the optimizer may disable
-//! others of its pod in its place; those can be repaired from the next round on.
+//! A crew repairs several links at a time, which makes one round. The first repair of a round is that of the link with
+//! the greatest benefit; the second is chosen as if the first were back, and so on. When a link is back, the optimizer
+//! may disable others of its pod instead; those can be repaired from the next round on.
 
 use super::{Action, Plan, as_number};
 use crate::optimizer;
@@ -18,7 +18,7 @@ pub enum Origin {
     Disabled,
     /// It can be disabled once a repair of an earlier round is done.
     Later,
-    /// It can never be disabled, since a ToR would have too few paths. To repair it, it must be taken from those ToRs.
+    /// It can never be disabled, because a ToR would have too few paths. Repairing it takes paths from those ToRs.
     InOperation,
 }
 
@@ -33,15 +33,15 @@ pub struct Repair {
     pub link: LinkId,
     /// Why the link awaits repair.
     pub origin: Origin,
-    /// Paths that ToRs with too few get back, up to what they need.
+    /// Paths that ToRs with too few regain, up to what they need.
     pub shortage_ended: u64,
     /// By how much the objective falls, because other links can be disabled in its place.
     pub objective_gain: f64,
     /// Of the ToRs that the link serves, the one with the smallest share of its paths.
     pub worst_tor: Option<SwitchId>,
-    /// Paths that this ToR gets back.
+    /// Paths that this ToR regains.
     pub paths_regained: u64,
-    /// What the optimizer disables once it is back.
+    /// The links that the optimizer disables once it is back.
     pub then_disable: Vec<LinkId>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads what the operator knows: a CSV file of links that corrupt or are disabled.
+//! Reads what the operator reports: a CSV file of links that corrupt or are disabled.
 
 use super::find::LinkFinder;
 use crate::FileError;
@@ -20,7 +20,7 @@ pub struct ReportedLink {
 /// The expected first line, for messages.
 const HEADER: &str = "link,loss_rate` or `link,loss_rate,state";
 
-/// Reads links as CSV with the header `link,loss_rate` and, optionally, `state`. `file` is the name that messages use.
+/// Reads links as CSV with the header `link,loss_rate` and, optionally, `state`. `file` is the name to use in messages.
 /// Columns may come in any order; empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
@@ -96,7 +96,7 @@ impl Columns {
     }
 
     fn link(&self, fields: &[String], finder: &LinkFinder) -> Result<ReportedLink, String> {
-        // The state may be left out at the end of a line, together with its comma.
+        // The state may be omitted at the end of a line, together with its comma.
         let shortened = self.state == Some(self.count - 1) && fields.len() == self.count - 1;
         if fields.len() != self.count && !shortened {
             return Err(format!("{} fields, but the header has {}", fields.len(), self.count));
@@ -122,7 +122,7 @@ impl Columns {
     }
 }
 
-/// The fields of a line, without the spaces around them; a field in double quotes may hold commas (RFC 4180).
+/// The fields of a line, without the spaces around them. A field in double quotes may contain commas (RFC 4180).
 fn fields(line: &str) -> Result<Vec<String>, String> {
     let mut fields = Vec::new();
     let mut rest = line;

@@ -43,7 +43,7 @@ pub(super) const AT_400G: [Measured; 8] = [
     row(0.01, 1e-8, 0.7585, 0.9691),
 ];
 
-/// What was measured at one loss rate.
+/// The measurements at one loss rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     loss_rate: f64,

@@ -5,7 +5,7 @@ mod measured;
 
 use linkmend_diagnose::{Diagnose, Fault};
 
-/// A measured point: what protection leaves at one loss rate.
+/// A measured point: the loss and capacity after protection at one loss rate.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProtectionRow {
@@ -31,7 +31,7 @@ pub enum Nearest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtectionTable {
     rows: Vec<ProtectionRow>,
-    /// Empty if nothing is known.
+    /// Empty if non-blocking mode was not measured.
     non_blocking_rows: Vec<ProtectionRow>,
     nearest: Nearest,
 }
@@ -104,7 +104,7 @@ impl ProtectionTable {
         })
     }
 
-    /// A table of rows that were measured in ordered mode.
+    /// A table of rows measured in ordered mode.
     ///
     /// # Errors
     /// If there is no row, or a value is outside 0 to 1.
@@ -113,7 +113,7 @@ impl ProtectionTable {
         Ok(ProtectionTable { rows, non_blocking_rows: Vec::new(), nearest })
     }
 
-    /// Adds rows that were measured in non-blocking mode.
+    /// Adds rows measured in non-blocking mode.
     ///
     /// # Errors
     /// If there is no row, or a value is outside 0 to 1.
@@ -122,18 +122,18 @@ impl ProtectionTable {
         Ok(ProtectionTable { non_blocking_rows: rows, ..self })
     }
 
-    /// A table of the rows of non-blocking mode, if there are any.
+    /// A table of only the rows of non-blocking mode, if there are any.
     pub fn into_non_blocking(self) -> Option<ProtectionTable> {
         let rows = self.non_blocking_rows;
         (!rows.is_empty()).then(|| ProtectionTable { rows: rows.clone(), non_blocking_rows: rows, ..self })
     }
 
-    /// The largest effective capacity of any row: that of a link on which losses are too rare to cost anything.
+    /// The largest effective capacity of any row: that of a link whose losses are too rare to cost anything.
     pub fn best_capacity(&self) -> f64 {
         self.rows.iter().map(|row| row.capacity).fold(0.0, f64::max)
     }
 
-    /// The row nearest to a loss rate; of two equally near, the earlier one.
+    /// The row nearest to a loss rate; the earlier of two equally near.
     pub fn row(&self, loss_rate: f64) -> &ProtectionRow {
         self.nearest_of(&self.rows, loss_rate).expect("a table has rows")
     }

@@ -10,21 +10,21 @@ use std::collections::BTreeSet;
 /// The benefit of repairing a link. Greater is better.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepairBenefit {
-    /// Paths that ToRs with too few get back, up to what they need. The constraint comes before the objective.
+    /// Paths that ToRs with too few regain, up to what they need. The constraint comes before the objective.
     pub shortage_ended: u64,
-    /// In steps of 2^-94.
+    /// By how much the objective falls, in steps of 2^-94.
     pub objective_gain: i128,
     pub paths_regained: u64,
     /// Of the ToRs that the link serves, the one with the smallest share of its paths.
     pub worst_tor: Option<SwitchId>,
-    /// What the optimizer disables once the link is back.
+    /// The links that the optimizer disables once the link is back.
     pub then_disable: Vec<LinkId>,
 }
 
 /// An optimizer of one zone.
 pub(crate) type Optimize = fn(&mut Network, ZoneId, Objective) -> Decision;
 
-/// What repairs are ordered by: shortage ended, objective gained, paths regained.
+/// The order of repairs: by missing paths regained, then by the objective gained, then by paths regained.
 pub(crate) type Key = (u64, i128, u64);
 
 impl RepairBenefit {
@@ -32,8 +32,8 @@ impl RepairBenefit {
         (self.shortage_ended, self.objective_gain, self.paths_regained)
     }
 
-    /// The benefit for a disabled link in a network that had `installed` paths at first, if `optimize` then disables
-    /// others. The network is left as it was.
+    /// The benefit of repairing a disabled link, if `optimize` then disables others, in a network that had `installed`
+    /// paths at first. Leaves the network as it was.
     pub(crate) fn of(
         network: &mut Network,
         installed: &Paths,
@@ -66,9 +66,9 @@ impl RepairBenefit {
     }
 }
 
-/// Disables a link that does not corrupt.
+/// Disables a link whether or not it corrupts.
 pub(crate) fn take_down(network: &mut Network, link: LinkId) {
-    // Only links that corrupt can be disabled; the rate is forgotten when the link is enabled again.
+    // Only links that corrupt can be disabled. The rate is discarded when the link is enabled again.
     network.corrupt(link, CLEAN_LOSS_RATE);
     network.disable(link);
 }
@@ -88,12 +88,12 @@ pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -
     seen
 }
 
-/// How many paths these ToRs lack, together, of what they must keep.
+/// How many paths these ToRs lack, in total, of the minimum that they must keep.
 fn paths_short(network: &Network, tors: &BTreeSet<SwitchId>) -> u64 {
     tors.iter().map(|&tor| network.required(tor).saturating_sub(network.paths().of(tor))).sum()
 }
 
-/// Which of two ToRs has the smaller share of its paths; if the shares are equal, the first.
+/// Compares two ToRs by the share of their paths; the first is the smaller if the shares are equal.
 fn compare_shares(network: &Network, installed: &Paths, one: SwitchId, other: SwitchId) -> Ordering {
     let paths = |tor| u128::from(network.paths().of(tor));
     let installed = |tor| u128::from(installed.of(tor));

@@ -1,4 +1,4 @@
-//! How long repairs take.
+//! The duration of repairs.
 
 use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_random::Random;
@@ -26,9 +26,9 @@ impl Diagnose for RepairError {
     }
 }
 
-/// How far from 1 the sum of the shares may be: thirds are written with a few digits only.
+/// How far from 1 the sum of the shares may be, because thirds are written with only a few digits.
 const SUM_TOLERANCE: f64 = 1e-3;
-/// Longest repair: ten years.
+/// The longest repair: ten years.
 const MAX_DELAY_S: f64 = 10.0 * 366.0 * 86_400.0;
 
 impl RepairDelays {

@@ -9,15 +9,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Disabled links that wait for repair. Only a zone's own links, and what protection leaves of them, determine the
-/// benefit of a repair there. So links are evaluated again only in zones where something changed, and only when the
-/// best is asked for.
+/// benefit of a repair there. Links are therefore evaluated again only in zones where something changed, and only when
+/// the best link is requested.
 #[derive(Debug, Default)]
 pub(crate) struct RepairQueue {
     /// `None` until a link has been evaluated.
     benefit: BTreeMap<LinkId, Option<RepairBenefit>>,
     order: BTreeSet<(Reverse<Key>, LinkId)>,
     in_zone: BTreeMap<ZoneId, BTreeSet<LinkId>>,
-    /// Zones in which something changed since their links were evaluated.
+    /// Zones in which something has changed since their links were evaluated.
     stale: BTreeSet<ZoneId>,
 }
 
@@ -34,15 +34,14 @@ impl RepairQueue {
         self.stale.insert(zone);
     }
 
-    /// Notes that something changed in a zone.
+    /// Records that something in a zone has changed.
     pub(crate) fn touch(&mut self, zone: ZoneId) {
         if self.in_zone.contains_key(&zone) {
             self.stale.insert(zone);
         }
     }
 
-    /// Removes and returns the link with the greatest benefit; of several with the same benefit, the first. The network
-    /// is left as it was.
+    /// Removes and returns the link with the greatest benefit; the first of several. Leaves the network as it was.
     pub(crate) fn take_best(
         &mut self,
         network: &mut Network,
@@ -104,7 +103,7 @@ mod tests {
 
     const HOW: (Optimize, Objective) = (optimizer::exact, Objective::Penalty);
 
-    /// Links corrupt, are disabled and come back at random; the queue must agree with an evaluation of all waiting
+    /// Links corrupt, are disabled and come back at random. The queue must agree with an evaluation of all waiting
     /// links.
     #[test]
     fn the_best_is_the_best_of_all_that_wait() {

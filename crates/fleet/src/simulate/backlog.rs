@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The disabled links that wait, and how many are under repair.
 #[derive(Debug)]
 pub(super) struct Backlog {
-    /// How many repairs may be under way at a time; `None` for no limit.
+    /// How many repairs may be in progress at a time; `None` for no limit.
     size: Option<u32>,
     busy: u32,
     waiting: Waiting,
@@ -48,12 +48,12 @@ impl Backlog {
         self.since_s.len()
     }
 
-    /// Whether another repair could begin.
+    /// Whether another repair can begin.
     pub(super) fn is_free(&self) -> bool {
         self.size.is_none_or(|size| self.busy < size)
     }
 
-    /// Adds a link that was disabled at `now_s` and lost `loss_rate`.
+    /// Adds a link that was disabled at `now_s` and loses frames at `loss_rate`.
     pub(super) fn join(&mut self, topology: &Topology, now_s: u64, link: LinkId, loss_rate: f64) {
         self.since_s.insert(link, now_s);
         match &mut self.waiting {
@@ -65,14 +65,14 @@ impl Backlog {
         }
     }
 
-    /// Notes that something changed in a zone.
+    /// Records that something in a zone has changed.
     pub(super) fn touch(&mut self, zone: ZoneId) {
         if let Waiting::MostWorth(links) = &mut self.waiting {
             links.touch(zone);
         }
     }
 
-    /// Begins the next repair. Returns its link and how many seconds that has waited.
+    /// Begins the next repair. Returns the link and how many seconds it has waited.
     pub(super) fn begin(
         &mut self,
         network: &mut Network,
@@ -83,7 +83,7 @@ impl Backlog {
             (Waiting::FirstCome(links), _) => links.pop_front(),
             (Waiting::WorstFirst(links), _) => links.pop_first().map(|(_, link)| link),
             (Waiting::MostWorth(links), Some(installed)) => {
-                // Every waiting link is evaluated, so the fast checker estimates what would be disabled next.
+                // Every waiting link is evaluated, so the greedy optimizer stands in for the exact one.
                 links.take_best(network, installed, (optimizer::greedy, objective)).map(|(link, _)| link)
             }
             (Waiting::MostWorth(_), None) => None,

@@ -50,13 +50,13 @@ pub struct Settings {
     pub protection: ProtectionTable,
     /// Which links can be protected.
     pub deployment: Deployment,
-    /// How much protection a switch can handle.
+    /// How much protection a switch can provide.
     pub limits: ProtectionLimits,
     /// What the optimizer minimises.
     pub objective: Objective,
     /// Which optimizer runs after repairs.
     pub optimizer: Optimizer,
-    /// The loss rate that a clean link counts with.
+    /// The loss rate that a clean link counts as.
     pub clean_loss_rate: f64,
 }
 
@@ -129,7 +129,7 @@ struct Run<'a> {
     timeline: Timeline<'a>,
     settings: &'a Settings,
     random: Random,
-    /// Corrupting links whose protection only the limits prevent.
+    /// Corrupting links that would be protected if it were not for the limits.
     waiting: BTreeSet<LinkId>,
     /// Protected links that may be disabled but stay in operation until somebody can repair them, the worst first.
     postponed: BTreeSet<(Reverse<i128>, LinkId)>,
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
         self.backlog.touch(self.network.topology().zone_of(event.link));
     }
 
-    /// Handles a repair: others of the link's zone may now be disabled in its place.
+    /// Handles a repair: other links of the same zone may now be disabled.
     fn handle_repair(&mut self, time_s: u64, link: LinkId) {
         self.summary.repairs += 1;
         self.backlog.end();
@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The place of a link among those that are postponed.
+    /// The key of a link among the postponed ones.
     fn postponed_as(&self, link: LinkId) -> (Reverse<i128>, LinkId) {
         let capacity = self.network.topology().capacity(link);
         let weight = |corrupting| self.settings.objective.weight(corrupting, capacity);
@@ -230,7 +230,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Begins repairs while the crew has somebody free: of disabled links first, then of those that were postponed.
+    /// Begins repairs while the crew has capacity: of disabled links first, then of postponed ones.
     fn begin_repairs(&mut self, time_s: u64) {
         while self.backlog.is_free() {
             let next = self.backlog.begin(&mut self.network, self.settings.objective, time_s);
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
                 self.timeline.schedule(time_s, link, delay);
                 continue;
             }
-            // If the link may no longer be disabled, the optimizer will find it again when a link of its zone comes
+            // If the link may not be disabled any more, the optimizer will find it again when a link of its zone comes
             // back.
             let Some((_, link)) = self.postponed.pop_first() else { break };
             if self.network.may_disable(link) {

@@ -4,7 +4,7 @@ use super::Step;
 use crate::network::Metrics;
 use std::io::{self, Write};
 
-/// Writes one row with the metrics before, and one with those after, every event.
+/// Writes two rows for every event: the metrics before it and those after it.
 #[derive(Debug)]
 pub struct SeriesWriter<W> {
     writer: W,

@@ -4,7 +4,7 @@ use crate::network::Metrics;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A run in numbers.
+/// The summary of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Summary {
     /// Loss events in the trace.
@@ -21,9 +21,9 @@ pub struct Summary {
     pub fast_checker_rejections: u64,
     /// Optimizer runs that ended before they had proven that no better choice exists.
     pub unproven_decisions: u64,
-    /// Second of the first event. Metrics count from there.
+    /// Second of the first event, from which the metrics count.
     pub first_event_s: u64,
-    /// Second of the last event. Metrics count until there.
+    /// Second of the last event, until which the metrics count.
     pub last_event_s: u64,
     /// The metrics, weighted by time.
     pub metrics: BTreeMap<&'static str, MetricSummary>,
@@ -35,7 +35,7 @@ pub struct MetricSummary {
     /// Mean over time.
     pub mean: f64,
     pub min: f64,
-    /// Percentiles: the value that the metric did not exceed for this share of the time, to 0.1 %.
+    /// Percentiles: the value that the metric did not exceed during this share of the time, to 0.1 %.
     pub p1: f64,
     /// 10th percentile.
     pub p10: f64,
@@ -91,7 +91,7 @@ pub(super) struct Accumulator {
     series: [Series; 10],
 }
 
-/// One metric: for how long it had which value.
+/// One metric, with how long it had each value.
 #[derive(Debug, Default)]
 struct Series {
     value: f64,

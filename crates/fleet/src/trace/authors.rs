@@ -53,7 +53,7 @@ pub fn read_authors(path: &Path) -> Result<AuthorsTrace, FileError> {
     }
 }
 
-/// Reads the content of such a file; `file` is the name that messages use.
+/// Reads the content of such a file; `file` is the name to use in messages.
 ///
 /// # Errors
 /// As [`read_authors`].
@@ -125,7 +125,7 @@ fn event(raw: &RawValue) -> Result<LossEvent, String> {
     Ok(LossEvent { time_s: time_s as u64, link: LinkId(link), loss_rate })
 }
 
-/// The message without its position, since the line stands before the message already.
+/// The message without its position, since it already begins with the line.
 fn without_position(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(&message[..], |(reason, _)| reason).to_owned()

@@ -6,11 +6,11 @@ use linkmend_topology::{LinkId, Topology};
 use std::io::{BufRead, Write};
 
 const HEADER: &str = "time_s,link,loss_rate";
-/// Begins the comment that says which network the trace was made for.
+/// Prefix of the comment that names the network for which the trace was made.
 const NETWORK: &str = "network:";
 
-/// Reads a trace for a network; `file` is the name that messages use. If the file says which network it was made for,
-/// that must be this one.
+/// Reads a trace for a network; `file` is the name to use in messages. If the file names the network that it was made
+/// for, it must be this one.
 ///
 /// # Errors
 /// If a line is not of that form or an event is impossible; with the line.

@@ -1,4 +1,4 @@
-//! Trace files of any format. The end of a file's name tells its format.
+//! Trace files of any format. The end of a file's name determines its format.
 
 use super::{AuthorsTrace, Trace, read_authors, read_csv, read_parquet, write_csv, write_parquet};
 use crate::FileError;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The format of a trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// JSON of the authors' simulator, which names its network. It can only be read.
+    /// JSON of the authors' simulator, which names its network. This format can only be read.
     Authors,
     /// Parquet; the name ends in `.parquet`.
     Parquet,
@@ -19,7 +19,7 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// The format of a file of this name.
+    /// The format of a file with this name.
     pub fn of(path: &Path) -> TraceFormat {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => TraceFormat::Authors,
@@ -76,7 +76,7 @@ impl TraceFile {
     }
 }
 
-/// Writes a trace in the format that the file's name asks for: Parquet, or else CSV.
+/// Writes a trace in the format that the file's name determines: Parquet, or else CSV.
 ///
 /// # Errors
 /// If the file cannot be written.

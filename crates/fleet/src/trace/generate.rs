@@ -36,7 +36,7 @@ pub struct SharedFailures {
 /// Seconds in an hour.
 const HOUR_S: f64 = 3600.0;
 
-/// Why no trace can be drawn.
+/// Why a trace cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{name} is {value}; it must be {range}")]
 pub struct TraceParameterError {
@@ -144,7 +144,7 @@ impl TraceParameters {
         1.0 + share * sum as f64 / (2 * topology.link_count()) as f64
     }
 
-    /// Lets some failures affect further links at one of the ends, at the same loss rate.
+    /// Extends some failures to further links at one of the ends, with the same loss rate.
     fn spread(
         &self,
         topology: &Topology,

@@ -48,7 +48,7 @@ impl LossDistribution {
         }
     }
 
-    /// A bound or weight that is out of its range, or 0 if there is no bucket.
+    /// Returns a bound or weight that is out of its range, or 0 if there is no bucket.
     pub(super) fn bad_bucket(&self) -> Option<f64> {
         let bad = |bucket: &LossBucket| {
             let LossBucket { from, to, weight } = *bucket;

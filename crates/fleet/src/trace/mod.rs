@@ -26,10 +26,10 @@ pub struct LossEvent {
     pub loss_rate: f64,
 }
 
-/// Longest trace: 200 years, so that times stay far from overflow.
+/// The longest trace: 200 years, so that times stay far from overflow.
 pub const MAX_TIME_S: u64 = 200 * 366 * 86_400;
 
-/// Longest trace in events, which are held in memory at 24 bytes each.
+/// The largest number of events in a trace; each takes 24 bytes of memory.
 pub const MAX_EVENTS: usize = 100_000_000;
 
 /// Loss events in order, each in a second of its own.
@@ -61,19 +61,19 @@ impl Trace {
 struct EventList {
     events: Vec<LossEvent>,
     links: usize,
-    /// Time of the last event, as the file has it.
+    /// Time of the last event, as it stands in the file.
     previous_s: u64,
     /// The first second after all events, including those that moved.
     free_s: u64,
 }
 
 impl EventList {
-    /// For a network with this many links.
+    /// An empty list for a network with this many links.
     fn new(links: usize) -> EventList {
         EventList { events: Vec::new(), links, previous_s: 0, free_s: 0 }
     }
 
-    /// Adds an event, or says what is wrong with it.
+    /// Adds an event, or returns what is wrong with it.
     fn push(&mut self, event: LossEvent) -> Result<(), String> {
         let LossEvent { time_s, link, loss_rate } = event;
         if time_s > MAX_TIME_S {

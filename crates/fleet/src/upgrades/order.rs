@@ -9,7 +9,8 @@ use crate::deployment::{Deployment, TOP};
 use crate::share_of;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 
-/// Degrees of freedom between pods, and within them, below which the F ratio is too broad to be judged by its deviation.
+/// Degrees of freedom between pods, and within them, below which the F ratio is too widely spread to be judged by its
+/// deviation.
 const MIN_PODS: f64 = 4.0;
 const MIN_RUNS: f64 = 60.0;
 
@@ -21,7 +22,7 @@ pub struct PodBenefit {
     pub switches: u32,
     /// Total penalty spared on links between its switches, for each run.
     pub within: Vec<f64>,
-    /// Total penalty spared on links to the top layer, for each run; only if that layer is upgraded as well.
+    /// Total penalty spared on links to the top layer, for each run, if that layer is upgraded as well.
     pub to_top: Vec<f64>,
 }
 
@@ -38,7 +39,7 @@ impl PodBenefit {
 pub struct UpgradeStep {
     /// Number of upgraded pods.
     pub pods: usize,
-    /// As a share of all pods.
+    /// The same number as a share of all pods.
     pub share: f64,
     /// Spared by the best pods, without the top layer.
     pub best: f64,
@@ -89,7 +90,7 @@ impl<'a> Upgrades<'a> {
         &self.pods
     }
 
-    /// How many switches the top layer has.
+    /// The number of switches in the top layer.
     pub fn top_switches(&self) -> u32 {
         self.top_switches
     }
@@ -103,7 +104,7 @@ impl<'a> Upgrades<'a> {
         order
     }
 
-    /// The first pods of the order, and the top layer if that is upgraded as well.
+    /// The first pods of the order, and the top layer if `with_top` is set.
     pub fn deployment(&self, pods: usize, with_top: bool) -> Deployment {
         let zones = self.order(with_top).into_iter().take(pods).map(|pod| pod.zone);
         let deployment = Deployment::zones(self.topology, zones);
@@ -111,7 +112,7 @@ impl<'a> Upgrades<'a> {
     }
 
     /// The names of what to upgrade with a budget of a share of the pods, rounded up: the best pods, and the top layer
-    /// if that is upgraded as well. [`Deployment::named`] reads them.
+    /// if `with_top` is set. [`Deployment::named`] reads these names.
     pub fn within_budget(&self, budget: f64, with_top: bool) -> Vec<String> {
         let pods = share_of(self.pods.len() as u64, budget) as usize;
         let names = self.order(with_top).into_iter().take(pods).map(|pod| {
@@ -158,8 +159,8 @@ impl<'a> Upgrades<'a> {
         self.spared(self.pods.len(), true)
     }
 
-    /// The smallest number of pods with which the top layer is worth its switches: as many switches, spent on further
-    /// pods instead, would spare less. `None` if it never is. Pods are taken in their order, which is exact where all
+    /// The smallest number of pods with which the top layer is worth its switches, because the same number of switches
+    /// in further pods would spare less. `None` if it never is. Pods are taken in their order, which is exact if all
     /// have equally many switches.
     pub fn pods_before_top(&self) -> Option<usize> {
         let steps = |with_top: bool, before: u32| {
@@ -179,7 +180,7 @@ impl<'a> Upgrades<'a> {
     }
 
     /// Whether pods differ by more than chance explains over this number of runs: whether the F ratio of an analysis of
-    /// variance is more than three of its standard deviations above 1. `None` with too few pods or runs to tell.
+    /// variance is more than three of its standard deviations above 1. `None` if there are too few pods or runs.
     pub fn pods_differ(&self, with_top: bool) -> Option<bool> {
         let spared = |pod: &PodBenefit| {
             let to_top = |spared: f64| if with_top { spared } else { 0.0 };

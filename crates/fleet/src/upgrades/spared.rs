@@ -77,7 +77,7 @@ impl<'a> SparedLoss<'a> {
         }
     }
 
-    /// Takes an event and the network after it.
+    /// Records an event and the network after it.
     pub fn observe(&mut self, step: &Step, network: &Network) {
         let zone = self.topology.zone_of(step.link);
         self.close(zone, step.time_s);
@@ -94,7 +94,7 @@ impl<'a> SparedLoss<'a> {
         self.zones[zone.index()].1.extend(taken_off);
     }
 
-    /// Returns what was observed until the last event, or until the end of the window if that was earlier.
+    /// Returns what was observed until the last event, or until the end of the window if that is earlier.
     pub fn finish(mut self) -> Spared {
         let end_s = self.last.map_or(0, |(time_s, _)| time_s).min(self.window_s.end);
         (0..self.zones.len() as u32).for_each(|zone| self.close(ZoneId(zone), end_s));

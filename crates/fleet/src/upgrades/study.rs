@@ -13,8 +13,8 @@ use std::sync::atomic::AtomicBool;
 pub const ALWAYS: Range<u64> = 0..u64::MAX;
 
 /// What protection would spare in each window of a run, in seconds since the trace began. The strategy of the settings
-/// determines what is disabled; what it protects does not count. A protected run spares the same if its optimizer goes
-/// by the penalty, nothing limits its protection, and protected links are disabled at once.
+/// determines what is disabled; what it protects does not matter. A protected run spares the same if its optimizer
+/// minimises the penalty, nothing limits its protection, and protected links are disabled at once.
 pub fn spared_in(
     topology: &Topology,
     trace: &Trace,
@@ -37,9 +37,9 @@ pub fn spared_in(
     watching.into_iter().map(SparedLoss::finish).collect()
 }
 
-/// The same for traces of several seeds from `first_seed` on, on `threads` threads; the result is sorted by seed, and
-/// does not depend on the number of threads. `done` is called after each. When `stop` becomes true, the result is
-/// `None`.
+/// Does the same for traces of several seeds from `first_seed` on, on `threads` threads. The result is sorted by seed
+/// and does not depend on the number of threads. `done` is called after each trace. If `stop` becomes true, the result
+/// is `None`.
 pub fn spared_by_seed(
     topology: &Topology,
     settings: &Settings,

@@ -54,7 +54,7 @@ fn tors_that_are_short_already_are_reported_and_nothing_more_is_taken_from_them(
     assert!(plan.tor(SwitchId(0)).is_short());
 }
 
-/// A ToR with one link to each of two switches, or two; each of these has two links up.
+/// A ToR with `links_each` links to each of two switches, each of which has two uplinks.
 fn two_planes(links_each: u32) -> Topology {
     let mut builder = TopologyBuilder::default();
     let tor = builder.switch(0, None);
@@ -101,7 +101,7 @@ fn a_link_without_paths_below_a_short_tor_is_disabled_whether_it_has_one_of_the_
 #[test]
 fn the_objective_decides_which_of_two_links_goes() {
     let topology = four_links();
-    // Protection leaves 6e-10 of the one and 7.6e-9 of the other at the same capacity, so both objectives agree ...
+    // Protection leaves loss rates of 6e-10 and 7.6e-9 at the same capacity, so both objectives agree ...
     let close = [active(0, 1.43e-5), active(1, 9.16e-5)];
     let penalty = PlanSettings { objective: Objective::Penalty, ..settings() };
     for settings in [settings(), penalty.clone()] {
@@ -117,11 +117,11 @@ fn the_objective_decides_which_of_two_links_goes() {
 #[test]
 fn giving_up_order_does_not_make_a_link_look_better() {
     let topology = four_links();
-    // Non-blocking mode leaves the one 91.4 % of its capacity, ordered mode the other 90.9 %; the first is still the
-    // worse one.
+    // Non-blocking mode leaves the first link 91.4 % of its capacity, ordered mode the second 90.9 %; the first is
+    // still the worse one.
     let plan = Plan::new(&topology, &[active(0, 2e-2), active(1, 1e-3)], settings());
     assert_eq!(actions(&plan), [(0, "disable"), (1, "protect")]);
-    // The capacity that a pod has left is what its links really carry.
+    // The capacity that remains to a pod is what its links really carry.
     let plan = Plan::new(&topology, &[active(0, 1e-2)], PlanSettings { constraint: 1.0, ..settings() });
     let left = plan.zones()[0].capacity as f64 / 1e9;
     assert!((left - (300.0 + 98.76 / 1.03)).abs() < 1e-6, "{left}");
@@ -141,7 +141,7 @@ fn links_that_ordering_would_slow_go_without_it() {
     assert!((protection(0).capacity - 0.9876 / 1.03).abs() < 1e-12);
     assert_eq!(protection(0).ordered_capacity, 0.6);
     assert_eq!((protection(1).mode, protection(1).copies), (Mode::Ordered, 2));
-    // A link that loses everything is beyond help, and no table may hide that.
+    // A link that loses everything cannot be helped, and no table may hide that.
     assert_eq!((protection(2).copies, protection(2).effective_loss_rate), (16, 1.0));
     assert!(protection(2).misses(settings.target_loss) && !protection(0).misses(settings.target_loss));
     let patient = PlanSettings { min_capacity: 0.6, ..settings };
@@ -152,7 +152,7 @@ fn links_that_ordering_would_slow_go_without_it() {
     assert_eq!(protection.mode, Mode::Ordered);
 }
 
-/// The authors' table has no rows for non-blocking mode. Their artifact's stress test published one value besides:
+/// The authors' table has no rows for non-blocking mode, but the stress test of their artifact contains one value:
 /// 98.74 Gb/s of 100 at 1e-3. The estimate is close to it.
 #[test]
 fn without_order_the_capacity_is_measured_or_else_estimated() {
@@ -190,11 +190,11 @@ fn where_switches_are_not_upgraded_links_are_left() {
 #[test]
 fn a_link_that_cannot_be_protected_is_disabled_rather_than_one_that_can() {
     let topology = small_fabric();
-    // ToR 0 has 4 paths and must keep 2, so either of the two may go, and not both.
+    // ToR 0 has 4 paths and must keep 2, so either link may be disabled, but not both.
     let reported = [active(0, 1e-3), active(12, 1e-4)];
     let half = PlanSettings { constraint: 0.5, ..settings() };
     assert_eq!(actions(&Plan::new(&topology, &reported, half.clone())), [(0, "disable"), (12, "protect")]);
-    // Spine switches that are not upgraded keep the uplink from protection.
+    // Spine switches that are not upgraded keep the uplink from being protected.
     let within_pods =
         PlanSettings { deployment: Deployment::zones(&topology, [ZoneId(0), ZoneId(1)]), ..half };
     assert_eq!(actions(&Plan::new(&topology, &reported, within_pods)), [(0, "protect"), (12, "disable")]);
@@ -215,7 +215,7 @@ fn limits_leave_the_links_that_lose_least() {
     let limits = ProtectionLimits { per_pipe: None, per_switch: Some(2) };
     let plan = Plan::new(&topology, &reported, PlanSettings { constraint: 1.0, limits, ..settings() });
     assert_eq!(actions(&plan), [(0, "leave"), (1, "protect"), (2, "protect")]);
-    // If one link may go, the two others fit.
+    // If one link is disabled, the two others fit.
     let plan = Plan::new(&topology, &reported, PlanSettings { limits, ..settings() });
     assert_eq!(actions(&plan), [(0, "protect"), (1, "disable"), (2, "protect")]);
 }

@@ -11,7 +11,7 @@ use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_topology::{FabricParameters, LinkId, Topology, leaf_spine};
 
-/// One leaf with four links to four spines. It may lose one path of four at 75 %. Links 0 to 3.
+/// One leaf with four links, numbered 0 to 3, to four spines. At 75 %, it may lose one of its four paths.
 pub(super) fn four_links() -> Topology {
     leaf_spine(1, 4, 100_000_000_000).expect("a network")
 }
@@ -50,7 +50,7 @@ pub(super) fn down(link: u32) -> ReportedLink {
     ReportedLink { link: LinkId(link), loss_rate: None, disabled: true }
 }
 
-/// What is to be done about each link, in ascending link number.
+/// The action for each link, in ascending order of link numbers.
 pub(super) fn actions(plan: &Plan) -> Vec<(u32, &'static str)> {
     plan.links().map(|planned| (planned.link.0, planned.action.name())).collect()
 }

@@ -5,7 +5,7 @@
 
 /// Deepest nesting of a footer: metadata, row group, column, its metadata, statistics, and what later versions add.
 const MAX_DEPTH: u32 = 16;
-/// Largest page, unpacked. Writers aim at one mebibyte; ours does too.
+/// The largest page, unpacked. Writers aim at one mebibyte, and ours does too.
 const MAX_PAGE_BYTES: u64 = 64 << 20;
 /// Longest list in a footer: columns of row groups, and their metadata.
 const MAX_LIST: u64 = 1 << 16;
@@ -20,7 +20,7 @@ const VALUE_BYTES: i64 = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FalseSize(pub &'static str);
 
-/// Checks that everything that a footer lists is there.
+/// Checks that the file has room for everything that a footer lists.
 pub(super) fn check_footer(bytes: &[u8]) -> Result<(), FalseSize> {
     ThriftReader(bytes).fields(MAX_DEPTH, 0, &mut |_, _| {})
 }
@@ -99,7 +99,7 @@ impl ThriftReader<'_> {
         }
     }
 
-    /// Reads a value that is no field of a struct, or no integer.
+    /// Reads a value that is not a field of a struct, or not an integer.
     fn value(&mut self, kind: u8, depth: u32) -> Result<(), FalseSize> {
         match kind {
             kind::TRUE | kind::FALSE | kind::BYTE => self.skip(1),
@@ -168,7 +168,7 @@ impl ThriftReader<'_> {
 mod tests {
     use super::*;
 
-    /// A list field with 2^31 - 1 structs: a file of 20 bytes once claimed as many row groups.
+    /// A list field with 2^31 - 1 structs: without the check, 20 bytes can claim that many row groups.
     #[test]
     fn lists_and_texts_that_are_longer_than_the_file_are_refused() {
         assert_eq!(check_footer(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), Err(CUT_SHORT));

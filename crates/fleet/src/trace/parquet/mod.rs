@@ -55,7 +55,7 @@ pub fn write_parquet(trace: &Trace, topology: &Topology, file: File) -> Result<(
     Ok(())
 }
 
-/// Reads a trace for a network. If the file says which network it was made for, that must be this one.
+/// Reads a trace for a network. If the file names the network that it was made for, it must be this one.
 ///
 /// # Errors
 /// If the file is not Parquet with that schema, claims to hold more than it can, or has an impossible event; with the
@@ -68,7 +68,7 @@ pub fn read_parquet(path: &Path, topology: &Topology) -> std::result::Result<Tra
     }
 }
 
-/// Reads the content of such a file; `file` is the name that messages use.
+/// Reads the content of such a file; `file` is the name to use in messages.
 ///
 /// # Errors
 /// As [`read_parquet`].
@@ -128,7 +128,7 @@ fn open(content: Bytes) -> Result<SerializedFileReader<Bytes>> {
     Ok(reader)
 }
 
-/// The footer: what precedes its length and the mark at the end of the file.
+/// The footer: the bytes before its length and the mark at the end of the file.
 fn footer(content: &[u8]) -> Option<&[u8]> {
     let (rest, end) = content.split_last_chunk::<8>()?;
     let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize;

@@ -1,4 +1,4 @@
-//! Catches panics of a library and turns them into an answer, without printing them.
+//! Catches panics of a library and turns them into `None`, without printing them.
 
 use std::cell::Cell;
 use std::panic::{self, UnwindSafe};
@@ -9,8 +9,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns the result of `work`, or nothing if it panics; then nothing is printed. Panics of other threads are printed
-/// as usual.
+/// Returns the result of `work`, or `None` if it panics, in which case nothing is printed. Panics of other threads are
+/// printed as usual.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> T + UnwindSafe) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
