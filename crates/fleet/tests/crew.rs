@@ -39,7 +39,7 @@ fn mean(summary: &Summary, metric: &str) -> f64 {
     summary.metrics[metric].mean
 }
 
-/// Every network, order and way to take links down, with a crew of this size that takes two days for each.
+/// Runs `check` on every network, order and way to take links down, with a crew of this size and repairs of two days.
 fn each_run(size: u32, mut check: impl FnMut(&Topology, &Trace, &Settings)) {
     for (seed, topology) in (0..).zip(networks()) {
         let trace = trace(&topology, seed);
@@ -64,7 +64,7 @@ fn a_crew_that_is_never_busy_changes_nothing() {
     each_run(10_000, |topology, trace, settings| {
         let without = Settings { crew: None, ..settings.clone() };
         let Some(Crew { order, take_down, .. }) = settings.crew else { return };
-        // Others may begin repairs of one decision in another order, so that these end in other seconds.
+        // The repairs of one decision may begin in another order, and then end in other seconds.
         if order == RepairOrder::FirstCome && take_down == TakeDown::AtOnce {
             assert!(run(topology, trace, settings) == run(topology, trace, &without), "{topology}");
         }
@@ -76,13 +76,13 @@ fn no_more_repairs_go_on_than_the_crew_can_do() {
     for size in [1, 3, 8] {
         each_run(size, |topology, trace, settings| {
             let (steps, summary) = run(topology, trace, settings);
-            // A step that brings a link back. It may be disabled again in the same second, but not by a loss event.
+            // This step brings a link back. The link may be disabled again in the same second, but not by a loss event.
             let losses: BTreeSet<u64> = trace.events().iter().map(|event| event.time_s).collect();
             let ends: Vec<u64> =
                 steps.iter().map(|step| step.time_s).filter(|time_s| !losses.contains(time_s)).collect();
             assert_eq!(ends.len() as u64, summary.repairs);
             for (index, &end_s) in ends.iter().enumerate() {
-                // Repairs that end within two days after one began while it went on.
+                // Repairs that end within two days after this one began overlapped it.
                 let at_once =
                     ends[index..].iter().take_while(|later_s| **later_s < end_s + 2 * DAY_S).count();
                 assert!(at_once <= size as usize, "{at_once} repairs at a time: {settings:?}");
@@ -116,7 +116,7 @@ fn links_that_stay_until_somebody_is_free_are_never_disabled_in_vain() {
             return;
         }
         let (steps, summary) = run(topology, trace, settings);
-        // All links can be protected, so nothing is out of operation but what is being repaired.
+        // All links can be protected, so only links under repair are out of operation.
         assert!(steps.iter().all(|step| step.after.disabled_links <= 2), "{settings:?}");
         assert_eq!((summary.repair_wait_s, summary.max_waiting_repairs), (0, 0));
     });

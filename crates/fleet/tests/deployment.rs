@@ -1,4 +1,4 @@
-//! Which pods to upgrade first: held against runs of every deployment.
+//! Which pods to upgrade first, checked against runs of every deployment.
 
 use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::simulate::{Settings, simulate};
@@ -24,7 +24,7 @@ fn trace(topology: &Topology, seed: u64) -> Trace {
         .generate(topology)
 }
 
-/// Mean total penalty without protection, and the effective one with this deployment.
+/// The mean total penalty without protection, and the effective one with this deployment.
 fn penalties(topology: &Topology, trace: &Trace, settings: &Settings, deployment: Deployment) -> (f64, f64) {
     let settings = Settings { deployment, ..settings.clone() };
     let metrics = simulate(topology, trace, &settings, &mut |_, _| {}).metrics;
@@ -114,7 +114,7 @@ fn the_top_layer_is_worth_it_once_enough_pods_are_upgraded() {
     assert_eq!((upgrades.pods_before_top(), upgrades.top_switches()), (Some(1), 5));
     assert_eq!(upgrades.pods_differ(true), None);
 
-    // In a fabric with few pods and many spines, pods come first; the test tries both.
+    // In a fabric with few pods and many spines, pods come first. The test tries both kinds.
     let shape = FabricParameters { pods: 6, tors_per_pod: 4, spines_per_plane: 3, ..FabricParameters::PAPER };
     let topology = shape.build().expect("in range");
     let upgrades =
@@ -143,7 +143,7 @@ fn of_different_size() -> Topology {
     read_topology(file.path(), &TopologyFileOptions::default()).expect("it is layered").topology
 }
 
-/// Five pods of two ToRs, four of which have eight fabric switches, and one two, so that nothing can be disabled there.
+/// Five pods of two ToRs. Four of them have eight fabric switches and one has two, so nothing can be disabled there.
 fn pods_of_different_size() -> String {
     let mut switches = String::from("switches:\n");
     let mut links = String::from("links:\n");

@@ -76,7 +76,7 @@ fn close(ours: f64, theirs: f64) -> bool {
     (ours - theirs).abs() <= 1e-24 + 1e-12 * theirs.abs()
 }
 
-/// Where two sets of metrics differ, if they do.
+/// Describes where two sets of metrics differ, if they do.
 fn difference(ours: &Metrics, theirs: &Metrics) -> Option<String> {
     let integers = |metrics: &Metrics| {
         [
@@ -96,7 +96,7 @@ fn difference(ours: &Metrics, theirs: &Metrics) -> Option<String> {
     (!same).then(|| format!("ours   {ours:?}\ntheirs {theirs:?}"))
 }
 
-/// Runs both and compares them. Returns how many links came back and how many were refused.
+/// Runs both and compares them. Returns how many links came back, and how many could not be disabled.
 fn compare(shape: FabricParameters, trace: &[(u64, u32, f64)], rules: &Rules) -> (u64, u64) {
     let topology = shape.build().expect("the parameters are in range");
     let event =
@@ -187,7 +187,7 @@ fn the_heuristic_agrees_with_the_model() {
     }
 }
 
-/// Hundreds of events in a few hundred seconds, so that events and repairs often want the same second.
+/// Hundreds of events within a few hundred seconds, so that events and repairs often compete for the same second.
 #[test]
 fn crowded_seconds_agree_with_the_model() {
     let shape = fabric(2, 4, 4, 4);

@@ -150,7 +150,7 @@ struct Naive<'a> {
 }
 
 impl Naive<'_> {
-    /// The narrowest gap between two layers of a zone.
+    /// The least capacity between two layers of a zone.
     fn zone_gbps(&self, zone: ZoneId) -> f64 {
         let across = |gap: u8| {
             let of_zone = links(self.topology).filter(|link| self.topology.zone_of(*link) == zone);
@@ -236,7 +236,7 @@ impl Naive<'_> {
     }
 }
 
-/// As in the authors' simulator: sixteen ports a pipe, and a fat tree's ToR has as many ports as any other switch.
+/// As in the authors' simulator, a pipe has sixteen ports, and a fat tree's ToR has as many ports as any other switch.
 #[test]
 fn switches_of_a_fat_tree_have_a_pipe_for_every_sixteen_ports() {
     for (k, pipes) in [(4, 1), (16, 1), (18, 2), (34, 3)] {

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 /// Corrupting links of a whole network: all subsets of them are tried.
 const MOST_CORRUPTING: usize = 11;
 
-/// Whether every ToR keeps the paths that it must have, over links that are neither disabled nor in `without`. A ToR
-/// that has fewer already must keep all of them.
+/// Whether every ToR keeps the paths that it needs, over links that are neither disabled nor in `without`. A ToR with
+/// fewer paths already must keep all of them.
 fn keeps(network: &Network, without: &[LinkId]) -> bool {
     let in_operation = |link: LinkId| !network.is_disabled(link);
     let is_active = |link: LinkId| in_operation(link) && !without.contains(&link);
@@ -30,16 +30,16 @@ fn is_short(network: &Network) -> bool {
     topology.tors().iter().any(|tor| walk(topology, *tor, &is_active) < network.required(*tor))
 }
 
-/// What disabled the disabled links of a network.
+/// What has disabled the disabled links of a network.
 #[derive(Clone, Copy, PartialEq)]
 enum Disabled {
-    /// A fast checker.
+    /// The fast checker.
     Checked,
-    /// Failures too, which do not respect any ToR's paths.
+    /// Failures as well, which do not respect any ToR's paths.
     Failed,
 }
 
-/// A network some of whose links corrupt, protected or not, and some of which are disabled.
+/// A network in which some links corrupt, protected or not, and others are disabled.
 fn troubled<'a>(
     topology: &'a Topology,
     constraint: f64,

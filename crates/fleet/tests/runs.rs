@@ -1,4 +1,4 @@
-//! Properties of every run.
+//! Properties that hold in every run.
 
 use linkmend_fleet::network::Metrics;
 use linkmend_fleet::optimizer::Objective;
@@ -114,7 +114,7 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_ne!(bytes(1, 1), bytes(2, 1));
 }
 
-/// One metric's values and how long each held.
+/// The values of one metric, and how long each lasted.
 fn held(steps: &[Step], metric: usize) -> Vec<(f64, u64)> {
     let mut held: Vec<(f64, u64)> = steps
         .windows(2)

@@ -62,7 +62,7 @@ fn repairs_that_cannot_be_are_refused_with_a_reason() {
     }
 }
 
-/// Thousands of repairs, each after two days or four.
+/// Thousands of repairs, each of which takes two days or four.
 #[test]
 fn repairs_take_as_long_as_often_as_they_should() {
     let topology = leaf_spine(40, 500, GBPS_100).expect("in range");
@@ -139,7 +139,7 @@ fn protection_tables_that_cannot_be_are_refused() {
     }
 }
 
-/// `2d:0.8,4d:0.1` must not be read as eight to one, and a number beyond all shares must not always draw the last time.
+/// `2d:0.8,4d:0.1` must not mean eight to one, and a draw beyond all shares must not always give the last time.
 #[test]
 fn shares_of_repairs_that_do_not_add_up_to_1_are_refused() {
     for (written, sum) in [
@@ -195,7 +195,7 @@ fn upgraded(topology: &Topology, share: f64, seed: u64) -> Vec<bool> {
 #[test]
 fn a_deployment_has_its_share_of_the_pods() {
     let topology = pods(100);
-    // 55 hundredths of 100 are 55, though 0.55 * 100 is slightly more in floating point.
+    // For example, 55 hundredths of 100 are 55, though 0.55 * 100 is slightly more in floating point.
     for (share, count) in [(0.0, 0), (0.001, 1), (0.07, 7), (0.28, 28), (0.5, 50), (0.501, 51), (0.55, 55)] {
         for seed in 0..5 {
             let found = upgraded(&topology, share, seed).iter().filter(|pod| **pod).count();
@@ -205,7 +205,7 @@ fn a_deployment_has_its_share_of_the_pods() {
     assert_eq!(Deployment::share(&topology, 1.0, 1), Deployment::Everywhere);
     assert_eq!(upgraded(&topology, 0.5, 1), upgraded(&topology, 0.5, 1));
     assert_ne!(upgraded(&topology, 0.5, 1), upgraded(&topology, 0.5, 2));
-    // Every pod has the same chance.
+    // Every pod is equally likely.
     let mut chosen = vec![0.0; 100];
     for seed in 0..1000 {
         upgraded(&topology, 0.2, seed).iter().zip(&mut chosen).for_each(|(pod, sum)| *sum += f64::from(*pod));
@@ -219,7 +219,7 @@ fn a_deployment_covers_links_between_upgraded_switches() {
     let topology = pods(2);
     let deployment = Deployment::zones(&topology, [ZoneId(0)]);
     let covered = |link| deployment.covers(&topology, LinkId(link));
-    // 8 links within each pod, then those to the spines.
+    // The 8 links within each pod come first, then those to the spines.
     assert!((0..8).all(covered));
     assert!(!(8..32).any(covered));
     assert!((0..32).all(|link| Deployment::Everywhere.covers(&topology, LinkId(link))));
@@ -243,11 +243,11 @@ fn a_deployment_is_named_by_pods_switches_and_the_top_layer() {
     assert_eq!(error, "there is no pod or switch `pod3`; pods are pod0 to pod2, the top layer is `top`");
 }
 
-/// One leaf, four spines; all but one path must be kept. The leaf has a pipe for its four ports.
+/// One leaf with four links to four spines; it must keep all but one path. Its four ports share a pipe.
 fn one_leaf(limits: ProtectionLimits) -> Vec<Step> {
     let topology = leaf_spine(1, 4, GBPS_100).expect("in range");
     let event = |time_s, link, loss_rate| LossEvent { time_s, link: LinkId(link), loss_rate };
-    // Link 0 is disabled until 100 s; link 1 takes the only slot; 3 and 2 wait. When 0 is back, 1 is disabled.
+    // Link 0 is disabled until 100 s, link 1 takes the only slot, and 2 and 3 wait. When 0 is back, 1 is disabled.
     let trace = Trace::new(vec![
         event(0, 0, 1e-2),
         event(1, 1, 1e-2),
@@ -297,7 +297,7 @@ fn waiting_links_are_protected_when_a_slot_frees() {
     assert_eq!(all.iter().map(|step| step.after.max_protected_links_per_pipe).max(), Some(3));
 }
 
-/// 0.55 * 100 is a little more than 55 in floating point.
+/// In floating point, 0.55 * 100 is a little more than 55.
 #[test]
 fn a_constraint_of_55_percent_of_100_paths_is_55_paths() {
     let topology = leaf_spine(1, 100, GBPS_100).expect("in range");
@@ -338,8 +338,8 @@ fn a_network_without_tors_is_refused() {
     );
 }
 
-/// A spare switch, or one that has only links up, is no pod. Counted as one, it would make the least pod's capacity
-/// zero.
+/// A spare switch, or one with only uplinks, is not a pod. If it counted as one, the smallest capacity of a pod would
+/// be zero.
 #[test]
 fn switches_without_tors_below_them_are_no_pods() {
     let mut builder = TopologyBuilder::default();

@@ -1,4 +1,4 @@
-//! Trace files: what they read back as, and which of them are refused with file, line and reason.
+//! Trace files: what is read from them, and which of them are refused, with file, line and reason.
 #![allow(clippy::unwrap_used, reason = "a file that cannot be written fails the test")]
 
 use linkmend_diagnose::Diagnose;
@@ -11,7 +11,7 @@ use linkmend_topology::{FabricParameters, LinkId, Topology, leaf_spine};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A file in the authors' format, three pods of eight ToRs: 96 + 96 links. Events begin in line 8.
+/// A file in the authors' format, for three pods of eight ToRs: 96 + 96 links. Events begin on line 8.
 const SAMPLE: &str = r#"{
   "topo_type": 3,
   "topo_params": {
@@ -203,7 +203,7 @@ fn bytes_that_are_no_text_are_refused_with_their_line() {
     assert_refused(&error, &path.display().to_string(), 3, "UTF-8");
 }
 
-/// The reason must not contain a second position, counted from the start of the event.
+/// The reason must not contain a second position, which would count from the start of the event.
 #[test]
 fn a_refused_event_has_one_position() {
     let path = file("position.json", SAMPLE.replace("[17.0, 5", "[17.0, -1"));
@@ -213,7 +213,7 @@ fn a_refused_event_has_one_position() {
     assert!(message.ends_with(":1: EOF while parsing a value"), "{message}");
 }
 
-/// Events that share the last second of 200 years must not move beyond it, where the written file would be refused.
+/// Events that share the last second of 200 years must not move beyond it, because the written file would be refused.
 #[test]
 fn events_that_would_move_beyond_200_years_are_refused() {
     let text = |events: &str| format!("time_s,link,loss_rate\n{events}");
@@ -232,7 +232,7 @@ fn an_authors_file_of_links_without_capacity_is_refused() {
     assert_refused(&error, &path.display().to_string(), 5, "link_capacity 0.0000000001");
 }
 
-/// Two hundred bytes must not describe a network that would take 100 GB.
+/// Two hundred bytes must not describe a network that takes 100 GB.
 #[test]
 fn an_authors_file_of_a_network_beyond_the_limit_is_refused() {
     let larger = SAMPLE.replace("\"num_pods\": 3", "\"num_pods\": 65536");
@@ -241,7 +241,7 @@ fn an_authors_file_of_a_network_beyond_the_limit_is_refused() {
     assert_refused(&error, &path.display().to_string(), 4, "2147483648 links; at most 10000000");
 }
 
-/// Replaces each byte of the footer and of the first page's header: nothing may panic or allocate much.
+/// Replaces each byte of the footer and of the first page's header. Nothing may panic or allocate much memory.
 #[test]
 fn a_damaged_parquet_is_refused_or_read() {
     let topology = two_links();

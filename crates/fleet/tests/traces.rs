@@ -74,7 +74,7 @@ fn loss_rates_have_the_shares_of_table_1() {
             let share = share / 0.9999;
             let rates =
                 trace.events().iter().map(|event| event.loss_rate).filter(|rate| (from..to).contains(rate));
-            // The place of a rate in its bucket is uniform from 0 to 1.
+            // The position of a rate in its bucket is uniform from 0 to 1.
             let places: Vec<f64> = rates
                 .map(|rate| match within {
                     WithinBucket::LogUniform => libm::log(rate / from) / libm::log(to / from),
@@ -98,7 +98,7 @@ fn loss_rates_have_the_shares_of_table_1() {
     }
 }
 
-/// By renewal theory a link has length/mean + (variance/mean^2 - 1)/2 failures.
+/// By renewal theory, a link has length/mean + (variance/mean^2 - 1)/2 failures.
 #[test]
 fn weibull_times_of_shape_2_have_the_mean_and_variance_they_should() {
     let topology = topology();

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// Above the loops' priority, which is the lowest.
+/// A priority above that of the loops, which is the lowest.
 const PRIORITY: i32 = 10;
 const THIS_THREAD: Pid = Pid::from_raw(0);
 
-/// Gives the calling thread a priority above all others, including the loops, so that it runs as soon as it wakes and
-/// what it times is exact.
+/// Gives the calling thread a priority above all others, including the loops, so that it runs as soon as it wakes, and
+/// its timing is exact.
 ///
 /// # Errors
 /// Without CAP_SYS_NICE.
@@ -24,10 +24,10 @@ pub fn run_at_once() -> io::Result<()> {
 /// Keeps every processor busy for `span`, so that nothing of a lower priority runs.
 ///
 /// # Errors
-/// Without CAP_SYS_NICE, or where a processor cannot be had.
+/// Without CAP_SYS_NICE, or if a processor is not available.
 pub fn occupy_all(span: Duration) -> io::Result<()> {
     let processors = std::thread::available_parallelism()?.get();
-    // Otherwise the first one would keep the thread that starts the others from running.
+    // Otherwise the first thread would keep the one that starts the others from running.
     let all_ready = Barrier::new(processors);
     let all_ready = &all_ready;
     std::thread::scope(|scope| {
@@ -72,7 +72,7 @@ mod tests {
             let watcher = scope.spawn(|| {
                 let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
                 while !done.load(Ordering::Relaxed) {
-                    // One look at the clock: it may be interrupted anywhere.
+                    // The clock is read once, because the thread may be interrupted anywhere.
                     let now = Instant::now();
                     longest = longest.max(now - last);
                     last = now;

@@ -10,13 +10,13 @@ use std::time::Duration;
 use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 
-/// Slowest rate, bit/s: below it a frame takes over a tenth of a second.
+/// The slowest rate, bit/s. Below it a frame would take over a tenth of a second.
 pub const RATE_BPS_MIN: u64 = 100_000;
-/// Fastest rate, bit/s: more than any machine carries through the laboratory.
+/// The fastest rate, bit/s: more than any machine can forward through the laboratory.
 pub const RATE_BPS_MAX: u64 = 100_000_000_000;
-/// Longest delay of either place.
+/// The longest delay in either place.
 pub const DELAY_MAX: Duration = Duration::from_secs(2);
-/// Smallest queue in front of the rate, bytes: some frames of any size.
+/// The smallest queue in front of the rate, bytes: a few frames of any size.
 pub const QUEUE_BYTES_MIN: u64 = 64 << 10;
 /// Largest such queue, bytes.
 pub const QUEUE_BYTES_MAX: u64 = 256 << 20;
@@ -32,11 +32,11 @@ pub struct Impairments {
     pub delay: Duration,
     /// One-way delay of the corrupting link itself, in each direction.
     pub link_delay: Duration,
-    /// Bytes that may wait in front of the rate; `None`: what is under way in one round trip.
+    /// Bytes that may wait in front of the rate; `None`: as much as is in transit during one round trip.
     pub queue_bytes: Option<u64>,
 }
 
-/// Why there is no queue without a rate.
+/// Why a queue without a rate is refused.
 const WITHOUT_RATE: &str = "without a rate nothing waits";
 
 /// An impairment outside its range.
@@ -63,12 +63,12 @@ impl Impairments {
         self.rate_bps.is_some() || !self.link_delay.is_zero()
     }
 
-    /// Whether the path between the left host and its link end has one.
+    /// Whether the path between the left host and its link end has a delay line.
     pub fn on_path(&self) -> bool {
         !self.delay.is_zero()
     }
 
-    /// Whether there are none at all.
+    /// Whether there are no impairments at all.
     pub fn is_none(&self) -> bool {
         !self.on_link() && !self.on_path()
     }
@@ -78,9 +78,9 @@ impl Impairments {
         2 * (self.delay + self.link_delay)
     }
 
-    /// Bytes that may wait in front of the rate: as configured, or what is under way in one round trip (the rule of
-    /// thumb for routers with few flows), but at least [`QUEUE_BYTES_MIN`]. `None` without a rate, because then nothing
-    /// waits.
+    /// Bytes that may wait in front of the rate: as configured, or as much as is in transit during one round trip (the
+    /// rule of thumb for routers with few flows), but at least [`QUEUE_BYTES_MIN`]. `None` without a rate, because then
+    /// nothing waits.
     pub fn queue_bytes(&self) -> Option<u64> {
         let rate_bps = self.rate_bps?;
         let under_way = u128::from(rate_bps) * self.round_trip().as_nanos() / 8_000_000_000;
@@ -88,15 +88,15 @@ impl Impairments {
         Some(self.queue_bytes.unwrap_or(under_way.clamp(QUEUE_BYTES_MIN, QUEUE_BYTES_MAX)))
     }
 
-    /// The number of waiting bytes above which frames are marked with ECN, where a link end by itself would take
-    /// `usual`. It is at most half of the queue: a threshold beyond the end of the queue would never mark a frame, and
-    /// the daemon refuses it.
+    /// The number of waiting bytes above which frames are marked with ECN, if a link end would use `usual` by default.
+    /// It is at most half of the queue: a threshold beyond the end of the queue would never mark a frame, and the
+    /// daemon refuses it.
     pub fn ecn_threshold_bytes(&self, usual: u64) -> u64 {
         self.queue_bytes().map_or(usual, |queue| usual.min(queue / 2))
     }
 
     /// # Errors
-    /// [`BadImpairment`] for a value out of its range.
+    /// [`BadImpairment`] if a value is out of its range.
     pub fn validate(&self) -> Result<(), BadImpairment> {
         let bad = |field, value: String, reason| Err(BadImpairment { field, value, reason });
         for (field, delay) in [("delay", self.delay), ("link delay", self.link_delay)] {
@@ -140,7 +140,7 @@ impl fmt::Display for Impairments {
     }
 }
 
-/// Such as `5 ms`.
+/// Formats a time like `5 ms`.
 fn with_unit_apart(time: Duration) -> String {
     let text = format!("{time:?}");
     let unit_at = text.find(|letter: char| letter.is_alphabetic()).unwrap_or(text.len());

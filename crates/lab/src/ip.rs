@@ -1,4 +1,4 @@
-//! The `ip` and `tc` programs of iproute2 as subprocesses.
+//! Runs the `ip` and `tc` programs of iproute2.
 
 use linkmend_diagnose::Diagnose;
 use std::io;
@@ -23,7 +23,7 @@ pub enum IpError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The program said no.
+    /// The program failed.
     #[error("`{command}` failed: {message}")]
     Failed {
         /// The command line.

@@ -1,4 +1,4 @@
-//! Why a laboratory could not be put up, used or taken down.
+//! Why a laboratory could not be built, used or taken down.
 
 use crate::impairments::BadImpairment;
 use crate::ip::IpError;
@@ -8,16 +8,16 @@ use crate::offload::OffloadError;
 use crate::topology::{HOST_MTU_MAX, HOST_MTU_MIN, PREFIX_MAX};
 use linkmend_diagnose::Diagnose;
 
-/// Why a laboratory could not be put up, used or taken down.
+/// Why a laboratory could not be built, used or taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The prefix is not usable in names.
+    /// The prefix cannot be used in names.
     #[error("lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-`")]
     BadPrefix { prefix: String },
     /// The MTU is out of range.
     #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes")]
     BadMtu { host_mtu: u32 },
-    /// A namespace of the wanted name exists and this program did not create it.
+    /// A namespace of the same name exists, and this program did not create it.
     #[error("network namespace `{name}` exists and is not ours, so it is left alone")]
     Foreign {
         /// Name of the namespace.
@@ -29,7 +29,7 @@ pub enum LabError {
         /// Prefix of the laboratory.
         prefix: String,
     },
-    /// The laboratory exists, differs from what is wanted, and programs run in it.
+    /// The laboratory exists with other options, and programs run in it.
     #[error("lab `{prefix}` is in use: {program} (pid {pid}) runs in it")]
     InUse {
         /// Prefix of the laboratory.
@@ -43,9 +43,9 @@ pub enum LabError {
     Setting {
         /// Path below `/proc/sys`.
         key: String,
-        /// What was to be written.
+        /// The value to be written.
         value: String,
-        /// Namespace it was to be written in.
+        /// The namespace in which it was to be written.
         namespace: String,
         /// What the kernel said.
         source: std::io::Error,
@@ -58,7 +58,7 @@ pub enum LabError {
         /// What the kernel said.
         source: std::io::Error,
     },
-    /// More processes than a laboratory keeps track of.
+    /// There are more processes than a laboratory keeps track of.
     #[error("lab `{prefix}` runs {PROCESSES_MAX} processes already")]
     TooManyProcesses {
         /// Prefix of the laboratory.
@@ -71,7 +71,7 @@ pub enum LabError {
         prefix: String,
         pid: u32,
         program: String,
-        /// What the kernel said, if anything.
+        /// The kernel's reason, if there is one.
         reason: String,
     },
     /// See [`BadImpairment`].

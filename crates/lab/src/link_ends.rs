@@ -1,4 +1,4 @@
-//! The two link ends of a laboratory, run inside this process: the same loops that `linkmend run` starts.
+//! The two link ends of a laboratory, run inside this process with the same loops that `linkmend run` starts.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use linkmend_diagnose::Diagnose;
 use crate::namespace::NamespaceError;
 use crate::topology::{Lab, Role};
 
-/// How long a change of state may take. A peer is asked every 250 ms at worst.
+/// How long a change of state may take. In the worst case a peer is asked every 250 ms.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
 
@@ -32,9 +32,9 @@ pub enum LinkEndsError {
     NotSettled {
         /// Name of the link end.
         link: String,
-        /// State it is in.
+        /// Its current state.
         state: String,
-        /// State it should be in.
+        /// The state that it should be in.
         expected: &'static str,
     },
 }
@@ -59,7 +59,7 @@ pub struct LinkEnds {
 }
 
 impl LinkEnds {
-    /// Starts both, dormant. With the same `seed`, a run has the same losses.
+    /// Starts both, dormant. Runs with the same `seed` have the same losses.
     ///
     /// # Errors
     /// [`LinkEndsError`].
@@ -70,7 +70,7 @@ impl LinkEnds {
         })
     }
 
-    /// Starts both with settings of one's own.
+    /// Starts both with given settings.
     ///
     /// # Errors
     /// [`LinkEndsError`].
@@ -93,7 +93,7 @@ impl LinkEnds {
         Ok(LinkEnds { first: start(Role::End1)??, second: start(Role::End2)?? })
     }
 
-    /// Protects the direction from h1 to h2 and waits until it is protected; `None` ends it.
+    /// Protects the direction from h1 to h2 and waits until it is protected; `None` ends the protection.
     ///
     /// # Errors
     /// [`LinkEndsError`].
@@ -101,7 +101,7 @@ impl LinkEnds {
         protect(&self.first, protection)
     }
 
-    /// As [`LinkEnds::protect`], for the direction from h2 to h1.
+    /// Does the same as [`LinkEnds::protect`] for the direction from h2 to h1.
     ///
     /// # Errors
     /// [`LinkEndsError`].
@@ -127,7 +127,7 @@ impl LinkEnds {
         Ok(())
     }
 
-    /// As [`LinkEnds::corrupt`], for the direction from h2 to h1.
+    /// Does the same as [`LinkEnds::corrupt`] for the direction from h2 to h1.
     ///
     /// # Errors
     /// [`LinkEndsError`].

@@ -1,7 +1,7 @@
 //! The record of what a lab created, kept in `/run/linkmend/lab/PREFIX.json`.
 //!
-//! It is written *before* each thing is made, so that whatever a crash leaves behind is on record. Nothing that it does
-//! not name is ever deleted.
+//! It is written *before* each thing is created, so that whatever a crash leaves behind is on record. Nothing that it
+//! does not name is ever deleted.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use crate::process::TrackedProcess;
 use crate::topology::LabOptions;
 
-/// Where labs leave their records.
+/// The folder in which labs leave their records.
 pub const MARKER_FOLDER: &str = "/run/linkmend/lab";
 /// How long `up` and `down` wait for another `up` or `down` to finish.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 const LOCK_POLL: Duration = Duration::from_millis(20);
-/// Bound on the processes one lab keeps track of.
+/// The largest number of processes that one lab keeps track of.
 pub(crate) const PROCESSES_MAX: usize = 256;
 
 /// Why the record of a lab could not be used.
@@ -44,7 +44,7 @@ pub enum MarkerError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
-    /// Another `up` or `down` has been at work for too long.
+    /// Another `up` or `down` has been running for too long.
     #[error("another lab has been going up or down for {LOCK_WAIT:?}")]
     Locked,
 }
@@ -59,7 +59,7 @@ impl Diagnose for MarkerError {
     }
 }
 
-/// A network namespace the lab created, or was about to create.
+/// A network namespace that the lab created, or was about to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MarkedNamespace {
     pub(crate) name: String,
@@ -67,7 +67,7 @@ pub(crate) struct MarkedNamespace {
     pub(crate) inode: Option<u64>,
 }
 
-/// How far `up` has come.
+/// The progress of `up`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stage {
     Creating,
@@ -101,7 +101,7 @@ impl Marker {
         Path::new(MARKER_FOLDER).join(format!("{prefix}.json"))
     }
 
-    /// Reads the record of `prefix`; `None` when there is none.
+    /// Reads the record of `prefix`; `None` if there is none.
     pub(crate) fn load(prefix: &str) -> Result<Option<Self>, MarkerError> {
         let path = Self::path(prefix);
         let text = match fs::read_to_string(&path) {
@@ -112,7 +112,7 @@ impl Marker {
         serde_json::from_str(&text).map(Some).map_err(|source| MarkerError::Contents { path, source })
     }
 
-    /// Replaces the record in one step, so that a crash leaves the old one or the new one.
+    /// Replaces the record atomically, so that a crash leaves either the old one or the new one.
     pub(crate) fn save(&self) -> Result<(), MarkerError> {
         let path = Self::path(&self.options.prefix);
         let draft = path.with_extension("draft");
@@ -136,7 +136,7 @@ impl Marker {
         }
     }
 
-    /// Notes a process, forgetting those that have ended.
+    /// Records a process, forgetting those that have ended.
     pub(crate) fn track(&mut self, process: TrackedProcess) {
         self.processes.retain(TrackedProcess::is_running);
         if self.processes.len() < PROCESSES_MAX {
@@ -145,7 +145,7 @@ impl Marker {
     }
 }
 
-/// Holds off every other `up`, `down` and `spawn` on this machine.
+/// Excludes every other `up`, `down` and `spawn` on this machine.
 pub(crate) struct FolderLock(#[allow(dead_code, reason = "held for its drop")] Flock<File>);
 
 impl FolderLock {

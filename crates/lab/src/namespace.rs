@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::sys;
 
-/// Where `ip netns` keeps the names of network namespaces.
+/// The folder in which `ip netns` keeps the names of network namespaces.
 pub(crate) const NAMESPACE_FOLDER: &str = "/run/netns";
 
 /// Why a namespace could not be opened or entered.
@@ -54,7 +54,7 @@ impl Diagnose for NamespaceError {
     }
 }
 
-/// An open network namespace. It lives on, nameless, for as long as this handle does.
+/// An open network namespace. It exists at least as long as this handle, even without a name.
 #[derive(Clone, Debug)]
 pub struct Namespace {
     name: String,
@@ -65,7 +65,7 @@ impl Namespace {
     /// Opens the namespace that `ip netns` knows as `name`.
     ///
     /// # Errors
-    /// [`NamespaceError::Open`] when there is none.
+    /// [`NamespaceError::Open`] if there is none.
     pub fn open(name: &str) -> Result<Self, NamespaceError> {
         let path = PathBuf::from(NAMESPACE_FOLDER).join(name);
         let failed = |source| NamespaceError::Open { name: name.to_owned(), source };
@@ -77,17 +77,17 @@ impl Namespace {
         &self.name
     }
 
-    /// The namespace's inode number, which tells it from any other that exists at the same time.
+    /// The namespace's inode number, which differs from that of any other that exists at the same time.
     ///
     /// # Errors
-    /// [`NamespaceError::Open`] when the kernel does not say.
+    /// [`NamespaceError::Open`] if the kernel does not say.
     pub fn inode(&self) -> Result<u64, NamespaceError> {
         let failed = |source| NamespaceError::Open { name: self.name.clone(), source };
         self.file.metadata().map(|metadata| metadata.ino()).map_err(failed)
     }
 
-    /// Runs `work` on a thread of its own inside the namespace and returns what it returns. Sockets that `work` makes
-    /// stay in the namespace wherever they are used later; so does the view of `/proc/sys/net` while `work` runs.
+    /// Runs `work` on a separate thread inside the namespace and returns its result. Sockets that `work` opens stay in
+    /// the namespace wherever they are used later. While `work` runs, `/proc/sys/net` is that of the namespace.
     ///
     /// # Errors
     /// [`NamespaceError::Enter`] without `CAP_SYS_ADMIN`, [`NamespaceError::Thread`] when `work` panics.
@@ -102,15 +102,15 @@ impl Namespace {
         })
     }
 
-    /// A command that enters the namespace before it becomes `program`. Unlike `ip netns exec` it leaves the mounts
-    /// alone: `/sys/class/net` still shows the devices of the namespace that `/sys` was mounted in.
+    /// A command that enters the namespace before it executes `program`. Unlike `ip netns exec`, it leaves the mounts
+    /// alone: `/sys/class/net` still shows the devices of the namespace in which `/sys` was mounted.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         sys::enter_before_exec(&mut command, Arc::clone(&self.file));
         command
     }
 
-    /// Makes any command enter the namespace before it is executed.
+    /// Makes a command enter the namespace before it is executed.
     pub(crate) fn enter_with(&self, command: &mut Command) {
         sys::enter_before_exec(command, Arc::clone(&self.file));
     }

@@ -1,5 +1,4 @@
-//! Measures how the machine disturbs a measurement: time that a hypervisor gives to others, and threads that wake up
-//! late.
+//! How the machine disturbs a measurement: time that a hypervisor gives to others, and threads that wake up late.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,12 +14,12 @@ use crate::stop::StopFlag;
 
 /// How often a watcher wakes up.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// Above the link ends and the delay lines, so that what delays a watcher is the machine and not them. What takes the
-/// processor from them but not from a watcher shows in how long they wait ([`RunDelays`]).
+/// A priority above the link ends and the delay lines, so that what delays a watcher is the machine and not them. What
+/// takes the processor from them but not from a watcher shows in how long they wait ([`RunDelays`]).
 const PRIORITY: i32 = 3;
-/// Processors that are watched; more than the threads of a demo occupy.
+/// The largest number of processors that are watched: more than the threads of a demo occupy.
 const WATCHERS_MAX: usize = 16;
-/// Lateness that counts as being held up: above what the kernel's own work causes.
+/// The lateness that counts as being held up, which is above what the kernel's own work causes.
 const HELD_UP: Duration = Duration::from_millis(1);
 const THIS_THREAD: Pid = Pid::from_raw(0);
 
@@ -29,13 +28,14 @@ const THIS_THREAD: Pid = Pid::from_raw(0);
 pub struct Disturbance {
     /// Stolen time as a share of all processors' time (`steal` in `/proc/stat`).
     pub stolen_share: f64,
-    /// Share of time in which a processor kept a watcher waiting, of the processor that did so longest.
+    /// The share of time during which a processor kept a watcher waiting, for the worst processor.
     pub held_up_share: f64,
-    /// The latest that a watcher woke up, ns.
+    /// The largest lateness with which a watcher woke up, ns.
     pub worst_wakeup_ns: u64,
-    /// The longest that a link end's loop or the delay lines waited for a processor, or a frame left a line late; ns.
+    /// The longest time that a link end's loop or the delay lines waited for a processor, or a frame left a line late;
+    /// ns.
     pub worst_loop_ns: u64,
-    /// The longest that another thread of this process, or one of the kernel's that carry frames, waited for a
+    /// The longest time that another thread of this process, or a kernel thread that carries frames, waited for a
     /// processor, ns.
     pub worst_thread_ns: u64,
 }
@@ -54,7 +54,7 @@ pub struct Tolerance {
 }
 
 impl Disturbance {
-    /// Whether it is more than `tolerance` allows.
+    /// Whether this disturbance is more than `tolerance` allows.
     pub fn exceeds(&self, tolerance: &Tolerance) -> bool {
         self.stolen_share > tolerance.stolen_share
             || self.held_up_share > tolerance.held_up_share
@@ -82,7 +82,7 @@ pub trait Watch {
     fn end(&mut self) -> Disturbance;
 }
 
-/// The findings of one watcher in the present span.
+/// The findings of one watcher in the current span.
 #[derive(Debug, Default)]
 struct Lateness {
     worst_ns: AtomicU64,
@@ -97,14 +97,14 @@ impl Lateness {
         self.held_up_ns.store(0, Ordering::Relaxed);
     }
 
-    /// Its largest lateness, including the present one.
+    /// Its largest lateness, including the current one.
     fn worst_ns(&self, now_ns: u64) -> u64 {
         let so_far = now_ns.saturating_sub(self.due_ns.load(Ordering::Relaxed));
         self.worst_ns.load(Ordering::Relaxed).max(so_far)
     }
 }
 
-/// A watcher on every processor. They end when this is dropped.
+/// Watchers on every processor. Dropping this ends them.
 #[derive(Debug)]
 pub struct NoiseWatch {
     watchers: Vec<Arc<Lateness>>,
@@ -117,7 +117,7 @@ pub struct NoiseWatch {
 }
 
 impl NoiseWatch {
-    /// Starts the watchers, at real-time priority where that is allowed.
+    /// Starts the watchers, at real-time priority if that is allowed.
     pub fn start() -> Self {
         let (stop, started) = (StopFlag::new(), Instant::now());
         let (mut watchers, mut threads) = (Vec::new(), Vec::new());
@@ -127,7 +127,7 @@ impl NoiseWatch {
             let thread = std::thread::Builder::new()
                 .name(format!("watch {processor}"))
                 .spawn(move || watch(processor, &found, started, &seen));
-            // Without a watcher, less is known about this processor, which is acceptable.
+            // Without its watcher, less is known about this processor, which is acceptable.
             if let Ok(thread) = thread {
                 watchers.push(lateness);
                 threads.push(thread);
@@ -174,17 +174,17 @@ impl Drop for NoiseWatch {
     }
 }
 
-/// Processors this process may use.
+/// The processors that this process may use.
 fn processors() -> Vec<usize> {
     let allowed = sched_getaffinity(THIS_THREAD).unwrap_or_default();
     (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).take(WATCHERS_MAX).collect()
 }
 
-/// Wakes up every [`INTERVAL`] on one processor and notes how late; returns whether it did at real-time priority.
+/// Wakes up every [`INTERVAL`] on one processor and records how late. Returns whether it ran at real-time priority.
 fn watch(processor: usize, lateness: &Lateness, started: Instant, stop: &StopFlag) -> bool {
     let mut here = CpuSet::new();
     if here.set(processor).is_ok() {
-        // Where that fails, the watcher still feels some processor.
+        // If that fails, the watcher still feels some processor.
         let _ = sched_setaffinity(THIS_THREAD, &here);
     }
     let real_time = linkmend_linux::thread::set_real_time(PRIORITY).is_ok();

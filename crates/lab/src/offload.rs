@@ -1,4 +1,4 @@
-//! Device features (what `ethtool -K` sets), without needing ethtool.
+//! Sets device features as `ethtool -K` does, without needing ethtool.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,8 +11,8 @@ use socket2::{Domain, Socket, Type};
 use crate::namespace::{Namespace, NamespaceError};
 
 /// Features that must be off on every port of the lab, by the prefixes of the kernel's names. A frame must be complete,
-/// as on a wire, when it leaves the host at the latest: no segmentation, no checksum left to a device that is not
-/// there, no VLAN tag kept beside the frame.
+/// as on a wire, when it leaves the host: no segmentation, no checksum left to hardware that is not there, no VLAN tag
+/// kept beside the frame.
 const OFF: [&str; 7] = [
     "tx-checksum-",
     "rx-checksum",
@@ -22,9 +22,10 @@ const OFF: [&str; 7] = [
     "rx-vlan-stag-hw-parse",
     "rx-udp-gro-forwarding",
 ];
-/// Every segmentation offload ends so, TCP's, UDP's and tunnels'.
+/// The suffix of every segmentation offload: TCP's, UDP's and tunnels'.
 const OFF_SUFFIX: &str = "-segmentation";
-/// Generic receive offload. On veth it also switches on NAPI, without which XDP redirects into the device are dropped.
+/// Generic receive offload. On veth it also switches on NAPI, without which frames that XDP redirects into the device
+/// are dropped.
 const GRO: &str = "rx-gro";
 
 /// Why features could not be set or read.
@@ -39,10 +40,10 @@ pub struct OffloadError {
 
 impl Diagnose for OffloadError {}
 
-/// Switches off what a wire does not have on `interface`, and generic receive offload to `gro`.
+/// On `interface`, switches off what a wire does not have, and sets generic receive offload to `gro`.
 ///
 /// # Errors
-/// The outer one when the namespace cannot be entered, the inner one when the device refuses.
+/// The outer error if the namespace cannot be entered, the inner one if the device refuses.
 pub fn make_wire_like(
     namespace: &Namespace,
     interface: &str,
@@ -58,10 +59,10 @@ pub fn make_wire_like(
     })
 }
 
-/// Every feature the kernel knows and whether it is active on `interface`.
+/// Returns every feature that the kernel knows, and whether it is active on `interface`.
 ///
 /// # Errors
-/// The outer one when the namespace cannot be entered, the inner one when the device does not exist.
+/// The outer error if the namespace cannot be entered, the inner one if the device does not exist.
 pub fn active(
     namespace: &Namespace,
     interface: &str,

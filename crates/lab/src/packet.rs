@@ -14,10 +14,10 @@ use crate::topology::{HOST_INTERFACE, Lab, Role};
 /// Receives frames of every EtherType (`ETH_P_ALL`).
 pub(crate) const EVERY_PROTOCOL: u16 = libc::ETH_P_ALL as u16;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// How long a receive call waits before the stop flag is looked at.
+/// How long a receive call waits before the stop flag is checked.
 const RECEIVE_SLICE: Duration = Duration::from_millis(20);
 
-/// Why a packet socket could not be had or used.
+/// Why a packet socket could not be opened or used.
 #[derive(Debug, thiserror::Error)]
 pub enum PacketError {
     /// A call failed.
@@ -69,7 +69,7 @@ impl FramePort {
     /// Sends frames as they are, without waiting for anything.
     ///
     /// # Errors
-    /// [`PacketError::Socket`] with what the kernel says, at the first frame it does not take.
+    /// [`PacketError::Socket`] with the kernel's reason, at the first frame that it does not take.
     pub fn inject(&self, frames: &[Vec<u8>]) -> Result<(), PacketError> {
         let socket = PacketSocket::sender(self, false)?;
         for frame in frames {
@@ -84,12 +84,12 @@ impl FramePort {
     }
 }
 
-/// From where to where frames go.
+/// The path of frames from one interface to another.
 #[derive(Clone, Debug)]
 pub struct FramePath {
-    /// Where they are sent.
+    /// Where frames are sent.
     pub from: FramePort,
-    /// Where they should arrive.
+    /// Where frames should arrive.
     pub to: FramePort,
     /// MTU of both interfaces in bytes.
     pub mtu: u32,
@@ -113,8 +113,8 @@ impl FramePath {
 pub(crate) struct PacketSocket(Socket);
 
 impl PacketSocket {
-    /// A socket that only sends. With `bypass`, frames skip the queueing discipline: this is faster, and a full device
-    /// reports it instead of dropping.
+    /// A socket that only sends. With `bypass`, frames skip the queueing discipline, which is faster, and a full device
+    /// reports that it is full instead of dropping.
     pub(crate) fn sender(port: &FramePort, bypass: bool) -> Result<Self, PacketError> {
         let socket = Self::bound(port, 0, |_| Ok(()))?;
         if bypass {
@@ -135,7 +135,7 @@ impl PacketSocket {
             set(libc::PACKET_AUXDATA)?;
             set(PACKET_IGNORE_OUTGOING)?;
             let bytes = libc::c_int::try_from(buffer_bytes).unwrap_or(libc::c_int::MAX);
-            // Beyond the system's limit only with a privilege that an unprivileged namespace does not give.
+            // Exceeding the system's limit takes a privilege that an unprivileged namespace does not give.
             if sys::set_socket_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes).is_err()
             {
                 socket.set_recv_buffer_size(buffer_bytes)?;
@@ -145,7 +145,7 @@ impl PacketSocket {
         Self::bound(port, protocol, prepare)
     }
 
-    /// What the kernel granted as a receive buffer. It counts in frames with all their bookkeeping.
+    /// The receive buffer that the kernel granted. It counts frames with all their bookkeeping.
     pub(crate) fn receive_buffer_bytes(&self) -> usize {
         self.0.recv_buffer_size().unwrap_or(0)
     }
@@ -167,8 +167,8 @@ impl PacketSocket {
         self.0.as_fd()
     }
 
-    /// Made with protocol 0, which receives nothing, and bound to protocol and interface at once, so that it receives
-    /// no frame of another interface.
+    /// Opens a socket with protocol 0, which receives nothing, and then binds it to protocol and interface in one step,
+    /// so that it never receives a frame of another interface.
     fn bound(
         port: &FramePort,
         protocol: u16,

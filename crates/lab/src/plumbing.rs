@@ -18,7 +18,7 @@ const BRIDGE: &str = "bypass";
 const GRO_BYTES_NONE: u32 = 1;
 const MAX_BUFFER_FLOOR_BYTES: u32 = 4096;
 
-/// Builds everything, noting each namespace in `marker` before it is made.
+/// Builds everything, recording each namespace in `marker` before it is created.
 pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), LabError> {
     for (index, name) in options.namespace_names().into_iter().enumerate() {
         marker.namespaces.push(MarkedNamespace { name: name.clone(), inode: None });
@@ -50,7 +50,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
     }
     configure_wires(options, &lines)?;
     if options.host_gro {
-        // Only now that both ends of each pair are up: a veth takes on being a target of XDP redirects when receive
+        // This must wait until both ends of each pair are up: a veth becomes a target of XDP redirects when receive
         // offload is switched on at its peer while that is up, or when it is itself brought up after that.
         for role in [Role::Host1, Role::Host2] {
             make_wire_like(&Namespace::open(&options.namespace_name(role))?, HOST_INTERFACE, true)??;
@@ -63,7 +63,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
 
 /// Joins the ports of a link end by a bridge that forwards whatever a bridge can.
 pub(crate) fn bridge(namespace: &Namespace) -> Result<(), LabError> {
-    // 65528 lets the link-local groups pass whose forwarding the kernel allows; LACP's is among those it does not.
+    // 65528 lets those link-local groups pass whose forwarding the kernel allows; LACP's is not one of them.
     ip_in(
         namespace,
         &format!(
@@ -86,10 +86,10 @@ pub(crate) fn unbridge(namespace: &Namespace) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes the veth pairs at once. Otherwise a namespace in which somebody else's process runs would keep them.
+/// Removes the veth pairs at once. Otherwise a namespace in which another user's process runs would keep them.
 pub(crate) fn remove_links(namespace: &Namespace) {
     for interface in [HOST_INTERFACE, INNER_INTERFACE, LINK_INTERFACE] {
-        // Most are not there: each namespace has one or two, and a pair goes when either end does.
+        // Most are not there: each namespace has one or two, and a pair disappears with either end.
         let _ = ip_in(namespace, &format!("link del dev {interface}"));
     }
 }
@@ -108,7 +108,8 @@ fn prepare_settings(namespace: &Namespace, role: Option<Role>, options: &LabOpti
         ("net/ipv4/tcp_wmem", format!("4096 {} {limit}", limit.min(65_536))),
         ("net/ipv4/tcp_no_metrics_save", u8::from(options.tcp_no_metrics_save).to_string()),
         ("net/ipv4/tcp_slow_start_after_idle", u8::from(options.tcp_slow_start_after_idle).to_string()),
-        // There is no router to be solicited, and nobody else has these addresses: less noise on the link.
+        // No router answers solicitations, and nobody else has these addresses, so both would only be noise on the
+        // link.
         ("net/ipv6/conf/default/accept_ra", "0".to_owned()),
         ("net/ipv6/conf/default/router_solicitations", "0".to_owned()),
         ("net/ipv6/conf/default/accept_dad", "0".to_owned()),
@@ -128,7 +129,7 @@ fn set_if_there(namespace: &Namespace, key: &str, value: &str) -> Result<(), Lab
     })
 }
 
-/// One end of a veth pair that is to be made.
+/// One end of a veth pair that is to be created.
 struct Port {
     namespace: String,
     interface: &'static str,
@@ -151,7 +152,7 @@ impl Port {
 
 fn connect(left: Port, right: Port) -> Result<(), LabError> {
     // One queue in each direction. With more, frames of one host would arrive on several queues of the link end, out of
-    // order and missed by an AF_XDP socket that listens on one of them.
+    // order, and an AF_XDP socket that listens on one of them would miss some.
     let end = |Port { namespace, interface, mac: [a, b, c, d, e, f], mtu }: Port| {
         format!(
             "name {interface} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} numtxqueues 1 \
@@ -172,7 +173,7 @@ fn mtu(options: &LabOptions, interface: &str) -> u32 {
 }
 
 /// Configures the interfaces of the delay lines. What a link end forwards in the kernel is redirected into them. This
-/// needs NAPI, which a veth has only with receive offload; but a line carries frames as they are, so nothing may be
+/// needs NAPI, which a veth has only with receive offload; but a line must carry frames as they are, so nothing may be
 /// merged.
 fn configure_wires(options: &LabOptions, lines: &[[WireInterface; 2]]) -> Result<(), LabError> {
     let Some(name) = options.wires_name() else { return Ok(()) };
@@ -185,8 +186,8 @@ fn configure_wires(options: &LabOptions, lines: &[[WireInterface; 2]]) -> Result
         }
         let merge_nothing = format!("link set dev {interface} gro_max_size {GRO_BYTES_NONE}");
         ip_in(&namespace, &format!("link set dev {interface} arp off addrgenmode none up"))?;
-        // Kernels before 5.19 and iproute2 before 5.18 do not know it; without it there is no NAPI, and a dormant link
-        // of AF_XDP ports drops what it forwards towards this interface.
+        // Kernels before 5.19 and iproute2 before 5.18 do not know this option. Without it there is no NAPI, and a
+        // dormant link of AF_XDP ports drops what it forwards towards this interface.
         if wire.faces().0.ipv4().is_none() && ip_in(&namespace, &merge_nothing).is_ok() {
             make_wire_like(&namespace, interface, true)??;
         }

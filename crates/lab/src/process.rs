@@ -1,4 +1,4 @@
-//! Processes the lab started: told apart from others by pid and start time, and ended in bounded time.
+//! Processes that the lab started, identified by pid and start time, and ended within bounded time.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -26,20 +26,20 @@ pub struct TrackedProcess {
 }
 
 impl TrackedProcess {
-    /// Describes the running process `pid`, or `None` when there is none.
+    /// Describes the running process `pid`; `None` if there is none.
     pub fn of(pid: u32, program: &str) -> Option<Self> {
         let stat = Stat::read(pid)?;
         Some(Self { pid, start_ticks: stat.start_ticks, program: program.to_owned() })
     }
 
-    /// Whether this very process still runs. A zombie does not.
+    /// Whether this very process is still running. A zombie is not.
     pub fn is_running(&self) -> bool {
         Stat::read(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.ended)
     }
 }
 
-/// Processes whose main thread is in one of the network namespaces with these inode numbers: whoever started them, but
-/// for this one and those it descends from (a shell inside that takes its own laboratory down).
+/// Processes whose main thread is in one of the network namespaces with these inode numbers, whoever started them,
+/// except this process and its ancestors (such as a shell inside that takes its own laboratory down).
 pub(crate) fn inside(namespaces: &[u64]) -> Vec<TrackedProcess> {
     let mut own = vec![std::process::id()];
     while let Some(stat) = own.last().and_then(|pid| Stat::read(*pid)).filter(|stat| stat.parent > 0) {
@@ -69,7 +69,7 @@ pub(crate) struct StillRunning {
     pub(crate) source: Option<io::Error>,
 }
 
-/// Ends all of them at once: SIGTERM, then SIGKILL for those that still run after [`TERMINATION_GRACE`].
+/// Ends all of them together: with SIGTERM, then with SIGKILL those that still run after [`TERMINATION_GRACE`].
 pub(crate) fn end_all(processes: &[TrackedProcess]) -> Result<(), StillRunning> {
     let mut running = Vec::new();
     for process in processes {
@@ -112,7 +112,8 @@ impl Stat {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The program name is in parentheses and may hold anything, parentheses too; the fields follow the last one.
+    /// The program name is in parentheses and may contain anything, including parentheses. The fields follow the last
+    /// one.
     fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let parent = fields.get(1)?.parse().ok()?;

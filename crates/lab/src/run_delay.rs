@@ -1,8 +1,8 @@
-//! How long threads wait for a processor although they have work: the loops, what else an experiment runs, and the
-//! kernel's threads that carry frames from one interface to the next.
+//! How long threads wait for a processor although they have work: the loops, other threads of an experiment, and the
+//! kernel threads that carry frames from one interface to the next.
 //!
-//! A watcher at a higher priority does not notice what delays the loops: a process at their priority, or one that only
-//! the kernel's threads and the hosts' applications must wait for. For each thread, the scheduler accounts how long it
+//! A watcher at a higher priority does not notice what delays the loops: a process at their priority, or one for which
+//! only kernel threads and the hosts' applications must wait. For each thread, the scheduler accounts for how long it
 //! has been runnable without running (`/proc/PID/task/TID/schedstat`, second field). It adds a wait when the thread
 //! finally runs, so the growth between two readings is the longest single wait, plus at most the time between the
 //! readings.
@@ -21,16 +21,16 @@ use crate::stop::StopFlag;
 const INTERVAL: Duration = Duration::from_millis(5);
 /// Readings after which the list of threads is updated.
 const LOOKS_PER_SEARCH: u32 = 4;
-/// Threads of this process that are followed; a demo has thirty.
+/// The largest number of threads of this process that are followed; a demo has thirty.
 const THREADS_MAX: usize = 256;
-/// Three decimal numbers of 64 bits.
+/// The length of three decimal numbers of 64 bits.
 const LINE_BYTES: usize = 64;
 const OWN_THREADS: &str = "/proc/self/task";
-/// Names of the threads that belong to the link: the link ends' loops, and the delay lines.
+/// Prefixes of the names of threads that belong to the link: the link ends' loops, and the delay lines.
 const LOOP_NAMES: [&str; 2] = ["link-", "delay lines"];
-/// Names of the threads that only watch.
+/// Names of the threads that only measure.
 const WATCH_NAME: &str = "watch";
-/// The kernel's threads that process frames when its interrupts leave too many of them.
+/// The kernel threads that process frames when its interrupts leave too many of them.
 const KERNEL_NAME: &str = "ksoftirqd/";
 
 /// The longest waits in a span.
@@ -63,7 +63,7 @@ impl WatchedThread {
         Some(WatchedThread { file, is_loop, waited_ns, worst_ns: 0 })
     }
 
-    /// Reads the account; `false` if the thread has ended.
+    /// Reads the account. Returns `false` if the thread has ended.
     fn update(&mut self) -> bool {
         let Some(waited_ns) = waited_ns(&self.file) else { return false };
         let before = std::mem::replace(&mut self.waited_ns, waited_ns);
@@ -78,7 +78,8 @@ fn waited_ns(file: &File) -> Option<u64> {
     parse(std::str::from_utf8(&line[..length]).ok()?)
 }
 
-/// Time on a processor, time waiting for one, times it was given one (Documentation/scheduler/sched-stats.rst).
+/// The fields are: time on a processor, time waiting for one, number of times on one
+/// (Documentation/scheduler/sched-stats.rst).
 fn parse(line: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
@@ -92,8 +93,8 @@ struct Threads {
 }
 
 impl Threads {
-    /// Updates the list of this process's threads. `new` says whether threads seen for the first time began within the
-    /// span.
+    /// Updates the list of this process's threads. `new` is whether threads that are seen for the first time began
+    /// within the span.
     fn search(&mut self, new: bool) {
         let Ok(entries) = std::fs::read_dir(OWN_THREADS) else { return };
         for entry in entries.flatten().take(THREADS_MAX) {
@@ -150,15 +151,15 @@ pub(crate) struct RunDelays {
 }
 
 impl RunDelays {
-    /// Starts reading, at `priority` where real-time priorities are allowed. If the kernel keeps no such account, every
-    /// wait is 0.
+    /// Starts reading, at `priority` if real-time priorities are allowed. If the kernel does not keep this account,
+    /// every wait is 0.
     pub(crate) fn start(priority: i32) -> RunDelays {
         let threads = Threads { kernel: kernel_threads(), ..Threads::default() };
         let threads = Arc::new(Mutex::new(threads));
         let stop = StopFlag::new();
         let (seen, shared) = (stop.clone(), Arc::clone(&threads));
         let thread = std::thread::Builder::new().name(format!("{WATCH_NAME} waits")).spawn(move || {
-            // Ordinary users may not do this; readings are late then, and a wait seems that much longer.
+            // Ordinary users may not do this; readings are late then, and waits seem that much longer.
             let _ = linkmend_linux::thread::set_real_time(priority);
             let mut looks = 0;
             while seen.sleep(INTERVAL) {
@@ -170,7 +171,7 @@ impl RunDelays {
                 }
             }
         });
-        // Without the thread, the end of a span finds the sum of its waits, so more slots count as disturbed.
+        // Without the thread, the end of a span finds only the sum of its waits, so more slots count as disturbed.
         RunDelays { threads, stop, thread: thread.ok() }
     }
 
@@ -196,11 +197,11 @@ impl Drop for RunDelays {
 }
 
 fn lock(threads: &Mutex<Threads>) -> MutexGuard<'_, Threads> {
-    // After a panic, the lock still holds an account of waits.
+    // After a panic, the data is still an account of waits.
     threads.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The kernel's threads, as far as this process sees them: not from inside a container.
+/// The kernel threads that this process can see; inside a container there are none.
 fn kernel_threads() -> Vec<WatchedThread> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let is_one = |folder: &PathBuf| {
@@ -229,7 +230,7 @@ mod tests {
         sched_setaffinity(Pid::from_raw(0), &here).expect("the first processor is allowed");
     }
 
-    /// What a thread of this name finds to have waited for while another of its own priority does not leave the processor.
+    /// How long a thread of this name waits while another one of the same priority does not leave the processor.
     fn waits_beside_a_hog(name: &str, hog: Duration) -> LongestDelays {
         const LOOP_PRIORITY: i32 = 1;
         let delays = RunDelays::start(LOOP_PRIORITY + 2);

@@ -1,12 +1,12 @@
-//! Medians and other quantiles with intervals that assume nothing about the distribution of the values.
+//! Medians and other quantiles, with intervals that assume nothing about the distribution of the values.
 //!
-//! Each value lies below a quantile with a known probability, so the number of those that do is binomial, and two order
-//! statistics bracket the quantile with a probability that can be computed (David and Nagaraja, Order Statistics,
+//! Each value lies below a quantile with a known probability, so the number of values that do is binomial, and two
+//! order statistics bracket the quantile with a probability that can be computed (David and Nagaraja, Order Statistics,
 //! section 7.1).
 
 use serde::{Deserialize, Serialize};
 
-/// Coverage of an interval, if there are enough values for it.
+/// The coverage of an interval, if there are enough values for it.
 pub const COVERAGE: f64 = 0.95;
 
 /// A median and its interval.
@@ -37,19 +37,19 @@ impl MedianInterval {
     }
 }
 
-/// The interval of a quantile (`share` from 0 to 1) of values in ascending order; `None` when there are none.
+/// The interval of a quantile (`share` from 0 to 1) of values in ascending order; `None` if there are none.
 pub fn quantile_interval(sorted: &[u64], share: f64) -> Option<(u64, u64)> {
     let ((low, high), _) = ranks(sorted.len(), share)?;
     Some((sorted[low], sorted[high]))
 }
 
-/// Positions of the order statistics that bracket the quantile, each missing it with at most half of what the coverage
-/// leaves; the ends if there are too few values. Also returns the coverage of the two together.
+/// The positions of the order statistics that bracket the quantile, each missing it with at most half of the
+/// probability that the coverage leaves; the ends if there are too few values. Also returns the coverage of the pair.
 fn ranks(count: usize, share: f64) -> Option<((usize, usize), f64)> {
     let last = count.checked_sub(1)?;
     let below = cumulative(count, share);
     let tail = (1.0 - COVERAGE) / 2.0;
-    // With at most l values below it, the quantile is not above the value at place l (from 0).
+    // With at most l values below it, the quantile is not above the value at position l (from 0).
     let low = below.iter().take(last + 1).rposition(|at_most| *at_most <= tail).unwrap_or(0);
     let high = below.iter().take(last + 1).position(|at_most| 1.0 - at_most <= tail).unwrap_or(last);
     Some(((low, high), below[high] - below[low]))
@@ -113,9 +113,9 @@ mod tests {
     fn the_interval_of_a_high_percentile_is_among_the_largest_values() {
         let values: Vec<u64> = (1..=10_000).collect();
         let (low, high) = quantile_interval(&values, 0.999).expect("values");
-        // Binomial(10,000, 0.001) above: 4 to 17 with 95 %.
+        // The number of values above follows Binomial(10,000, 0.001): 4 to 17 with 95 %.
         assert!((9_982..=9_986).contains(&low) && (9_994..=9_998).contains(&high), "{low} {high}");
-        // Two thousand do not suffice for an upper end, but the lower one stays among the largest.
+        // Two thousand values do not suffice for an upper end, but the lower one stays among the largest.
         let (low, high) = quantile_interval(&values[..2_000], 0.999).expect("values");
         assert!((1_992..=1_995).contains(&low) && high == 2_000, "{low} {high}");
         assert_eq!(quantile_interval(&[7], 0.999), Some((7, 7)));
@@ -126,7 +126,7 @@ mod tests {
         let (mut state, mut held) = (7u64, 0);
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Skewed, its median at 0.25.
+            // A skewed distribution with its median at 0.25.
             ((state >> 11) as f64 / (1u64 << 53) as f64).powi(2)
         };
         for _ in 0..2_000 {

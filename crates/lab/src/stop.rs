@@ -1,10 +1,10 @@
-//! How a running measurement is followed and ended from outside.
+//! How a running measurement is followed and stopped from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest a tool sleeps before it looks at its [`StopFlag`] again.
+/// The longest time that a tool sleeps before it checks its [`StopFlag`] again.
 const STOP_SLICE: Duration = Duration::from_millis(20);
 
 /// A flag that everything running at the same time shares: a Ctrl-C handler raises it, and every loop of this crate
@@ -33,7 +33,7 @@ impl StopFlag {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sleeps for `duration` or until the flag is raised; returns whether it slept to the end.
+    /// Sleeps for `duration` or until the flag is raised. Returns whether it slept to the end.
     pub fn sleep(&self, duration: Duration) -> bool {
         let end = Instant::now() + duration;
         loop {

@@ -1,9 +1,9 @@
-//! A distribution in a dozen numbers.
+//! Summarises a distribution in a dozen numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// Percentiles and moments of a sample, in the unit of the sample. Percentiles are by nearest rank: each is a value
-/// that occurred. With fewer than 10,000 values the 99.99th percentile is the maximum.
+/// Percentiles and moments of a sample, in the unit of the sample. Percentiles are by nearest rank, so each is a value
+/// that occurred. With fewer than 10,000 values, the 99.99th percentile is the maximum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Number of values.
@@ -27,7 +27,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises `values`; `None` when there are none.
+    /// Summarises `values`; `None` if there are none.
     pub fn of(values: &[u64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();

@@ -29,11 +29,11 @@ pub const LINK_INTERFACE: &str = "link";
 pub const INNER_HEADROOM_BYTES: u32 = 8;
 /// How much larger the link ports' MTU is than the hosts': two VLAN tags, and the longest Linkmend header.
 pub const LINK_HEADROOM_BYTES: u32 = 16;
-/// Smallest MTU of a host, which IPv6 requires (RFC 8200, section 5).
+/// The smallest MTU of a host, which IPv6 requires (RFC 8200, section 5).
 pub const HOST_MTU_MIN: u32 = 1280;
-/// Largest MTU a host can have.
+/// The largest MTU of a host.
 pub const HOST_MTU_MAX: u32 = 9000;
-/// Longest prefix, so that the names stay readable.
+/// The longest prefix, so that the names stay readable.
 pub const PREFIX_MAX: usize = 24;
 
 /// The four places of the laboratory.
@@ -53,7 +53,7 @@ impl Role {
     /// All places, left to right.
     pub const ALL: [Self; 4] = [Self::Host1, Self::End1, Self::End2, Self::Host2];
 
-    /// The end of the namespace's name: `h1`, `g1`, `g2` or `h2`.
+    /// The suffix of the namespace's name: `h1`, `g1`, `g2` or `h2`.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Host1 => "h1",
@@ -106,25 +106,26 @@ impl Role {
 pub struct LabOptions {
     /// First part of the namespaces' names: lower-case letters, digits and dashes. Default `lm`.
     pub prefix: String,
-    /// MTU of the hosts in bytes, [`HOST_MTU_MIN`] to [`HOST_MTU_MAX`]. Default 1500. Above about 3,500 the link
-    /// ends' ports no longer take an XDP program without multi-buffer support.
+    /// MTU of the hosts in bytes, [`HOST_MTU_MIN`] to [`HOST_MTU_MAX`]. Default 1500. Above about 3,500, the link ends'
+    /// ports do not take an XDP program without multi-buffer support.
     pub host_mtu: u32,
-    /// Generic receive offload at the hosts' ends. Default on: on veth it is what switches NAPI on, and without NAPI
-    /// at the far end the kernel drops what an XDP program redirects into a veth (seen on 6.18: all or nothing).
+    /// Generic receive offload at the hosts' ends. Default on, because on veth this is what switches NAPI on, and
+    /// without NAPI at the far end the kernel drops what an XDP program redirects into a veth (seen on 6.18: all or
+    /// nothing).
     pub host_gro: bool,
-    /// `rto_min` of the hosts' routes in milliseconds, `None` for the kernel's 200. Default 1, as in the paper (section
-    /// 4.1). It bounds the retransmission timeout of data from below; the timer itself still ticks with the kernel's
+    /// `rto_min` of the hosts' routes in milliseconds; `None` for the kernel's 200. Default 1, as in the paper (section
+    /// 4.1). It is a lower bound for the retransmission timeout of data. The timer itself still ticks with the kernel's
     /// HZ, and the first SYN's timeout stays 1 s.
     pub rto_min_ms: Option<u32>,
-    /// Keep no metrics of finished connections, so that one flow does not prime the next. Default on.
+    /// Keep no metrics of finished connections, so that one flow does not affect the next. Default on.
     pub tcp_no_metrics_save: bool,
     /// Shrink the window of a connection that was idle for one retransmission timeout. Default off (the kernel's
-    /// default is on): with a timeout of milliseconds every pause between flows would count as idle.
+    /// default is on), because with a timeout of milliseconds every pause between flows would count as idle.
     pub tcp_slow_start_after_idle: bool,
     /// Upper limit of the TCP send and receive buffers in bytes. Default 16 MiB.
     pub tcp_buffer_max_bytes: u32,
-    /// Length of the queue in front of every port, in frames; `None` leaves veth's own, which is none at all. Default
-    /// 1000. With a queue, a full veth holds its sender back (kernel 6.16 and later); without one it drops silently.
+    /// Length of the queue in front of every port, in frames; `None` leaves veth without one. Default 1000. With a
+    /// queue, a full veth slows its sender down (kernel 6.16 and later); without one it drops silently.
     pub queue_frames: Option<u32>,
     /// Rate and delays of the path. Default none. With any, the laboratory has a fifth namespace, and nothing passes
     /// until [`crate::DelayLines`] have been started.
@@ -189,7 +190,7 @@ pub enum DownOutcome {
         /// Programs of others that ran inside and were ended: pid and program.
         ended: Vec<(u32, String)>,
     },
-    /// There was nothing that this program had created.
+    /// Nothing that this program had created.
     NothingThere,
 }
 
@@ -202,11 +203,11 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Builds the laboratory. One that is up with the same options is used as it is; a half-finished or different one
+    /// Builds the laboratory. An existing one with the same options is used as it is. A half-finished or different one
     /// is taken down first, unless programs run in it.
     ///
     /// # Errors
-    /// [`LabError::Foreign`] when a name is taken; [`LabError::InUse`]; others name the step that failed, and leave
+    /// [`LabError::Foreign`] if a name is taken; [`LabError::InUse`]; others name the step that failed, and leave
     /// nothing behind.
     pub fn up(options: LabOptions) -> Result<Self, LabError> {
         options.validate()?;
@@ -233,11 +234,11 @@ impl Lab {
         }
     }
 
-    /// Takes the laboratory with this prefix down: ends every process inside, whoever started it, but for the caller and
-    /// what the caller descends from; removes its namespaces and its record. Also finishes what a crashed `up` or `down` left.
+    /// Takes the laboratory with this prefix down: ends every process inside, whoever started it, except the caller and
+    /// its ancestors, and removes its namespaces and its record. Also finishes what a crashed `up` or `down` left.
     ///
     /// # Errors
-    /// [`LabError::Foreign`] when namespaces of these names exist that are not ours.
+    /// [`LabError::Foreign`] if namespaces of these names exist that are not ours.
     pub fn down(prefix: &str) -> Result<DownOutcome, LabError> {
         let options = LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() };
         options.validate()?;
@@ -252,10 +253,10 @@ impl Lab {
         })
     }
 
-    /// Attaches to a laboratory that is up, whoever put it up.
+    /// Attaches to an existing laboratory, whoever built it.
     ///
     /// # Errors
-    /// [`LabError::NotUp`] when it is not, whatever namespaces of these names there are.
+    /// [`LabError::NotUp`] if it is not on record, whatever namespaces of these names exist.
     pub fn attach(prefix: &str) -> Result<Self, LabError> {
         LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() }.validate()?;
         let marker = Marker::load(prefix)?.filter(|marker| marker.stage == Stage::Up && is_whole(marker));
@@ -278,19 +279,19 @@ impl Lab {
         self.wires.as_ref()
     }
 
-    /// Starts `command` in the namespace of `role`, in a process group of its own (a Ctrl-C at the terminal does not
-    /// reach it), and notes it so that [`Lab::down`] can end it. The caller waits for the child.
+    /// Starts `command` in the namespace of `role`, in a separate process group (so that a Ctrl-C at the terminal does
+    /// not reach it), and records it so that [`Lab::down`] can end it. The caller waits for the child.
     ///
     /// # Errors
-    /// [`LabError::Spawn`] when it cannot be started, [`LabError::NotUp`] when the laboratory is gone.
+    /// [`LabError::Spawn`] if it cannot be started, [`LabError::NotUp`] if the laboratory is gone.
     pub fn spawn(&self, role: Role, command: Command) -> Result<Child, LabError> {
         self.spawn_in(self.namespace(role), command)
     }
 
-    /// As [`Lab::spawn`], in any namespace of the laboratory, such as [`Lab::wires`].
+    /// Does the same as [`Lab::spawn`] in any namespace of the laboratory, such as [`Lab::wires`].
     ///
     /// # Errors
-    /// As [`Lab::spawn`].
+    /// See [`Lab::spawn`].
     pub fn spawn_in(&self, namespace: &Namespace, mut command: Command) -> Result<Child, LabError> {
         use std::os::unix::process::CommandExt;
         let program = command.get_program().to_string_lossy().into_owned();
@@ -314,19 +315,19 @@ impl Lab {
         Ok(child)
     }
 
-    /// Joins the two ports of each link end by a plain Linux bridge, where otherwise the daemons would be: the path
-    /// without Linkmend, for comparison and for tests of the tools.
+    /// Joins the two ports of each link end by a plain Linux bridge in place of the daemons: the path without Linkmend,
+    /// for comparison and for tests of the tools.
     ///
     /// # Errors
-    /// [`LabError::Ip`] when the kernel has no bridges.
+    /// [`LabError::Ip`] if the kernel has no bridges.
     pub fn bridge(&self) -> Result<(), LabError> {
         [Role::End1, Role::End2].iter().try_for_each(|role| plumbing::bridge(self.namespace(*role)))
     }
 
-    /// Removes what [`Lab::bridge`] made.
+    /// Removes the bridges that [`Lab::bridge`] created.
     ///
     /// # Errors
-    /// [`LabError::Ip`] when there are no bridges.
+    /// [`LabError::Ip`] if there are no bridges.
     pub fn unbridge(&self) -> Result<(), LabError> {
         [Role::End1, Role::End2].iter().try_for_each(|role| plumbing::unbridge(self.namespace(*role)))
     }
@@ -372,7 +373,8 @@ fn is_whole(marker: &Marker) -> bool {
             .all(|marked| marked.inode.is_some() && alive(&marked.name) == marked.inode)
 }
 
-/// Looks for processes that were started while others were being ended; a program that forks faster is left.
+/// How often to look for processes that were started while others were being ended; a program that forks faster is
+/// left.
 const SEARCHES_MAX: usize = 5;
 
 /// Removes everything that the record names, then the record. Returns the other processes that ran inside: a namespace
@@ -418,7 +420,7 @@ fn tear_down(marker: &Marker) -> Result<Vec<TrackedProcess>, LabError> {
     foreign.map_or(Ok(ended), Err)
 }
 
-/// Whether the name still leads to a namespace rather than to the empty file it was mounted on.
+/// Whether the name still leads to a namespace, and not to the empty file on which it was mounted.
 fn is_mounted(namespace: &Namespace) -> bool {
     namespace.run(|| ()).is_ok()
 }

@@ -18,14 +18,14 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid, getegid, geteuid};
 
-/// Tells the copy that it is one. Its value is the user's id outside.
+/// Marks the copy. Its value is the user's id outside.
 const MARK: &str = "LINKMEND_USER_NAMESPACE_OF";
-/// Says that the `/run` it is in was mounted here.
+/// Marks a `/run` that was mounted here.
 const OWN_RUN_SIGN: &str = "/run/linkmend-user-namespace";
 /// `CAP_NET_ADMIN` and `CAP_SYS_ADMIN` as bits of `CapEff` (include/uapi/linux/capability.h).
 const NEEDED: u64 = 1 << 12 | 1 << 21;
 
-/// The privileges with which the laboratory works.
+/// The privileges that the laboratory has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privileges {
     /// Root, or the necessary capabilities: labs outlive the process.
@@ -40,14 +40,14 @@ pub enum Privileges {
 /// Why an ordinary user cannot have a laboratory here.
 #[derive(Debug, thiserror::Error)]
 pub enum UnprivilegedError {
-    /// The kernel does not make user namespaces for this user.
+    /// The kernel does not create user namespaces for this user.
     #[error("no user namespace for user {user}: {source}")]
     Refused {
         /// The user's id.
         user: u32,
         /// What the kernel said.
         source: io::Error,
-        /// The probable cause, and the way out.
+        /// The probable cause, and what to do about it.
         hint: String,
     },
     /// The user namespace exists, but gives no privileges.
@@ -57,7 +57,7 @@ pub enum UnprivilegedError {
         step: &'static str,
         /// What the kernel said.
         source: io::Error,
-        /// The probable cause, and the way out.
+        /// The probable cause, and what to do about it.
         hint: String,
     },
     /// The program could not be started again.
@@ -79,7 +79,7 @@ impl Diagnose for UnprivilegedError {
     }
 }
 
-/// Makes sure that the laboratory can work; see the module's documentation.
+/// Makes sure that the laboratory has its privileges; see the module documentation.
 ///
 /// # Errors
 /// [`UnprivilegedError`] says what is missing and what to do about it.
@@ -129,7 +129,7 @@ fn map_to_root(user: Uid, group: Gid) -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// What the laboratory needs, made inside the new namespaces.
+/// Sets up what the laboratory needs inside the new namespaces.
 fn prepare() -> Result<(), UnprivilegedError> {
     let failed =
         |step| move |source: io::Error| UnprivilegedError::Powerless { step, hint: hint(&source), source };
@@ -143,7 +143,7 @@ fn prepare() -> Result<(), UnprivilegedError> {
         .map_err(failed("mount a /run"))?;
     fs::create_dir_all("/run/netns").map_err(failed("make /run/netns"))?;
     fs::write(OWN_RUN_SIGN, "").map_err(failed("sign /run"))?;
-    // A /sys that shows the new network is pleasant to have but nothing here reads it; containers often forbid it.
+    // A /sys that shows the new network is useful, but nothing here reads it, and containers often forbid it.
     let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), nothing);
     Ok(())
 }
@@ -166,7 +166,7 @@ fn is_own_run() -> bool {
     Path::new(OWN_RUN_SIGN).exists()
 }
 
-/// What most likely is in the way of user namespaces here.
+/// The probable obstacle to user namespaces here.
 fn hint(error: &io::Error) -> String {
     let reads = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let found = [

@@ -10,7 +10,7 @@ use crate::topology::{
     HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Role,
 };
 
-/// The end of the namespace's name.
+/// The suffix of the namespace's name.
 pub(crate) const SUFFIX: &str = "w";
 
 /// One of its interfaces.
@@ -27,7 +27,7 @@ pub enum WireInterface {
 }
 
 impl WireInterface {
-    /// The interfaces that are joined, left and right, given these impairments.
+    /// The pairs of interfaces that are joined, left and right, with these impairments.
     pub fn pairs(impairments: &Impairments) -> Vec<[Self; 2]> {
         let path = impairments.on_path().then_some([Self::Host1, Self::End1]);
         let link = impairments.on_link().then_some([Self::Link1, Self::Link2]);
@@ -44,7 +44,7 @@ impl WireInterface {
         }
     }
 
-    /// What its other end is: an interface of one of the four places.
+    /// The interface at its other end, in one of the four places.
     pub fn faces(self) -> (Role, &'static str) {
         match self {
             Self::Host1 => (Role::Host1, HOST_INTERFACE),
@@ -54,12 +54,12 @@ impl WireInterface {
         }
     }
 
-    /// Whether it belongs to the corrupting link rather than to the path before it.
+    /// Whether it belongs to the corrupting link and not to the path before it.
     pub fn is_on_link(self) -> bool {
         matches!(self, Self::Link1 | Self::Link2)
     }
 
-    /// Its MTU in bytes: that of the ports on its way.
+    /// Its MTU in bytes: that of the ports on the same path.
     pub fn mtu(self, host_mtu: u32) -> u32 {
         host_mtu + if self.is_on_link() { LINK_HEADROOM_BYTES } else { INNER_HEADROOM_BYTES }
     }

@@ -13,37 +13,37 @@ const IFLA_STATS64: u16 = 23;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
 const NLMSG_ERROR: u16 = 2;
-/// Request, acknowledgement, and an echo of the answer even where it is a notification.
+/// The flags request an acknowledgement, and an echo of the answer even if it is a notification.
 const FLAGS: u16 = 1 | 4 | 8;
 
 const MESSAGE_HEADER_BYTES: usize = 16;
 const LINK_HEADER_BYTES: usize = 16;
 const QUEUE_HEADER_BYTES: usize = 20;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// The kernel answers at once; this only protects the loop from waiting for ever.
+/// The kernel answers at once. This only keeps the loop from waiting for ever.
 const PATIENCE_S: i64 = 1;
 
-// Places in `struct rtnl_link_stats64`, in words of 64 bits, and in `struct gnet_stats_queue`, in words of 32.
+// Positions in `struct rtnl_link_stats64`, in words of 64 bits, and in `struct gnet_stats_queue`, in words of 32.
 const RX_DROPPED: usize = 6;
 const TX_DROPPED: usize = 7;
 const RX_MISSED: usize = 15;
 const QUEUE_LENGTH: usize = 0;
 const QUEUE_DROPS: usize = 2;
 
-/// The counters of an interface at one moment, since the interface was made.
+/// The counters of an interface since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
-    /// Frames received and dropped, or missed, for want of room.
+    /// Received frames that were dropped or missed because there was no room.
     pub rx_dropped: u64,
-    /// Frames the device did not take.
+    /// Frames that the device did not take.
     pub tx_dropped: u64,
-    /// Frames the queue dropped.
+    /// Frames that the queue dropped.
     pub queue_dropped: u64,
     /// Frames in the queue.
     pub waiting_frames: u32,
 }
 
-/// A socket for these requests. It belongs to the network namespace in which it was opened, whoever uses it.
+/// A socket for these requests. It belongs to the network namespace in which it was opened, wherever it is used.
 pub struct CounterSocket(Socket);
 
 impl CounterSocket {
@@ -59,10 +59,10 @@ impl CounterSocket {
     }
 
     /// # Errors
-    /// Also when there is no such interface.
+    /// Among others, if there is no such interface.
     pub fn device_counters(&self, interface_index: u32) -> io::Result<DeviceCounters> {
         let link = self.device(interface_index)?;
-        // Without a queue of its own a device has none that can be asked for.
+        // A device without a queue of its own does not answer questions about one.
         let queue = self.queue(interface_index).unwrap_or_default();
         Ok(DeviceCounters {
             queue_dropped: queue.queue_dropped,
@@ -95,7 +95,7 @@ impl CounterSocket {
     fn queue(&self, interface_index: u32) -> io::Result<DeviceCounters> {
         let mut header = [0; QUEUE_HEADER_BYTES];
         header[4..8].copy_from_slice(&interface_index.to_ne_bytes());
-        // The parent of the queue that is asked for: the root.
+        // The root, as the parent of the queue.
         header[12..16].fill(0xff);
         let answer = self.request(RTM_GETQDISC, &header)?;
         let statistics = attribute(&answer, TCA_STATS2).unwrap_or_default();
@@ -111,7 +111,7 @@ impl CounterSocket {
         })
     }
 
-    /// Sends one request; returns the attributes of the answer before its acknowledgement.
+    /// Sends one request. Returns the attributes of the answer that precedes its acknowledgement.
     fn request(&self, kind: u16, header: &[u8]) -> io::Result<Vec<u8>> {
         let length = (MESSAGE_HEADER_BYTES + header.len()) as u32;
         let mut message = length.to_ne_bytes().to_vec();
@@ -141,7 +141,7 @@ impl CounterSocket {
     }
 }
 
-/// Type and body of the first message, and what follows it.
+/// Returns type and body of the first message, and what follows it.
 fn split_message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
     let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);

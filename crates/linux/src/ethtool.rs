@@ -1,4 +1,4 @@
-//! What a port asks of its interface's driver, and what it switches off there.
+//! What a port needs to know from its interface's driver, and what it switches off there.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -83,14 +83,14 @@ fn query(interface: &str, data: *mut libc::c_void) -> io::Result<()> {
     Ok(())
 }
 
-/// Number of receive queues in use; `None` when the driver does not say (it has one then).
+/// The number of receive queues in use; `None` if the driver does not say, in which case it has one.
 pub fn receive_queues(interface: &str) -> Option<u32> {
     let mut channels = Channels { command: ETHTOOL_GCHANNELS, ..Channels::default() };
     query(interface, (&raw mut channels).cast()).ok()?;
     Some(channels.rx_count + channels.combined_count)
 }
 
-/// Speed in Mb/s; `None` when the driver does not know.
+/// Speed in Mb/s; `None` if the driver does not know.
 pub fn speed(interface: &str) -> Option<u32> {
     let mut settings = Settings { command: ETHTOOL_GSET, ..Settings::default() };
     query(interface, (&raw mut settings).cast()).ok()?;
@@ -106,8 +106,8 @@ pub fn driver(interface: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&info.driver[..end]).into_owned())
 }
 
-/// Makes the interface deliver frames as they were on the wire: not merged (GRO, LRO), and with
-/// their VLAN tags in place. Best effort; an interface that refuses does no such thing.
+/// Makes the interface deliver frames as they were on the wire: not merged (GRO, LRO), and with their VLAN tags in
+/// place. This is best effort; an interface that refuses does not do such things.
 pub fn deliver_frames_unchanged(interface: &str) {
     let mut gro = Value { command: ETHTOOL_SET_GRO, data: 0 };
     let _ = query(interface, (&raw mut gro).cast());

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Length of one name in an ethtool string set (`ETH_GSTRING_LEN`).
 const FEATURE_NAME_BYTES: usize = 32;
-/// More features than any kernel has. Limits what is allocated for a number that the kernel states.
+/// More features than any kernel has. This limits what is allocated for a number that the kernel states.
 const FEATURES_MAX: usize = 1024;
 const ETH_SS_FEATURES: u32 = 4;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
@@ -16,7 +16,7 @@ const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3a;
 const ETHTOOL_SFEATURES: u32 = 0x3b;
 
-/// The names of all device features this kernel knows, in bit order.
+/// Returns the names of all device features that this kernel knows, in bit order.
 ///
 /// # Errors
 /// Without such an interface.
@@ -26,7 +26,7 @@ pub fn feature_names(socket: BorrowedFd<'_>, interface: &str) -> io::Result<Vec<
     ethtool(socket, interface, &mut info)?;
     let count = (info[4] as usize).min(FEATURES_MAX);
     // struct ethtool_gstrings: cmd, string set, length, then the names. The kernel writes as many names as it has,
-    // whatever the length says, so the buffer always has room for the most we believe in.
+    // whatever the length says, so the buffer always has room for the largest number that we accept.
     let mut strings = vec![0u32; 3 + FEATURES_MAX * FEATURE_NAME_BYTES / 4];
     strings[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
     ethtool(socket, interface, &mut strings)?;
@@ -35,7 +35,7 @@ pub fn feature_names(socket: BorrowedFd<'_>, interface: &str) -> io::Result<Vec<
     Ok(bytes.chunks_exact(FEATURE_NAME_BYTES).take(count).map(name).collect())
 }
 
-/// Asks the driver for features: per word of 32, which bits are meant and what they should be.
+/// Asks the driver for features: for each word of 32 features, which bits are meant and what they should be.
 ///
 /// # Errors
 /// Without CAP_NET_ADMIN, or where the device refuses.
@@ -45,7 +45,7 @@ pub fn set_features(socket: BorrowedFd<'_>, interface: &str, words: &[(u32, u32)
     ethtool(socket, interface, &mut request)
 }
 
-/// The features that are active now, in words of 32.
+/// Returns the features that are active now, in words of 32.
 ///
 /// # Errors
 /// Without such an interface.

@@ -1,4 +1,4 @@
-//! What is asked of the Linux kernel about interfaces and threads: one place for netlink, ethtool and sysfs.
+//! Access to what the Linux kernel knows about interfaces and threads: one place for netlink, ethtool and sysfs.
 //!
 //! - [`route`]: facts about an interface, and its XDP program (rtnetlink);
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
@@ -10,7 +10,7 @@
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread.
 //!
-//! Nothing in here knows of frames, links or the protocol. Everything acts in the network namespace of the calling
+//! Nothing in here knows about frames, links or the protocol. Everything acts in the network namespace of the calling
 //! thread; a socket stays in the one in which it was opened. Unsafe code is confined to the four modules that make
 //! system calls which no safe crate covers.
 

@@ -10,10 +10,10 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
 
-/// How an XDP program is run.
+/// How an XDP program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum XdpMode {
-    /// In the driver, before a socket buffer is made of the frame.
+    /// In the driver, before the kernel makes a socket buffer of the frame.
     Native,
     /// In the network stack, on any interface.
     Generic,
@@ -40,24 +40,24 @@ impl std::fmt::Display for XdpMode {
 /// An XDP program found on an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttachedProgram {
-    /// Its number in the kernel.
+    /// Its id in the kernel.
     pub id: u32,
-    /// How it is run.
+    /// How it runs.
     pub mode: XdpMode,
 }
 
 /// Facts about an interface at the time of the request.
 #[derive(Clone, Debug)]
 pub struct InterfaceFacts {
-    /// Its number in the kernel, which stays with it when it gets another name.
+    /// Its index in the kernel, which stays the same when the interface is renamed.
     pub index: u32,
     /// Bytes, without the Ethernet header.
     pub mtu: u32,
-    /// The address that its own frames come from.
+    /// The source address of its own frames.
     pub mac: [u8; 6],
-    /// Whether it is switched on.
+    /// Whether it is up.
     pub up: bool,
-    /// Whether the other end of the cable is there.
+    /// Whether it has a carrier, and so the other end of the cable is there.
     pub carrier: bool,
     /// Whether its frames are Ethernet frames.
     pub ethernet: bool,
@@ -91,17 +91,17 @@ pub(crate) fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Op
 /// Looks an interface up by name. `None` when there is no such interface.
 ///
 /// # Errors
-/// Those of the system, without the one that says so.
+/// Those of the system, except the one for a missing interface.
 pub fn interface(name: &str) -> io::Result<Option<InterfaceFacts>> {
     let mut message = LinkMessage::default();
     message.attributes.push(LinkAttribute::IfName(name.to_owned()));
     look_up(message)
 }
 
-/// Looks an interface up by its index, which stays with it when it gets another name. `None` when it is gone.
+/// Looks an interface up by its index, which stays the same when the interface is renamed. `None` if it is gone.
 ///
 /// # Errors
-/// As [`interface`].
+/// See [`interface`].
 pub fn interface_by_index(index: u32) -> io::Result<Option<InterfaceFacts>> {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -154,7 +154,7 @@ fn attached_program(xdp: &[LinkXdp]) -> Option<AttachedProgram> {
 
 /// Attaches `program` (or, with `None`, detaches what is there) in one step.
 ///
-/// This is done by netlink and not by a BPF link, because a link would end with the process, and the program must not.
+/// This uses netlink and not a BPF link, because a link would end with the process, and the program must not.
 ///
 /// # Errors
 /// Those of the system: without CAP_NET_ADMIN, or where the driver cannot run it in this mode.

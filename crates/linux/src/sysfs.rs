@@ -1,5 +1,5 @@
-//! A sysfs of one's own (fsopen(2), Linux 5.2): `/sys/class/net` shows the devices of the network namespace in which
-//! `/sys` was mounted, which need not be that of the calling thread.
+//! A private sysfs (fsopen(2), Linux 5.2): `/sys/class/net` shows the devices of the network namespace in which `/sys`
+//! was mounted, which need not be that of the calling thread.
 
 use std::ffi::{c_int, c_uint};
 use std::io;
@@ -9,11 +9,11 @@ const FSCONFIG_CMD_CREATE: c_uint = 6;
 const FSMOUNT_CLOEXEC: c_uint = 1;
 const FSOPEN_CLOEXEC: c_uint = 1;
 
-/// The root of a sysfs that shows the devices of the calling thread's network namespace. It is mounted nowhere, and
-/// goes when the descriptor is closed.
+/// Opens the root of a sysfs that shows the devices of the calling thread's network namespace. It is mounted nowhere,
+/// and disappears when the descriptor is closed.
 ///
 /// # Errors
-/// Mounting needs privileges (CAP_SYS_ADMIN) that a port does not.
+/// Mounting needs a privilege (CAP_SYS_ADMIN) that a port does not need.
 pub fn of_this_namespace() -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string; the call takes no other pointer.
     let context = descriptor(unsafe { libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), FSOPEN_CLOEXEC) })?;

@@ -12,8 +12,8 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Makes the calling thread a real-time one (SCHED_RR, sched(7)): it runs as soon as it is woken. Threads it starts are
-/// ordinary ones.
+/// Makes the calling thread a real-time one (SCHED_RR, sched(7)), which runs as soon as it is woken. The threads that
+/// it starts are ordinary ones.
 ///
 /// # Errors
 /// Without CAP_SYS_NICE and a limit that allows it.
@@ -25,10 +25,10 @@ pub fn set_real_time(priority: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Makes the calling thread a real-time one that no other of its priority interrupts (SCHED_FIFO, sched(7)).
+/// Makes the calling thread a real-time one that no other thread of its priority interrupts (SCHED_FIFO, sched(7)).
 ///
 /// # Errors
-/// As [`set_real_time`].
+/// See [`set_real_time`].
 pub fn set_first_in_first_out(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` outlives the call; 0 names the calling thread.

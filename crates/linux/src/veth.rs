@@ -1,4 +1,4 @@
-//! Making, marking and removing a veth pair.
+//! Creates, marks and removes veth pairs.
 
 use crate::route::request;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
@@ -17,7 +17,7 @@ pub struct ExistingInterface {
 /// Looks an interface up by name.
 ///
 /// # Errors
-/// Those of the system, without the one that says so.
+/// Those of the system, except the one for a missing interface.
 pub fn find(interface: &str) -> io::Result<Option<ExistingInterface>> {
     match request(RouteNetlinkMessage::GetLink(named(interface)), 0) {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
@@ -33,7 +33,7 @@ pub fn find(interface: &str) -> io::Result<Option<ExistingInterface>> {
     }
 }
 
-/// Makes `host` and `peer`, both down.
+/// Creates `host` and `peer`, both down.
 ///
 /// # Errors
 /// Without CAP_NET_ADMIN, or where one of the names is taken.
@@ -49,7 +49,7 @@ pub fn create_pair(host: &str, peer: &str, mtu: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::NewLink(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL).map(drop)
 }
 
-/// Writes the alias.
+/// Sets the alias of an interface.
 ///
 /// # Errors
 /// Without CAP_NET_ADMIN, or without such an interface.
@@ -62,7 +62,7 @@ pub fn mark(interface: &str, alias: &str) -> io::Result<()> {
 /// Sets the MTU and brings the interface up.
 ///
 /// # Errors
-/// As [`mark`], or where the MTU is out of range.
+/// See [`mark`]; also if the MTU is out of range.
 pub fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
     let mut message = named(interface);
     message.attributes.push(LinkAttribute::Mtu(mtu));
@@ -71,10 +71,10 @@ pub fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(drop)
 }
 
-/// Removes the interface, and with it its peer.
+/// Removes the interface together with its peer.
 ///
 /// # Errors
-/// As [`mark`].
+/// See [`mark`].
 pub fn delete(interface: &str) -> io::Result<()> {
     request(RouteNetlinkMessage::DelLink(named(interface)), NLM_F_ACK).map(drop)
 }

@@ -1,11 +1,11 @@
 //! Device features, over ethtool's netlink family (`Documentation/networking/ethtool-netlink.rst`).
 //!
-//! A frame on the pair must look as it would on a wire: whole, with its checksum and its VLAN tag in it.
+//! A frame on the pair must look as it would on a wire: complete, with its checksum and its VLAN tag in it.
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
 use std::io;
 
-/// Features that leave work to a device that is not there.
+/// Features that leave work to hardware that is not there.
 const OFF: [&str; 10] = [
     "tx-checksum-ip-generic",
     "tx-checksum-sctp",
@@ -42,7 +42,7 @@ const HEADER_BYTES: usize = 16;
 const GENERIC_HEADER_BYTES: usize = 4;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// Switches off what a wire does not have, and sets generic receive offload to `gro`.
+/// Switches off the features that a wire does not have, and sets generic receive offload to `gro`.
 ///
 /// # Errors
 /// Without CAP_NET_ADMIN, or where the device refuses.
@@ -67,7 +67,7 @@ pub fn make_wire_like(interface: &str, gro: bool) -> io::Result<()> {
     request(ethtool_family()?, ETHTOOL_MSG_FEATURES_SET, &body).map(drop)
 }
 
-/// The number the kernel gave the family `ethtool`.
+/// The number of the family `ethtool` in this kernel.
 fn ethtool_family() -> io::Result<u16> {
     let name = attribute(CTRL_ATTR_FAMILY_NAME, &text("ethtool"));
     let answer = request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, &name)?;
@@ -83,7 +83,7 @@ fn ethtool_family() -> io::Result<u16> {
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Sends one generic netlink request. Returns the answer without the netlink header, empty for a bare success.
+/// Sends one generic netlink request. Returns the answer without the netlink header; it is empty for a bare success.
 fn request(family: u16, command: u8, body: &[u8]) -> io::Result<Vec<u8>> {
     let length = HEADER_BYTES + GENERIC_HEADER_BYTES + body.len();
     let length = u32::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -121,7 +121,7 @@ fn nested(kind: u16, value: &[u8]) -> Vec<u8> {
     attribute(kind | NLA_F_NESTED, value)
 }
 
-/// Length, type, value, padded to four bytes. All values here are short.
+/// Encodes length, type and value, padded to four bytes. All values here are short.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(value.len() + 4).unwrap_or(u16::MAX);
     let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
@@ -130,7 +130,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Type and value of the first attribute, and what follows it.
+/// Returns type and value of the first attribute, and what follows it.
 fn split_attribute(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = usize::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
     let kind = u16::from_ne_bytes(bytes.get(2..4)?.try_into().ok()?) & !NLA_F_NESTED;

@@ -1,4 +1,4 @@
-//! What drivers say about their XDP abilities (generic netlink family `netdev`, Linux 6.3).
+//! What drivers report about their XDP features (generic netlink family `netdev`, Linux 6.3).
 
 use std::io;
 
@@ -25,13 +25,13 @@ const NETDEV_XDP_FEATURES: u16 = 3;
 pub struct XdpFeatures(u64);
 
 impl XdpFeatures {
-    /// A native program may redirect frames it received, of several buffers if `jumbo`.
+    /// Whether a native program may redirect frames that it received, including those of several buffers if `jumbo`.
     pub fn redirects_from(self, jumbo: bool) -> bool {
         let wanted = (1 << 1) | if jumbo { 1 << 5 } else { 0 };
         self.0 & wanted == wanted
     }
 
-    /// Frames may be redirected to this interface by a native program.
+    /// Whether a native program may redirect frames to this interface.
     pub fn redirected_to(self, jumbo: bool) -> bool {
         let wanted = (1 << 2) | if jumbo { 1 << 6 } else { 0 };
         self.0 & wanted == wanted
@@ -41,7 +41,7 @@ impl XdpFeatures {
 /// Asks for the features of an interface.
 ///
 /// # Errors
-/// Also when the kernel is older than the family.
+/// Among others, if the kernel is older than the family.
 pub fn xdp_features(interface_index: u32) -> io::Result<XdpFeatures> {
     let socket = Socket::new(NETLINK_GENERIC)?;
     socket.connect(&SocketAddr::new(0, 0))?;
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// The loopback interface has no XDP in its driver; the answer, not the error, is the point.
+    /// The loopback interface has no XDP in its driver. The test is that it answers instead of failing.
     #[test]
     fn loopback_answers_and_redirects_nothing() {
         match xdp_features(1) {

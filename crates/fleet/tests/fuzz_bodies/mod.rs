@@ -13,7 +13,7 @@ use linkmend_topology::file::{TopologyFileOptions, parse_topology};
 use linkmend_topology::{LinkId, Topology};
 use std::collections::BTreeSet;
 
-/// The file name given to readers.
+/// The file name that is passed to readers.
 const FILE: &str = "the/file";
 
 /// Two ToRs and two spines whose names need quotes, contain the separator of ends, or are numbers of other links.
@@ -31,7 +31,7 @@ links:
 - {from: "b, the other", to: "2", name: "say \"2\""}
 "#;
 
-/// The network that files of links and traces are about.
+/// The network to which files of links and traces refer.
 fn network() -> Topology {
     let loaded = parse_topology(NETWORK.into(), FILE, &TopologyFileOptions::default());
     loaded.expect("it is a network").topology

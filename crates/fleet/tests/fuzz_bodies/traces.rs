@@ -1,4 +1,4 @@
-//! Traces.
+//! Fuzz bodies for traces.
 
 use super::{FILE, check_refusal, network};
 use linkmend_fleet::trace::{
@@ -35,7 +35,7 @@ pub fn trace_authors(data: &[u8]) {
     }
 }
 
-/// A trace as Parquet. Lines are rows here, so of an error only the file is checked.
+/// A trace as Parquet. Lines are rows here, so only the file of an error is checked.
 pub fn trace_parquet(data: &[u8]) {
     let network = network();
     match parse_parquet(data.to_vec(), FILE, &network) {

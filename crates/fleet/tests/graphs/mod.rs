@@ -1,4 +1,4 @@
-//! Random layered networks, and their properties, found by walking them.
+//! Random layered networks, and properties of them computed by walking every path.
 
 use linkmend_topology::{
     FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId, fat_tree, leaf_spine,
@@ -6,7 +6,7 @@ use linkmend_topology::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// This many cases, the same in every run.
+/// A configuration with this many cases, the same in every run.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -19,7 +19,7 @@ pub fn cases(cases: u32) -> ProptestConfig {
 /// Speed of a full link. Sixteenths of it are exact in floating point.
 pub const BITS_PER_SECOND: u64 = 1 << 37;
 
-/// Any of the networks below.
+/// Any of the networks in this file.
 pub fn topologies() -> impl Strategy<Value = Topology> {
     prop_oneof![
         4 => layered(4),
@@ -80,7 +80,7 @@ pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
     })
 }
 
-/// Counts the paths of a switch over links that are `is_active`, one by one.
+/// Counts the paths of a switch over links for which `is_active` holds, one by one.
 pub fn walk(topology: &Topology, switch: SwitchId, is_active: &dyn Fn(LinkId) -> bool) -> u64 {
     let top = topology.switches().map(|switch| topology.switch(switch).layer).max();
     if Some(topology.switch(switch).layer) == top {

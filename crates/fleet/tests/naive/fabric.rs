@@ -1,10 +1,10 @@
-//! A fabric as the authors number it, and its metrics by looking at every link.
+//! A fabric numbered as the authors do, with metrics computed from every link.
 
 use linkmend_fleet::network::Metrics;
 use linkmend_topology::FabricParameters;
 use std::collections::BTreeMap;
 
-/// Where a link is, from its number.
+/// The location of a link, from its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Between a ToR and a fabric switch.
@@ -13,7 +13,7 @@ pub enum Place {
     Upper { pod: u32, plane: u32, spine: u32 },
 }
 
-/// The present state of a link.
+/// The current state of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkState {
     pub active: bool,
@@ -128,7 +128,7 @@ impl Fabric {
         }
     }
 
-    /// Protected links with a port for which this holds.
+    /// The number of protected links with a port for which `is_such` holds.
     pub fn protected_at(&self, is_such: impl Fn(Pipe) -> bool) -> u64 {
         let protected = (0..self.links.len() as u32).filter(|&link| self.links[link as usize].protected);
         protected.filter(|&link| self.pipes(link).into_iter().any(&is_such)).count() as u64

@@ -1,5 +1,5 @@
-//! A naive model of the authors' simulator, written from its rules: it counts everything afresh after every event, and
-//! finds what to disable by trying all sets.
+//! A naive model of the authors' simulator, written from its rules: it recomputes everything after each event, and
+//! finds the links to disable by trying all sets.
 
 mod fabric;
 mod optimizer;
@@ -11,31 +11,31 @@ use linkmend_fleet::strategy::Strategy;
 use linkmend_random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What protection makes of a link: loss rate on the wire, loss rate after protection, Gb/s of 100.
+/// The protection of a link: loss rate on the wire, loss rate after protection, Gb/s of 100.
 pub type Row = (f64, f64, f64);
 
 /// `fig8_stress_100g` of the published results.
 pub const AUTHORS_ROWS: [Row; 4] =
     [(1.43e-5, 5.97e-10, 98.76), (9.16e-5, 7.56e-9, 98.74), (1.16e-3, 1.29e-9, 90.88), (1e-2, 1e-8, 60.0)];
 
-/// How the model runs.
+/// The rules of a run of the model.
 #[derive(Debug, Clone)]
 pub struct Rules {
     pub strategy: Strategy,
     pub constraint: f64,
-    /// Seconds and share.
+    /// Repair times in seconds, with their shares.
     pub repair: Vec<(u64, f64)>,
     pub seed: u64,
     pub greedy: bool,
-    /// The optimizer looks at the whole network, not at the pod of the repaired link.
+    /// Whether the optimizer considers the whole network instead of the pod of the repaired link.
     pub whole_network: bool,
-    /// Pods with protection; all links, those to the spines included, if empty.
+    /// Pods with protection; if empty, all links, including those to the spines.
     pub upgraded: Vec<bool>,
     pub per_pipe: Option<u64>,
     pub per_switch: Option<u64>,
 }
 
-/// What the model observed.
+/// The observations of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen {
     pub time_s: u64,
@@ -160,7 +160,7 @@ impl Model {
         now.protected = false;
         let delay_s = self.draw_delay();
         self.place(time_s + delay_s, Event::Repair(link));
-        // The slot that it frees may go to a link that has waited.
+        // The slot that becomes free may go to a link that has waited.
         for link in self.corrupting() {
             if !self.fabric.links[link as usize].protected {
                 self.protect(link);

@@ -26,7 +26,7 @@ pub fn best(fabric: &mut Fabric, pod: Option<u32>, least_paths: u64) -> Vec<u32>
     best.links
 }
 
-/// Tries every set, except those that contain one which already takes too many paths.
+/// Tries every set, except those that contain a set which already takes too many paths.
 fn try_all(
     fabric: &mut Fabric,
     candidates: &[u32],

@@ -1,4 +1,4 @@
-//! One direction of a delay line: from one interface to another.
+//! One direction of a delay line, from one interface to another.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,27 +12,27 @@ use serde::{Deserialize, Serialize};
 use super::schedule::Schedule;
 use crate::sys::frame_ring::{FrameRing, HeldFrame, SEND_BATCH};
 
-/// How often [`Line::serve`] runs before it asks the kernel what it dropped: about every 50 ms of a busy line.
+/// How often [`Line::serve`] runs before it asks the kernel for dropped frames: about every 50 ms of a busy line.
 const ROUNDS_PER_LOOK: u32 = 512;
-/// Two clocks read within this time were read together.
+/// Two clocks that are read within this time count as read together.
 const TOGETHER_NS: u64 = 5_000;
-/// So often they are read when the thread is interrupted in between each time.
+/// How often the clocks are read if the thread is interrupted in between each time.
 const READINGS_MAX: u32 = 8;
 
 /// Counters of one direction of a delay line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineReport {
-    /// The direction: from where to where.
+    /// The direction, from one interface to the other.
     pub name: String,
     /// Frames that have left the line.
     pub forwarded_frames: u64,
     /// Frames dropped because too much waited in front of the rate: congestion, as at any full queue.
     pub queue_drops: u64,
-    /// Frames that the kernel dropped because the line's memory was full: this process did not run for too long.
+    /// Frames that the kernel dropped because the line's memory was full, as this process had not run for too long.
     pub overflow_drops: u64,
-    /// Frames the next interface refused, such as longer ones than its MTU.
+    /// Frames that the next interface refused, for example because they exceed its MTU.
     pub refused_frames: u64,
-    /// The largest delay beyond its due time with which a frame left since the last report, ns.
+    /// The largest delay beyond its due time with which a frame has left since the last report, ns.
     pub worst_late_ns: u64,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Copies the counters, under a name. The worst lateness begins again at 0.
+    /// Copies the counters, under a name, and resets the worst lateness to 0.
     pub(super) fn report(&self, name: &str) -> LineReport {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         LineReport {
@@ -66,7 +66,7 @@ struct Waiting {
     frame: HeldFrame,
     /// When it leaves, on the clock of [`now_ns`].
     due_ns: u64,
-    /// The frame is not sent; its place is only returned in its turn.
+    /// Whether the frame is dropped. It is not sent, but its position is returned in its turn.
     dropped: bool,
 }
 
@@ -83,8 +83,7 @@ impl Line {
         Self { schedule, waiting: VecDeque::new(), counters, rounds: 0 }
     }
 
-    /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether frames are left
-    /// waiting.
+    /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether any frames still wait.
     pub(super) fn serve(&mut self, input: &mut FrameRing, output: &FrameRing) -> io::Result<bool> {
         let now = now_ns();
         self.take(input, now);
@@ -113,13 +112,13 @@ impl Line {
             if due.is_none() {
                 self.counters.queue_drops.fetch_add(1, Ordering::Relaxed);
             }
-            // A dropped frame's place is returned in its turn, with the frame before it.
+            // The position of a dropped frame is returned in its turn, together with the frame before it.
             let due_ns = due.unwrap_or_else(|| self.waiting.back().map_or(now, |last| last.due_ns));
             self.waiting.push_back(Waiting { frame: arrival.frame, due_ns, dropped: due.is_none() });
         }
     }
 
-    /// Sends the frames at the front that are due; `false` if the interface takes none at the moment.
+    /// Sends the frames at the front that are due. Returns `false` if the interface does not take any at the moment.
     fn send(&mut self, input: &mut FrameRing, output: &FrameRing, now: u64) -> io::Result<bool> {
         let due = self.waiting.iter().take_while(|one| one.due_ns <= now && !one.dropped);
         let mut frames = [HeldFrame::default(); SEND_BATCH];
@@ -154,7 +153,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR))
 }
 
-/// Whether the interface is down, or refuses this frame. The frame is then lost, as on any wire.
+/// Whether the interface is down or refuses this frame. The frame is then lost, as on any wire.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMSGSIZE | libc::ENETDOWN | libc::EINVAL | libc::ENXIO))
 }
@@ -170,8 +169,8 @@ fn read_clock(clock: ClockId) -> u64 {
         .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// How far the clock of arrivals is ahead of the line's own. A thread that is interrupted between the two readings reads
-/// them again; what remains of an interruption makes frames late, never early.
+/// How far the clock of arrivals is ahead of the line's own. A thread that is interrupted between the two readings
+/// reads them again. What remains of an interruption makes frames late, never early.
 fn epoch_ahead_ns(mut own: impl FnMut() -> u64, mut epoch: impl FnMut() -> u64) -> u64 {
     let (mut ahead, mut shortest) = (0, u64::MAX);
     for _ in 0..READINGS_MAX {
@@ -189,7 +188,7 @@ fn epoch_ahead_ns(mut own: impl FnMut() -> u64, mut epoch: impl FnMut() -> u64) 
     ahead
 }
 
-/// Whether anything can be read from one of them before `wait_ms` is over.
+/// Waits until one of them can be read, or until `wait_ms` is over.
 pub(super) fn wait_for_frames(rings: &[BorrowedFd<'_>], wait_ms: u16) {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     let mut waiting: Vec<_> = rings.iter().map(|ring| PollFd::new(*ring, PollFlags::POLLIN)).collect();
@@ -220,11 +219,11 @@ mod tests {
         const STALL: u64 = 15_000_000;
         let undisturbed = ahead_with(&[]);
         assert_eq!(undisturbed, AHEAD_NS - 50);
-        // Before the first reading, between the clocks, and behind both.
+        // Interrupted before the first reading, between the clocks, and after both.
         for stalls in [&[STALL][..], &[0, STALL], &[0, 0, STALL]] {
             assert_eq!(ahead_with(stalls), undisturbed, "{stalls:?}");
         }
-        // Always: then the difference is too small, and arrivals seem later than they were.
+        // Interrupted every time: the difference is then too small, and arrivals seem later than they were.
         let ahead = ahead_with(&[STALL; 64]);
         assert!((AHEAD_NS - STALL - 50..AHEAD_NS).contains(&ahead), "{ahead}");
     }

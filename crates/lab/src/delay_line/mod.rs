@@ -1,6 +1,6 @@
 //! Delay lines: a thread that takes frames from one interface and sends each out of another when it is due.
 //!
-//! netem does this in kernels that have it; many small kernels do not, and an ordinary user may not load it. A line
+//! Kernels with netem can do this, but many small kernels do not have it, and an ordinary user may not load it. A line
 //! keeps its frames in order, holds them in memory that it shares with the kernel, and counts what it had to drop and
 //! how late it was. A frame's due time follows from the kernel's time of its arrival, so a busy machine delays frames
 //! now and then, but does not change the rate and delay of the line as a whole.
@@ -25,8 +25,8 @@ use crate::topology::{Lab, WireInterface};
 use line::{Counters, Line, wait_for_frames};
 use schedule::Schedule;
 
-/// Shortest time between two rounds of a busy line. Frames may leave this much too late; in return the thread does not
-/// spend a core on waking.
+/// The shortest time between two rounds of a busy line. Frames may leave this much too late; in return the thread does
+/// not spend a core on waking.
 const ROUND: Duration = Duration::from_micros(100);
 /// How long an idle line waits for a frame before it checks whether it should stop.
 const IDLE_WAIT_MS: u16 = 50;
@@ -39,7 +39,7 @@ const FRAMES_MIN: u64 = 8_192;
 const FRAMES_MAX: u64 = 32_768;
 /// For how long a line's memory can take frames at full rate while its thread does not run.
 const STALL: Duration = Duration::from_millis(100);
-/// The rate that memory is computed for if the link has none.
+/// The rate for which the memory is computed if the link has none.
 const ASSUMED_RATE_BPS: u64 = 5_000_000_000;
 const USUAL_FRAME_BITS: u64 = 1538 * 8;
 
@@ -49,7 +49,7 @@ pub enum DelayLineError {
     /// See [`NamespaceError`].
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A socket or the thread could not be made.
+    /// A socket or the thread could not be created.
     #[error("cannot {action} the delay line at `{interface}`: {source}")]
     System {
         /// The operation that failed.
@@ -69,7 +69,7 @@ impl Diagnose for DelayLineError {
     }
 }
 
-/// The running lines of a laboratory. They stop when this is dropped.
+/// The running lines of a laboratory. Dropping this stops them.
 #[derive(Debug)]
 pub struct DelayLines {
     reports: Vec<(String, Arc<Counters>)>,
@@ -120,7 +120,7 @@ impl DelayLines {
         let thread = std::thread::Builder::new()
             .name("delay lines".to_owned())
             .spawn(move || {
-                // Ordinary users may not do this; the lines are then only as punctual as the machine is idle.
+                // Ordinary users may not do this; the lines are then only punctual while the machine is idle.
                 let _ = ready.send(linkmend_linux::thread::set_real_time(PRIORITY).is_ok());
                 let _ = nix::sys::prctl::set_timerslack(1);
                 run(&mut pairs, &seen);
@@ -130,7 +130,7 @@ impl DelayLines {
         Ok(Some(Self { reports, stop, thread: Some(thread), real_time }))
     }
 
-    /// What each has done so far.
+    /// What each line has done so far.
     pub fn report(&self) -> Vec<LineReport> {
         self.reports.iter().map(|(name, counters)| counters.report(name)).collect()
     }
@@ -140,7 +140,7 @@ impl DelayLines {
         self.real_time
     }
 
-    /// Whether the lines still run. They end by themselves when their interfaces are gone.
+    /// Whether the lines are still running. They end by themselves when their interfaces are gone.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
@@ -200,14 +200,14 @@ fn run(pairs: &mut [Pair], stop: &StopFlag) {
         for pair in &mut *pairs {
             let Pair { left, right, rightwards, leftwards } = pair;
             for left in [rightwards.serve(left, right), leftwards.serve(right, left)] {
-                // The interfaces are gone with their laboratory.
+                // The interfaces are gone together with their laboratory.
                 let Ok(left) = left else { return };
                 waiting |= left;
             }
         }
         if waiting {
-            // Sleep no longer, even if the first frame is due later: another line may have received one that is due
-            // before.
+            // The sleep is no longer than this even if the first frame is due later, because another line may have
+            // received one that is due earlier.
             std::thread::sleep(ROUND);
         } else {
             let rings: Vec<BorrowedFd<'_>> =
@@ -228,7 +228,7 @@ mod tests {
         };
         assert_eq!(of(Some(100_000_000), 1), FRAMES_MIN as usize);
         assert_eq!(of(None, 2_000), FRAMES_MAX as usize);
-        // 1 Gb/s: 200 ms under way or held up, 200 ms (both ways) waiting.
+        // 1 Gb/s: 200 ms in transit or held up, 200 ms (both ways) waiting.
         let frames = of(Some(1_000_000_000), 100);
         assert!((32_500..=32_768).contains(&frames), "{frames}");
     }

@@ -5,8 +5,8 @@ const OVERHEAD_BYTES: u64 = 8 + 4 + 12;
 /// Shortest frame on the wire without its check sequence.
 const FRAME_BYTES_MIN: u64 = 60;
 
-/// Computes from times of arrival, not from the time of the computation. A process that did not run for a while sends
-/// late what was due meanwhile, but the line loses neither capacity nor delay.
+/// It computes from times of arrival, not from the time of the computation. If the process did not run for a while,
+/// frames that were due meanwhile leave late, but the line loses neither capacity nor delay.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     rate_bps: Option<u64>,
@@ -56,7 +56,7 @@ mod tests {
     fn nothing_is_lost_below_the_bound_and_everything_above_it() {
         let mut schedule = Schedule::new(Some(1_000_000_000), 0, 100_000);
         let burst = (0..200).filter(|_| schedule.admit(0, 1226).is_some()).count();
-        // Each frame waits behind 1250 bytes a predecessor.
+        // Each frame waits behind 1250 bytes for each predecessor.
         assert_eq!(burst, 1 + (100_000 - 1226) / 1250);
         assert!(schedule.admit(10_000, 1226).is_some(), "one frame has left by now");
         assert!(schedule.admit(10_000, 1226).is_none());
@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn whoever_reads_late_loses_no_capacity() {
-        // Ten milliseconds of a full link, all read at their end: the next frame leaves as if it had been on time.
+        // After ten milliseconds of a full link, all read at the end, the next frame leaves as if it had been read on
+        // time.
         let mut late = Schedule::new(Some(1_000_000_000), 0, 1 << 20);
         let last = (0..1_000u64).filter_map(|frame| late.admit(frame * 10_000, 1226)).last();
         assert_eq!(last, Some(10_000_000));

@@ -16,11 +16,11 @@ pub struct FctColumn {
     pub condition: Condition,
     /// Completion times in ns; `None` if no flow finished.
     pub completion_ns: Option<Summary>,
-    /// The interval that holds the true 99.9th percentile with 95 %, ns.
+    /// The interval that contains the true 99.9th percentile with 95 %, ns.
     pub p99_9_interval_ns: Option<(u64, u64)>,
-    /// The same without the handshakes: from the first byte, as in the paper.
+    /// The same without handshakes: from the first byte, as in the paper.
     pub established_ns: Option<Summary>,
-    /// As [`FctColumn::p99_9_interval_ns`], without the handshakes.
+    /// Like [`FctColumn::p99_9_interval_ns`], but without handshakes.
     pub established_p99_9_interval_ns: Option<(u64, u64)>,
     /// Every completion time in ns, slot after slot.
     pub samples_ns: Vec<u64>,
@@ -45,7 +45,7 @@ pub(super) fn run(demo: &mut Demo) -> Result<(Vec<FctColumn>, NoiseSummary), Dem
     Ok((columns.map(|(index, condition)| column(condition, index, &turns)).collect(), calm))
 }
 
-/// Measures flows of several clients at once, each making one after another.
+/// Measures flows of several clients at once, each of which makes one flow after another.
 fn measure(demo: &Demo) -> Result<Vec<FlowsReport>, DemoError> {
     let options = FlowOptions {
         count: (demo.options.flows / demo.options.flow_clients).max(1),

@@ -2,7 +2,7 @@
 //! a timeline as in Figure 9, in a laboratory of their own. Conditions take turns in short slots ([`turns`]), and each
 //! slot measures how the machine disturbed it ([`crate::noise`]).
 //!
-//! The results are plain data ([`DemoResult`]); tables and pictures are made elsewhere.
+//! The results are plain data ([`DemoResult`]); tables and plots are made elsewhere.
 
 mod fct;
 mod goodput;
@@ -68,7 +68,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// All experiments together.
+    /// The noise of all experiments together.
     pub fn all(&self) -> NoiseSummary {
         let parts = [self.stress, self.fct, self.goodput, self.timeline];
         parts.into_iter().fold(NoiseSummary::default(), |all, part| NoiseSummary {
@@ -88,7 +88,7 @@ pub struct DemoResult {
     pub version: String,
     /// The options it ran with.
     pub options: DemoOptions,
-    /// Kind of the link ports, and why.
+    /// The kind of the link ports, and why.
     pub ports: String,
     pub kernel: String,
     /// Duration of the whole demo, in seconds.
@@ -99,8 +99,8 @@ pub struct DemoResult {
     pub stress: Vec<StressColumn>,
     /// Flow completion times: one entry for each condition.
     pub fct: Vec<FctColumn>,
-    /// Bulk goodput: one entry for each congestion control, loss rate and protection; without loss, for the healthy
-    /// link.
+    /// Bulk goodput: one entry for each congestion control, loss rate and protection, and one for the healthy link,
+    /// without loss.
     pub goodput: Vec<GoodputRow>,
     /// One transfer over a link that is healthy, then corrupts, then is protected.
     pub timeline: Timeline,

@@ -10,7 +10,7 @@ use crate::impairments::Impairments;
 use crate::noise::Tolerance;
 use crate::tcp::Connections;
 
-/// Which link the demo shows.
+/// The link that the demo shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -43,9 +43,9 @@ pub struct DemoOptions {
     pub congestion_controls: Vec<String>,
     /// Slots of each condition in every experiment but the timeline.
     pub rounds: usize,
-    /// When a slot counts as disturbed. Up to half as many slots are repeated as there are.
+    /// When a slot counts as disturbed. At most half as many slots are repeated as there are.
     pub tolerance: Tolerance,
-    /// Most frames of each slot of the stress test.
+    /// The largest number of frames in each slot of the stress test.
     pub stress_frames: u64,
     /// Longest time of each slot of the stress test.
     pub stress_time: Duration,
@@ -76,7 +76,7 @@ const TOLERANCE: Tolerance = Tolerance {
 };
 
 impl DemoOptions {
-    /// Takes about a minute and a half on a calm machine.
+    /// The standard options, which take about a minute and a half on a calm machine.
     pub fn standard(part: Part) -> DemoOptions {
         match part {
             Part::Link => DemoOptions::link(),
@@ -84,7 +84,7 @@ impl DemoOptions {
         }
     }
 
-    /// Takes about half a minute.
+    /// Fewer and shorter slots, which take about half a minute.
     pub fn quick(part: Part) -> DemoOptions {
         let standard = DemoOptions::standard(part);
         DemoOptions {
@@ -100,7 +100,7 @@ impl DemoOptions {
     }
 
     /// 300 Mbit/s is less than two shared cores carry with TCP, both link ends and the delay lines on them, and another
-    /// process beside. With a round trip of 4 ms, CUBIC alone reaches about a tenth of it at a loss of 1e-2.
+    /// process beside them. With a round trip of 4 ms, CUBIC alone reaches about a tenth of it at a loss of 1e-2.
     fn link() -> DemoOptions {
         DemoOptions {
             prefix: "lmdemo".to_owned(),
@@ -121,7 +121,7 @@ impl DemoOptions {
             tolerance: TOLERANCE,
             stress_frames: u64::MAX,
             stress_time: Duration::from_millis(600),
-            // 99.9 % of 5,000 flows: five are slower, and an interval around them has both ends.
+            // 99.9 % of 5,000 flows: five are slower, so an interval around them has both ends.
             flows: 1_000,
             flow_clients: 10,
             flow_bytes: 24_387,

@@ -1,4 +1,4 @@
-//! The course of the demo.
+//! Runs the demo's experiments one after the other.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use crate::topology::{Lab, LabOptions};
 /// How long the first connection may take.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs all experiments in a laboratory, which is taken down again.
+/// Runs all experiments in a laboratory, which is taken down afterwards.
 ///
 /// # Errors
-/// [`DemoError`]; the laboratory is gone then, too.
+/// [`DemoError`]. The laboratory is taken down in that case, too.
 pub fn run(options: &DemoOptions, stop: &StopFlag, observer: &dyn Observer) -> Result<DemoResult, DemoError> {
     let started = Instant::now();
     let lab = Lab::up(LabOptions {

@@ -1,4 +1,4 @@
-//! A demo under way: its slots, and the condition of the link in each.
+//! A running demo: its slots, and the condition of the link in each.
 
 use std::collections::BTreeSet;
 
@@ -56,11 +56,11 @@ impl Diagnose for DemoError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
     pub experiment: &'a str,
-    /// Which condition of it.
+    /// The condition within the experiment.
     pub detail: &'a str,
-    /// Slots begun before, of all experiments.
+    /// The number of slots begun before, in all experiments.
     pub index: usize,
-    /// Slots of all experiments, with the repeats so far.
+    /// The number of slots of all experiments, including the repeats so far.
     pub total: usize,
 }
 
@@ -70,7 +70,7 @@ pub trait Observer: Sync {
     fn step(&self, step: &Step<'_>);
 }
 
-/// A demo under way.
+/// A running demo.
 pub(super) struct Demo<'a> {
     pub(super) options: &'a DemoOptions,
     pub(super) lab: &'a Lab,
@@ -79,14 +79,14 @@ pub(super) struct Demo<'a> {
     pub(super) lines: Option<DelayLines>,
     pub(super) watch: NoiseWatch,
     pub(super) observer: &'a dyn Observer,
-    /// Slots of all experiments, without repeats.
+    /// The number of slots of all experiments, without repeats.
     pub(super) slots: usize,
     pub(super) steps_done: usize,
     pub(super) repeats: usize,
 }
 
 impl Demo<'_> {
-    /// Measures each of `conditions`, which have labels, in turns. Disturbed slots are repeated.
+    /// Measures each of the labelled `conditions`, in turns. Disturbed slots are repeated.
     pub(super) fn in_turns<C, T>(
         &mut self,
         experiment: &str,
@@ -139,7 +139,7 @@ impl Demo<'_> {
         let protect = |mode| self.ends.protect(Some(protection(mode, loss)));
         let corruption = match condition {
             Condition::Healthy => None,
-            // A rate of 0 keeps the daemon forwarding, so that all rates take the same path.
+            // A rate of 0 keeps the daemon forwarding, so that frames take the same path at all rates.
             _ => Some(CorruptionModel::Iid { rate: loss }),
         };
         self.ends.corrupt(corruption)?;
@@ -155,7 +155,7 @@ impl Demo<'_> {
     }
 }
 
-/// Copies by Equation 2 for the paper's target of 1e-8, from the loss rate that is injected.
+/// Copies according to Equation 2 for the paper's target of 1e-8, from the loss rate that is injected.
 fn protection(mode: Mode, loss: f64) -> ProtectionSettings {
     let copies = linkmend_protocol::Copies::Target { target_loss: 1e-8, initial_loss: loss.max(1e-8) };
     ProtectionSettings { copies, ..ProtectionSettings::new(mode) }

@@ -1,5 +1,5 @@
-//! Stress test: frames at the rate of the link, or as fast as the path takes them, with their losses counted at either
-//! end.
+//! The stress test: frames at the rate of the link, or as fast as the path takes them, with their losses counted at
+//! both ends.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::statistics::MedianInterval;
 
 /// Size of the generator's frames.
 const FRAME_BYTES: u64 = 1514;
-/// What each of them takes on the wire besides: check sequence, preamble, gap.
+/// What each of them takes on the wire in addition: check sequence, preamble, gap.
 const WIRE_OVERHEAD_BYTES: u64 = 24;
 
-/// The stress tests of one condition. Counts are those of all its undisturbed slots.
+/// The stress tests of one condition. Counts cover all its undisturbed slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StressColumn {
-    /// What the link was like.
+    /// The state of the link.
     pub condition: Condition,
     /// Frames sent by the generator.
     pub frames_sent: u64,
@@ -39,7 +39,7 @@ pub struct StressColumn {
     pub actual_loss: f64,
     /// Frames lost for good, as a share of those sent; after recovery.
     pub effective_loss: f64,
-    /// What Equation 1 predicts for it.
+    /// The effective loss that Equation 1 predicts.
     pub predicted_loss: f64,
     /// Delivered frames, bit/s without check sequence: the median of the slots.
     pub speed_bps: f64,
@@ -47,7 +47,7 @@ pub struct StressColumn {
     pub speed: Option<MedianInterval>,
     /// The same as a share of the unprotected link's. `None` for the healthy link, which the kernel forwards.
     pub effective_speed: Option<f64>,
-    /// Retransmitted copies for one lost frame.
+    /// Retransmitted copies for each lost frame.
     pub copies: u8,
     pub retransmitted_copies: u64,
     /// Frames given up.
@@ -90,7 +90,7 @@ pub(super) fn run(demo: &mut Demo) -> Result<(Vec<StressColumn>, NoiseSummary), 
     Ok((columns, calm))
 }
 
-/// Sends at the link's rate, where it is known, with no more frames under way than may wait in front of it, so that a
+/// Sends at the link's rate, if it is known, with no more frames in transit than may wait in front of it, so that a
 /// missing frame was not dropped by a full queue.
 fn generator_options(options: &DemoOptions) -> GeneratorOptions {
     let frames = |rate_bps: u64| rate_bps / ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * 8);
@@ -172,7 +172,7 @@ fn column(condition: Condition, index: usize, turns: &Turns<Run>) -> StressColum
     }
 }
 
-/// Median and 99th percentile of all histograms together: upper edges of their buckets.
+/// The median and the 99th percentile of all histograms together, as upper edges of their buckets.
 fn quantiles<'a>(histograms: impl Iterator<Item = &'a HistogramReport>) -> Option<(u64, u64)> {
     let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
     for (edge, count) in histograms.flat_map(|histogram| &histogram.buckets) {

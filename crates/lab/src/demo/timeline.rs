@@ -11,14 +11,14 @@ use crate::tcp::{self, BulkOptions, BulkReport, TcpError, TrafficPath};
 
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The course of the transfer.
+/// The timeline of the transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// When corruption started, in seconds since the transfer began.
     pub corruption_at_s: f64,
     /// When protection started.
     pub protection_at_s: f64,
-    /// Every 50 ms.
+    /// One sample for every 50 ms.
     pub samples: Vec<TimelineSample>,
 }
 
@@ -31,9 +31,9 @@ pub struct TimelineSample {
     pub goodput_bps: f64,
     /// Segments that the sending host's kernel retransmitted in it.
     pub retransmitted_segments: u64,
-    /// Most bytes in the Rx buffer during it.
+    /// The largest number of bytes in the Rx buffer during it.
     pub rx_buffer_bytes: u64,
-    /// Most bytes in the sending link end's queue during it.
+    /// The largest number of bytes in the sending link end's queue during it.
     pub queue_bytes: u64,
 }
 
@@ -44,7 +44,7 @@ struct Levels {
     queue_bytes: u64,
 }
 
-/// How often a disturbed transfer is repeated. Each takes seconds.
+/// How often a disturbed transfer is repeated; each takes seconds.
 const REPEATS: usize = 2;
 
 pub(super) fn run(demo: &mut Demo) -> Result<(Timeline, NoiseSummary), DemoError> {
@@ -57,7 +57,7 @@ pub(super) fn run(demo: &mut Demo) -> Result<(Timeline, NoiseSummary), DemoError
 
 fn measure(demo: &Demo) -> Result<Timeline, DemoError> {
     let phase = demo.options.phase_time;
-    // Dormant from the daemon's view, but forwarded by it, so that all phases take the same path.
+    // Dormant in the daemon's view, but forwarded by it, so that frames take the same path in all phases.
     demo.set(Condition::Unprotected, 0.0)?;
     let options = BulkOptions {
         duration: phase * 3,

@@ -8,9 +8,9 @@ use crate::noise::{Disturbance, Tolerance};
 /// How conditions take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnPlan {
-    /// Slots of each condition.
+    /// The number of slots of each condition.
     pub rounds: usize,
-    /// Disturbed slots that are repeated, of all conditions together.
+    /// The number of disturbed slots that may be repeated, for all conditions together.
     pub repeats: usize,
     /// What counts as disturbed.
     pub tolerance: Tolerance,
@@ -30,9 +30,9 @@ pub struct Slot<T> {
 /// The measurements of all conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turns<T> {
-    /// By condition: the last try of each slot.
+    /// For each condition, the last attempt of each slot.
     pub slots: Vec<Vec<Slot<T>>>,
-    /// Tries that were thrown away.
+    /// Attempts that were discarded.
     pub repeated: usize,
 }
 
@@ -43,11 +43,11 @@ pub struct NoiseSummary {
     pub slots: usize,
     /// Slots measured again because the machine had disturbed them.
     pub repeated: usize,
-    /// Slots that stayed disturbed when no repeats were left. The figures do not include them.
+    /// Slots that stayed disturbed when no repeats were left. The figures exclude them.
     pub disturbed: usize,
-    /// Whether a condition has fewer than half of its slots undisturbed, so that no figure can be given.
+    /// Whether fewer than half of a condition's slots are undisturbed, so that no figure can be given.
     pub too_disturbed: bool,
-    /// The worst of each kind in any try.
+    /// The worst disturbance of each kind in any attempt.
     pub worst: Disturbance,
 }
 
@@ -102,7 +102,7 @@ pub fn take_turns<T, E>(
 }
 
 impl<T> Turns<T> {
-    /// The undisturbed slots of a condition; all of them where that would leave less than half.
+    /// The undisturbed slots of a condition, or all of them if fewer than half are undisturbed.
     pub fn usable(&self, condition: usize) -> impl Iterator<Item = &T> {
         let slots = &self.slots[condition];
         let all = is_too_disturbed(slots);
@@ -146,7 +146,7 @@ mod tests {
         TurnPlan { rounds, repeats, tolerance }
     }
 
-    /// Takes turns on a machine that disturbs the tries with these numbers; the values are the tries' numbers.
+    /// Takes turns on a machine that disturbs the attempts with these numbers. The values are the attempts' numbers.
     fn over(
         plan: &TurnPlan,
         conditions: usize,

@@ -5,7 +5,7 @@ pub(super) fn filler(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
 }
 
-/// `head`, then filler up to `bytes` in all.
+/// Returns `head` followed by filler, `bytes` long in total.
 pub(super) fn filled(head: &[u8], bytes: usize) -> Vec<u8> {
     let mut whole = head.to_vec();
     whole.extend(filler(bytes.saturating_sub(head.len())));
@@ -42,7 +42,7 @@ pub(super) fn neighbour_solicitation(sender: [u8; 6]) -> Vec<u8> {
     packet
 }
 
-/// An IPv4 packet with a correct header around a UDP datagram without checksum, `bytes` long in all (at least 28).
+/// An IPv4 packet with a correct header around a UDP datagram without checksum, `bytes` long in total (at least 28).
 pub(super) fn udp_packet(bytes: usize) -> Vec<u8> {
     let length = (bytes as u16).to_be_bytes();
     let mut packet =
@@ -54,7 +54,7 @@ pub(super) fn udp_packet(bytes: usize) -> Vec<u8> {
     filled(&packet, bytes)
 }
 
-/// RFC 1071.
+/// The Internet checksum (RFC 1071).
 fn internet_checksum(bytes: &[u8]) -> u16 {
     let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
     let mut sum: u32 = words.sum();

@@ -14,19 +14,19 @@ use crate::sys;
 const BUFFER_BYTES: usize = 16 << 20;
 /// Longer than any frame of the laboratory.
 const CAPTURE_BYTES: usize = 10_240;
-/// Smallest frame on a real wire; what is shorter may arrive with zeros added up to it.
+/// The smallest frame on a real wire. Shorter ones may arrive padded with zeros.
 const WIRE_MIN: usize = 60;
 /// How many unexpected frames are kept; a few are enough to recognise them.
 const STRANGERS_KEPT: usize = 16;
 const SEND_TRIES: u32 = 1_000;
 
-/// How long to wait.
+/// The times to wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransparencyOptions {
     /// How long a frame may take. Default 300 ms.
     pub timeout: Duration,
-    /// How long to wait for duplicates and stragglers after the last. Default 200 ms.
+    /// How long to wait for duplicates and stragglers after the last frame. Default 200 ms.
     pub settle: Duration,
 }
 
@@ -39,11 +39,11 @@ impl Default for TransparencyOptions {
 /// How one frame arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It arrived byte for byte.
+    /// It arrived unchanged.
     Identical,
-    /// It was shorter than 60 bytes and arrived with zeros added up to at most that.
+    /// It was shorter than 60 bytes and arrived padded with zeros to at most that length.
     Padded,
-    /// It arrived with other contents.
+    /// It arrived with different content.
     Changed {
         /// Offset of the first byte that differs.
         first_difference: usize,
@@ -68,7 +68,8 @@ pub struct FrameOutcome {
 }
 
 impl FrameOutcome {
-    /// Whether the frame arrived once and unchanged; padding that a real wire would add too is no change.
+    /// Whether the frame arrived once and unchanged; the padding that a real wire would also add does not count as a
+    /// change.
     pub fn is_transparent(&self) -> bool {
         matches!(self.verdict, Verdict::Identical | Verdict::Padded) && self.duplicates == 0
     }
@@ -77,7 +78,7 @@ impl FrameOutcome {
 /// How all frames arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransparencyReport {
-    /// In the order of sending. Shorter than what was asked for if it was stopped.
+    /// The outcomes in the order of sending; fewer than there were frames if the run was stopped.
     pub outcomes: Vec<FrameOutcome>,
     /// Frames that arrived but match none that was sent: traffic of the hosts themselves, or frames that the path
     /// produced.
@@ -91,19 +92,19 @@ pub struct TransparencyReport {
 }
 
 impl TransparencyReport {
-    /// The frames that did not come through as they should.
+    /// The frames that did not arrive as they should.
     pub fn failures(&self) -> impl Iterator<Item = &FrameOutcome> {
         self.outcomes.iter().filter(|outcome| !outcome.is_transparent())
     }
 }
 
-/// Why frames could not be sent.
+/// Why the frames could not be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum FramesError {
-    /// More frames than source addresses to tell them apart, or a frame without addresses of ours.
+    /// There are more frames than source addresses to distinguish them, or a frame does not have one of our addresses.
     #[error("frame {index} (`{name}`) does not carry its number")]
     Unnumbered {
-        /// Its place in the list.
+        /// Its position in the list.
         index: usize,
         name: String,
     },
@@ -133,11 +134,11 @@ impl Diagnose for FramesError {
     }
 }
 
-/// Sends each of `frames` along `path`, waits for it, and compares. VLAN tags that the receiving kernel keeps beside
-/// the frame are put back. Progress counts frames.
+/// Sends each of `frames` along `path`, waits for it, and compares it with what arrives. VLAN tags that the receiving
+/// kernel keeps beside the frame are put back. Progress counts frames.
 ///
 /// # Errors
-/// [`FramesError`]; a frame that does not arrive is no error but an outcome.
+/// [`FramesError`]. A frame that does not arrive is not an error but an outcome.
 pub fn send_and_capture(
     path: &FramePath,
     frames: &[TestFrame],
@@ -201,7 +202,7 @@ struct Capture<'a> {
 }
 
 impl Capture<'_> {
-    /// Receives until `enough`, for at most `time`.
+    /// Receives until `enough` is true, for at most `time`.
     fn take(
         &mut self,
         input: &PacketSocket,
@@ -237,7 +238,7 @@ impl Capture<'_> {
     }
 }
 
-/// Puts the tag that the kernel took off back behind the addresses.
+/// Puts the tag that the kernel removed back behind the addresses.
 fn restore(frame: &[u8], vlan: Option<(u16, u16)>) -> Vec<u8> {
     let Some((protocol, control)) = vlan.filter(|_| frame.len() >= 12) else { return frame.to_vec() };
     let (addresses, rest) = frame.split_at(12);

@@ -1,4 +1,4 @@
-//! The test frames: whatever may occur on an Ethernet, above all what could be mistaken for Linkmend's own frames.
+//! The test frames: whatever may occur on an Ethernet, and especially what could be mistaken for Linkmend's own frames.
 
 use super::build::{arp, filled, filler, neighbour_solicitation, udp_packet};
 use super::{TestFrame, source_of};

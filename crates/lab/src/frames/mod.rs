@@ -20,7 +20,7 @@ pub struct TestFrame {
     pub bytes: Vec<u8>,
 }
 
-/// Most frames one call takes; the number is part of each frame's source address.
+/// The largest number of frames in one call; the number is part of each frame's source address.
 pub const FRAMES_MAX: usize = 4096;
 
 /// The source address that marks frame `index`: locally administered, and no port of the laboratory's.

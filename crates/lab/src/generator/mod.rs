@@ -1,8 +1,8 @@
-//! A frame generator and its counterpart: numbered frames of any EtherType from one host to the other.
+//! A frame generator and its receiver: numbered frames of any EtherType from one host to the other.
 //!
-//! The sender has at most a window of frames under way; the receiver moves the window through shared memory. Nothing
-//! therefore overflows on the path or at the receiver, and what is missing was lost by the link. If the receiver's
-//! socket drops frames all the same, they are reported separately.
+//! The sender has at most one window of frames in transit; the receiver moves the window through shared memory. Nothing
+//! therefore overflows on the path or at the receiver, and missing frames were lost by the link. If the receiver's
+//! socket drops frames anyway, they are reported separately.
 
 mod receiver;
 mod sender;
@@ -23,31 +23,31 @@ use receiver::Received;
 use sender::Sent;
 use wire::Template;
 
-/// Largest number of frames under way.
+/// The largest number of frames in transit.
 pub const WINDOW_MAX: u32 = 65_536;
-/// Receive buffer asked for.
+/// The receive buffer that is requested.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 const LOOK: Duration = Duration::from_millis(20);
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// Samples kept: a run of 100,000 s.
 const SAMPLES_MAX: usize = 1_000_000;
 
-/// What frames to send.
+/// Which frames to send.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeneratorOptions {
     /// Frames to send. Default 1,000,000.
     pub count: u64,
-    /// End after this time at the latest, `None` for no limit. Default none.
+    /// End after this time at the latest; `None` for no limit. Default none.
     pub duration: Option<Duration>,
     /// Size of a frame in bytes with its Ethernet header and without check sequence, [`FRAME_MIN`] to the MTU plus 14.
     /// Default 1514.
     pub frame_bytes: usize,
     /// EtherType, at least 0x0600, not a VLAN's. Default 0x88B6 (IEEE 802 local experimental 2).
     pub ethertype: u16,
-    /// Frames per second, `None` for as fast as possible. Default none.
+    /// Frames per second; `None` for as fast as possible. Default none.
     pub frames_per_second: Option<u32>,
-    /// Frames under way at most, 1 to [`WINDOW_MAX`]. Less if the receive buffer is small. Default 512.
+    /// The largest number of frames in transit, 1 to [`WINDOW_MAX`]. Fewer if the receive buffer is small. Default 512.
     pub window_frames: u32,
     /// How long after the last arrival a frame counts as lost. Default 500 ms.
     pub drain: Duration,
@@ -81,11 +81,11 @@ pub struct GeneratorSample {
 /// The counts of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorReport {
-    /// What was asked for.
+    /// The options of the run.
     pub options: GeneratorOptions,
-    /// Window used, in frames.
+    /// The window that was used, in frames.
     pub window_frames: u32,
-    /// Frames the kernel took from the sender.
+    /// Frames that the kernel took from the sender.
     pub sent: u64,
     /// Different frames that arrived unchanged.
     pub received: u64,
@@ -98,13 +98,13 @@ pub struct GeneratorReport {
     pub duplicated: u64,
     /// Frames that arrived after one with a higher number.
     pub reordered: u64,
-    /// By how much the worst of them was behind the highest number.
+    /// How far the worst of them was behind the highest number.
     pub reordering_extent: u64,
-    /// Arrivals more than a million numbers behind, which may be first ones or duplicates.
+    /// Arrivals more than a million numbers behind, which may be the first or duplicates.
     pub stale: u64,
     /// Frames of this run that arrived changed.
     pub corrupted: u64,
-    /// Frames of the same EtherType that are not of this run.
+    /// Frames of the same EtherType that do not belong to this run.
     pub foreign: u64,
     /// How often the sender found its device full and tried again.
     pub send_retries: u64,
@@ -118,18 +118,18 @@ pub struct GeneratorReport {
     pub bits_per_second: f64,
     /// The counters during the run, every 100 ms.
     pub samples: Vec<GeneratorSample>,
-    /// Whether it ended before all frames were sent: stopped, out of time, or nothing got through for seconds.
+    /// Whether it ended before all frames were sent: it was stopped, ran out of time, or nothing arrived for seconds.
     pub ended_early: bool,
 }
 
 impl GeneratorReport {
-    /// Frames lost on the way, the receiver's own drops not counted.
+    /// Frames lost on the path, not counting the receiver's own drops.
     pub fn lost_on_path(&self) -> u64 {
         self.lost.saturating_sub(self.receive_socket_drops)
     }
 }
 
-/// Why no frames were generated.
+/// Why frames could not be generated.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
     /// An option is out of its range.
@@ -138,7 +138,7 @@ pub enum GeneratorError {
         /// Name of the option.
         field: &'static str,
         value: u64,
-        /// What it should be.
+        /// The values that are allowed.
         reason: String,
     },
     /// A thread panicked or could not be started.
@@ -164,21 +164,21 @@ impl Diagnose for GeneratorError {
 /// State shared by sender and receiver.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Frames the kernel has taken.
+    /// Frames that the kernel has taken.
     sent: AtomicU64,
     /// One more than the highest number received.
     next: AtomicU64,
     /// Different frames received.
     received: AtomicU64,
-    /// The sender has ended.
+    /// Whether the sender has finished.
     sender_done: AtomicBool,
 }
 
-/// Sends numbered frames along `path` and counts what arrives. Blocks until all is sent and received or the drain time
-/// is over; progress counts frames sent.
+/// Sends numbered frames along `path` and counts what arrives. Blocks until everything is sent and received, or the
+/// drain time is over. Progress counts the frames sent.
 ///
 /// # Errors
-/// [`GeneratorError::BadOption`], and [`GeneratorError::Packet`] when sockets are not to be had.
+/// [`GeneratorError::BadOption`], and [`GeneratorError::Packet`] if sockets are not available.
 pub fn generate(
     path: &FramePath,
     options: &GeneratorOptions,
@@ -260,7 +260,7 @@ fn validate(path: &FramePath, options: &GeneratorOptions) -> Result<(), Generato
     }
 }
 
-/// How many frames a receive buffer surely holds: the kernel counts each with its bookkeeping and with the slack of
+/// How many frames a receive buffer certainly holds: the kernel counts each with its bookkeeping and with the slack of
 /// its memory, which is at most as large again.
 fn fitting(buffer_bytes: usize, frame_bytes: usize) -> u32 {
     u32::try_from(buffer_bytes / (2 * frame_bytes + 1024)).unwrap_or(u32::MAX).max(1)

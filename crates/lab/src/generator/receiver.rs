@@ -11,9 +11,9 @@ use crate::packet::PacketSocket;
 use crate::stop::StopFlag;
 use crate::sys::FrameBatch;
 
-/// One byte more than any frame that should come, so that a longer one shows; and a tag.
+/// One byte more than any expected frame, so that a longer one is detected; and a tag.
 const SLOT_BYTES: usize = FRAME_MAX + 5;
-/// How long after the stop flag is raised the receiver still takes what is under way.
+/// How long the receiver still takes frames in transit after the stop flag is raised.
 const STOP_DRAIN: Duration = Duration::from_millis(100);
 
 /// Results of the receiver.
@@ -22,11 +22,11 @@ pub(super) struct Received {
     pub(super) corrupted: u64,
     pub(super) foreign: u64,
     pub(super) socket_drops: u64,
-    /// When the last frame of the run came.
+    /// When the last frame of the run arrived.
     pub(super) last: Option<Instant>,
 }
 
-/// Receives until the sender is done and everything has arrived, or until nothing has come for the drain time.
+/// Receives until the sender is done and everything has arrived, or until nothing has arrived for the drain time.
 pub(super) fn receive(
     socket: &PacketSocket,
     template: &Template,

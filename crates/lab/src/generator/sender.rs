@@ -13,15 +13,16 @@ use crate::packet::PacketSocket;
 use crate::stop::StopFlag;
 use crate::sys::{BATCH_FRAMES, FrameBatch};
 
-/// A window without an arrival for this long counts as lost. This is long compared with any delay of the scheduler,
-/// since otherwise more frames would be sent than the path can hold.
+/// After this time without an arrival, a window counts as lost. It is long compared with any delay of the scheduler,
+/// because otherwise more frames would be sent than the path can hold.
 const STALL: Duration = Duration::from_millis(200);
-/// Without an arrival for this long, the path counts as dead.
+/// After this time without an arrival, the path counts as dead.
 const DEAD: Duration = Duration::from_secs(10);
-/// First and longest sleep while the window is closed or the device full.
+/// The first and the longest sleep while the window is closed or the device full.
 const NAP: Duration = Duration::from_micros(20);
 const NAP_MAX: Duration = Duration::from_micros(200);
-/// Shortest and longest sleep of a sender that keeps a rate; frames that become due meanwhile are sent at once.
+/// The shortest and the longest sleep of a sender that keeps to a rate; frames that become due meanwhile are sent at
+/// once.
 const PACED_NAP: Duration = Duration::from_micros(200);
 const PACED_NAP_MAX: Duration = Duration::from_millis(5);
 const THIS_THREAD: Pid = Pid::from_raw(0);
@@ -32,7 +33,7 @@ pub(super) struct Sent {
     pub(super) frames: u64,
     pub(super) retries: u64,
     pub(super) stalls: u64,
-    /// When the first frame went.
+    /// When the first frame was sent.
     pub(super) first: Option<Instant>,
 }
 
@@ -44,7 +45,7 @@ pub(super) fn stay_on_this_processor() -> io::Result<()> {
     Ok(sched_setaffinity(THIS_THREAD, &here)?)
 }
 
-/// Sends until all is sent, time is up, or the path is dead.
+/// Sends until everything is sent, the time is up, or the path is dead.
 pub(super) fn send(
     socket: &PacketSocket,
     template: &Template,
@@ -82,7 +83,7 @@ pub(super) fn send(
     Ok(sent)
 }
 
-/// Stamps `frames` frames and offers them once; returns how many the kernel took.
+/// Stamps `frames` frames and offers them once. Returns how many the kernel took.
 fn push(
     socket: &PacketSocket,
     template: &Template,
@@ -113,7 +114,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR))
 }
 
-/// Frames that should be out by now.
+/// How many frames should have been sent by now.
 fn due(options: &GeneratorOptions, elapsed: Duration) -> u64 {
     options.frames_per_second.map_or(u64::MAX, |rate| {
         let frames = elapsed.as_nanos() * u128::from(rate) / 1_000_000_000 + 1;
@@ -126,8 +127,8 @@ fn pause(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Duration, e
     std::thread::sleep(pause_time(waits, options, sent, elapsed, early));
 }
 
-/// How long to sleep: longer the longer it has waited, and never not at all, because a spinning sender takes the
-/// processor from the link ends that it measures.
+/// How long to sleep: longer the longer it has waited, but never zero, because a spinning sender takes the processor
+/// from the link ends that it measures.
 fn pause_time(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Duration, early: bool) -> Duration {
     if let Some(rate) = options.frames_per_second.filter(|_| early) {
         let next = Duration::from_nanos((u128::from(sent) * 1_000_000_000 / u128::from(rate)) as u64);
@@ -136,10 +137,10 @@ fn pause_time(waits: u32, options: &GeneratorOptions, sent: u64, elapsed: Durati
     (NAP * waits.clamp(1, 16)).min(NAP_MAX)
 }
 
-/// Frames under way, as far as the sender knows.
+/// The frames in transit, as far as the sender knows.
 struct Window {
     frames: u64,
-    /// Everything below has arrived or is given up.
+    /// Every frame below this number has arrived or is given up.
     base: u64,
     /// Highest progress of the receiver so far.
     seen: u64,
@@ -147,7 +148,7 @@ struct Window {
 }
 
 impl Window {
-    /// How many more frames may go now.
+    /// How many more frames may be sent now.
     fn open(&mut self, sent: u64, next: u64, now: Instant, stalls: &mut u64) -> u64 {
         if next > self.seen {
             (self.seen, self.moved) = (next, now);
@@ -155,7 +156,7 @@ impl Window {
         }
         let under_way = sent.saturating_sub(self.base);
         if under_way == 0 {
-            // Nothing is awaited, so nothing can stall or be dead.
+            // Nothing is expected, so nothing can stall or be dead.
             self.moved = if self.base <= self.seen { now } else { self.moved };
         } else if under_way >= self.frames && now - self.moved >= STALL * stall_count(self, sent) {
             *stalls += 1;
@@ -165,7 +166,7 @@ impl Window {
     }
 }
 
-/// Windows given up in a row, and one: each waits its own [`STALL`].
+/// One more than the number of windows given up in a row, each of which waited for its own [`STALL`].
 fn stall_count(window: &Window, sent: u64) -> u32 {
     u32::try_from(sent.saturating_sub(window.seen) / window.frames.max(1)).unwrap_or(u32::MAX).max(1)
 }

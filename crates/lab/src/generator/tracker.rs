@@ -1,20 +1,21 @@
-//! Tracks which numbers have arrived: first, again, or out of order. It holds a bitmap of the last million, whatever
-//! the length of the run.
+//! Tracks which numbers have arrived: for the first time, again, or out of order. It keeps a bitmap of the last
+//! million, however long the run.
 
-/// Numbers remembered behind the highest one. What comes later than that is counted as stale, not as first or second.
+/// How many numbers behind the highest one are remembered. Later arrivals count as stale, neither as first nor as
+/// second.
 pub(super) const REMEMBERED: u64 = 1 << 20;
 
 /// Counts of one run.
 #[derive(Clone, Debug)]
 pub(super) struct Tracker {
     bits: Vec<u64>,
-    /// One more than the highest number that came.
+    /// One more than the highest number that has arrived.
     pub(super) next: u64,
-    /// Numbers that came for the first time.
+    /// Numbers that arrived for the first time.
     pub(super) received: u64,
-    /// Frames whose number had come before.
+    /// Frames whose number had arrived before.
     pub(super) duplicated: u64,
-    /// First-time frames that came after a higher number.
+    /// Frames that arrived for the first time, but after a higher number.
     pub(super) reordered: u64,
     /// The largest distance of such a frame to the highest number before it.
     pub(super) reordering_extent: u64,
@@ -35,7 +36,7 @@ impl Tracker {
         }
     }
 
-    /// Notes the arrival of `number`.
+    /// Records the arrival of `number`.
     pub(super) fn handle(&mut self, number: u64) {
         if number >= self.next {
             self.forget(number);
@@ -60,7 +61,7 @@ impl Tracker {
         self.bits[word] & bit != 0
     }
 
-    /// Clears the places of the numbers from `next` to `number`, which held numbers a million lower.
+    /// Clears the positions of the numbers from `next` to `number`, which held numbers a million lower.
     fn forget(&mut self, number: u64) {
         if number - self.next >= REMEMBERED {
             self.bits.fill(0);

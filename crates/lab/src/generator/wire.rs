@@ -1,17 +1,17 @@
-//! The form of a numbered frame, and the check that it arrived unchanged.
+//! The format of a numbered frame, and the check that it arrived unchanged.
 //!
 //! ```text
 //! dst(6) src(6) EtherType(2) | magic(4) run(8) run(8) | number(8) check(4) | pattern of the run ... | number(8)
 //! ```
-//! The number stands at both ends, so that a frame assembled from two is detected. Under the EtherType of IPv4 the first
-//! part is as long as that header and begins as one does, so that the kernel takes all frames of a run for one flow:
-//! flows may be spread over processors, and then overtake each other.
+//! The number stands at both ends, so that a frame assembled from two is detected. With the EtherType of IPv4, the
+//! first part has the length and the beginning of an IPv4 header, so that the kernel takes all frames of a run for one
+//! flow. Several flows might be spread over processors and then overtake each other.
 
 /// Shortest frame, as on Ethernet without its check sequence.
 pub const FRAME_MIN: usize = 60;
 /// Longest frame: the largest MTU and the Ethernet header.
 pub const FRAME_MAX: usize = 9014;
-/// Version 4 and a header of five words first.
+/// The first byte is that of an IPv4 header of five words.
 const MAGIC: [u8; 4] = *b"\x45LMG";
 const BODY: usize = 14;
 const RUN: usize = 18;
@@ -22,7 +22,7 @@ const TRAILER: usize = 8;
 
 const _: () = assert!(PATTERN + TRAILER <= FRAME_MIN);
 
-/// The receiver's judgement of a frame.
+/// The receiver's verdict on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// A frame of this run, unchanged except for its addresses.
@@ -68,7 +68,7 @@ impl Template {
         &self.frame
     }
 
-    /// Makes a copy of the template the frame with this number.
+    /// Turns a copy of the template into the frame with this number.
     pub(super) fn stamp(&self, frame: &mut [u8], number: u64) {
         frame[NUMBER..CHECK].copy_from_slice(&number.to_be_bytes());
         frame[CHECK..PATTERN].copy_from_slice(&check(self.run, number).to_be_bytes());

@@ -1,5 +1,5 @@
-//! A packet socket whose received frames stay in memory shared with the kernel until they are sent on from there:
-//! nothing is copied, and the length of the ring limits what is held.
+//! A packet socket whose received frames stay in memory shared with the kernel until they are sent on from there.
+//! Nothing is copied, and the length of the ring limits how much is held.
 //!
 //! The ring (TPACKET_V2, packet(7)) also gives the time at which each frame arrived, so that a late reader still knows
 //! it. It can be deeper than a plain socket's buffer, which an ordinary user cannot raise.
@@ -13,10 +13,10 @@ use socket2::{Domain, Socket, Type};
 
 use super::{bind_packet, check, set_socket_option, socket_option};
 
-/// Most frames one call sends.
+/// The largest number of frames that one call sends.
 pub(crate) const SEND_BATCH: usize = 64;
 const BLOCK_BYTES: usize = 128 << 10;
-/// What the kernel puts before the frame in a slot, generously, and room for a VLAN tag.
+/// A generous bound for what the kernel puts before the frame in a slot, and room for a VLAN tag.
 const SLOT_OVERHEAD_BYTES: usize = 128;
 const RESERVED_BYTES: usize = 16;
 const VLAN_BYTES: usize = 4;
@@ -35,7 +35,7 @@ pub(crate) struct FrameRing {
     held: usize,
 }
 
-/// A frame that stays in its ring: place and length.
+/// A frame that is held in its ring: position and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeldFrame {
     offset: usize,
@@ -43,13 +43,13 @@ pub(crate) struct HeldFrame {
     pub(crate) bytes: usize,
 }
 
-/// A frame as it was taken.
+/// A frame as it was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) frame: HeldFrame,
     /// When the kernel saw it: nanoseconds since the epoch (CLOCK_REALTIME).
     pub(crate) at_epoch_ns: u64,
-    /// It was longer than a slot, and only its beginning is here.
+    /// It was longer than a slot, and only its beginning is there.
     pub(crate) truncated: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Arrival {
 unsafe impl Send for FrameRing {}
 
 impl FrameRing {
-    /// Opens a ring of at least `slots` frames of up to `frame_bytes` each on one interface; frames that this machine
+    /// Opens a ring of at least `slots` frames of up to `frame_bytes` each on one interface. Frames that this machine
     /// sends out of it are not seen.
     pub(crate) fn open(interface_index: u32, frame_bytes: usize, slots: usize) -> io::Result<Self> {
         let socket: OwnedFd = Socket::new(Domain::PACKET, Type::RAW, None)?.into();
@@ -79,7 +79,7 @@ impl FrameRing {
         Ok(ring)
     }
 
-    /// Takes the next frame; `None` when nothing waits, or everything that fits is held. The frame stays in the ring.
+    /// Takes the next frame; `None` if none waits, or the ring is full of held frames. The frame stays in the ring.
     pub(crate) fn take(&mut self) -> Option<Arrival> {
         if self.held == self.slots
             || self.status(self.next).load(Ordering::Acquire) & libc::TP_STATUS_USER == 0
@@ -104,7 +104,7 @@ impl FrameRing {
         Some(Arrival { frame, at_epoch_ns, truncated })
     }
 
-    /// Gives the oldest held frame's place back to the kernel.
+    /// Gives the position of the oldest held frame back to the kernel.
     pub(crate) fn release_oldest(&mut self) {
         assert!(self.held > 0, "no frame is held");
         self.status(self.oldest).store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -112,7 +112,7 @@ impl FrameRing {
         self.held -= 1;
     }
 
-    /// Sends frames of this ring out of the interface of `output`, without waiting; returns how many it took.
+    /// Sends frames of this ring out of the interface of `output`, without waiting. Returns how many it took.
     pub(crate) fn send(&self, frames: &[HeldFrame], output: &FrameRing) -> io::Result<usize> {
         // SAFETY: all-zero is valid for both C structs.
         let (mut parts, mut headers): ([libc::iovec; SEND_BATCH], [libc::mmsghdr; SEND_BATCH]) =
@@ -132,7 +132,7 @@ impl FrameRing {
         })
     }
 
-    /// Frames the kernel dropped since the last call because the ring was full.
+    /// Frames that the kernel dropped since the last call because the ring was full.
     pub(crate) fn take_drops(&self) -> io::Result<u64> {
         let mut raw = [0; 8];
         socket_option(self.as_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut raw)?;
@@ -140,7 +140,7 @@ impl FrameRing {
         Ok(u64::from(u32::from_ne_bytes([a, b, c, d])))
     }
 
-    /// Becomes readable when a frame arrives.
+    /// The descriptor, which becomes readable when a frame arrives.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -151,7 +151,7 @@ impl FrameRing {
         unsafe { self.memory.add(slot * self.slot_bytes).cast::<AtomicU32>().as_ref() }
     }
 
-    /// Puts the VLAN tag back that the kernel took out of the frame. The room before the frame makes this possible
+    /// Puts back the VLAN tag that the kernel removed from the frame. The room before the frame makes this possible
     /// without a copy.
     fn put_tag_back(&mut self, frame: HeldFrame, protocol: u16, tci: u16) -> HeldFrame {
         let tagged = HeldFrame { offset: frame.offset - VLAN_BYTES, bytes: frame.bytes + VLAN_BYTES };

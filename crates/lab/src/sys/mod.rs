@@ -17,7 +17,7 @@ use libc::{c_int, c_void, socklen_t};
 
 pub(crate) mod frame_ring;
 
-/// Frames handed to the kernel, or taken from it, in one system call.
+/// The number of frames that one system call passes to the kernel or takes from it.
 pub(crate) const BATCH_FRAMES: usize = 64;
 fn check(result: c_int) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
@@ -34,7 +34,7 @@ pub(crate) fn enter_before_exec(command: &mut Command, namespace: Arc<File>) {
     }
 }
 
-/// Reads a socket option into `buffer`; returns how many bytes the kernel has of it, at most the buffer's length.
+/// Reads a socket option into `buffer`. Returns how many bytes of it the kernel has, at most the buffer's length.
 pub(crate) fn socket_option(
     socket: BorrowedFd<'_>,
     level: c_int,
@@ -88,15 +88,15 @@ pub(crate) fn bind_packet(socket: BorrowedFd<'_>, interface_index: u32, protocol
     check(result).map(|_| ())
 }
 
-/// A frame taken from a packet socket together with the VLAN tag the kernel stripped from it.
+/// A frame received from a packet socket, together with the VLAN tag that the kernel removed from it.
 pub(crate) struct Captured {
     /// Bytes of the frame that were written to the buffer.
     pub(crate) bytes: usize,
-    /// Tag protocol and tag control information of the stripped tag.
+    /// Tag protocol and tag control information of the removed tag.
     pub(crate) vlan: Option<(u16, u16)>,
 }
 
-/// Takes one frame from a packet socket that has `PACKET_AUXDATA` switched on.
+/// Receives one frame from a packet socket that has `PACKET_AUXDATA` switched on.
 pub(crate) fn receive_with_vlan(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Captured> {
     let mut control = [0u64; 16];
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast::<c_void>(), iov_len: buffer.len() };
@@ -144,7 +144,7 @@ impl FrameBatch {
         Self { bytes: vec![0; slot_bytes * BATCH_FRAMES], slot_bytes, lengths: [slot_bytes; BATCH_FRAMES] }
     }
 
-    /// The whole slot `index` to write to.
+    /// The whole slot `index`, for writing.
     pub(crate) fn slot(&mut self, index: usize) -> &mut [u8] {
         &mut self.bytes[index * self.slot_bytes..][..self.slot_bytes]
     }
@@ -154,7 +154,7 @@ impl FrameBatch {
         &self.bytes[index * self.slot_bytes..][..self.lengths[index]]
     }
 
-    /// Sends the slots `from..to` whole, without blocking; returns how many the kernel took.
+    /// Sends the slots `from..to` whole, without blocking. Returns how many the kernel took.
     pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, from: usize, to: usize) -> io::Result<usize> {
         assert!(from <= to && to <= BATCH_FRAMES, "slots {from}..{to} of a batch of {BATCH_FRAMES}");
         self.lengths = [self.slot_bytes; BATCH_FRAMES];
@@ -171,7 +171,7 @@ impl FrameBatch {
         })
     }
 
-    /// Takes what is there, waiting for the first frame as long as the socket's receive timeout says.
+    /// Receives what has arrived, waiting for the first frame as long as the socket's receive timeout says.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let mut lengths = [0; BATCH_FRAMES];
         let received = self.with_headers(|headers| {
@@ -208,7 +208,7 @@ impl FrameBatch {
     }
 }
 
-/// Opens a handle of a process, which always means this same process.
+/// Opens a handle of a process, which never refers to another process.
 pub(crate) fn pidfd_open(pid: u32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes two integers.
     let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };

@@ -1,4 +1,4 @@
-//! Goodput of one long connection, measured at both ends.
+//! The goodput of one long connection, measured at both ends.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -19,13 +19,13 @@ const ACCEPT_POLL: Duration = Duration::from_millis(1);
 const SAMPLES_MAX: u128 = 100_000;
 const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(1);
 
-/// What transfer to make.
+/// How long to transfer, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BulkOptions {
     /// How long to measure, after the warm-up. Default 10 s.
     pub duration: Duration,
-    /// How long to send before measuring. Default 1 s. The paper leaves 5 s out at either end of 70.
+    /// How long to send before measuring. Default 1 s. The paper omits 5 s at either end of 70.
     pub warm_up: Duration,
     /// Time between samples, at least 1 ms. Default 100 ms.
     pub sample_interval: Duration,
@@ -52,9 +52,9 @@ impl Default for BulkOptions {
 pub struct BulkSample {
     /// End of the interval in nanoseconds since the transfer began, warm-up included.
     pub at_ns: u64,
-    /// Payload bytes the receiving application read in the interval.
+    /// Payload bytes that the receiving application read in the interval.
     pub received_bytes: u64,
-    /// The same per second, in bits.
+    /// The same as a rate in bit/s.
     pub goodput_bits_per_second: f64,
     /// The sender's connection at the end of the interval.
     pub sender: TcpInfo,
@@ -63,7 +63,7 @@ pub struct BulkSample {
 /// The result of a transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BulkReport {
-    /// What was asked for.
+    /// The options of the run.
     pub options: BulkOptions,
     /// Length of the measured part in nanoseconds.
     pub measured_ns: u64,
@@ -75,20 +75,20 @@ pub struct BulkReport {
     pub retransmitted_segments: u64,
     /// Payload bytes retransmitted in the measured part.
     pub retransmitted_bytes: u64,
-    /// Segments of the measured part that the receiver had already, as it reported (DSACK, RFC 2883): retransmissions
+    /// Segments of the measured part that arrived twice, as the receiver reported (DSACK, RFC 2883): retransmissions
     /// without a loss. With an `rto_min` of 1 ms, a busy machine's scheduler causes some.
     pub needlessly_retransmitted_segments: u64,
     /// The whole transfer, warm-up included.
     pub samples: Vec<BulkSample>,
-    /// Whether it was stopped, or the connection broke, before its time.
+    /// Whether it ended early, because it was stopped or the connection broke.
     pub ended_early: bool,
 }
 
-/// Sends as fast as TCP will from the client to the server of `path`. Blocks for the warm-up and the duration, and at
-/// most `connect_timeout` and a fraction of a second more, also when the path dies. Progress counts milliseconds.
+/// Sends as fast as TCP allows from the client to the server of `path`. Blocks for the warm-up and the duration, and at
+/// most `connect_timeout` and a fraction of a second longer, even if the path dies. Progress counts milliseconds.
 ///
 /// # Errors
-/// [`TcpError::Unreachable`] when no connection comes about; [`TcpError::CongestionControl`].
+/// [`TcpError::Unreachable`] if no connection can be established; [`TcpError::CongestionControl`].
 pub fn bulk(path: &TrafficPath, options: &BulkOptions, control: &RunControl) -> Result<BulkReport, TcpError> {
     validate(options)?;
     let (listener, address) = path.listen()?;
@@ -219,7 +219,7 @@ fn send(mut stream: TcpStream, done: &StopFlag) {
     }
 }
 
-/// Reads every connection that comes, one after another: the first may be one whose handshake was given up.
+/// Reads every connection that comes, one after another, because the first may be one whose handshake was given up.
 fn receive(listener: &Socket, received: &AtomicU64, done: &StopFlag) {
     let mut scratch = vec![0; CHUNK_BYTES];
     let mut streams: Vec<TcpStream> = Vec::new();
@@ -237,7 +237,7 @@ fn receive(listener: &Socket, received: &AtomicU64, done: &StopFlag) {
     }
 }
 
-/// Reads until a pause; returns whether the connection lives.
+/// Reads until a pause. Returns whether the connection is still open.
 fn read_while_it_flows(
     stream: &mut TcpStream,
     scratch: &mut [u8],

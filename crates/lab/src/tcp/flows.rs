@@ -1,12 +1,12 @@
 //! Flow completion times.
 //!
-//! A flow is `bytes` bytes from client to server. Its completion time runs from just before the first byte is given
-//! to the kernel until the server's application, having read the last byte, has answered with one byte and the client
-//! has read that: one network round trip is always part of it.
+//! A flow is `bytes` bytes from client to server. Its completion time begins just before the first byte is given to the
+//! kernel. It ends when the client has read the one byte with which the server's application answers the last one, so
+//! it always includes one network round trip.
 //!
-//! The paper's completion times (section 4.3, Figures 10 and 11) come from packet traces. Its smallest, 63 us for 17
-//! packets at a round-trip time of 30 us, fit two rounds of slow start after a handshake that is not counted, so that
-//! is the default here: [`Connections::FreshAfterHandshake`].
+//! The paper's completion times (section 4.3, Figures 10 and 11) come from packet traces. The smallest, 63 us for 17
+//! packets at a round-trip time of 30 us, fits two rounds of slow start after a handshake that is not counted. This is
+//! therefore the default here: [`Connections::FreshAfterHandshake`].
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -21,12 +21,12 @@ use super::server::FlowServer;
 use crate::stop::{RunControl, StopFlag};
 use crate::summary::Summary;
 
-/// Most flows one call makes; their times are kept.
+/// The largest number of flows in one call, because their times are kept.
 const FLOWS_MAX: u64 = 10_000_000;
-/// Flows in a row that may time out before the path counts as dead.
+/// After this many flows in a row have timed out, the path counts as dead.
 const TIMEOUTS_IN_A_ROW_MAX: u64 = 5;
 
-/// What a flow runs over.
+/// Which connections flows use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Connections {
     /// A new connection for each flow, established before the clock starts: the flow begins in slow start with the
@@ -36,19 +36,19 @@ pub enum Connections {
     /// A new connection for each flow, the handshake being part of the completion time. A lost SYN or SYN-ACK costs
     /// 1 s (the kernel's first timeout, which `rto_min` does not change) and will dominate the tail.
     FreshWithHandshake,
-    /// One connection for all flows. Its window stays as grown, and a flow leaves in one burst, if
-    /// `tcp_slow_start_after_idle` is 0 (the laboratory's default); else the window restarts after each pause of one
-    /// retransmission timeout. [`FlowsReport::window_restarts_when_idle`] says which.
+    /// One connection for all flows. Its window stays as large as it has grown, and a flow leaves in one burst, if
+    /// `tcp_slow_start_after_idle` is 0 (the laboratory's default). Otherwise the window restarts after each pause of
+    /// one retransmission timeout. [`FlowsReport::window_restarts_when_idle`] says which is the case.
     Persistent,
 }
 
-/// What flows to make.
+/// How many flows to make, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowOptions {
     /// Flows to measure. Default 5,000, as in the paper's artifact.
     pub count: u64,
-    /// Flows to make first and not to count. Default 50.
+    /// Flows that are made first and not counted. Default 50.
     pub warm_up: u64,
     /// Size of each flow in bytes. Default 24,387, the most frequent size in the paper's web-search workload.
     pub bytes: u64,
@@ -56,8 +56,8 @@ pub struct FlowOptions {
     pub connections: Connections,
     /// Congestion control of the client, `None` for the kernel's default.
     pub congestion_control: Option<String>,
-    /// Pause between flows. Default 200 us, so that 5,000 flows take about two seconds and nothing of one flow is
-    /// under way when the next begins.
+    /// Pause between flows. Default 200 us, so that 5,000 flows take about two seconds and nothing of one flow is in
+    /// transit when the next begins.
     pub gap: Duration,
     /// A flow that takes longer is given up. Default 5 s.
     pub timeout: Duration,
@@ -80,33 +80,34 @@ impl Default for FlowOptions {
 /// The results of the flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowsReport {
-    /// What was asked for.
+    /// The options of the run.
     pub options: FlowOptions,
     /// Completion times in nanoseconds; `None` when no flow finished. Flows that timed out are not in it.
     pub completion_ns: Option<Summary>,
     /// Every completion time in nanoseconds, in the order of the flows.
     pub samples_ns: Vec<u64>,
-    /// How much of each was its handshake, in nanoseconds: 0 but with [`Connections::FreshWithHandshake`].
+    /// How much of each completion time was its handshake, in nanoseconds: 0 except with
+    /// [`Connections::FreshWithHandshake`].
     pub handshakes_ns: Vec<u64>,
-    /// Segments the clients' kernel retransmitted during the measured flows (handshakes not included), also during
-    /// those that timed out.
+    /// Segments that the client's kernel retransmitted during the measured flows (handshakes excluded), including those
+    /// that timed out.
     pub retransmitted_segments: u64,
     /// Measured flows with at least one such segment.
     pub flows_with_retransmission: u64,
     /// Measured flows that were given up.
     pub timed_out: u64,
-    /// Handshakes that were not used because they lost a packet or took over 10 ms.
+    /// Handshakes that were discarded because they lost a packet or took over 10 ms.
     pub handshakes_held_up: u64,
     /// `tcp_slow_start_after_idle` at the client; `None` if the kernel does not say.
     pub window_restarts_when_idle: Option<bool>,
-    /// Whether it ended before all flows were made: stopped, or several in a row timed out.
+    /// Whether the run ended before all flows were made, because it was stopped or several in a row timed out.
     pub ended_early: bool,
 }
 
 /// Makes flows one after another and measures how long each takes. Blocks until they are done; progress counts flows.
 ///
 /// # Errors
-/// [`TcpError::Unreachable`] when not even the first connection comes about; others as they say.
+/// [`TcpError::Unreachable`] if not even the first connection can be established; otherwise as the variants say.
 pub fn flows(
     path: &TrafficPath,
     options: &FlowOptions,
@@ -164,7 +165,7 @@ fn window_restarts(path: &TrafficPath) -> Result<Option<bool>, TcpError> {
 
 struct Flow {
     completion: Option<Duration>,
-    /// Part of the completion time.
+    /// The handshake's part of the completion time.
     handshake: Duration,
     retransmitted: u32,
 }
@@ -252,7 +253,7 @@ impl Client<'_> {
         Ok(Flow { completion, handshake, retransmitted: after.saturating_sub(before) })
     }
 
-    /// Sends one flow and waits for the answer; returns whether it came before `deadline`.
+    /// Sends one flow and waits for the answer. Returns whether it came before `deadline`.
     fn transfer(&self, stream: &mut TcpStream, deadline: Instant) -> bool {
         let mut left = self.options.bytes;
         let mut reply = [0];

@@ -1,4 +1,4 @@
-//! What the kernel knows about a TCP connection.
+//! The kernel's information about a TCP connection.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys;
 
-/// The fields of `TCP_INFO` that tell about losses. Kernels before 4.19 do not count `bytes_retransmitted`; it is 0
-/// there.
+/// The fields of `TCP_INFO` that concern losses. Kernels before 4.19 do not count `bytes_retransmitted`, which is then
+/// 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpInfo {
     /// Smoothed round-trip time in microseconds.
     pub rtt_us: u32,
-    /// Smallest round-trip time seen lately, in microseconds.
+    /// Smallest recent round-trip time, in microseconds.
     pub min_rtt_us: u32,
     /// Retransmission timeout in microseconds.
     pub rto_us: u32,
@@ -27,25 +27,25 @@ pub struct TcpInfo {
     pub retransmitted_segments: u32,
     /// Payload bytes retransmitted since the connection began.
     pub retransmitted_bytes: u64,
-    /// Times the connection noticed that segments had been reordered.
+    /// How often the connection noticed reordered segments.
     pub reordering_events: u32,
     /// Segments that arrived twice, as the receiver reported.
     pub duplicate_segments: u32,
 }
 
 impl TcpInfo {
-    /// Reads the figures of a connected socket.
+    /// Reads the information about a connected socket.
     ///
     /// # Errors
-    /// What the kernel says when `socket` is not TCP.
+    /// The kernel's error if `socket` is not TCP.
     pub fn of(socket: impl AsFd) -> io::Result<Self> {
         let mut raw = [0; 256];
         sys::socket_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
         Ok(Self::parse(&raw))
     }
 
-    /// Offsets of `struct tcp_info` in include/uapi/linux/tcp.h; the structure only ever grows at its end, and what an
-    /// older kernel does not fill in stays 0.
+    /// Offsets in `struct tcp_info` of include/uapi/linux/tcp.h. The structure only ever grows at its end, and fields
+    /// that an older kernel does not fill in stay 0.
     fn parse(raw: &[u8; 256]) -> Self {
         let word = |at: usize| u32::from_ne_bytes([raw[at], raw[at + 1], raw[at + 2], raw[at + 3]]);
         let long = |at: usize| {

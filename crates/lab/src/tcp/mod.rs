@@ -1,4 +1,4 @@
-//! Traffic over the kernel's TCP between the two hosts, as iperf and the paper's scripts produce it, in this process.
+//! Traffic over the kernel's TCP between the two hosts, generated in this process, as iperf and the paper's scripts do.
 
 mod bulk;
 mod flows;

@@ -1,4 +1,4 @@
-//! The path of TCP traffic, and how its sockets are made.
+//! The path of TCP traffic, and how its sockets are opened.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::namespace::{Namespace, NamespaceError};
 use crate::topology::{Lab, Role};
 
-/// How long any blocking socket call waits before the stop flag is looked at.
+/// The longest time that a blocking socket call waits before the stop flag is checked.
 pub(super) const IO_SLICE: Duration = Duration::from_millis(50);
 const BACKLOG: i32 = 128;
 
@@ -23,7 +23,7 @@ pub enum TcpError {
         /// Name of the option.
         field: &'static str,
         value: String,
-        /// What it should be.
+        /// The values that are allowed.
         reason: &'static str,
     },
     /// The kernel does not have the congestion control.
@@ -31,7 +31,7 @@ pub enum TcpError {
     CongestionControl {
         /// What was asked for.
         name: String,
-        /// What there is, separated by spaces.
+        /// The ones that are available, separated by spaces.
         available: String,
         /// What the kernel said.
         source: io::Error,
@@ -45,7 +45,7 @@ pub enum TcpError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// No connection came about.
+    /// No connection could be established.
     #[error("no TCP connection from `{client}` to {server} within {waited:?}")]
     Unreachable {
         /// Namespace of the client.
@@ -77,12 +77,12 @@ impl Diagnose for TcpError {
     }
 }
 
-/// The places of a client and a server.
+/// The locations of a client and a server.
 #[derive(Clone, Debug)]
 pub struct TrafficPath {
-    /// Namespace the connections are made in.
+    /// The namespace in which connections are opened.
     pub client: Namespace,
-    /// Namespace the connections are accepted in.
+    /// The namespace in which connections are accepted.
     pub server: Namespace,
     /// The server's address.
     pub address: IpAddr,
@@ -118,8 +118,9 @@ impl TrafficPath {
         self.server.run(make)?.map_err(|source| self.failed("listen on", &self.server, source))
     }
 
-    /// An unconnected socket of the client, to be called on a thread inside its namespace. It ends with a reset, so that no connection outlives its measurement: no
-    /// FIN exchange runs into the next flow, and no TIME_WAIT uses the ports up.
+    /// An unconnected socket of the client, to be used on a thread inside its namespace. Its connection ends with a
+    /// reset, so that it does not outlive the measurement: no FIN exchange extends into the next flow, and TIME_WAIT
+    /// does not use the ports up.
     pub(super) fn client_socket(&self, congestion_control: Option<&str>) -> Result<Socket, TcpError> {
         let make = || {
             let socket = self.new_socket()?;
@@ -152,10 +153,10 @@ impl TrafficPath {
     }
 }
 
-/// The congestion controls the kernel offers in `namespace`.
+/// The congestion controls that the kernel offers in `namespace`.
 ///
 /// # Errors
-/// [`NamespaceError`] when the namespace cannot be entered; a kernel that does not say offers none.
+/// [`NamespaceError`] if the namespace cannot be entered. A kernel that does not say offers none.
 pub fn available_congestion_controls(namespace: &Namespace) -> Result<Vec<String>, NamespaceError> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let text = namespace.run(|| std::fs::read_to_string(path))?.unwrap_or_default();

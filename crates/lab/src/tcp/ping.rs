@@ -1,4 +1,4 @@
-//! Round-trip times, and whether there is a path at all.
+//! Measures round-trip times, and whether there is a path at all.
 
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,15 @@ use super::server::FlowServer;
 use crate::stop::{RunControl, StopFlag};
 use crate::summary::Summary;
 
-/// What round trips to make.
+/// How many round trips to make, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PingOptions {
     /// Round trips to measure. Default 1,000.
     pub count: u64,
-    /// Round trips to make first and not to count. Default 20.
+    /// Round trips that are made first and not counted. Default 20.
     pub warm_up: u64,
-    /// Bytes on the way there; one byte comes back. Default 64.
+    /// Bytes sent to the server; one byte comes back. Default 64.
     pub bytes: u64,
     /// Pause between round trips. Default 500 us.
     pub gap: Duration,
@@ -42,7 +42,7 @@ impl Default for PingOptions {
 /// The results of the round trips.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PingReport {
-    /// Application to application and back, in nanoseconds; `None` when no answer came.
+    /// From application to application and back, in nanoseconds; `None` if no answer came.
     pub round_trip_ns: Option<Summary>,
     /// Every round-trip time in nanoseconds, in order.
     pub samples_ns: Vec<u64>,
@@ -78,10 +78,10 @@ pub fn ping(path: &TrafficPath, options: &PingOptions, control: &RunControl) -> 
     })
 }
 
-/// Waits until a connection comes about; returns how long that took. To be called after link ends have started.
+/// Waits until a connection can be established. Returns how long that took. Call it after link ends have started.
 ///
 /// # Errors
-/// [`TcpError::Unreachable`] after `timeout`, [`TcpError::Stopped`] when the flag is raised.
+/// [`TcpError::Unreachable`] after `timeout`, [`TcpError::Stopped`] if the flag is raised.
 pub fn wait_until_reachable(
     path: &TrafficPath,
     timeout: Duration,

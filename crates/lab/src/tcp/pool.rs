@@ -1,4 +1,4 @@
-//! Connections that are established beforehand, so that a lost handshake packet delays nothing.
+//! Establishes connections beforehand, so that a lost handshake packet delays nothing.
 //!
 //! The first retransmission timeout of a SYN is 1 s, whatever `rto_min` says (RFC 6298, section 2.1, and Linux's
 //! `TCP_TIMEOUT_INIT`). Rather than wait, the pool tries another connection after a few milliseconds. It discards the
@@ -15,19 +15,19 @@ use super::info::TcpInfo;
 use super::path::{TcpError, TrafficPath};
 use crate::stop::StopFlag;
 
-/// How long a handshake may take before another one is tried. A hundred round-trip times of the laboratory.
+/// How long a handshake may take before another one is tried: a hundred round-trip times of the laboratory.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// Handshakes under way at once. At 10% loss of each of two packets and one try per [`PATIENCE`], fewer than 30 are
-/// waiting for their one-second timeout at any moment.
+/// The largest number of simultaneous handshakes. At 10 % loss of each of two packets and one attempt per [`PATIENCE`],
+/// fewer than 30 wait for their one-second timeout at any moment.
 const PENDING_MAX: usize = 64;
 
-/// Makes connections from the client to the server of a path, on a thread inside the client's namespace.
+/// Opens connections from the client to the server of a path, on a thread inside the client's namespace.
 pub(super) struct ConnectionPool<'a> {
     path: &'a TrafficPath,
     server: SocketAddr,
     congestion_control: Option<&'a str>,
     pending: Vec<Socket>,
-    /// Handshakes for which the kernel needed more than one try, or which took longer than the patience.
+    /// Handshakes that took longer than [`PATIENCE`], or for which the kernel needed more than one attempt.
     pub(super) held_up: u64,
 }
 
@@ -40,7 +40,7 @@ impl<'a> ConnectionPool<'a> {
         Self { path, server, congestion_control, pending: Vec::new(), held_up: 0 }
     }
 
-    /// A fresh connection: its handshake is over, nothing was retransmitted, nothing was sent.
+    /// Returns a fresh connection: its handshake is complete, nothing was retransmitted, and nothing was sent.
     pub(super) fn fresh(&mut self, timeout: Duration, stop: &StopFlag) -> Result<TcpStream, TcpError> {
         let started = Instant::now();
         while started.elapsed() < timeout {
@@ -60,7 +60,7 @@ impl<'a> ConnectionPool<'a> {
         Err(TcpError::Unreachable { client, server: self.server, waited: timeout })
     }
 
-    /// A connection and when its handshake began; `None` when that takes longer than `timeout`.
+    /// Returns a connection and the start of its handshake; `None` if that takes longer than `timeout`.
     pub(super) fn inline(&self, timeout: Duration) -> Result<Option<(TcpStream, Instant)>, TcpError> {
         let socket = self.path.client_socket(self.congestion_control)?;
         let started = Instant::now();
@@ -95,7 +95,7 @@ impl<'a> ConnectionPool<'a> {
                 Err(error) => return Err(self.failed("poll", error.into())),
             }
             let ready: Vec<bool> = waiting.iter().map(|one| one.any().unwrap_or(false)).collect();
-            // From the back, so that the places before stay valid.
+            // The loop runs from the back, so that earlier positions stay valid.
             for place in (0..ready.len()).rev().filter(|place| ready[*place]) {
                 let socket = self.pending.swap_remove(place);
                 let fine = matches!(socket.take_error(), Ok(None));

@@ -1,4 +1,4 @@
-//! The far end of the flows: counts bytes, and answers each flow's last one with one byte.
+//! The server of the flows: counts bytes, and answers the last byte of each flow with one byte.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,8 +11,8 @@ use socket2::Socket;
 use super::path::{TcpError, TrafficPath, join, start};
 use crate::stop::StopFlag;
 
-/// Connections held at once; the oldest goes when one more comes. More than the client ever has open, so only those
-/// go whose reset was lost.
+/// The largest number of open connections; the oldest is closed when one more comes. This is more than the client ever
+/// has open, so only those whose reset was lost are closed.
 const CONNECTIONS_MAX: usize = 128;
 const POLL_MS: u16 = 20;
 const READ_BYTES: usize = 64 << 10;
@@ -99,7 +99,7 @@ impl Server {
 }
 
 impl Connection {
-    /// Takes what has arrived, for at most one flow; returns whether the connection lives.
+    /// Reads what has arrived, for at most one flow. Returns whether the connection is still open.
     fn handle_readable(&mut self, flow_bytes: u64, scratch: &mut [u8]) -> bool {
         loop {
             let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(scratch.len());
@@ -110,7 +110,7 @@ impl Connection {
             }
             if self.left_bytes == 0 {
                 self.left_bytes = flow_bytes;
-                // One byte always fits: the client waits for it before it sends the next flow.
+                // One byte always fits, because the client waits for it before it sends the next flow.
                 return self.stream.write(&REPLY).is_ok();
             }
         }
