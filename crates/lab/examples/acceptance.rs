@@ -17,12 +17,12 @@ use linkmend_lab::tcp::{self, BulkOptions, FlowOptions, TrafficPath};
 use linkmend_lab::{Lab, LabOptions, LinkEnds, Role, RunControl, StopFlag, Summary};
 use linkmend_protocol::{Copies, Mode};
 
-/// A mode, as a setup for each loss rate.
+/// A mode, as a function from loss rates to setups.
 type Lane = fn(f64) -> Setup;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// How long a setup stays in [`one_connection`], and how much of it is not measured.
+/// How long a setup stays in [`one_connection`], and how much of that time is not measured.
 const SLOT: Duration = Duration::from_millis(600);
 const SETTLE: Duration = Duration::from_millis(150);
 
@@ -33,7 +33,7 @@ enum Setup {
     Forwarder,
     /// Dormant: the kernel forwards.
     Dormant,
-    /// The daemons forward, unprotected, at a loss rate.
+    /// The daemons forward without protection, at a loss rate.
     PassThrough(f64),
     /// Protected at a loss rate.
     Protected(Mode, f64),
@@ -122,7 +122,7 @@ fn forwarded(lab: &Lab, forwarder: &Path) -> Outcome<f64> {
     goodput
 }
 
-/// Point 3: bulk goodput.
+/// Measures bulk goodput (point 3).
 fn goodput(lab: &Lab, forwarder: &Path, rounds: usize) -> Outcome<usize> {
     let mut plain = Vec::new();
     let mut passed = Vec::new();
@@ -161,10 +161,10 @@ fn show(setup: Setup, goodputs: &mut [f64]) {
     println!("  {:32} {:.2} Gb/s ({:.2} to {:.2})", setup.label(), middle / 1e9, low / 1e9, high / 1e9);
 }
 
-/// One transfer over a link whose setup changes every 0.6 s: the two setups of each comparison right after one another,
-/// in either order by turns, and the median of the ratios pair by pair. Two connections over the same setup differ by a
-/// quarter, as the scheduler happens to place their threads, and the machine's speed drifts as much within a minute;
-/// neighbours within one connection are alike.
+/// Measures one transfer over a link whose setup changes every 0.6 s: the two setups of each comparison right after one
+/// another, alternating in order, and the median of the ratios of each pair. Two connections over the same setup differ
+/// by a quarter, because the scheduler happens to place their threads differently, and the machine's speed drifts as
+/// much within a minute; neighbouring slots of one connection are alike.
 fn one_connection(lab: &Lab, pairs: usize) -> Outcome<usize> {
     let ordered = |loss| Setup::Protected(Mode::Ordered, loss);
     let non_blocking = |loss| Setup::Protected(Mode::NonBlocking, loss);
@@ -239,7 +239,7 @@ fn slot(ends: &LinkEnds, setup: Setup, begun: Instant) -> Outcome<(u64, u64)> {
     Ok((from, begun.elapsed().as_nanos() as u64))
 }
 
-/// Point 4: completion times of 24,387 B flows at 1e-3.
+/// Measures completion times of 24,387 B flows at 1e-3 (point 4).
 fn flows(lab: &Lab) -> Outcome<usize> {
     let ends = start(lab)?;
     let setups = [
@@ -296,7 +296,8 @@ fn flows(lab: &Lab) -> Outcome<usize> {
     Ok(failed)
 }
 
-/// Point 6: what idle links cost. CPU time of this process, which runs both loops and sleeps otherwise.
+/// Measures the cost of idle links (point 6) as the CPU time of this process, which runs both loops and otherwise
+/// sleeps.
 fn idle(lab: &Lab) -> Outcome<usize> {
     let ends = start(lab)?;
     println!("CPU time of one idle link end, in per cent of a core:");

@@ -3,8 +3,7 @@
 //!
 //!     cargo run --release -p linkmend-lab --example demo_runs -- [RUNS [FOLDER [calm|load]]]
 //!
-//! Every run is a process of its own that does what `linkmend demo --json` does. With FOLDER, the results are kept
-//! there.
+//! Every run is a separate process that does what `linkmend demo --json` does. With FOLDER, the results are kept there.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -19,7 +18,7 @@ use linkmend_lab::unprivileged::{Privileges, ensure_privileges};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Tells a copy of this program which role to play.
+/// The variable that tells a copy of this program its role.
 const ROLE: &str = "LINKMEND_DEMO_RUNS_ROLE";
 /// How much of every period the load takes.
 const LOAD_BUSY: Duration = Duration::from_millis(3);
@@ -35,7 +34,7 @@ fn main() -> Outcome<()> {
     }
 }
 
-/// One demo, its results on standard output.
+/// Runs one demo and prints its results on standard output.
 fn demo() -> Outcome<()> {
     struct Quiet;
     impl Observer for Quiet {
@@ -75,7 +74,7 @@ fn copy_of_this(role: &str) -> Outcome<Command> {
     Ok(command)
 }
 
-/// Ends the load together with the series, however that ends.
+/// Ends the load when the series ends, for whatever reason.
 struct Load(Child);
 
 impl Drop for Load {

@@ -16,7 +16,7 @@ use linkmend_protocol::{Copies, Mode};
 const PORT: u16 = 4_791;
 /// Expedited forwarding: the class that is not the default.
 const DSCP: u8 = 46;
-/// Silence after which nothing more is expected.
+/// After this silence, nothing more is expected.
 const SILENCE: Duration = Duration::from_secs(1);
 /// One laboratory at a time, because they would disturb each other.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -67,7 +67,7 @@ fn receiver(lab: &Lab) -> UdpSocket {
     socket
 }
 
-/// Everything that arrives until nothing does.
+/// Returns everything that arrives until nothing does.
 fn receive(socket: &UdpSocket) -> Vec<Datagram> {
     let mut buffer = [0; 2_000];
     let mut arrived = Vec::new();
@@ -79,8 +79,8 @@ fn receive(socket: &UdpSocket) -> Vec<Datagram> {
     arrived
 }
 
-/// A laboratory whose first link end protects `default` and, for the marked class, the other mode; and the addresses
-/// are known on both sides, so that nothing else is sent.
+/// A laboratory whose first link end protects `default` and, for the marked class, the other mode. Both hosts know each
+/// other's addresses, so nothing else is sent.
 fn prepare(
     name: &str,
     default: Mode,
@@ -110,9 +110,9 @@ fn prepare(
 /// How long the other class sends.
 const LOAD_LASTS: Duration = Duration::from_millis(10);
 
-/// The marked class is ordered, sends one frame, which is lost, and then nothing more; the other goes on all the time.
-/// How long it takes until that one arrives, in the median of the tries in which no thread waited for a processor:
-/// schedulers delay whoever brings the frame, and make gaps in which any dummy would leave.
+/// The marked class is ordered, sends one frame, which is lost, and then nothing more; the other class keeps sending.
+/// Measures how long it takes until that frame arrives, as the median of the attempts in which no thread waited for a
+/// processor: schedulers delay whoever brings the frame, and make gaps in which any dummy would leave.
 fn lost_tail(name: &str, rate_bps: Option<u64>, gap: Duration) {
     const UNDISTURBED: usize = 9;
     const TRIES_MAX: u16 = 80;
@@ -150,7 +150,7 @@ fn lost_tail(name: &str, rate_bps: Option<u64>, gap: Duration) {
     assert!(took[took.len() / judged] < LOAD_LASTS * 3 / 10, "{took:?}");
 }
 
-/// The default class sends a frame every `gap`. It does not sleep, which would take too long.
+/// Sends a frame of the default class every `gap`. It does not sleep, which would take too long.
 fn go_on(host: &Host, began: Instant, gap: Duration) {
     let mut next = began;
     for number in 0.. {
@@ -188,7 +188,7 @@ fn a_lost_tail_is_found_while_the_other_class_fills_a_slow_link() {
 #[test]
 fn a_paused_ordered_class_does_not_hold_the_other() {
     const ROUNDS_LOST: u64 = 240;
-    // In the end they all arrive together, and a receiver's socket holds 92 of this size.
+    // In the end all frames arrive together, and a receiver's socket holds 92 of this size.
     const ORDERED: u16 = 60;
     const OTHERS: u16 = 20;
     if !common::privileged("a paused class beside another") {

@@ -44,8 +44,8 @@ fn a_round_trip_takes_twice_the_delays_of_both_places() {
     let report = ping(&TrafficPath::ipv4(&lab), &options, &RunControl::default()).expect("they run");
     let round_trip = report.round_trip_ns.expect("some came");
     assert_eq!(round_trip.count, 200);
-    // Frames are never early. The fastest round trip, which no scheduler delayed, is late only by the lines' intervals,
-    // of which it passes four.
+    // Frames are never early. The fastest round trip, which no scheduler delayed, is late only by the intervals of the
+    // four lines that it passes.
     assert!((10_000_000..11_500_000).contains(&round_trip.min), "{round_trip:?}");
     assert_eq!(dropped(&lines.report()), (0, 0, 0));
 }
@@ -60,8 +60,8 @@ fn nothing_is_lost_doubled_or_reordered_at_the_rate() {
     };
     let test = "nothing_is_lost_doubled_or_reordered_at_the_rate";
     let Some((lab, lines)) = impaired(test, "rate", impairments) else { return };
-    // The window is less than the queue holds. A machine that keeps the generator waiting lets the line run dry: the
-    // fastest of a few runs shows the line's own rate, and none may exceed it.
+    // The window is smaller than the queue. On a machine that keeps the generator waiting, the line runs empty, so the
+    // fastest of a few runs shows the line's own rate, which none may exceed.
     let mut fastest_bps: f64 = 0.0;
     for _ in 0..5 {
         let report = send(
@@ -99,7 +99,7 @@ fn what_a_full_queue_drops_is_counted() {
 
 #[test]
 fn frames_that_come_while_the_line_waits_keep_their_delay() {
-    // A long delay and a short one on one thread: the short line must not wait for the long one's frames.
+    // A long delay and a short one run on one thread: the short line must not wait for the long one's frames.
     let impairments = Impairments {
         delay: Duration::from_millis(100),
         link_delay: Duration::from_micros(200),

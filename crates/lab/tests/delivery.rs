@@ -20,7 +20,7 @@ fn frames() -> u64 {
     }
 }
 
-/// The greatest number of losses among `frames` trials of probability `p` that has a chance of at least 1e-9 (Chernoff
+/// The largest number of losses among `frames` trials of probability `p` whose probability is at least 1e-9 (Chernoff
 /// bound).
 fn losses_at_most(frames: u64, p: f64) -> u64 {
     let mean = frames as f64 * p;

@@ -48,7 +48,7 @@ fn a_demo_shows_a_link_that_suffers_and_one_that_does_not() {
         result.goodput_of("cubic", loss, condition).and_then(|row| row.goodput_bps).expect("measured")
     };
     let ordered = goodput(Condition::Ordered, 1e-2);
-    // The real ratio is 13; even a machine that barely runs shows the difference.
+    // The real ratio is 13; even a machine that barely runs shows a difference.
     assert!(ordered > 2.0 * goodput(Condition::Unprotected, 1e-2), "{:#?}", result.goodput);
     assert!(goodput(Condition::Healthy, 0.0) < 300e6, "{:#?}", result.goodput);
     let flows = |condition| result.fct_of(condition).map(|column| column.samples_ns.len());

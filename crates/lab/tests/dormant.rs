@@ -14,18 +14,19 @@ use linkmend_lab::{Lab, LinkEnds, Role, RunControl};
 const STREAMS: usize = 6;
 const SLOTS: usize = 5;
 const SLOT: Duration = Duration::from_millis(1200);
-/// Runs of all slots. The machine's other work drops frames too, in front of either; a cause of our own shows in each.
+/// How often all slots are run. The machine's other work also drops frames, with either of the two; a cause of our own
+/// shows in every run.
 const ATTEMPTS: usize = 3;
-/// Frames and segments by which the two may differ whatever the ratio: a processor's backlog that gets its turn late
-/// overflows by some hundred.
+/// Frames and segments by which the two may differ whatever the ratio, because the backlog of a processor that gets its
+/// turn late overflows by a few hundred.
 const DROPS_ALLOWANCE: u64 = 256;
 const RETRANSMISSIONS_ALLOWANCE: u64 = 1000;
 
-/// What one slot cost.
+/// The losses in one slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
-    /// Frames dropped on the way from the second link end to its host, where the bypass redirects from a link with
-    /// bursts into a port that has to keep up.
+    /// Frames dropped between the second link end and its host, where the bypass redirects from a link with bursts into
+    /// a port that has to keep up.
     drops: u64,
     retransmitted: u64,
 }
@@ -53,7 +54,7 @@ fn slot(lab: &Lab) -> Cost {
     });
     Cost {
         drops: dropped(lab, Role::End2, "inner") - before,
-        // From the first segment on: the streams' slow starts are the bursts.
+        // This counts from the first segment on, because the streams' slow starts are the bursts.
         retransmitted: reports
             .iter()
             .filter_map(|report| report.samples.last())

@@ -1,5 +1,5 @@
-//! The transparency check: on a bare veth everything passes; on a bridge the frames are missing that bridges must not
-//! forward.
+//! The transparency check: on a bare veth everything passes; on a bridge, the frames that bridges must not forward are
+//! missing.
 
 mod common;
 

@@ -67,7 +67,7 @@ fn forged_control(random: &mut Random) -> Control {
     }
 }
 
-/// Valid frames of unknown sessions, frames with single bytes changed, cut frames, and noise behind the magic.
+/// Valid frames of unknown sessions, frames with single bytes changed, truncated frames, and noise behind the magic.
 fn hostile_frames(seed: u64, count: usize) -> Vec<Vec<u8>> {
     let mut random = Random(seed);
     (0..count)
@@ -106,7 +106,8 @@ fn forged_data(seed: u64, count: usize) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Checks that within `patience` protection is active in both directions and 2,000 frames pass unharmed.
+/// Checks that protection becomes active in both directions within `patience`, and that 2,000 frames then pass
+/// unharmed.
 fn works_again(lab: &Lab, ends: &LinkEnds, patience: Duration, what: &str) {
     let deadline = Instant::now() + patience;
     loop {
@@ -153,7 +154,7 @@ fn endure(name: &str, ports: PortChoice) {
     works_again(&lab, &ends, Duration::from_secs(2), "after control frames from the link");
 
     wire.inject(&forged_data(3, 2_000)).expect("the wire takes them");
-    // Numbers far ahead are not believed; near ones that are believed are skipped by the sender.
+    // Numbers far ahead are not believed; the sender skips nearer ones that are.
     std::thread::sleep(Duration::from_millis(300));
     works_again(&lab, &ends, Duration::from_secs(2), "after data frames from the link");
 }

@@ -1,4 +1,4 @@
-//! The laboratory in the real kernel: what it builds, and above all what it leaves alone.
+//! The laboratory in the real kernel: what it builds, and especially what it leaves alone.
 
 mod common;
 
@@ -116,7 +116,7 @@ fn what_a_crash_left_is_removed() {
     let options = common::options("crash");
     let prefix = options.prefix.clone();
     let lab = Lab::up(options.clone()).expect("up");
-    // As if `up` had been killed after deciding to make the last namespace and before making it.
+    // The record is as if `up` had been killed between deciding to create the last namespace and creating it.
     let path = std::path::Path::new(MARKER_FOLDER).join(format!("{prefix}.json"));
     let text = std::fs::read_to_string(&path).expect("the record");
     let inode = lab.namespace(Role::Host2).inode().expect("inode").to_string();
@@ -154,7 +154,7 @@ fn a_failing_build_removes_its_beginnings() {
     if !common::privileged("a_failing_build_removes_its_beginnings") {
         return;
     }
-    // No kernel takes a socket buffer of this size, so the build fails after the first namespace is there.
+    // No kernel accepts a socket buffer of this size, so the build fails after the first namespace exists.
     let mut options = common::options("fail");
     options.tcp_buffer_max_bytes = u32::MAX;
     let prefix = options.prefix.clone();

@@ -21,11 +21,11 @@ use linkmend_sim::replay::{
 
 /// Pause between bursts: much longer than a recovery, so that the protocol decides the order, and not the scheduler.
 const PAUSE: Duration = Duration::from_millis(10);
-/// A run in which a frame took longer than this to cross the link, or a loop was woken later than this, is disturbed
-/// and shows nothing.
+/// A run in which a frame took longer than this to cross the link, or a loop woke up later than this, counts as
+/// disturbed and shows nothing.
 const LATE_MAX_NS: u64 = 2_000_000;
-/// The same of a burst whose frames were offered with such a gap: shorter ones do not bring out a dummy (200 us after a
-/// frame), longer ones surely do, and let it finish its work.
+/// The same applies to a burst whose frames were offered with such a gap: shorter gaps do not bring out a dummy (200 us
+/// after a frame), longer ones certainly do, and leave it time to finish its work.
 const GAP_UNCLEAR_NS: std::ops::Range<u64> = 100_000..4_000_000;
 /// How often disturbed runs are repeated. The test fails with a message on a machine that never runs the loops in time.
 const ATTEMPTS: u32 = 30;
@@ -51,34 +51,34 @@ impl Burst {
     }
 }
 
-/// A frame behind a hole ends its burst, because later frames could be sent before or after the notification.
+/// A frame after a hole ends its burst, because later frames could be sent before or after the notification.
 const BURSTS: &[Burst] = &[
     burst(1, &[], &[]),
     burst(2, &[0], &[]),
     burst(4, &[], &[]),
     // Adjacent holes.
     burst(4, &[0, 1, 2], &[]),
-    // A tail, which only a dummy reveals; then a longer one.
+    // A tail, whose loss only a dummy reveals; then a longer one.
     burst(1, &[0], &[]),
     burst(3, &[1, 2], &[]),
     // The first copy is lost, then the second.
     burst(2, &[0], &[0]),
     burst(2, &[0], &[1]),
-    // Both copies are lost: a dummy shows it, and a second round of copies follows.
+    // Both copies are lost: a dummy reveals it, and a second round of copies follows.
     burst(2, &[0], &[0, 1]),
     burst(1, &[0], &[0, 1]),
     burst(8, &[3, 4, 5, 6], &[0, 2]),
     burst(5, &[], &[]),
 ];
 
-/// A few of them; logs of such a run in ordered mode are in crates/sim/tests.
+/// A few of them. Logs of such a run in ordered mode are in crates/sim/tests.
 const FEW_BURSTS: &[Burst] =
     &[burst(1, &[], &[]), burst(3, &[0, 1], &[0]), burst(1, &[0], &[]), burst(2, &[0], &[0, 1])];
 
 /// Copies of each lost frame.
 const COPIES: u64 = 2;
 
-/// The places of all losses among all arrivals.
+/// The positions of all losses among all arrivals.
 fn script(bursts: &[Burst]) -> LossScript {
     let mut script = LossScript::default();
     let (mut originals, mut copies) = (0, 0);
@@ -109,7 +109,7 @@ fn send(path: &FramePath, bursts: &[Burst]) {
     }
 }
 
-/// Keeps the hosts from sending frames of their own, which would take places in the script: router solicitations,
+/// Keeps the hosts from sending frames of their own, which would take positions in the script: router solicitations,
 /// reports of group memberships.
 fn be_silent(lab: &Lab) {
     for host in [Role::Host1, Role::Host2] {
@@ -126,7 +126,7 @@ struct Case {
     bursts: &'static [Burst],
 }
 
-/// One run, and its two logs.
+/// One run. Returns its two logs.
 fn run(name: &str, case: &Case, folder: &Path) -> [PathBuf; 2] {
     let &Case { mode, both_ways, bursts, .. } = case;
     let lab = Lab::up(common::options(name)).expect("the lab comes up");
@@ -175,7 +175,7 @@ fn disturbance(logs: &[ProtocolLog; 2], repeated: &[Repetition]) -> Option<Strin
     })
 }
 
-/// Runs until a run is undisturbed, and compares that one.
+/// Runs until a run is undisturbed, and compares that run.
 fn undisturbed(case: &Case) -> (Agreement, [ProtocolLog; 2]) {
     let name = case.name;
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

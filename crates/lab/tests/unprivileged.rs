@@ -98,7 +98,7 @@ fn impaired(control: &RunControl) {
     let report = ping(&TrafficPath::ipv4(&lab), &options, control).expect("pings");
     let round_trip = report.round_trip_ns.expect("some came");
     // Frames are never early. How late they are depends on other processes, because an ordinary user's threads have no
-    // precedence.
+    // priority.
     assert!((6_000_000..9_000_000).contains(&round_trip.min), "{round_trip:?}");
     let options = GeneratorOptions { count: 5_000, ..GeneratorOptions::default() };
     let report = generate(&FramePath::forward(&lab), &options, control).expect("frames");

@@ -69,7 +69,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Executes the command. `matches` tell which options were written and which are defaults.
+    /// Executes the command. `matches` tells which options were written and which are defaults.
     pub fn execute(self, matches: &ArgMatches) -> Result<()> {
         match self {
             Command::Run(arguments) => run::execute(*arguments, matches, &Cli::command()),

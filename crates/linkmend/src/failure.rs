@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::io;
 use std::process::ExitCode;
 
-/// What ends a command: an error that says whose fault it is, and what was being done when it came up.
+/// The error that ends a command. It knows whose fault it is, and what was being done when it occurred.
 #[derive(Debug)]
 pub struct Error {
     /// What was being done, the innermost first.
@@ -13,7 +13,7 @@ pub struct Error {
     cause: Box<dyn Diagnose + Send + Sync>,
 }
 
-/// What a command comes to.
+/// The result of a command.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl<E: Diagnose + Send + Sync + 'static> From<E> for Error {
@@ -23,13 +23,13 @@ impl<E: Diagnose + Send + Sync + 'static> From<E> for Error {
 }
 
 impl Error {
-    /// Says what was being done.
+    /// Adds what was being done.
     pub fn context(mut self, context: impl Into<String>) -> Error {
         self.context.push(context.into());
         self
     }
 
-    /// What was being done, the outermost first, then the error and what is behind it.
+    /// What was being done, the outermost first, then the error and its causes.
     fn chain(&self) -> Vec<String> {
         let mut texts: Vec<String> = self.context.iter().rev().cloned().collect();
         let mut cause: Option<&dyn std::error::Error> = Some(&*self.cause);
@@ -40,7 +40,7 @@ impl Error {
         texts
     }
 
-    /// Whether whoever read our output has gone away.
+    /// Whether the reader of our output has left.
     fn is_broken_pipe(&self) -> bool {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*self.cause);
         while let Some(error) = cause {
@@ -54,7 +54,7 @@ impl Error {
     }
 }
 
-/// The outermost message; with `#` all of the chain, in one line.
+/// The outermost message; with `#`, the whole chain on one line.
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chain = self.chain();
@@ -63,11 +63,11 @@ impl Display for Error {
     }
 }
 
-/// Says of an error what was being done.
+/// Adds to an error what was being done.
 pub trait Context<T> {
-    /// Adds words that are at hand.
+    /// Adds a text that already exists.
     fn context(self, context: impl Into<String>) -> Result<T>;
-    /// Adds words that are only put together for an error.
+    /// Adds a text that is only composed if there is an error.
     fn with_context<C: Into<String>>(self, context: impl FnOnce() -> C) -> Result<T>;
 }
 
@@ -81,16 +81,16 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     }
 }
 
-/// Something that somebody wrote cannot be used, and clap could not refuse it.
+/// A value cannot be used, and clap could not refuse it.
 #[derive(Debug)]
 pub struct UsageError {
     pub message: String,
-    /// The way out, if there is one.
+    /// What to do about it, if anything.
     pub hint: Option<String>,
 }
 
 impl UsageError {
-    /// An error without a hint: the message says what would be right.
+    /// An error without a hint, because the message says what would be right.
     pub fn new(message: impl Into<String>) -> UsageError {
         UsageError { message: message.into(), hint: None }
     }
@@ -119,11 +119,11 @@ impl Diagnose for UsageError {
     }
 }
 
-/// Something failed, and there is a way out that the error itself does not know.
+/// Something failed, and what to do about it is not known to the error itself.
 #[derive(Debug)]
 pub struct Hinted {
     pub message: String,
-    /// The way out.
+    /// What to do about it.
     pub hint: String,
 }
 
@@ -141,7 +141,7 @@ impl Diagnose for Hinted {
     }
 }
 
-/// Something went wrong, and its message is all there is to be said.
+/// A failure about which there is nothing to say beyond its message.
 #[derive(Debug)]
 pub struct Plain(pub String);
 
@@ -169,7 +169,7 @@ fn describe(error: &Error) -> String {
     let mut text = String::new();
     let mut last = String::new();
     for message in error.chain() {
-        // Errors that repeat their source in their own message would say it twice.
+        // Some errors contain the message of their source; it is not repeated.
         if !last.ends_with(&message) {
             let label = if text.is_empty() { "error" } else { "  caused by" };
             text.push_str(&format!("{label}: {}\n", message.trim_end()));

@@ -6,7 +6,7 @@
 //! - [`failure`]: errors as people read them, and exit codes;
 //! - [`logging`]: the log, which never holds up a link.
 
-// A macro that panics where standard error cannot be written; see `output::remark`.
+// This macro panics if standard error cannot be written; see `output::remark`.
 #![warn(clippy::print_stderr)]
 
 mod cli;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let is_demo = matches!(cli.command, cli::Command::Demo(_));
     // An ordinary user's demo enters a user namespace. Only a process with one thread may do this, so it comes before
-    // the log starts its own.
+    // the log starts a thread.
     let entered = if is_demo { commands::demo::enter_namespace() } else { Ok(()) };
     let log = logging::start(cli.verbose, is_demo);
     let result = entered.and_then(|()| cli.command.execute(&matches));

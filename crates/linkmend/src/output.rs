@@ -1,4 +1,4 @@
-//! Data on standard output, remarks on standard error.
+//! Writes data to standard output, and remarks to standard error.
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{self, IsTerminal, Write};
@@ -10,7 +10,7 @@ const REMARK_PATIENCE_MS: u16 = 1_000;
 /// Writes `text`, with a newline at its end.
 ///
 /// # Errors
-/// The system's error; a reader that has left is [`io::ErrorKind::BrokenPipe`].
+/// The system's error; [`io::ErrorKind::BrokenPipe`] if the reader has left.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -21,7 +21,7 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 /// Writes `text` to standard error if somebody reads it. A full disk, a reader that has left, or one that stands still
-/// is no reason to fail or to wait.
+/// is not a reason to fail or to wait.
 pub fn remark(text: &str) {
     let mut out = io::stderr().lock();
     let mut ready = [PollFd::new(out.as_fd(), PollFlags::POLLOUT)];
@@ -30,7 +30,7 @@ pub fn remark(text: &str) {
     }
 }
 
-/// The width of the terminal, or `alternative` without one, and whether to use colour.
+/// The width of the terminal, or `alternative` if there is none, and whether to use colour.
 pub fn terminal(alternative: usize) -> (usize, bool) {
     let on_terminal = io::stdout().is_terminal();
     let width = ratatui::crossterm::terminal::size().ok().filter(|_| on_terminal);

@@ -21,7 +21,7 @@ fn capture(lab: &Lab, arguments: &str) -> String {
     format!("capture left --control {} {arguments}", lab.socket("left").display())
 }
 
-/// Pings for some seconds during a capture.
+/// Runs a capture during some seconds of pings.
 fn beside_pings(lab: &Lab, arguments: &str) -> (i32, String, String) {
     std::thread::scope(|scope| {
         let pings = scope.spawn(|| lab.ping(600));

@@ -257,7 +257,7 @@ fn logs_on_a_terminal_do_not_panic() {
     assert!(out.contains("WARN") && out.contains("inner = \"lmt-none0\""), "{out}");
 }
 
-/// The first line must not say that the laboratory is not up when something else is wrong.
+/// The first line must not say that the laboratory is not up if something else is wrong.
 #[test]
 fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
     let mut command = linkmend(&["lab", "status", "--prefix", "lmnone"]);

@@ -1,4 +1,4 @@
-//! `kill -9` of either daemon under load: traffic flows on, protection is back soon after a restart, and nothing
+//! `kill -9` of either daemon under load: traffic continues, protection is back soon after a restart, and nothing
 //! arrives twice.
 
 use std::io::Write;
@@ -61,16 +61,16 @@ fn wait_until_active(daemons: [&Daemon; 2], timeout: Duration) -> Option<Duratio
     None
 }
 
-/// How long a daemon took, from its start.
+/// How long a daemon took after its start.
 struct Return {
-    /// Until it answered: before that the machine loads the program and gives it a processor.
+    /// Until it answered; before that, the machine loads the program and gives it a processor.
     answered: Duration,
     /// Until both directions were protected.
     protected: Duration,
 }
 
-/// Kills the daemon of `role` under load and starts it again. Returns what became of the frames, and how long
-/// protection took to return.
+/// Kills the daemon of `role` under load and starts it again. Returns the frames' fates, and how long protection took
+/// to return.
 fn crash(lab: &Lab, daemons: &mut [Daemon; 2], role: Role, folder: &Path) -> (GeneratorReport, Return) {
     let victim = usize::from(role == Role::End2);
     let options = GeneratorOptions {

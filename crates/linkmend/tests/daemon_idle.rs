@@ -1,4 +1,4 @@
-//! What a protected link costs while it is idle. Needs root and iproute2.
+//! The cost of a protected link while it is idle. Needs root and iproute2.
 
 mod daemon_lab;
 
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// the sending end (202 wake-ups a second, for a keepalive every 10 ms and its answer) and 0.8 % at the receiving one
 /// (103) with optimisation; 1.2 to 1.9 % and 1.1 to 1.4 % without; dormant 0.1 % (6).
 const SHARE_MAX: f64 = 0.02;
-/// Factor that unoptimised code may take; measured: up to 1.7.
+/// The factor that unoptimised code may take; measured: up to 1.7.
 const UNOPTIMISED: f64 = 2.0;
-/// Wake-ups a second and direction. They are the cost of an idle link in any build and on any machine.
+/// Wake-ups per second and direction, which are the cost of an idle link in any build and on any machine.
 const WAKES_MAX: f64 = 500.0;
 /// Share of one core for a dormant daemon.
 const DORMANT_SHARE_MAX: f64 = 0.002;
@@ -23,7 +23,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// cheapest window counts.
 const WINDOWS: u32 = 6;
 
-/// What a process has used so far.
+/// The resources that a process has used so far.
 #[derive(Clone, Copy)]
 struct Used {
     at: Instant,
@@ -48,7 +48,7 @@ fn used(process: u32) -> Used {
     Used { at: Instant::now(), processor_s, wakes }
 }
 
-/// Share of a core, and wake-ups a second, in the cheapest of some windows.
+/// The share of a core and the wake-ups per second, in the cheapest of several windows.
 fn cheapest(process: u32) -> (f64, f64) {
     let mut least = (f64::INFINITY, f64::INFINITY);
     for _ in 0..WINDOWS {

@@ -1,4 +1,4 @@
-//! Which changes of its interfaces a daemon notices while they are idle. Needs root and iproute2.
+//! Changes of its interfaces that a daemon notices while they are idle. Needs root and iproute2.
 
 mod daemon_lab;
 
@@ -154,8 +154,8 @@ fn a_lost_carrier_and_another_mtu_are_shown_and_logged() {
     lab.wait_for_log("left", "the interface is up again");
 }
 
-/// The present MTU of the link decides what fits with a header, not the MTU at the start: a port refuses frames that do
-/// not fit.
+/// The current MTU of the link decides what fits with a header, not the MTU at the start, because a port refuses frames
+/// that do not fit.
 #[test]
 fn a_lowered_mtu_lets_the_longest_frames_pass_unprotected() {
     let Some(mut lab) = Lab::new("mtu") else { return };

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A log on a full disk must not end the daemon, as a macro would that panics when it cannot print.
+/// A log on a full disk must not end the daemon; printing macros would, because they panic.
 #[test]
 fn a_full_disk_under_the_log_does_not_end_the_daemon() {
     let Some(mut lab) = Lab::new("full") else { return };
@@ -27,7 +27,7 @@ fn a_full_disk_under_the_log_does_not_end_the_daemon() {
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
 }
 
-/// A terminal that is held, or a pager that nobody scrolls: the pipe is full after 64 KiB.
+/// A terminal that is held, or a pager that nobody scrolls, lets the pipe fill up after 64 KiB.
 #[test]
 fn a_reader_of_the_log_that_stands_still_does_not_hold_up_the_daemon() {
     let Some(mut lab) = Lab::new("still") else { return };

@@ -1,4 +1,4 @@
-//! What outlasts a daemon: protection that was set at run time. Needs root and iproute2.
+//! Protection that was set at run time outlasts the daemon. Needs root and iproute2.
 
 mod daemon_lab;
 
@@ -39,7 +39,7 @@ fn protection_set_at_run_time_survives_a_restart_however_the_daemon_ended() {
     let third = lab.start(&left, "left", "--mode off");
     assert!(lab.status("left").contains("ordered, "), "{}", lab.status("left"));
     assert_eq!(lab.stop(third, "-TERM"), Some(0));
-    // The configuration wins where it says so, and where it has been changed.
+    // The configuration wins if it says so, and if it has been changed since.
     let fourth = lab.start(&left, "left", "--mode off --restore false");
     assert!(lab.status("left").contains("protection is off"), "{}", lab.status("left"));
     assert_eq!(lab.stop(fourth, "-TERM"), Some(0));

@@ -13,7 +13,7 @@ fn an_ordinary_user_gets_a_demo_in_a_user_namespace() {
         eprintln!("\n######## SKIPPED: an_ordinary_user_gets_a_demo needs root, to become nobody ########\n");
         return;
     }
-    // A folder that no other user can read.
+    // No other user can read this folder.
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("readable");
     let program = folder.path().join("linkmend");
@@ -26,7 +26,7 @@ fn an_ordinary_user_gets_a_demo_in_a_user_namespace() {
     let mut demo = command.env_remove("RUST_LOG").spawn().expect("it starts");
     let started = Instant::now();
     let mut text = String::new();
-    // Runs until its first slot begins; other tests measure the rest of the demo.
+    // The test runs until the first slot begins; other tests measure the rest of the demo.
     while !text.contains("[1/") && started.elapsed() < Duration::from_secs(60) {
         if demo.try_wait().expect("it can be watched").is_some() {
             break;

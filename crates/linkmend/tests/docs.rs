@@ -1,5 +1,5 @@
-//! What the documents say can be checked: the subcommands, options and `make` targets that they name exist, links and
-//! their anchors lead somewhere, and what a document shows of a command's output is what the command prints.
+//! Checks the documents: the subcommands, options and `make` targets that they name exist, links and their anchors lead
+//! somewhere, and the output that a document shows is what the command prints.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::process::Command;
 /// Samples whose figures depend on the machine, so that they are not compared: those of `linkmend demo`.
 const MEASURED: [&str; 1] = ["demo"];
 
-/// The README is for somebody who decides in two minutes whether to try Linkmend.
+/// The README is for somebody who decides within two minutes whether to try Linkmend.
 const README_LINES_MAX: usize = 150;
 
 fn root() -> PathBuf {
@@ -40,7 +40,7 @@ fn documents() -> Vec<String> {
 /// A sample of output in a document, between `<!-- NAME-results:begin -->` and its end.
 struct Sample {
     name: String,
-    /// Where its text stands in the document.
+    /// The position of its text in the document.
     place: Range<usize>,
     /// The last command before it.
     command: Option<String>,
@@ -64,13 +64,13 @@ fn samples(document: &str) -> Vec<Sample> {
         .collect()
 }
 
-/// Output without what differs from run to run: the line that says how long it took.
+/// The output without the line that says how long the command took, which differs from run to run.
 fn masked(output: &str) -> String {
     let timeless = |line: &&str| !line.trim_start().starts_with("took ");
     output.lines().filter(timeless).map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Output with the time that a document shows: an unoptimised binary takes longer.
+/// The output with the time that the document shows, because an unoptimised binary takes longer.
 fn with_time_of(shown: &str, printed: &str) -> String {
     let is_time = |line: &&str| line.trim_start().starts_with("took ");
     let line = |line| if is_time(&line) { shown.lines().find(is_time).unwrap_or(line) } else { line };
@@ -83,7 +83,7 @@ fn samples_in_the_documents_are_what_their_commands_print() {
     let mut checked = Vec::new();
     for name in documents() {
         let mut document = read(&name);
-        // The last first, so that places stay right.
+        // The last sample comes first, so that positions stay valid.
         for sample in samples(&document).into_iter().rev() {
             if MEASURED.contains(&sample.name.as_str()) {
                 continue;
@@ -153,7 +153,7 @@ fn commands_in_the_documents_exist() {
             let Some(("linkmend", rest)) = words.split_first().map(|(first, rest)| (*first, rest)) else {
                 continue;
             };
-            // Drawings have arrows behind the name.
+            // In drawings, arrows follow the name.
             let Some(&subcommand) = rest.first().filter(|word| **word != "->") else { continue };
             let mut path = vec![subcommand];
             if matches!(subcommand, "fleet" | "lab" | "sim")
@@ -190,7 +190,7 @@ fn make_targets_in_the_documents_exist() {
     }
 }
 
-/// The README repeats the first table of the demo, whose home is `docs/demo.md`.
+/// The README repeats the first table of the demo; `docs/demo.md` is its home.
 #[test]
 fn the_table_in_the_readme_is_that_of_the_demo() {
     let (readme, demo) = (read("README.md"), read("docs/demo.md"));
@@ -218,7 +218,7 @@ fn every_document_is_in_the_index() {
     }
 }
 
-/// The target of a link to a heading, as code hosts make it: lower case, without punctuation, hyphens for spaces.
+/// The anchor of a heading, as code hosts generate it: lower case, without punctuation, hyphens for spaces.
 fn anchor(heading: &str) -> String {
     let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
     heading
@@ -257,8 +257,8 @@ fn links_in_the_documents_lead_somewhere() {
     assert!(checked >= 30, "only {checked} links were found; does the test still read the documents?");
 }
 
-/// Where `ARCHITECTURE.md` names files, and behind a file the functions to read there: ``crates/fleet/src/timeline.rs`
-/// (`next`, `schedule`)`.
+/// Checks the files that `ARCHITECTURE.md` names, and the functions listed after a file:
+/// ``crates/fleet/src/timeline.rs` (`next`, `schedule`)`.
 #[test]
 fn files_and_functions_in_the_architecture_exist() {
     let text = read("ARCHITECTURE.md").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -291,7 +291,8 @@ fn files_and_functions_in_the_architecture_exist() {
     assert!(functions >= 90, "only {functions} functions were found; does the test still read the document?");
 }
 
-/// Modules as the architecture writes them, `fleet::simulate`: each part is a file, or is named in the one before it.
+/// Checks the modules that the architecture names, such as `fleet::simulate`: each part is a file, or occurs in the
+/// file of the part before it.
 #[test]
 fn modules_in_the_architecture_exist() {
     let text = read("ARCHITECTURE.md");

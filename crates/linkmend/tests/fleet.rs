@@ -84,15 +84,15 @@ fn traces_of_the_authors_bring_their_network() {
         "--strategy",
         "corropt",
     ]);
-    // The first link goes down; its ToR cannot spare the second until it is back.
+    // The first link is disabled; its ToR cannot spare the second until the first is back.
     assert_eq!(summary["links"], 768);
     assert_eq!((&summary["loss_events"], &summary["skipped_events"]), (&3.into(), &1.into()));
     assert_eq!((&summary["repairs"], &summary["fast_checker_rejections"]), (&2.into(), &1.into()));
-    // The first comes back two days after it went; the second then goes, for two days.
+    // The first comes back after two days; the second is then disabled for two days.
     assert_eq!(summary["last_event_s"], 100 + 4 * 86_400);
 }
 
-/// A row for each mode that is built in, and the runs that it comes from.
+/// A row of each built-in mode, measured again.
 #[test]
 fn protection_that_is_built_in_is_what_the_simulator_measures() {
     let speed_gbps = |arguments: &[&str]| {

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A laboratory that is taken down however the test ends.
+/// A laboratory that is taken down even if the test fails.
 struct Laboratory(String);
 
 impl Laboratory {
-    /// Exit code, and the output on both streams.
+    /// Returns the exit code, and the output of both streams.
     fn ask(&self, arguments: &str) -> (Option<i32>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
         command.args(["lab", "--prefix", &self.0]).args(arguments.split_whitespace());
@@ -124,7 +124,7 @@ fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
     ] {
         assert!(status.contains(wanted), "{wanted}: {status}");
     }
-    // It was a second old, and said that nothing had passed.
+    // The report must be fresh: an old one would say that nothing has passed.
     let line = status.lines().find(|line| line.contains("host1 to end1")).unwrap_or_default();
     let frames: Option<u64> = line.split_whitespace().rev().nth(1).and_then(|number| number.parse().ok());
     assert!(frames.is_some_and(|frames| frames >= 10), "{status}");

@@ -171,7 +171,7 @@ fn what_buffers_a_link_is_said_and_a_port_that_is_too_slow_for_it() {
     assert_eq!(path["hardware"].as_array().map(Vec::len), Some(4));
 }
 
-/// Runs the examples that need no file as they are written, with fewer frames.
+/// Runs those examples of the help that need no file, with fewer frames.
 #[test]
 fn examples_of_the_help_run() {
     let mut checked = 0;
@@ -181,7 +181,7 @@ fn examples_of_the_help_run() {
         let begin = format!("linkmend sim {}", command.join(" "));
         let examples = help.lines().map(str::trim).filter(|line| line.starts_with(&begin));
         for example in examples.filter(|line| !line.contains(".txt") && !line.contains(".csv")) {
-            // A remark follows after some spaces.
+            // A remark follows after several spaces.
             let words = example.split("   ").next().unwrap_or_default().split_whitespace().skip(1);
             let mut words: Vec<&str> = words.collect();
             if let Some(place) = words.iter().position(|word| *word == "--frames") {
@@ -245,7 +245,7 @@ fn a_series_shows_what_the_report_sums_up() {
         assert!(row[2] <= row[3] && row[3] <= row[4] && row[5] <= row[6] && row[6] <= row[7], "{row:?}");
     }
     let most = |column: usize| rows.iter().map(|row| row[column] as u64).max();
-    // The report leaves out the beginning and the end, where levels are no higher.
+    // The report leaves out the beginning and the end, where levels are not higher.
     assert_eq!(most(4), report["tx_buffer_bytes"]["max"].as_u64());
     assert_eq!(most(7), report["rx_buffer_bytes"]["max"].as_u64());
 

@@ -1,5 +1,5 @@
-//! Daemons that do not run for a while, under load on a corrupting link: either is stopped, both are, or a real-time
-//! process takes every processor. A session survives as long as the kernel has not taken over.
+//! Daemons that do not run for a while, under load on a corrupting link: one of them is stopped, both are, or a
+//! real-time process occupies every processor. A session survives as long as the kernel has not taken over.
 //!
 //! LINKMEND_STOPS sets the number of stops in each mode.
 
@@ -14,12 +14,12 @@ use linkmend_dataplane::report::LinkReport;
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl, StopFlag, hog};
 
-/// Frames a second. What arrives within 250 ms fits the rings, the queue and the window, so that no frame is lost for
-/// lack of room.
+/// Frames per second. What arrives within 250 ms fits the rings, the queue and the window, so no frame is lost for lack
+/// of room.
 const RATE: u32 = 5_000;
 const STOPS_DEFAULT: u32 = 40;
 const STOP_MAX_MS: u64 = 200;
-/// A loop that the machine itself stops for longer hands over to the kernel, and the attempt shows nothing.
+/// If the machine itself stops a loop for longer than this, the kernel takes over, and the attempt shows nothing.
 const ATTEMPTS: u32 = 3;
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -153,7 +153,7 @@ fn stops() -> u32 {
     }
 }
 
-/// Stops either end, both, or all processors under load. Returns what became of the frames, and the state of both ends.
+/// Stops one end, both, or all processors under load. Returns the frames' fates, and the state of both ends.
 fn stopped(lab: &Lab, daemons: &[Daemon; 2], seed: u64) -> (GeneratorReport, [LinkReport; 2]) {
     let mut random = Random(seed);
     let (report, ()) = under_load(lab, || {
@@ -187,7 +187,7 @@ fn stops_up_to_200_ms_lose_double_and_reorder_nothing() {
     }
 }
 
-/// Checks that nothing was lost, late or doubled; `false` if the kernel had to take over from a loop.
+/// Checks that nothing was lost, late or duplicated. Returns `false` if the kernel had to take over from a loop.
 fn is_whole(mode: &str, report: &GeneratorReport, reports: &[LinkReport; 2]) -> bool {
     let corrupted: u64 = reports.iter().map(|report| report.counters.corrupted_frames).sum();
     let taken_over: u64 = reports.iter().map(|report| report.counters.stalls).sum();
@@ -240,7 +240,7 @@ fn a_stop_of_a_second_is_handed_over_to_the_kernel_and_back() {
         );
         let _ = std::io::stderr().write_all(line.as_bytes());
         assert_eq!(report.duplicated, 0, "{line}");
-        // A frame that passes unprotected meanwhile may be corrupted; no other is lost.
+        // A frame that passes unprotected meanwhile may be corrupted; no other frame is lost.
         assert!(report.lost_on_path() <= corrupted, "{line}");
         assert_eq!(victim.report().counters.stalls, 1, "{line}");
     }

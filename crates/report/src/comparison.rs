@@ -31,14 +31,14 @@ pub enum Verdict {
     Inside,
     /// Outside the tolerance; of a counted value, its whole interval.
     Outside,
-    /// The interval of a counted value lies partly inside and partly outside the tolerance; or none were counted where
-    /// some were expected.
+    /// The interval of a counted value lies partly inside and partly outside the tolerance, or nothing was counted
+    /// where something is expected.
     TooFewToTell,
     /// One of the two values is missing or not a number.
     NotMeasured,
 }
 
-/// A published value, what was measured for it, and why they differ if they do.
+/// A published value, the value measured for it, and why they differ if they do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     metric: String,
@@ -53,7 +53,7 @@ pub struct Comparison {
 }
 
 impl Tolerance {
-    /// Whether its number is valid: a tolerance is 0 or more, a factor 1 or more.
+    /// Whether its number is valid: a tolerance is at least 0, a factor at least 1.
     pub fn is_sensible(self) -> bool {
         match self {
             Tolerance::Relative(limit) | Tolerance::Absolute(limit) => limit >= 0.0,
@@ -84,15 +84,15 @@ impl Comparison {
         self
     }
 
-    /// Says that the measured value was counted, and where the true one lies. It is then inside the tolerance if the
-    /// whole interval is, and outside if none of it is; otherwise too few were counted to tell.
+    /// Sets the interval of a measured value that was counted. The value is inside the tolerance if the whole interval
+    /// is, and outside if none of it is; otherwise too few were counted to tell.
     #[must_use]
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.interval = Some((low, high));
         self
     }
 
-    /// Says why the two differ, or why they need not.
+    /// Sets the explanation of why the two differ, or why they need not agree.
     #[must_use]
     pub fn explain(mut self, explanation: impl Into<String>) -> Self {
         self.explanation = Some(explanation.into());
@@ -128,13 +128,13 @@ impl Comparison {
         }
     }
 
-    /// Whether it is outside the tolerance and nothing says why.
+    /// Whether it is outside the tolerance without an explanation.
     pub fn is_unexplained(&self) -> bool {
         self.verdict() == Verdict::Outside && self.explanation.is_none()
     }
 
-    /// Whether too few were counted to tell, though the tolerance asks for an answer. Of an expectation alone, to have
-    /// counted none decides nothing, but refutes nothing either.
+    /// Whether too few were counted to tell, although the tolerance needs an answer. If only an expectation was
+    /// published, a count of zero confirms nothing, but does not refute anything either.
     pub fn is_undecided(&self) -> bool {
         self.verdict() == Verdict::TooFewToTell && self.tolerance != Tolerance::Interval
     }
@@ -153,7 +153,7 @@ impl Comparison {
                 }
                 Tolerance::AtMost => measured <= published,
                 Tolerance::AtLeast => measured >= published,
-                // It is judged by the interval alone.
+                // Only the interval matters.
                 Tolerance::Interval => false,
             }
     }
@@ -230,7 +230,7 @@ fn trimmed_percent(fraction: f64) -> String {
     format!("{} %", Unit::Plain.format(fraction * 100.0))
 }
 
-/// A deviation to a tenth of a percent; beyond tenfold only the factor matters.
+/// A deviation to a tenth of a percent; beyond tenfold, only the factor matters.
 fn signed_percent(fraction: f64) -> String {
     if fraction.abs() >= 9.0 {
         format!("×{}", Unit::Plain.format((fraction + 1.0).round()))

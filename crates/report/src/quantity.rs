@@ -49,7 +49,7 @@ const RATE_PREFIXES: PrefixTable = &[
 ];
 const BYTE_PREFIXES: PrefixTable =
     &[(1e12, 1e12, "TB"), (1e9, 1e9, "GB"), (1e6, 1e6, "MB"), (1e3, 1e3, "kB"), (0.0, 1.0, "B")];
-/// Minutes, hours and days start late, so that "90 s" and "36 h" stay as people say them.
+/// Minutes, hours and days start late, because people say "90 s" and "36 h".
 const TIME_PREFIXES: PrefixTable = &[
     (172_800.0, 86_400.0, "d"),
     (7_200.0, 3_600.0, "h"),
@@ -219,7 +219,7 @@ fn round_significant(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// Fixed notation with at least so many significant digits; scientific where fixed would be long.
+/// Fixed notation with at least this many significant digits, or scientific notation if fixed would be long.
 fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! What a value means to the reader.
+//! The meaning of a value to the reader.
 
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
-//! Paragraphs for terminals.
+//! Wraps paragraphs for terminals.
 
-/// The paragraph broken at spaces into lines of at most `width` characters; a longer word stands on a line of its own.
+/// Breaks the paragraph at spaces into lines of at most `width` characters; a longer word gets a line of its own.
 pub fn wrap(paragraph: &str, width: usize) -> String {
     let mut text = String::with_capacity(paragraph.len());
     let mut used = 0;

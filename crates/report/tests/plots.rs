@@ -6,7 +6,7 @@ use linkmend_report::{
 };
 use proptest::prelude::*;
 
-/// Any number, with awkward ones often.
+/// Any number, often an awkward one.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -1e3..1e3,
@@ -79,7 +79,7 @@ fn plots(name: &str, x: &Axis, y: &Axis, points: &[(f64, f64)]) -> Vec<Plot> {
     ]
 }
 
-/// Checks that every element is closed in order and that no number went wrong.
+/// Checks that every element is closed in order and that no number is invalid.
 fn assert_well_formed(svg: &str) {
     let mut open = Vec::new();
     for piece in svg.split('<').skip(1) {

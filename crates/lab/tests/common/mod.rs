@@ -1,4 +1,4 @@
-//! What the privileged tests share: a laboratory of their own, or a message that there is none.
+//! What the privileged tests share: a laboratory, or a message that there is none.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 

@@ -18,10 +18,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a frame before the command checks whether it should end.
+/// The longest wait for a frame before the command checks whether it should end.
 const LOOK_UP: Duration = Duration::from_millis(100);
 const NANOSECONDS: u8 = 9;
-/// Longest time without a line while frames pass: whoever watches an idle link sees that it lives.
+/// The longest time without a line while frames pass, so that whoever watches an idle link sees that the capture works.
 const SILENCE_NS_MAX: u64 = 1_000_000_000;
 
 /// Arguments of `linkmend capture`.
@@ -212,7 +212,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Frames that passed without a line.
+    /// The number of frames without a line.
     fn quiet_frames(&self) -> u64 {
         match self {
             Sink::Lines(Lines { quiet: Some(quiet) }) => quiet.frames,
@@ -220,7 +220,7 @@ impl Sink {
         }
     }
 
-    /// Hands everything so far to whoever reads along.
+    /// Passes everything so far to whoever reads along.
     fn flush(&mut self) -> Result<()> {
         match self {
             Sink::Lines(_) => Ok(()),
@@ -236,7 +236,7 @@ impl Sink {
     }
 }
 
-/// A line for each frame, or only for those that say something new.
+/// Writes a line for each frame, or only for those that say something new.
 struct Lines {
     quiet: Option<Box<Quiet>>,
 }
@@ -246,7 +246,7 @@ struct Lines {
 struct Quiet {
     repetition: Repetition,
     frames: u64,
-    /// Since the last line.
+    /// The number since the last line.
     since_line: u64,
     line_at_ns: u64,
 }

@@ -1,4 +1,4 @@
-//! Finding the daemons.
+//! Finds the daemons.
 
 use crate::commands::arguments::Daemons;
 use crate::failure::{Hinted, Result};
@@ -17,7 +17,7 @@ impl Daemons {
         Client::find(link, &self.paths())
     }
 
-    /// Connects to all daemons. Sockets that nobody answers at are skipped, unless there is no other.
+    /// Connects to all daemons. Sockets at which nobody answers are skipped, unless there is no other.
     pub fn all(&self) -> Result<Vec<Client>> {
         let mut clients = Vec::new();
         let mut failure = None;

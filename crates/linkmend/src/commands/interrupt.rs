@@ -1,4 +1,4 @@
-//! Ctrl-C in commands that compute: the first one ends them in good order, the second one at once.
+//! Handles Ctrl-C in commands that compute: the first one ends them in order, the second one at once.
 
 use crate::failure::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -95,7 +95,7 @@ enum LabCommand {
 /// Executes the command.
 pub fn execute(arguments: &LabArgs) -> Result<()> {
     let prefix = &arguments.prefix;
-    // Namespaces and sockets need root. Without it, later errors would only be consequences.
+    // Namespaces and sockets need root. Without it, other errors would follow that do not name the cause.
     if !linkmend_lab::unprivileged::has_capabilities() {
         return Err(Hinted {
             message: "a laboratory that stays up needs root, whatever is done with it".to_owned(),
@@ -178,7 +178,7 @@ fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
 
 fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Result<()> {
     let impairments = impairments.impairments()?;
-    // On a path of milliseconds, hosts keep their kernel's timeouts.
+    // On a path of milliseconds, the hosts keep their kernel's timeouts.
     let rto_min_ms = LabOptions::default().rto_min_ms.filter(|_| impairments.is_none());
     let lab = Lab::up(LabOptions {
         prefix: prefix.to_owned(),
@@ -194,7 +194,7 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Res
     for role in [Role::End1, Role::End2] {
         if client(prefix, role).is_err() {
             start(&lab, role, packet).inspect_err(|_| {
-                // Half a laboratory is of no use; the first error is the one to report.
+                // Half a laboratory is useless; the first error is the one to report.
                 let _ = Lab::down(prefix);
             })?;
         }
@@ -219,7 +219,7 @@ fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.args(["run", "--inner", "inner", "--link", "link", "--mode", "off", "--allow-corruption"]);
-    // It must come up dormant, as documented.
+    // It must start dormant, as documented.
     command.args(["--restore", "false"]);
     command.args(["--ports", if packet { "packet" } else { "auto" }, "--name", &name(prefix, role)]);
     let impairments = &lab.options().impairments;

@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// How long the process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often it writes down what it did: often enough for who looks at once after the first ping.
+/// How often it writes its report: often enough for somebody who looks right after the first ping.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -43,7 +43,7 @@ impl ImpairmentArgs {
     /// The impairments that were requested.
     ///
     /// # Errors
-    /// Names the one that is out of range.
+    /// Names the impairment that is out of range.
     pub fn impairments(&self) -> Result<Impairments> {
         let span = |given: Option<Span>| given.map_or(Duration::ZERO, |Span(time)| time);
         let impairments = Impairments {
@@ -83,10 +83,10 @@ pub fn files(prefix: &str) -> [PathBuf; 2] {
     [report_path(prefix), log_path(prefix)]
 }
 
-/// What the lines of a laboratory did until a moment ago; `None` in one without impairments.
+/// What the lines of a laboratory have done, up to a moment ago; `None` if it has no impairments.
 ///
 /// # Errors
-/// A report that cannot be read.
+/// If the report cannot be read.
 pub fn report(prefix: &str) -> Result<Option<WiresReport>> {
     let path = report_path(prefix);
     let text = match std::fs::read_to_string(&path) {
@@ -123,7 +123,7 @@ pub fn describe(report: &WiresReport) -> String {
     text
 }
 
-/// Starts the process for a laboratory with impairments, unless it already runs.
+/// Starts the process for a laboratory with impairments, unless it is already running.
 ///
 /// # Errors
 /// What the process wrote when it could not start.
@@ -155,7 +155,7 @@ pub fn start(lab: &Lab) -> Result<()> {
     Ok(())
 }
 
-/// The process itself. It runs until it is told to stop or the laboratory is gone.
+/// Runs the process itself, until it is told to stop or the laboratory is gone.
 ///
 /// # Errors
 /// If the lines cannot be started, or their report cannot be written.
@@ -186,7 +186,7 @@ pub fn run(prefix: &str) -> Result<()> {
             std::thread::sleep(POLL);
         }
     }
-    // A report that remains would be mistaken for a running process.
+    // A report that is left over would be mistaken for a running process.
     let _ = std::fs::remove_file(&path);
     Ok(())
 }

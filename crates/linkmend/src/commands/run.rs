@@ -14,7 +14,7 @@ use std::path::Path;
 /// Options that are allowed with a configuration file.
 const BESIDE_CONFIG: [&str; 7] = ["config", "check", "control", "metrics", "state", "restore", "verbose"];
 
-/// Validates, then runs until a signal. `matches` tell which options were written.
+/// Validates, then runs until a signal. `matches` tells which options were written.
 pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> Result<()> {
     let check = arguments.check;
     let config = configuration(arguments, matches, command)?;
@@ -64,7 +64,7 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
     }
 }
 
-/// Refuses options of a link beside a configuration file, since it would be unclear which link they mean.
+/// Refuses options of a link beside a configuration file, because it would be unclear which link they refer to.
 fn refuse_link_options(path: &Path, matches: &ArgMatches, command: &Command) -> Result<(), UsageError> {
     let (Some(run), Some((_, matches))) = (command.find_subcommand("run"), matches.subcommand()) else {
         return Ok(());

@@ -46,7 +46,7 @@ pub fn execute(arguments: &StatusArgs) -> Result<()> {
     Ok(print(&text)?)
 }
 
-/// Describes a link in a dozen lines of at most 80 columns.
+/// Describes a link in about a dozen lines of at most 80 columns.
 pub fn describe(report: &LinkReport) -> String {
     let mut text = String::new();
     let LinkReport { name, inner, link, pid, counters, parameters, .. } = report;
@@ -171,7 +171,7 @@ fn model(corruption: CorruptionModel) -> String {
     }
 }
 
-/// The share of lost frames among those that were to be delivered.
+/// The share of lost frames among those that should have been delivered.
 fn loss(lost: u64, counters: &CountersReport) -> String {
     let expected = counters.delivered_frames + counters.given_up_frames();
     match (lost, expected) {
@@ -215,7 +215,7 @@ fn port(port: &PortReport) -> String {
     text
 }
 
-/// Counters that should be 0, if they are not.
+/// Lists the counters that should be 0 but are not.
 fn troubles(counters: &CountersReport) -> Vec<String> {
     [
         (counters.queue_drops, "frames dropped because the queue was full"),

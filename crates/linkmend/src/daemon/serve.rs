@@ -5,7 +5,7 @@ use crate::failure::Result;
 use linkmend_dataplane::Daemon;
 use std::time::{Duration, Instant};
 
-/// How often the links are looked at.
+/// How often the links are checked.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs until a signal, which is success if every link works then, or until a loop fails or no link is left.
@@ -26,7 +26,7 @@ pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
             service_manager::stopping();
             return Err(failure.into());
         }
-        // Reached only if every link that has its interfaces answers.
+        // This is reached only if every link that has its interfaces answers.
         if watchdog.is_some_and(|watchdog| fed.is_none_or(|at| at.elapsed() >= watchdog)) {
             service_manager::alive();
             fed = Some(Instant::now());

@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP end the daemon in good order; a second SIGINT ends it at once.
+//! SIGINT, SIGTERM and SIGHUP end the daemon in order; a second SIGINT ends it at once.
 
 use crate::failure::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -17,7 +17,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to catch signals.
+    /// Begins to catch the signals.
     pub fn catch() -> Result<Signals> {
         let stopping = Arc::new(AtomicBool::new(false));
         // The order matters: the first signal finds the flag unset and sets it, the second finds it set.
@@ -26,8 +26,8 @@ impl Signals {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             flag::register(signal, Arc::clone(&stopping)).context("cannot catch signals")?;
         }
-        // A log that reaches the largest allowed file size would end the daemon. Caught, the signal becomes an error of
-        // one write, like a full disk.
+        // A log that reaches the largest allowed file size would end the daemon. If the signal is caught, it becomes an
+        // error of one write, like a full disk.
         flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).context("cannot catch signals")?;
         let mut signals =
             signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot catch signals")?;
@@ -51,7 +51,7 @@ impl Signals {
         Ok(Signals { caught })
     }
 
-    /// The name of a signal, if one comes within `timeout`.
+    /// The name of a signal, if one arrives within `timeout`.
     pub fn wait(&self, timeout: Duration) -> Option<&'static str> {
         match self.caught.recv_timeout(timeout) {
             Ok(name) => Some(name),

@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 const LINES_MAX: usize = 1024;
 /// How long the end of the program waits for a reader that does not read.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
-/// Time between two attempts to write to a full descriptor.
+/// Interval between attempts to write to a full descriptor.
 const PAUSE: Duration = Duration::from_millis(5);
 
 static LOST: AtomicU64 = AtomicU64::new(0);
@@ -26,15 +26,15 @@ fn lose(lines: u64) {
 
 enum Item {
     Line(Vec<u8>),
-    /// Everything before this has been written; whoever waits for it is woken.
+    /// Everything before this item has been written; its sender is waiting for that.
     End(SyncSender<()>),
 }
 
-/// Takes lines. Never fails and never waits.
+/// Accepts lines. It never fails and never waits.
 #[derive(Clone)]
 pub struct LogWriter(SyncSender<Item>);
 
-/// Dropping it waits, for a short time, until everything so far has been written.
+/// Dropping this waits, for a short time, until everything so far has been written.
 pub struct Drain(SyncSender<Item>);
 
 impl LogWriter {
@@ -110,7 +110,7 @@ fn write_all(waiting: Receiver<Item>, mut sink: impl Write) {
     }
 }
 
-/// Like [`Write::write_all`], but waits for a descriptor that somebody made non-blocking.
+/// Like [`Write::write_all`], but waits if somebody made the descriptor non-blocking.
 fn write(sink: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match sink.write(bytes) {

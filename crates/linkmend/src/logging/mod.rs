@@ -1,7 +1,7 @@
 //! Logs go to standard error; standard output is for data.
 //!
-//! Nothing that is written for people may hold up or end a link: a line goes to a thread of its own ([`LogWriter`]), and
-//! one that cannot be written is lost and counted.
+//! Nothing that is written for people may delay or end a link. A separate thread therefore writes the lines
+//! ([`LogWriter`]), and a line that cannot be written is lost and counted.
 
 mod log_writer;
 
@@ -13,9 +13,9 @@ use std::io::{Write, stderr};
 use std::os::fd::AsFd;
 use tracing_subscriber::EnvFilter;
 
-/// Starts the log. `RUST_LOG` decides what is logged if it is set, otherwise the number of `-v`. `quiet` commands show
-/// their own progress, and print themselves what matters about the links that they run. Dropping the result writes what
-/// still waits.
+/// Starts the log. `RUST_LOG` decides what is logged if it is set, otherwise the number of `-v`. Commands that are
+/// `quiet` show their own progress, and print what matters about their links themselves. Dropping the result writes
+/// what still waits.
 pub fn start(verbose: u8, quiet: bool) -> Drain {
     let level = match verbose + u8::from(!quiet) {
         0 => "error",
@@ -28,8 +28,8 @@ pub fn start(verbose: u8, quiet: bool) -> Drain {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(log_writer)
-        // It would report a line that cannot be written by `eprintln!`, which panics if standard error cannot be
-        // written.
+        // The subscriber would report a line that cannot be written by `eprintln!`, which panics if standard error
+        // cannot be written.
         .log_internal_errors(false)
         .with_ansi(false)
         .with_target(verbose > 0);

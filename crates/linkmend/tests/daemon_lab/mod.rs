@@ -1,6 +1,6 @@
 //! Daemons between real interfaces, in two network namespaces of their own. Needs root and iproute2.
 
-// Each test binary uses only a part of it.
+// Each test binary uses only a part of this module.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::fs;
@@ -176,8 +176,8 @@ impl Lab {
         self.ping_with(count, "")
     }
 
-    /// Pings from the left host. ping itself waits for the last answers for two of the longest round trips only, which on a
-    /// busy machine may be too short: what counts is whether all answers reach its namespace.
+    /// Pings from the left host. ping itself waits for the last answers only for two of the longest round trips, which
+    /// may be too short on a busy machine. What counts is whether all answers reach its namespace.
     pub fn ping_with(&self, count: u32, options: &str) -> Result<(), String> {
         let wanted = self.echo_replies() + u64::from(count);
         let mut command = Command::new("ip");
@@ -195,7 +195,7 @@ impl Lab {
         if said.contains("duplicates") { Err(said) } else { Ok(()) }
     }
 
-    /// Answers to pings that have reached the left host since its namespace was made.
+    /// Answers to pings that have reached the left host since its namespace was created.
     fn echo_replies(&self) -> u64 {
         let arguments = ["netns", "exec", &self.left, "cat", "/proc/net/snmp"];
         let output = Command::new("ip").args(arguments).output().expect("counters of the namespace");

@@ -49,7 +49,7 @@ impl Axis {
         self
     }
 
-    /// Fixes ends that the caller left open.
+    /// Sets the ends that the caller left open.
     pub(crate) fn default_range(mut self, low: f64, high: f64) -> Self {
         self.from = self.from.or(low.is_finite().then_some(low));
         self.to = self.to.or(high.is_finite().then_some(high));
@@ -86,7 +86,7 @@ impl Axis {
         }
         let usable_end = |end: Option<f64>| end.filter(usable);
         let (from, to) = (usable_end(self.from), usable_end(self.to));
-        // A fixed end beyond all data leaves the other end nothing to follow.
+        // A fixed end beyond all data leaves nothing for the other end to follow.
         low = from.unwrap_or_else(|| to.map_or(low, |to| low.min(to)));
         high = to.unwrap_or_else(|| from.map_or(high, |from| high.max(from)));
         let scale = Scale::new(self.spacing, low, high, (from.is_some(), to.is_some()), ticks);

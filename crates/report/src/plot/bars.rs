@@ -1,4 +1,4 @@
-//! Bars in groups: one group a category, one bar a series.
+//! Grouped bars: one group for each category, one bar for each series.
 
 use super::axis::{Axis, ResolvedAxis};
 use super::frame::{self, Area, RIGHT_MARGIN, px};
@@ -14,7 +14,7 @@ const WIDEST_BAR: f64 = 64.0;
 /// Shape of published values, as in plots of points.
 const PUBLISHED_SHAPE: usize = 4;
 const LABEL_LEADING: f64 = 15.0;
-/// Longer words in the names of groups are cut.
+/// Longer words in the names of groups are truncated.
 const LONGEST_WORD: f64 = 90.0;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ struct BarSeries {
     published: Vec<f64>,
 }
 
-/// Bars in groups. A value that is missing or not a number leaves its place empty and says `n/a`.
+/// Grouped bars. A value that is missing or not a number leaves its place empty and is shown as `n/a`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupedBars {
     title: String,
@@ -38,7 +38,7 @@ pub struct GroupedBars {
 }
 
 impl GroupedBars {
-    /// A plot of the value axis; `heading` names what the categories are. Linear axes start at zero.
+    /// A plot over the value axis; `heading` names the kind of the categories. Linear axes start at zero.
     pub fn new(title: impl Into<String>, heading: impl Into<String>, value: Axis) -> Self {
         GroupedBars {
             title: title.into(),
@@ -51,7 +51,7 @@ impl GroupedBars {
         }
     }
 
-    /// Says in words what the plot shows.
+    /// Describes in words what the plot shows.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());

@@ -1,4 +1,4 @@
-//! Boxes from quartile to quartile with whiskers from minimum to maximum, one a row.
+//! Boxes from quartile to quartile with whiskers from minimum to maximum, one in each row.
 
 use super::axis::{Axis, ResolvedAxis};
 use super::frame::{self, Area, RIGHT_MARGIN, TEXT, TICK_LABELS_AND_HEADING, px};
@@ -15,9 +15,9 @@ const BOX: f64 = 20.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     pub min: f64,
-    /// A quarter of the values is below.
+    /// A quarter of the values are below.
     pub lower_quartile: f64,
-    /// Half of the values is below.
+    /// Half of the values are below.
     pub median: f64,
     /// Three quarters of the values are below.
     pub upper_quartile: f64,
@@ -68,7 +68,7 @@ impl BoxPlot {
         BoxPlot { title: title.into(), description: None, value, items: Vec::new() }
     }
 
-    /// Says in words what the plot shows.
+    /// Describes in words what the plot shows.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -125,7 +125,8 @@ impl BoxPlot {
     }
 }
 
-/// Abscissas of a summary. On a logarithmic axis a minimum of zero has none; it then starts where the axis does.
+/// Abscissas of a summary. A minimum of zero has none on a logarithmic axis; the whisker then starts where the axis
+/// does.
 struct BoxPlaces {
     min: f64,
     lower: f64,

@@ -20,9 +20,9 @@ pub enum Line {
     Thick,
     /// Without gaps, and half as wide.
     Thin,
-    /// Of long pieces.
+    /// Long dashes.
     Dashed,
-    /// Of short pieces.
+    /// Short dashes.
     Dotted,
 }
 
@@ -49,7 +49,7 @@ impl Line {
 pub enum Mark {
     /// An outline in this colour.
     Outlined(Hue),
-    /// This colour all over, in a frame.
+    /// Filled with this colour, in a frame.
     Framed(Hue),
 }
 
@@ -75,7 +75,7 @@ pub(super) fn draw_node(
         Some(Mark::Outlined(hue)) => format!("lm-outlined {}", hue.stroke()),
         Some(Mark::Framed(hue)) => format!("lm-framed {}", hue.fill()),
     };
-    // Outlines lie on both sides of the edge, so what has one is smaller by as much.
+    // An outline extends to both sides of the edge, so an outlined node is smaller by as much.
     let inset = if mark.is_some() { 1.0 } else { 0.0 };
     html! {
         rect class=(class) x=(px(x + inset)) y=(px(y + inset)) width=(px((width - 2.0 * inset).max(1.0)))

@@ -1,4 +1,4 @@
-//! What plots share: the title, the plot area with its grid and tick labels, clipping, markers.
+//! The parts that plots share: the title, the plot area with its grid and tick labels, clipping, markers.
 
 use super::axis::ResolvedAxis;
 use super::{WIDTH, labels};
@@ -60,7 +60,7 @@ pub(crate) fn px(value: f64) -> String {
     }
 }
 
-/// The title, wrapped, and the height it takes.
+/// Draws the title, wrapped, and returns its height.
 pub(crate) fn title(title: &str) -> (Markup, f64) {
     let lines = labels::wrap(title, TITLE, (WIDTH - 8.0) / 1.09, 3);
     let height = if lines.is_empty() { 4.0 } else { lines.len() as f64 * TITLE_LEADING + 10.0 };
@@ -72,7 +72,7 @@ pub(crate) fn title(title: &str) -> (Markup, f64) {
     (markup, height)
 }
 
-/// The left margin that holds the widest of these labels.
+/// The left margin that fits the widest of these labels.
 pub(crate) fn left_margin<'a>(texts: impl IntoIterator<Item = &'a str>) -> f64 {
     let widest = texts.into_iter().map(|text| labels::width(text, TEXT)).fold(0.0, f64::max);
     (widest + 16.0).clamp(LEFT_MARGIN_MIN, LEFT_MARGIN_MAX)
@@ -104,7 +104,7 @@ pub(crate) fn bottom_axis(area: Area, axis: &ResolvedAxis) -> Markup {
     let mut shown = Vec::new();
     for (position, text) in &axis.ticks {
         let (x, half) = (area.across(*position), labels::width(text, TEXT) / 2.0);
-        // A wide label at the edge moves inwards rather than out of the picture.
+        // A wide label at the edge moves inwards, so that it stays inside the picture.
         let centre = x.min(WIDTH - half - 1.0).max(half + 1.0);
         let visible = centre - half >= free_from;
         if visible {
@@ -133,7 +133,7 @@ pub(crate) fn bottom_heading(area: Area, heading: &str) -> Markup {
     }
 }
 
-/// `content` cut to the area and a margin, so that what lies on the edge keeps its width.
+/// Clips `content` to the area and a margin, so that marks on the edge keep their width.
 pub(crate) fn clip(area: Area, margin: f64, content: &Markup) -> Markup {
     let (x, y) = (px(area.x - margin), px(area.y - margin));
     let (width, height) = (px(area.width + 2.0 * margin), px(area.height + 2.0 * margin));
@@ -142,7 +142,7 @@ pub(crate) fn clip(area: Area, margin: f64, content: &Markup) -> Markup {
     }
 }
 
-/// Says that there is nothing to draw.
+/// Draws a remark that there is no data.
 pub(crate) fn no_data(area: Area) -> Markup {
     html! {
         text.lm-muted.lm-middle x=(px(area.across(0.5))) y=(px(area.up(0.5) + 4.0)) { "no data" }

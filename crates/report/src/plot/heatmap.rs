@@ -44,7 +44,7 @@ impl HeatMap {
         }
     }
 
-    /// Says in words what the plot shows.
+    /// Describes in words what the plot shows.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());

@@ -1,5 +1,5 @@
-//! How wide text will be. There is no font at hand, so widths are those of a wide common sans-serif: a label may end
-//! up with more room than it needs, but not with less.
+//! Estimates the width of text. No font is available, so widths are those of a wide common sans-serif: a label may get
+//! more room than it needs, but not less.
 
 /// Width of `text` at `size` pixels.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
@@ -11,7 +11,7 @@ pub(crate) fn bold_width(text: &str, size: f64) -> f64 {
     width(text, size) * 1.09
 }
 
-/// `text` cut to `available` pixels, ending in an ellipsis where cut.
+/// Truncates `text` to `available` pixels; an ellipsis marks the cut.
 pub(crate) fn fit(text: &str, size: f64, available: f64) -> String {
     if width(text, size) <= available {
         return text.to_owned();
@@ -26,8 +26,8 @@ pub(crate) fn fit(text: &str, size: f64, available: f64) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// `text` broken at spaces into lines of at most `available` pixels; words wider than that are cut. At most
-/// `max_lines` lines; the last one ends in an ellipsis if text is left over.
+/// Breaks `text` at spaces into at most `max_lines` lines of at most `available` pixels. Wider words are truncated, and
+/// the last line ends in an ellipsis if text is left over.
 pub(crate) fn wrap(text: &str, size: f64, available: f64, max_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,6 +1,6 @@
 //! A network in layers: nodes in rows, edges between rows, and bundles of edges that leave at the top.
 //!
-//! Plain edges recede into one pale tangle; what the reader should see has a hue, and lies above it.
+//! Plain edges recede into one pale tangle; those that the reader should see have a hue and lie above it.
 
 use super::emphasis::{Mark, Stroke, draw_node, draw_stroke};
 use super::frame::{TEXT, px};
@@ -16,7 +16,7 @@ const NODE_WIDTH_MAX: f64 = 64.0;
 const NODE_WIDTH_MIN: f64 = 2.0;
 /// Text of nodes and bundles, as the class `lm-small` has it.
 const SMALL: f64 = 11.0;
-/// With fewer labels than every tenth, none is better.
+/// If fewer than every tenth label fits, none is shown.
 const MAX_STRIDE: usize = 10;
 const LABEL_MARGIN_MAX: f64 = 150.0;
 
@@ -81,7 +81,7 @@ impl LayeredGraph {
         }
     }
 
-    /// Says in words what the graph shows.
+    /// Describes in words what the graph shows.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -149,7 +149,7 @@ impl LayeredGraph {
     }
 }
 
-/// Where everything stands.
+/// Computes where everything stands.
 struct Layout<'a> {
     graph: &'a LayeredGraph,
     left: f64,

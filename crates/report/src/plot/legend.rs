@@ -26,11 +26,11 @@ pub(crate) enum Key {
 const KEY_WIDTH: f64 = 26.0;
 const ENTRY_GAP: f64 = 18.0;
 const ROW: f64 = 19.0;
-/// A longer name is cut.
+/// A longer name is truncated.
 const LONGEST_NAME: f64 = 340.0;
 
-/// Draws heading and legend from `top` down; returns the height taken. The legend stands right of the heading if it
-/// fits, above it in rows otherwise.
+/// Draws heading and legend from `top` down, and returns their height. The legend stands to the right of the heading if
+/// it fits, otherwise in rows above it.
 pub(crate) fn header(top: f64, heading: &str, entries: &[(Key, String)]) -> (Markup, f64) {
     let names: Vec<String> = entries.iter().map(|(_, name)| labels::fit(name, TEXT, LONGEST_NAME)).collect();
     let widths: Vec<f64> = names.iter().map(|name| KEY_WIDTH + labels::width(name, TEXT)).collect();

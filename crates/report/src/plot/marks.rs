@@ -1,4 +1,4 @@
-//! How the series of a plot look: lines below, markers above, and their keys in the legend.
+//! The appearance of a plot's series: lines below, markers above, and their keys in the legend.
 
 use super::axis::ResolvedAxis;
 use super::frame::{self, Area};
@@ -11,7 +11,7 @@ use maud::{Markup, html};
 /// Shape of published points, which no measured series has among the first four.
 const PUBLISHED_SHAPE: usize = 4;
 
-/// A series with what the plot decides about it.
+/// A series with the appearance that the plot gives it.
 pub(crate) struct Style<'a> {
     pub series: &'a Series,
     pub hue: Hue,
@@ -25,7 +25,7 @@ impl Style<'_> {
         matches!(self.series.mark, Mark::Line | Mark::Step | Mark::JoinedPoints)
     }
 
-    /// What stands before the name in the legend.
+    /// The key before the name in the legend.
     pub fn key(&self) -> Key {
         match self.series.mark {
             Mark::Line | Mark::Step => Key::Line(self.hue, self.dash),
@@ -60,7 +60,7 @@ impl Style<'_> {
     }
 }
 
-/// All series of an area, clipped to it, or a remark that there is nothing to draw.
+/// Draws all series of an area, clipped to it, or a remark that there is no data.
 pub(crate) fn draw(
     area: Area,
     axes: (&ResolvedAxis, &ResolvedAxis),

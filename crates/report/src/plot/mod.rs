@@ -1,9 +1,9 @@
 //! Plots: one description, written as SVG or as the CSV of its data.
 //!
 //! The general plotting crates were tried first (plotters 0.3, poloto 19). Both bake colours into the file, so a plot
-//! cannot follow the reader's dark mode; plotters also rounds to whole pixels, which shows at 2x zoom, and clips wide
-//! tick labels; neither has a tail scale, stacked panels or grouped bars. What remains of them after replacing that is
-//! little, so the drawing here is our own and `maud` writes the elements.
+//! cannot follow the reader's dark mode. Plotters also rounds to whole pixels, which shows at 2x zoom, and clips wide
+//! tick labels. Neither has a tail scale, stacked panels or grouped bars. Little of them would remain, so the drawing
+//! here is our own, and `maud` writes the elements.
 
 mod axis;
 mod bars;
@@ -45,9 +45,9 @@ pub(crate) const WIDTH: f64 = 760.0;
 /// What every kind of plot provides.
 pub(crate) trait Figure {
     fn title(&self) -> &str;
-    /// What the caller says the plot shows.
+    /// The caller's description of the plot.
     fn caption(&self) -> Option<&str>;
-    /// What the plot shows, in a sentence, where the caller says nothing.
+    /// A generated sentence about the plot, used if the caller gave no description.
     fn summary(&self) -> String;
     fn draw(&self) -> Drawing;
     /// The numbers behind the plot.
@@ -85,7 +85,7 @@ impl Plot {
         self.figure().title()
     }
 
-    /// What the plot shows, in words: the caller's, or else made from axes and names.
+    /// The caller's description of the plot, or else a generated one.
     pub fn description(&self) -> String {
         let figure = self.figure();
         figure.caption().map_or_else(|| figure.summary(), str::to_owned)

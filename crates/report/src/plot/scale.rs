@@ -1,4 +1,4 @@
-//! From values to positions: linear, logarithmic and tail scales with their ticks.
+//! Converts values to positions: linear, logarithmic and tail scales, with their ticks.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,9 +11,9 @@ use crate::quantity::{exponent_of, power_of_ten};
 const LARGEST: f64 = 1e300;
 /// Positive values below this count as zero on a linear scale and as this on a logarithmic one.
 const SMALLEST: f64 = 1e-300;
-/// No axis has more major ticks than this.
+/// The largest number of major ticks of an axis.
 const MAX_TICKS: usize = 24;
-/// The tail scale ends here: more nines than any run has samples for.
+/// The end of the tail scale: more nines than any run has samples for.
 const MAX_NINES: f64 = 12.0;
 
 /// How distance along an axis relates to value.
@@ -55,7 +55,7 @@ impl Scale {
         if magnitude == 0.0 {
             (low, high) = (0.0, 1.0);
         } else if high - low <= magnitude * 1e-9 {
-            // Equal values stand in the middle of a range of their own size.
+            // Equal values are centred in a range of their own size.
             let pad = magnitude * 0.1;
             (low, high) = if low == 0.0 { (0.0, pad) } else { (low - pad, high + pad) };
         }
@@ -120,7 +120,7 @@ impl Scale {
         self.spacing
     }
 
-    /// Values to label, ascending, about as many as asked for.
+    /// Values to label, ascending, about as many as requested.
     pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         match self.spacing {
             Spacing::Linear => self.linear_ticks(),
@@ -202,7 +202,7 @@ fn drawable(value: f64) -> f64 {
     if value.abs() < SMALLEST { 0.0 } else { value }
 }
 
-/// The two in ascending order; a missing one is taken from the other or from the defaults.
+/// Orders the two values; a missing one is derived from the other or from the defaults.
 fn ordered(low: f64, high: f64, default_low: f64, default_high: f64) -> (f64, f64) {
     match (low.is_nan(), high.is_nan()) {
         (true, true) => (default_low, default_high),

@@ -28,7 +28,7 @@ impl Scatter {
         Scatter { title: title.into(), description: None, x, y, series: Vec::new() }
     }
 
-    /// Says in words what the plot shows.
+    /// Describes in words what the plot shows.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());

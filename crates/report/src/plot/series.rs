@@ -6,7 +6,7 @@ use super::palette::Hue;
 
 /// Beyond this many points a line is thinned to what its pixels can show.
 const MAX_LINE_POINTS: usize = 4_000;
-/// Columns a thinned line is cut into, about two per pixel of a plot at full size.
+/// The number of columns into which a thinned line is divided, about two per pixel of a plot at full size.
 const THINNED_COLUMNS: usize = 1_400;
 
 /// How a series is drawn.
@@ -43,7 +43,7 @@ impl Series {
         Series::new(name, points, Mark::Step)
     }
 
-    /// Points that no line joins.
+    /// Points without lines.
     pub fn points(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Series::new(name, points, Mark::Points)
     }
@@ -53,7 +53,7 @@ impl Series {
         Series::new(name, points, Mark::JoinedPoints)
     }
 
-    /// Reference points from a publication, drawn hollow so that they stand behind no measurement.
+    /// Reference points from a publication, drawn hollow so that they do not hide a measurement.
     pub fn published(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Series::new(name, points, Mark::Published)
     }
@@ -82,7 +82,7 @@ impl Path {
     }
 }
 
-/// The path of points that are joined, by steps if asked.
+/// The path of joined points, in steps if requested.
 pub(crate) fn path(
     area: Area,
     x: &ResolvedAxis,
@@ -124,8 +124,8 @@ fn join(run: &[(f64, f64)], step: bool) -> String {
     path
 }
 
-/// Keeps the first, lowest, highest and last point of every column, in their order: what a pixel-wide column shows of
-/// the full line. Gaps survive.
+/// Keeps the first, lowest, highest and last point of every column, in their order, which is what a pixel-wide column
+/// shows of the full line. Gaps survive.
 fn thin(area: Area, places: &[Option<(f64, f64)>]) -> Vec<Option<(f64, f64)>> {
     let column = |x: f64| ((x - area.x) / area.width * THINNED_COLUMNS as f64).floor() as i64;
     let mut kept = Vec::new();

@@ -17,7 +17,7 @@ use crate::table::{Cell, Column, Table};
 use maud::html;
 
 const HEIGHT: f64 = 320.0;
-/// Points kept of a large sample; evenly spread over the tail scale, they look like all of them.
+/// The number of points kept of a large sample; evenly spread over the tail scale, they look like all of them.
 const KEPT_POINTS: usize = 600;
 
 /// The distribution of one series.
@@ -104,7 +104,7 @@ impl TailPlot {
         self
     }
 
-    /// Says in words what the plot shows.
+    /// Describes in words what the plot shows.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());

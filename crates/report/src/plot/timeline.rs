@@ -38,7 +38,7 @@ impl Panel {
     }
 }
 
-/// A moment from which on something is different.
+/// A moment at which something changes.
 #[derive(Clone, Debug, PartialEq)]
 struct Phase {
     start: f64,
@@ -63,7 +63,7 @@ impl Timeline {
         Timeline { title: title.into(), description: None, time, panels: Vec::new(), phases: Vec::new() }
     }
 
-    /// Says in words what the plot shows.
+    /// Describes in words what the plot shows.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -110,7 +110,7 @@ impl Timeline {
         for time in times.iter().copied().filter(|time| time.is_finite()) {
             (low, high) = (low.min(time), high.max(time));
         }
-        // Time runs from the first to the last sample: rounding outwards would leave empty paper.
+        // The time axis ends at the last sample, because rounding outwards would leave empty space.
         let exact = self.time.clone().default_range(low, high);
         exact.resolve(times.into_iter().chain(self.phases.iter().map(|phase| phase.start)), 8)
     }

@@ -1,4 +1,4 @@
-//! The page around tables and plots.
+//! Renders the page around tables and plots.
 
 use super::{Block, Headline, Report, Section, prose};
 use crate::plot::{Plot, style_sheet};
@@ -60,7 +60,7 @@ fn headlines(headlines: &[Headline]) -> Markup {
     }
 }
 
-/// Links to the sections, from the fourth section on; a shorter report needs none.
+/// Links to the sections, if there are at least four; a shorter report needs none.
 fn contents(sections: &[Section]) -> Markup {
     html! {
         @if sections.len() > 3 {
@@ -109,7 +109,7 @@ fn draw_plot(plot: &Plot) -> Markup {
     }
 }
 
-/// A link that carries the data with it, so that the file stays the only one.
+/// A link that contains the data, so that the report stays a single file.
 fn download(title: &str, csv: &str) -> Markup {
     let name = format!("{}.csv", slug(title));
     html! {
@@ -119,7 +119,7 @@ fn download(title: &str, csv: &str) -> Markup {
     }
 }
 
-/// Lower-case letters and digits with hyphens between, at most 60.
+/// Lower-case letters and digits with hyphens between them, at most 60.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for character in title.chars().take(60) {

@@ -18,7 +18,7 @@ struct Headline {
     tone: Tone,
 }
 
-/// What a section is made of.
+/// A part of a section.
 #[derive(Clone, Debug, PartialEq)]
 enum Block {
     Prose(String),
@@ -28,7 +28,7 @@ enum Block {
     Raw { summary: String, text: String },
 }
 
-/// A heading and what stands under it, in the order in which it is added.
+/// A heading and the blocks below it, in the order in which they are added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     heading: String,
@@ -80,7 +80,7 @@ impl Section {
     /// Adds a value as folded, indented JSON.
     ///
     /// # Errors
-    /// If the value cannot be JSON, as a map with keys that are not strings.
+    /// If the value cannot be written as JSON, for example a map with keys that are not strings.
     pub fn json(self, summary: impl Into<String>, value: &impl Serialize) -> serde_json::Result<Self> {
         let text = serde_json::to_string_pretty(value)?;
         Ok(self.raw(summary, text))
@@ -139,7 +139,7 @@ impl Report {
         self
     }
 
-    /// Adds a section at the bottom.
+    /// Adds a section at the end.
     #[must_use]
     pub fn section(mut self, section: Section) -> Self {
         self.sections.push(section);

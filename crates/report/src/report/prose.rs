@@ -1,4 +1,4 @@
-//! The little markup that prose may have: paragraphs, lists, code in backticks.
+//! Renders the small markup that prose may contain: paragraphs, lists, code in backticks.
 
 use maud::{Markup, html};
 
@@ -16,7 +16,7 @@ pub(super) fn render(text: &str) -> Markup {
     }
 }
 
-/// Every second piece between backticks is code; a backtick without a partner stays one.
+/// Every second piece between backticks is code; a backtick without a partner stays a backtick.
 fn inline(text: &str) -> Markup {
     let pieces: Vec<&str> = text.split('`').collect();
     let unpaired = pieces.len().is_multiple_of(2);

@@ -4,7 +4,7 @@ use crate::quantity::{NOT_AVAILABLE, Unit};
 use crate::tone::Tone;
 use serde::Serialize;
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -20,7 +20,7 @@ pub enum Content {
     Missing,
 }
 
-/// A word or a number, and what it means to the reader.
+/// A word or a number, and its meaning to the reader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
     content: Content,
@@ -55,7 +55,7 @@ impl Cell {
         self
     }
 
-    /// Marks the cell as hoped for.
+    /// Marks the cell as good.
     #[must_use]
     pub fn good(self) -> Self {
         self.tone(Tone::Good)
@@ -73,7 +73,7 @@ impl Cell {
         self.tone(Tone::Neutral)
     }
 
-    /// What the cell holds.
+    /// The content of the cell.
     pub fn content(&self) -> &Content {
         &self.content
     }

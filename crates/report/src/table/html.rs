@@ -3,10 +3,11 @@
 use super::{Alignment, Cell, Column, Table};
 use maud::{Markup, html};
 
-/// Text up to this long is not broken: "Figure 8" or "1e-3" in two lines reads worse than a wider column.
+/// Text up to this length is not broken, because "Figure 8" or "1e-3" in two lines is harder to read than a wider
+/// column.
 const SHORT: usize = 14;
 
-/// Text from this length on is a sentence, which reads badly in a narrow column.
+/// Text from this length on is a sentence, which is hard to read in a narrow column.
 const LONG: usize = 48;
 
 pub(super) fn render(table: &Table) -> Markup {

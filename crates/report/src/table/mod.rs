@@ -10,7 +10,7 @@ pub use cell::{Cell, Content};
 use crate::quantity::Unit;
 use serde::Serialize;
 
-/// Where a column's cells stand.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Alignment {
@@ -24,7 +24,7 @@ pub struct Column {
     header: String,
     unit: Unit,
     alignment: Alignment,
-    /// Whether cells are broken last: half a name is no name.
+    /// Whether cells are broken only as a last resort, because half a name is not a name.
     #[serde(skip)]
     unbroken: bool,
 }

@@ -1,4 +1,4 @@
-//! A table as terminal text. comfy-table measures and wraps; this file maps tones and keeps the look.
+//! Renders a table as terminal text. comfy-table measures and wraps; this file maps tones and sets the style.
 
 use super::{Alignment, Cell, Content, Table};
 use crate::tone::Tone;
@@ -7,19 +7,20 @@ use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
 };
 
-/// One rule under the heading and none elsewhere: rows of numbers compare best without a cage.
+/// A rule under the heading and nowhere else, because rows of numbers are easiest to compare without a grid.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::new('─', '─', '─', '─'));
 
 /// Columns of space that comfy-table puts around a cell.
 const GAP: usize = 3;
 
-/// Space left of titles, cells and notes.
+/// Space to the left of titles, cells and notes.
 const INDENT: &str = "  ";
 
-/// Longer words of text columns may be broken, those of names if they must be. Numbers may not: half a number is another number.
+/// Longer words of text columns may be broken, and those of names if there is no other way. Numbers may not: half a
+/// number is another number.
 const LONGEST_WORD: usize = 14;
 
-/// Narrower than this no table is readable, and comfy-table would write one letter a line.
+/// No table is readable below this width, and comfy-table would write one letter to a line.
 const MIN_WIDTH: usize = 20;
 
 pub(super) fn render(table: &Table, width: usize, colour: bool) -> String {
@@ -78,7 +79,7 @@ fn grid(table: &Table, width: usize, colour: bool, least: &[usize]) -> String {
     text
 }
 
-/// The width below which a column would break a number or an ordinary word, or any name.
+/// The width below which a number, an ordinary word, or any name in a column would be broken.
 fn least_width(table: &Table, index: usize, whole_names: bool) -> usize {
     let column = &table.columns[index];
     let cells = table.rows.iter().filter_map(|row| row.get(index));
@@ -91,7 +92,7 @@ fn least_width(table: &Table, index: usize, whole_names: bool) -> usize {
     cells.map(width).max().unwrap_or(0).max(longest_word(&column.header))
 }
 
-/// One line a cell, for terminals that are too narrow for the columns side by side.
+/// One cell per line, for terminals that are too narrow for the columns side by side.
 fn records(table: &Table, colour: bool) -> String {
     let names = table.columns.iter().map(|column| length(&column.header)).max().unwrap_or(0);
     let mut text = String::new();

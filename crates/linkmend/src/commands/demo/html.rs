@@ -44,7 +44,7 @@ pub fn page(result: &DemoResult) -> Result<String> {
     Ok([timeline, fct, goodput, stress, raw].into_iter().fold(report, Report::section).to_html())
 }
 
-/// A section, unless the machine disturbed its experiment too much.
+/// A section, or a remark in its place if the machine disturbed its experiment too much.
 fn section(title: &str, prose: &str, calm: NoiseSummary, fill: impl FnOnce(Section) -> Section) -> Section {
     let section = Section::new(title);
     if calm.too_disturbed {

@@ -1,4 +1,4 @@
-//! How the machine disturbed the demo, in words.
+//! Describes how the machine disturbed the demo.
 
 use linkmend_lab::demo::{DemoResult, NoiseSummary};
 use linkmend_report::quantity;

@@ -1,4 +1,4 @@
-//! Progress of the demo on standard error: a bar on a terminal, a line for each experiment elsewhere.
+//! Shows the demo's progress on standard error: a bar on a terminal, a line for each experiment elsewhere.
 
 use crate::output::remark;
 use std::io::IsTerminal;
@@ -12,12 +12,12 @@ use linkmend_lab::demo::{Observer, Step};
 pub struct Steps {
     bar: ProgressBar,
     on_terminal: bool,
-    /// The experiment that was announced last, so that each is announced once.
+    /// The experiment announced last, so that each is announced once.
     announced: Mutex<String>,
 }
 
 impl Steps {
-    /// A bar for all slots, still without a length.
+    /// A bar for all slots, whose number is not known yet.
     pub fn new() -> Steps {
         let on_terminal = std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
@@ -37,7 +37,7 @@ impl Steps {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

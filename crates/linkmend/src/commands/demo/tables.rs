@@ -26,8 +26,8 @@ fn by_condition(title: String, heading: &str) -> Table {
     columns.into_iter().fold(Table::new(title).column(Column::text(heading)), Table::column)
 }
 
-/// Two values with one unit if both have the same: `71.6-73.4 Mbit/s`. If the units differ, the lower one is shortened
-/// to its prefix: `720M-1.00 Gbit/s`.
+/// Formats two values with one unit if both have the same one: `71.6-73.4 Mbit/s`. If the units differ, the lower one
+/// is shortened to its prefix: `720M-1.00 Gbit/s`.
 fn span(unit: Unit, low: f64, high: f64) -> String {
     const RATE: &str = "bit/s";
     let (low, high) = (unit.format(low), unit.format(high));
@@ -41,7 +41,7 @@ fn span(unit: Unit, low: f64, high: f64) -> String {
     }
 }
 
-/// A median and its interval, with one unit if all three have the same: `72.3 Mbit/s (71.6-73.4)`.
+/// Formats a median and its interval, with one unit if all three have the same one: `72.3 Mbit/s (71.6-73.4)`.
 fn median(interval: MedianInterval) -> String {
     let middle = quantity::rate(interval.median);
     let span = span(Unit::BitPerSecond, interval.low, interval.high);

@@ -140,7 +140,7 @@ fn progress(runs: u64) -> ProgressBar {
     bar
 }
 
-/// The results that are printed.
+/// The results to print.
 struct Shown<'a> {
     arguments: &'a DeployArgs,
     topology: &'a Topology,
@@ -192,7 +192,7 @@ impl Shown<'_> {
         ))
     }
 
-    /// A sentence that says whether the order means anything for other traces.
+    /// A sentence on whether the order is meaningful for other traces.
     fn chance(&self) -> &'static str {
         let (with_top, pods) = (self.arguments.with_top, self.upgrades.pods().len());
         if !with_top && self.upgrades.all() > 0.0 && self.upgrades.spared(pods, false) == 0.0 {
@@ -262,7 +262,7 @@ impl Shown<'_> {
     }
 }
 
-/// How far the mean may be off, with 95 % confidence.
+/// The uncertainty of the mean, with 95 % confidence.
 fn confidence(values: &[f64]) -> Option<f64> {
     let estimate = Measurement::mean(values)?;
     estimate.interval.map(|(_, high)| high - estimate.value)

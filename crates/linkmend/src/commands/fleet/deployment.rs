@@ -32,7 +32,7 @@ impl UpgradedArgs {
         self.upgraded.as_deref()
     }
 
-    /// The deployment that was listed, if any was.
+    /// The deployment that was listed, if there is a list.
     pub fn listed(&self, topology: &Topology) -> Result<Option<Deployment>> {
         let Some(written) = &self.upgraded else { return Ok(None) };
         let list = match written.strip_prefix('@') {
@@ -46,7 +46,7 @@ impl UpgradedArgs {
         Ok(Some(deployment))
     }
 
-    /// The deployment that was listed; every link if none was.
+    /// The deployment that was listed; every link if there is no list.
     pub fn deployment(&self, topology: &Topology) -> Result<Deployment> {
         Ok(self.listed(topology)?.unwrap_or_default())
     }

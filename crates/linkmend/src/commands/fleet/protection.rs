@@ -5,14 +5,14 @@ use clap::ValueEnum;
 use linkmend_fleet::protection::ProtectionTable;
 use std::path::Path;
 
-/// The mode whose rows of a table count.
+/// The mode whose rows of a table apply.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum ModeName {
     Ordered,
     NonBlocking,
 }
 
-/// The table of [`read`], with the rows of one mode.
+/// The table of [`read`], with only the rows of one mode.
 pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
     let table = read(written)?;
     match mode {
@@ -25,7 +25,7 @@ pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
     }
 }
 
-/// The table called `authors`, or simulated at a speed, or read from a file.
+/// The table called `authors`, or one simulated at a speed, or one read from a file.
 pub fn read(written: &str) -> Result<ProtectionTable> {
     if written == "authors" {
         return Ok(ProtectionTable::authors());

@@ -11,8 +11,8 @@ use linkmend_fleet::trace::{
 use linkmend_topology::{FabricParameters, Topology};
 use std::path::Path;
 
-/// Flags that only say how a trace is drawn, and would be ignored silently with a trace from a file. The seed is not
-/// among them, because repairs are drawn as well.
+/// Flags that only describe how a trace is drawn, and would silently have no effect on a trace from a file. The seed is
+/// not one of them, because repairs are drawn as well.
 pub const DRAWING: [&str; 6] = ["days", "mttf", "weibull_shape", "within_bucket", "shared", "shared_links"];
 
 /// Arguments that say how a trace is drawn.
@@ -82,7 +82,7 @@ impl DrawArgs {
     }
 }
 
-/// The network and its trace. Without a `file` the trace is drawn; a file of the authors' simulator describes its
+/// The network and its trace. Without a `file`, the trace is drawn. A file of the authors' simulator describes its
 /// network.
 pub fn network_and_trace(
     network: &NetworkArgs,
@@ -99,7 +99,7 @@ pub fn network_and_trace(
     Ok((topology, trace))
 }
 
-/// Adds to the error of an unreadable file what it was needed for.
+/// Adds to the error of an unreadable file what the file was needed for.
 fn unreadable(error: FileError) -> Error {
     match error {
         FileError::Io { file, source } => Error::from(source).context(format!("cannot read {file}")),

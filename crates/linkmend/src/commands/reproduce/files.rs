@@ -40,7 +40,7 @@ pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> Res
     write(&folder.join("summary.json"), &pretty(&summary(finished, options))?)
 }
 
-/// The comparisons of all finished experiments. Nothing in it depends on how long anything took.
+/// The comparisons of all finished experiments. Nothing in it depends on how long a run took.
 pub fn summary(finished: &[&Finished], options: &Options) -> Value {
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let experiments: Vec<Value> = finished
@@ -88,7 +88,7 @@ fn pretty(value: &Value) -> Result<String> {
     Ok(text)
 }
 
-/// Writes to a temporary file first, so that the file is always whole.
+/// Writes to a temporary file first, so that the file is always complete.
 fn write(path: &Path, content: &str) -> Result<()> {
     let beside = path.with_extension("part");
     std::fs::write(&beside, content)
@@ -96,7 +96,7 @@ fn write(path: &Path, content: &str) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A file name: lower-case letters and digits with hyphens between.
+/// A file name: lower-case letters and digits, with hyphens between them.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for character in title.chars() {

@@ -8,13 +8,13 @@ use serde_json::Value;
 pub struct Finished {
     /// Its name on the command line.
     pub id: String,
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     pub title: String,
     /// What it reproduces.
     pub source: String,
-    /// What it is about, in sentences.
+    /// Its subject, in full sentences.
     pub about: String,
-    /// The file that describes it.
+    /// The experiment file.
     pub text: String,
     /// Published values beside measured ones.
     pub comparisons: Vec<Comparison>,
@@ -22,7 +22,7 @@ pub struct Finished {
     pub plots: Vec<Plot>,
     /// A table of all points, for files.
     pub points: Table,
-    /// A table of the points with the most important columns, if a page has room for them.
+    /// A table of all points with the most important columns, if a page has room for it.
     pub shown: Option<Table>,
     /// The same table for a terminal.
     pub briefly: Option<Table>,
@@ -32,7 +32,7 @@ pub struct Finished {
     pub results: Value,
 }
 
-/// How many comparisons have which verdict.
+/// The number of comparisons with each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Within the tolerance.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const STEP_S: u64 = 600;
 /// Seconds in a day.
 const DAY_S: f64 = 86_400.0;
-/// Points drawn of a distribution, for each decade or percent.
+/// Points drawn per decade or percent of a distribution.
 const DRAWN: f64 = 100.0;
 
 /// The metrics that the table of years shows.
@@ -44,7 +44,7 @@ pub fn finish(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Finished {
     }
 }
 
-/// Pairs the results of each constraint with the constraint, in percent.
+/// Returns each constraint in percent, with its results.
 pub fn each<'a, T>(
     experiment: &'a FleetExperiment,
     runs: &'a [Vec<T>],

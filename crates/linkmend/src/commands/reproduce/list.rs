@@ -53,7 +53,7 @@ pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
     Ok(output::print(&table.to_text(width, colour))?)
 }
 
-/// Rounds a duration to what an estimate can promise.
+/// Rounds a duration to the precision of an estimate.
 fn about(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => "1 s".to_owned(),

@@ -1,10 +1,10 @@
-//! An experiment of whatever kind, before it runs.
+//! An experiment of either kind, before it runs.
 
 use crate::failure::Result;
 use linkmend_fleet::experiment::FleetExperiment;
 use linkmend_sim::experiment::{self, Experiment, Point};
 
-/// An experiment of whatever kind, before it runs.
+/// An experiment of either kind, before it runs.
 pub enum Planned {
     /// A simulated link.
     Link(Experiment),
@@ -13,10 +13,11 @@ pub enum Planned {
 }
 
 impl Planned {
-    /// Frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 6 million).
+    /// The number of frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 6
+    /// million).
     pub const FRAMES_PER_SECOND: f64 = 4e6;
 
-    /// All that are built in: links first, then fleets.
+    /// All built-in experiments: links first, then fleets.
     ///
     /// # Errors
     /// None, unless a file was broken before the program was built; a test sees to that.
@@ -34,7 +35,7 @@ impl Planned {
         }
     }
 
-    /// What it is about.
+    /// Its subject, in a few words.
     pub fn title(&self) -> &str {
         match self {
             Planned::Link(experiment) => &experiment.title,
@@ -50,7 +51,7 @@ impl Planned {
         }
     }
 
-    /// How many runs it is divided into.
+    /// The number of runs into which it is divided.
     pub fn points(&self) -> usize {
         match self {
             Planned::Link(experiment) => experiment.points.len(),
@@ -58,7 +59,7 @@ impl Planned {
         }
     }
 
-    /// How many published values it is compared with.
+    /// The number of published values with which it is compared.
     pub fn published(&self) -> usize {
         match self {
             Planned::Link(experiment) => experiment.published.len(),
@@ -66,7 +67,7 @@ impl Planned {
         }
     }
 
-    /// About how long one core takes.
+    /// Approximate time that one core takes, in seconds.
     pub fn core_seconds(&self) -> f64 {
         match self {
             Planned::Link(experiment) => {
@@ -76,7 +77,7 @@ impl Planned {
         }
     }
 
-    /// The same with so little to do that it takes about a second.
+    /// The same experiment, reduced so that it takes about a second.
     pub fn quick(self) -> Planned {
         match self {
             Planned::Link(mut experiment) => {

@@ -62,7 +62,7 @@ impl<'a> Drawing<'a> {
         groups
     }
 
-    /// The value that goes up, less that of the point which differs in what the plot says.
+    /// The value on the vertical axis, less that of the reference point if the plot has one.
     fn value(&self, point: &Point, outcome: &Outcome) -> f64 {
         let Ordinate::Metric(metric) = self.spec.y else { return f64::NAN };
         let of = |outcome: &Outcome| metric.of(outcome).map_or(f64::NAN, |measured| measured.value);
@@ -146,7 +146,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Published values of this metric that are of a single place on the horizontal axis.
+    /// Published values of this metric that belong to a single place on the horizontal axis.
     fn published_places(&self) -> Vec<(f64, f64)> {
         let (Ordinate::Metric(metric), None) = (self.spec.y, &self.spec.minus) else { return Vec::new() };
         let drawn = self.points();
@@ -203,7 +203,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The published value of the metric that goes up, at a point.
+    /// The published value of the metric on the vertical axis, at a point.
     fn published_at(&self, point: &Point) -> Option<f64> {
         let wanted = |metric: &Metric| match self.spec.y {
             Ordinate::Metric(up) => same(metric, up),
@@ -288,7 +288,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Each value with the percentage of all that are not above it.
+/// Each value with the percentage of all values that do not exceed it.
 fn cumulative(name: String, counts: &[(f64, u64)]) -> Distribution {
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
     let mut below = 0;

@@ -23,7 +23,7 @@ const STEPS_PER_SECOND: f64 = 100.0;
 
 /// Runs experiments, and prints the results in their order.
 pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
-    // Find out now, rather than after the first experiment, whether files can be written.
+    // This fails now rather than after the first experiment if files cannot be written.
     files::write_report(&[], options, planned.len())?;
     let stop = interrupt::flag()?;
     let mut collected = Collected::new(planned, options);
@@ -50,7 +50,7 @@ pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
     conclude(&finished, planned.len(), options)
 }
 
-/// The planned experiments of one kind, and their places among all.
+/// The planned experiments of one kind, with their positions among all.
 fn of_kind<X, E: Into<Error>>(
     planned: &[Planned],
     of_kind: impl Fn(&Planned) -> Option<Result<X, E>>,
@@ -59,12 +59,12 @@ fn of_kind<X, E: Into<Error>>(
     chosen.map(|(experiment, place)| Ok((experiment.map_err(Into::into)?, place))).collect()
 }
 
-/// Experiments of one kind, and what is specific to the kind.
+/// Experiments of one kind, and what is specific to that kind.
 struct Kind<'a, X, Failed, Finish> {
     experiments: &'a [X],
-    /// Their places among all planned experiments.
+    /// Their positions among all planned experiments.
     places: Vec<usize>,
-    /// Seconds that one core takes for a unit of their work.
+    /// Seconds that one core takes for one unit of their work.
     seconds: f64,
     /// Describes a failed run.
     failed: Failed,
@@ -139,7 +139,7 @@ fn finish_fleet(run: &FleetRun, outcomes: Vec<FleetOutcome>, _: &Options) -> Res
     })
 }
 
-/// What has been finished so far.
+/// The experiments that are finished so far.
 struct Collected<'a> {
     options: &'a Options,
     finished: Vec<Option<Finished>>,

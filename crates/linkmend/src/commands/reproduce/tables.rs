@@ -4,7 +4,7 @@ use super::sweep::Sweep;
 use linkmend_report::{Cell, Column, Table};
 use linkmend_sim::experiment::{Kind, Metric, Point, Task, VARIANT, keys, seed_of, value_of};
 
-/// Columns that a page shows of a stress run; the files have all.
+/// Columns of a stress run that a page shows; the files have all of them.
 const SHOWN: [&str; 12] = [
     "frames_sent",
     "actual_loss_rate",

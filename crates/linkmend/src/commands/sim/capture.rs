@@ -37,8 +37,8 @@ pub struct Capturing {
 }
 
 impl CaptureArgs {
-    /// Creates the file, if one is requested, and has every event of the run simulated. `config` has been checked, so
-    /// that nothing is overwritten in vain.
+    /// Creates the file, if one is requested, and makes the run simulate every event. `config` must have been checked,
+    /// so that no file is overwritten for an invalid run.
     ///
     /// # Errors
     /// [`UsageError`] if the file cannot be written.
@@ -69,7 +69,7 @@ impl Capturing {
     /// Ends the file. Reports if the run was longer than the capture.
     ///
     /// # Errors
-    /// The first error of writing; what was captured before it is in the file.
+    /// The first write error; what was captured before it is in the file.
     pub fn finish(self) -> Result<()> {
         let full = self.capture.is_full();
         let path = self.path.display();

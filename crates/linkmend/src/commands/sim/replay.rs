@@ -51,7 +51,7 @@ pub fn execute(arguments: &ReplayArgs) -> Result<()> {
     Ok(())
 }
 
-/// Turns a difference, which is a result, into an error message; every other error means a wrong log.
+/// Turns a difference, which is a result, into an error message. Every other error means that the log is wrong.
 fn explain(error: ReplayError) -> Error {
     match &error {
         ReplayError::Answer { .. } | ReplayError::Order { .. } => error.into(),

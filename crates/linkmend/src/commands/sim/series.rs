@@ -36,8 +36,8 @@ pub struct SeriesFile {
 }
 
 impl SeriesArgs {
-    /// Creates the file, if one is requested, and has every event of the run simulated. `config` has been checked, so
-    /// that nothing is overwritten in vain.
+    /// Creates the file, if one is requested, and makes the run simulate every event. `config` must have been checked,
+    /// so that no file is overwritten for an invalid run.
     ///
     /// # Errors
     /// [`UsageError`] if the step cannot be used or the file cannot be written.

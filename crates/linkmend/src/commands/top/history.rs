@@ -5,7 +5,7 @@ use linkmend_dataplane::report::CountersReport;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// How many intervals are remembered; more than a terminal is wide.
+/// The number of intervals that are kept; more than a terminal is wide.
 const INTERVALS_MAX: usize = 240;
 
 /// A link and its recent past.
@@ -25,11 +25,11 @@ pub struct History {
 /// idle link.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// Bits that the host got.
+    /// Bits that the host received.
     pub rx_bps: f64,
     /// Bits that the host sent.
     pub tx_bps: f64,
-    /// Frames that the host got.
+    /// Frames that the host received.
     pub rx_fps: f64,
     /// Frames that the host sent.
     pub tx_fps: f64,
@@ -42,7 +42,7 @@ pub struct Rates {
 }
 
 impl History {
-    /// Begins with the first report of a link.
+    /// Begins the history of a link with its first report.
     pub fn new(report: LinkReport, at: Instant) -> History {
         History { report, rates: Rates::default(), losses_ppm: VecDeque::new(), at }
     }
@@ -64,7 +64,7 @@ impl History {
 
 impl Rates {
     fn between(before: &LinkReport, after: &LinkReport, seconds: f64) -> Rates {
-        // A counter that went back belongs to a link end that was started again.
+        // A counter that went backwards belongs to a link end that was restarted.
         let grown = |value: fn(&LinkReport) -> u64| value(after).saturating_sub(value(before)) as f64;
         let per_second = |value| grown(value) / seconds;
         let expected = grown(|report| expected(&report.counters));

@@ -17,13 +17,13 @@ const INTERVAL_S: std::ops::RangeInclusive<f64> = 0.1..=60.0;
 /// The state of the display.
 #[derive(Debug, Default)]
 pub(crate) struct App {
-    /// Links with their past, in the order of the daemons' answers.
+    /// Links with their history, in the order of the daemons' answers.
     links: Vec<History>,
     /// Index of the link whose details are shown.
     selected: usize,
-    /// Whether the display stands still.
+    /// Whether the display is paused.
     paused: bool,
-    /// Why the last request had no answer.
+    /// Why the last request was not answered.
     trouble: Option<String>,
     interval_s: f64,
 }

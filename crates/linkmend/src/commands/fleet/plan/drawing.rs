@@ -72,7 +72,7 @@ pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
     graph
 }
 
-/// The name of a pod in a place of its own.
+/// The name of a pod when it stands alone.
 pub fn pod_name(plan: &Plan, zone: ZoneId) -> String {
     let name = plan.topology().names().zone(zone);
     if name.to_lowercase().starts_with("pod") { name } else { format!("Pod {name}") }

@@ -1,6 +1,6 @@
 //! `linkmend fleet plan`: what to do today about links that corrupt.
 //!
-//! - [`tables`] and [`json`] make what is printed, [`page`] the HTML file, and [`drawing`] its pods.
+//! - [`tables`] and [`json`] write what is printed, [`page`] the HTML file, and [`drawing`] its pods.
 
 mod drawing;
 mod json;
@@ -28,9 +28,9 @@ use std::path::{Path, PathBuf};
 
 /// Width of the tables when standard output is no terminal.
 const TABLE_WIDTH: usize = 120;
-/// Links that a hint names.
+/// How many links a hint names.
 const MAX_NAMED: usize = 4;
-/// Longest line of prose: longer ones are hard to read, however wide the terminal is.
+/// The longest line of prose, because longer ones are hard to read, however wide the terminal is.
 const PROSE_WIDTH: usize = 100;
 
 /// Arguments of `linkmend fleet plan`.
@@ -147,8 +147,8 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
     Ok(output::print(&texts.join("\n"))?)
 }
 
-/// Refuses a network that was given as the list of links, and the reverse. Their readers would only say what they miss
-/// in the first line.
+/// Refuses a network that was given as the list of links, and vice versa. Their readers would only report what is
+/// missing on the first line.
 fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
     let is_list = network.filter(|path| FileKind::of(path) == FileKind::List);
     let (message, hint) = match (is_list, FileKind::of(links)) {

@@ -1,4 +1,4 @@
-//! The plan as a page. Every pod in which something is done is drawn.
+//! The plan as a page. Every pod in which the plan does something is drawn.
 
 use super::{PlanArgs, drawing, tables};
 use linkmend_fleet::plan::{Plan, PlannedLink, ZoneLeft};
@@ -41,7 +41,7 @@ pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
     report
 }
 
-/// The settings of the plan, as far as they are not the defaults.
+/// The settings of the plan that differ from the defaults.
 fn facts(plan: &Plan, arguments: &PlanArgs) -> Vec<(&'static str, String)> {
     let limit = |limit: u32| quantity::count(limit.into());
     let settings = plan.settings();

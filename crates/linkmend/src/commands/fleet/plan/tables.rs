@@ -1,4 +1,4 @@
-//! The plan as tables: what to do, the order of repairs, and what pods and ToRs have left.
+//! The plan as tables: what to do, the order of repairs, and what remains to pods and ToRs.
 
 use linkmend_fleet::plan::{Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorLeft, ends_of};
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
@@ -6,7 +6,7 @@ use linkmend_topology::{LinkId, Names};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The largest number of rows of pods and of ToRs on a terminal; the page and JSON have all.
+/// The largest number of rows of pods and of ToRs on a terminal. The page and JSON have all of them.
 const MAX_ROWS_ON_TERMINAL: usize = 20;
 
 /// All tables that are not empty, in order.
@@ -207,7 +207,7 @@ fn repair_row(plan: &Plan, repair: &Repair, freed_by: &BTreeMap<LinkId, u32>) ->
     ]
 }
 
-/// The table of what pods have left in which something is done: the worst `most` of them.
+/// The table of the pods that the plan affects, with what remains to them: the worst `most` of them.
 pub fn pods(plan: &Plan, most: usize) -> Table {
     let names = plan.topology().names();
     let mut table = Table::new("Pods with this plan")
@@ -251,7 +251,7 @@ fn paths(tor: TorLeft) -> Cell {
     if tor.is_short() { cell.bad() } else { cell }
 }
 
-/// A note about rows beyond the limit.
+/// A note about the rows that are left out.
 fn cut(rows: usize, most: usize, what: &str) -> String {
     match rows.saturating_sub(most) {
         0 => String::new(),
@@ -264,8 +264,7 @@ fn cut(rows: usize, most: usize, what: &str) -> String {
     }
 }
 
-/// The table of what ToRs have left that lack paths, the worst first. ToRs of one pod that have the same left share a
-/// row.
+/// The table of the ToRs that lack paths, the worst first. ToRs of one pod with equally many paths share a row.
 pub fn tors(plan: &Plan, most: usize) -> Table {
     let topology = plan.topology();
     let mut table = Table::new("ToRs with this plan")
@@ -303,8 +302,8 @@ pub fn tors(plan: &Plan, most: usize) -> Table {
     ))
 }
 
-/// The ToRs that lack paths, the worst first, each with the number of others in its pod that have the same left; and
-/// the number of ToRs that lack none.
+/// The ToRs that lack paths, the worst first, each with the number of others in its pod that have equally many; and the
+/// number of ToRs that lack none.
 fn groups(plan: &Plan) -> (Vec<(TorLeft, u64)>, u64) {
     let topology = plan.topology();
     let mut groups: Vec<(TorLeft, u64)> = Vec::new();

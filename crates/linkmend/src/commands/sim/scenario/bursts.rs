@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// The scenario varies the numbers of dummies itself.
 const WITHOUT: [&str; 1] = ["dummy-copies"];
-/// Defaults: tails in each run, their loss rate and mean burst, which give some hundred losses.
+/// Defaults of the number of tails in each run, their loss rate and mean burst, which give a few hundred losses.
 const TAILS_DEFAULT: u64 = 10_000;
 const LOSS_DEFAULT: f64 = 0.05;
 const BURST_DEFAULT: f64 = 3.0;

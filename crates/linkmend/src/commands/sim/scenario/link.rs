@@ -14,7 +14,7 @@ const FRAMES_DEFAULT: u64 = 100_000;
 /// Flags that no scenario takes: every event is simulated, and every loss counted.
 const NEVER: [&str; 2] = ["full", "copy-loss"];
 
-/// Hides flags without meaning from the help, and adds what others mean here.
+/// Hides flags that mean nothing here from the help, and adds what others mean here.
 pub fn describe(argument: Arg, without: &[&str]) -> Arg {
     match argument.get_long() {
         Some(name) if NEVER.contains(&name) || without.contains(&name) => argument.hide(true),
@@ -23,7 +23,7 @@ pub fn describe(argument: Arg, without: &[&str]) -> Arg {
     }
 }
 
-/// The link that the flags describe. Flags `without` meaning are refused.
+/// The link that the flags describe. Flags in `without` are refused.
 pub fn link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
     let written = serde_json::to_value(parameters).context("the parameters are no JSON")?;
     if let Some(name) = NEVER.iter().chain(without).find(|name| written.get(name).is_some()) {
@@ -38,7 +38,7 @@ pub fn link(parameters: &StressParameters, without: &[&str]) -> Result<StressCon
     Ok(link)
 }
 
-/// The same for scenarios of protected links.
+/// The same for scenarios that only make sense with protection.
 pub fn protected_link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
     if parameters.mode == Some(ProtectionName::Off) {
         let text = "--mode off: this scenario is of protected links; choose ordered or non-blocking";

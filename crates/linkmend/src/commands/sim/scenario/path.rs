@@ -101,7 +101,7 @@ impl HopText {
     /// The hop, on a path whose links are otherwise like `link`.
     fn hop(&self, link: &StressConfig, common: &StressParameters) -> Result<Hop> {
         let mode = self.off.then_some(ProtectionName::Off);
-        // Flags about the switches hold for all links; without them, switches follow from each link's speed.
+        // Flags about the switches apply to all links; without them, the switches follow from each link's speed.
         let alone = StressParameters {
             speed: Some(self.rate),
             loss: self.loss,

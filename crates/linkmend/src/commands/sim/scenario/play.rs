@@ -46,14 +46,15 @@ pub trait Scenario {
     }
 }
 
-/// Checks, runs, prints. After Ctrl-C, what was measured so far is printed, and the exit code is 1.
+/// Checks and runs a scenario, and prints the results. After Ctrl-C, the results so far are printed, and the exit code
+/// is 1.
 pub fn play<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
     scenario.validate().map_err(usage)?;
     let stop = interrupt::flag()?;
     let bar = bar(scenario.frames());
     let (mut before, mut latest) = (0, 0);
     let report = scenario.run(&mut |frames| {
-        // A scenario of several runs counts each from the beginning.
+        // A scenario of several runs counts each from the start.
         if frames < latest {
             before += latest;
         }
@@ -115,7 +116,7 @@ fn usage(error: ScenarioError) -> Error {
         "phases" | "duration" => "phase".to_owned(),
         "dummy-copies" => "dummies".to_owned(),
         "loss_window_frames" => "loss-window".to_owned(),
-        // The protocol's own parameters are named by their fields.
+        // The protocol's own parameters go by the names of their fields.
         other => other.replace(['.', '_'], "-"),
     };
     UsageError::new(format!("--{flag} {value}: {requirement}")).into()

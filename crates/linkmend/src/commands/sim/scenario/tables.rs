@@ -5,7 +5,7 @@ use linkmend_sim::scenario::{Completion, Delivery, LinkReport};
 
 const NANO: f64 = 1e-9;
 
-/// A count that is bad if it is not 0.
+/// A count that should be 0.
 pub fn none_hoped_for(count: u64) -> Cell {
     let cell = Cell::number(count as f64);
     if count == 0 { cell } else { cell.bad() }
