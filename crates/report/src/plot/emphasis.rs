@@ -20,9 +20,9 @@ pub enum Line {
     Thick,
     /// Without gaps, and half as wide.
     Thin,
-    /// Long dashes.
+    /// Dashed with long pieces.
     Dashed,
-    /// Short dashes.
+    /// Dashed with short pieces.
     Dotted,
 }
 
