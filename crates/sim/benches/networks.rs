@@ -7,9 +7,10 @@
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
 use linkmend_sim::corruption::Corruption;
-use linkmend_sim::link::scheme::{AnyConfig, Unprotected};
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::{Buffering, Mode};
+use linkmend_sim::link::scheme::Unprotected;
 use linkmend_sim::network::{Balance, Network, NoObserver, Opening, Plan, PortConfig, Scheme, Traffic};
-use linkmend_sim::stress::{Buffering, Mode, StressConfig};
 use linkmend_sim::time::{Rate, Time};
 use linkmend_topology::{Cable, Graph, fat_tree};
 use std::time::Instant;
@@ -108,31 +109,19 @@ fn timed<S: Scheme>(
     (seconds, network.events() - before, memory_kib())
 }
 
-fn link(loss: f64) -> StressConfig {
+fn link(loss: f64) -> LinkConfig {
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
-    StressConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct)
+    LinkConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct)
 }
 
 fn plain() -> [PortConfig<Unprotected>; 2] {
-    link(0.0).ports([0, 0]).map(|port| PortConfig {
-        rate: port.rate,
-        wire_latency: port.wire_latency,
-        ingress_latency: port.ingress_latency,
-        corruption: port.corruption,
-        copy_corruption: None,
-        queue: port.queue,
-        scheme: (),
-    })
+    link(0.0).ports_with([(), ()])
 }
 
 fn schemes(loss: f64) -> [PortConfig; 2] {
     // Traffic both ways: what is acknowledged by idle ports alone would wait for busy ones.
-    let both = StressConfig { reverse_corruption: Corruption::iid(loss), ..link(loss) };
-    let mut ports = both.ports([0, 0]);
-    if loss == 0.0 {
-        ports.iter_mut().for_each(|port| port.scheme = AnyConfig::Unprotected(()));
-    }
-    ports
+    let both = LinkConfig { reverse_corruption: Corruption::iid(loss), ..link(loss) };
+    LinkConfig { protection: both.protection.filter(|_| loss > 0.0), ..both }.ports([0, 0])
 }
 
 /// Resident memory. Linux only.

@@ -6,7 +6,8 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
-use linkmend_sim::stress::{Buffering, Mode, StressConfig, StressReport, Switch, run};
+use linkmend_sim::link::config::{Buffering, Mode};
+use linkmend_sim::stress::{StressConfig, StressReport, run};
 use linkmend_sim::time::Rate;
 use std::time::Instant;
 
@@ -82,10 +83,11 @@ fn overloaded(rounds: usize, frames: u64) {
         "400G through a 100G port", "ns/frame", "8 times as long", "ratio"
     );
     for (name, mode) in [("ordered", Mode::Ordered), ("non-blocking", Mode::NonBlocking)] {
-        let paper = StressConfig::paper(gigabits(400), 1e-3, mode);
-        let switch = Switch { recirculation_rate: gigabits(100), ..paper.switch };
-        let run_of =
-            |frames| StressConfig { frames, buffering: Buffering::Recirculating, switch, ..paper.clone() };
+        let overloaded = StressConfig::paper(gigabits(400), 1e-3, mode).with_link(|link| {
+            link.buffering = Buffering::Recirculating;
+            link.switch.recirculation_rate = gigabits(100);
+        });
+        let run_of = |frames| StressConfig { frames, ..overloaded.clone() };
         let mut ns = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
             for (times, frames) in ns.iter_mut().zip([frames, 8 * frames]) {
@@ -121,9 +123,9 @@ fn gigabits(rate: u64) -> Rate {
 
 fn cases(full: u64, skipped: u64) -> Vec<Case> {
     let every_event = |config: StressConfig| StressConfig { frames: full, full: true, ..config };
-    let direct = |config: StressConfig| StressConfig { buffering: Buffering::Direct, ..config };
+    let direct = |config: StressConfig| config.with_link(|link| link.buffering = Buffering::Direct);
     let skipping = |config: StressConfig, share| StressConfig { frames: skipped / share, ..config };
-    let unprotected = StressConfig { protection: None, ..paper(0.0, Mode::Ordered) };
+    let unprotected = paper(0.0, Mode::Ordered).with_link(|link| link.protection = None);
     let case = |name, config| Case { name, config };
     vec![
         case("every event, unprotected", every_event(unprotected)),

@@ -4,8 +4,9 @@ mod common;
 
 use common::gigabits;
 use linkmend_sim::corruption::{Corruption, Transceiver};
+use linkmend_sim::link::config::{Backpressure, Buffering, Copies, Mode, Protection};
 use linkmend_sim::scenario::path::{self, PathConfig};
-use linkmend_sim::stress::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, run};
+use linkmend_sim::stress::{StressConfig, run};
 use linkmend_sim::time::Rate;
 
 fn base() -> StressConfig {
@@ -19,7 +20,7 @@ fn with(change: impl FnOnce(&mut StressConfig)) -> StressConfig {
 }
 
 fn protected(change: impl FnOnce(&mut Protection)) -> StressConfig {
-    with(|config| change(config.protection.as_mut().expect("the paper's link is protected")))
+    with(|config| change(config.link.protection.as_mut().expect("the paper's link is protected")))
 }
 
 fn backpressure(pause_bytes: u64, resume_bytes: u64) -> StressConfig {
@@ -27,7 +28,7 @@ fn backpressure(pause_bytes: u64, resume_bytes: u64) -> StressConfig {
 }
 
 fn corrupted(corruption: Corruption) -> StressConfig {
-    with(|config| config.corruption = corruption)
+    with(|config| config.link.corruption = corruption)
 }
 
 /// What cannot be used, how it is called, and its value as it is repeated to whoever asked for it.
@@ -37,9 +38,9 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
         |attenuation_db| Corruption::Attenuated { transceiver: Transceiver::TwentyFiveGig, attenuation_db };
     vec![
         (with(|config| config.frames = 0), "frames", "0"),
-        (with(|config| config.frame_bytes = 63), "frame-size", "63B"),
-        (with(|config| config.frame_bytes = 9217), "frame-size", "9217B"),
-        (with(|config| config.distance_m = 100_001), "distance", "100001m"),
+        (with(|config| config.link.frame_bytes = 63), "frame-size", "63B"),
+        (with(|config| config.link.frame_bytes = 9217), "frame-size", "9217B"),
+        (with(|config| config.link.distance_m = 100_001), "distance", "100001m"),
         (corrupted(Corruption::Iid { loss: 2.0 }), "loss", "2"),
         (corrupted(Corruption::Iid { loss: -1e-9 }), "loss", "-0.000000001"),
         (corrupted(Corruption::Iid { loss: f64::NAN }), "loss", "NaN"),
@@ -49,7 +50,7 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
         (corrupted(bursts(0.1, f64::INFINITY)), "mean_burst_frames", "inf"),
         (corrupted(Corruption::Recorded([3, 5, 5].into())), "recorded", "5"),
         (corrupted(attenuated(-1.0)), "attenuation_db", "-1"),
-        (with(|config| config.reverse_corruption = Corruption::Iid { loss: 2.0 }), "loss", "2"),
+        (with(|config| config.link.reverse_corruption = Corruption::Iid { loss: 2.0 }), "loss", "2"),
         (protected(|protection| protection.copies = Copies::Fixed(0)), "copies", "0"),
         (protected(|protection| protection.copies = Copies::Fixed(17)), "copies", "17"),
         (protected(|protection| protection.copies = Copies::Target { loss: 0.0 }), "target", "0"),
@@ -63,8 +64,8 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
         (backpressure(40_000, 40_000), "resume-threshold", "40kB"),
         (backpressure(40_000, 50_000), "resume-threshold", "50kB"),
         (backpressure(200_001, 40_000), "pause-threshold", "200001B"),
-        (with(|config| config.switch.recirculation_bytes = 65_535), "recirculation-buffer", "65535B"),
-        (with(|config| config.switch.pipe_packets_per_second = 0), "pipe-capacity", "0"),
+        (with(|config| config.link.switch.recirculation_bytes = 65_535), "recirculation-buffer", "65535B"),
+        (with(|config| config.link.switch.pipe_packets_per_second = 0), "pipe-capacity", "0"),
     ]
 }
 
@@ -94,8 +95,8 @@ fn nothing_runs_before_all_is_checked() {
 fn a_session_that_does_not_open_names_what_is_to_blame() {
     let cases = [
         (corrupted(Corruption::Recorded((0..100_000).collect())), "losses", "100000 frames"),
-        (with(|config| config.switch.egress_latency_ns = 500_000_000), "egress-latency", "500ms"),
-        (with(|config| config.switch.ingress_latency_ns = 500_000_000), "ingress-latency", "500ms"),
+        (with(|config| config.link.switch.egress_latency_ns = 500_000_000), "egress-latency", "500ms"),
+        (with(|config| config.link.switch.ingress_latency_ns = 500_000_000), "ingress-latency", "500ms"),
     ];
     for (config, parameter, value) in cases {
         let error = run(&config, &mut |_| true).expect_err(parameter);
@@ -106,7 +107,7 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
     let unlucky = |seed| {
         with(|config| {
             config.seed = seed;
-            config.reverse_corruption = Corruption::iid(0.999);
+            config.link.reverse_corruption = Corruption::iid(0.999);
         })
     };
     let errors: Vec<_> = (0..10).filter_map(|seed| run(&unlucky(seed), &mut |_| true).err()).collect();
@@ -116,9 +117,9 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
         "{errors:?}"
     );
 
-    let path = PathConfig::uniform(corrupted(Corruption::None), 3);
+    let path = PathConfig::uniform(corrupted(Corruption::None).link, 3, 100);
     let mut path = PathConfig { load: 0.5, ..path };
-    path.hops[1].corruption = Corruption::Recorded((0..100_000).collect());
+    path.links[1].corruption = Corruption::Recorded((0..100_000).collect());
     assert_eq!(path::run(&path, &mut |_| true).expect_err("the second hop").parameter, "losses");
 }
 
@@ -128,8 +129,8 @@ fn a_run_can_be_ended_while_it_waits_for_the_last_frame() {
     let mut config = corrupted(Corruption::iid(0.05));
     config.copy_loss = Some(0.999);
     // Short ones, which come round at the loop's latency and not when the port has sent them all.
-    config.frame_bytes = 64;
-    let protection = config.protection.as_mut().expect("protected");
+    config.link.frame_bytes = 64;
+    let protection = config.link.protection.as_mut().expect("protected");
     protection.copies = Copies::Fixed(1);
     protection.recovery_timeout_ns = 250_000_000;
     protection.backpressure = None;
@@ -153,10 +154,10 @@ fn a_run_can_be_ended_while_it_waits_for_the_last_frame() {
 fn what_lies_just_inside_the_bounds_is_used() {
     let inside = [
         with(|config| config.frames = 1),
-        with(|config| config.frame_bytes = 64),
-        with(|config| config.frame_bytes = 9216),
-        with(|config| config.distance_m = 0),
-        with(|config| config.distance_m = 100_000),
+        with(|config| config.link.frame_bytes = 64),
+        with(|config| config.link.frame_bytes = 9216),
+        with(|config| config.link.distance_m = 0),
+        with(|config| config.link.distance_m = 100_000),
         corrupted(Corruption::GilbertElliott { loss: 0.9, mean_burst_frames: 9.0 }),
         protected(|protection| protection.copies = Copies::Fixed(16)),
         protected(|protection| protection.copies = Copies::Target { loss: 0.5 }),
@@ -165,12 +166,12 @@ fn what_lies_just_inside_the_bounds_is_used() {
         protected(|protection| protection.window_frames = 16),
         backpressure(200_000, 199_999),
         backpressure(1, 0),
-        with(|config| config.switch.recirculation_bytes = 65_536),
-        with(|config| config.switch.timer_interval_ns = 0),
+        with(|config| config.link.switch.recirculation_bytes = 65_536),
+        with(|config| config.link.switch.timer_interval_ns = 0),
         // What is not used need not be right.
         with(|config| {
-            config.buffering = Buffering::Direct;
-            config.switch.pipe_packets_per_second = 0;
+            config.link.buffering = Buffering::Direct;
+            config.link.switch.pipe_packets_per_second = 0;
         }),
     ];
     for config in inside {

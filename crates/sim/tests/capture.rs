@@ -98,7 +98,7 @@ fn a_captured_run_reads_back_with_every_frame() {
     }
     assert!(packets.iter().all(|packet| packet.data.len() <= 96 && packet.original_len >= 60));
     assert!(packets.iter().all(|packet| !matches!(parse(&packet.data), LinkFrame::Malformed)));
-    assert_eq!(of(INNER_1).next().expect("one").original_len, config().frame_bytes - 4);
+    assert_eq!(of(INNER_1).next().expect("one").original_len, config().link.frame_bytes - 4);
 }
 
 #[test]

@@ -4,7 +4,8 @@ mod common;
 
 use common::{Case, LossSeverity, bytes_of, gigabits, simulate};
 use linkmend_sim::corruption::Corruption;
-use linkmend_sim::stress::{Buffering, Mode, StressConfig};
+use linkmend_sim::link::config::{Buffering, Mode};
+use linkmend_sim::stress::StressConfig;
 use std::collections::BTreeSet;
 
 #[test]
@@ -66,16 +67,18 @@ fn small_runs_measure_what_they_always_did() {
         ("iid", small.clone(), GOLDEN_IID),
         (
             "bursts, both directions",
-            StressConfig { corruption: bursts.clone(), reverse_corruption: bursts, ..small.clone() },
+            small.clone().with_link(|link| {
+                link.corruption = bursts.clone();
+                link.reverse_corruption = bursts;
+            }),
             GOLDEN_BURSTS,
         ),
         (
             "per bit, direct",
-            StressConfig {
-                corruption: Corruption::PerBit { bit_error_rate: 1e-6 },
-                buffering: Buffering::Direct,
-                ..small
-            },
+            small.with_link(|link| {
+                link.corruption = Corruption::PerBit { bit_error_rate: 1e-6 };
+                link.buffering = Buffering::Direct;
+            }),
             GOLDEN_PER_BIT,
         ),
     ];

@@ -6,7 +6,8 @@ mod common;
 use common::swarm::{self, Extent};
 use common::{Case, LossSeverity, bytes_of, gigabits, simulate};
 use linkmend_sim::corruption::Corruption;
-use linkmend_sim::stress::{Buffering, Mode, StressConfig, StressReport};
+use linkmend_sim::link::config::{Buffering, Mode};
+use linkmend_sim::stress::{StressConfig, StressReport};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seeds of an ordinary test run.
@@ -60,9 +61,10 @@ fn a_calm_link_costs_few_events() {
                 for buffering in [Buffering::Direct, Buffering::Recirculating] {
                     for loss in [0.0, 1e-5] {
                         let paper = StressConfig::paper(gigabits(gbps), loss, mode.unwrap_or(Mode::Ordered));
-                        let mut config = StressConfig { frames: 200_000, frame_bytes, buffering, ..paper };
-                        config.protection = config.protection.filter(|_| mode.is_some());
-                        if let Some(protection) = &mut config.protection {
+                        let mut config = StressConfig { frames: 200_000, ..paper };
+                        (config.link.frame_bytes, config.link.buffering) = (frame_bytes, buffering);
+                        config.link.protection = config.link.protection.filter(|_| mode.is_some());
+                        if let Some(protection) = &mut config.link.protection {
                             // A window of small frames is too short for the round trip.
                             protection.window_frames = 32_768;
                         }
@@ -83,12 +85,11 @@ fn a_calm_link_costs_few_events() {
 /// Time at a level is counted when the level changes; the Rx buffer of a quiet link stays empty for the whole run.
 #[test]
 fn a_level_that_never_changes_counts_the_time_that_is_skipped() {
-    let config = StressConfig {
-        frames: 100_000,
-        buffering: Buffering::Direct,
-        corruption: Corruption::Recorded([50_000].into()),
-        ..StressConfig::paper(gigabits(100), 0.0, Mode::Ordered)
-    };
+    let paper = StressConfig::paper(gigabits(100), 0.0, Mode::Ordered);
+    let config = StressConfig { frames: 100_000, ..paper }.with_link(|link| {
+        link.buffering = Buffering::Direct;
+        link.corruption = Corruption::Recorded([50_000].into());
+    });
     let (fast, full) = compare(&config);
     assert!(fast.events * 5 < full.events, "{} events instead of {}", fast.events, full.events);
     let empty = fast.rx_buffer_levels.first().expect("the Rx buffer has levels");

@@ -1,7 +1,8 @@
 //! No frame costs an allocation once a run has warmed up, so that memory stays flat however long it takes.
 
 use linkmend_sim::corruption::Corruption;
-use linkmend_sim::stress::{Buffering, Mode, StressConfig, run};
+use linkmend_sim::link::config::{Buffering, Mode};
+use linkmend_sim::stress::{StressConfig, run};
 use linkmend_sim::time::Rate;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -60,12 +61,14 @@ fn a_run_with_every_event_allocates_nothing_for_a_frame_after_its_warm_up() {
                 let config = StressConfig {
                     // The progress function is called after each 2^20 frames.
                     frames: 2 * (1 << 20) + 1,
-                    buffering,
-                    reverse_corruption: Corruption::iid(reverse),
                     full: true,
-                    protection: paper.protection.filter(|_| mode.is_some()),
                     ..paper
                 };
+                let config = config.with_link(|link| {
+                    link.buffering = buffering;
+                    link.reverse_corruption = Corruption::iid(reverse);
+                    link.protection = link.protection.filter(|_| mode.is_some());
+                });
                 let allocations = allocations_after_warm_up(&config);
                 let bound = if loss == 0.0 { 0 } else { RECORDS_MAX };
                 let case = format!("{mode:?}, {buffering:?}, loss {loss}, reverse {reverse}");

@@ -1,12 +1,13 @@
 //! Importance sampling finds what plain counting finds, with far fewer frames.
 
-use linkmend_sim::stress::{Copies, Mode, StressConfig, run};
+use linkmend_sim::link::config::{Copies, Mode};
+use linkmend_sim::stress::{StressConfig, run};
 use linkmend_sim::time::Rate;
 
 fn config(mode: Mode, copies: u8) -> StressConfig {
     let rate = Rate::from_bits_per_second(100_000_000_000).expect("a byte lasts 80 ps");
     let mut config = StressConfig::paper(rate, 1e-2, mode);
-    config.protection.as_mut().expect("protected").copies = Copies::Fixed(copies);
+    config.link.protection.as_mut().expect("protected").copies = Copies::Fixed(copies);
     config
 }
 
@@ -39,7 +40,7 @@ fn it_agrees_with_plain_counting_and_with_equation_1() {
 #[test]
 fn what_is_lost_otherwise_counts_once() {
     let mut hasty = StressConfig { frames: 100_000, copy_loss: Some(0.3), ..config(Mode::Ordered, 1) };
-    hasty.protection.as_mut().expect("protected").recovery_timeout_ns = 1_000;
+    hasty.link.protection.as_mut().expect("protected").recovery_timeout_ns = 1_000;
     let report = run(&hasty, &mut |_| true).expect("it runs");
     assert!(report.effective_loss_rate > 0.5 * report.actual_loss_rate, "{}", report.effective_loss_rate);
 }
@@ -47,7 +48,8 @@ fn what_is_lost_otherwise_counts_once() {
 #[test]
 fn it_needs_copies_to_corrupt() {
     for refused in [
-        StressConfig { protection: None, copy_loss: Some(0.5), ..config(Mode::Ordered, 1) },
+        StressConfig { copy_loss: Some(0.5), ..config(Mode::Ordered, 1) }
+            .with_link(|link| link.protection = None),
         StressConfig { copy_loss: Some(1e-3), ..config(Mode::Ordered, 1) },
     ] {
         assert_eq!(refused.validate().expect_err("refused").parameter, "copy-loss");

@@ -1,13 +1,11 @@
 //! Networks of hosts and switches.
 
-use linkmend_sim::corruption::Corruption;
-use linkmend_sim::link::scheme::AnyConfig;
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::{Buffering, Mode};
 use linkmend_sim::measure::{LinkMeasures, Measured};
 use linkmend_sim::network::{
-    Balance, Frame, LinkId, Network, NodeId, Observer, Opening, Plan, PortConfig, PortId, Schemes, Side,
-    Traffic,
+    Balance, Frame, LinkId, Network, NodeId, Observer, Opening, Plan, PortId, Schemes, Side, Traffic,
 };
-use linkmend_sim::stress::{Buffering, Mode, StressConfig};
 use linkmend_sim::time::{Rate, Time};
 use linkmend_topology::{Cable, Graph, NodeKind, fat_tree};
 
@@ -44,19 +42,13 @@ fn network(k: u32, balance: Balance, frames: u64, away: usize, loss: f64) -> Net
     let graph =
         Graph::with_hosts(&topology, k / 2, Cable::DEFAULT, Cable::DEFAULT.length).expect("small enough");
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
-    let link = StressConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
-    let ports = |id: LinkId, edge: &linkmend_topology::graph::Edge| -> [PortConfig; 2] {
-        let mut ports = link.ports([0, 0]);
+    let link = LinkConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
+    let described = |id: LinkId, edge: &linkmend_topology::graph::Edge| {
         let between_switches = edge.ends.iter().all(|end| graph.node(end.node).kind == NodeKind::Switch);
-        if !between_switches || !id.0.is_multiple_of(3) {
-            for port in &mut ports {
-                port.scheme = AnyConfig::Unprotected(());
-                port.corruption = Corruption::None;
-            }
-        }
-        ports
+        let bad = between_switches && id.0.is_multiple_of(3);
+        if bad { link.clone().over(edge.cable) } else { LinkConfig::clean(rate).over(edge.cable) }
     };
-    let mut plan = Plan::of_graph(&graph, balance, ports);
+    let mut plan = Plan::of_links(&graph, balance, described).expect("every link can be built");
     let port = |host| Plan::<Schemes>::first_port(&graph, host).expect("a host has a link");
     let hosts: Vec<(NodeId, PortId)> = graph.hosts().map(|host| (host, port(host))).collect();
     let interval = Time(3 * rate.time_of(u64::from(FRAME_BYTES) + 20).0);
@@ -159,7 +151,7 @@ fn a_thousand_hosts_are_ordinary() {
 #[test]
 fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
-    let link = StressConfig::paper(rate, 0.0, Mode::Ordered).buffered(Buffering::Direct);
+    let link = LinkConfig::paper(rate, 0.0, Mode::Ordered).buffered(Buffering::Direct);
     let mut plan: Plan = Plan::new();
     let [one, other] = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
     let [a, b] = PortId::of(plan.link([one, other], link.ports([0, 0])));
@@ -185,7 +177,7 @@ fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
 fn a_flow_without_a_way_is_refused() {
     let mut plan: Plan = Plan::new();
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
-    let link = StressConfig { protection: None, ..StressConfig::paper(rate, 0.0, Mode::Ordered) };
+    let link = LinkConfig::clean(rate);
     let [one, other, alone] = [plan.host(), plan.host(), plan.host()];
     let cable = plan.link([one, other], link.ports([0, 0]));
     let traffic = Traffic::LineRate { frames: 1, bytes: 64, mode: Mode::Ordered };

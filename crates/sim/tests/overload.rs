@@ -5,16 +5,20 @@ mod common;
 
 use common::{gigabits, simulate};
 use linkmend_sim::experiment::StressParameters;
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::{Buffering, Mode};
 use linkmend_sim::scenario::path::{self, PathConfig};
 use linkmend_sim::scenario::shared_port::SharedPortConfig;
-use linkmend_sim::stress::{Buffering, Mode, StressConfig, Switch};
+use linkmend_sim::stress::StressConfig;
 use std::path::Path;
 
 /// A 400G link whose frames circle through a 100G port.
 fn overloaded(mode: Mode, frames: u64) -> StressConfig {
     let config = StressConfig::paper(gigabits(400), 1e-3, mode);
-    let switch = Switch { recirculation_rate: gigabits(100), ..config.switch };
-    StressConfig { frames, buffering: Buffering::Recirculating, switch, ..config }
+    StressConfig { frames, ..config }.with_link(|link| {
+        link.buffering = Buffering::Recirculating;
+        link.switch.recirculation_rate = gigabits(100);
+    })
 }
 
 fn written(text: &str) -> StressConfig {
@@ -36,11 +40,11 @@ fn beyond_the_tofinos_ports_buffers_are_those_of_switches_that_have_such_ports()
     ] {
         let config = written(text);
         assert_eq!(
-            (config.buffering, config.switch.recirculation_rate),
+            (config.link.buffering, config.link.switch.recirculation_rate),
             (buffering, gigabits(port)),
             "{text}"
         );
-        assert!(!config.hardware().reason.is_empty());
+        assert!(!config.link.hardware().reason.is_empty());
     }
     // The first example of the help.
     for (mode, least_gbps) in [(Mode::Ordered, 370.0), (Mode::NonBlocking, 390.0)] {
@@ -64,11 +68,14 @@ fn a_recirculation_port_that_is_the_bottleneck_is_named() {
     assert!(report.tx_recirculation_busy_pct > 99.0, "{}", report.tx_recirculation_busy_pct);
     let paper = StressConfig { frames: 50_000, ..StressConfig::paper(gigabits(100), 1e-3, Mode::Ordered) };
     assert!(simulate(&paper).warnings.is_empty(), "the paper's port is as fast as its link");
-    let shared = |load| SharedPortConfig { link: paper.clone(), links: 2, ports: 1, load };
+    let shared = |load| {
+        let StressConfig { seed, frames, link, .. } = paper.clone();
+        SharedPortConfig { seed, frames, link, links: 2, ports: 1, load }
+    };
     assert!(shared(1.0).warnings()[0].contains("the 2 links that share it send up to 200G"));
     assert!(shared(0.4).warnings().is_empty());
     // Reports distinguish a buffer that is too small for a long link from a port that is too slow.
-    let long = simulate(&StressConfig { distance_m: 10_000, ..paper });
+    let long = simulate(&paper.with_link(|link| link.distance_m = 10_000));
     assert!(long.warnings[0].contains("the Tx buffer was full for "), "{:?}", long.warnings);
 }
 
@@ -89,12 +96,12 @@ fn what_became_of_undelivered_frames_adds_up_to_all_of_them() {
 
     let paper =
         StressConfig { frames: 100_000, ..StressConfig::paper(gigabits(100), 0.05, Mode::NonBlocking) };
-    let off = simulate(&StressConfig { protection: None, ..paper.clone() });
+    let off = simulate(&paper.clone().with_link(|link| link.protection = None));
     assert_eq!(off.undelivered.unprotected, off.frames_undelivered);
 
     let with_copies = |copies_lost: f64| {
         let mut config = StressConfig { copy_loss: Some(copies_lost), ..paper.clone() };
-        config.buffering = Buffering::Direct;
+        config.link.buffering = Buffering::Direct;
         simulate(&config)
     };
     let corrupted = with_copies(0.5);
@@ -107,7 +114,7 @@ fn what_became_of_undelivered_frames_adds_up_to_all_of_them() {
 
     let mut overflowing =
         StressConfig { frames: 300_000, ..StressConfig::paper(gigabits(25), 1e-3, Mode::Ordered) };
-    overflowing.protection.as_mut().expect("protected").backpressure = None;
+    overflowing.link.protection.as_mut().expect("protected").backpressure = None;
     for report in [late, off, corrupted, simulate(&overflowing)] {
         let why = report.undelivered;
         let sum = why.unprotected + why.copies_corrupted + why.copies_late + why.overflowed + why.other;
@@ -117,13 +124,16 @@ fn what_became_of_undelivered_frames_adds_up_to_all_of_them() {
 
 #[test]
 fn on_a_path_corruption_is_told_from_congestion() {
-    let link = StressConfig { frames: 30_000, ..StressConfig::paper(gigabits(100), 1e-2, Mode::Ordered) };
-    let full = path::run(&PathConfig::uniform(link.clone(), 4), &mut |_| true).expect("it runs");
+    let link = LinkConfig::paper(gigabits(100), 1e-2, Mode::Ordered);
+    let full = path::run(&PathConfig::uniform(link.clone(), 4, 30_000), &mut |_| true).expect("it runs");
     assert!(full.frames_lost_to_congestion > 0, "a queue overflows at full load");
     for report in [
         full,
         path::run(
-            &PathConfig { load: 0.3, ..PathConfig::uniform(StressConfig { protection: None, ..link }, 3) },
+            &PathConfig {
+                load: 0.3,
+                ..PathConfig::uniform(LinkConfig { protection: None, ..link }, 3, 30_000)
+            },
             &mut |_| true,
         )
         .expect("it runs"),

@@ -7,7 +7,8 @@ use common::ledger::Ledger;
 use common::swarm::{self, Extent};
 use common::{Case, LossSeverity, gigabits};
 use linkmend_sim::corruption::Corruption;
-use linkmend_sim::stress::{Backpressure, Buffering, Mode, StressConfig, StressReport, run_observed};
+use linkmend_sim::link::config::{Backpressure, Buffering, Mode};
+use linkmend_sim::stress::{StressConfig, StressReport, run_observed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seeds of each test in an ordinary test run.
@@ -36,11 +37,14 @@ fn check_books(config: &StressConfig, report: &StressReport, ledger: &Ledger) {
         assert_eq!(lost, report.frames_lost, "the holes are made of what was lost");
     }
     for (id, fate) in ledger.fates.iter().enumerate() {
-        assert!(fate.copies == 0 || config.protection.is_some(), "frame {id} is copied without protection");
+        assert!(
+            fate.copies == 0 || config.link.protection.is_some(),
+            "frame {id} is copied without protection"
+        );
         let arrived = !fate.original_corrupted || fate.copies > fate.copies_corrupted;
         assert_eq!(fate.arrived_at.is_some(), arrived, "frame {id} arrives unless it is corrupted: {fate:?}");
     }
-    if config.protection.is_none_or(|protection| protection.mode == Mode::Ordered) {
+    if config.link.protection.is_none_or(|protection| protection.mode == Mode::Ordered) {
         assert_eq!(report.frames_reordered, 0, "frames overtake each other");
     }
 }
@@ -57,9 +61,9 @@ fn nothing_is_delivered_twice_or_out_of_order() {
 /// A link whose buffers, windows and timeouts are so large that only corruption can lose a frame.
 fn roomy(seed: u64) -> StressConfig {
     let mut config = Case::new(seed, LossSeverity::Severe).config;
-    config.buffering = Buffering::Direct;
-    config.distance_m = config.distance_m.min(1_000);
-    let protection = config.protection.as_mut().expect("storms hit protected links");
+    config.link.buffering = Buffering::Direct;
+    config.link.distance_m = config.link.distance_m.min(1_000);
+    let protection = config.link.protection.as_mut().expect("storms hit protected links");
     protection.backpressure = Some(Backpressure { pause_bytes: 4_000_000, resume_bytes: 2_000_000 });
     protection.recovery_timeout_ns = 10_000_000;
     protection.dummy_copies = protection.dummy_copies.max(1);
@@ -108,8 +112,8 @@ fn a_window_that_is_given_up_as_a_whole_opens_again() {
     let mut config = StressConfig::paper(gigabits(25), 0.0, Mode::Ordered);
     config.frames = 1_000;
     // Sixteen originals, and everything after them until the receiver gives up.
-    config.corruption = Corruption::Recorded((200..200 + 16).chain(217..217 + 32).collect());
-    config.protection.as_mut().expect("protected").window_frames = 16;
+    config.link.corruption = Corruption::Recorded((200..200 + 16).chain(217..217 + 32).collect());
+    config.link.protection.as_mut().expect("protected").window_frames = 16;
     let (report, ledger) = watch(&config);
     check_books(&config, &report, &ledger);
     assert_eq!(report.frames_sent, 1_000);
@@ -126,11 +130,11 @@ fn distances_beyond_the_interval_of_repeats_change_no_promise() {
             for mode in Mode::ALL {
                 let mut config = StressConfig::paper(gigabits(100), 1e-2, mode);
                 config.frames = 5_000;
-                config.distance_m = distance_m;
-                config.buffering = buffering;
-                config.reverse_corruption = Corruption::iid(0.1);
-                config.switch.recirculation_bytes = 16_000_000;
-                let protection = config.protection.as_mut().expect("protected");
+                config.link.distance_m = distance_m;
+                config.link.buffering = buffering;
+                config.link.reverse_corruption = Corruption::iid(0.1);
+                config.link.switch.recirculation_bytes = 16_000_000;
+                let protection = config.link.protection.as_mut().expect("protected");
                 protection.backpressure =
                     Some(Backpressure { pause_bytes: 15_000_000, resume_bytes: 10_000_000 });
                 protection.recovery_timeout_ns = 10_000_000;

@@ -2,25 +2,25 @@
 //! links in a row, both classes on one link, tails lost in bursts.
 
 use linkmend_sim::corruption::Corruption;
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::{Buffering, Copies, Mode};
 use linkmend_sim::network::QueueLimits;
 use linkmend_sim::scenario::bursts::{self, BurstsConfig, BurstsReport};
 use linkmend_sim::scenario::classes::{self, ClassesConfig};
 use linkmend_sim::scenario::path::{self, PathConfig, PathReport};
 use linkmend_sim::scenario::shared_port::{self, SharedPortConfig, SharedPortReport};
-use linkmend_sim::stress::{Buffering, Copies, Mode, StressConfig};
 use linkmend_sim::time::Rate;
 
 fn rate(gbps: u64) -> Rate {
     Rate::from_bits_per_second(gbps * 1_000_000_000).expect("an Ethernet rate")
 }
 
-/// A link of the paper with `frames` frames.
-fn link(gbps: u64, loss: f64, mode: Mode, frames: u64) -> StressConfig {
-    StressConfig { frames, ..StressConfig::paper(rate(gbps), loss, mode) }
+fn link(gbps: u64, loss: f64, mode: Mode) -> LinkConfig {
+    LinkConfig::paper(rate(gbps), loss, mode)
 }
 
-fn shared_port(link: StressConfig, links: usize, ports: usize, load: f64) -> SharedPortReport {
-    let config = SharedPortConfig { link, links, ports, load };
+fn shared_port(link: LinkConfig, frames: u64, links: usize, ports: usize, load: f64) -> SharedPortReport {
+    let config = SharedPortConfig { seed: 1, frames, link, links, ports, load };
     let report = shared_port::run(&config, &mut |_| true).expect("valid");
     assert!(report.ending.drained, "{:?}", report.ending);
     report
@@ -37,7 +37,7 @@ const FRAME_SHARE: f64 = 1518.0 / (1518.0 + 3.0 + 20.0);
 
 #[test]
 fn one_link_leaves_its_port_enough() {
-    let report = shared_port(link(100, 0.0, Mode::NonBlocking, 20_000), 1, 1, 1.0);
+    let report = shared_port(link(100, 0.0, Mode::NonBlocking), 20_000, 1, 1, 1.0);
     assert!((report.total_speed_gbps - 100.0 * FRAME_SHARE).abs() < 0.01, "{}", report.total_speed_gbps);
     // Each frame passes, except those that still circle when everything is acknowledged.
     assert!(report.sender_ports[0].passes_per_frame > 0.99, "{:?}", report.sender_ports);
@@ -46,7 +46,7 @@ fn one_link_leaves_its_port_enough() {
 #[test]
 fn two_links_at_full_rate_cannot_both_pass_one_port() {
     for mode in [Mode::NonBlocking, Mode::Ordered] {
-        let report = shared_port(link(100, 1e-4, mode, 20_000), 2, 1, 1.0);
+        let report = shared_port(link(100, 1e-4, mode), 20_000, 2, 1, 1.0);
         let port = &report.sender_ports[0];
         // Each frame passes the port at least once, so the links cannot send more than the port carries; 200 KB each may
         // still circle when everything is acknowledged.
@@ -60,7 +60,7 @@ fn two_links_at_full_rate_cannot_both_pass_one_port() {
     }
     // In non-blocking mode only the port holds the links back. Their buffers of 200 KB are then full, a round takes 32
     // us, and no copy comes within ackNoTimeout.
-    let report = shared_port(link(100, 1e-3, Mode::NonBlocking, 20_000), 2, 1, 1.0);
+    let report = shared_port(link(100, 1e-3, Mode::NonBlocking), 20_000, 2, 1, 1.0);
     for link in &report.links {
         assert!(link.link.tx_buffer_bytes.p50 > 190_000, "{:?}", link.link);
         assert!(link.link.recovery_timeouts * 10 > link.link.frames_lost * 9, "{:?}", link.link);
@@ -69,8 +69,8 @@ fn two_links_at_full_rate_cannot_both_pass_one_port() {
 
 #[test]
 fn a_port_for_each_link_is_as_good_as_one_link() {
-    let alone = shared_port(link(100, 0.0, Mode::Ordered, 20_000), 1, 1, 1.0);
-    let apart = shared_port(link(100, 0.0, Mode::Ordered, 20_000), 3, 3, 1.0);
+    let alone = shared_port(link(100, 0.0, Mode::Ordered), 20_000, 1, 1, 1.0);
+    let apart = shared_port(link(100, 0.0, Mode::Ordered), 20_000, 3, 3, 1.0);
     for link in &apart.links {
         assert_eq!(link.delivery, alone.links[0].delivery);
     }
@@ -78,7 +78,7 @@ fn a_port_for_each_link_is_as_good_as_one_link() {
 
 #[test]
 fn links_that_are_not_busy_share_a_port_without_loss_of_speed() {
-    let report = shared_port(link(100, 1e-3, Mode::Ordered, 10_000), 2, 1, 0.4);
+    let report = shared_port(link(100, 1e-3, Mode::Ordered), 10_000, 2, 1, 0.4);
     for link in &report.links {
         assert_eq!((link.delivery.frames_undelivered, link.link.recovery_timeouts), (0, 0));
         // 40% of the link, without preamble and gap.
@@ -90,16 +90,16 @@ fn links_that_are_not_busy_share_a_port_without_loss_of_speed() {
 #[test]
 fn losses_add_on_an_unprotected_path_and_multiply_away_on_a_protected_one() {
     let (loss, hops) = (1e-2, 4);
-    let mut plain = link(100, loss, Mode::Ordered, 50_000);
+    let mut plain = link(100, loss, Mode::Ordered);
     plain.protection = None;
-    let report = path(&PathConfig::uniform(plain, hops));
+    let report = path(&PathConfig::uniform(plain, hops, 50_000));
     let expected = 1.0 - (1.0 - loss).powi(hops as i32);
     let deviation = (expected * (1.0 - expected) / 5e4).sqrt();
     assert!((report.end_to_end.loss_rate - expected).abs() < 5.0 * deviation, "{:?}", report.end_to_end);
 
-    let mut protected = link(100, loss, Mode::NonBlocking, 50_000);
+    let mut protected = link(100, loss, Mode::NonBlocking);
     protected.buffering = Buffering::Direct;
-    let report = path(&PathConfig::uniform(protected, hops));
+    let report = path(&PathConfig::uniform(protected, hops, 50_000));
     // Three copies a hop (Equation 2): four times 1e-8.
     assert_eq!(report.end_to_end.frames_undelivered, 0);
     assert!(report.hops.iter().all(|hop| hop.actual_loss_rate > 0.8 * loss), "{:?}", report.hops);
@@ -107,10 +107,10 @@ fn losses_add_on_an_unprotected_path_and_multiply_away_on_a_protected_one() {
 
 #[test]
 fn delays_add_along_a_path() {
-    let mut plain = link(100, 0.0, Mode::Ordered, 2_000);
+    let mut plain = link(100, 0.0, Mode::Ordered);
     plain.protection = None;
     let delay = |hops| {
-        let report = path(&PathConfig { load: 0.2, ..PathConfig::uniform(plain.clone(), hops) });
+        let report = path(&PathConfig { load: 0.2, ..PathConfig::uniform(plain.clone(), hops, 2_000) });
         let delay = report.end_to_end.delay_ns;
         assert_eq!(delay.min, delay.max, "nothing varies without queues");
         delay.max
@@ -122,7 +122,7 @@ fn delays_add_along_a_path() {
     }
     // A protected frame is longer by its header, and waits at most 84 byte times for a dummy.
     let protected =
-        path(&PathConfig { load: 0.2, ..PathConfig::uniform(link(100, 0.0, Mode::Ordered, 2_000), 3) });
+        path(&PathConfig { load: 0.2, ..PathConfig::uniform(link(100, 0.0, Mode::Ordered), 3, 2_000) });
     let delay = protected.end_to_end.delay_ns;
     let least = 3.0 * (one + 3.0 * 0.08);
     assert!(delay.min >= least - 1e-3 && delay.max <= least + 3.0 * 84.0 * 0.08 + 1e-3, "{delay:?}");
@@ -130,9 +130,10 @@ fn delays_add_along_a_path() {
 
 #[test]
 fn a_slower_link_downstream_marks_and_drops() {
-    let mut config = PathConfig::uniform(link(100, 0.0, Mode::Ordered, 20_000), 2);
-    config.hops[1].rate = rate(25);
-    config.queue = QueueLimits { bytes: 200_000, ecn_bytes: 100_000 };
+    let queue = QueueLimits { bytes: 200_000, ecn_bytes: 100_000 };
+    let link = LinkConfig { queue, ..link(100, 0.0, Mode::Ordered) };
+    let mut config = PathConfig::uniform(link, 2, 20_000);
+    config.links[1].rate = rate(25);
     let report = path(&config);
     let [first, second] = &report.hops[..] else { panic!("two hops") };
     assert_eq!((first.link.queue_drops, first.link.frames_lost), (0, 0));
@@ -150,7 +151,7 @@ fn a_slower_link_downstream_marks_and_drops() {
 
 #[test]
 fn a_loss_on_an_equally_fast_path_fills_the_next_queue() {
-    let report = path(&PathConfig::uniform(link(100, 1e-3, Mode::Ordered, 20_000), 2));
+    let report = path(&PathConfig::uniform(link(100, 1e-3, Mode::Ordered), 2, 20_000));
     assert_eq!(report.end_to_end.frames_undelivered, 0);
     assert_eq!(report.end_to_end.frames_reordered, 0);
     // The frames that waited for a lost one leave the first link together, while the second link also stops now and
@@ -163,7 +164,9 @@ fn a_loss_on_an_equally_fast_path_fills_the_next_queue() {
 #[test]
 fn a_pause_of_the_ordered_class_does_not_hold_the_other() {
     let config = ClassesConfig {
-        link: link(100, 1e-3, Mode::Ordered, 100_000),
+        seed: 1,
+        frames: 100_000,
+        link: link(100, 1e-3, Mode::Ordered),
         ordered_load: 0.7,
         non_blocking_load: 0.2,
     };
@@ -190,9 +193,9 @@ fn a_pause_of_the_ordered_class_does_not_hold_the_other() {
 #[test]
 fn a_saturated_class_hides_no_lost_tail_of_the_other() {
     for (quiet, ordered_load) in [(Mode::Ordered, 0.001), (Mode::NonBlocking, 0.999)] {
-        let mut link = link(100, 0.02, Mode::Ordered, 200_000);
-        link.buffering = Buffering::Direct;
-        let config = ClassesConfig { link, ordered_load, non_blocking_load: 1.0 - ordered_load };
+        let link = link(100, 0.02, Mode::Ordered).buffered(Buffering::Direct);
+        let non_blocking_load = 1.0 - ordered_load;
+        let config = ClassesConfig { seed: 1, frames: 200_000, link, ordered_load, non_blocking_load };
         let report = classes::run(&config, &mut |_| true).expect("valid");
         let [seldom, often] = match quiet {
             Mode::Ordered => [report.ordered, report.non_blocking],
@@ -208,13 +211,13 @@ fn a_saturated_class_hides_no_lost_tail_of_the_other() {
 }
 
 fn tails(self_replenishing: bool, mean_burst_frames: f64) -> BurstsReport {
-    let mut link = link(100, 0.0, Mode::Ordered, 20_000);
+    let mut link = link(100, 0.0, Mode::Ordered);
     link.corruption = Corruption::GilbertElliott { loss: 0.05, mean_burst_frames };
     link.buffering = Buffering::Direct;
     if let Some(protection) = &mut link.protection {
         protection.copies = Copies::Fixed(8);
     }
-    let config = BurstsConfig { self_replenishing, ..BurstsConfig::of(link) };
+    let config = BurstsConfig { self_replenishing, ..BurstsConfig::of(link, 20_000) };
     bursts::run(&config, &mut |_| true).expect("valid")
 }
 
@@ -243,10 +246,11 @@ fn a_queue_that_replenishes_itself_needs_one_dummy() {
 #[test]
 fn the_same_seed_gives_the_same_report() {
     let json = |seed: u64| {
-        let link = StressConfig { seed, ..link(25, 5e-3, Mode::Ordered, 3_000) };
-        let shared = SharedPortConfig { link: link.clone(), links: 4, ports: 2, load: 1.0 };
+        let (frames, link) = (3_000, link(25, 5e-3, Mode::Ordered));
+        let shared = SharedPortConfig { seed, frames, link: link.clone(), links: 4, ports: 2, load: 1.0 };
         let shared = shared_port::run(&shared, &mut |_| true).expect("valid");
-        let path = path::run(&PathConfig::uniform(link, 3), &mut |_| true).expect("valid");
+        let path = PathConfig { seed, ..PathConfig::uniform(link, 3, frames) };
+        let path = path::run(&path, &mut |_| true).expect("valid");
         serde_json::to_string(&(shared, path)).expect("serialises")
     };
     assert_eq!(json(1), json(1));
@@ -255,20 +259,24 @@ fn the_same_seed_gives_the_same_report() {
 
 #[test]
 fn impossible_parameters_are_named() {
-    let link = link(100, 1e-3, Mode::Ordered, 1_000);
-    let shared = SharedPortConfig { link: link.clone(), links: 2, ports: 1, load: 1.0 };
+    let (seed, frames, link) = (1, 1_000, link(100, 1e-3, Mode::Ordered));
+    let shared = SharedPortConfig { seed, frames, link: link.clone(), links: 2, ports: 1, load: 1.0 };
     let name = |config: SharedPortConfig| config.validate().map_err(|error| error.parameter);
     assert_eq!(name(SharedPortConfig { links: 9, ..shared.clone() }), Err("links"));
     assert_eq!(name(SharedPortConfig { ports: 3, ..shared.clone() }), Err("ports"));
     assert_eq!(name(SharedPortConfig { load: 0.0, ..shared.clone() }), Err("load"));
     assert_eq!(name(SharedPortConfig { load: 1e-12, ..shared.clone() }), Err("load"));
-    let direct = StressConfig { buffering: Buffering::Direct, ..link.clone() };
+    let direct = LinkConfig { buffering: Buffering::Direct, ..link.clone() };
     assert_eq!(name(SharedPortConfig { link: direct, ..shared }), Err("buffering"));
-    assert_eq!(PathConfig::uniform(link.clone(), 0).validate().map_err(|error| error.parameter), Err("hops"));
-    let classes = ClassesConfig { link: link.clone(), ordered_load: 0.7, non_blocking_load: 0.4 };
+    assert_eq!(
+        PathConfig::uniform(link.clone(), 0, frames).validate().map_err(|error| error.parameter),
+        Err("hops")
+    );
+    let classes =
+        ClassesConfig { seed, frames, link: link.clone(), ordered_load: 0.7, non_blocking_load: 0.4 };
     assert_eq!(classes.validate().map_err(|error| error.parameter), Err("non-blocking-load"));
     for silence_ns in [5_000, u64::MAX] {
-        let bursts = BurstsConfig { silence_ns, ..BurstsConfig::of(link.clone()) };
+        let bursts = BurstsConfig { silence_ns, ..BurstsConfig::of(link.clone(), frames) };
         assert_eq!(bursts.validate().map_err(|error| error.parameter), Err("silence"));
     }
 }

@@ -3,18 +3,20 @@
 
 use linkmend_protocol::Format;
 use linkmend_sim::corruption::Corruption;
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::{Buffering, Mode};
 use linkmend_sim::scenario::both_directions::{self, BothDirectionsConfig, BothDirectionsReport};
 use linkmend_sim::scenario::fallback::{self, FallbackReport, FallbackRunConfig};
-use linkmend_sim::stress::{Buffering, Mode, StressConfig};
 use linkmend_sim::time::Rate;
 
-fn link(loss: f64, mode: Mode, frames: u64) -> StressConfig {
+fn link(loss: f64, mode: Mode) -> LinkConfig {
     let rate = Rate::from_bits_per_second(100_000_000_000).expect("an Ethernet rate");
-    StressConfig {
-        frames,
-        reverse_corruption: Corruption::iid(loss),
-        ..StressConfig::paper(rate, loss, mode)
-    }
+    LinkConfig { reverse_corruption: Corruption::iid(loss), ..LinkConfig::paper(rate, loss, mode) }
+}
+
+/// As much in both directions as the link takes.
+fn full(link: LinkConfig, format: Format, frames: u64) -> BothDirectionsConfig {
+    BothDirectionsConfig { seed: 1, frames, link, format, load: 1.0, reverse_load: 1.0 }
 }
 
 fn both_directions(config: &BothDirectionsConfig) -> BothDirectionsReport {
@@ -30,13 +32,14 @@ fn combinations() -> Vec<BothDirectionsConfig> {
                 for buffering in [Buffering::Direct, Buffering::Recirculating] {
                     for mode in [Mode::Ordered, Mode::NonBlocking] {
                         for load in [1.0, 0.3] {
-                            let mut link = link(loss, mode, 500);
-                            link.seed = all.len() as u64 + index as u64;
+                            let mut link = link(loss, mode);
                             link.buffering = buffering;
                             if let Some(protection) = &mut link.protection {
                                 protection.max_rounds = rounds;
                             }
-                            all.push(BothDirectionsConfig { link, format, load, reverse_load: load });
+                            let seed = all.len() as u64 + index as u64;
+                            let full = full(link, format, 500);
+                            all.push(BothDirectionsConfig { seed, load, reverse_load: load, ..full });
                         }
                     }
                 }
@@ -65,12 +68,7 @@ fn nothing_stalls_when_both_directions_corrupt() {
 
 #[test]
 fn only_the_transparent_format_lets_acknowledgements_ride_on_data() {
-    let config = |format| BothDirectionsConfig {
-        link: StressConfig { buffering: Buffering::Direct, ..link(1e-3, Mode::NonBlocking, 20_000) },
-        format,
-        load: 1.0,
-        reverse_load: 1.0,
-    };
+    let config = |format| full(link(1e-3, Mode::NonBlocking).buffered(Buffering::Direct), format, 20_000);
     let compact = both_directions(&config(Format::Compact));
     let transparent = both_directions(&config(Format::Transparent));
     assert_eq!(compact.forward.piggybacked_acks, 0);
@@ -89,12 +87,7 @@ fn only_the_transparent_format_lets_acknowledgements_ride_on_data() {
 fn copies_and_buffered_frames_share_the_port_of_a_switch_in_both_directions() {
     // An end's copies pass its switch's port once each, and so does what it receives while it waits for a loss. As the
     // port carries 100G, the buffer never empties again, and both directions get half.
-    let config = BothDirectionsConfig {
-        link: link(1e-3, Mode::Ordered, 20_000),
-        format: Format::Compact,
-        load: 1.0,
-        reverse_load: 1.0,
-    };
+    let config = full(link(1e-3, Mode::Ordered), Format::Compact, 20_000);
     let report = both_directions(&config);
     for direction in [&report.forward, &report.reverse] {
         assert!((40.0..60.0).contains(&direction.delivery.speed_gbps), "{direction:?}");
@@ -102,9 +95,7 @@ fn copies_and_buffered_frames_share_the_port_of_a_switch_in_both_directions() {
 }
 
 fn sudden() -> FallbackRunConfig {
-    let mut link = link(0.0, Mode::Ordered, 1);
-    link.buffering = Buffering::Direct;
-    FallbackRunConfig::sudden(link)
+    FallbackRunConfig::sudden(link(0.0, Mode::Ordered).buffered(Buffering::Direct))
 }
 
 fn run(config: &FallbackRunConfig) -> FallbackReport {
@@ -160,14 +151,9 @@ fn each_level_does_what_it_promises() {
 #[test]
 fn the_same_seed_gives_the_same_report() {
     let json = |seed: u64| {
-        let mut config = sudden();
-        config.link.seed = seed;
-        let both = BothDirectionsConfig {
-            link: StressConfig { seed, ..link(1e-2, Mode::Ordered, 1_000) },
-            format: Format::Transparent,
-            load: 1.0,
-            reverse_load: 0.5,
-        };
+        let config = FallbackRunConfig { seed, ..sudden() };
+        let full = full(link(1e-2, Mode::Ordered), Format::Transparent, 1_000);
+        let both = BothDirectionsConfig { seed, reverse_load: 0.5, ..full };
         serde_json::to_string(&(run(&config), both_directions(&both))).expect("serialises")
     };
     assert_eq!(json(1), json(1));
@@ -183,11 +169,7 @@ fn impossible_parameters_are_named() {
     assert_eq!(name(FallbackRunConfig { sample_us: 0, ..sudden() }), Err("sample"));
     let limit = FallbackRunConfig { non_blocking_loss_max: 0.01, ..sudden() };
     assert_eq!(name(limit), Err("fallback.non_blocking_loss_max"));
-    let both = BothDirectionsConfig {
-        link: StressConfig { protection: None, ..link(1e-2, Mode::Ordered, 1_000) },
-        format: Format::Compact,
-        load: 1.0,
-        reverse_load: 1.0,
-    };
+    let unprotected = LinkConfig { protection: None, ..link(1e-2, Mode::Ordered) };
+    let both = full(unprotected, Format::Compact, 1_000);
     assert_eq!(both.validate().map_err(|error| error.parameter), Err("protection"));
 }

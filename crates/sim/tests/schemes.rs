@@ -3,6 +3,8 @@
 
 use linkmend_protocol::ConfigError;
 use linkmend_sim::corruption::Corruption;
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::{Buffering, Mode};
 use linkmend_sim::link::scheme::{
     Admission, AnyConfig, LinkGuardian, PortSeed, Reception, Scheme, SchemeContext, Unprotected,
 };
@@ -10,7 +12,6 @@ use linkmend_sim::measure::{LinkMeasures, Measured};
 use linkmend_sim::network::{
     Balance, Frame, LinkId, NoObserver, Observer, Opening, Plan, PortConfig, PortId, Side, Traffic,
 };
-use linkmend_sim::stress::{Buffering, Mode, StressConfig};
 use linkmend_sim::time::{Rate, Time};
 use std::convert::Infallible;
 
@@ -156,21 +157,14 @@ const TIMEOUT: Time = Time(20_000_000);
 /// A link as in the paper that loses frames in both directions; its ports use one of the three schemes.
 fn ports(loss: f64, scheme: &str) -> [PortConfig<Three>; 2] {
     let rate = Rate::from_bits_per_second(100_000_000_000).expect("exact");
-    let mut link = StressConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
+    let mut link = LinkConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
     link.reverse_corruption = Corruption::iid(loss);
-    link.ports([0, 0]).map(|port| PortConfig {
-        rate: port.rate,
-        wire_latency: port.wire_latency,
-        ingress_latency: port.ingress_latency,
-        corruption: port.corruption,
-        copy_corruption: None,
-        queue: port.queue,
-        scheme: match (scheme, port.scheme) {
-            ("LinkGuardian", AnyConfig::LinkGuardian(config)) => ThreeConfig::LinkGuardian(config),
-            ("stop and wait", _) => ThreeConfig::StopAndWait(TIMEOUT),
-            _ => ThreeConfig::Unprotected(()),
-        },
-    })
+    let schemes = link.ports([0, 0]).map(|port| match (scheme, port.scheme) {
+        ("LinkGuardian", AnyConfig::LinkGuardian(config)) => ThreeConfig::LinkGuardian(config),
+        ("stop and wait", _) => ThreeConfig::StopAndWait(TIMEOUT),
+        _ => ThreeConfig::Unprotected(()),
+    });
+    link.ports_with(schemes)
 }
 
 #[derive(Debug, Default)]

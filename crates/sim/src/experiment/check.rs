@@ -1,6 +1,7 @@
 //! Checks whether a run is possible, with messages that name parameters as the command line and experiment files do.
 
-use crate::stress::{StressConfig, StressError};
+use crate::link::config::ParameterError;
+use crate::stress::StressConfig;
 
 /// Names of parameters in the models and here.
 const NAMES: [(&str, &str); 5] = [
@@ -15,11 +16,11 @@ const NAMES: [(&str, &str); 5] = [
 ///
 /// # Errors
 /// The first parameter that cannot be used.
-pub fn check(config: &StressConfig) -> Result<(), StressError> {
+pub fn check(config: &StressConfig) -> Result<(), ParameterError> {
     config.validate().map_err(in_file_terms)
 }
 
-fn in_file_terms(error: StressError) -> StressError {
+fn in_file_terms(error: ParameterError) -> ParameterError {
     let name = NAMES.iter().find(|(theirs, _)| *theirs == error.parameter).map(|(_, ours)| *ours);
-    StressError { parameter: name.unwrap_or(error.parameter), ..error }
+    ParameterError { parameter: name.unwrap_or(error.parameter), ..error }
 }

@@ -7,6 +7,7 @@ use super::outcome::Outcome;
 use super::parameters::StressParameters;
 use super::value::{is_parameter, keys, label_of, value_of};
 use crate::corruption::{Transceiver, optics};
+use crate::link::config::ParameterError;
 use crate::stress::StressConfig;
 use linkmend_experiment::{
     Across, Combination, ExperimentError, Selection, Settings, Source, Tolerance, Value, combinations,
@@ -253,9 +254,8 @@ fn point(
     combination: &Combination<StressParameters>,
     folder: &Path,
 ) -> Result<Point, ExperimentError> {
-    let wrong = |error: crate::stress::StressError| {
-        source.error(combination.place_of(error.parameter), error.to_string())
-    };
+    let wrong =
+        |error: ParameterError| source.error(combination.place_of(error.parameter), error.to_string());
     let config = combination.parameters.config(folder).map_err(wrong)?;
     check(&config).map_err(wrong)?;
     let parameters = combination.parameters.resolved(&config);
@@ -267,7 +267,7 @@ fn point(
                 return Err(source.error(combination.place, message));
             };
             let (transceiver, attenuation_db) = (name.into(), attenuation.0);
-            Task::Attenuation { transceiver, attenuation_db, frame_bytes: config.frame_bytes }
+            Task::Attenuation { transceiver, attenuation_db, frame_bytes: config.link.frame_bytes }
         }
     };
     Ok(Point { parameters, written: combination.parameters.clone(), task, runs: combination.runs })

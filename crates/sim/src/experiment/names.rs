@@ -1,7 +1,7 @@
 //! Names of choices, as the command line and experiment files spell them.
 
 use crate::corruption::Transceiver;
-use crate::stress::Buffering;
+use crate::link::config::Buffering;
 use linkmend_protocol::Mode;
 use serde::{Deserialize, Serialize};
 

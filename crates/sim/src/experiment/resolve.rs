@@ -3,7 +3,11 @@
 use super::names::ProtectionName;
 use super::parameters::StressParameters;
 use crate::corruption::Corruption;
-use crate::stress::{Backpressure, Buffering, Copies, Protection, StressConfig, StressError, Switch};
+use crate::link::config::{
+    Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, ParameterError, Protection,
+    RATE_REQUIREMENT, SwitchHardware,
+};
+use crate::stress::StressConfig;
 use crate::time::Rate;
 use linkmend_protocol::Mode;
 use linkmend_quantity::{BitRate, ByteSize, Count, Distance, LossRate, Span};
@@ -26,24 +30,20 @@ impl StressParameters {
     ///
     /// # Errors
     /// The first parameter that cannot be used, by its name in files and on the command line.
-    pub fn config(&self, folder: &Path) -> Result<StressConfig, StressError> {
+    pub fn config(&self, folder: &Path) -> Result<StressConfig, ParameterError> {
         let speed = self.speed.unwrap_or(BitRate(SPEED_DEFAULT));
         let rate = rate("speed", speed)?;
         let mode = self.mode.unwrap_or_default();
-        let mut config = StressConfig::paper(rate, LOSS_DEFAULT, mode.mode().unwrap_or(Mode::Ordered));
-        config.frames = self.frames.map_or(FRAMES_DEFAULT, |frames| frames.0);
-        config.seed = self.seed.unwrap_or(config.seed);
-        config.full = self.full;
+        let mut link = LinkConfig::paper(rate, LOSS_DEFAULT, mode.mode().unwrap_or(Mode::Ordered));
         if let Some(size) = self.frame_size {
-            config.frame_bytes =
+            link.frame_bytes =
                 narrow("frame-size", size.0, size, "must be 64B to 9216B, with frame check sequence")?;
         }
         if let Some(distance) = self.distance {
-            config.distance_m = narrow("distance", distance.0, distance, "must be at most 100km")?;
+            link.distance_m = narrow("distance", distance.0, distance, DISTANCE_REQUIREMENT)?;
         }
-        config.corruption = self.corruption(folder)?;
-        config.reverse_corruption = Corruption::iid(self.reverse_loss.map_or(0.0, |loss| loss.0));
-        config.copy_loss = self.copy_loss.map(|loss| loss.0);
+        link.corruption = self.corruption(folder)?;
+        link.reverse_corruption = Corruption::iid(self.reverse_loss.map_or(0.0, |loss| loss.0));
         let recirculates = self.recirculation_speed.is_some()
             || self.recirculation_buffer.is_some()
             || self.loop_latency.is_some();
@@ -51,19 +51,26 @@ impl StressParameters {
             Some(written) => written.into(),
             // A parameter of the recirculation port implies that there is one.
             None if recirculates => Buffering::Recirculating,
-            None => config.buffering,
+            None => link.buffering,
         };
-        config = config.buffered(buffering);
-        self.set_switch(&mut config.switch)?;
-        let frame_bytes = u64::from(config.frame_bytes);
-        config.protection = match (mode, config.protection) {
+        link = link.buffered(buffering);
+        self.set_switch(&mut link.switch)?;
+        let frame_bytes = u64::from(link.frame_bytes);
+        link.protection = match (mode, link.protection) {
             (ProtectionName::Off, _) | (_, None) => None,
             (_, Some(paper)) => Some(self.protection(paper, frame_bytes)?),
         };
-        Ok(config)
+        let run = StressConfig::over(link);
+        Ok(StressConfig {
+            frames: self.frames.map_or(FRAMES_DEFAULT, |frames| frames.0),
+            seed: self.seed.unwrap_or(run.seed),
+            copy_loss: self.copy_loss.map(|loss| loss.0),
+            full: self.full,
+            ..run
+        })
     }
 
-    fn protection(&self, paper: Protection, frame_bytes: u64) -> Result<Protection, StressError> {
+    fn protection(&self, paper: Protection, frame_bytes: u64) -> Result<Protection, ParameterError> {
         let mut protection = paper;
         protection.copies = match (self.copies, self.target) {
             (Some(copies), Some(_)) => return Err(conflicts_with("copies", copies, "target")),
@@ -86,7 +93,7 @@ impl StressParameters {
         &self,
         paper: Option<Backpressure>,
         frame_bytes: u64,
-    ) -> Result<Option<Backpressure>, StressError> {
+    ) -> Result<Option<Backpressure>, ParameterError> {
         let threshold = self
             .pause_threshold
             .map(|size| ("pause-threshold", size))
@@ -110,7 +117,7 @@ impl StressParameters {
         Ok(Some(Backpressure { pause_bytes, resume_bytes }))
     }
 
-    fn corruption(&self, folder: &Path) -> Result<Corruption, StressError> {
+    fn corruption(&self, folder: &Path) -> Result<Corruption, ParameterError> {
         let models: [(&'static str, Option<String>); 4] = [
             ("loss", self.loss.map(|loss| loss.to_string())),
             ("bit-error-rate", self.bit_error_rate.map(|rate| rate.to_string())),
@@ -145,7 +152,7 @@ impl StressParameters {
         }
     }
 
-    fn set_switch(&self, switch: &mut Switch) -> Result<(), StressError> {
+    fn set_switch(&self, switch: &mut SwitchHardware) -> Result<(), ParameterError> {
         if let Some(latency) = self.egress_latency {
             switch.egress_latency_ns = nanoseconds("egress-latency", latency)?;
         }
@@ -173,16 +180,17 @@ impl StressParameters {
     /// The same parameters with every value written out that `config`, which was made from them, takes from the paper.
     #[must_use]
     pub fn resolved(&self, config: &StressConfig) -> StressParameters {
-        let switch = &config.switch;
+        let link = &config.link;
+        let switch = &link.switch;
         let mut resolved = StressParameters {
-            speed: Some(BitRate(config.rate.bits_per_second())),
+            speed: Some(BitRate(link.rate.bits_per_second())),
             frames: Some(Count(config.frames)),
-            frame_size: Some(ByteSize(u64::from(config.frame_bytes))),
-            distance: Some(Distance(u64::from(config.distance_m))),
+            frame_size: Some(ByteSize(u64::from(link.frame_bytes))),
+            distance: Some(Distance(u64::from(link.distance_m))),
             seed: Some(config.seed),
             mode: Some(self.mode.unwrap_or_default()),
             reverse_loss: Some(self.reverse_loss.unwrap_or(LossRate(0.0))),
-            buffering: Some(config.buffering.into()),
+            buffering: Some(link.buffering.into()),
             egress_latency: Some(span(switch.egress_latency_ns)),
             ingress_latency: Some(span(switch.ingress_latency_ns)),
             loop_latency: Some(span(switch.loop_latency_ns)),
@@ -192,14 +200,14 @@ impl StressParameters {
             pipe_capacity: Some(Count(switch.pipe_packets_per_second)),
             ..self.clone()
         };
-        match config.corruption {
+        match link.corruption {
             Corruption::None => resolved.loss = Some(LossRate(0.0)),
             Corruption::Iid { loss } | Corruption::GilbertElliott { loss, .. } => {
                 resolved.loss = Some(LossRate(loss));
             }
             _ => {}
         }
-        if let Some(protection) = &config.protection {
+        if let Some(protection) = &link.protection {
             match protection.copies {
                 Copies::Fixed(copies) => resolved.copies = Some(copies),
                 Copies::Target { loss } => resolved.target = Some(LossRate(loss)),
@@ -219,15 +227,8 @@ fn span(nanoseconds: u64) -> Span {
     Span(Duration::from_nanos(nanoseconds))
 }
 
-fn rate(parameter: &'static str, rate: BitRate) -> Result<Rate, StressError> {
-    Rate::from_bits_per_second(rate.0).ok_or_else(|| StressError {
-        parameter,
-        value: rate.to_string(),
-        requirement:
-            "must be above 0, at most 8T, and one byte must last a whole number of picoseconds, as at 10G, \
-                      25G, 40G, 50G, 100G, 200G, 400G and 800G"
-                .to_owned(),
-    })
+fn rate(parameter: &'static str, rate: BitRate) -> Result<Rate, ParameterError> {
+    Rate::from_bits_per_second(rate.0).ok_or_else(|| ParameterError::new(parameter, rate, RATE_REQUIREMENT))
 }
 
 fn narrow(
@@ -235,34 +236,34 @@ fn narrow(
     value: u64,
     written: impl std::fmt::Display,
     requirement: &str,
-) -> Result<u32, StressError> {
-    u32::try_from(value).map_err(|_| StressError {
+) -> Result<u32, ParameterError> {
+    u32::try_from(value).map_err(|_| ParameterError {
         parameter,
         value: written.to_string(),
         requirement: requirement.to_owned(),
     })
 }
 
-fn nanoseconds(parameter: &'static str, span: Span) -> Result<u64, StressError> {
-    u64::try_from(span.0.as_nanos()).map_err(|_| StressError {
+fn nanoseconds(parameter: &'static str, span: Span) -> Result<u64, ParameterError> {
+    u64::try_from(span.0.as_nanos()).map_err(|_| ParameterError {
         parameter,
         value: span.to_string(),
         requirement: "must be at most 500ms".to_owned(),
     })
 }
 
-fn conflicts_with(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> StressError {
+fn conflicts_with(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> ParameterError {
     let requirement = format!("has no meaning beside `{other}`; remove one of them");
-    StressError { parameter, value: value.to_string(), requirement }
+    ParameterError { parameter, value: value.to_string(), requirement }
 }
 
-fn needs(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> StressError {
-    StressError { parameter, value: value.to_string(), requirement: format!("needs `{other}` as well") }
+fn needs(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> ParameterError {
+    ParameterError { parameter, value: value.to_string(), requirement: format!("needs `{other}` as well") }
 }
 
 /// Reads the numbers of the frames to corrupt: one a line, ascending; `#` begins a remark.
-fn recorded(path: &Path) -> Result<Corruption, StressError> {
-    let wrong = |requirement: String| StressError {
+fn recorded(path: &Path) -> Result<Corruption, ParameterError> {
+    let wrong = |requirement: String| ParameterError {
         parameter: "losses",
         value: path.display().to_string(),
         requirement,

@@ -2,8 +2,9 @@
 
 use super::definition::{Experiment, Point, Task};
 use super::outcome::{Outcome, Pool};
+use crate::link::config::ParameterError;
 use crate::random::Random;
-use crate::stress::{self, StressConfig, StressError};
+use crate::stress::{self, StressConfig};
 use linkmend_experiment::{Failure, Runnable};
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ pub fn seed_of(base: u64, id: &str, point: &Point, run: u64) -> u64 {
 
 impl Runnable for Experiment {
     type Outcome = Outcome;
-    type Error = StressError;
+    type Error = ParameterError;
 
     fn points(&self) -> usize {
         self.points.len()
@@ -34,7 +35,7 @@ impl Runnable for Experiment {
         runs: Range<u64>,
         base_seed: u64,
         progress: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Option<Outcome>, Failure<StressError>> {
+    ) -> Result<Option<Outcome>, Failure<ParameterError>> {
         let point = &self.points[point];
         let share = point.work() / point.runs as f64;
         let Task::Stress(config) = &point.task else {

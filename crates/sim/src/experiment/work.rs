@@ -44,10 +44,10 @@ fn work_of(config: &StressConfig) -> f64 {
     let frames = config.frames as f64;
     let loss = |corruption: &Corruption| match corruption {
         Corruption::Recorded(numbers) => numbers.len() as f64 / frames,
-        corruption => corruption.frame_loss(config.frame_bytes),
+        corruption => corruption.frame_loss(config.link.frame_bytes),
     };
     // Lost ACKs disturb the steady state as lost data does.
-    let losses = loss(&config.corruption) + loss(&config.reverse_corruption);
+    let losses = loss(&config.link.corruption) + loss(&config.link.reverse_corruption);
     let step_by_step = if config.full { 1.0 } else { (losses * FRAMES_PER_LOSS).min(1.0) };
     frames * step_by_step
 }

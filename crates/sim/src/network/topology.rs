@@ -1,7 +1,8 @@
 //! A network built from a graph.
 
 use super::Plan;
-use crate::link::{PortConfig, PortId, Scheme, Side};
+use crate::link::config::ParameterError;
+use crate::link::{LinkConfig, PortConfig, PortId, Scheme, Side};
 use crate::node::{Balance, NodeId};
 use linkmend_topology::graph::Edge;
 use linkmend_topology::{Graph, LinkId, NodeKind};
@@ -14,16 +15,21 @@ impl<S: Scheme> Plan<S> {
         balance: Balance,
         mut ports: impl FnMut(LinkId, &Edge) -> [PortConfig<S>; 2],
     ) -> Plan<S> {
+        let mut plan = Plan::with_nodes(graph, balance);
+        for id in graph.links() {
+            let edge = graph.link(id);
+            plan.link(edge.ends.map(|end| end.node), ports(id, edge));
+        }
+        plan
+    }
+
+    fn with_nodes(graph: &Graph, balance: Balance) -> Plan<S> {
         let mut plan = Plan::new();
         for node in graph.nodes() {
             match graph.node(node).kind {
                 NodeKind::Host => plan.host(),
                 NodeKind::Switch => plan.switch(balance),
             };
-        }
-        for id in graph.links() {
-            let edge = graph.link(id);
-            plan.link(edge.ends.map(|end| end.node), ports(id, edge));
         }
         plan
     }
@@ -34,5 +40,38 @@ impl<S: Scheme> Plan<S> {
         let link = *graph.node(node).links().first()?;
         let side = if graph.link(link).ends[0].node == node { Side::A } else { Side::B };
         Some(PortId::new(link, side))
+    }
+}
+
+impl Plan {
+    /// Adds a link as it is described. If its frames recirculate, each end has a recirculation port of its own.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn connect(&mut self, nodes: [NodeId; 2], link: &LinkConfig) -> LinkId {
+        let mut recirculation =
+            || if link.recirculates() { self.recirculation(link.recirculation_port()) } else { 0 };
+        let loops = [recirculation(), recirculation()];
+        self.link(nodes, link.ports(loops))
+    }
+
+    /// Makes a plan of the nodes and links of `graph`, with the same numbers; `link` describes each link. Its data goes
+    /// from the end that the graph names first to the other one.
+    ///
+    /// # Errors
+    /// What `link` refuses, or the first parameter of a description that cannot be used.
+    pub fn of_links(
+        graph: &Graph,
+        balance: Balance,
+        mut link: impl FnMut(LinkId, &Edge) -> Result<LinkConfig, ParameterError>,
+    ) -> Result<Plan, ParameterError> {
+        let mut plan = Plan::with_nodes(graph, balance);
+        for id in graph.links() {
+            let edge = graph.link(id);
+            let link = link(id, edge)?;
+            link.validate()?;
+            plan.connect(edge.ends.map(|end| end.node), &link);
+        }
+        Ok(plan)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{Draw, GIGABITS, gigabits};
 use linkmend_sim::corruption::{Corruption, Transceiver};
-use linkmend_sim::stress::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, Switch};
+use linkmend_sim::link::config::{Backpressure, Buffering, Copies, Mode, Protection, SwitchHardware};
+use linkmend_sim::stress::StressConfig;
 
 /// How bad the link of a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,20 +39,20 @@ impl Case {
         let mut config = StressConfig::paper(rate, 0.0, Mode::Ordered);
         config.seed = seed;
         config.frames = frames;
-        config.frame_bytes = frame_bytes;
-        config.corruption = corruption(&mut draw, severity, frame_bytes, frames);
-        config.buffering = draw.pick(&[Buffering::Recirculating, Buffering::Direct]);
+        config.link.frame_bytes = frame_bytes;
+        config.link.corruption = corruption(&mut draw, severity, frame_bytes, frames);
+        config.link.buffering = draw.pick(&[Buffering::Recirculating, Buffering::Direct]);
         if !calm {
-            config.distance_m =
+            config.link.distance_m =
                 if draw.one_in(3) { draw.log_between(1, 10_000) } else { draw.between(0, 100) } as u32;
             if severity == LossSeverity::Severe || draw.one_in(2) {
-                config.reverse_corruption = corruption(&mut draw, severity, 64, frames);
+                config.link.reverse_corruption = corruption(&mut draw, severity, 64, frames);
             }
-            config.switch = switch(&mut draw);
+            config.link.switch = switch(&mut draw);
         }
         let unprotected = severity == LossSeverity::Moderate && draw.one_in(12);
-        config.protection = (!unprotected).then(|| protection(&mut draw, &config));
-        if let (true, Some(protection)) = (calm, &mut config.protection) {
+        config.link.protection = (!unprotected).then(|| protection(&mut draw, &config));
+        if let (true, Some(protection)) = (calm, &mut config.link.protection) {
             // The window does not close before the round trip is over.
             protection.window_frames = 32_768;
         }
@@ -69,8 +70,8 @@ fn frames(draw: &mut Draw, severity: LossSeverity) -> u64 {
     }
 }
 
-fn switch(draw: &mut Draw) -> Switch {
-    let mut switch = Switch::default();
+fn switch(draw: &mut Draw) -> SwitchHardware {
+    let mut switch = SwitchHardware::default();
     if draw.one_in(2) {
         switch.egress_latency_ns = draw.between(0, 2_000);
         switch.ingress_latency_ns = draw.between(0, 2_000);
@@ -83,14 +84,14 @@ fn switch(draw: &mut Draw) -> Switch {
 }
 
 fn protection(draw: &mut Draw, config: &StressConfig) -> Protection {
-    let buffer = match config.buffering {
-        Buffering::Recirculating => config.switch.recirculation_bytes,
+    let buffer = match config.link.buffering {
+        Buffering::Recirculating => config.link.switch.recirculation_bytes,
         Buffering::Direct => 1_000_000,
     };
     let resume_bytes = draw.log_between(1, buffer - 2);
     let pause_bytes = if draw.one_in(2) {
         // As the paper sets it: a little above, in frames.
-        (resume_bytes + u64::from(config.frame_bytes) * draw.between(1, 4)).min(buffer)
+        (resume_bytes + u64::from(config.link.frame_bytes) * draw.between(1, 4)).min(buffer)
     } else {
         draw.between(resume_bytes + 1, buffer)
     };

@@ -53,7 +53,7 @@ impl CaptureArgs {
         // The stress test's link ends have the headers of the paper's program.
         let options = CaptureOptions {
             packets_max: self.capture_packets.0,
-            ..CaptureOptions::new(config.rate, HeaderFormat::Compact.into())
+            ..CaptureOptions::new(config.link.rate, HeaderFormat::Compact.into())
         };
         let file = File::create(path).map_err(wrong)?;
         let capture = Capture::new(BufWriter::new(file), &options).map_err(wrong)?;

@@ -9,10 +9,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::{StressParameters, check};
+use linkmend_sim::link::config::Hardware;
 use linkmend_sim::network::{NoObserver, Observer};
 use linkmend_sim::stress::{
-    self, BufferSeries, Hardware, Percentiles, Quartiles, StressConfig, StressError, StressReport,
-    Undelivered,
+    self, BufferSeries, Percentiles, Quartiles, StressConfig, StressError, StressReport, Undelivered,
 };
 use linkmend_sim::time::Time;
 use std::path::Path;
@@ -163,8 +163,8 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
     let title = format!(
         "{} frames of {} B at {}, seed {}",
         quantity::count(report.frames_sent as f64),
-        config.frame_bytes,
-        quantity::rate(config.rate.bits_per_second() as f64),
+        config.link.frame_bytes,
+        quantity::rate(config.link.rate.bits_per_second() as f64),
         report.seed
     );
     let mut table = Table::new(title)
@@ -179,7 +179,7 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
     row("expected by Equation 1", Cell::quantity(report.effective_loss_rate_expected, Unit::LossRate));
     row("effective speed", Cell::quantity(report.effective_speed_gbps * 1e9, Unit::BitPerSecond));
     row("effective link speed", Cell::quantity(report.effective_speed_pct / 100.0, Unit::Share));
-    if config.protection.is_some() {
+    if config.link.protection.is_some() {
         row("copies of a lost frame", count(u64::from(report.copies)));
         row("copies sent", count(report.retransmitted_copies));
         row("frames reordered", count(report.frames_reordered));
@@ -200,7 +200,7 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
     row("took", Cell::quantity(report.wall_s, Unit::Second));
     let notes = [
         Some("Buffers: least, quartiles, most. Delay: shortest, median, 99.9 %, longest.".to_owned()),
-        config.protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
+        config.link.protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
         why_undelivered(config, report),
     ];
     let warnings = report.warnings.iter().map(|warning| format!("Warning: {warning}."));
@@ -220,7 +220,8 @@ fn buffering(report: &StressReport) -> String {
 /// Says why frames were undelivered, if any were.
 fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<String> {
     let Undelivered { unprotected, copies_corrupted, copies_late, overflowed, other } = report.undelivered;
-    let timeout = config.protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
+    let timeout =
+        config.link.protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
     let reasons = [
         (unprotected, "corrupted, and nothing protects the link".to_owned()),
         (copies_corrupted, "corrupted with all their copies".to_owned()),

@@ -6,17 +6,22 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, RECEIVER, SENDER, expected, interval, one_link, set_protocol, traffic};
-use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_load, network};
+use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_link, check_load, network};
+use crate::link::LinkConfig;
+use crate::link::config::REPEAT;
 use crate::network::{PortConfig, PortId};
-use crate::stress::{REPEAT, StressConfig};
 use linkmend_protocol::Format;
 use serde::Serialize;
 
 /// A link with traffic in both directions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BothDirectionsConfig {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Frames in each direction.
+    pub frames: u64,
     /// The link, which is protected in both directions; `corruption` acts on one, `reverse_corruption` on the other.
-    pub link: StressConfig,
+    pub link: LinkConfig,
     /// Headers of both directions. Only [`Format::Transparent`] lets ACKs ride on data.
     pub format: Format,
     /// Share of the link that the traffic takes, above 0 to 1; 1 is as much as it takes.
@@ -57,18 +62,18 @@ impl BothDirectionsConfig {
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        self.link.validate()?;
+        check_link(&self.link, self.frames)?;
         self.reversed().validate()?;
         check(self.link.protection.is_some(), "protection", "off", "both directions are protected")?;
         let sessions = self.format != Format::Linkguardian;
         check(sessions, "format", self.format, "simulated ends have sessions; compact has the same headers")?;
-        check_load("load", self.load, &self.link, self.link.frames)?;
-        check_load("reverse-load", self.reverse_load, &self.link, self.link.frames)
+        check_load("load", self.load, &self.link, self.frames)?;
+        check_load("reverse-load", self.reverse_load, &self.link, self.frames)
     }
 
     /// The link as the other direction sees it.
-    fn reversed(&self) -> StressConfig {
-        StressConfig {
+    fn reversed(&self) -> LinkConfig {
+        LinkConfig {
             corruption: self.link.reverse_corruption.clone(),
             reverse_corruption: self.link.corruption.clone(),
             ..self.link.clone()
@@ -76,7 +81,7 @@ impl BothDirectionsConfig {
     }
 
     /// The port that sends over `link`.
-    fn port(&self, link: &StressConfig, recirculation: usize) -> PortConfig {
+    fn port(&self, link: &LinkConfig, recirculation: usize) -> PortConfig {
         let [mut sender, _] = link.ports([recirculation; 2]);
         set_protocol(&mut sender, |protocol| {
             protocol.format = self.format;
@@ -101,17 +106,18 @@ pub fn run(
     let link = &config.link;
     let intervals = [config.load, config.reverse_load].map(|load| interval(link, load));
     let ports = [config.port(link, 0), config.port(&config.reversed(), 1)];
-    let mut plan = one_link(link, ports, traffic(link, intervals[0]));
-    plan.traffic(RECEIVER, plan.node_of(SENDER), traffic(&config.reversed(), intervals[1]));
+    let mut plan = one_link(link, ports, traffic(link, config.frames, intervals[0]));
+    plan.traffic(RECEIVER, plan.node_of(SENDER), traffic(&config.reversed(), config.frames, intervals[1]));
     let watch = Watch::new([(SENDER, RECEIVER, intervals[0]), (RECEIVER, SENDER, intervals[1])]);
-    let mut network = network(link, plan, watch)?;
-    let longest = expected(link, intervals[0]).max(expected(link, intervals[1]));
+    let mut network = network(config.seed, link, plan, watch)?;
+    let lasts = |interval| expected(link, config.frames, interval);
+    let longest = lasts(intervals[0]).max(lasts(intervals[1]));
     let link_of = |port| if port == SENDER { link.clone() } else { config.reversed() };
     let drive =
-        Drive { sources: &[SENDER, RECEIVER], frames: link.frames, expected: longest, link_of: &link_of };
+        Drive { sources: &[SENDER, RECEIVER], frames: config.frames, expected: longest, link_of: &link_of };
     let ending = drive.run(&mut network, progress)?;
     Ok(BothDirectionsReport {
-        seed: link.seed,
+        seed: config.seed,
         forward: measure(&network, SENDER),
         reverse: measure(&network, RECEIVER),
         ending,

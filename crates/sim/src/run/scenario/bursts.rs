@@ -5,11 +5,13 @@
 
 use super::drive::open;
 use super::link::{RECEIVER, SENDER, one_link};
-use super::{Progress, ScenarioError, Watched, check, check_lasts, network};
+use super::{Progress, ScenarioError, Watched, check, check_lasts, check_link, network};
 use crate::corruption::Corruption;
+use crate::link::LinkConfig;
+use crate::link::config::Protection;
 use crate::measure::Histogram;
 use crate::network::{Frame, Observer, OnWire, PortId, Scheme, Schemes, Sent, Traffic};
-use crate::stress::{Percentiles, Protection, StressConfig, percentiles};
+use crate::stress::{Percentiles, percentiles};
 use crate::time::Time;
 use linkmend_quantity::Span;
 use serde::Serialize;
@@ -23,8 +25,12 @@ const DRAIN_MAX: Time = Time(10_000_000_000);
 /// Tails over a link that loses in bursts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BurstsConfig {
-    /// The link; `frames` is the number of tails, and the dummy copies of its protection give way to those below.
-    pub link: StressConfig,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Number of tails for each number of dummies.
+    pub tails: u64,
+    /// The link; the dummy copies of its protection give way to those below.
+    pub link: LinkConfig,
     /// Numbers of dummies sent each time the queue runs empty, one run for each; not empty. 0 is none.
     pub dummy_copies: Vec<u8>,
     /// Whether dummies go on until one passes, as on the Tofino, or end with their number, as in software.
@@ -67,15 +73,15 @@ pub struct BurstsReport {
 
 impl BurstsConfig {
     /// 0 to 8 dummies that do not replenish themselves, with silences of 100 us.
-    pub fn of(link: StressConfig) -> BurstsConfig {
+    pub fn of(link: LinkConfig, tails: u64) -> BurstsConfig {
         let dummy_copies = vec![0, 1, 2, 3, 4, 6, 8];
-        BurstsConfig { link, dummy_copies, self_replenishing: false, silence_ns: 100_000 }
+        BurstsConfig { seed: 1, tails, link, dummy_copies, self_replenishing: false, silence_ns: 100_000 }
     }
 
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        self.link.validate()?;
+        check_link(&self.link, self.tails)?;
         let Some(protection) = self.link.protection else {
             return check(false, "protection", "off", "there are no dummies without it");
         };
@@ -90,12 +96,12 @@ impl BurstsConfig {
         let silence = |ns| Span(Duration::from_nanos(ns));
         let requirement = format!("must be at least {}, or a silence is none", silence(least));
         check(self.silence_ns >= least, "silence", silence(self.silence_ns), &requirement)?;
-        check_lasts("silence", silence(self.silence_ns), self.link.frames, self.silence_ns as f64 * 1e3)
+        check_lasts("silence", silence(self.silence_ns), self.tails, self.silence_ns as f64 * 1e3)
     }
 
-    fn with(&self, dummy_copies: u8) -> StressConfig {
+    fn with(&self, dummy_copies: u8) -> LinkConfig {
         let protection = self.link.protection.map(|protection| Protection { dummy_copies, ..protection });
-        StressConfig { protection, ..self.link.clone() }
+        LinkConfig { protection, ..self.link.clone() }
     }
 }
 
@@ -112,7 +118,7 @@ pub fn run(config: &BurstsConfig, progress: &mut Progress<'_>) -> Result<BurstsR
             None => break,
         }
     }
-    Ok(BurstsReport { seed: config.link.seed, rows })
+    Ok(BurstsReport { seed: config.seed, rows })
 }
 
 /// `None` if it was ended early.
@@ -122,12 +128,12 @@ fn run_one(
     progress: &mut Progress<'_>,
 ) -> Result<Option<BurstsRow>, ScenarioError> {
     let link = config.with(dummy_copies);
-    let (frames, bytes) = (link.frames, link.frame_bytes as u16);
+    let (frames, bytes) = (config.tails, link.frame_bytes as u16);
     let modes = link.protection.map(|protection| protection.mode).into_iter().collect();
     let interval = Time::from_nanos(config.silence_ns);
     let traffic = Traffic::Paced { frames, bytes, modes, interval };
     let plan = one_link(&link, link.ports([0, 1]), traffic);
-    let mut network = network(&link, plan, Tails::default())?;
+    let mut network = network(config.seed, &link, plan, Tails::default())?;
     network.set_replenishing(SENDER, config.self_replenishing);
     if !open(&mut network, &|_| link.clone(), progress)? {
         return Ok(None);

@@ -6,9 +6,9 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, RECEIVER, SENDER, frame_time, one_link, set_protocol};
-use super::{Completion, Delivery, Progress, ScenarioError, check, check_load, network};
+use super::{Completion, Delivery, Progress, ScenarioError, check, check_link, check_load, network};
+use crate::link::LinkConfig;
 use crate::network::Traffic;
-use crate::stress::StressConfig;
 use crate::time::Time;
 use linkmend_protocol::{Format, Mode};
 use serde::Serialize;
@@ -19,8 +19,12 @@ const PATTERN_FRAMES: u64 = 1_000;
 /// A link with traffic of both classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassesConfig {
-    /// The link; `frames` counts both classes, and the mode of its protection is that of neither.
-    pub link: StressConfig,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Frames of both classes together.
+    pub frames: u64,
+    /// The link; the mode of its protection is that of neither class.
+    pub link: LinkConfig,
     /// Share of the link that ordered traffic takes, above 0; with the other, at most 1.
     pub ordered_load: f64,
     /// The same of non-blocking traffic.
@@ -44,10 +48,10 @@ impl ClassesConfig {
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        self.link.validate()?;
+        check_link(&self.link, self.frames)?;
         check(self.link.protection.is_some(), "protection", "off", "the classes are those of protection")?;
-        check_load("ordered-load", self.ordered_load, &self.link, self.link.frames)?;
-        check_load("non-blocking-load", self.non_blocking_load, &self.link, self.link.frames)?;
+        check_load("ordered-load", self.ordered_load, &self.link, self.frames)?;
+        check_load("non-blocking-load", self.non_blocking_load, &self.link, self.frames)?;
         let load = self.load();
         check(
             load <= 1.0,
@@ -89,20 +93,20 @@ pub fn run(config: &ClassesConfig, progress: &mut Progress<'_>) -> Result<Classe
     let modes = config.pattern();
     let interval = Time((frame_time(link).0 as f64 / config.load()).ceil() as u64);
     let bytes = link.frame_bytes as u16;
-    let traffic = Traffic::Paced { frames: link.frames, bytes, modes: modes.clone(), interval };
+    let traffic = Traffic::Paced { frames: config.frames, bytes, modes: modes.clone(), interval };
     let mut ports = link.ports([0, 1]);
     // The authors' headers know one class at a time.
     ports.iter_mut().for_each(|port| set_protocol(port, |protocol| protocol.format = Format::Transparent));
     let watch = Watch::new([(SENDER, RECEIVER, Some(interval))]);
-    let mut network = network(link, one_link(link, ports, traffic), watch)?;
-    let expected = Time(link.frames.saturating_mul(interval.0));
-    let drive = Drive { sources: &[SENDER], frames: link.frames, expected, link_of: &|_| link.clone() };
+    let mut network = network(config.seed, link, one_link(link, ports, traffic), watch)?;
+    let expected = Time(config.frames.saturating_mul(interval.0));
+    let drive = Drive { sources: &[SENDER], frames: config.frames, expected, link_of: &|_| link.clone() };
     let ending = drive.run(&mut network, progress)?;
     let produced = network.produced(SENDER);
     let ordered = (0..produced).filter(|id| modes[(id % PATTERN_FRAMES) as usize] == Mode::Ordered).count();
     let ordered = ordered as u64;
     Ok(ClassesReport {
-        seed: link.seed,
+        seed: config.seed,
         ordered: network.observer.watch.delivery(0, Some(Mode::Ordered), ordered),
         non_blocking: network.observer.watch.delivery(0, Some(Mode::NonBlocking), produced - ordered),
         link: LinkReport::of(&network, SENDER),

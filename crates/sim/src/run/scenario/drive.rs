@@ -3,8 +3,8 @@
 use super::Watched;
 use super::delivery::Watch;
 use super::{Progress, ScenarioError};
-use crate::network::{Network, Observer, Opening, PortId};
-use crate::stress::StressConfig;
+use crate::link::LinkConfig;
+use crate::network::{Network, OPENING_MAX, Observer, Opening, PortId};
 use crate::time::Time;
 use serde::Serialize;
 
@@ -35,13 +35,13 @@ pub struct Completion {
 /// Which parameter of a link kept its session from opening.
 pub(super) fn open<O: Observer>(
     network: &mut Network<O>,
-    link_of: &dyn Fn(PortId) -> StressConfig,
+    link_of: &dyn Fn(PortId) -> LinkConfig,
     progress: &mut Progress<'_>,
 ) -> Result<bool, ScenarioError> {
     match network.open_sessions(&mut || progress(0)) {
         Opening::Open => Ok(true),
         Opening::Unwanted => Ok(false),
-        Opening::Failed { port } => Err(link_of(port).not_opened()),
+        Opening::Failed { port } => Err(link_of(port).not_opened(OPENING_MAX)),
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Drive<'a> {
     /// How long that takes at full speed.
     pub expected: Time,
     /// The link that leaves a port, for errors.
-    pub link_of: &'a dyn Fn(PortId) -> StressConfig,
+    pub link_of: &'a dyn Fn(PortId) -> LinkConfig,
 }
 
 impl Drive<'_> {

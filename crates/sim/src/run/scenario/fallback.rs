@@ -4,10 +4,11 @@ use super::drive::{Completion, open};
 use super::link::{RECEIVER, SENDER, frame_time, one_link};
 use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, Watched, check, check_load, network};
 use crate::corruption::Corruption;
+use crate::link::LinkConfig;
+use crate::link::config::{Copies, REPEAT};
 use crate::link::scheme::AnyConfig;
 use crate::network::{Frame, Observer, PortId, Sent, Traffic};
 use crate::random::Random;
-use crate::stress::{Copies, REPEAT, StressConfig};
 use crate::time::{TICK, Time};
 use linkmend_protocol::{Config, FallbackConfig, Format, Level, Mode, Status};
 use linkmend_quantity::Span;
@@ -32,8 +33,10 @@ pub struct Phase {
 /// A link whose loss rate changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FallbackRunConfig {
+    /// Seed of everything random.
+    pub seed: u64,
     /// The link. How many frames are sent follows from the phases; `corruption` gives way to them.
-    pub link: StressConfig,
+    pub link: LinkConfig,
     /// What the link loses, and how long; not empty.
     pub phases: Vec<Phase>,
     /// Share of the link that the traffic takes, above 0 to 1.
@@ -101,9 +104,10 @@ pub struct FallbackReport {
 
 impl FallbackRunConfig {
     /// A loss rate that rises from 1e-4 to 8e-2 and 0.4, and returns, with limits of 5% and 30% and holds of 2 ms.
-    pub fn sudden(link: StressConfig) -> FallbackRunConfig {
+    pub fn sudden(link: LinkConfig) -> FallbackRunConfig {
         let phase = |duration_us, loss| Phase { duration_us, loss };
         FallbackRunConfig {
+            seed: 1,
             link,
             phases: vec![phase(5_000, 1e-4), phase(5_000, 8e-2), phase(10_000, 0.4), phase(30_000, 1e-4)],
             load: 0.4,
@@ -205,7 +209,7 @@ impl FallbackRunConfig {
             interval,
         };
         let series = Series::new(interval, Time(self.sample_us * PS_PER_US), self.duration());
-        Ok(network(link, one_link(link, ports, traffic), series)?)
+        Ok(network(self.seed, link, one_link(link, ports, traffic), series)?)
     }
 }
 
@@ -222,7 +226,7 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
     config.validate()?;
     let mut network = config.build()?;
     // The phases, which corrupt the data, have not begun.
-    let opening = StressConfig { corruption: Corruption::None, ..config.link.clone() };
+    let opening = LinkConfig { corruption: Corruption::None, ..config.link.clone() };
     let mut wanted = open(&mut network, &|_| opening.clone(), progress)?;
     let began = network.now();
     network.observer.watch.began = began;
@@ -232,7 +236,7 @@ pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<Fa
     let sample = Time(config.sample_us * PS_PER_US);
     let mut sample_end = began + sample;
     for (index, phase) in config.phases.iter().enumerate() {
-        let random = Random::new(config.link.seed, &format!("phase {index} corruption"));
+        let random = Random::new(config.seed, &format!("phase {index} corruption"));
         network.set_corruption(SENDER, &Corruption::iid(phase.loss), random)?;
         phase_end += Time(phase.duration_us * PS_PER_US);
         while wanted && network.now() < phase_end && network.step() {
@@ -308,7 +312,7 @@ impl Recorder {
         }
         let frames_sent = network.produced(SENDER);
         FallbackReport {
-            seed: config.link.seed,
+            seed: config.seed,
             frames_sent,
             frames_undelivered: frames_sent
                 .saturating_sub(network.observer.links.deliveries(RECEIVER).frames),

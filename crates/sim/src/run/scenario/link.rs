@@ -1,11 +1,12 @@
 //! One of several links: how it is built, and its report.
 
 use super::Watched;
+use crate::link::LinkConfig;
 use crate::link::scheme::AnyConfig;
 use crate::network::{
     Balance, LinkId, NodeId, Observer, Plan, PortConfig, PortId, Side, Traffic, WIRE_OVERHEAD_BYTES,
 };
-use crate::stress::{Percentiles, Quartiles, StressConfig, percentiles, quartiles};
+use crate::stress::{Percentiles, Quartiles, percentiles, quartiles};
 use crate::time::Time;
 use linkmend_protocol::{Config, Mode};
 use serde::Serialize;
@@ -73,7 +74,7 @@ pub(super) fn switches(plan: &mut Plan) -> [NodeId; 2] {
 }
 
 /// Two switches and a link between them, with two recirculation ports of its own, and traffic over it.
-pub(super) fn one_link(link: &StressConfig, ports: [PortConfig; 2], traffic: Traffic) -> Plan {
+pub(super) fn one_link(link: &LinkConfig, ports: [PortConfig; 2], traffic: Traffic) -> Plan {
     let mut plan = Plan::new();
     let switches = switches(&mut plan);
     ports.iter().for_each(|_| _ = plan.recirculation(link.recirculation_port()));
@@ -90,19 +91,19 @@ pub(super) fn set_protocol(port: &mut PortConfig, change: impl FnOnce(&mut Confi
 }
 
 /// Time between frames that take `load` of the link before they get a header; `None` for as many as it takes.
-pub(super) fn interval(link: &StressConfig, load: f64) -> Option<Time> {
+pub(super) fn interval(link: &LinkConfig, load: f64) -> Option<Time> {
     let frame = frame_time(link);
     (load < 1.0).then(|| Time((frame.0 as f64 / load).ceil() as u64))
 }
 
 /// How long an unprotected frame lasts on the wire.
-pub(super) fn frame_time(link: &StressConfig) -> Time {
+pub(super) fn frame_time(link: &LinkConfig) -> Time {
     link.rate.time_of(u64::from(link.frame_bytes) + WIRE_OVERHEAD_BYTES)
 }
 
-/// The link's frames in the link's mode, at `interval` or as fast as they go.
-pub(super) fn traffic(link: &StressConfig, interval: Option<Time>) -> Traffic {
-    let (frames, bytes) = (link.frames, link.frame_bytes as u16);
+/// Frames of the link's length in the link's mode, at `interval` or as fast as they go.
+pub(super) fn traffic(link: &LinkConfig, frames: u64, interval: Option<Time>) -> Traffic {
+    let bytes = link.frame_bytes as u16;
     let mode = link.protection.map_or(Mode::Ordered, |protection| protection.mode);
     match interval {
         None => Traffic::LineRate { frames, bytes, mode },
@@ -110,7 +111,7 @@ pub(super) fn traffic(link: &StressConfig, interval: Option<Time>) -> Traffic {
     }
 }
 
-/// How long the link's frames take at the least.
-pub(super) fn expected(link: &StressConfig, interval: Option<Time>) -> Time {
-    Time(link.frames.saturating_mul(interval.unwrap_or(frame_time(link)).0))
+/// How long so many of these frames take at the least.
+pub(super) fn expected(link: &LinkConfig, frames: u64, interval: Option<Time>) -> Time {
+    Time(frames.saturating_mul(interval.unwrap_or(frame_time(link)).0))
 }

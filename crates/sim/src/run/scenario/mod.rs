@@ -8,9 +8,7 @@
 //! - [`bursts`]: a lost tail whose dummies are lost with it.
 //!
 //! Each has a configuration, a `run`, and a report that can be serialised; the same configuration gives the same
-//! report. A configuration describes links by [`StressConfig`]; its `frames` are those of each traffic source.
-//!
-//! [`StressConfig`]: crate::stress::StressConfig
+//! report. `frames` are those of each traffic source, which are as long as the link's description says.
 
 pub mod both_directions;
 pub mod bursts;
@@ -22,13 +20,15 @@ mod link;
 pub mod path;
 pub mod shared_port;
 
+use crate::link::LinkConfig;
+pub use crate::link::config::ParameterError as ScenarioError;
+use crate::link::config::check;
 use crate::measure::{LinkMeasures, Measured};
 use crate::network::{Network, Observer, Plan, PortError};
-use crate::stress::StressConfig;
-pub use crate::stress::StressError as ScenarioError;
 pub use delivery::Delivery;
 pub use drive::Completion;
 pub use link::LinkReport;
+use std::fmt::Display;
 
 /// An hour. The clock holds 213 days, of which a run that stalls may take a hundred times as long as its traffic.
 const TRAFFIC_SECONDS_MAX: f64 = 3_600.0;
@@ -40,30 +40,23 @@ pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;
 /// A network whose links are measured, with another observer.
 type Watched<O> = Network<Measured<O>>;
 
-/// A network of links like `link`, watched by `watch`.
-fn network<O: Observer>(link: &StressConfig, plan: Plan, watch: O) -> Result<Watched<O>, PortError> {
-    let links = LinkMeasures::new(vec![link.level_unit(); plan.port_count()]);
-    plan.build(link.seed, Measured { links, watch })
+/// The network of a plan, watched by `watch`. Buffer levels are recorded in steps of a frame of `link`.
+fn network<O: Observer>(seed: u64, link: &LinkConfig, plan: Plan, watch: O) -> Result<Watched<O>, PortError> {
+    let links = LinkMeasures::new(vec![u64::from(link.frame_bytes); plan.port_count()]);
+    plan.build(seed, Measured { links, watch })
 }
 
-/// `Ok` if `holds`, otherwise the parameter, its value and what is required of it.
-fn check(
-    holds: bool,
-    parameter: &'static str,
-    value: impl ToString,
-    requirement: &str,
-) -> Result<(), ScenarioError> {
-    if holds {
-        return Ok(());
-    }
-    Err(ScenarioError { parameter, value: value.to_string(), requirement: requirement.to_owned() })
+/// Checks a link, and the frames that are sent over it.
+fn check_link(link: &LinkConfig, frames: u64) -> Result<(), ScenarioError> {
+    link.validate()?;
+    link.validate_frames(frames)
 }
 
 /// A share of the link that traffic of so many frames may take.
 fn check_load(
     parameter: &'static str,
     load: f64,
-    link: &StressConfig,
+    link: &LinkConfig,
     frames: u64,
 ) -> Result<(), ScenarioError> {
     check(load > 0.0 && load <= 1.0, parameter, load, "must be above 0 and at most 1")?;
@@ -73,7 +66,7 @@ fn check_load(
 /// Whether `frames`, one each `interval_ps`, fit the simulator's clock.
 fn check_lasts(
     parameter: &'static str,
-    value: impl ToString,
+    value: impl Display,
     frames: u64,
     interval_ps: f64,
 ) -> Result<(), ScenarioError> {

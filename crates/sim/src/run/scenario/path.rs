@@ -6,42 +6,25 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, expected, interval, traffic};
-use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_load, network};
-use crate::corruption::Corruption;
-use crate::network::{Balance, LinkId, Plan, PortId, QueueLimits, Side};
-use crate::stress::{Buffering, StressConfig, Switch};
-use crate::time::Rate;
-use linkmend_quantity::ByteSize;
+use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_link, check_load, network};
+use crate::link::LinkConfig;
+use crate::network::{Balance, LinkId, Plan, PortId, Side};
 use serde::Serialize;
 
 /// Most links in a row.
 const HOPS_MAX: usize = 16;
 
-/// One link of the path.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hop {
-    pub rate: Rate,
-    /// What it corrupts, in the direction of the data.
-    pub corruption: Corruption,
-    /// Whether it is protected, as [`PathConfig::link`] says.
-    pub protected: bool,
-    /// Where its switches buffer frames.
-    pub buffering: Buffering,
-    /// Rate of their recirculation ports.
-    pub recirculation_rate: Rate,
-}
-
 /// Links in a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathConfig {
-    /// What all links have in common: everything but what a [`Hop`] says.
-    pub link: StressConfig,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Frames to send. They have the length that the first link is set up for.
+    pub frames: u64,
     /// The links, 1 to 16, in the direction of the data.
-    pub hops: Vec<Hop>,
+    pub links: Vec<LinkConfig>,
     /// Share of the first link that the traffic takes, above 0 to 1; 1 is as much as it takes.
     pub load: f64,
-    /// Bounds of each normal queue.
-    pub queue: QueueLimits,
 }
 
 /// One link of the path.
@@ -84,51 +67,24 @@ pub struct PathReport {
 
 impl PathConfig {
     /// A path of `hops` links like `link`, as loaded as it can be.
-    pub fn uniform(link: StressConfig, hops: usize) -> PathConfig {
-        let protected = link.protection.is_some();
-        let hop = Hop {
-            rate: link.rate,
-            corruption: link.corruption.clone(),
-            protected,
-            buffering: link.buffering,
-            recirculation_rate: link.switch.recirculation_rate,
-        };
-        PathConfig { link, hops: vec![hop; hops], load: 1.0, queue: QueueLimits::default() }
+    pub fn uniform(link: LinkConfig, hops: usize, frames: u64) -> PathConfig {
+        PathConfig { seed: 1, frames, links: vec![link; hops], load: 1.0 }
     }
 
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        check((1..=HOPS_MAX).contains(&self.hops.len()), "hops", self.hops.len(), "must be 1 to 16")?;
-        check_load("load", self.load, &self.link_of(0), self.link.frames)?;
-        let least = u64::from(self.link.frame_bytes);
-        check(self.queue.bytes >= least, "queue", ByteSize(self.queue.bytes), "must have room for a frame")?;
-        (0..self.hops.len()).try_for_each(|hop| self.link_of(hop).validate())
-    }
-
-    fn link_of(&self, index: usize) -> StressConfig {
-        let hop = &self.hops[index];
-        StressConfig {
-            rate: hop.rate,
-            corruption: hop.corruption.clone(),
-            protection: self.link.protection.filter(|_| hop.protected),
-            buffering: hop.buffering,
-            switch: Switch { recirculation_rate: hop.recirculation_rate, ..self.link.switch },
-            ..self.link.clone()
-        }
-    }
-
-    /// The links as they are, in the direction of the data.
-    pub fn links(&self) -> impl Iterator<Item = StressConfig> {
-        (0..self.hops.len()).map(|hop| self.link_of(hop))
+        check((1..=HOPS_MAX).contains(&self.links.len()), "hops", self.links.len(), "must be 1 to 16")?;
+        check_load("load", self.load, &self.links[0], self.frames)?;
+        self.links.iter().try_for_each(|link| check_link(link, self.frames))
     }
 
     /// What of their switches is too slow for the traffic.
     pub fn warnings(&self) -> Vec<String> {
         let offered =
-            self.hops.first().map_or(0.0, |hop| hop.rate.bits_per_second() as f64 * self.load) as u64;
+            self.links.first().map_or(0.0, |link| link.rate.bits_per_second() as f64 * self.load) as u64;
         let mut said: Vec<(String, Vec<String>)> = Vec::new();
-        for (hop, link) in self.links().enumerate() {
+        for (hop, link) in self.links.iter().enumerate() {
             let Some(warning) = link.too_slow_a_port(1, offered.min(link.rate.bits_per_second())) else {
                 continue;
             };
@@ -148,36 +104,32 @@ impl PathConfig {
 /// [`ScenarioError`] names the parameter that cannot be used.
 pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathReport, ScenarioError> {
     config.validate()?;
-    let last = config.hops.len() - 1;
-    let first_link = config.link_of(0);
-    let interval = interval(&first_link, config.load);
+    let last = config.links.len() - 1;
+    let first_link = &config.links[0];
+    let interval = interval(first_link, config.load);
     let mut plan = Plan::new();
     let mut from = plan.switch(Balance::Static);
-    for hop in 0..=last {
-        let link = config.link_of(hop);
-        // A recirculation port of its own for each end: only links of one switch share, which is another scenario.
-        let loops = [(), ()].map(|()| plan.recirculation(link.recirculation_port()));
-        let [mut sender, receiver] = link.ports(loops);
-        sender.queue = config.queue;
+    for link in &config.links {
         let to = plan.switch(Balance::Static);
-        plan.link([from, to], [sender, receiver]);
+        // A recirculation port of its own for each end: only links of one switch share, which is another scenario.
+        plan.connect([from, to], link);
         from = to;
     }
     let [source, sink] = [sender_of(0), sender_of(last).peer()];
-    plan.traffic(source, from, traffic(&first_link, interval));
+    plan.traffic(source, from, traffic(first_link, config.frames, interval));
     let watch = Watch::new([(source, sink, interval)]);
-    let mut network = network(&config.link, plan, watch)?;
+    let mut network = network(config.seed, first_link, plan, watch)?;
     let drive = Drive {
         sources: &[source],
-        frames: config.link.frames,
-        expected: expected(&first_link, interval),
-        link_of: &|port| config.link_of(port.link().0 as usize),
+        frames: config.frames,
+        expected: expected(first_link, config.frames, interval),
+        link_of: &|port| config.links[port.link().0 as usize].clone(),
     };
     let ending = drive.run(&mut network, progress)?;
     let hops: Vec<HopReport> = (0..=last).map(|hop| measure(&network, hop)).collect();
     let end_to_end = network.observer.watch.delivery(0, None, network.produced(source));
     Ok(PathReport {
-        seed: config.link.seed,
+        seed: config.seed,
         end_to_end,
         frames_lost_to_corruption: hops.iter().map(|hop| hop.frames_lost_to_corruption).sum(),
         frames_lost_to_congestion: hops.iter().map(|hop| hop.frames_lost_to_congestion).sum(),

@@ -8,9 +8,9 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, expected, interval, switches, traffic};
-use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_load, network};
+use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_link, check_load, network};
+use crate::link::LinkConfig;
 use crate::network::{COMPACT_HEADER_BYTES, LinkId, Plan, PortId, Side, WIRE_OVERHEAD_BYTES};
-use crate::stress::StressConfig;
 use serde::Serialize;
 
 /// Most links of the two switches.
@@ -19,8 +19,12 @@ const LINKS_MAX: usize = 8;
 /// Links between two switches, all alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SharedPortConfig {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Frames that each link sends.
+    pub frames: u64,
     /// Each link; it is protected, and buffers by recirculation.
-    pub link: StressConfig,
+    pub link: LinkConfig,
     /// How many links: 1 to 8.
     pub links: usize,
     /// Recirculation ports of each switch, which the links take in turns: 1 to `links`.
@@ -71,13 +75,13 @@ impl SharedPortConfig {
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        self.link.validate()?;
+        check_link(&self.link, self.frames)?;
         check((1..=LINKS_MAX).contains(&self.links), "links", self.links, "must be 1 to 8")?;
         let requirement = format!("must be 1 to the number of links, which is {}", self.links);
         check((1..=self.links).contains(&self.ports), "ports", self.ports, &requirement)?;
         let requirement = "must be recirculating, on a protected link: direct buffers share no port";
         check(self.link.recirculates(), "buffering", format!("{:?}", self.link.buffering), requirement)?;
-        check_load("load", self.load, &self.link, self.link.frames)
+        check_load("load", self.load, &self.link, self.frames)
     }
 
     /// Whether a recirculation port is too slow for the traffic of the links that share it.
@@ -104,15 +108,15 @@ pub fn run(
     (0..2 * count).for_each(|_| _ = plan.recirculation(link.recirculation_port()));
     for index in 0..config.links {
         let cable = plan.link(switches, link.ports([index % count, count + index % count]));
-        plan.traffic(PortId::new(cable, Side::A), switches[1], traffic(link, interval));
+        plan.traffic(PortId::new(cable, Side::A), switches[1], traffic(link, config.frames, interval));
     }
     let sources: Vec<PortId> = (0..config.links).map(sender_of).collect();
     let watch = Watch::new(sources.iter().map(|source| (*source, source.peer(), interval)));
-    let mut network = network(link, plan, watch)?;
+    let mut network = network(config.seed, link, plan, watch)?;
     let drive = Drive {
         sources: &sources,
-        frames: link.frames,
-        expected: expected(link, interval),
+        frames: config.frames,
+        expected: expected(link, config.frames, interval),
         link_of: &|_| link.clone(),
     };
     let ending = drive.run(&mut network, progress)?;
@@ -150,7 +154,7 @@ fn measure(config: &SharedPortConfig, network: &Watched<Watch>, ending: Completi
     let (sender_ports, receiver_ports) =
         ((0..count).map(port).collect(), (count..2 * count).map(port).collect());
     SharedPortReport {
-        seed: link.seed,
+        seed: config.seed,
         total_speed_gbps: links.iter().map(|link| link.delivery.speed_gbps).sum(),
         links,
         sender_ports,

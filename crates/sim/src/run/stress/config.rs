@@ -1,191 +1,73 @@
 //! Parameters of a stress run.
 
-use super::hardware::TOFINO_PORT_MAX;
 use crate::corruption::Corruption;
+use crate::link::config::{LinkConfig, Mode, ParameterError, check};
 use crate::time::Rate;
-use linkmend_diagnose::{Diagnose, Fault};
-pub use linkmend_protocol::Mode;
+use linkmend_quantity::LossRate;
 
-/// How buffered frames can be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Buffering {
-    /// As on the Tofino: buffered frames circle through a recirculation port, and each is available only when it
-    /// returns.
-    Recirculating,
-    /// At once: software, or the credit-based queues of the Tofino2.
-    Direct,
-}
-
-impl Buffering {
-    /// What switches with ports of this rate have. The Tofino's go up to 100G, and its successor need not recirculate:
-    /// its advanced flow control holds frames back in their queues (section 5, "Implementing LinkGuardian with Tofino2").
-    pub fn of_switches_at(rate: Rate) -> Buffering {
-        if rate > TOFINO_PORT_MAX { Buffering::Direct } else { Buffering::Recirculating }
-    }
-}
-
-/// How many copies of a lost frame are retransmitted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Copies {
-    /// Always this many, 1 to 16.
-    Fixed(u8),
-    /// From Equation 2, for the loss rate of the corruption in force.
-    Target {
-        /// Effective loss rate to stay below, above 0 and below 1.
-        loss: f64,
-    },
-}
-
-/// Thresholds of Algorithm 2, bytes in the Rx buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backpressure {
-    /// `pauseThreshold`.
-    pub pause_bytes: u64,
-    /// `resumeThreshold`; below `pause_bytes`.
-    pub resume_bytes: u64,
-}
-
-/// What the link ends do.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Protection {
-    /// Ordered (LinkGuardian) or non-blocking (LinkGuardianNB).
-    pub mode: Mode,
-    /// How many copies of a lost frame.
-    pub copies: Copies,
-    /// `ackNoTimeout`, ns.
-    pub recovery_timeout_ns: u64,
-    /// Algorithm 2; `None` switches it off (Figure 9b).
-    pub backpressure: Option<Backpressure>,
-    /// Whether dummies reveal lost tails (section 3.2), and in how many copies, 0 to 255; 0 switches them off.
-    pub dummy_copies: u8,
-    /// Rounds of retransmission for one loss; 1 is the paper's protocol.
-    pub max_rounds: u8,
-    /// Most frames outstanding: a power of two, 16 to 32,768 (half the sequence space).
-    pub window_frames: u32,
-}
-
-/// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see ARCHITECTURE.md.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Switch {
-    /// From the queue to the far port, without fibre and serialisation, ns: egress pipeline and both ports.
-    pub egress_latency_ns: u64,
-    /// From there to the decision of the ingress pipeline, ns.
-    pub ingress_latency_ns: u64,
-    /// One trip through the recirculation port without its serialisation, ns.
-    pub loop_latency_ns: u64,
-    /// Rate of the recirculation port.
-    pub recirculation_rate: Rate,
-    /// Most bytes a recirculation buffer holds (section 4: 200 KB).
-    pub recirculation_bytes: u64,
-    /// Packets per second that a pipe can process, to state the share of recirculation.
-    pub pipe_packets_per_second: u64,
-    /// Time between timer packets, ns (section 3.5: 10 Mpps); 0 if nothing waits for one.
-    pub timer_interval_ns: u64,
-}
-
-/// A stress run. [`StressConfig::paper`] has the paper's values.
+/// A stress run: a link, what is sent over it, and how it is measured. [`StressConfig::paper`] has the paper's values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StressConfig {
+    /// The link; all frames have the length that it is set up for.
+    pub link: LinkConfig,
     /// Seed of everything random.
     pub seed: u64,
     /// Original frames to send.
     pub frames: u64,
-    /// Length of each, from destination address to frame check sequence, without Linkmend's header: 64 to 9,216.
-    pub frame_bytes: u32,
-    pub rate: Rate,
-    /// Length of the fibre, m (5 ns each).
-    pub distance_m: u32,
-    /// What the link corrupts, in the direction of the data.
-    pub corruption: Corruption,
-    /// The same in the other direction.
-    pub reverse_corruption: Corruption,
-    /// `None` is an unprotected link.
-    pub protection: Option<Protection>,
     /// Importance sampling: the link corrupts retransmitted copies with this probability instead, and the report
     /// corrects the effective loss for it. For losses too rare to count; everything else in the report then describes a
     /// link that loses more copies. Only with iid corruption, and above its rate.
     pub copy_loss: Option<f64>,
-    /// Where frames are buffered.
-    pub buffering: Buffering,
-    pub switch: Switch,
     /// Simulate every event, even those of the steady state. The results are the same.
     pub full: bool,
 }
 
-/// A parameter that cannot be used: which, its value, what is required, and what would do.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{parameter} = {value}: {requirement}")]
-pub struct StressError {
-    /// Its name, as the command line and experiment files spell it.
-    pub parameter: &'static str,
-    pub value: String,
-    /// What is required of it.
-    pub requirement: String,
-}
-
-impl Diagnose for StressError {
-    fn fault(&self) -> Fault {
-        Fault::Usage
-    }
-}
-
 impl StressConfig {
-    /// The paper's testbed at `rate`: 1,518-byte frames, iid corruption at `loss`, target 1e-8, thresholds and timeout
-    /// of appendix B.1 (other rates than 25G and 100G: those of the nearer one). Beyond 100G, which the Tofino has not,
-    /// buffers are those of switches that have.
+    /// A million frames over a link of the paper's testbed: see [`LinkConfig::paper`].
     pub fn paper(rate: Rate, loss: f64, mode: Mode) -> StressConfig {
-        let fast = rate.bits_per_second() > 50_000_000_000;
-        let resume_bytes = if fast { 37_000 } else { 40_000 };
-        let frame_bytes = 1518;
-        StressConfig {
-            seed: 1,
-            frames: 1_000_000,
-            frame_bytes,
-            rate,
-            distance_m: 2,
-            corruption: Corruption::iid(loss),
-            reverse_corruption: Corruption::None,
-            protection: Some(Protection {
-                mode,
-                copies: Copies::Target { loss: 1e-8 },
-                recovery_timeout_ns: if fast { 7_000 } else { 7_500 },
-                backpressure: Some(Backpressure {
-                    pause_bytes: resume_bytes + 2 * u64::from(frame_bytes),
-                    resume_bytes,
-                }),
-                dummy_copies: 1,
-                max_rounds: 1,
-                window_frames: 1024,
-            }),
-            copy_loss: None,
-            buffering: Buffering::of_switches_at(rate),
-            switch: Switch::default(),
-            full: false,
-        }
+        StressConfig::over(LinkConfig::paper(rate, loss, mode))
     }
 
-    /// The same link with its frames buffered so. A recirculation port is as fast as the link, and no slower than the
-    /// Tofino's.
+    /// A million frames over a link.
+    pub fn over(link: LinkConfig) -> StressConfig {
+        StressConfig { link, seed: 1, frames: 1_000_000, copy_loss: None, full: false }
+    }
+
+    /// The same run with another link, which `change` makes of this one.
     #[must_use]
-    pub fn buffered(self, buffering: Buffering) -> StressConfig {
-        let recirculation_rate = match buffering {
-            Buffering::Recirculating => self.rate.max(TOFINO_PORT_MAX),
-            Buffering::Direct => self.switch.recirculation_rate,
-        };
-        StressConfig { buffering, switch: Switch { recirculation_rate, ..self.switch }, ..self }
+    pub fn with_link(mut self, change: impl FnOnce(&mut LinkConfig)) -> StressConfig {
+        change(&mut self.link);
+        self
     }
-}
 
-impl Default for Switch {
-    fn default() -> Self {
-        Switch {
-            egress_latency_ns: 260,
-            ingress_latency_ns: 850,
-            loop_latency_ns: 2_350,
-            recirculation_rate: TOFINO_PORT_MAX,
-            recirculation_bytes: 200_000,
-            pipe_packets_per_second: 1_220_000_000,
-            timer_interval_ns: 100,
-        }
+    /// Checks everything; the first parameter that cannot be used is named.
+    ///
+    /// # Errors
+    /// [`ParameterError`].
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        self.link.validate()?;
+        self.link.validate_frames(self.frames)?;
+        self.copy_loss.map_or(Ok(()), |copy_loss| self.validate_copy_loss(copy_loss))
+    }
+
+    /// Whether copies can be lost more often than originals.
+    fn validate_copy_loss(&self, copy_loss: f64) -> Result<(), ParameterError> {
+        let least = match self.link.corruption {
+            Corruption::Iid { loss } => loss,
+            _ => f64::INFINITY,
+        };
+        let single_round = self.link.protection.is_some_and(|protection| protection.max_rounds == 1);
+        check(
+            single_round,
+            "copy-loss",
+            LossRate(copy_loss),
+            "needs a protected link with one round of retransmission",
+        )?;
+        check(
+            copy_loss >= least && copy_loss < 1.0,
+            "copy-loss",
+            LossRate(copy_loss),
+            "must lie between the loss rate of iid corruption and 1",
+        )
     }
 }

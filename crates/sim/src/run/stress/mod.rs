@@ -1,19 +1,16 @@
 //! Line-rate traffic over one protected link: the paper's stress test (section 4.1, artifact).
 
 mod config;
-mod hardware;
 mod report;
 mod run;
-mod validate;
+mod warnings;
 
+pub use crate::link::config::ParameterError as StressError;
 use crate::network::{NoObserver, Observer};
 use crate::time::Time;
-pub use config::{Backpressure, Buffering, Copies, Mode, Protection, StressConfig, StressError, Switch};
-
-pub use hardware::Hardware;
+pub use config::StressConfig;
 pub use report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
 pub(crate) use run::{percentiles, quartiles};
-pub(crate) use validate::REPEAT;
 
 /// Checks `config`, simulates, and reports. `progress` is called now and then with the frames sent so far; it returns
 /// `false` to end the run early (the report then says how many frames were sent).

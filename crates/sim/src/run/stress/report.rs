@@ -1,6 +1,6 @@
 //! The report of a stress run.
 
-use super::hardware::Hardware;
+use crate::link::config::Hardware;
 use crate::measure::TimeSeries;
 use crate::time::Time;
 use linkmend_experiment::poisson_interval;

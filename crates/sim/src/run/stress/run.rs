@@ -1,15 +1,15 @@
 //! Runs a stress test: opens the session, sends at line rate, waits for the last frame, and measures.
 
-use super::config::{Buffering, StressConfig, StressError};
+use super::config::StressConfig;
 use super::report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
 use crate::corruption::Corruption;
-use crate::link::scheme::{AnyConfig, LinkGuardianConfig};
+use crate::link::config::ParameterError;
 use crate::measure::{GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Measured, TimeSeries};
 use crate::network::{
-    Balance, COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, LinkId, Moment, Network, Observer, Opening, Plan,
-    PortConfig, PortId, QueueLimits, Side, Traffic, WIRE_OVERHEAD_BYTES,
+    Balance, COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, LinkId, Moment, Network, OPENING_MAX, Observer, Opening,
+    Plan, PortId, Side, Traffic, WIRE_OVERHEAD_BYTES,
 };
-use crate::time::{Rate, Time};
+use crate::time::Time;
 use linkmend_experiment::CONFIDENCE;
 use linkmend_protocol::effective_loss;
 use std::collections::VecDeque;
@@ -34,13 +34,13 @@ pub(super) fn run<O: Observer>(
     observer: O,
     series_step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, O, Option<BufferSeries>), StressError> {
+) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
     config.validate()?;
     let mut network = build(config, observer)?;
     let mut ended_early = match network.open_sessions(&mut || progress(0)) {
         Opening::Open => false,
         Opening::Unwanted => true,
-        Opening::Failed { .. } => return Err(config.not_opened()),
+        Opening::Failed { .. } => return Err(config.link.not_opened(OPENING_MAX)),
     };
     let began = network.now();
     if let Some(step) = series_step {
@@ -60,7 +60,8 @@ pub(super) fn run<O: Observer>(
         network.drain(&mut || progress(config.frames));
     }
     network.observer.links.finish();
-    let report = measure(config, &network, began + config.wire_latency() + config.ingress_latency());
+    let report =
+        measure(config, &network, began + config.link.wire_latency() + config.link.ingress_latency());
     let now = network.now();
     let series = network.observer.links.watched_levels(SENDER, RECEIVER, now);
     let series = series.map(|(tx, rx)| BufferSeries { began, tx, rx });
@@ -142,24 +143,24 @@ impl Pace {
     }
 }
 
-fn build<O: Observer>(config: &StressConfig, watch: O) -> Result<Network<Measured<O>>, StressError> {
-    let mode = config.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
+fn build<O: Observer>(config: &StressConfig, watch: O) -> Result<Network<Measured<O>>, ParameterError> {
+    let mode = config.link.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
     let mut plan = Plan::new();
     let switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
-    if config.recirculates() {
-        LOOPS.iter().for_each(|_| _ = plan.recirculation(config.recirculation_port()));
+    if config.link.recirculates() {
+        LOOPS.iter().for_each(|_| _ = plan.recirculation(config.link.recirculation_port()));
     }
-    let [mut sender, receiver] = config.ports(LOOPS);
+    let [mut sender, receiver] = config.link.ports(LOOPS);
     sender.copy_corruption = config.copy_loss.map(Corruption::iid);
     let link = plan.link(switches, [sender, receiver]);
-    let bytes = config.frame_bytes as u16;
+    let bytes = config.link.frame_bytes as u16;
     plan.traffic(
         PortId::new(link, Side::A),
         switches[1],
         Traffic::LineRate { frames: config.frames, bytes, mode },
     );
-    let links = LinkMeasures::new([config.level_unit(); 2]);
-    plan.build(config.seed, Measured { links, watch }).map_err(StressError::from)
+    let links = LinkMeasures::new([u64::from(config.link.frame_bytes); 2]);
+    plan.build(config.seed, Measured { links, watch }).map_err(ParameterError::from)
 }
 
 fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, began: Time) -> StressReport {
@@ -171,14 +172,14 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
     let rate = |count: u64| if sent == 0 { 0.0 } else { count as f64 / sent as f64 };
     let sender = network.link_end(SENDER).map(|end| end.stats()).unwrap_or_default();
     let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
-    let copies = config.copies().unwrap_or(0);
+    let copies = config.link.copies().unwrap_or(0);
     let undelivered = sent - delivered.frames.min(sent);
     let (frames_weighted, weight) = weighted(config, links, undelivered, copies);
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
-    let capacity = config.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
+    let capacity = config.link.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
     let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
-    let passes = |at: usize| if config.recirculates() { network.passes(at) as f64 } else { 0.0 };
+    let passes = |at: usize| if config.link.recirculates() { network.passes(at) as f64 } else { 0.0 };
     let busy = |passes: f64| busy_pct(config, passes, elapsed);
     let tx_levels = shares(links.tx_levels(SENDER));
     let report = StressReport {
@@ -194,7 +195,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
         copies,
         frames_reordered: delivered.reordered,
         effective_speed_gbps: bits_per_ps * 1e3,
-        effective_speed_pct: bits_per_ps * 1e14 / config.rate.bits_per_second() as f64,
+        effective_speed_pct: bits_per_ps * 1e14 / config.link.rate.bits_per_second() as f64,
         tx_buffer_bytes: quartiles(links.tx_levels(SENDER)),
         rx_buffer_bytes: quartiles(links.rx_levels(RECEIVER)),
         tx_buffer_full_pct: config.full_pct(&tx_levels),
@@ -218,7 +219,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
         rx_recirculation_pct: share(passes(LOOPS[1])),
         tx_recirculation_busy_pct: busy(passes(LOOPS[0])),
         rx_recirculation_busy_pct: busy(passes(LOOPS[1])),
-        hardware: config.hardware(),
+        hardware: config.link.hardware(),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
         ..StressReport::default()
@@ -233,8 +234,8 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
 
 /// How busy so many passes keep a recirculation port.
 fn busy_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
-    let circling = u64::from(config.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
-    let pass = config.switch.recirculation_rate.time_of(circling);
+    let circling = u64::from(config.link.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+    let pass = config.link.switch.recirculation_rate.time_of(circling);
     let busy = 100.0 * passes * pass.0 as f64 / elapsed.0.max(1) as f64;
     // Frames go on circling until the run has ended, which is after the last delivery.
     if elapsed == Time::ZERO { 0.0 } else { busy.min(100.0) }
@@ -247,7 +248,7 @@ fn why_undelivered<O: Observer>(
     undelivered: u64,
 ) -> Undelivered {
     let links = &network.observer.links;
-    if config.protection.is_none() {
+    if config.link.protection.is_none() {
         let unprotected = links.losses(SENDER).0.min(undelivered);
         return Undelivered { unprotected, other: undelivered - unprotected, ..Undelivered::default() };
     }
@@ -265,7 +266,7 @@ fn why_undelivered<O: Observer>(
 /// was lost otherwise counts once.
 fn weighted(config: &StressConfig, links: &LinkMeasures, undelivered: u64, copies: u8) -> (u64, f64) {
     let Some(copy_loss) = config.copy_loss else { return (0, 1.0) };
-    let ratio = config.corruption.frame_loss(config.frame_bytes) / copy_loss;
+    let ratio = config.link.corruption.frame_loss(config.link.frame_bytes) / copy_loss;
     let weight = effective_loss(ratio, copies.saturating_sub(1));
     if weight == 1.0 { (0, 1.0) } else { (links.all_copies_lost(SENDER).min(undelivered), weight) }
 }
@@ -298,69 +299,10 @@ pub(crate) fn percentiles(delays: &Histogram) -> Percentiles {
 }
 
 impl StressConfig {
-    /// The two ports of the link: the one that sends and is protected, and the one that receives. Their buffered frames
-    /// circle through the recirculation ports `loops`, if they circle.
-    pub fn ports(&self, loops: [usize; 2]) -> [PortConfig; 2] {
-        let protect = self.copies().map(linkmend_protocol::Copies::Fixed);
-        let sender = self.port(self.corruption.clone(), protect, loops[0]);
-        [sender, self.port(self.reverse_corruption.clone(), None, loops[1])]
-    }
-
-    fn port(
-        &self,
-        corruption: Corruption,
-        protect: Option<linkmend_protocol::Copies>,
-        recirculation: usize,
-    ) -> PortConfig {
-        let timer = if self.recirculates() { self.switch.timer_interval_ns } else { 0 };
-        let protected = |protocol| {
-            AnyConfig::LinkGuardian(LinkGuardianConfig {
-                protocol,
-                protect,
-                recirculation: self.recirculates().then_some(recirculation),
-                timer_interval: Time::from_nanos(timer),
-            })
-        };
-        PortConfig {
-            rate: self.rate,
-            wire_latency: self.wire_latency(),
-            ingress_latency: self.ingress_latency(),
-            corruption,
-            copy_corruption: None,
-            scheme: self.protocol_config().map_or(AnyConfig::Unprotected(()), protected),
-            queue: QueueLimits::default(),
-        }
-    }
-
-    /// Step in which buffer levels are recorded, bytes.
-    pub(crate) fn level_unit(&self) -> u64 {
-        u64::from(self.frame_bytes)
-    }
-
-    /// Rate and loop latency of a recirculation port.
-    pub(crate) fn recirculation_port(&self) -> (Rate, Time) {
-        (self.switch.recirculation_rate, Time::from_nanos(self.switch.loop_latency_ns))
-    }
-
-    /// Whether buffered frames circle.
-    pub(crate) fn recirculates(&self) -> bool {
-        self.buffering == Buffering::Recirculating && self.protection.is_some()
-    }
-
-    /// From the queue to the peer's port, without serialisation; light takes 5 ns for a metre of fibre.
-    pub(crate) fn wire_latency(&self) -> Time {
-        Time::from_nanos(self.switch.egress_latency_ns + 5 * u64::from(self.distance_m))
-    }
-
-    /// From there to the peer's ingress decision.
-    pub(crate) fn ingress_latency(&self) -> Time {
-        Time::from_nanos(self.switch.ingress_latency_ns)
-    }
-
     /// Frames after which data and idle slots stand in the same relation again: both last whole byte times.
     fn cycle_frames(&self) -> u64 {
-        let header = if self.protection.is_some() { COMPACT_HEADER_BYTES } else { 0 };
-        let data = u64::from(self.frame_bytes + header) + WIRE_OVERHEAD_BYTES;
+        let header = if self.link.protection.is_some() { COMPACT_HEADER_BYTES } else { 0 };
+        let data = u64::from(self.link.frame_bytes + header) + WIRE_OVERHEAD_BYTES;
         let slot = u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES;
         slot / greatest_common_divisor(data, slot)
     }

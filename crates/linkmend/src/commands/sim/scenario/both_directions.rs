@@ -8,6 +8,7 @@ use clap::{Arg, Args};
 use linkmend_dataplane::config::HeaderFormat;
 use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::StressParameters;
+use linkmend_sim::link::LinkConfig;
 use linkmend_sim::scenario::both_directions::{self, BothDirectionsConfig, BothDirectionsReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
@@ -55,19 +56,20 @@ fn describe_both(argument: Arg) -> Arg {
 impl BothDirectionsArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let mut link = protected_link(&self.parameters, &WITHOUT)?;
+        let StressConfig { seed, frames, mut link, .. } = protected_link(&self.parameters, &WITHOUT)?;
         if self.parameters.reverse_loss.is_none() {
             link.reverse_corruption = link.corruption.clone();
         }
         let (Load(load), Load(reverse_load)) = (self.load, self.reverse_load);
-        play(&BothDirectionsConfig { link, format: self.format.into(), load, reverse_load }, self.json)
+        let format = self.format.into();
+        play(&BothDirectionsConfig { seed, frames, link, format, load, reverse_load }, self.json)
     }
 }
 
 impl Scenario for BothDirectionsConfig {
     type Report = BothDirectionsReport;
 
-    fn links(&self) -> Vec<StressConfig> {
+    fn links(&self) -> Vec<LinkConfig> {
         vec![self.link.clone()]
     }
 
@@ -80,7 +82,7 @@ impl Scenario for BothDirectionsConfig {
     }
 
     fn frames(&self) -> u64 {
-        self.link.frames
+        self.frames
     }
 
     fn is_complete(&self, report: &BothDirectionsReport) -> bool {

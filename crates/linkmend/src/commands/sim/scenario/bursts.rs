@@ -8,6 +8,7 @@ use clap::{Arg, Args};
 use linkmend_quantity::{Count, LossRate, Span};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::StressParameters;
+use linkmend_sim::link::LinkConfig;
 use linkmend_sim::scenario::bursts::{self, BurstsConfig, BurstsReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
@@ -75,13 +76,12 @@ impl BurstsArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let parameters = self.parameters();
-        let link = protected_link(&parameters, &WITHOUT)?;
+        let StressConfig { seed, frames: tails, link, .. } = protected_link(&parameters, &WITHOUT)?;
         let silence_ns = u64::try_from(self.silence.0.as_nanos()).map_err(|_| {
             UsageError::new(format!("--silence {}: must be less than 500 years", self.silence))
         })?;
-        let dummy_copies = self.dummies.clone();
-        let config =
-            BurstsConfig { link, dummy_copies, self_replenishing: self.self_replenishing, silence_ns };
+        let (dummy_copies, self_replenishing) = (self.dummies.clone(), self.self_replenishing);
+        let config = BurstsConfig { seed, tails, link, dummy_copies, self_replenishing, silence_ns };
         play(&config, self.json)
     }
 
@@ -103,7 +103,7 @@ impl BurstsArgs {
 impl Scenario for BurstsConfig {
     type Report = BurstsReport;
 
-    fn links(&self) -> Vec<StressConfig> {
+    fn links(&self) -> Vec<LinkConfig> {
         vec![self.link.clone()]
     }
 
@@ -116,7 +116,7 @@ impl Scenario for BurstsConfig {
     }
 
     fn frames(&self) -> u64 {
-        self.link.frames.saturating_mul(self.dummy_copies.len() as u64)
+        self.tails.saturating_mul(self.dummy_copies.len() as u64)
     }
 
     fn is_complete(&self, report: &BurstsReport) -> bool {
@@ -125,7 +125,7 @@ impl Scenario for BurstsConfig {
 
     fn tables(&self, report: &BurstsReport) -> Vec<Table> {
         let silence = quantity::duration(self.silence_ns as f64 * NANO);
-        let tails = quantity::count(self.link.frames as f64);
+        let tails = quantity::count(self.tails as f64);
         let mut table = Table::new(format!("{tails} tails with silences of {silence}"))
             .column(Column::number("dummies", Unit::Count))
             .column(Column::number("tails lost", Unit::Count))

@@ -7,6 +7,7 @@ use crate::failure::Result;
 use clap::Args;
 use linkmend_report::Table;
 use linkmend_sim::experiment::StressParameters;
+use linkmend_sim::link::LinkConfig;
 use linkmend_sim::scenario::classes::{self, ClassesConfig, ClassesReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
@@ -42,16 +43,16 @@ pub struct ClassesArgs {
 impl ClassesArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let link = link(&self.parameters, &WITHOUT)?;
+        let StressConfig { seed, frames, link, .. } = link(&self.parameters, &WITHOUT)?;
         let (ordered_load, non_blocking_load) = (self.ordered_load.0, self.non_blocking_load.0);
-        play(&ClassesConfig { link, ordered_load, non_blocking_load }, self.json)
+        play(&ClassesConfig { seed, frames, link, ordered_load, non_blocking_load }, self.json)
     }
 }
 
 impl Scenario for ClassesConfig {
     type Report = ClassesReport;
 
-    fn links(&self) -> Vec<StressConfig> {
+    fn links(&self) -> Vec<LinkConfig> {
         vec![self.link.clone()]
     }
 
@@ -64,7 +65,7 @@ impl Scenario for ClassesConfig {
     }
 
     fn frames(&self) -> u64 {
-        self.link.frames
+        self.frames
     }
 
     fn is_complete(&self, report: &ClassesReport) -> bool {

@@ -8,6 +8,7 @@ use clap::Args;
 use linkmend_quantity::{LossRate, Span};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::StressParameters;
+use linkmend_sim::link::LinkConfig;
 use linkmend_sim::scenario::fallback::{self, FallbackReport, FallbackRunConfig, Phase};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
@@ -94,12 +95,14 @@ impl FromStr for PhaseText {
 impl FallbackArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let sudden = FallbackRunConfig::sudden(protected_link(&self.parameters, &WITHOUT)?);
+        let StressConfig { seed, link, .. } = protected_link(&self.parameters, &WITHOUT)?;
+        let sudden = FallbackRunConfig::sudden(link);
         let phase = |PhaseText { duration, loss }: &PhaseText| {
             Ok(Phase { duration_us: microseconds("phase", *duration)?, loss: loss.0 })
         };
         let phases = self.phase.iter().map(phase).collect::<Result<Vec<Phase>, UsageError>>()?;
         let config = FallbackRunConfig {
+            seed,
             phases: if phases.is_empty() { sudden.phases.clone() } else { phases },
             load: self.load.0,
             sample_us: microseconds("sample", self.sample)?,
@@ -125,7 +128,7 @@ fn microseconds(flag: &str, time: Span) -> Result<u64, UsageError> {
 impl Scenario for FallbackRunConfig {
     type Report = FallbackReport;
 
-    fn links(&self) -> Vec<StressConfig> {
+    fn links(&self) -> Vec<LinkConfig> {
         vec![self.link.clone()]
     }
 

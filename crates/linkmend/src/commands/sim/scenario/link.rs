@@ -23,7 +23,7 @@ pub fn describe(argument: Arg, without: &[&str]) -> Arg {
     }
 }
 
-/// The link that the flags describe. Flags in `without` are refused.
+/// The link that the flags describe, with seed and number of frames. Flags in `without` are refused.
 pub fn link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
     let written = serde_json::to_value(parameters).context("the parameters are no JSON")?;
     if let Some(name) = NEVER.iter().chain(without).find(|name| written.get(name).is_some()) {
@@ -33,9 +33,9 @@ pub fn link(parameters: &StressParameters, without: &[&str]) -> Result<StressCon
         frames: Some(parameters.frames.unwrap_or(Count(FRAMES_DEFAULT))),
         ..parameters.clone()
     };
-    let link = parameters.config(Path::new("")).map_err(usage)?;
-    check(&link).map_err(usage)?;
-    Ok(link)
+    let config = parameters.config(Path::new("")).map_err(usage)?;
+    check(&config).map_err(usage)?;
+    Ok(config)
 }
 
 /// The same for scenarios that only make sense with protection.

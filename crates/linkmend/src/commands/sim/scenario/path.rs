@@ -8,8 +8,9 @@ use clap::Args;
 use linkmend_quantity::{BitRate, ByteSize, LossRate};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::{ProtectionName, StressParameters, check};
-use linkmend_sim::network::QueueLimits;
-use linkmend_sim::scenario::path::{self, Hop, PathConfig, PathReport};
+use linkmend_sim::link::config::SwitchHardware;
+use linkmend_sim::link::{LinkConfig, QueueLimits};
+use linkmend_sim::scenario::path::{self, PathConfig, PathReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
 use std::path::Path;
@@ -98,8 +99,8 @@ impl FromStr for HopText {
 }
 
 impl HopText {
-    /// The hop, on a path whose links are otherwise like `link`.
-    fn hop(&self, link: &StressConfig, common: &StressParameters) -> Result<Hop> {
+    /// The hop's link, on a path whose links are otherwise like `link`.
+    fn hop(&self, link: &LinkConfig, common: &StressParameters) -> Result<LinkConfig> {
         let mode = self.off.then_some(ProtectionName::Off);
         // Flags about the switches apply to all links; without them, the switches follow from each link's speed.
         let alone = StressParameters {
@@ -113,19 +114,22 @@ impl HopText {
             ..Default::default()
         };
         let alone = alone.config(Path::new("")).and_then(|alone| check(&alone).map(|()| alone));
-        let alone = alone.map_err(|error| {
-            UsageError::new(format!(
-                "--hop {}: {} {}: {}",
-                self.written, error.parameter, error.value, error.requirement
-            ))
-        })?;
-        let corruption = if self.loss.is_some() { alone.corruption } else { link.corruption.clone() };
-        Ok(Hop {
-            rate: alone.rate,
-            corruption,
-            protected: link.protection.is_some() && !self.off,
-            buffering: alone.buffering,
-            recirculation_rate: alone.switch.recirculation_rate,
+        let LinkConfig { rate, corruption, buffering, switch, .. } = alone
+            .map_err(|error| {
+                UsageError::new(format!(
+                    "--hop {}: {} {}: {}",
+                    self.written, error.parameter, error.value, error.requirement
+                ))
+            })?
+            .link;
+        let recirculation_rate = switch.recirculation_rate;
+        Ok(LinkConfig {
+            rate,
+            corruption: if self.loss.is_some() { corruption } else { link.corruption.clone() },
+            protection: link.protection.filter(|_| !self.off),
+            buffering,
+            switch: SwitchHardware { recirculation_rate, ..link.switch },
+            ..link.clone()
         })
     }
 }
@@ -133,21 +137,21 @@ impl HopText {
 impl PathArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let link = link(&self.parameters, &WITHOUT)?;
-        let hops =
-            self.hop.iter().map(|hop| hop.hop(&link, &self.parameters)).collect::<Result<Vec<Hop>>>()?;
-        let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT));
-        let hops = if hops.is_empty() { uniform.hops } else { hops };
-        let queue = QueueLimits { bytes: self.queue.0, ecn_bytes: self.ecn.0 };
-        play(&PathConfig { hops, load: self.load.0, queue, ..uniform }, self.json)
+        let StressConfig { seed, frames, link, .. } = link(&self.parameters, &WITHOUT)?;
+        let link = LinkConfig { queue: QueueLimits { bytes: self.queue.0, ecn_bytes: self.ecn.0 }, ..link };
+        let links =
+            self.hop.iter().map(|hop| hop.hop(&link, &self.parameters)).collect::<Result<Vec<_>>>()?;
+        let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT), frames);
+        let links = if links.is_empty() { uniform.links } else { links };
+        play(&PathConfig { seed, frames, links, load: self.load.0 }, self.json)
     }
 }
 
 impl Scenario for PathConfig {
     type Report = PathReport;
 
-    fn links(&self) -> Vec<StressConfig> {
-        PathConfig::links(self).collect()
+    fn links(&self) -> Vec<LinkConfig> {
+        self.links.clone()
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -163,7 +167,7 @@ impl Scenario for PathConfig {
     }
 
     fn frames(&self) -> u64 {
-        self.link.frames
+        self.frames
     }
 
     fn is_complete(&self, report: &PathReport) -> bool {
@@ -171,7 +175,7 @@ impl Scenario for PathConfig {
     }
 
     fn tables(&self, report: &PathReport) -> Vec<Table> {
-        let title = format!("A path of {} links", self.hops.len());
+        let title = format!("A path of {} links", self.links.len());
         let end_to_end = tables::deliveries(title, [("end to end".to_owned(), &report.end_to_end)]);
         let name = |index: usize| format!("hop {}", index + 1);
         let links = report.hops.iter().enumerate().map(|(index, hop)| (name(index), &hop.link));
@@ -186,11 +190,11 @@ impl Scenario for PathConfig {
             .column(Column::number("passed on", Unit::Count))
             .column(Column::number("actual loss rate", Unit::LossRate))
             .column(Column::number("effective", Unit::LossRate));
-        for (index, (hop, measured)) in self.hops.iter().zip(&report.hops).enumerate() {
+        for (index, (link, measured)) in self.links.iter().zip(&report.hops).enumerate() {
             hops.push_row([
                 Cell::text(name(index)),
-                Cell::text(quantity::rate(hop.rate.bits_per_second() as f64)),
-                Cell::text(if hop.protected { "yes" } else { "no" }),
+                Cell::text(quantity::rate(link.rate.bits_per_second() as f64)),
+                Cell::text(if link.protection.is_some() { "yes" } else { "no" }),
                 Cell::number(measured.frames_offered as f64),
                 tables::none_hoped_for(measured.frames_lost_to_congestion),
                 Cell::number(measured.frames_sent as f64),

@@ -5,8 +5,9 @@ use crate::commands::sim::stress::bar;
 use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
 use linkmend_report::{Table, quantity, wrap};
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::Hardware;
 use linkmend_sim::scenario::{Progress, ScenarioError};
-use linkmend_sim::stress::{Hardware, StressConfig};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -38,11 +39,11 @@ pub trait Scenario {
     fn closing(&self, report: &Self::Report) -> String;
 
     /// Its links, or one of them if all are alike.
-    fn links(&self) -> Vec<StressConfig>;
+    fn links(&self) -> Vec<LinkConfig>;
 
     /// Warnings about switches that are too slow for the traffic.
     fn warnings(&self) -> Vec<String> {
-        self.links().iter().flat_map(StressConfig::warnings).collect()
+        self.links().iter().flat_map(LinkConfig::warnings).collect()
     }
 }
 
@@ -64,7 +65,7 @@ pub fn play<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
     });
     bar.finish_and_clear();
     let report = report.map_err(usage)?;
-    let hardware: Vec<Hardware> = scenario.links().iter().map(StressConfig::hardware).collect();
+    let hardware: Vec<Hardware> = scenario.links().iter().map(LinkConfig::hardware).collect();
     let warnings = scenario.warnings();
     if json {
         let shown = Shown { report: &report, hardware: &hardware, warnings: &warnings };

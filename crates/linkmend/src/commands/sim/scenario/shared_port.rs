@@ -7,10 +7,12 @@ use crate::failure::Result;
 use clap::Args;
 use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::StressParameters;
+use linkmend_sim::link::LinkConfig;
+use linkmend_sim::link::config::Buffering;
 use linkmend_sim::scenario::ScenarioError;
 use linkmend_sim::scenario::shared_port::{self, SharedPortConfig, SharedPortReport};
 use linkmend_sim::scenario::{LinkReport, Progress};
-use linkmend_sim::stress::{Buffering, StressConfig};
+use linkmend_sim::stress::StressConfig;
 
 /// Directly buffered frames share no port.
 const WITHOUT: [&str; 1] = ["buffering"];
@@ -45,7 +47,7 @@ pub struct SharedPortArgs {
 impl SharedPortArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let link = protected_link(&self.parameters, &WITHOUT)?;
+        let StressConfig { seed, frames, link, .. } = protected_link(&self.parameters, &WITHOUT)?;
         // Frames recirculate here at every speed, because the scenario is about how links share the port.
         let port = link.switch.recirculation_rate;
         let mut link = link.buffered(Buffering::Recirculating);
@@ -53,14 +55,14 @@ impl SharedPortArgs {
             link.switch.recirculation_rate = port;
         }
         let Load(load) = self.load;
-        play(&SharedPortConfig { link, links: self.links, ports: self.ports, load }, self.json)
+        play(&SharedPortConfig { seed, frames, link, links: self.links, ports: self.ports, load }, self.json)
     }
 }
 
 impl Scenario for SharedPortConfig {
     type Report = SharedPortReport;
 
-    fn links(&self) -> Vec<StressConfig> {
+    fn links(&self) -> Vec<LinkConfig> {
         vec![self.link.clone()]
     }
 
@@ -77,7 +79,7 @@ impl Scenario for SharedPortConfig {
     }
 
     fn frames(&self) -> u64 {
-        self.link.frames
+        self.frames
     }
 
     fn is_complete(&self, report: &SharedPortReport) -> bool {

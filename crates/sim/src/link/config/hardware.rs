@@ -1,8 +1,7 @@
-//! The hardware that a run assumes for its switches, with the reason, and warnings where it is too slow for the link.
+//! The hardware that is assumed for the switches of a link, with the reason, and what of it is too slow for the link.
 
-use super::config::{Buffering, StressConfig};
-use super::report::StressReport;
-use crate::network::{COMPACT_HEADER_BYTES, WIRE_OVERHEAD_BYTES};
+use super::{Buffering, LinkConfig};
+use crate::link::{COMPACT_HEADER_BYTES, WIRE_OVERHEAD_BYTES};
 use crate::time::{Rate, Time};
 use linkmend_protocol::{LinkConditions, Shortfall, Ticks};
 use linkmend_quantity::{BitRate, ByteSize};
@@ -13,10 +12,8 @@ pub(super) const TOFINO_PORT_MAX: Rate = match Rate::from_bits_per_second(100_00
     Some(rate) => rate,
     None => panic!("a byte lasts 80 ps"),
 };
-/// Share of the time for which the Tx buffer may be full before that is worth a word, in percent.
-const FULL_PCT_MAX: f64 = 1.0;
 
-/// How a run's switches buffer.
+/// How the switches of a link buffer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Hardware {
     /// `recirculating`, `direct`, or `none` on a link without protection.
@@ -27,7 +24,7 @@ pub struct Hardware {
     pub reason: String,
 }
 
-impl StressConfig {
+impl LinkConfig {
     /// The assumed hardware of the switches.
     pub fn hardware(&self) -> Hardware {
         let beyond = self.rate > TOFINO_PORT_MAX;
@@ -73,31 +70,8 @@ impl StressConfig {
         ))
     }
 
-    /// Warnings about what was too slow or too small in a run.
-    pub(super) fn warnings_of(&self, report: &StressReport) -> Vec<String> {
-        let mut warnings = self.warnings();
-        let fast_enough = warnings.is_empty();
-        if fast_enough
-            && report.tx_buffer_full_pct > FULL_PCT_MAX
-            && let Some(protocol) = self.protocol_config()
-        {
-            let name = if self.recirculates() { "`recirculation-buffer`" } else { "the buffer" };
-            warnings.push(format!(
-                "the Tx buffer was full for {:.0} % of the time, and frames waited for acknowledgements: {name} holds {}, \
-                 and `window` {} frames",
-                report.tx_buffer_full_pct,
-                ByteSize(protocol.window_bytes),
-                protocol.window_frames
-            ));
-        }
-        if fast_enough {
-            warnings.extend(self.shortfalls());
-        }
-        warnings
-    }
-
     /// What the protocol's parameters lack for a link of this rate, length and loss.
-    fn shortfalls(&self) -> Vec<String> {
+    pub(crate) fn shortfalls(&self) -> Vec<String> {
         let (Some(protocol), Some(protection)) = (self.protocol_config(), self.protection) else {
             return Vec::new();
         };
@@ -129,18 +103,5 @@ impl StressConfig {
             ))
         };
         protocol.shortfalls(&link).filter_map(text).collect()
-    }
-
-    /// Share of the time in which the Tx buffer had no room for another frame, in percent.
-    pub(super) fn full_pct(&self, levels: &[(u64, f64)]) -> f64 {
-        let Some(protocol) = self.protocol_config() else { return 0.0 };
-        let frame = u64::from(self.frame_bytes);
-        let room = protocol.window_bytes.min(u64::from(protocol.window_frames) * frame);
-        // Levels are rounded up to whole frames.
-        let full = levels.iter().filter(|(bytes, _)| bytes + frame > room);
-        // Nothing was recorded of a run that was too short.
-        full.map(|(_, share)| 100.0 * share)
-            .filter(|share| share.is_finite())
-            .fold(0.0, |sum, share| sum + share)
     }
 }

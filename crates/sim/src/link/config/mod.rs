@@ -1,0 +1,216 @@
+//! The description of one link.
+//!
+//! A [`LinkConfig`] says of a link what everybody who plans a network with it must decide: rate and length, what is
+//! corrupted, how it is protected, what its switches can do, how much waits before it. It says nothing about traffic.
+//! From the description follow the two ports, the parameters of the protocol, the hardware that is assumed, and what of
+//! it is too slow or too small for the link.
+
+mod error;
+mod hardware;
+mod ports;
+mod validate;
+
+pub use error::ParameterError;
+pub use hardware::Hardware;
+pub use linkmend_protocol::Mode;
+pub use validate::{DISTANCE_REQUIREMENT, RATE_REQUIREMENT};
+
+pub(crate) use error::check;
+pub(crate) use ports::REPEAT;
+
+use super::queue::QueueLimits;
+use crate::corruption::Corruption;
+use crate::time::Rate;
+use hardware::TOFINO_PORT_MAX;
+use linkmend_topology::Cable;
+
+/// How buffered frames can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Buffering {
+    /// As on the Tofino: buffered frames circle through a recirculation port, and each is available only when it
+    /// returns.
+    Recirculating,
+    /// At once: software, or the credit-based queues of the Tofino2.
+    Direct,
+}
+
+impl Buffering {
+    /// What switches with ports of this rate have. The Tofino's go up to 100G, and its successor need not recirculate:
+    /// its advanced flow control holds frames back in their queues (section 5, "Implementing LinkGuardian with Tofino2").
+    pub fn of_switches_at(rate: Rate) -> Buffering {
+        if rate > TOFINO_PORT_MAX { Buffering::Direct } else { Buffering::Recirculating }
+    }
+}
+
+/// How many copies of a lost frame are retransmitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Copies {
+    /// Always this many, 1 to 16.
+    Fixed(u8),
+    /// From Equation 2, for the loss rate of the corruption in force.
+    Target {
+        /// Effective loss rate to stay below, above 0 and below 1.
+        loss: f64,
+    },
+}
+
+/// Thresholds of Algorithm 2, bytes in the Rx buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backpressure {
+    /// `pauseThreshold`.
+    pub pause_bytes: u64,
+    /// `resumeThreshold`; below `pause_bytes`.
+    pub resume_bytes: u64,
+}
+
+/// What the link ends do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Protection {
+    /// Ordered (LinkGuardian) or non-blocking (LinkGuardianNB).
+    pub mode: Mode,
+    /// How many copies of a lost frame.
+    pub copies: Copies,
+    /// `ackNoTimeout`, ns.
+    pub recovery_timeout_ns: u64,
+    /// Algorithm 2; `None` switches it off (Figure 9b).
+    pub backpressure: Option<Backpressure>,
+    /// Whether dummies reveal lost tails (section 3.2), and in how many copies, 0 to 255; 0 switches them off.
+    pub dummy_copies: u8,
+    /// Rounds of retransmission for one loss; 1 is the paper's protocol.
+    pub max_rounds: u8,
+    /// Most frames outstanding: a power of two, 16 to 32,768 (half the sequence space).
+    pub window_frames: u32,
+}
+
+/// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see ARCHITECTURE.md.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SwitchHardware {
+    /// From the queue to the far port, without fibre and serialisation, ns: egress pipeline and both ports.
+    pub egress_latency_ns: u64,
+    /// From there to the decision of the ingress pipeline, ns.
+    pub ingress_latency_ns: u64,
+    /// One trip through the recirculation port without its serialisation, ns.
+    pub loop_latency_ns: u64,
+    /// Rate of the recirculation port.
+    pub recirculation_rate: Rate,
+    /// Most bytes a recirculation buffer holds (section 4: 200 KB).
+    pub recirculation_bytes: u64,
+    /// Packets per second that a pipe can process, to state the share of recirculation.
+    pub pipe_packets_per_second: u64,
+    /// Time between timer packets, ns (section 3.5: 10 Mpps); 0 if nothing waits for one.
+    pub timer_interval_ns: u64,
+}
+
+/// A full-duplex link between two switches: from it, a network builds the link's two ports. [`LinkConfig::paper`] has the
+/// paper's values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkConfig {
+    pub rate: Rate,
+    /// Length of the fibre, m (5 ns each).
+    pub distance_m: u32,
+    /// Length of the frames that the link is set up for, from destination address to frame check sequence, without
+    /// Linkmend's header: 64 to 9,216. The number of copies follows from how many frames of this length it loses.
+    pub frame_bytes: u32,
+    /// What the link corrupts, in the direction of the data.
+    pub corruption: Corruption,
+    /// The same in the other direction.
+    pub reverse_corruption: Corruption,
+    /// `None` is an unprotected link.
+    pub protection: Option<Protection>,
+    /// Where frames are buffered.
+    pub buffering: Buffering,
+    /// The switches at both ends.
+    pub switch: SwitchHardware,
+    /// Bounds of the normal queues before the link, at both ends.
+    pub queue: QueueLimits,
+}
+
+impl LinkConfig {
+    /// A link of the paper's testbed at `rate`: 1,518-byte frames, iid corruption at `loss`, target 1e-8, thresholds and
+    /// timeout of appendix B.1 (other rates than 25G and 100G: those of the nearer one). Beyond 100G, which the Tofino
+    /// has not, buffers are those of switches that have.
+    pub fn paper(rate: Rate, loss: f64, mode: Mode) -> LinkConfig {
+        let fast = rate.bits_per_second() > 50_000_000_000;
+        let resume_bytes = if fast { 37_000 } else { 40_000 };
+        let frame_bytes = 1518;
+        LinkConfig {
+            frame_bytes,
+            corruption: Corruption::iid(loss),
+            protection: Some(Protection {
+                mode,
+                copies: Copies::Target { loss: 1e-8 },
+                recovery_timeout_ns: if fast { 7_000 } else { 7_500 },
+                backpressure: Some(Backpressure {
+                    pause_bytes: resume_bytes + 2 * u64::from(frame_bytes),
+                    resume_bytes,
+                }),
+                dummy_copies: 1,
+                max_rounds: 1,
+                window_frames: 1024,
+            }),
+            ..LinkConfig::clean(rate)
+        }
+    }
+
+    /// A link of the same testbed that corrupts nothing and is not protected.
+    pub fn clean(rate: Rate) -> LinkConfig {
+        LinkConfig {
+            rate,
+            distance_m: 2,
+            frame_bytes: 1518,
+            corruption: Corruption::None,
+            reverse_corruption: Corruption::None,
+            protection: None,
+            buffering: Buffering::of_switches_at(rate),
+            switch: SwitchHardware::default(),
+            queue: QueueLimits::default(),
+        }
+    }
+
+    /// The same link with its frames buffered so. A recirculation port is as fast as the link, and no slower than the
+    /// Tofino's.
+    #[must_use]
+    pub fn buffered(self, buffering: Buffering) -> LinkConfig {
+        let recirculation_rate = match buffering {
+            Buffering::Recirculating => self.rate.max(TOFINO_PORT_MAX),
+            Buffering::Direct => self.switch.recirculation_rate,
+        };
+        LinkConfig { buffering, switch: SwitchHardware { recirculation_rate, ..self.switch }, ..self }
+    }
+
+    /// The same link over a cable of this speed and length.
+    ///
+    /// # Errors
+    /// If a byte does not last a whole number of picoseconds at this speed, or the cable is longer than a fibre may be.
+    pub fn over(self, cable: Cable) -> Result<LinkConfig, ParameterError> {
+        let rate = Rate::from_bits_per_second(cable.speed.0)
+            .ok_or_else(|| ParameterError::new("speed", cable.speed, RATE_REQUIREMENT))?;
+        let distance_m = u32::try_from(cable.length.0)
+            .map_err(|_| ParameterError::new("distance", cable.length, DISTANCE_REQUIREMENT))?;
+        Ok(LinkConfig { rate, distance_m, ..self })
+    }
+
+    /// Whether buffered frames circulate through recirculation ports.
+    pub fn recirculates(&self) -> bool {
+        self.buffering == Buffering::Recirculating && self.protection.is_some()
+    }
+
+    /// Whether frames are delivered in the order of sending.
+    pub fn is_ordered(&self) -> bool {
+        self.protection.is_some_and(|protection| protection.mode == Mode::Ordered)
+    }
+}
+
+impl Default for SwitchHardware {
+    fn default() -> Self {
+        SwitchHardware {
+            egress_latency_ns: 260,
+            ingress_latency_ns: 850,
+            loop_latency_ns: 2_350,
+            recirculation_rate: TOFINO_PORT_MAX,
+            recirculation_bytes: 200_000,
+            pipe_packets_per_second: 1_220_000_000,
+            timer_interval_ns: 100,
+        }
+    }
+}

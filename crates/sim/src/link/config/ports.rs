@@ -1,0 +1,118 @@
+//! The ports of a link, and the parameters of the protocol at its ends.
+
+use super::{Buffering, Copies, LinkConfig};
+use crate::corruption::Corruption;
+use crate::link::scheme::{AnyConfig, LinkGuardianConfig};
+use crate::link::{PortConfig, Scheme};
+use crate::time::{Rate, TICK, Time};
+use linkmend_protocol::{Config, FallbackConfig, Format, Ticks, copies_for};
+
+/// A day: longer than any simulated run, for timers that are to stay out of the way.
+const NEVER: Ticks = TICK.secs(86_400);
+/// How often what is missing is repeated when feedbacks can be lost.
+pub(crate) const REPEAT: Ticks = TICK.micros(10);
+/// Buffer of a switch that can reach its frames directly, bytes.
+pub(super) const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
+
+impl LinkConfig {
+    /// The two ports of the link: the one that sends and is protected, and the one that receives. Their buffered frames
+    /// circle through the recirculation ports `loops`, if they circle.
+    pub fn ports(&self, loops: [usize; 2]) -> [PortConfig; 2] {
+        let timer_ns = if self.recirculates() { self.switch.timer_interval_ns } else { 0 };
+        let scheme = |protect, recirculation| {
+            let protected = |protocol| {
+                AnyConfig::LinkGuardian(LinkGuardianConfig {
+                    protocol,
+                    protect,
+                    recirculation: self.recirculates().then_some(recirculation),
+                    timer_interval: Time::from_nanos(timer_ns),
+                })
+            };
+            self.protocol_config().map_or(AnyConfig::Unprotected(()), protected)
+        };
+        let protect = self.copies().map(linkmend_protocol::Copies::Fixed);
+        self.ports_with([scheme(protect, loops[0]), scheme(None, loops[1])])
+    }
+
+    /// The same two ports with other schemes, instead of the protection that the description has.
+    pub fn ports_with<S: Scheme>(&self, schemes: [S::Config; 2]) -> [PortConfig<S>; 2] {
+        let port = |corruption: &Corruption, scheme: S::Config| PortConfig {
+            rate: self.rate,
+            wire_latency: self.wire_latency(),
+            ingress_latency: self.ingress_latency(),
+            corruption: corruption.clone(),
+            copy_corruption: None,
+            scheme,
+            queue: self.queue,
+        };
+        let [sender, receiver] = schemes;
+        [port(&self.corruption, sender), port(&self.reverse_corruption, receiver)]
+    }
+
+    /// Rate and loop latency of a recirculation port.
+    pub fn recirculation_port(&self) -> (Rate, Time) {
+        (self.switch.recirculation_rate, Time::from_nanos(self.switch.loop_latency_ns))
+    }
+
+    /// From the queue to the peer's port, without serialisation; light takes 5 ns for a metre of fibre.
+    pub(crate) fn wire_latency(&self) -> Time {
+        Time::from_nanos(self.switch.egress_latency_ns + 5 * u64::from(self.distance_m))
+    }
+
+    /// From there to the peer's ingress decision.
+    pub(crate) fn ingress_latency(&self) -> Time {
+        Time::from_nanos(self.switch.ingress_latency_ns)
+    }
+
+    /// Copies of a lost frame, if the link is protected.
+    pub fn copies(&self) -> Option<u8> {
+        self.protection.map(|protection| match protection.copies {
+            Copies::Fixed(copies) => copies,
+            Copies::Target { loss } => copies_for(self.corruption.frame_loss(self.frame_bytes), loss),
+        })
+    }
+
+    /// The link ends' parameters. Their clock ticks picoseconds here.
+    pub(crate) fn protocol_config(&self) -> Option<Config> {
+        let protection = self.protection?;
+        let buffer_bytes = match self.buffering {
+            Buffering::Recirculating => self.switch.recirculation_bytes,
+            Buffering::Direct => DIRECT_BUFFER_BYTES,
+        };
+        // Without backpressure the pause threshold is one that the buffer never reaches.
+        let (pause_bytes, resume_bytes) = match protection.backpressure {
+            Some(backpressure) => (backpressure.pause_bytes, backpressure.resume_bytes),
+            None => (buffer_bytes, buffer_bytes - 1),
+        };
+        let rx_buffer_bytes = match protection.backpressure {
+            None if buffer_bytes.is_multiple_of(u64::from(self.frame_bytes)) => buffer_bytes + 1,
+            _ => buffer_bytes,
+        };
+        let reverse_is_clean = self.reverse_corruption == Corruption::None;
+        Some(Config {
+            format: Format::Compact,
+            window_frames: protection.window_frames,
+            window_bytes: buffer_bytes,
+            rx_buffer_bytes,
+            pause_bytes: if protection.backpressure.is_none() { rx_buffer_bytes } else { pause_bytes },
+            resume_bytes,
+            recovery_timeout: TICK.nanos(protection.recovery_timeout_ns),
+            max_rounds: protection.max_rounds,
+            give_up_by_clock: true,
+            ack_gap: Ticks::ZERO,
+            ack_interval: if reverse_is_clean { NEVER } else { REPEAT },
+            dummy_delay: if protection.dummy_copies == 0 { NEVER } else { Ticks::ZERO },
+            dummy_copies: protection.dummy_copies.max(1),
+            dummy_interval_min: REPEAT,
+            dummy_interval_max: NEVER,
+            keepalive: if reverse_is_clean { NEVER } else { REPEAT * 10 },
+            peer_timeout: NEVER * 4,
+            session_expiry: NEVER * 4,
+            handshake_min: REPEAT * 10,
+            handshake_max: REPEAT * 100,
+            hello_interval: NEVER,
+            loss_window_frames: 100_000,
+            fallback: FallbackConfig { enabled: false, ..FallbackConfig::new(TICK) },
+        })
+    }
+}

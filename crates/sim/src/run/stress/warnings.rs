@@ -1,0 +1,46 @@
+//! Warnings about what was too slow or too small in a run.
+
+use super::config::StressConfig;
+use super::report::StressReport;
+use linkmend_quantity::ByteSize;
+
+/// Share of the time for which the Tx buffer may be full before that is worth a word, in percent.
+const FULL_PCT_MAX: f64 = 1.0;
+
+impl StressConfig {
+    /// Warnings about what was too slow or too small in a run.
+    pub(super) fn warnings_of(&self, report: &StressReport) -> Vec<String> {
+        let mut warnings = self.link.warnings();
+        let fast_enough = warnings.is_empty();
+        if fast_enough
+            && report.tx_buffer_full_pct > FULL_PCT_MAX
+            && let Some(protocol) = self.link.protocol_config()
+        {
+            let name = if self.link.recirculates() { "`recirculation-buffer`" } else { "the buffer" };
+            warnings.push(format!(
+                "the Tx buffer was full for {:.0} % of the time, and frames waited for acknowledgements: {name} holds {}, \
+                 and `window` {} frames",
+                report.tx_buffer_full_pct,
+                ByteSize(protocol.window_bytes),
+                protocol.window_frames
+            ));
+        }
+        if fast_enough {
+            warnings.extend(self.link.shortfalls());
+        }
+        warnings
+    }
+
+    /// Share of the time in which the Tx buffer had no room for another frame, in percent.
+    pub(super) fn full_pct(&self, levels: &[(u64, f64)]) -> f64 {
+        let Some(protocol) = self.link.protocol_config() else { return 0.0 };
+        let frame = u64::from(self.link.frame_bytes);
+        let room = protocol.window_bytes.min(u64::from(protocol.window_frames) * frame);
+        // Levels are rounded up to whole frames.
+        let full = levels.iter().filter(|(bytes, _)| bytes + frame > room);
+        // Nothing was recorded of a run that was too short.
+        full.map(|(_, share)| 100.0 * share)
+            .filter(|share| share.is_finite())
+            .fold(0.0, |sum, share| sum + share)
+    }
+}
