@@ -1,5 +1,6 @@
 //! Networks of hosts and switches.
 
+use linkmend_quantity::{BitRate, Distance};
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Buffering, Mode};
 use linkmend_sim::measure::{LinkMeasures, Measured};
@@ -7,7 +8,9 @@ use linkmend_sim::network::{
     Balance, Frame, LinkId, Network, NodeId, Observer, Opening, Plan, PortId, Schemes, Side, Traffic,
 };
 use linkmend_sim::time::{Rate, Time};
-use linkmend_topology::{Cable, Graph, NodeKind, fat_tree};
+use linkmend_topology::file::{HostLink, Loaded, TopologyFileOptions, parse_topology};
+use linkmend_topology::graph::star;
+use linkmend_topology::{Cable, Graph, NodeKind, SwitchId, fat_tree};
 
 const BITS_PER_SECOND: u64 = 100_000_000_000;
 const FRAME_BYTES: u16 = 1_518;
@@ -38,9 +41,16 @@ impl Observer for Sink {
 /// A fat tree in which each host sends to the host `away` places further on. Every third link between switches corrupts
 /// what goes up, and is protected.
 fn network(k: u32, balance: Balance, frames: u64, away: usize, loss: f64) -> Network<Measured<Sink>> {
+    run(&fat_tree_with_hosts(k), balance, frames, away, loss)
+}
+
+fn fat_tree_with_hosts(k: u32) -> Graph {
     let topology = fat_tree(k, BITS_PER_SECOND).expect("k is even");
-    let graph =
-        Graph::with_hosts(&topology, k / 2, Cable::DEFAULT, Cable::DEFAULT.length).expect("small enough");
+    Graph::with_hosts(&topology, k / 2, Cable::DEFAULT, Cable::DEFAULT.length).expect("small enough")
+}
+
+/// The same on any graph whose cables are alike.
+fn run(graph: &Graph, balance: Balance, frames: u64, away: usize, loss: f64) -> Network<Measured<Sink>> {
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
     let link = LinkConfig::paper(rate, loss, Mode::Ordered).buffered(Buffering::Direct);
     let described = |id: LinkId, edge: &linkmend_topology::graph::Edge| {
@@ -48,8 +58,8 @@ fn network(k: u32, balance: Balance, frames: u64, away: usize, loss: f64) -> Net
         let bad = between_switches && id.0.is_multiple_of(3);
         if bad { link.clone().over(edge.cable) } else { LinkConfig::clean(rate).over(edge.cable) }
     };
-    let mut plan = Plan::of_links(&graph, balance, described).expect("every link can be built");
-    let port = |host| Plan::<Schemes>::first_port(&graph, host).expect("a host has a link");
+    let mut plan = Plan::of_links(graph, balance, described).expect("every link can be built");
+    let port = |host| Plan::<Schemes>::first_port(graph, host).expect("a host has a link");
     let hosts: Vec<(NodeId, PortId)> = graph.hosts().map(|host| (host, port(host))).collect();
     let interval = Time(3 * rate.time_of(u64::from(FRAME_BYTES) + 20).0);
     for (index, &(_, port)) in hosts.iter().enumerate() {
@@ -145,6 +155,45 @@ fn a_thousand_hosts_are_ordinary() {
     assert_eq!(dropped, 0, "flows that meet on a link find room to wait in");
     assert!(sink.frames.iter().all(|&frames| frames == 20), "{:?}", sink.frames);
     assert_eq!(sink.reordered, 0);
+}
+
+/// The file is a fat tree of 720 switches with 3,456 hosts.
+#[test]
+fn a_network_of_thousands_of_nodes_from_a_file_that_names_its_hosts_runs_like_the_generated_one() {
+    let generated = fat_tree_with_hosts(24);
+    let topology = fat_tree(24, BITS_PER_SECOND).expect("k is even");
+    let at_its_tor = |host| {
+        let (_, port) = generated.neighbours(host).next().expect("a host has a link");
+        let (host, switch) = (generated.node(host).name.clone(), SwitchId(port.node.0));
+        HostLink { host, switch, port: None, speed: None, length: None }
+    };
+    let host_links = generated.hosts().map(at_its_tor).collect();
+    let written = Loaded { topology, host_links, lengths: Vec::new(), warnings: Vec::new() };
+    let mut text = Vec::new();
+    written.write(&mut text).expect("memory can be written");
+    let read = parse_topology(text, "net.yaml", &TopologyFileOptions::default()).expect("it reads back");
+    let graph = read.graph(Cable::DEFAULT).expect("connected");
+    assert_eq!(graph.nodes().len(), 4_176);
+    assert_eq!(graph, generated, "the same nodes, names, ports and cables");
+    let network = run(&graph, Balance::FlowHash, 5, 1_728, 1e-2);
+    let sink = &network.observer.watch;
+    assert!(sink.frames.len() == 3_456 && sink.frames.iter().all(|&frames| frames == 5), "{:?}", sink.frames);
+    assert_eq!(sink.hops, 5 * 3_456 * 6, "another pod is six links away");
+}
+
+#[test]
+fn a_cable_that_no_link_can_be_made_of_is_named_before_anything_runs() {
+    let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
+    let plan = |cable| {
+        let graph = star(2, cable).expect("two hosts");
+        let link = LinkConfig::clean(rate);
+        let plan = Plan::of_links(&graph, Balance::Static, |_, edge| link.clone().over(edge.cable));
+        plan.map(|plan| plan.port_count()).map_err(|error| error.parameter)
+    };
+    assert_eq!(plan(Cable::DEFAULT), Ok(4));
+    assert_eq!(plan(Cable { speed: BitRate(30_000_000_000), ..Cable::DEFAULT }), Err("speed"));
+    assert_eq!(plan(Cable { length: Distance(100_001), ..Cable::DEFAULT }), Err("distance"));
+    assert_eq!(plan(Cable { length: Distance(1 << 40), ..Cable::DEFAULT }), Err("distance"));
 }
 
 /// An ACK becomes due while the port sends the last frame of its own, and nothing else wakes the port.

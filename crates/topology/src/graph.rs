@@ -4,8 +4,9 @@
 //! have any shape: a line, a star, or a layered network with hosts at its ToRs. Switches and links of a layered network
 //! keep their numbers, so that what a fleet tool says about a link can be simulated on that link.
 
-use crate::{Link, LinkId, NodeId, Topology, TopologyError};
+use crate::{Link, LinkId, NodeId, SwitchId, Topology, TopologyError};
 use linkmend_quantity::{BitRate, Distance};
+use std::collections::BTreeMap;
 
 /// The largest number of nodes of a graph.
 pub const MAX_NODES: u64 = 4_000_000;
@@ -104,24 +105,32 @@ impl Graph {
         if nodes > MAX_NODES {
             return Err(TopologyError::Parameter { name: "nodes", value: nodes, range: "at most 4,000,000" });
         }
-        let mut builder = GraphBuilder::default();
-        for switch in topology.switches() {
-            builder.switch(topology.names().switch(switch));
-        }
-        for link in topology.links() {
-            let Link { lower, upper, .. } = *topology.link(link);
-            builder.link(
-                lower.into(),
-                upper.into(),
-                Cable { speed: BitRate(topology.capacity(link)), length },
-            );
-        }
+        let mut builder = GraphBuilder::of_layered(topology, |_| length);
         for &tor in topology.tors() {
             for host in 0..hosts {
                 let name = format!("{}-host{host}", topology.names().switch(tor));
                 let host = builder.host(name);
                 builder.link(host, tor.into(), host_cable);
             }
+        }
+        builder.build()
+    }
+
+    /// A layered network with named hosts, each at one or more switches. Switches and links keep their numbers; hosts and
+    /// their links follow in the order in which they come.
+    ///
+    /// # Errors
+    /// If a host has the name of a switch, or the network is in several parts.
+    pub(crate) fn of_layered<'a>(
+        topology: &Topology,
+        length: impl Fn(LinkId) -> Distance,
+        hosts: impl Iterator<Item = (&'a str, SwitchId, Cable)>,
+    ) -> Result<Graph, TopologyError> {
+        let mut builder = GraphBuilder::of_layered(topology, length);
+        let mut known: BTreeMap<&str, NodeId> = BTreeMap::new();
+        for (name, switch, cable) in hosts {
+            let host = *known.entry(name).or_insert_with(|| builder.host(name));
+            builder.link(host, switch.into(), cable);
         }
         builder.build()
     }
@@ -194,6 +203,20 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
+    /// The switches and links of a layered network, with the same numbers.
+    fn of_layered(topology: &Topology, length: impl Fn(LinkId) -> Distance) -> GraphBuilder {
+        let mut builder = GraphBuilder::default();
+        for switch in topology.switches() {
+            builder.switch(topology.names().switch(switch));
+        }
+        for link in topology.links() {
+            let Link { lower, upper, .. } = *topology.link(link);
+            let cable = Cable { speed: BitRate(topology.capacity(link)), length: length(link) };
+            builder.link(lower.into(), upper.into(), cable);
+        }
+        builder
+    }
+
     /// Adds a host.
     pub fn host(&mut self, name: impl Into<String>) -> NodeId {
         self.node(NodeKind::Host, name.into())

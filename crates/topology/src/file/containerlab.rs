@@ -3,7 +3,7 @@
 use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::roles::{self, Unlabelled};
 use super::yaml::{self, Pairs, WithLine};
-use super::{Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{HostLink, Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOptions};
 use linkmend_quantity::BitRate;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de::IgnoredAny};
@@ -17,6 +17,9 @@ const LEVEL: &str = "graph-level";
 
 /// Kinds of nodes that do not forward traffic as a fabric does: hosts, and those that connect a lab with its machine.
 const HOST_KINDS: [&str; 6] = ["linux", "host", "bridge", "ovs-bridge", "ext-container", "k8s-kind"];
+
+/// Those of them that only join others.
+const BRIDGE_KINDS: [&str; 2] = ["bridge", "ovs-bridge"];
 
 /// Names in the place of a node that are not nodes.
 const NOT_NODES: [&str; 6] = ["host", "mgmt-net", "macvlan", "vxlan", "vxlan-stitch", "dummy"];
@@ -134,6 +137,32 @@ impl<'a> Inherited<'a> {
     }
 }
 
+/// The link of a host at one end and a switch at the other, if that is what it is. A host's cable need not have a speed.
+fn host_link(
+    wire: &Wire<'_>,
+    nodes: &[Inherited<'_>],
+    draft: &Draft,
+    options: &TopologyFileOptions,
+) -> Result<Option<HostLink>, (TopologyFault, u32)> {
+    let switches = wire.ends.map(|end| draft.find(nodes[end].name));
+    let (switch, at) = match switches {
+        [Some(switch), None] => (switch, 0),
+        [None, Some(switch)] => (switch, 1),
+        _ => return Ok(None),
+    };
+    let host = &nodes[wire.ends[1 - at]];
+    if host.kind.is_some_and(|kind| BRIDGE_KINDS.contains(&kind)) {
+        return Ok(None);
+    }
+    let speed = match speed(wire, nodes, options) {
+        Ok(speed) => Some(speed),
+        Err((TopologyFault::NoSpeed { .. }, _)) => None,
+        Err(wrong) => return Err(wrong),
+    };
+    let port = Some(wire.interfaces[at].to_owned());
+    Ok(Some(HostLink { host: host.name.to_owned(), switch, port, speed, length: None }))
+}
+
 fn find<'a>(nodes: Option<&'a Pairs<Option<Node>>>, name: Option<&str>) -> Option<&'a Node> {
     let (_, node) = nodes?.0.iter().find(|(key, _)| Some(&key.value[..]) == name)?;
     node.as_ref()
@@ -169,21 +198,25 @@ pub(super) fn read(
     }
     warn_of_hosts(&nodes, &layers, label, &mut warnings);
     for wire in &wires {
+        let location = Location { file: number, line: wire.line };
         if wire.ends.iter().any(|&end| layers[end].is_none()) {
+            let link =
+                host_link(wire, &nodes, &draft, options).map_err(|(fault, line)| fault.at(&file, line))?;
+            link.map_or(Ok(()), |link| draft.host_link(link, location))?;
             continue;
         }
-        let location = Location { file: number, line: wire.line };
         let speed = speed(wire, &nodes, options).map_err(|(fault, line)| fault.at(&file, line))?;
         let ends = wire.ends.map(|end| draft.find(nodes[end].name).expect("was added above"));
-        draft.link(ends, Some(wire.name.clone()), speed, location)?;
+        draft.link(ends, Some(wire.name.clone()), speed, None, location)?;
     }
-    let topology = draft.finish(&mut warnings)?;
-    Ok(Loaded { topology, warnings })
+    draft.finish(warnings)
 }
 
 /// A link between two nodes.
 struct Wire<'a> {
     ends: [usize; 2],
+    /// The interfaces at both ends.
+    interfaces: [&'a str; 2],
     /// Both endpoints, which are unique even where the nodes are not.
     name: String,
     line: u32,
@@ -211,8 +244,14 @@ fn wires<'a>(
         let known = [one, other].map(|end| nodes.get(&end.node[..]).copied());
         let unknown = [one, other].into_iter().zip(known).find(|(_, known)| known.is_none());
         match (known, unknown) {
-            ([Some(one), Some(other)], _) => {
-                wires.push(Wire { ends: [one, other], name, line: *line, labels: link.labels.as_ref() });
+            ([Some(near), Some(far)], _) => {
+                wires.push(Wire {
+                    ends: [near, far],
+                    interfaces: [&one.interface, &other.interface],
+                    name,
+                    line: *line,
+                    labels: link.labels.as_ref(),
+                });
             }
             (_, Some((end, _))) if !NOT_NODES.contains(&&end.node[..]) => {
                 let fault = TopologyFault::UnknownSwitch { link: name, switch: end.node.clone() };

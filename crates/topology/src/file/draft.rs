@@ -1,10 +1,11 @@
 //! The common part of all formats: named switches and links with the lines that they come from, checked and built.
 
 use super::{
-    MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, Place, TopologyFault, TopologyFileError,
+    HostLink, Loaded, MAX_HOST_LINKS, MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, Place,
+    TopologyFault, TopologyFileError,
 };
 use crate::{Names, SwitchId, Topology, TopologyBuilder, TopologyError};
-use linkmend_quantity::BitRate;
+use linkmend_quantity::{BitRate, Distance};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pod labels a zone's name lists before it counts the others.
@@ -31,6 +32,7 @@ pub(super) struct DraftSwitch {
 struct DraftLink {
     ends: [SwitchId; 2],
     speed: u64,
+    length: Option<Distance>,
     location: Location,
 }
 
@@ -46,6 +48,7 @@ pub(super) struct Draft {
     by_name: BTreeMap<String, SwitchId>,
     links: Vec<DraftLink>,
     link_names: Vec<String>,
+    host_links: Vec<(HostLink, Location)>,
     /// How many links have been named after each pair of ends.
     parallel: BTreeMap<[SwitchId; 2], u32>,
 }
@@ -117,6 +120,7 @@ impl Draft {
         ends: [SwitchId; 2],
         name: Option<String>,
         speed: BitRate,
+        length: Option<Distance>,
         location: Location,
     ) -> Result<(), TopologyFileError> {
         let name = name.unwrap_or_else(|| self.default_name(ends));
@@ -130,13 +134,45 @@ impl Draft {
             let switch = self.switch_names[ends[0].index()].clone();
             return Err(self.refuse(location, TopologyFault::SelfLink { link: name, switch }));
         }
-        if speed.0 == 0 || speed.0 > MAX_SPEED.0 {
-            return Err(
-                self.refuse(location, out_of_range("speed", name, speed, "above 0 and at most 1600G"))
-            );
-        }
+        self.check_speed(&name, speed, location)?;
         self.link_names.push(name);
-        self.links.push(DraftLink { ends, speed: speed.0, location });
+        self.links.push(DraftLink { ends, speed: speed.0, length, location });
+        Ok(())
+    }
+
+    /// Adds a link of a host.
+    pub fn host_link(&mut self, link: HostLink, location: Location) -> Result<(), TopologyFileError> {
+        if self.host_links.len() as u64 == MAX_HOST_LINKS {
+            let too_many = TopologyFault::TooMany { what: "links of hosts", most: MAX_HOST_LINKS };
+            return Err(self.refuse(location, too_many));
+        }
+        if link.host.is_empty() {
+            return Err(self.refuse(location, TopologyFault::EmptyName { what: "host" }));
+        }
+        if let Some(speed) = link.speed {
+            self.check_speed(&link.host, speed, location)?;
+        }
+        self.host_links.push((link, location));
+        Ok(())
+    }
+
+    fn check_speed(&self, of: &str, speed: BitRate, location: Location) -> Result<(), TopologyFileError> {
+        if speed.0 == 0 || speed.0 > MAX_SPEED.0 {
+            let fault = out_of_range("speed", of.to_owned(), speed, "above 0 and at most 1600G");
+            return Err(self.refuse(location, fault));
+        }
+        Ok(())
+    }
+
+    /// No host may have the name of a switch, wherever in the files it comes.
+    fn check_host_names(&self) -> Result<(), TopologyFileError> {
+        for (link, location) in &self.host_links {
+            if let Some(switch) = self.find(&link.host) {
+                let switch = self.place(self.switch_locations[switch.index()]);
+                let fault = TopologyFault::HostIsSwitch { name: link.host.clone(), switch };
+                return Err(self.refuse(*location, fault));
+            }
+        }
         Ok(())
     }
 
@@ -148,7 +184,7 @@ impl Draft {
     }
 
     /// Checks and builds the network. Adds to `warnings` what is unusual but allowed.
-    pub fn finish(mut self, warnings: &mut Vec<String>) -> Result<Topology, TopologyFileError> {
+    pub fn finish(mut self, mut warnings: Vec<String>) -> Result<Loaded, TopologyFileError> {
         let whole = Location { file: 0, line: 0 };
         if self.layers.is_empty() {
             return Err(self.refuse(whole, TopologyFault::Empty));
@@ -157,6 +193,7 @@ impl Draft {
             return Err(self.refuse(whole, TopologyFault::NoTors));
         }
         self.check_link_names()?;
+        self.check_host_names()?;
         self.check_levels()?;
         let mut builder = TopologyBuilder::with_capacity(self.links.len());
         for (&layer, &pipes) in self.layers.iter().zip(&self.pipes) {
@@ -176,8 +213,10 @@ impl Draft {
         if let Names::Given { zones, .. } = &mut topology.names {
             *zones = named;
         }
-        warn_of_dead_ends(&topology, warnings);
-        Ok(topology)
+        warn_of_dead_ends(&topology, &mut warnings);
+        let lengths = self.links.iter().map(|link| link.length).collect();
+        let host_links = self.host_links.into_iter().map(|(link, _)| link).collect();
+        Ok(Loaded { topology, host_links, lengths, warnings })
     }
 
     /// Link names must be unique, because tables and lists of corrupting links use them.

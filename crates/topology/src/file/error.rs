@@ -88,6 +88,13 @@ pub enum TopologyFault {
         /// Where it was defined first.
         first: Place,
     },
+    /// A host that has the name of a switch.
+    #[error("host {name} has the name of the switch at {switch}")]
+    HostIsSwitch {
+        name: String,
+        /// Where the switch was defined.
+        switch: Place,
+    },
     /// Two links of one name.
     #[error("link {name} is already defined at {first}")]
     DuplicateLink {

@@ -1,19 +1,25 @@
-//! Linkmend's own format: lists of switches and links.
+//! Linkmend's own format: lists of switches, links and hosts.
 
 use super::draft::{Draft, DraftSwitch, Location};
 use super::yaml::{self, WholeNumber, WithLine};
-use super::{Loaded, MAX_LINKS, MAX_SWITCHES, TopologyFault, TopologyFileError, TopologyFileOptions};
-use linkmend_quantity::BitRate;
+use super::{
+    HostLink, Loaded, MAX_HOST_LINKS, MAX_LINKS, MAX_SWITCHES, TopologyFault, TopologyFileError,
+    TopologyFileOptions,
+};
+use linkmend_quantity::{BitRate, Distance};
 use serde::{Deserialize, Deserializer};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     default_speed: Option<BitRate>,
+    default_length: Option<Distance>,
     #[serde(deserialize_with = "switches")]
     switches: Vec<WithLine<SwitchEntry>>,
     #[serde(default, deserialize_with = "links")]
     links: Vec<WithLine<LinkEntry>>,
+    #[serde(default, deserialize_with = "hosts")]
+    hosts: Vec<WithLine<HostEntry>>,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +38,24 @@ struct LinkEntry {
     to: WithLine<String>,
     name: Option<String>,
     speed: Option<BitRate>,
+    length: Option<Distance>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostEntry {
+    name: String,
+    to: WithLine<String>,
+    port: Option<String>,
+    speed: Option<BitRate>,
+    length: Option<Distance>,
+}
+
+/// What links have that say nothing themselves.
+#[derive(Clone, Copy)]
+struct Defaults {
+    speed: Option<BitRate>,
+    length: Option<Distance>,
 }
 
 fn switches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WithLine<SwitchEntry>>, D::Error> {
@@ -42,6 +66,10 @@ fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WithLine<Link
     yaml::at_most(deserializer, MAX_LINKS, "links")
 }
 
+fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WithLine<HostEntry>>, D::Error> {
+    yaml::at_most(deserializer, MAX_HOST_LINKS, "links of hosts")
+}
+
 pub(super) fn read(
     text: String,
     file: String,
@@ -50,7 +78,8 @@ pub(super) fn read(
     let parsed: File = yaml::parse(&text, &file)?;
     // The text of ten million links is most of a gigabyte, and everything needed has been copied out of it.
     drop(text);
-    let default_speed = parsed.default_speed.or(options.default_speed);
+    let speed = parsed.default_speed.or(options.default_speed);
+    let defaults = Defaults { speed, length: parsed.default_length };
     let mut draft = Draft::default();
     let file = draft.file(file);
     for WithLine { value: SwitchEntry { name, layer, pod, pipes }, line } in parsed.switches {
@@ -58,20 +87,37 @@ pub(super) fn read(
         draft.switch(DraftSwitch { name, layer: layer.0, pod, pipes, location: Location { file, line } })?;
     }
     for WithLine { value: link, line } in parsed.links {
-        add_link(&mut draft, link, Location { file, line }, default_speed)?;
+        add_link(&mut draft, link, Location { file, line }, defaults)?;
     }
-    let mut warnings = Vec::new();
-    let topology = draft.finish(&mut warnings)?;
-    Ok(Loaded { topology, warnings })
+    for WithLine { value: host, line } in parsed.hosts {
+        add_host(&mut draft, host, Location { file, line }, defaults)?;
+    }
+    draft.finish(Vec::new())
+}
+
+fn add_host(
+    draft: &mut Draft,
+    entry: HostEntry,
+    location: Location,
+    defaults: Defaults,
+) -> Result<(), TopologyFileError> {
+    let HostEntry { name: host, to, port, speed, length } = entry;
+    let switch = draft.find(&to.value).ok_or_else(|| {
+        let fault =
+            TopologyFault::UnknownSwitch { link: format!("{host}--{}", to.value), switch: to.value.clone() };
+        draft.refuse(Location { line: to.line, ..location }, fault)
+    })?;
+    let (speed, length) = (speed.or(defaults.speed), length.or(defaults.length));
+    draft.host_link(HostLink { host, switch, port, speed, length }, location)
 }
 
 fn add_link(
     draft: &mut Draft,
     link: LinkEntry,
     location: Location,
-    default_speed: Option<BitRate>,
+    defaults: Defaults,
 ) -> Result<(), TopologyFileError> {
-    let LinkEntry { from, to, name, speed } = link;
+    let LinkEntry { from, to, name, speed, length } = link;
     let called = || name.clone().unwrap_or_else(|| format!("{}--{}", from.value, to.value));
     let end = |end: &WithLine<String>| {
         draft.find(&end.value).ok_or_else(|| {
@@ -80,8 +126,8 @@ fn add_link(
         })
     };
     let ends = [end(&from)?, end(&to)?];
-    let speed = speed.or(default_speed).ok_or_else(|| {
+    let speed = speed.or(defaults.speed).ok_or_else(|| {
         draft.refuse(location, TopologyFault::NoSpeed { link: called(), how: "a `speed`, like `100G`" })
     })?;
-    draft.link(ends, name, speed, location)
+    draft.link(ends, name, speed, length.or(defaults.length), location)
 }

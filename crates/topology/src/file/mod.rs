@@ -1,13 +1,22 @@
 //! An operator's own network, read from files.
 //!
 //! [`read_topology`] takes a layered network, a containerlab topology, or LLDP neighbour dumps, and tells them apart by
-//! what is in them. Whatever is wrong is refused with file, line and reason; what is left out on purpose, such as hosts,
-//! is said in [`Loaded::warnings`].
+//! what is in them. Whatever is wrong is refused with file, line and reason; what is left out of the layered network on
+//! purpose is said in [`Loaded::warnings`].
+//!
+//! # Hosts
+//! A layered network has no hosts, because fleets are about links between switches. Hosts that a file names are in
+//! [`Loaded::host_links`], with the switch and, where the file says it, the port at which each hangs; [`Loaded::graph`]
+//! is the network with its hosts, for simulators and control planes.
 //!
 //! # Layered networks
 //! YAML or JSON. Layer 0 are the ToRs; a link joins two different layers, in either order. `pod` and `pipes` of a switch
 //! and `name` and `speed` of a link may be left out: pipes are then counted from ports, a link is called after its ends
 //! (`from--to`, a second one `from--to#2`), and its speed is the default. Unknown keys are refused.
+//!
+//! `hosts` may be left out, too. An entry is a link of a host to a switch; a host with several links has an entry for
+//! each. `port` is the switch's name for its port, and `speed` the default if it is left out. `length` of any link is
+//! what simulators ask for.
 //!
 //! ```
 //! # use linkmend_topology::file::{TopologyFileOptions, read_topology};
@@ -22,10 +31,14 @@
 //! links:
 //!   - {from: tor1, to: spine1}
 //!   - {from: tor1, to: spine1, speed: 400G}
-//!   - {from: tor2, to: spine1, name: the-long-one}
+//!   - {from: tor2, to: spine1, name: the-long-one, length: 2km}
+//! hosts:
+//!   - {name: web1, to: tor1}
+//!   - {name: web2, to: tor1, port: swp7, speed: 25G, length: 5m}
 //! # "#)?;
 //! # let loaded = read_topology(&path, &TopologyFileOptions::default())?;
 //! # assert_eq!((loaded.topology.switch_count(), loaded.topology.link_count()), (3, 3));
+//! # assert_eq!(loaded.graph(linkmend_topology::Cable::DEFAULT)?.hosts().count(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -33,13 +46,14 @@
 //! `topology.nodes` and `topology.links` of a `*.clab.yml`, with links in the brief and the extended format and with
 //! `kinds`, `groups` and `defaults`. The labels of a node say its layer (`linkmend.layer`), its pod (`linkmend.pod`) and
 //! the speed of its links (`linkmend.speed`); a label `linkmend.speed` of a link comes before those of its ends, of which
-//! the slower counts. Nodes without `linkmend.layer` are hosts as soon as one node has it: they are left out with their
-//! links.
+//! the slower counts. Nodes without `linkmend.layer` are hosts as soon as one node has it: they are left out of the
+//! layered network with their links.
 //!
 //! If no node has it, `graph-level` serves (1 is drawn at the top, so the largest level are the ToRs), and if there is
 //! none either, the words `tor`, `leaf`, `agg`, `spine`, `superspine` or `core` in groups or names: the layer of a
 //! switch is its distance from the lowest ones, and anything that contradicts this is refused. In both cases nodes of
-//! kinds that are hosts or bridges, `linux` above all, count as hosts.
+//! kinds that are hosts or bridges, `linux` above all, count as hosts. Bridges are in no graph, and neither are links
+//! between hosts.
 //!
 //! # LLDP
 //! What `lldpctl -f json` prints on each switch, a file per switch and called after it (`tor1.json`), or a directory of
@@ -57,7 +71,8 @@
 //! ignore_ports: ["eth0", "mgmt*"]    # this is the default
 //! ```
 //!
-//! Neighbours that match no rule are hosts, and left out. A switch with a dump of its own must match one.
+//! Neighbours that match no rule are hosts, and left out of the layered network. A switch with a dump of its own must match
+//! one.
 //!
 //! # Pods and zones
 //! What has to do with what follows from the links, not from labels: see [`super`]. Pod labels name zones. A zone with
@@ -69,14 +84,15 @@ mod draft;
 mod error;
 mod layered;
 mod lldp;
+mod loaded;
 mod roles;
 mod write;
 mod yaml;
 
 pub use error::{Place, TopologyFault, TopologyFileError};
+pub use loaded::{HostLink, Loaded};
 pub use write::write_layered;
 
-use super::Topology;
 use linkmend_quantity::BitRate;
 use std::path::{Path, PathBuf};
 use yaml::Text;
@@ -86,6 +102,9 @@ pub const MAX_SWITCHES: u64 = 2_000_000;
 
 /// The largest number of links in a network that is read from files.
 pub const MAX_LINKS: u64 = 10_000_000;
+
+/// The largest number of links of hosts in a network that is read from files.
+pub const MAX_HOST_LINKS: u64 = 2_000_000;
 
 /// Highest layer. Real networks have three to five; the bound keeps tables by layer small.
 pub const MAX_LAYER: u8 = 31;
@@ -106,15 +125,6 @@ pub struct TopologyFileOptions {
     pub default_speed: Option<BitRate>,
     /// A file with rules that give switches their layers, for LLDP dumps. Without it, `layers.yaml` beside the dumps.
     pub layers: Option<PathBuf>,
-}
-
-/// A network, and warnings from reading it.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The network, with the operator's names.
-    pub topology: Topology,
-    /// What was left out and what is unusual, for people to read.
-    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -199,7 +209,9 @@ pub fn parse_lldp(
 
 fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {
     yaml::first_key(text, file, |key| match key {
-        "switches" | "links" | "default_speed" => Some(Format::WholeNumber(WholeFormat::Layered)),
+        "switches" | "links" | "hosts" | "default_speed" | "default_length" => {
+            Some(Format::WholeNumber(WholeFormat::Layered))
+        }
         "topology" => Some(Format::WholeNumber(WholeFormat::Containerlab)),
         "lldp" | "local-chassis" => Some(Format::Lldp),
         _ => None,

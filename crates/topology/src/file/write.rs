@@ -1,8 +1,8 @@
 //! Writes networks as files of the layered format.
 
-use super::MAX_PIPES;
+use super::{Loaded, MAX_PIPES};
 use crate::{LinkId, SwitchId, Topology};
-use linkmend_quantity::BitRate;
+use linkmend_quantity::{BitRate, Distance};
 use std::io::{self, Write};
 
 /// Writes a network as a file that [`super::read_topology`] reads back as the same network, for instance to change a
@@ -12,6 +12,44 @@ use std::io::{self, Write};
 /// # Errors
 /// If the writer fails.
 pub fn write_layered(topology: &Topology, writer: &mut impl Write) -> io::Result<()> {
+    write_network(topology, |_| None, writer)
+}
+
+impl Loaded {
+    /// Writes the network with its hosts, as a file of the layered format that reads back as the same.
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write(&self, writer: &mut impl Write) -> io::Result<()> {
+        write_network(&self.topology, |link| self.lengths.get(link.index()).copied().flatten(), writer)?;
+        if !self.host_links.is_empty() {
+            writeln!(writer, "hosts:")?;
+        }
+        for link in &self.host_links {
+            let to = quoted(self.topology.names().switch(link.switch))?;
+            write!(writer, "  - {{name: {}, to: {to}", quoted(link.host.clone())?)?;
+            if let Some(port) = &link.port {
+                write!(writer, ", port: {}", quoted(port.clone())?)?;
+            }
+            if let Some(speed) = link.speed {
+                write!(writer, ", speed: {speed}")?;
+            }
+            write_length(link.length, writer)?;
+            writeln!(writer, "}}")?;
+        }
+        Ok(())
+    }
+}
+
+fn write_length(length: Option<Distance>, writer: &mut impl Write) -> io::Result<()> {
+    length.map_or(Ok(()), |length| write!(writer, ", length: {length}"))
+}
+
+fn write_network(
+    topology: &Topology,
+    length: impl Fn(LinkId) -> Option<Distance>,
+    writer: &mut impl Write,
+) -> io::Result<()> {
     writeln!(writer, "switches:")?;
     for id in (0..topology.switch_count() as u32).map(SwitchId) {
         let switch = topology.switch(id);
@@ -32,7 +70,9 @@ pub fn write_layered(topology: &Topology, writer: &mut impl Write) -> io::Result
         let [from, to] = [link.lower, link.upper].map(|end| quoted(topology.names().switch(end)));
         let speed = BitRate(topology.capacity(id));
         let name = quoted(topology.names().link(id))?;
-        writeln!(writer, "  - {{from: {}, to: {}, name: {name}, speed: {speed}}}", from?, to?)?;
+        write!(writer, "  - {{from: {}, to: {}, name: {name}, speed: {speed}", from?, to?)?;
+        write_length(length(id), writer)?;
+        writeln!(writer, "}}")?;
     }
     Ok(())
 }

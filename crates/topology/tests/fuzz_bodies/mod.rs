@@ -4,10 +4,10 @@
 use linkmend_quantity::BitRate;
 use linkmend_topology::file::{
     Loaded, MAX_LAYER, MAX_PIPES, MAX_SPEED, TopologyFileError, TopologyFileOptions, parse_lldp,
-    parse_topology, write_layered,
+    parse_topology,
 };
 use linkmend_topology::paths::Paths;
-use linkmend_topology::{LinkId, SwitchId, Topology};
+use linkmend_topology::{Cable, LinkId, SwitchId, Topology};
 use std::collections::BTreeSet;
 
 /// The file name given to readers.
@@ -39,8 +39,8 @@ pub fn lldp(data: &[u8]) {
 /// An error must name a line of its file, which has `lines` of them. Whatever is accepted must be a layered network,
 /// and one that is written must read back the same.
 fn check(parsed: Result<Loaded, TopologyFileError>, lines: impl Fn(&str) -> Option<usize>) {
-    let network = match parsed {
-        Ok(loaded) => loaded.topology,
+    let loaded = match parsed {
+        Ok(loaded) => loaded,
         Err(TopologyFileError::Refused { place, .. }) => {
             let lines = lines(&place.file).unwrap_or_else(|| panic!("{place} is none of the files"));
             assert!(place.line.is_none_or(|line| (1..=lines).contains(&(line as usize))), "{place}");
@@ -48,13 +48,18 @@ fn check(parsed: Result<Loaded, TopologyFileError>, lines: impl Fn(&str) -> Opti
         }
         Err(error) => panic!("memory does not fail: {error}"),
     };
-    check_network(&network);
+    let network = &loaded.topology;
+    check_network(network);
+    if let Ok(graph) = loaded.graph(Cable::DEFAULT) {
+        assert_eq!(graph.links().len(), network.link_count() + loaded.host_links.len());
+    }
     let mut text = Vec::new();
-    write_layered(&network, &mut text).expect("memory can be written");
+    loaded.write(&mut text).expect("memory can be written");
     let again = parse_topology(text, FILE, &TopologyFileOptions::default());
-    let again = again.unwrap_or_else(|error| panic!("{error}")).topology;
-    assert_eq!(described(&again), described(&network));
-    assert_eq!(again.to_string(), network.to_string());
+    let again = again.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(described(&again.topology), described(network));
+    assert_eq!(again.topology.to_string(), network.to_string());
+    assert_eq!((again.host_links, again.lengths), (loaded.host_links, loaded.lengths));
 }
 
 /// Lines of YAML, in which a carriage return alone also ends one.

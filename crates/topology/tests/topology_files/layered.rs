@@ -90,7 +90,7 @@ fn what_is_wrong_with_the_switches_of_a_layered_network_is_said_with_its_line() 
         (with("- {name: t, layer: 1}\n"), "n.yaml:4: switch t is already defined at n.yaml:2"),
         (
             with("other: 1\n"),
-            "n.yaml:4: unknown field `other`, expected one of default_speed, switches, links",
+            "n.yaml:4: unknown field `other`, expected one of default_speed, default_length, switches, links, hosts",
         ),
     ];
     for (text, expected) in cases {

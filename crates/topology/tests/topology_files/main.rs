@@ -3,6 +3,7 @@
 
 mod containerlab;
 mod hostile;
+mod hosts;
 mod layered;
 mod lldp;
 

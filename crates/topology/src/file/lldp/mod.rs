@@ -5,7 +5,7 @@ mod rules;
 
 use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::yaml::{self, Text};
-use super::{Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{HostLink, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
 use crate::SwitchId;
 use dump::{Dump, View};
 use rules::Rules;
@@ -63,8 +63,7 @@ pub(super) fn parse(
     let mut warnings = Vec::new();
     reader.links(options, &mut warnings)?;
     reader.warn(&mut warnings);
-    let topology = reader.draft.finish(&mut warnings)?;
-    Ok(Loaded { topology, warnings })
+    reader.draft.finish(warnings)
 }
 
 /// A port of a switch.
@@ -122,7 +121,10 @@ impl Reader {
         let views = std::mem::take(&mut self.views);
         for (switch, file, view) in &views {
             let location = Location { file: *file, line: view.line };
-            let Some(neighbour) = self.neighbour(view, location)? else { continue };
+            let Some(neighbour) = self.neighbour(view, location)? else {
+                self.host(*switch, view, location, options)?;
+                continue;
+            };
             let near = (*switch, view.port.clone());
             let far = (neighbour, self.far_port(*switch, neighbour, view));
             let key = if near <= far { [near.clone(), far.clone()] } else { [far.clone(), near.clone()] };
@@ -152,16 +154,28 @@ impl Reader {
         Ok(())
     }
 
+    /// Adds the host in a view.
+    fn host(
+        &mut self,
+        switch: SwitchId,
+        view: &View,
+        location: Location,
+        options: &TopologyFileOptions,
+    ) -> Result<(), TopologyFileError> {
+        let Some(host) = view.neighbour.clone() else { return Ok(()) };
+        self.hosts.insert(host.clone());
+        let speed = self.rules.default_speed.or(options.default_speed);
+        let port = Some(view.port.clone());
+        self.draft.host_link(HostLink { host, switch, port, speed, length: None }, location)
+    }
+
     /// The switch in a view; `None` if it is a host. A switch without a dump is added when it is first seen.
     fn neighbour(&mut self, view: &View, location: Location) -> Result<Option<SwitchId>, TopologyFileError> {
         let Some(name) = view.neighbour.clone() else { return Ok(None) };
         if let Some(switch) = self.draft.find(&name) {
             return Ok(Some(switch));
         }
-        let Some(layer) = self.rules.layer(&name) else {
-            self.hosts.insert(name);
-            return Ok(None);
-        };
+        let Some(layer) = self.rules.layer(&name) else { return Ok(None) };
         self.silent.insert(name.clone());
         let pod = self.rules.pod(&name);
         self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, location }).map(Some)
@@ -192,7 +206,7 @@ impl Reader {
             let how = "a `default_speed` beside the rules";
             return Err(self.draft.refuse(location, TopologyFault::NoSpeed { link: name, how }));
         };
-        self.draft.link([low.0, high.0], Some(name), speed, location)
+        self.draft.link([low.0, high.0], Some(name), speed, None, location)
     }
 
     fn two_neighbours(
