@@ -16,6 +16,15 @@ pub enum Mode {
 impl Mode {
     /// Both modes, in index order.
     pub const ALL: [Mode; 2] = [Mode::Ordered, Mode::NonBlocking];
+
+    /// The mode that this one is not.
+    #[inline]
+    pub const fn other(self) -> Mode {
+        match self {
+            Mode::Ordered => Mode::NonBlocking,
+            Mode::NonBlocking => Mode::Ordered,
+        }
+    }
 }
 
 impl fmt::Display for Mode {

@@ -4,7 +4,7 @@
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Buffering, Copies, Mode};
-use linkmend_sim::network::QueueLimits;
+use linkmend_sim::network::{PORT_QUEUE, QueueLimits};
 use linkmend_sim::scenario::bursts::{self, BurstsConfig, BurstsReport};
 use linkmend_sim::scenario::classes::{self, ClassesConfig};
 use linkmend_sim::scenario::path::{self, PathConfig, PathReport};
@@ -130,7 +130,7 @@ fn delays_add_along_a_path() {
 
 #[test]
 fn a_slower_link_downstream_marks_and_drops() {
-    let queue = QueueLimits { bytes: 200_000, ecn_bytes: 100_000 };
+    let queue = QueueLimits { class_bytes: 200_000, ..PORT_QUEUE };
     let link = LinkConfig { queue, ..link(100, 0.0, Mode::Ordered) };
     let mut config = PathConfig::uniform(link, 2, 20_000);
     config.links[1].rate = rate(25);

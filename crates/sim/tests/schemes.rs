@@ -60,26 +60,17 @@ impl Scheme for StopAndWait {
         8
     }
 
-    fn admission(&self, _: &Frame) -> Admission {
+    fn admission(&self, _: Mode, _: u32) -> Admission {
         if self.sending.is_some() { Admission::Held } else { Admission::Protected }
     }
 
-    fn send<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        frame: Frame,
-    ) -> Numbered {
+    fn send<C: SchemeContext>(&mut self, context: &mut C, frame: Frame) -> Numbered {
         self.sending = Some((frame, context.now()));
         context.wake_at(context.now() + self.timeout);
         Numbered { number: self.number, again: false }
     }
 
-    fn handle_data<O: Observer<N>, N: Scheme>(
-        &mut self,
-        _: &mut SchemeContext<'_, N, O>,
-        header: &Numbered,
-        _: Frame,
-    ) -> Reception {
+    fn handle_data<C: SchemeContext>(&mut self, _: &mut C, header: &Numbered, _: Frame) -> Reception {
         self.owed = Some(header.number);
         if header.number != self.expected {
             return Reception::Dropped;
@@ -88,21 +79,17 @@ impl Scheme for StopAndWait {
         Reception::Deliver
     }
 
-    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, _: &mut SchemeContext<'_, N, O>, ack: u64) {
+    fn handle_ack<C: SchemeContext>(&mut self, _: &mut C, ack: u64) {
         if ack == self.number && self.sending.take().is_some() {
             self.number += 1;
         }
     }
 
-    fn handle_control<O: Observer<N>, N: Scheme>(
-        &mut self,
-        _: &mut SchemeContext<'_, N, O>,
-        control: &Infallible,
-    ) {
+    fn handle_control<C: SchemeContext>(&mut self, _: &mut C, control: &Infallible) {
         match *control {}
     }
 
-    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+    fn handle_timeout<C: SchemeContext>(&mut self, context: &mut C) {
         let Some((frame, sent_at)) = self.sending else { return };
         if sent_at + self.timeout <= context.now() {
             self.sending = Some((frame, context.now()));
@@ -111,7 +98,7 @@ impl Scheme for StopAndWait {
         }
     }
 
-    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+    fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
         if let Some((_, sent_at)) = self.sending {
             context.wake_at(sent_at + self.timeout);
         }

@@ -6,8 +6,8 @@ use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::scheme::{AnyConfig, AnyControl, LinkGuardianConfig};
 use linkmend_sim::measure::{GivenUp, LinkMeasures, Measured};
 use linkmend_sim::network::{
-    Balance, Frame, LinkId, Network, Observer, Opening, Plan, PortConfig, PortId, QueueLimits, Received,
-    Side, Traffic,
+    Balance, Frame, LinkId, Network, Observer, Opening, PORT_QUEUE, Plan, PortConfig, PortId, Received, Side,
+    Traffic,
 };
 use linkmend_sim::time::{Rate, Time};
 
@@ -87,7 +87,7 @@ fn run(mode: Mode, recirculates: bool) -> Network<Measured<Deliveries>> {
             recirculation: recirculates.then(|| plan.recirculation((rate, Time::from_nanos(500)))),
             timer_interval: Time::ZERO,
         }),
-        queue: QueueLimits::default(),
+        queue: PORT_QUEUE,
     });
     plan.link(switches, ports);
     plan.traffic(SENDER, switches[1], Traffic::LineRate { frames: FRAMES, bytes: 1_500, mode });

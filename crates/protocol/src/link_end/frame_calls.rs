@@ -15,8 +15,8 @@ impl LinkEnd {
 
     /// Whether a frame that is held in `mode` waits until everything in the other lane is acknowledged, because the
     /// authors' headers name no lane. That never happens if more and more is sent there.
-    pub fn waits_for_turn(&self, mode: Mode) -> bool {
-        self.sending.waits_for_turn(&self.shared, mode)
+    pub fn waits_for_lane(&self, mode: Mode) -> bool {
+        self.sending.waits_for_lane(&self.shared, mode)
     }
 
     /// Numbers a frame and keeps its handle until [`LinkEnd::poll_release`] returns it. `None` means that it goes

@@ -1,5 +1,6 @@
 //! The normal queue of a port (section 3, Figure 5), one for each class: finite, with ECN marking.
 
+use super::{NormalFrames, Turns};
 use crate::frame::{Mode, PerMode};
 use crate::stats::BufferStats;
 use alloc::collections::VecDeque;
@@ -50,10 +51,10 @@ pub enum Arrival {
     Drop,
 }
 
-/// The frames of one class, each with its position in the order of arrival.
+/// The frames of one class.
 #[derive(Debug)]
 struct ClassQueue<F> {
-    frames: VecDeque<(u64, Waiting<F>)>,
+    frames: VecDeque<Waiting<F>>,
     bytes: u64,
     bytes_max: u64,
 }
@@ -64,8 +65,7 @@ struct ClassQueue<F> {
 pub struct ClassQueues<F> {
     classes: PerMode<ClassQueue<F>>,
     limits: QueueLimits,
-    /// Number of frames that were ever pushed.
-    arrivals: u64,
+    turns: Turns,
     both: BufferStats,
 }
 
@@ -76,7 +76,7 @@ impl<F> ClassQueues<F> {
         ClassQueues {
             classes: PerMode([class(), class()]),
             limits,
-            arrivals: 0,
+            turns: Turns::default(),
             both: BufferStats::default(),
         }
     }
@@ -107,46 +107,25 @@ impl<F> ClassQueues<F> {
     pub fn push(&mut self, waiting: Waiting<F>) {
         let bytes = u64::from(waiting.bytes);
         let class = &mut self.classes[waiting.mode];
+        if class.frames.is_empty() {
+            self.turns.begin_to_wait(waiting.mode);
+        }
         class.bytes += bytes;
         class.bytes_max = class.bytes_max.max(class.bytes);
-        class.frames.push_back((self.arrivals, waiting));
-        self.arrivals += 1;
+        class.frames.push_back(waiting);
         self.both.add(bytes);
     }
 
-    /// Class and length of the frame that came first among the classes that are not `held`.
+    /// How far one class is ahead of the other, for a driver with frames that do not wait here but take the turns of their class.
     #[inline]
-    pub fn first(&self, held: PerMode<bool>) -> Option<(Mode, u32)> {
-        let first = |mode: Mode| if held[mode] { None } else { self.classes[mode].frames.front() };
-        let waiting = match (first(Mode::Ordered), first(Mode::NonBlocking)) {
-            (Some((one_at, one)), Some((other_at, other))) => {
-                if one_at < other_at {
-                    one
-                } else {
-                    other
-                }
-            }
-            (Some((_, one)), None) | (None, Some((_, one))) => one,
-            (None, None) => return None,
-        };
-        Some((waiting.mode, waiting.bytes))
+    pub const fn turns(&self) -> &Turns {
+        &self.turns
     }
 
-    /// Whether the first frame of the other class came at least `distance` arrivals behind that of `mode`.
-    pub(super) fn is_followed_at(&self, mode: Mode, distance: u64) -> bool {
-        let other = if mode == Mode::Ordered { Mode::NonBlocking } else { Mode::Ordered };
-        let came_at = |mode: Mode| self.classes[mode].frames.front().map(|&(at, _)| at);
-        matches!((came_at(mode), came_at(other)), (Some(at), Some(other_at)) if other_at >= at + distance)
-    }
-
-    /// Takes the first frame of a class.
+    /// The same, to be changed.
     #[inline]
-    pub fn pop(&mut self, mode: Mode) -> Option<Waiting<F>> {
-        let class = &mut self.classes[mode];
-        let (_, waiting) = class.frames.pop_front()?;
-        class.bytes -= u64::from(waiting.bytes);
-        self.both.remove(u64::from(waiting.bytes));
-        Some(waiting)
+    pub const fn turns_mut(&mut self) -> &mut Turns {
+        &mut self.turns
     }
 
     /// Whether no frame waits.
@@ -173,5 +152,41 @@ impl<F> ClassQueues<F> {
     /// Resets the extremes of both classes together.
     pub fn reset_extremes(&mut self) {
         self.both.reset_extremes();
+    }
+}
+
+impl<F> NormalFrames for ClassQueues<F> {
+    type Frame = F;
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        ClassQueues::is_empty(self)
+    }
+
+    #[inline]
+    fn turn(&self) -> Mode {
+        self.turns.next()
+    }
+
+    #[inline]
+    fn overtaken(&self, mode: Mode) -> u32 {
+        self.turns.overtaken[mode]
+    }
+
+    #[inline]
+    fn front_bytes(&self, mode: Mode) -> Option<u32> {
+        self.classes[mode].frames.front().map(|waiting| waiting.bytes)
+    }
+
+    #[inline]
+    fn pop(&mut self, mode: Mode) -> Option<Waiting<F>> {
+        let class = &mut self.classes[mode];
+        let waiting = class.frames.pop_front()?;
+        class.bytes -= u64::from(waiting.bytes);
+        self.both.remove(u64::from(waiting.bytes));
+        if !self.is_empty() {
+            self.turns.leave(mode, waiting.bytes);
+        }
+        Some(waiting)
     }
 }

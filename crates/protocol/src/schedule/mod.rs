@@ -4,9 +4,10 @@
 //! knows the order of section 3 (Figure 5):
 //!
 //! 1. *urgent*: retransmissions, loss notifications, pause and resume, handshake, overdue dummies and ACKs;
-//! 2. *normal*: of the classes whose first frame may go, the one whose first frame came first. A class that is held
-//!    (paused, Tx buffer full, draining) holds up no other. The exception is the authors' headers, which use one lane at
-//!    a time: there, a class that waits for its turn holds up the other one before long;
+//! 2. *normal*: of the classes whose first frame may go, the one that has sent fewer bytes ([`Turns`]), so that a seldom
+//!    class does not wait behind the backlog of a busy one. A class that is held (paused, Tx buffer full, draining)
+//!    holds up no other. The exception is the authors' headers, which use one lane at a time: there, a class that waits
+//!    for its lane holds up the other one before long;
 //! 3. *idle*: dummies and explicit ACKs, only if no normal frame may go.
 //!
 //! A driver only says what its port can take at the moment ([`PortRoom`]), and puts the result on the wire.
@@ -14,10 +15,12 @@
 mod class_queues;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use class_queues::{Arrival, ClassQueues, QueueLimits, Waiting};
+pub use turns::Turns;
 
-use crate::frame::{Mode, PerMode};
+use crate::frame::Mode;
 use crate::link_end::{Admission, LinkEnd, Priority, Transmit};
 use crate::time::Instant;
 use crate::trace::{StepSink, TracedLinkEnd};
@@ -36,15 +39,32 @@ pub trait Transmitter {
     fn poll_idle(&mut self, now: Instant) -> Option<Self::Transmit>;
     /// Whether a frame that is held in `mode` waits until everything in the other lane is acknowledged, which never
     /// happens if more and more is sent there.
-    fn waits_for_turn(&self, mode: Mode) -> bool {
+    fn waits_for_lane(&self, mode: Mode) -> bool {
         let _ = mode;
         false
     }
 }
 
-/// How many frames of the lane in use still go ahead of one that waits for its turn, counted by arrivals behind it. A
-/// change of lanes takes a round trip, so frames of two alternating classes should not cause one each.
-const TURN_FRAMES: u64 = 32;
+/// Where normal frames wait: [`ClassQueues`], or what a driver has besides them.
+pub trait NormalFrames {
+    /// The driver's own value: a handle, or a simulated frame.
+    type Frame;
+
+    /// Whether there is no frame of either class.
+    fn is_empty(&self) -> bool;
+    /// The class that goes first if both may.
+    fn turn(&self) -> Mode;
+    /// How many frames of the other class have left since the first frame of this one became the first.
+    fn overtaken(&self, mode: Mode) -> u32;
+    /// Length of the first frame of a class, in bytes.
+    fn front_bytes(&self, mode: Mode) -> Option<u32>;
+    /// Takes the first frame of a class, and counts it in the turns.
+    fn pop(&mut self, mode: Mode) -> Option<Waiting<Self::Frame>>;
+}
+
+/// How many frames of the lane in use still go ahead of one that waits for its lane. A change of lanes takes a round
+/// trip, so frames of two alternating classes should not cause one each.
+const LANE_FRAMES: u32 = 32;
 
 /// A link end by itself, or one whose driver's calls are written down.
 pub trait Schedulable {
@@ -97,8 +117,8 @@ impl<E: Schedulable> Transmitter for E {
     }
 
     #[inline]
-    fn waits_for_turn(&self, mode: Mode) -> bool {
-        self.link_end().waits_for_turn(mode)
+    fn waits_for_lane(&self, mode: Mode) -> bool {
+        self.link_end().waits_for_lane(mode)
     }
 }
 
@@ -148,12 +168,12 @@ impl Round {
 
     /// What to send next into a port with this much `room`; `None` if it cannot take anything that may go.
     #[inline]
-    pub fn next<E: Transmitter, F>(
+    pub fn next<E: Transmitter, Q: NormalFrames>(
         &mut self,
         end: &mut E,
-        queues: &mut ClassQueues<F>,
+        queues: &mut Q,
         room: PortRoom,
-    ) -> Option<Next<E::Transmit, F>> {
+    ) -> Option<Next<E::Transmit, Q::Frame>> {
         if room == PortRoom::None {
             return None;
         }
@@ -168,7 +188,9 @@ impl Round {
             return None;
         }
         if self.stage == Stage::Normal {
-            if let Some((waiting, admission)) = take_admitted(end, queues) {
+            if let Some((mode, admission)) = first_admitted(end, queues)
+                && let Some(waiting) = queues.pop(mode)
+            {
                 return Some(Next::Normal(waiting, admission));
             }
             self.stage = Stage::Idle;
@@ -178,32 +200,44 @@ impl Round {
 }
 
 /// Whether a frame waits that may go: with room at the port, [`Round::next`] will return it.
-pub fn has_next<E: Transmitter, F>(end: &E, queues: &ClassQueues<F>) -> bool {
+pub fn has_next<E: Transmitter, Q: NormalFrames>(end: &E, queues: &Q) -> bool {
     first_admitted(end, queues).is_some()
 }
 
-/// Takes the frame that came first among the classes whose first frame may go.
-#[inline]
-fn take_admitted<E: Transmitter, F>(end: &E, queues: &mut ClassQueues<F>) -> Option<(Waiting<F>, Admission)> {
-    let (mode, admission) = first_admitted(end, queues)?;
-    queues.pop(mode).map(|waiting| (waiting, admission))
+/// Among the classes whose first frame may go, the one whose turn it is.
+#[inline(always)]
+fn first_admitted<E: Transmitter, Q: NormalFrames>(end: &E, queues: &Q) -> Option<(Mode, Admission)> {
+    if queues.is_empty() {
+        return None;
+    }
+    let turn = queues.turn();
+    match ask(end, queues, turn) {
+        Answer::Goes(admission) => Some((turn, admission)),
+        Answer::HoldsBoth => None,
+        Answer::Held => match ask(end, queues, turn.other()) {
+            Answer::Goes(admission) => Some((turn.other(), admission)),
+            Answer::HoldsBoth | Answer::Held => None,
+        },
+    }
 }
 
-/// Among the classes whose first frame may go, the one whose first frame came first.
-#[inline]
-fn first_admitted<E: Transmitter, F>(end: &E, queues: &ClassQueues<F>) -> Option<(Mode, Admission)> {
-    let mut held = PerMode::default();
-    // Each class is asked at most once: it goes, or it is held.
-    while let Some((mode, bytes)) = queues.first(held) {
-        match end.admission(mode, bytes) {
-            Admission::Held => {
-                if end.waits_for_turn(mode) && queues.is_followed_at(mode, TURN_FRAMES) {
-                    return None;
-                }
-                held[mode] = true;
-            }
-            admission => return Some((mode, admission)),
+/// Whether the first frame of a class may go.
+enum Answer {
+    Goes(Admission),
+    /// Not this class; or there is no frame.
+    Held,
+    /// Not this class, and the other one must wait for it.
+    HoldsBoth,
+}
+
+#[inline(always)]
+fn ask<E: Transmitter, Q: NormalFrames>(end: &E, queues: &Q, mode: Mode) -> Answer {
+    let Some(bytes) = queues.front_bytes(mode) else { return Answer::Held };
+    match end.admission(mode, bytes) {
+        Admission::Held if end.waits_for_lane(mode) && queues.overtaken(mode) >= LANE_FRAMES => {
+            Answer::HoldsBoth
         }
+        Admission::Held => Answer::Held,
+        admission => Answer::Goes(admission),
     }
-    None
 }

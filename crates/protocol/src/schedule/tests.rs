@@ -1,10 +1,10 @@
 //! The policy against link ends that say what the test wants.
 
 use super::*;
+use crate::frame::PerMode;
 use crate::stats::BufferStats;
 use std::vec::Vec;
 
-const NONE_HELD: PerMode<bool> = PerMode([false; 2]);
 const ORDERED_HELD: PerMode<bool> = PerMode([true, false]);
 const LIMITS: QueueLimits = QueueLimits { class_frames: 1_536, frames: 2_048, ..QueueLimits::UNLIMITED };
 
@@ -22,6 +22,8 @@ struct Script {
     urgent: u32,
     idle: u32,
     held: PerMode<bool>,
+    /// Whether a class that is held waits for its lane.
+    one_lane: bool,
     asked_urgent: u32,
 }
 
@@ -45,6 +47,10 @@ impl Transmitter for Script {
     fn poll_idle(&mut self, _: Instant) -> Option<u32> {
         self.idle = self.idle.checked_sub(1)?;
         Some(self.idle)
+    }
+
+    fn waits_for_lane(&self, mode: Mode) -> bool {
+        self.one_lane && self.held[mode]
     }
 }
 
@@ -99,21 +105,91 @@ fn a_class_that_is_held_neither_holds_the_other_nor_takes_its_places() {
         panic!("two frames, and then the port is idle: {next:?}")
     };
     assert_eq!([first.frame, second.frame], [1, 2]);
-    assert!(queues.first(ORDERED_HELD).is_none() && !queues.is_empty());
+    assert!(!has_next(&end, &queues) && !queues.is_empty());
+}
+
+/// Takes frames until none may go, and returns their classes and lengths.
+fn order(end: &mut Script, queues: &mut ClassQueues<u32>) -> Vec<(Mode, u32)> {
+    let class = |next| match next {
+        Next::Normal(waiting, _) => (waiting.mode, waiting.bytes),
+        other => panic!("only normal frames wait: {other:?}"),
+    };
+    sent(end, queues, PortRoom::All).into_iter().map(class).collect()
+}
+
+/// Frames of both classes wait, and those of one are four times as long.
+#[test]
+fn classes_that_may_both_go_share_the_port_by_bytes() {
+    let mut queues = ClassQueues::new(LIMITS);
+    (0..100).for_each(|_| queues.push(Waiting { frame: 0, bytes: 800, mode: Mode::NonBlocking }));
+    (0..400).for_each(|_| queues.push(Waiting { frame: 0, bytes: 200, mode: Mode::Ordered }));
+    let order = order(&mut Script::default(), &mut queues);
+    assert_eq!(order.len(), 500);
+    let (mut ordered, mut non_blocking) = (0, 0);
+    for (mode, bytes) in &order[..495] {
+        *(if *mode == Mode::Ordered { &mut ordered } else { &mut non_blocking }) += i64::from(*bytes);
+        assert!((ordered - non_blocking).abs() <= 800, "{ordered} and {non_blocking} bytes");
+    }
 }
 
 #[test]
-fn classes_that_may_both_go_do_so_in_the_order_of_arrival() {
+fn a_seldom_class_does_not_wait_behind_the_backlog_of_the_other() {
+    for seldom in Mode::ALL {
+        let mut queues = ClassQueues::new(LIMITS);
+        (0..1_000).for_each(|number| queues.push(frame(number, seldom.other())));
+        let mut end = Script::default();
+        for _ in 0..50 {
+            queues.push(frame(0, seldom));
+            let mut round = Round::new(Instant(0));
+            let mut next = || match round.next(&mut end, &mut queues, PortRoom::All) {
+                Some(Next::Normal(waiting, _)) => waiting.mode,
+                other => panic!("frames wait: {other:?}"),
+            };
+            let modes = [next(), next()];
+            assert!(modes.contains(&seldom), "{seldom}: {modes:?}");
+            (0..7).for_each(|_| assert_eq!(next(), seldom.other()));
+        }
+    }
+}
+
+/// While a class is paused, the other one uses the port alone. Afterwards they share it again at once.
+#[test]
+fn a_class_that_was_held_has_a_claim_to_one_frame_at_most() {
     let mut queues = ClassQueues::new(LIMITS);
-    let modes = [Mode::NonBlocking, Mode::Ordered, Mode::Ordered, Mode::NonBlocking, Mode::Ordered];
-    for (number, mode) in modes.into_iter().enumerate() {
-        queues.push(frame(number as u32, mode));
+    (0..1_000).for_each(|number| queues.push(frame(number, Mode::NonBlocking)));
+    let mut end = Script { held: ORDERED_HELD, ..Script::default() };
+    (0..100).for_each(|number| queues.push(frame(number, Mode::Ordered)));
+    let mut round = Round::new(Instant(0));
+    for _ in 0..500 {
+        let next = round.next(&mut end, &mut queues, PortRoom::All);
+        assert!(matches!(next, Some(Next::Normal(Waiting { mode: Mode::NonBlocking, .. }, _))), "{next:?}");
     }
-    for number in 0..5 {
-        let (mode, _) = queues.first(NONE_HELD).expect("one is left");
-        assert_eq!(queues.pop(mode).map(|waiting| waiting.frame), Some(number));
+    end.held = PerMode::default();
+    let order = order(&mut end, &mut queues);
+    for pair in order[..200].windows(3) {
+        assert!(pair.iter().any(|(mode, _)| *mode == Mode::NonBlocking), "{order:?}");
     }
-    assert!(queues.is_empty() && queues.pop(Mode::Ordered).is_none());
+}
+
+/// The authors' headers use one lane at a time.
+#[test]
+fn a_class_that_waits_for_its_lane_lets_32_frames_pass() {
+    let mut queues = ClassQueues::new(LIMITS);
+    (0..100).for_each(|number| queues.push(frame(number, Mode::NonBlocking)));
+    let mut end = Script { held: ORDERED_HELD, one_lane: true, ..Script::default() };
+    assert!(has_next(&end, &queues));
+    let mut round = Round::new(Instant(0));
+    let passed = |queues: &mut ClassQueues<u32>, round: &mut Round, end: &mut Script| {
+        core::iter::from_fn(|| round.next(end, queues, PortRoom::All)).count()
+    };
+    (0..10).for_each(|_| assert!(round.next(&mut end, &mut queues, PortRoom::All).is_some()));
+    queues.push(frame(0, Mode::Ordered));
+    assert_eq!(passed(&mut queues, &mut round, &mut end), 32, "those that had left before do not count");
+    // Its lane is free now, and the other class waits for its own.
+    end.held = PerMode([false, true]);
+    (0..100).for_each(|number| queues.push(frame(number, Mode::Ordered)));
+    let mut round = Round::new(Instant(0));
+    assert_eq!(passed(&mut queues, &mut round, &mut end), 32);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use super::ledger::{FrameId, Ledger, LossCause, Path, Record};
 use super::link::{Link, Wire};
 use super::random::Random;
 use super::slab::Slab;
-use linkmend_protocol::schedule::{self, ClassQueues, Next, PortRoom, QueueLimits, Round, Waiting};
+use linkmend_protocol::schedule::{
+    self, ClassQueues, Next, NormalFrames, PortRoom, QueueLimits, Round, Waiting,
+};
 use linkmend_protocol::{
     Admission, Config, Control, DataHeader, Event, Instant, LinkEnd, Mode, Protection, Reception, Stats,
     Transmit, wire,

@@ -1,24 +1,28 @@
 //! A link: the frames on it, its two ports, how it recovers, and how it is observed.
 //!
 //! - [`config`]: the description of a link, from which its ports follow.
-//! - [`frame`]: frames, and what a link carries.
+//! - [`frame`]: the frames of the traffic; [`on_wire`]: what a link carries.
 //! - [`scheme`]: how a link recovers what it corrupts.
 //! - [`port`]: a port with its queues and the wire that leaves it.
 //! - [`observer`]: the interface of observers.
 
 pub mod config;
 pub mod frame;
+pub(crate) mod frames;
 pub mod id;
 pub mod observer;
+pub mod on_wire;
 pub mod port;
-pub(crate) mod queue;
 pub(crate) mod recirculation;
 pub mod scheme;
+pub(crate) mod slots;
 
 pub use config::LinkConfig;
-pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, OnWire, WIRE_OVERHEAD_BYTES};
+pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, WIRE_OVERHEAD_BYTES};
+pub use frames::PORT_QUEUE;
 pub use id::{LinkId, PortId, Side};
+pub use linkmend_protocol::schedule::QueueLimits;
 pub use observer::{NoObserver, Observer, Present, Received, Sent, Skip, Skipped};
+pub use on_wire::OnWire;
 pub use port::{PortConfig, PortError};
-pub use queue::QueueLimits;
 pub use scheme::{Scheme, Schemes};

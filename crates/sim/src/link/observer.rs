@@ -3,8 +3,9 @@
 //! A network measures nothing itself. It tells its observer what happens, by static dispatch: calls to [`NoObserver`]
 //! compile to nothing. An observer cannot change a run.
 
-use super::frame::{Frame, OnWire};
+use super::frame::Frame;
 use super::id::PortId;
+use super::on_wire::OnWire;
 use super::scheme::{Scheme, Schemes};
 use crate::time::Time;
 

@@ -1,16 +1,20 @@
 //! A port: its queues, the scheme of its link, and the wire that leaves it.
 
-use super::frame::{FRAME_BYTES_MIN, Frame, OnWire, WIRE_OVERHEAD_BYTES};
+use super::frame::{FRAME_BYTES_MIN, Frame, WIRE_OVERHEAD_BYTES};
+use super::frames::PortFrames;
 use super::id::PortId;
-use super::queue::{NormalQueue, QueueLimits};
-use super::scheme::{Idle, PortSeed, Scheme, Schemes, Timer};
+use super::on_wire::OnWire;
+use super::scheme::{Idle, PortSeed, Scheme, Schemes};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
 use crate::node::NodeId;
 use crate::node::generator::Generator;
 use crate::random::Random;
 use crate::time::{Rate, Time};
-use linkmend_protocol::{ConfigError, Mode, PerMode};
+use linkmend_protocol::schedule::{
+    Arrival, ClassQueues, Next, PortRoom, QueueLimits, Round, Transmitter, Waiting,
+};
+use linkmend_protocol::{Admission, ConfigError, Instant, Mode};
 use std::collections::VecDeque;
 use std::hint::cold_path;
 
@@ -65,6 +69,16 @@ pub(crate) struct PeerTraffic {
     pub(crate) bytes: u16,
 }
 
+/// When a port wakes, apart from its wire.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    /// When the next paced frame comes, and when the scheme has something to do.
+    pub(crate) traffic_at: Time,
+    pub(crate) timeout_at: Time,
+    /// Whether the scheme has something urgent to send.
+    pub(crate) attention: bool,
+}
+
 /// A port, and the wire that leaves it.
 #[derive(Debug)]
 pub(crate) struct Port<S: Scheme> {
@@ -80,16 +94,13 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) ingress_latency: Time,
     pub(crate) corruption: CorruptionProcess,
     pub(crate) copy_corruption: Option<CorruptionProcess>,
-    pub(crate) queue_limits: QueueLimits,
 
     pub(crate) generator: Generator,
     pub(crate) peer_traffic: PeerTraffic,
-    pub(crate) started: bool,
-    pub(crate) normal: PerMode<NormalQueue>,
-    /// Number of frames in both of these queues.
-    pub(crate) waiting: usize,
-    /// The lane that goes first.
-    pub(crate) turn: usize,
+    pub(crate) normal: ClassQueues<Frame>,
+    /// Number of frames that found no room in these queues, and of those that were marked.
+    pub(crate) dropped: u64,
+    pub(crate) marked: u64,
     pub(crate) urgent: VecDeque<QueuedUrgent<S>>,
     /// The dummy or ACK that the self-replenishing queue keeps sending, after its last one was corrupted.
     pub(crate) replenished: Option<OnWire<S>>,
@@ -134,13 +145,11 @@ impl<S: Scheme> Port<S> {
                 .map(|corruption| process(corruption, "copies"))
                 .transpose()?,
             corruption: process(&config.corruption, "corruption")?,
-            queue_limits: config.queue,
             generator,
             peer_traffic: PeerTraffic { mode: Mode::Ordered, bytes: 0 },
-            started: false,
-            normal: PerMode::default(),
-            waiting: 0,
-            turn: 0,
+            normal: ClassQueues::new(config.queue),
+            dropped: 0,
+            marked: 0,
             urgent: VecDeque::new(),
             replenished: None,
             replenishes: true,
@@ -205,7 +214,7 @@ impl<S: Scheme> Port<S> {
     /// Whether no frame of the traffic is to come, waits, is outstanding, or is buffered.
     pub(crate) fn is_drained(&self) -> bool {
         self.generator.left() == 0
-            && self.waiting == 0
+            && self.normal.is_empty()
             && self.urgent.is_empty()
             && self.scheme.is_drained()
             && !self.in_flight.iter().any(|(_, on_wire)| on_wire.is_traffic())
@@ -214,12 +223,24 @@ impl<S: Scheme> Port<S> {
     /// Whether a normal frame waits.
     #[inline]
     pub(crate) fn has_normal(&self) -> bool {
-        self.waiting > 0 || (self.started && self.generator.ready().is_some())
+        !self.normal.is_empty() || self.generator.is_ready()
     }
 
-    /// Adds a frame to its queue.
-    pub(crate) fn push_normal(&mut self, frame: Frame) {
-        self.waiting += usize::from(self.normal[frame.mode].push(frame, &self.queue_limits));
+    /// Adds a frame to the queue of its class, or drops it.
+    pub(crate) fn push_normal(&mut self, mut frame: Frame) {
+        let (mode, bytes) = (frame.mode, u32::from(frame.bytes));
+        match self.normal.arrival(mode, bytes) {
+            Arrival::Queue => {}
+            Arrival::Mark => {
+                frame.marked = true;
+                self.marked += 1;
+            }
+            Arrival::Drop => {
+                self.dropped += 1;
+                return;
+            }
+        }
+        self.normal.push(Waiting { frame, bytes, mode });
     }
 
     /// Adds a copy to its queue.
@@ -228,22 +249,23 @@ impl<S: Scheme> Port<S> {
         self.urgent.push_back(QueuedUrgent { ready_at: now, overtakes: false, on_wire });
     }
 
-    pub(crate) fn next_urgent(&mut self, now: Time) -> Option<QueuedUrgent<S>> {
-        // A copy need not wait behind a pause that waits for its timer packet.
-        let index = self.urgent.iter().position(|urgent| urgent.ready_at <= now)?;
-        self.urgent.remove(index)
+    /// What to send next, in the order of [`linkmend_protocol::schedule`]; `None` for what an idle port sends besides
+    /// ACKs.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, now: Time) -> Option<Next<Ready<S::Ack>, Frame>> {
+        let mut frames = PortFrames { queues: &mut self.normal, generator: &mut self.generator };
+        let mut transmitter = PortTransmitter { scheme: &mut self.scheme, urgent: &self.urgent, now };
+        Round::new(now.instant()).next(&mut transmitter, &mut frames, PortRoom::All)
     }
 
-    /// An acknowledgement, if an idle port would send one.
+    /// Counts an ACK that an idle port sends.
     #[inline(always)]
-    pub(crate) fn next_ack(&mut self, now: Time) -> Option<S::Ack> {
-        let ack = self.scheme.poll_ack(now)?;
+    pub(crate) fn count_ack(&mut self) {
         self.acks_sent += 1;
         // It says more than the one that would have been repeated, which was an ACK as well.
         if let Some(OnWire::Ack { .. }) = self.replenished {
             self.replenished = None;
         }
-        Some(ack)
     }
 
     /// Anything else that an idle port sends.
@@ -257,5 +279,51 @@ impl<S: Scheme> Port<S> {
     /// Tells the port which frames its peer's generator makes.
     pub(crate) fn set_peer_traffic(&mut self, peer: &Generator) {
         self.peer_traffic = PeerTraffic { mode: peer.mode(), bytes: peer.frame_bytes() };
+    }
+}
+
+/// What a port can send before and after normal frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ready<A> {
+    /// The urgent frame with this index.
+    Urgent(usize),
+    /// An acknowledgement, on an idle port.
+    Ack(A),
+}
+
+/// Where the simulator's driver stands between the link end and the schedule. What is urgent was collected before,
+/// because a copy or a change of the pause state may have to wait for a loop or for a timer packet; and the other
+/// control frames of an idle port, which are large, are made where they are stored.
+struct PortTransmitter<'a, S: Scheme> {
+    scheme: &'a mut S,
+    urgent: &'a VecDeque<QueuedUrgent<S>>,
+    now: Time,
+}
+
+impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
+    type Transmit = Ready<S::Ack>;
+
+    /// A copy need not wait behind a pause that waits for its timer packet.
+    #[inline(always)]
+    fn poll_urgent(&mut self, _: Instant) -> Option<Ready<S::Ack>> {
+        if self.urgent.is_empty() {
+            return None;
+        }
+        self.urgent.iter().position(|urgent| urgent.ready_at <= self.now).map(Ready::Urgent)
+    }
+
+    #[inline(always)]
+    fn admission(&self, mode: Mode, bytes: u32) -> Admission {
+        self.scheme.admission(mode, bytes)
+    }
+
+    #[inline(always)]
+    fn poll_idle(&mut self, _: Instant) -> Option<Ready<S::Ack>> {
+        self.scheme.poll_ack(self.now).map(Ready::Ack)
+    }
+
+    #[inline(always)]
+    fn waits_for_lane(&self, mode: Mode) -> bool {
+        self.scheme.waits_for_lane(mode)
     }
 }

@@ -3,9 +3,22 @@
 //! A frame leaves through the port's queue and returns after the loop latency. Only then can the pipeline look at it,
 //! and release it or send it through the loop again. Several links of one switch share the port.
 
-use super::scheme::Circling;
+use super::id::PortId;
+use super::scheme::Buffer;
 use crate::time::{Rate, Time};
 use std::collections::VecDeque;
+
+/// A frame in a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Circling {
+    /// The port it belongs to.
+    pub(crate) port: PortId,
+    pub(crate) buffer: Buffer,
+    /// Its index in that buffer.
+    pub(crate) slot: u32,
+    /// On the wire, with header and gap.
+    pub(crate) wire_bytes: u32,
+}
 
 /// The port and the loop behind it.
 #[derive(Debug)]

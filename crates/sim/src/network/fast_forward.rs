@@ -8,9 +8,11 @@
 
 use super::Network;
 use crate::link::port::Port;
-use crate::link::scheme::{Circling, Cycles};
+use crate::link::recirculation::Circling;
+use crate::link::scheme::Cycles;
 use crate::link::{FRAME_BYTES_MIN, Observer, OnWire, Present, Scheme, Skip, Skipped};
 use crate::time::Time;
+use linkmend_protocol::schedule::Turns;
 
 /// A moment of a run: the state that determines the future, and all counts.
 #[derive(Debug)]
@@ -140,7 +142,7 @@ impl<S: Scheme> Port<S> {
         self.urgent.is_empty()
             && !self.timer.attention
             && self.replenished.is_none()
-            && self.waiting == 0
+            && self.normal.is_empty()
             && self.timer.traffic_at == Time::NEVER
     }
 
@@ -156,7 +158,9 @@ impl<S: Scheme> Port<S> {
             .0
             .checked_sub(now.0)
             .map_or_else(|| (now.0 - self.free_at.0) % slot, |left| left + slot);
-        out.extend([timeout, busy, self.turn as u64]);
+        let Turns { lead_bytes, overtaken } = *self.normal.turns();
+        let [ordered, non_blocking] = overtaken.0.map(u64::from);
+        out.extend([timeout, busy, lead_bytes.cast_unsigned(), ordered, non_blocking]);
         self.scheme.steady_state(now, out)?;
         out.push(self.in_flight.len() as u64);
         for (at, on_wire) in &self.in_flight {

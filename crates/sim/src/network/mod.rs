@@ -19,6 +19,7 @@
 //! from the end of the last real frame, and a frame that becomes ready within a slot waits for the slot's end. If it is
 //! corrupted, the next slot repeats it.
 
+mod context;
 mod fast_forward;
 mod plan;
 mod receive;
@@ -26,9 +27,9 @@ mod send;
 mod topology;
 
 pub use crate::link::{
-    COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, LinkId, NoObserver, Observer, OnWire, PortConfig,
-    PortError, PortId, Present, QueueLimits, Received, Scheme, Schemes, Sent, Side, Skip, Skipped,
-    WIRE_OVERHEAD_BYTES,
+    COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, LinkId, NoObserver, Observer, OnWire, PORT_QUEUE,
+    PortConfig, PortError, PortId, Present, QueueLimits, Received, Scheme, Schemes, Sent, Side, Skip,
+    Skipped, WIRE_OVERHEAD_BYTES,
 };
 pub use crate::node::{Balance, Flow, NodeId, Traffic};
 pub use fast_forward::Moment;
@@ -36,16 +37,14 @@ pub use plan::Plan;
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
-use crate::link::frame::ControlStore;
 use crate::link::id::Act;
+use crate::link::on_wire::ControlStore;
 use crate::link::port::Port;
-use crate::link::queue::NormalQueue;
-use crate::link::recirculation::RecirculationPort;
-use crate::link::scheme::Circling;
+use crate::link::recirculation::{Circling, RecirculationPort};
 use crate::node::Node;
 use crate::random::Random;
 use crate::time::Time;
-use linkmend_protocol::{LinkEnd, Status};
+use linkmend_protocol::{LinkEnd, Mode, Status};
 
 /// A session that is not open after a second, which is a thousand handshakes, will never open.
 pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
@@ -164,7 +163,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     pub fn start_traffic(&mut self) {
         for index in 0..self.ports.len() {
             let port = &mut self.ports[index];
-            port.started = true;
+            port.generator.start();
             let id = port.id;
             if port.generator.is_paced() {
                 port.timer.traffic_at = self.now;
@@ -280,9 +279,9 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
 
     /// Frames that the normal queue of `port` dropped and marked, and the largest number of bytes it held.
     pub fn normal_queue(&self, port: PortId) -> (u64, u64, u64) {
-        let queues = &self.ports[port.index()].normal.0;
-        let sum = |of: fn(&NormalQueue) -> u64| queues.iter().map(of).sum();
-        (sum(|queue| queue.dropped), sum(|queue| queue.marked), sum(|queue| queue.bytes_max))
+        let port = &self.ports[port.index()];
+        let bytes_max = Mode::ALL.into_iter().map(|mode| port.normal.bytes_max(mode)).sum();
+        (port.dropped, port.marked, bytes_max)
     }
 
     /// Serves the port as soon as it can begin something.

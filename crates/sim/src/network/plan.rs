@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::event_queue::EventQueue;
-use crate::link::frame::ControlStore;
+use crate::link::on_wire::ControlStore;
 use crate::link::port::Port;
 use crate::link::recirculation::RecirculationPort;
 use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes};

@@ -1,28 +1,14 @@
-//! What a port sends next: urgent frames, then normal ones, then dummies and ACKs (section 3, Figure 5).
+//! A port sends what [`linkmend_protocol::schedule`] says: urgent frames, then normal ones, then dummies and ACKs
+//! (section 3, Figure 5).
 
 use super::Network;
-use crate::link::port::QueuedUrgent;
+use super::context::port_context;
+use crate::link::port::{QueuedUrgent, Ready};
 use crate::link::scheme::{Idle, SchemeContext, Urgent};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
 use crate::time::Time;
-use linkmend_protocol::{Admission, Mode};
-use std::marker::PhantomData;
-
-/// The context of a port's scheme. The rest of the network is borrowed with it.
-macro_rules! context {
-    ($network:expr, $port:expr) => {
-        SchemeContext {
-            now: $network.now,
-            port: $port.id,
-            timer: &mut $port.timer,
-            queue: &mut $network.queue,
-            loops: &mut $network.loops,
-            observer: &mut $network.observer,
-            scheme: PhantomData,
-        }
-    };
-}
-pub(super) use context;
+use linkmend_protocol::Admission;
+use linkmend_protocol::schedule::Next;
 
 impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Serves a free port: sends the first frame that may go.
@@ -31,57 +17,17 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         if self.ports[port.index()].timer.attention {
             self.collect_urgent(port);
         }
-        let this = &mut self.ports[port.index()];
-        if !this.urgent.is_empty()
-            && let Some(urgent) = this.next_urgent(self.now)
-        {
-            return self.transmit(port, urgent.on_wire, urgent.overtakes);
-        }
-        if this.started
-            && let Some(frame) = this.generator.ready()
-        {
-            match this.scheme.admission(&frame) {
-                Admission::Protected => {
-                    this.generator.take();
-                    return self.send_protected(port, frame);
+        match self.ports[port.index()].next(self.now) {
+            Some(Next::Normal(waiting, Admission::Protected)) => self.send_protected(port, waiting.frame),
+            Some(Next::Normal(waiting, _)) => self.send_plain(port, waiting.frame),
+            Some(Next::Urgent(Ready::Ack(ack)) | Next::Idle(Ready::Ack(ack))) => self.transmit_ack(port, ack),
+            Some(Next::Urgent(Ready::Urgent(index)) | Next::Idle(Ready::Urgent(index))) => {
+                if let Some(urgent) = self.ports[port.index()].urgent.remove(index) {
+                    self.transmit(port, urgent.on_wire, urgent.overtakes);
                 }
-                Admission::Unprotected => {
-                    this.generator.take();
-                    return self.send_plain(port, frame);
-                }
-                Admission::Held => {}
             }
-        }
-        if this.waiting > 0 && self.send_waiting(port) {
-            return;
-        }
-        match self.ports[port.index()].next_ack(self.now) {
-            Some(ack) => self.transmit_ack(port, ack),
             None => self.serve_idle(port),
         }
-    }
-
-    /// Sends a frame that waits, if one may go; the lanes take turns.
-    #[inline(never)]
-    fn send_waiting(&mut self, port: PortId) -> bool {
-        for offset in 0..Mode::ALL.len() {
-            let this = &mut self.ports[port.index()];
-            let lane = (this.turn + offset) % Mode::ALL.len();
-            let Some(&frame) = this.normal.0[lane].front() else { continue };
-            let admission = this.scheme.admission(&frame);
-            if admission == Admission::Held {
-                continue;
-            }
-            this.normal.0[lane].pop();
-            this.waiting -= 1;
-            this.turn = (lane + 1) % Mode::ALL.len();
-            match admission {
-                Admission::Protected => self.send_protected(port, frame),
-                _ => self.send_plain(port, frame),
-            }
-            return true;
-        }
-        false
     }
 
     /// Sends a dummy or an ACK, if one says something new; no traffic may go, and no plain ACK is owed.
@@ -98,7 +44,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         if let Some(at) = this.scheme.idle_until(self.now)
             && at > self.now
         {
-            context!(self, this).wake_at(at);
+            port_context!(self, this).wake_at(at);
         }
     }
 
@@ -107,7 +53,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn collect_urgent(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
         this.timer.attention = false;
-        while let Some(urgent) = this.scheme.poll_urgent(&mut context!(self, this)) {
+        while let Some(urgent) = this.scheme.poll_urgent(&mut port_context!(self, this)) {
             let Urgent { control, ready_at, overtakes } = urgent;
             let on_wire = OnWire::Control { place: self.controls.put(control) };
             this.urgent.push_back(QueuedUrgent { ready_at, overtakes, on_wire });
@@ -127,7 +73,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let (arrives_at, corrupted) = this.begin(self.now, bytes, false);
         // It will be outstanding, so the port has more to do.
         self.queue.set(port.service(), this.free_at);
-        let header = this.scheme.send(&mut context!(self, this), frame);
+        let header = this.scheme.send(&mut port_context!(self, this), frame);
         let on_wire = &OnWire::Protected { header, frame };
         self.observer.sent(port, self.now, &Sent { frame: on_wire, control: None, arrives_at, corrupted });
         if corrupted {
@@ -142,7 +88,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Sends a frame as it is.
     fn send_plain(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
-        this.scheme.send_plain(&mut context!(self, this), &frame);
+        this.scheme.send_plain(&mut port_context!(self, this), &frame);
         let on_wire = OnWire::Plain { frame };
         let (arrives_at, corrupted) = this.begin(self.now, u32::from(frame.bytes), false);
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
@@ -199,6 +145,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn transmit_ack(&mut self, port: PortId, ack: S::Ack) {
         let on_wire = OnWire::Ack { ack };
         let this = &mut self.ports[port.index()];
+        this.count_ack();
         let (arrives_at, corrupted) = this.begin(self.now, FRAME_BYTES_MIN, false);
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
         if corrupted {

@@ -37,20 +37,34 @@ pub(crate) struct Generator {
     flow: FlowId,
     next_id: u64,
     left: u64,
+    /// Length of its frames; 0 without traffic.
+    bytes: u16,
+    /// Class of its frames, the first of several.
+    mode: Mode,
+    /// Whether it has a frame ready at any time: it sends at line rate, and has been started.
+    always_ready: bool,
 }
 
 impl Generator {
     pub(crate) fn new(traffic: Traffic, flow: FlowId) -> Generator {
-        let left = match &traffic {
-            Traffic::None => 0,
-            Traffic::LineRate { frames, .. } | Traffic::Paced { frames, .. } => *frames,
+        let (left, bytes, mode) = match &traffic {
+            Traffic::None => (0, 0, Mode::Ordered),
+            &Traffic::LineRate { frames, bytes, mode } => (frames, bytes, mode),
+            Traffic::Paced { frames, bytes, modes, .. } => {
+                (*frames, *bytes, modes.first().copied().unwrap_or(Mode::Ordered))
+            }
         };
-        Generator { traffic, flow, next_id: 0, left }
+        Generator { traffic, flow, next_id: 0, left, bytes, mode, always_ready: false }
     }
 
     /// A generator that produces nothing.
     pub(crate) fn none() -> Generator {
         Generator::new(Traffic::None, FlowId(0))
+    }
+
+    /// Starts a line-rate source. The first frame of a paced one is asked for when it is due.
+    pub(crate) fn start(&mut self) {
+        self.always_ready = matches!(self.traffic, Traffic::LineRate { .. });
     }
 
     /// Frames still to come.
@@ -65,38 +79,30 @@ impl Generator {
     }
 
     /// Length of its frames; 0 without traffic.
+    #[inline]
     pub(crate) fn frame_bytes(&self) -> u16 {
-        match self.traffic {
-            Traffic::None => 0,
-            Traffic::LineRate { bytes, .. } | Traffic::Paced { bytes, .. } => bytes,
-        }
+        self.bytes
     }
 
     /// Class of its frames, the first of several.
+    #[inline]
     pub(crate) fn mode(&self) -> Mode {
-        match &self.traffic {
-            Traffic::None => Mode::Ordered,
-            Traffic::LineRate { mode, .. } => *mode,
-            Traffic::Paced { modes, .. } => modes.first().copied().unwrap_or(Mode::Ordered),
-        }
+        self.mode
     }
 
-    /// The frame that a line-rate source has ready.
+    /// Whether a line-rate source has a frame ready.
     #[inline]
-    pub(crate) fn ready(&self) -> Option<Frame> {
-        match self.traffic {
-            Traffic::LineRate { bytes, mode, .. } if self.left > 0 => {
-                Some(Frame { id: self.next_id, flow: self.flow, bytes, mode, marked: false })
-            }
-            _ => None,
-        }
+    pub(crate) fn is_ready(&self) -> bool {
+        self.always_ready && self.left > 0
     }
 
-    /// The ready frame has been taken.
+    /// Takes the frame that is ready.
     #[inline]
-    pub(crate) fn take(&mut self) {
+    pub(crate) fn take(&mut self) -> Frame {
+        let Generator { next_id: id, flow, bytes, mode, .. } = *self;
         self.next_id += 1;
         self.left -= 1;
+        Frame { id, flow, bytes, mode, marked: false }
     }
 
     /// The next frame of a paced source, and when the one after it comes.
@@ -106,8 +112,7 @@ impl Generator {
             return None;
         }
         let mode = modes[self.next_id as usize % modes.len()];
-        let frame = Frame { id: self.next_id, flow: self.flow, bytes, mode, marked: false };
-        self.take();
+        let frame = Frame { bytes, mode, ..self.take() };
         Some((frame, (self.left > 0).then_some(now + interval)))
     }
 

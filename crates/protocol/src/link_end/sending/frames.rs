@@ -28,8 +28,8 @@ impl SendingSide {
         }
     }
 
-    /// See [`LinkEnd::waits_for_turn`](crate::LinkEnd::waits_for_turn).
-    pub(in crate::link_end) fn waits_for_turn(&self, shared: &Shared, mode: Mode) -> bool {
+    /// See [`LinkEnd::waits_for_lane`](crate::LinkEnd::waits_for_lane).
+    pub(in crate::link_end) fn waits_for_lane(&self, shared: &Shared, mode: Mode) -> bool {
         self.transmit.state == TransmitState::Active
             && self.is_other_lane_in_use(shared, self.effective_mode(mode))
     }

@@ -18,10 +18,11 @@ pub use validate::{DISTANCE_REQUIREMENT, RATE_REQUIREMENT};
 pub(crate) use error::check;
 pub(crate) use ports::REPEAT;
 
-use super::queue::QueueLimits;
+use super::frames::PORT_QUEUE;
 use crate::corruption::Corruption;
 use crate::time::Rate;
 use hardware::TOFINO_PORT_MAX;
+use linkmend_protocol::schedule::QueueLimits;
 use linkmend_topology::Cable;
 
 /// How buffered frames can be reached.
@@ -163,7 +164,7 @@ impl LinkConfig {
             protection: None,
             buffering: Buffering::of_switches_at(rate),
             switch: SwitchHardware::default(),
-            queue: QueueLimits::default(),
+            queue: PORT_QUEUE,
         }
     }
 

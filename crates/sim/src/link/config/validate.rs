@@ -54,7 +54,12 @@ impl LinkConfig {
             check(passes > 0, "pipe-capacity", passes, "must be above 0 packets/s")?;
         }
         let least = u64::from(self.frame_bytes);
-        check(self.queue.bytes >= least, "queue", ByteSize(self.queue.bytes), "must have room for a frame")?;
+        check(
+            self.queue.class_bytes >= least,
+            "queue",
+            ByteSize(self.queue.class_bytes),
+            "must have room for a frame",
+        )?;
         self.protocol_config().map_or(Ok(()), |config| config.validate()).map_err(ParameterError::from)
     }
 

@@ -15,22 +15,20 @@
 //! | its timer is due | `handle_timeout`, then `poll_deliver` until `None`, then `set_timer` |
 //! | a frame returns from its loop | `poll_retransmission_of` until `None`, then `handle_round` |
 
-mod context;
+pub(crate) mod context;
 pub mod linkguardian;
 pub mod named;
 mod unprotected;
 
 pub use context::{Buffer, SchemeContext};
-pub(crate) use context::{Circling, Timer};
 pub use linkguardian::{LinkGuardian, LinkGuardianConfig};
 pub use named::{AnyAck, AnyConfig, AnyControl, AnyHeader, Schemes};
 pub use unprotected::Unprotected;
 
 use super::frame::Frame;
-use crate::network::Observer;
 use crate::time::Time;
-pub use linkmend_protocol::Admission;
-use linkmend_protocol::{ConfigError, Mode};
+use linkmend_protocol::ConfigError;
+pub use linkmend_protocol::{Admission, Mode};
 use std::fmt::Debug;
 
 /// The place of a scheme in a network.
@@ -133,51 +131,39 @@ pub trait Scheme: Sized + Debug {
     fn header_bytes(&self) -> u32;
 
     /// Whether a normal frame may go now, and whether with a header.
-    fn admission(&self, frame: &Frame) -> Admission;
+    fn admission(&self, mode: Mode, bytes: u32) -> Admission;
+
+    /// Whether a frame that is held in `mode` waits until everything in the other class is acknowledged, which never
+    /// happens if more and more is sent there.
+    fn waits_for_lane(&self, mode: Mode) -> bool {
+        let _ = mode;
+        false
+    }
 
     /// Sends a frame that was admitted as protected; returns its header.
-    fn send<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        frame: Frame,
-    ) -> Self::Header;
+    fn send<C: SchemeContext>(&mut self, context: &mut C, frame: Frame) -> Self::Header;
 
     /// Sends a frame without a header.
-    fn send_plain<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        frame: &Frame,
-    ) {
+    fn send_plain<C: SchemeContext>(&mut self, context: &mut C, frame: &Frame) {
         let _ = (context, frame);
     }
 
     /// Handles a frame that has arrived with a header.
-    fn handle_data<O: Observer<N>, N: Scheme>(
+    fn handle_data<C: SchemeContext>(
         &mut self,
-        context: &mut SchemeContext<'_, N, O>,
+        context: &mut C,
         header: &Self::Header,
         frame: Frame,
     ) -> Reception;
 
     /// Handles an acknowledgement that has arrived.
-    fn handle_ack<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        ack: Self::Ack,
-    );
+    fn handle_ack<C: SchemeContext>(&mut self, context: &mut C, ack: Self::Ack);
 
     /// Handles another control frame that has arrived.
-    fn handle_control<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        control: &Self::Control,
-    );
+    fn handle_control<C: SchemeContext>(&mut self, context: &mut C, control: &Self::Control);
 
     /// The next control frame that goes ahead of normal ones.
-    fn poll_urgent<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-    ) -> Option<Urgent<Self::Control>> {
+    fn poll_urgent<C: SchemeContext>(&mut self, context: &mut C) -> Option<Urgent<Self::Control>> {
         let _ = context;
         None
     }
@@ -206,31 +192,23 @@ pub trait Scheme: Sized + Debug {
     }
 
     /// The next frame that may be delivered now.
-    fn poll_deliver<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-    ) -> Option<Frame> {
+    fn poll_deliver<C: SchemeContext>(&mut self, context: &mut C) -> Option<Frame> {
         let _ = context;
         None
     }
 
     /// Handles the timer.
-    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+    fn handle_timeout<C: SchemeContext>(&mut self, context: &mut C) {
         let _ = context;
     }
 
     /// Sets the timer for the next timeout, after the last one was handled.
-    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+    fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
         let _ = context;
     }
 
     /// Handles a frame of one of its buffers that has returned from its loop.
-    fn handle_round<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        buffer: Buffer,
-        slot: u32,
-    ) -> Round {
+    fn handle_round<C: SchemeContext>(&mut self, context: &mut C, buffer: Buffer, slot: u32) -> Round {
         let _ = (context, buffer, slot);
         Round::Leaves { made_room: false }
     }

@@ -48,9 +48,8 @@ macro_rules! schemes {
         const _: () = {
             use $crate::link::Frame;
             use $crate::link::scheme::{
-                Admission, Buffer, Cycles, SchemeContext, Idle, Reception, Round, Scheme, PortSeed, Urgent,
+                Admission, Buffer, Cycles, Mode, SchemeContext, Idle, Reception, Round, Scheme, PortSeed, Urgent,
             };
-            use $crate::network::Observer;
             use $crate::time::Time;
 
             #[cold]
@@ -86,24 +85,28 @@ macro_rules! schemes {
                 }
 
                 #[inline(always)]
-                fn admission(&self, frame: &Frame) -> Admission {
-                    match self { $($name::$scheme(scheme) => scheme.admission(frame)),+ }
+                fn admission(&self, mode: Mode, bytes: u32) -> Admission {
+                    match self { $($name::$scheme(scheme) => scheme.admission(mode, bytes)),+ }
+                }
+
+                fn waits_for_lane(&self, mode: Mode) -> bool {
+                    match self { $($name::$scheme(scheme) => scheme.waits_for_lane(mode)),+ }
                 }
 
                 #[inline(always)]
-                fn send<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>, frame: Frame) -> $header {
+                fn send<C: SchemeContext>(&mut self, context: &mut C, frame: Frame) -> $header {
                     match self { $($name::$scheme(scheme) => $header::$scheme(scheme.send(context, frame))),+ }
                 }
 
                 #[inline(always)]
-                fn send_plain<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>, frame: &Frame) {
+                fn send_plain<C: SchemeContext>(&mut self, context: &mut C, frame: &Frame) {
                     match self { $($name::$scheme(scheme) => scheme.send_plain(context, frame)),+ }
                 }
 
                 #[inline(always)]
-                fn handle_data<O: Observer<N>, N: Scheme>(
+                fn handle_data<C: SchemeContext>(
                     &mut self,
-                    context: &mut SchemeContext<'_, N, O>,
+                    context: &mut C,
                     header: &$header,
                     frame: Frame,
                 ) -> Reception {
@@ -116,7 +119,7 @@ macro_rules! schemes {
                 }
 
                 #[inline(always)]
-                fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>, ack: $ack) {
+                fn handle_ack<C: SchemeContext>(&mut self, context: &mut C, ack: $ack) {
                     match (self, ack) {
                         $(($name::$scheme(scheme), $ack::$scheme(ack)) => scheme.handle_ack(context, ack),)+
                         _ => mixed(),
@@ -124,9 +127,9 @@ macro_rules! schemes {
                 }
 
                 #[inline(always)]
-                fn handle_control<O: Observer<N>, N: Scheme>(
+                fn handle_control<C: SchemeContext>(
                     &mut self,
-                    context: &mut SchemeContext<'_, N, O>,
+                    context: &mut C,
                     control: &$control,
                 ) {
                     match (self, control) {
@@ -138,9 +141,9 @@ macro_rules! schemes {
                 }
 
                 #[inline(always)]
-                fn poll_urgent<O: Observer<N>, N: Scheme>(
+                fn poll_urgent<C: SchemeContext>(
                     &mut self,
-                    context: &mut SchemeContext<'_, N, O>,
+                    context: &mut C,
                 ) -> Option<Urgent<$control>> {
                     match self {
                         $($name::$scheme(scheme) => {
@@ -184,22 +187,22 @@ macro_rules! schemes {
                     }
                 }
 
-                fn poll_deliver<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) -> Option<Frame> {
+                fn poll_deliver<C: SchemeContext>(&mut self, context: &mut C) -> Option<Frame> {
                     match self { $($name::$scheme(scheme) => scheme.poll_deliver(context)),+ }
                 }
 
-                fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+                fn handle_timeout<C: SchemeContext>(&mut self, context: &mut C) {
                     match self { $($name::$scheme(scheme) => scheme.handle_timeout(context)),+ }
                 }
 
-                fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+                fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
                     match self { $($name::$scheme(scheme) => scheme.set_timer(context)),+ }
                 }
 
                 #[inline(always)]
-                fn handle_round<O: Observer<N>, N: Scheme>(
+                fn handle_round<C: SchemeContext>(
                     &mut self,
-                    context: &mut SchemeContext<'_, N, O>,
+                    context: &mut C,
                     buffer: Buffer,
                     slot: u32,
                 ) -> Round {

@@ -2,9 +2,8 @@
 
 use super::{PortSeed, Reception, Scheme, SchemeContext};
 use crate::link::frame::Frame;
-use crate::network::Observer;
 use crate::time::Time;
-use linkmend_protocol::{Admission, ConfigError};
+use linkmend_protocol::{Admission, ConfigError, Mode};
 use std::convert::Infallible;
 
 /// An end of a link that recovers nothing. It has neither headers nor control frames.
@@ -26,32 +25,23 @@ impl Scheme for Unprotected {
     }
 
     #[inline(always)]
-    fn admission(&self, _: &Frame) -> Admission {
+    fn admission(&self, _: Mode, _: u32) -> Admission {
         Admission::Unprotected
     }
 
-    fn send<O: Observer<N>, N: Scheme>(&mut self, _: &mut SchemeContext<'_, N, O>, _: Frame) -> Infallible {
+    fn send<C: SchemeContext>(&mut self, _: &mut C, _: Frame) -> Infallible {
         unreachable!("no frame is admitted as protected")
     }
 
-    fn handle_data<O: Observer<N>, N: Scheme>(
-        &mut self,
-        _: &mut SchemeContext<'_, N, O>,
-        header: &Infallible,
-        _: Frame,
-    ) -> Reception {
+    fn handle_data<C: SchemeContext>(&mut self, _: &mut C, header: &Infallible, _: Frame) -> Reception {
         match *header {}
     }
 
-    fn handle_ack<O: Observer<N>, N: Scheme>(&mut self, _: &mut SchemeContext<'_, N, O>, ack: Infallible) {
+    fn handle_ack<C: SchemeContext>(&mut self, _: &mut C, ack: Infallible) {
         match ack {}
     }
 
-    fn handle_control<O: Observer<N>, N: Scheme>(
-        &mut self,
-        _: &mut SchemeContext<'_, N, O>,
-        control: &Infallible,
-    ) {
+    fn handle_control<C: SchemeContext>(&mut self, _: &mut C, control: &Infallible) {
         match *control {}
     }
 

@@ -1,6 +1,6 @@
 //! Ordered and non-blocking traffic on one link at once (section 5, "LinkGuardian vs. LinkGuardianNB").
 //!
-//! The two classes take turns at the port. A lost ordered frame holds its class back, and may pause it; the other goes
+//! The two classes share the port by bytes. A lost ordered frame holds its class back, and may pause it; the other goes
 //! on.
 
 use super::delivery::Watch;

@@ -9,7 +9,7 @@ use linkmend_quantity::{BitRate, ByteSize, LossRate};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::{ProtectionName, StressParameters, check};
 use linkmend_sim::link::config::SwitchHardware;
-use linkmend_sim::link::{LinkConfig, QueueLimits};
+use linkmend_sim::link::{LinkConfig, PORT_QUEUE, QueueLimits};
 use linkmend_sim::scenario::path::{self, PathConfig, PathReport};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
@@ -50,7 +50,7 @@ pub struct PathArgs {
     #[arg(
         long,
         value_name = "SIZE",
-        default_value_t = ByteSize(QueueLimits::default().bytes),
+        default_value_t = ByteSize(PORT_QUEUE.class_bytes),
         help_heading = "Scenario"
     )]
     queue: ByteSize,
@@ -58,7 +58,7 @@ pub struct PathArgs {
     #[arg(
         long,
         value_name = "SIZE",
-        default_value_t = ByteSize(QueueLimits::default().ecn_bytes),
+        default_value_t = ByteSize(PORT_QUEUE.ecn_bytes),
         help_heading = "Scenario"
     )]
     ecn: ByteSize,
@@ -138,7 +138,8 @@ impl PathArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
         let StressConfig { seed, frames, link, .. } = link(&self.parameters, &WITHOUT)?;
-        let link = LinkConfig { queue: QueueLimits { bytes: self.queue.0, ecn_bytes: self.ecn.0 }, ..link };
+        let queue = QueueLimits { class_bytes: self.queue.0, ecn_bytes: self.ecn.0, ..PORT_QUEUE };
+        let link = LinkConfig { queue, ..link };
         let links =
             self.hop.iter().map(|hop| hop.hop(&link, &self.parameters)).collect::<Result<Vec<_>>>()?;
         let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT), frames);

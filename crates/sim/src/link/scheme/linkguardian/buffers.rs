@@ -2,9 +2,7 @@
 
 use super::LinkGuardian;
 use crate::link::frame::Frame;
-use crate::link::scheme::{Buffer, Round, Scheme, SchemeContext};
-use crate::network::{Observer, PortId};
-use crate::time::Time;
+use crate::link::scheme::{Buffer, Round, SchemeContext};
 use linkmend_protocol::FrameHandle;
 
 /// With less room than this, the Tx buffer may have kept a frame waiting: more than two of the longest frames.
@@ -23,7 +21,7 @@ pub(super) struct TxFrame {
 impl LinkGuardian {
     /// Releases what the protocol no longer needs in the Tx buffer.
     #[inline]
-    pub(super) fn release<O: Observer<N>, N: Scheme>(&mut self, now: Time, port: PortId, observer: &mut O) {
+    pub(super) fn release<C: SchemeContext>(&mut self, context: &mut C) {
         while let Some(FrameHandle(slot)) = self.end.poll_release() {
             let held = self.tx.at(slot);
             held.released = true;
@@ -32,7 +30,7 @@ impl LinkGuardian {
                 self.tx.free(slot);
                 if self.recirculation.is_none() {
                     self.tx_bytes -= bytes;
-                    observer.tx_level(port, now, self.tx_bytes);
+                    context.tx_level(self.tx_bytes);
                 }
             }
         }
@@ -40,12 +38,7 @@ impl LinkGuardian {
 
     /// Holds a frame that may not be delivered yet.
     #[inline(never)]
-    pub(super) fn hold<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        slot: u32,
-        frame: Frame,
-    ) {
+    pub(super) fn hold<C: SchemeContext>(&mut self, context: &mut C, slot: u32, frame: Frame) {
         self.rx.put(frame);
         self.rx_bytes += u64::from(frame.bytes);
         if let Some(at) = self.recirculation {
@@ -57,11 +50,7 @@ impl LinkGuardian {
     /// Figure 18: dropped once acknowledged, retransmitted once requested, and otherwise sent through the loop again. A
     /// copy leaves with its retransmission (appendix A.2), unless it may be requested again.
     #[inline(always)]
-    pub(super) fn tx_round<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        slot: u32,
-    ) -> Round {
+    pub(super) fn tx_round<C: SchemeContext>(&mut self, context: &mut C, slot: u32) -> Round {
         let copied = std::mem::take(&mut self.copied);
         let held = *self.tx.at(slot);
         if !(held.released || copied && self.end.config().max_rounds == 1) {
@@ -79,11 +68,7 @@ impl LinkGuardian {
 
     /// Algorithm 1 for a buffered frame: delivered when it is its turn.
     #[inline(always)]
-    pub(super) fn rx_round<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        slot: u32,
-    ) -> Round {
+    pub(super) fn rx_round<C: SchemeContext>(&mut self, context: &mut C, slot: u32) -> Round {
         if self.end.next_delivery() != Some(FrameHandle(slot)) {
             return Round::Stays;
         }

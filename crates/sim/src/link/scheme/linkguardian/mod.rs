@@ -8,8 +8,8 @@ mod steady;
 
 use super::context::OUT_OF_REACH;
 use super::{Buffer, Cycles, Idle, PortSeed, Reception, Round, Scheme, SchemeContext, Urgent};
-use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame, Slots};
-use crate::network::Observer;
+use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame};
+use crate::link::slots::Slots;
 use crate::random::Random;
 use crate::time::Time;
 use buffers::TxFrame;
@@ -73,21 +73,21 @@ impl LinkGuardian {
 
     /// Has an end served that sends without a break, if that may be necessary.
     #[inline(always)]
-    fn schedule_housekeeping<O: Observer<N>, N: Scheme>(&self, context: &mut SchemeContext<'_, N, O>) {
+    fn schedule_housekeeping<C: SchemeContext>(&self, context: &mut C) {
         if let Some(interval) = self.housekeeping {
-            context.wake_at(context.now + interval);
+            context.wake_at(context.now() + interval);
         }
     }
 
     /// Sends overdue dummies. A port that other traffic keeps busy has no idle slot for the dummies of a lane that has
     /// nothing to send.
     #[inline(never)]
-    fn arm_dummy<O: Observer<N>, N: Scheme>(&self, context: &mut SchemeContext<'_, N, O>) {
+    fn arm_dummy<C: SchemeContext>(&self, context: &mut C) {
         if self.end.outstanding() == 0 {
             return;
         }
         let Some(at) = self.end.dummy_overdue_at() else { return };
-        if at.0 <= context.now.0 {
+        if at.0 <= context.now().0 {
             context.request_service();
         } else {
             context.wake_at(Time(at.0));
@@ -137,24 +137,24 @@ impl Scheme for LinkGuardian {
     }
 
     #[inline(always)]
-    fn admission(&self, frame: &Frame) -> Admission {
-        if self.tx_bytes + u64::from(frame.bytes) > self.tx_bytes_max {
+    fn admission(&self, mode: Mode, bytes: u32) -> Admission {
+        if self.tx_bytes + u64::from(bytes) > self.tx_bytes_max {
             return Admission::Held;
         }
-        self.end.admission(frame.mode, u32::from(frame.bytes))
+        self.end.admission(mode, bytes)
+    }
+
+    fn waits_for_lane(&self, mode: Mode) -> bool {
+        self.end.waits_for_lane(mode)
     }
 
     #[inline(always)]
-    fn send<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        frame: Frame,
-    ) -> DataHeader {
+    fn send<C: SchemeContext>(&mut self, context: &mut C, frame: Frame) -> DataHeader {
         self.schedule_housekeeping(context);
         let circling = self.recirculation.is_some();
         let slot = self.tx.put(TxFrame { frame, released: false, circling });
         let bytes = u32::from(frame.bytes);
-        let header = self.end.send_admitted(Instant(context.now.0), frame.mode, FrameHandle(slot), bytes);
+        let header = self.end.send_admitted(Instant(context.now().0), frame.mode, FrameHandle(slot), bytes);
         let other_lane_waits = self.end.outstanding() > self.end.outstanding_in(header.mode);
         self.tx_bytes += u64::from(bytes);
         if let Some(at) = self.recirculation {
@@ -167,33 +167,29 @@ impl Scheme for LinkGuardian {
         header
     }
 
-    fn send_plain<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        frame: &Frame,
-    ) {
+    fn send_plain<C: SchemeContext>(&mut self, context: &mut C, frame: &Frame) {
         self.schedule_housekeeping(context);
         // This only counts the frame.
-        self.end.send(Instant(context.now.0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
+        self.end.send(Instant(context.now().0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
         self.arm_dummy(&mut context.reborrow());
     }
 
     #[inline(always)]
-    fn handle_data<O: Observer<N>, N: Scheme>(
+    fn handle_data<C: SchemeContext>(
         &mut self,
-        context: &mut SchemeContext<'_, N, O>,
+        context: &mut C,
         header: &DataHeader,
         frame: Frame,
     ) -> Reception {
         // Reserves a slot of the Rx buffer, in case the link end keeps the frame.
         let slot = self.rx.next();
         let bytes = u32::from(frame.bytes);
-        let reception = self.end.handle_data(Instant(context.now.0), header, FrameHandle(slot), bytes);
+        let reception = self.end.handle_data(Instant(context.now().0), header, FrameHandle(slot), bytes);
         if self.end.is_urgent() {
             context.request_service();
         }
         if header.ack.is_some() {
-            self.release(context.now, context.port, context.observer);
+            self.release(context);
         }
         let reception = match reception {
             linkmend_protocol::Reception::Deliver if self.rx_bytes > 0 => Reception::DeliverMore,
@@ -212,38 +208,27 @@ impl Scheme for LinkGuardian {
     }
 
     #[inline(always)]
-    fn handle_ack<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        next: SequenceNumber,
-    ) {
+    fn handle_ack<C: SchemeContext>(&mut self, context: &mut C, next: SequenceNumber) {
         // Its lane is the one in use: the authors' header names none.
-        self.end.handle_ack(Instant(context.now.0), PiggybackAck { mode: Mode::Ordered, next });
-        self.release(context.now, context.port, context.observer);
+        self.end.handle_ack(Instant(context.now().0), PiggybackAck { mode: Mode::Ordered, next });
+        self.release(context);
     }
 
     #[inline(never)]
-    fn handle_control<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        control: &Control,
-    ) {
-        self.end.handle_control(Instant(context.now.0), control);
+    fn handle_control<C: SchemeContext>(&mut self, context: &mut C, control: &Control) {
+        self.end.handle_control(Instant(context.now().0), control);
         let paused = self.end.is_paused();
         if self.paused != paused {
             self.paused = paused;
             context.pause_obeyed(paused);
         }
         context.request_service();
-        self.release(context.now, context.port, context.observer);
+        self.release(context);
     }
 
     #[inline(always)]
-    fn poll_urgent<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-    ) -> Option<Urgent<Control>> {
-        let now = context.now;
+    fn poll_urgent<C: SchemeContext>(&mut self, context: &mut C) -> Option<Urgent<Control>> {
+        let now = context.now();
         let control = self.end.poll_urgent(Instant(now.0))?;
         let (mut ready_at, mut overtakes) = (now, false);
         if let Control::Feedback(feedback) = &control {
@@ -304,10 +289,7 @@ impl Scheme for LinkGuardian {
 
     /// With direct buffering, delivers all frames whose turn has come. Where frames circle, it only passes over what
     /// was given up behind the last of them, which would otherwise close the window for good.
-    fn poll_deliver<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-    ) -> Option<Frame> {
+    fn poll_deliver<C: SchemeContext>(&mut self, context: &mut C) -> Option<Frame> {
         if self.recirculation.is_some() && self.rx.used() > 0 {
             return None;
         }
@@ -321,26 +303,21 @@ impl Scheme for LinkGuardian {
         Some(frame)
     }
 
-    fn handle_timeout<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
-        self.end.handle_timeout(Instant(context.now.0));
+    fn handle_timeout<C: SchemeContext>(&mut self, context: &mut C) {
+        self.end.handle_timeout(Instant(context.now().0));
         context.request_service();
-        self.release(context.now, context.port, context.observer);
+        self.release(context);
     }
 
     /// The receiver gives up missing frames with the timer packet after `ackNoTimeout`.
-    fn set_timer<O: Observer<N>, N: Scheme>(&mut self, context: &mut SchemeContext<'_, N, O>) {
+    fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
         let Some(at) = self.end.next_recovery_timeout() else { return };
         let at = Time(at.0.next_multiple_of(self.timer_interval.0.max(1)));
-        context.wake_at(at.max(context.now));
+        context.wake_at(at.max(context.now()));
     }
 
     #[inline(always)]
-    fn handle_round<O: Observer<N>, N: Scheme>(
-        &mut self,
-        context: &mut SchemeContext<'_, N, O>,
-        buffer: Buffer,
-        slot: u32,
-    ) -> Round {
+    fn handle_round<C: SchemeContext>(&mut self, context: &mut C, buffer: Buffer, slot: u32) -> Round {
         match buffer {
             Buffer::Tx => self.tx_round(context, slot),
             Buffer::Rx => self.rx_round(context, slot),
