@@ -2,6 +2,7 @@
 
 use super::{BATCH, Engine, INNER_STUCK_NS};
 use crate::capture::{CapturePort, Direction};
+use crate::clock;
 use crate::port::QueueFull;
 use linkmend_protocol::trace::{CorruptedFrame, Step};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
@@ -9,8 +10,9 @@ use linkmend_protocol::{DataHeader, Format, FrameHandle, Instant, ReceiveState, 
 
 impl Engine {
     /// Takes a batch from the link port, but not more than the inner port can take; the rest waits in the link port's
-    /// ring. Returns the number, and whether there may be more.
-    pub(super) fn take_from_link(&mut self, now: u64) -> (usize, bool) {
+    /// ring. Returns the number, whether there may be more, and the time, which was read after the ring: a loop that is
+    /// interrupted in between would otherwise date frames before they arrived, and measure round trips as too short.
+    pub(super) fn take_from_link(&mut self, now: u64) -> (usize, bool, u64) {
         let room = self.inner_frames_room();
         if room > 0 {
             self.inner_open_ns = now;
@@ -20,6 +22,7 @@ impl Engine {
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
         self.ports.link.receive(&mut self.ports.pool, &mut batch, budget);
+        let now = clock::now_ns();
         self.batch_left = batch.len();
         for &frame in &batch {
             self.batch_left -= 1;
@@ -37,7 +40,7 @@ impl Engine {
         }
         let count = batch.len();
         self.batch = batch;
-        (count, count == budget && count > 0)
+        (count, count == budget && count > 0, now)
     }
 
     /// How many frames of the greatest length the inner port takes now.

@@ -208,7 +208,7 @@ impl Engine {
                 self.end.unprotect(Instant(now));
                 stop_at = Some(now + STOP_DRAIN_NS);
             }
-            let busy = self.round(now);
+            let (busy, now) = self.round(now);
             if self.gone.is_some() || stop_at.is_some_and(|at| now >= at || self.is_empty(now, busy)) {
                 break;
             }
@@ -237,12 +237,12 @@ impl Engine {
         !busy && self.queues.is_empty() && self.ports.inner.in_flight() + self.ports.link.in_flight() == 0
     }
 
-    /// One round; `true` if there was anything to do.
-    fn round(&mut self, now: u64) -> bool {
+    /// One round. Returns whether there was anything to do, and its time.
+    fn round(&mut self, now: u64) -> (bool, u64) {
         // The link comes first: what it brings frees frames.
         self.ports.link.reclaim(&mut self.ports.pool);
         self.ports.inner.reclaim(&mut self.ports.pool);
-        let (from_link, more) = self.take_from_link(now);
+        let (from_link, more, now) = self.take_from_link(now);
         let received = from_link + self.take_from_inner(now);
         // Arrivals go before deadlines: the copy that is waited for may be in the ring.
         self.full_rounds = if more { self.full_rounds + 1 } else { 0 };
@@ -259,7 +259,7 @@ impl Engine {
             self.handle_event(now, event);
         }
         self.flush();
-        received + delivered + sent > 0
+        (received + delivered + sent > 0, now)
     }
 
     fn flush(&mut self) {
