@@ -19,12 +19,6 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let Some((_, on_wire)) = from.in_flight.front() else { return };
         let control = self.controls.content(on_wire);
         self.observer.received(port, self.now, &Received { frame: on_wire, control });
-        if let OnWire::Ack { ack } = on_wire {
-            this.scheme.handle_ack(&mut port_context!(self, this), *ack);
-            from.in_flight.pop_front();
-            self.queue.set(port.arrival(), from.next_arrival());
-            return self.wake(port);
-        }
         let (frame, reception) = match on_wire {
             OnWire::Plain { frame } => (*frame, Reception::Deliver),
             OnWire::Protected { header, frame } => {
@@ -39,7 +33,12 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
                 let place = *place;
                 return self.arrive_control(port, place);
             }
-            OnWire::Ack { .. } => return,
+            OnWire::Ack { ack } => {
+                this.scheme.handle_ack(&mut port_context!(self, this), *ack);
+                from.in_flight.pop_front();
+                self.queue.set(port.arrival(), from.next_arrival());
+                return self.wake(port);
+            }
         };
         from.in_flight.pop_front();
         self.queue.set(port.arrival(), from.next_arrival());
@@ -56,8 +55,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
     }
 
-    /// Handles a control frame other than an ACK. Being seldom, it stands apart: otherwise the kinds of frames are told
-    /// by a jump table, which a processor predicts worse than two comparisons.
+    /// Handles a control frame other than an ACK, which is seldom.
     #[cold]
     #[inline(never)]
     fn arrive_control(&mut self, port: PortId, place: u32) {

@@ -20,8 +20,17 @@ pub(super) struct TxFrame {
 
 impl LinkGuardian {
     /// Releases what the protocol no longer needs in the Tx buffer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn release<C: SchemeContext>(&mut self, context: &mut C) {
+        if self.release_acknowledged() {
+            context.tx_level(self.tx_bytes);
+        }
+    }
+
+    /// The same; returns whether the Tx buffer has less than before.
+    #[inline]
+    fn release_acknowledged(&mut self) -> bool {
+        let before = self.tx_bytes;
         while let Some(FrameHandle(slot)) = self.end.poll_release() {
             let held = self.tx.at(slot);
             held.released = true;
@@ -30,10 +39,10 @@ impl LinkGuardian {
                 self.tx.free(slot);
                 if self.recirculation.is_none() {
                     self.tx_bytes -= bytes;
-                    context.tx_level(self.tx_bytes);
                 }
             }
         }
+        self.tx_bytes < before
     }
 
     /// Holds a frame that may not be delivered yet.
