@@ -101,7 +101,7 @@ fn is_help(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let Meta::List(list) = &attribute.meta else { return false };
         let derives = list.tokens.to_string();
-        list.path.is_ident("derive")
+        (list.path.is_ident("derive") || list.path.is_ident("cfg_attr"))
             && derives.split(|c: char| !c.is_alphanumeric()).any(|word| HELP_TEXTS.contains(&word))
     })
 }

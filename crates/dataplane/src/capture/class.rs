@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// What a frame is to Linkmend. The last two say of which lane, the others what kind; a choice of several kinds means
 /// any of them, and a lane beside them only those of that lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum FrameClass {
     /// Protected frames, originals only

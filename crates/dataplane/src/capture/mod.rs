@@ -26,7 +26,8 @@ pub(crate) use tap::{Tap, Taps};
 use serde::{Deserialize, Serialize};
 
 /// One of a link end's ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum CapturePort {
     /// The port that faces the host

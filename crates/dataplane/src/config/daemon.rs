@@ -12,29 +12,30 @@ pub const CONTROL_FOLDER: &str = "/run/linkmend";
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A whole configuration file, or the arguments of `linkmend run`.
-#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-#[command(next_help_heading = "Daemon")]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Daemon"))]
 pub struct DaemonConfig {
     /// Path of the control socket [default: /run/linkmend/NAME.sock, with --config /run/linkmend/control.sock]
-    #[arg(long, value_name = "PATH")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATH"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<PathBuf>,
     /// Address to serve Prometheus metrics at, like 127.0.0.1:9464 [default: none]
-    #[arg(long, value_name = "ADDRESS", value_parser = metrics_address)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", value_parser = metrics_address))]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "metrics_address_of_file")]
     pub metrics: Option<SocketAddr>,
     /// File that keeps what `linkmend protect` and `unprotect` set at run time [default: beside the control socket]
-    #[arg(long, value_name = "FILE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<PathBuf>,
     /// Start as set at run time before, where the configuration has not been changed since; `false`: always as
     /// configured [default: true]
-    #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BOOL", action = clap::ArgAction::Set))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<bool>,
     /// The links. One of them on the command line, any number in a file.
-    #[arg(skip)]
+    #[cfg_attr(feature = "clap", arg(skip))]
     #[serde(default, rename = "link")]
     pub links: Vec<LinkConfig>,
 }

@@ -6,60 +6,64 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// `[link.fallback]`: when a link is too bad for ordered mode, or for any.
-#[derive(Debug, Clone, Copy, PartialEq, clap::Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[command(next_help_heading = "Automatic fallback: ordered -> non-blocking -> dormant, and back")]
+#[cfg_attr(
+    feature = "clap",
+    command(next_help_heading = "Automatic fallback: ordered -> non-blocking -> dormant, and back")
+)]
 pub struct FallbackLimits {
     /// Whether protection is lowered by itself on a link that is too bad for it
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         id = "fallback-enabled",
         long = "fallback",
         value_name = "BOOL",
         action = clap::ArgAction::Set,
         default_value_t = FallbackLimits::default().enabled
-    )]
+    ))]
     pub enabled: bool,
     /// Loss rate above which ordered mode is left
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         long = "fallback-ordered-loss-max",
         value_name = "RATE",
         default_value_t = FallbackLimits::default().ordered_loss_max
-    )]
+    ))]
     pub ordered_loss_max: LossRate,
     /// Loss rate above which protection is given up
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         long = "fallback-non-blocking-loss-max",
         value_name = "RATE",
         default_value_t = FallbackLimits::default().non_blocking_loss_max
-    )]
+    ))]
     pub non_blocking_loss_max: LossRate,
     /// Overflows of the Rx buffer in one loss window above which ordered mode is left
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         long = "fallback-rx-overflow-max",
         value_name = "FRAMES",
         default_value_t = FallbackLimits::default().rx_overflow_max
-    )]
+    ))]
     pub rx_overflow_max: u32,
     /// The way back opens when the loss is below its limit times this, between 0 and 1
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         long = "fallback-return-factor",
         value_name = "FACTOR",
         default_value_t = FallbackLimits::default().return_factor
-    )]
+    ))]
     pub return_factor: f64,
     /// How long the loss must stay there
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         long = "fallback-return-hold",
         value_name = "TIME",
         default_value_t = FallbackLimits::default().return_hold
-    )]
+    ))]
     pub return_hold: Span,
     /// How long a link stays dormant before it is tried again
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         long = "fallback-dormant-hold",
         value_name = "TIME",
         default_value_t = FallbackLimits::default().dormant_hold
-    )]
+    ))]
     pub dormant_hold: Span,
 }
 

@@ -4,7 +4,8 @@ use linkmend_protocol::Format;
 use serde::{Deserialize, Serialize};
 
 /// How the headers of protected frames are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum HeaderFormat {
     /// Any EtherType, VLAN stack and size

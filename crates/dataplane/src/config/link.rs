@@ -20,90 +20,97 @@ const CREATE: &str = "create:";
 ///
 /// As arguments, it stands beside an argument `config`. With `config`, `inner` and `link` may be left out and are
 /// empty.
-#[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-#[command(next_help_heading = "Link")]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Link"))]
 pub struct LinkConfig {
     /// Name for status, metrics and commands [default: the name of the link interface]
-    #[arg(long, value_name = "NAME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Interface that faces the host or switch, or create:NAME to make a veth pair of which the host uses NAME
-    #[arg(
-        long,
-        value_name = "IF",
-        required_unless_present = "config",
-        default_value = "",
-        hide_default_value = true
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "IF",
+            required_unless_present = "config",
+            default_value = "",
+            hide_default_value = true
+        )
     )]
     pub inner: InnerPort,
     /// Interface that faces the corrupting link
-    #[arg(
-        long,
-        value_name = "IF",
-        required_unless_present = "config",
-        default_value = "",
-        hide_default_value = true
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "IF",
+            required_unless_present = "config",
+            default_value = "",
+            hide_default_value = true
+        )
     )]
     pub link: String,
     /// Kind of sockets
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
     pub ports: PortKind,
     /// Header format of protected frames
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
     pub format: HeaderFormat,
     /// Rate of a link that is slower than its port, like 25G or 100M [default: as fast as the port takes frames]
-    #[arg(long, value_name = "RATE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// Most bytes of each class that wait for the link; beyond it, new frames of that class are dropped
-    #[arg(long, value_name = "SIZE", default_value_t = LinkConfig::QUEUE_DEFAULT)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", default_value_t = LinkConfig::QUEUE_DEFAULT))]
     #[serde(default = "queue_default")]
     pub queue: ByteSize,
     /// ECN-capable frames that find more of their class waiting than this are marked; `off` marks never
-    #[arg(long, value_name = "SIZE|off", default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE|off", default_value_t))]
     #[serde(default)]
     pub ecn: EcnThreshold,
     /// Chunks of the frame pool, of 2 KiB each (4 KiB above an MTU of 1762); bounds the memory of the link end
-    #[arg(long, value_name = "CHUNKS", default_value_t = LinkConfig::POOL_DEFAULT)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "CHUNKS", default_value_t = LinkConfig::POOL_DEFAULT))]
     #[serde(default = "pool_default")]
     pub pool: u32,
     /// Spin instead of sleeping: lowest delay, one core at 100 %
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub busy_poll: bool,
     /// Let frames pass unprotected that are too long for the link with a header, instead of refusing to start
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_oversize: bool,
     /// Accept `linkmend corrupt`, which drops frames on purpose; for tests
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_corruption: bool,
     /// Remove the in-kernel bypass on a regular stop, which cuts the link; otherwise it stays and forwards
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub detach_on_stop: bool,
     /// Seed of session numbers and of injected corruption [default: drawn, and logged]
-    #[arg(long, value_name = "NUMBER")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBER"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Write a protocol log to this file: what the link end is told and what it does, for `linkmend sim replay`
-    #[arg(long, value_name = "FILE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_log: Option<PathBuf>,
     /// How the sending direction is protected.
-    #[command(flatten)]
+    #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(default)]
     pub protect: ProtectConfig,
     /// What is not to be derived.
-    #[command(flatten)]
+    #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(default)]
     pub parameters: ParametersConfig,
     /// Limits of the automatic fallback.
-    #[command(flatten)]
+    #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(default)]
     pub fallback: FallbackLimits,
 }
@@ -168,7 +175,8 @@ impl fmt::Display for InnerPort {
 }
 
 /// Kind of sockets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum PortKind {
     /// AF_XDP, or AF_PACKET where AF_XDP is not to be had

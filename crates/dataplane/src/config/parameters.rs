@@ -7,48 +7,49 @@ use linkmend_quantity::{ByteSize, Span};
 use serde::{Deserialize, Serialize};
 
 /// `[link.parameters]`. What is not set is derived when protection starts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[command(next_help_heading = "Parameters (derived from the link unless set)")]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Parameters (derived from the link unless set)"))]
 pub struct ParametersConfig {
     /// A frame missing for longer is given up (the paper's ackNoTimeout), like 20ms [default: none is given up by the clock]
-    #[arg(long, value_name = "TIME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery_timeout: Option<Span>,
     /// Bytes in the Rx buffer at which the peer is asked to pause (pauseThreshold), like 2MiB
-    #[arg(long, value_name = "SIZE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<ByteSize>,
     /// Bytes in the Rx buffer at which the peer may go on (resumeThreshold); below --pause
-    #[arg(long, value_name = "SIZE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<ByteSize>,
     /// Most bytes held back while a lost frame is recovered; at least 64KiB
-    #[arg(long, value_name = "SIZE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rx_buffer: Option<ByteSize>,
     /// Most bytes of copies kept until they are acknowledged; at least 64KiB
-    #[arg(long, value_name = "SIZE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_buffer: Option<ByteSize>,
     /// Most frames outstanding: a power of two from 16 to 32768
-    #[arg(long, value_name = "FRAMES")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
     /// Dummy frames sent each time the queue runs empty, 1 to 255
-    #[arg(long, value_name = "N")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dummy_copies: Option<u8>,
     /// Silence after which the peer is held for gone [default: 400ms and the link's round trip]
-    #[arg(long, value_name = "TIME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_timeout: Option<Span>,
     /// Longest wait of an acknowledgement, like 200us
-    #[arg(long, value_name = "TIME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_interval: Option<Span>,
     /// Frames over which the loss rate is measured; at least 100
-    #[arg(long, value_name = "FRAMES")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_window: Option<u32>,
 }

@@ -17,38 +17,40 @@ pub const TARGET_LOSS_DEFAULT: LossRate = LossRate(1e-8);
 pub const INITIAL_LOSS_DEFAULT: LossRate = LossRate(1e-3);
 
 /// Protection of the sending direction: `[link.protect]`, or the arguments of `run` and `protect`.
-#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProtectConfig {
     /// How the frames this end sends are protected
-    #[arg(long, value_enum, default_value_t, help_heading = "Protection")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t, help_heading = "Protection"))]
     pub mode: ProtectMode,
     /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
-    #[arg(
+    #[cfg_attr(feature = "clap", arg(
         long,
         value_name = "N",
         conflicts_with_all = ["target", "loss"],
         value_parser = clap::value_parser!(u8).range(1..=16),
         help_heading = "Protection"
-    )]
+    ))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copies: Option<u8>,
     /// Effective loss rate to stay below; decides the copies from the loss that is measured [default: 1e-8]
-    #[arg(long, value_name = "RATE", help_heading = "Protection")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<LossRate>,
     /// Loss rate to assume until enough has been measured, like 1e-3 or 0.1% [default: 1e-3]
-    #[arg(long, value_name = "RATE", help_heading = "Protection")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossRate>,
     /// A traffic class with another mode, like pcp=5:non-blocking or dscp=46:non-blocking; may be repeated
-    #[arg(long = "class", value_name = "CLASS", help_heading = "Protection")]
+    #[cfg_attr(feature = "clap", arg(long = "class", value_name = "CLASS", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassRule>,
 }
 
 /// The mode of a link.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectMode {
     /// Lost frames are recovered and every frame is delivered in order (LinkGuardian)
@@ -156,7 +158,8 @@ impl FromStr for ClassRule {
         let (class, mode) = text.split_once(':').ok_or_else(form)?;
         let (field, number) = class.split_once('=').ok_or_else(form)?;
         let number: u8 = number.trim().parse().map_err(|_| form())?;
-        let mode = clap::ValueEnum::from_str(mode.trim(), false).map_err(|_| form())?;
+        let modes = [ProtectMode::Ordered, ProtectMode::NonBlocking, ProtectMode::Off];
+        let mode = modes.into_iter().find(|known| known.to_string() == mode.trim()).ok_or_else(form)?;
         let (pcp, dscp) = match field.trim() {
             "pcp" => (Some(number), None),
             "dscp" => (None, Some(number)),
