@@ -8,9 +8,8 @@
 //!   fd77::1                            link                            fd77::2
 //! ```
 //!
-//! - [`topology`] builds and removes it: [`Lab`], [`LabOptions`], [`Role`]. [`marker`] records what the lab created, so
-//!   that nothing else is touched; [`process`] ends the programs that it started; [`offload`] makes the ports behave
-//!   like a wire.
+//! - [`topology`] builds and removes it, and touches nothing else: [`Lab`], [`LabOptions`], [`Role`]. [`process`] ends the
+//!   programs that it started; [`offload`] makes the ports behave like a wire.
 //! - [`impairments`] are the path's rate and delays; [`delay_line`] applies them to frames.
 //! - [`namespace`] runs closures and programs inside: [`Namespace`].
 //! - [`unprivileged`] gives ordinary users a laboratory.
@@ -48,14 +47,11 @@ pub mod generator;
 pub mod hog;
 pub mod impairments;
 mod ip;
-mod lab_error;
 pub mod link_ends;
-pub mod marker;
 pub mod namespace;
 pub mod noise;
 pub mod offload;
 pub mod packet;
-mod plumbing;
 pub mod process;
 mod run_delay;
 pub mod statistics;
@@ -65,7 +61,6 @@ mod sys;
 pub mod tcp;
 pub mod topology;
 pub mod unprivileged;
-mod wires;
 
 pub use delay_line::{DelayLineError, DelayLines, LineReport};
 pub use impairments::Impairments;

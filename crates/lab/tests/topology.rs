@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use linkmend_lab::Impairments;
-use linkmend_lab::marker::MARKER_FOLDER;
 use linkmend_lab::offload;
+use linkmend_lab::topology::MARKER_FOLDER;
 use linkmend_lab::topology::{DownOutcome, Lab, LabError, LabOptions, Role};
 
 fn run(line: &str) -> String {

@@ -32,7 +32,7 @@ fn crates_use_each_other_as_the_document_draws_it() {
 }
 
 /// Circles that are still there, by the first of their files; none may be added, and what is mended leaves the list.
-const KNOWN_CIRCLES: &[&str] = &["crates/lab/src/lab_error.rs"];
+const KNOWN_CIRCLES: &[&str] = &["crates/lab/src/topology/error.rs"];
 
 #[test]
 fn no_modules_use_each_other_in_a_circle() {

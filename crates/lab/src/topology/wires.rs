@@ -5,10 +5,10 @@
 //! eth0 h2
 //! ```
 
-use crate::impairments::Impairments;
-use crate::topology::{
+use super::role::{
     HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Role,
 };
+use crate::impairments::Impairments;
 
 /// The suffix of the namespace's name.
 pub(crate) const SUFFIX: &str = "w";
@@ -85,5 +85,16 @@ mod tests {
         assert_eq!(WireInterface::pairs(&impairments), [[WireInterface::Host1, WireInterface::End1]]);
         impairments.rate_bps = Some(1_000_000_000);
         assert_eq!(WireInterface::pairs(&impairments).len(), 2);
+    }
+
+    #[test]
+    fn all_addresses_differ() {
+        let macs = Role::ALL.map(|role| role.interfaces().iter().map(move |name| role.mac(name)));
+        let mut macs: Vec<_> = macs.into_iter().flatten().collect();
+        use WireInterface::{End1, Host1, Link1, Link2};
+        macs.extend([Host1, End1, Link1, Link2].map(WireInterface::mac));
+        macs.sort_unstable();
+        macs.dedup();
+        assert_eq!(macs.len(), 10);
     }
 }

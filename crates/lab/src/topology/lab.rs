@@ -1,186 +1,15 @@
-//! The laboratory as four network namespaces in a row: how it is built and removed.
-//!
-//! ```text
-//!   h1 eth0 <--> inner g1 link <==> link g2 inner <--> eth0 h2
-//! ```
+//! How a laboratory is put up, attached to and removed.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use super::error::LabError;
+use super::marker::{FolderLock, MarkedNamespace, Marker, PROCESSES_MAX, Stage};
+use super::options::LabOptions;
+use super::plumbing;
+use super::role::Role;
+use crate::ip::ip;
+use crate::namespace::{NAMESPACE_FOLDER, Namespace};
+use crate::process::{self, StillRunning, TrackedProcess, end_all};
 use std::path::Path;
 use std::process::{Child, Command};
-
-use serde::{Deserialize, Serialize};
-
-use crate::impairments::Impairments;
-use crate::ip::ip;
-pub use crate::lab_error::LabError;
-use crate::marker::{FolderLock, MarkedNamespace, Marker, PROCESSES_MAX, Stage};
-use crate::namespace::{NAMESPACE_FOLDER, Namespace};
-use crate::plumbing;
-use crate::process::{self, StillRunning, TrackedProcess, end_all};
-pub use crate::wires::WireInterface;
-
-/// Name of a host's only interface.
-pub const HOST_INTERFACE: &str = "eth0";
-/// Name of a link end's interface that faces its host.
-pub const INNER_INTERFACE: &str = "inner";
-/// Name of a link end's interface that faces the corrupting link.
-pub const LINK_INTERFACE: &str = "link";
-/// How much larger the inner ports' MTU is than the hosts': two VLAN tags, which the hosts may add.
-pub const INNER_HEADROOM_BYTES: u32 = 8;
-/// How much larger the link ports' MTU is than the hosts': two VLAN tags, and the longest Linkmend header.
-pub const LINK_HEADROOM_BYTES: u32 = 16;
-/// The smallest MTU of a host, which IPv6 requires (RFC 8200, section 5).
-pub const HOST_MTU_MIN: u32 = 1280;
-/// The largest MTU of a host.
-pub const HOST_MTU_MAX: u32 = 9000;
-/// The longest prefix, so that the names stay readable.
-pub const PREFIX_MAX: usize = 24;
-
-/// The four places of the laboratory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    /// The left host, `h1`.
-    Host1,
-    /// The left link end, `g1`.
-    End1,
-    /// The right link end, `g2`.
-    End2,
-    /// The right host, `h2`.
-    Host2,
-}
-
-impl Role {
-    /// All places, left to right.
-    pub const ALL: [Self; 4] = [Self::Host1, Self::End1, Self::End2, Self::Host2];
-
-    /// The suffix of the namespace's name: `h1`, `g1`, `g2` or `h2`.
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::Host1 => "h1",
-            Self::End1 => "g1",
-            Self::End2 => "g2",
-            Self::Host2 => "h2",
-        }
-    }
-
-    /// The interfaces of the place.
-    pub fn interfaces(self) -> &'static [&'static str] {
-        match self {
-            Self::Host1 | Self::Host2 => &[HOST_INTERFACE],
-            Self::End1 | Self::End2 => &[INNER_INTERFACE, LINK_INTERFACE],
-        }
-    }
-
-    /// The MAC address of `interface`; the same in every lab, so that traces can be compared.
-    pub fn mac(self, interface: &str) -> [u8; 6] {
-        let port = match interface {
-            INNER_INTERFACE => 1,
-            LINK_INTERFACE => 2,
-            _ => 0,
-        };
-        [0x02, b'L', b'M', 0, self as u8 + 1, port]
-    }
-
-    /// The host's IPv4 address; link ends have none.
-    pub fn ipv4(self) -> Option<IpAddr> {
-        match self {
-            Self::Host1 => Some(Ipv4Addr::new(10, 77, 0, 1).into()),
-            Self::Host2 => Some(Ipv4Addr::new(10, 77, 0, 2).into()),
-            _ => None,
-        }
-    }
-
-    /// The host's IPv6 address; link ends have none.
-    pub fn ipv6(self) -> Option<IpAddr> {
-        match self {
-            Self::Host1 => Some(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1).into()),
-            Self::Host2 => Some(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 2).into()),
-            _ => None,
-        }
-    }
-}
-
-/// How a laboratory is built.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LabOptions {
-    /// First part of the namespaces' names: lower-case letters, digits and dashes. Default `lm`.
-    pub prefix: String,
-    /// MTU of the hosts in bytes, [`HOST_MTU_MIN`] to [`HOST_MTU_MAX`]. Default 1500. Above about 3,500, the link ends'
-    /// ports do not take an XDP program without multi-buffer support.
-    pub host_mtu: u32,
-    /// Generic receive offload at the hosts' ends. Default on, because on veth this is what switches NAPI on, and
-    /// without NAPI at the far end the kernel drops what an XDP program redirects into a veth (seen on 6.18: all or
-    /// nothing).
-    pub host_gro: bool,
-    /// `rto_min` of the hosts' routes in milliseconds; `None` for the kernel's 200. Default 1, as in the paper (section
-    /// 4.1). It is a lower bound for the retransmission timeout of data. The timer itself still ticks with the kernel's
-    /// HZ, and the first SYN's timeout stays 1 s.
-    pub rto_min_ms: Option<u32>,
-    /// Keep no metrics of finished connections, so that one flow does not affect the next. Default on.
-    pub tcp_no_metrics_save: bool,
-    /// Shrink the window of a connection that was idle for one retransmission timeout. Default off (the kernel's
-    /// default is on), because with a timeout of milliseconds every pause between flows would count as idle.
-    pub tcp_slow_start_after_idle: bool,
-    /// Upper limit of the TCP send and receive buffers in bytes. Default 16 MiB.
-    pub tcp_buffer_max_bytes: u32,
-    /// Length of the queue in front of every port, in frames; `None` leaves veth without one. Default 1000. With a
-    /// queue, a full veth slows its sender down (kernel 6.16 and later); without one it drops silently.
-    pub queue_frames: Option<u32>,
-    /// Rate and delays of the path. Default none. With any, the laboratory has a fifth namespace, and nothing passes
-    /// until [`crate::DelayLines`] have been started.
-    pub impairments: Impairments,
-    /// Take the laboratory down when the [`Lab`] is dropped. Default off.
-    pub remove_on_drop: bool,
-}
-
-impl Default for LabOptions {
-    fn default() -> Self {
-        Self {
-            prefix: "lm".to_owned(),
-            host_mtu: 1500,
-            host_gro: true,
-            rto_min_ms: Some(1),
-            tcp_no_metrics_save: true,
-            tcp_slow_start_after_idle: false,
-            tcp_buffer_max_bytes: 16 << 20,
-            queue_frames: Some(1000),
-            impairments: Impairments::default(),
-            remove_on_drop: false,
-        }
-    }
-}
-
-impl LabOptions {
-    /// The name of the namespace for `role`.
-    pub fn namespace_name(&self, role: Role) -> String {
-        format!("{}-{}", self.prefix, role.suffix())
-    }
-
-    /// The name of the namespace of the delay lines, if there are any.
-    pub fn wires_name(&self) -> Option<String> {
-        (!self.impairments.is_none()).then(|| format!("{}-{}", self.prefix, crate::wires::SUFFIX))
-    }
-
-    /// The names of all namespaces.
-    pub(crate) fn namespace_names(&self) -> Vec<String> {
-        Role::ALL.iter().map(|role| self.namespace_name(*role)).chain(self.wires_name()).collect()
-    }
-
-    fn validate(&self) -> Result<(), LabError> {
-        self.impairments.validate()?;
-        let ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let prefix = &self.prefix;
-        let bad = prefix.is_empty() || prefix.len() > PREFIX_MAX || prefix.starts_with('-');
-        if bad || !prefix.chars().all(ok) {
-            return Err(LabError::BadPrefix { prefix: prefix.clone() });
-        }
-        if !(HOST_MTU_MIN..=HOST_MTU_MAX).contains(&self.host_mtu) {
-            return Err(LabError::BadMtu { host_mtu: self.host_mtu });
-        }
-        Ok(())
-    }
-}
 
 /// What [`Lab::down`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -440,16 +269,5 @@ mod tests {
             let options = LabOptions { host_mtu, ..LabOptions::default() };
             assert!(matches!(Lab::up(options), Err(LabError::BadMtu { .. })), "{host_mtu}");
         }
-    }
-
-    #[test]
-    fn all_addresses_differ() {
-        let macs = Role::ALL.map(|role| role.interfaces().iter().map(move |name| role.mac(name)));
-        let mut macs: Vec<_> = macs.into_iter().flatten().collect();
-        use WireInterface::{End1, Host1, Link1, Link2};
-        macs.extend([Host1, End1, Link1, Link2].map(WireInterface::mac));
-        macs.sort_unstable();
-        macs.dedup();
-        assert_eq!(macs.len(), 10);
     }
 }

@@ -1,11 +1,11 @@
 //! Why a laboratory could not be built, used or taken down.
 
+use super::marker::{MarkerError, PROCESSES_MAX};
+use super::options::{HOST_MTU_MAX, HOST_MTU_MIN, PREFIX_MAX};
 use crate::impairments::BadImpairment;
 use crate::ip::IpError;
-use crate::marker::{MarkerError, PROCESSES_MAX};
 use crate::namespace::NamespaceError;
 use crate::offload::OffloadError;
-use crate::topology::{HOST_MTU_MAX, HOST_MTU_MIN, PREFIX_MAX};
 use linkmend_diagnose::Diagnose;
 
 /// Why a laboratory could not be built, used or taken down.

@@ -13,8 +13,8 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
+use super::options::LabOptions;
 use crate::process::TrackedProcess;
-use crate::topology::LabOptions;
 
 /// The folder in which labs leave their records.
 pub const MARKER_FOLDER: &str = "/run/linkmend/lab";

@@ -3,14 +3,16 @@
 use std::fs;
 use std::path::Path;
 
+use super::error::LabError;
+use super::marker::{MarkedNamespace, Marker, Stage};
+use super::options::LabOptions;
+use super::role::{
+    HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Role,
+};
+use super::wires::WireInterface;
 use crate::ip::{ip, ip_in, tc_in};
-use crate::marker::{MarkedNamespace, Marker, Stage};
 use crate::namespace::Namespace;
 use crate::offload::make_wire_like;
-use crate::topology::{
-    HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, LabError,
-    LabOptions, Role, WireInterface,
-};
 
 /// Name of the bridge in a link end.
 const BRIDGE: &str = "bypass";

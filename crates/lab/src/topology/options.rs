@@ -1,0 +1,96 @@
+//! How a laboratory is built: names, sizes and settings of the hosts.
+
+use super::error::LabError;
+use super::role::Role;
+use super::wires;
+use crate::impairments::Impairments;
+use serde::{Deserialize, Serialize};
+
+/// The smallest MTU of a host, which IPv6 requires (RFC 8200, section 5).
+pub const HOST_MTU_MIN: u32 = 1280;
+/// The largest MTU of a host.
+pub const HOST_MTU_MAX: u32 = 9000;
+/// The longest prefix, so that the names stay readable.
+pub const PREFIX_MAX: usize = 24;
+
+/// How a laboratory is built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LabOptions {
+    /// First part of the namespaces' names: lower-case letters, digits and dashes. Default `lm`.
+    pub prefix: String,
+    /// MTU of the hosts in bytes, [`HOST_MTU_MIN`] to [`HOST_MTU_MAX`]. Default 1500. Above about 3,500, the link ends'
+    /// ports do not take an XDP program without multi-buffer support.
+    pub host_mtu: u32,
+    /// Generic receive offload at the hosts' ends. Default on, because on veth this is what switches NAPI on, and
+    /// without NAPI at the far end the kernel drops what an XDP program redirects into a veth (seen on 6.18: all or
+    /// nothing).
+    pub host_gro: bool,
+    /// `rto_min` of the hosts' routes in milliseconds; `None` for the kernel's 200. Default 1, as in the paper (section
+    /// 4.1). It is a lower bound for the retransmission timeout of data. The timer itself still ticks with the kernel's
+    /// HZ, and the first SYN's timeout stays 1 s.
+    pub rto_min_ms: Option<u32>,
+    /// Keep no metrics of finished connections, so that one flow does not affect the next. Default on.
+    pub tcp_no_metrics_save: bool,
+    /// Shrink the window of a connection that was idle for one retransmission timeout. Default off (the kernel's
+    /// default is on), because with a timeout of milliseconds every pause between flows would count as idle.
+    pub tcp_slow_start_after_idle: bool,
+    /// Upper limit of the TCP send and receive buffers in bytes. Default 16 MiB.
+    pub tcp_buffer_max_bytes: u32,
+    /// Length of the queue in front of every port, in frames; `None` leaves veth without one. Default 1000. With a
+    /// queue, a full veth slows its sender down (kernel 6.16 and later); without one it drops silently.
+    pub queue_frames: Option<u32>,
+    /// Rate and delays of the path. Default none. With any, the laboratory has a fifth namespace, and nothing passes
+    /// until [`crate::DelayLines`] have been started.
+    pub impairments: Impairments,
+    /// Take the laboratory down when the [`Lab`](super::Lab) is dropped. Default off.
+    pub remove_on_drop: bool,
+}
+
+impl Default for LabOptions {
+    fn default() -> Self {
+        Self {
+            prefix: "lm".to_owned(),
+            host_mtu: 1500,
+            host_gro: true,
+            rto_min_ms: Some(1),
+            tcp_no_metrics_save: true,
+            tcp_slow_start_after_idle: false,
+            tcp_buffer_max_bytes: 16 << 20,
+            queue_frames: Some(1000),
+            impairments: Impairments::default(),
+            remove_on_drop: false,
+        }
+    }
+}
+
+impl LabOptions {
+    /// The name of the namespace for `role`.
+    pub fn namespace_name(&self, role: Role) -> String {
+        format!("{}-{}", self.prefix, role.suffix())
+    }
+
+    /// The name of the namespace of the delay lines, if there are any.
+    pub fn wires_name(&self) -> Option<String> {
+        (!self.impairments.is_none()).then(|| format!("{}-{}", self.prefix, wires::SUFFIX))
+    }
+
+    /// The names of all namespaces.
+    pub(crate) fn namespace_names(&self) -> Vec<String> {
+        Role::ALL.iter().map(|role| self.namespace_name(*role)).chain(self.wires_name()).collect()
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), LabError> {
+        self.impairments.validate()?;
+        let ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let prefix = &self.prefix;
+        let bad = prefix.is_empty() || prefix.len() > PREFIX_MAX || prefix.starts_with('-');
+        if bad || !prefix.chars().all(ok) {
+            return Err(LabError::BadPrefix { prefix: prefix.clone() });
+        }
+        if !(HOST_MTU_MIN..=HOST_MTU_MAX).contains(&self.host_mtu) {
+            return Err(LabError::BadMtu { host_mtu: self.host_mtu });
+        }
+        Ok(())
+    }
+}
