@@ -8,7 +8,7 @@ use std::time::Duration;
 use linkmend_lab::Impairments;
 use linkmend_lab::offload;
 use linkmend_lab::topology::MARKER_FOLDER;
-use linkmend_lab::topology::{DownOutcome, Lab, LabError, LabOptions, Role};
+use linkmend_lab::topology::{BadOption, DownOutcome, Lab, LabError, LabOptions, Role};
 
 fn run(line: &str) -> String {
     let mut words = line.split_whitespace();
@@ -186,7 +186,7 @@ fn impairments_add_a_namespace_that_goes_with_the_others() {
     assert_eq!(Lab::down(&prefix).expect("down"), DownOutcome::Removed { ended: Vec::new() });
     let bad = Impairments { delay: Duration::from_secs(3), ..Impairments::default() };
     let refused = Lab::up(LabOptions { impairments: bad, ..common::options("imp") });
-    assert!(matches!(refused, Err(LabError::Impairment(_))), "{refused:?}");
+    assert!(matches!(refused, Err(LabError::Option(BadOption::Impairment(_)))), "{refused:?}");
 }
 
 /// A generator that somebody started with `ip netns exec` must end with the laboratory, instead of running on in a

@@ -1,8 +1,7 @@
 //! Why a laboratory could not be built, used or taken down.
 
 use super::marker::{MarkerError, PROCESSES_MAX};
-use super::options::{HOST_MTU_MAX, HOST_MTU_MIN, PREFIX_MAX};
-use crate::impairments::BadImpairment;
+use super::options::BadOption;
 use crate::ip::IpError;
 use crate::namespace::NamespaceError;
 use crate::offload::OffloadError;
@@ -11,12 +10,9 @@ use linkmend_diagnose::Diagnose;
 /// Why a laboratory could not be built, used or taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The prefix cannot be used in names.
-    #[error("lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-`")]
-    BadPrefix { prefix: String },
-    /// The MTU is out of range.
-    #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes")]
-    BadMtu { host_mtu: u32 },
+    /// See [`BadOption`].
+    #[error(transparent)]
+    Option(#[from] BadOption),
     /// A namespace of the same name exists, and this program did not create it.
     #[error("network namespace `{name}` exists and is not ours, so it is left alone")]
     Foreign {
@@ -74,9 +70,6 @@ pub enum LabError {
         /// The kernel's reason, if there is one.
         reason: String,
     },
-    /// See [`BadImpairment`].
-    #[error(transparent)]
-    Impairment(#[from] BadImpairment),
     /// See [`MarkerError`].
     #[error(transparent)]
     Marker(#[from] MarkerError),
@@ -94,8 +87,6 @@ pub enum LabError {
 impl Diagnose for LabError {
     fn hint(&self) -> Option<String> {
         match self {
-            LabError::BadPrefix { .. } => Some("try `lm`".to_owned()),
-            LabError::BadMtu { .. } => Some("1500 is usual".to_owned()),
             LabError::Foreign { name } => Some(format!(
                 "choose another prefix, or remove it with `ip netns del {name}` if you know it is unused"
             )),
@@ -105,7 +96,7 @@ impl Diagnose for LabError {
             }
             LabError::TooManyProcesses { .. } => Some("end some first".to_owned()),
             LabError::StillRunning { .. } => Some("it may hang in the kernel".to_owned()),
-            LabError::Impairment(error) => error.hint(),
+            LabError::Option(error) => error.hint(),
             LabError::Marker(error) => error.hint(),
             LabError::Ip(error) => error.hint(),
             LabError::Namespace(error) => error.hint(),

@@ -257,17 +257,18 @@ fn is_mounted(namespace: &Namespace) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::BadOption;
 
     #[test]
     fn odd_prefixes_and_sizes_are_refused_before_anything_is_touched() {
         for prefix in ["", "-x", "a/b", "..", "Upper", "with space", "a-very-very-long-prefix-here"] {
             let options = LabOptions { prefix: prefix.to_owned(), ..LabOptions::default() };
-            assert!(matches!(Lab::up(options), Err(LabError::BadPrefix { .. })), "{prefix}");
-            assert!(matches!(Lab::down(prefix), Err(LabError::BadPrefix { .. })), "{prefix}");
+            assert!(matches!(Lab::up(options), Err(LabError::Option(BadOption::Prefix { .. }))), "{prefix}");
+            assert!(matches!(Lab::down(prefix), Err(LabError::Option(BadOption::Prefix { .. }))), "{prefix}");
         }
         for host_mtu in [0, 1279, 9001] {
             let options = LabOptions { host_mtu, ..LabOptions::default() };
-            assert!(matches!(Lab::up(options), Err(LabError::BadMtu { .. })), "{host_mtu}");
+            assert!(matches!(Lab::up(options), Err(LabError::Option(BadOption::Mtu { .. }))), "{host_mtu}");
         }
     }
 }

@@ -21,7 +21,7 @@ mod wires;
 pub use error::LabError;
 pub use lab::{DownOutcome, Lab};
 pub use marker::{MARKER_FOLDER, MarkerError};
-pub use options::{HOST_MTU_MAX, HOST_MTU_MIN, LabOptions, PREFIX_MAX};
+pub use options::{BadOption, HOST_MTU_MAX, HOST_MTU_MIN, LabOptions, PREFIX_MAX};
 pub use role::{
     HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Role,
 };

@@ -1,9 +1,9 @@
 //! How a laboratory is built: names, sizes and settings of the hosts.
 
-use super::error::LabError;
 use super::role::Role;
 use super::wires;
-use crate::impairments::Impairments;
+use crate::impairments::{BadImpairment, Impairments};
+use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 
 /// The smallest MTU of a host, which IPv6 requires (RFC 8200, section 5).
@@ -12,6 +12,30 @@ pub const HOST_MTU_MIN: u32 = 1280;
 pub const HOST_MTU_MAX: u32 = 9000;
 /// The longest prefix, so that the names stay readable.
 pub const PREFIX_MAX: usize = 24;
+
+/// An option that no laboratory can be built with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadOption {
+    /// The prefix cannot be used in names.
+    #[error("lab prefix `{prefix}` is not 1 to {PREFIX_MAX} of a-z, 0-9 and `-`, not starting with `-`")]
+    Prefix { prefix: String },
+    /// The MTU is out of range.
+    #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes")]
+    Mtu { host_mtu: u32 },
+    /// See [`BadImpairment`].
+    #[error(transparent)]
+    Impairment(#[from] BadImpairment),
+}
+
+impl Diagnose for BadOption {
+    fn hint(&self) -> Option<String> {
+        match self {
+            BadOption::Prefix { .. } => Some("try `lm`".to_owned()),
+            BadOption::Mtu { .. } => Some("1500 is usual".to_owned()),
+            BadOption::Impairment(error) => error.hint(),
+        }
+    }
+}
 
 /// How a laboratory is built.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,16 +104,17 @@ impl LabOptions {
         Role::ALL.iter().map(|role| self.namespace_name(*role)).chain(self.wires_name()).collect()
     }
 
-    pub(crate) fn validate(&self) -> Result<(), LabError> {
+    /// Checks everything before anything is touched.
+    pub(crate) fn validate(&self) -> Result<(), BadOption> {
         self.impairments.validate()?;
         let ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let prefix = &self.prefix;
         let bad = prefix.is_empty() || prefix.len() > PREFIX_MAX || prefix.starts_with('-');
         if bad || !prefix.chars().all(ok) {
-            return Err(LabError::BadPrefix { prefix: prefix.clone() });
+            return Err(BadOption::Prefix { prefix: prefix.clone() });
         }
         if !(HOST_MTU_MIN..=HOST_MTU_MAX).contains(&self.host_mtu) {
-            return Err(LabError::BadMtu { host_mtu: self.host_mtu });
+            return Err(BadOption::Mtu { host_mtu: self.host_mtu });
         }
         Ok(())
     }
