@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use linkmend_dataplane::report::TransmitState;
 use linkmend_dataplane::{
     Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings, LossScript, PortChoice,
     ProtectionSettings, StartError,
@@ -33,9 +34,9 @@ pub enum LinkEndsError {
         /// Name of the link end.
         link: String,
         /// Its current state.
-        state: String,
+        state: TransmitState,
         /// The state that it should be in.
-        expected: &'static str,
+        expected: TransmitState,
     },
 }
 
@@ -157,8 +158,8 @@ impl LinkEnds {
 
 fn protect(sender: &LinkEndHandle, protection: Option<ProtectionSettings>) -> Result<(), LinkEndsError> {
     let (command, expected) = match protection {
-        Some(protection) => (Command::Protect(protection), "active"),
-        None => (Command::Unprotect, "dormant"),
+        Some(protection) => (Command::Protect(protection), TransmitState::Active),
+        None => (Command::Unprotect, TransmitState::Dormant),
     };
     let mut report = sender.command(command)?;
     let deadline = Instant::now() + SETTLE_TIMEOUT;

@@ -4,7 +4,7 @@
 
 mod common;
 
-use linkmend_dataplane::{CorruptionModel, ProtectionSettings};
+use linkmend_dataplane::{CorruptionModel, ProtectionSettings, report};
 use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{FramePath, Lab, LinkEnds, Role, RunControl};
 use linkmend_protocol::{Copies, Format, Mode};
@@ -66,8 +66,8 @@ fn daemons_of_different_formats_say_so_and_leave_the_link_unprotected() {
     .expect("they start");
     assert!(ends.protect(protection(Mode::Ordered)).is_err(), "it does not get active");
     let (first, second) = ends.report().expect("a report");
-    assert_eq!(first.mismatched_format.as_deref(), Some("compact"));
-    assert_eq!(second.mismatched_format.as_deref(), Some("transparent"));
+    assert_eq!(first.mismatched_format, Some(report::Format::Compact));
+    assert_eq!(second.mismatched_format, Some(report::Format::Transparent));
     let report =
         generate(&FramePath::forward(&lab), &options(), &RunControl::default()).expect("the generator runs");
     assert_eq!((report.sent, report.duplicated, report.corrupted), (FRAMES, 0, 0));

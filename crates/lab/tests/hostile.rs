@@ -4,6 +4,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
+use linkmend_dataplane::report::TransmitState;
 use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{FramePath, FramePort, Lab, LinkEnds, Role, RunControl};
@@ -112,7 +113,7 @@ fn works_again(lab: &Lab, ends: &LinkEnds, patience: Duration, what: &str) {
     let deadline = Instant::now() + patience;
     loop {
         let (first, second) = ends.report().expect("both loops live");
-        if first.transmit_state == "active" && second.transmit_state == "active" {
+        if [first.transmit_state, second.transmit_state] == [TransmitState::Active; 2] {
             break;
         }
         assert!(Instant::now() < deadline, "{what}: {} / {}", first.transmit_state, second.transmit_state);

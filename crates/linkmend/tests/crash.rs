@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use linkmend_dataplane::control::Client;
+use linkmend_dataplane::report::TransmitState;
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl};
 
@@ -33,7 +34,8 @@ impl Daemon {
 
     fn is_active(&self) -> bool {
         let reports = Client::connect(&self.socket).and_then(|mut client| client.status(None));
-        reports.is_ok_and(|reports| reports.iter().all(|report| report.transmit_state == "active"))
+        reports
+            .is_ok_and(|reports| reports.iter().all(|report| report.transmit_state == TransmitState::Active))
     }
 
     fn kill(&mut self) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use linkmend_dataplane::CorruptionModel;
 use linkmend_dataplane::control::Client;
-use linkmend_dataplane::report::LinkReport;
+use linkmend_dataplane::report::{LinkReport, ReceiveState, TransmitState};
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl, StopFlag, hog};
 
@@ -50,8 +50,9 @@ impl Daemon {
         let begun = Instant::now();
         loop {
             let reports = Client::connect(&self.socket).and_then(|mut client| client.status(None));
-            let active =
-                |report: &LinkReport| report.transmit_state == "active" && report.receive_state == "active";
+            let active = |report: &LinkReport| {
+                report.transmit_state == TransmitState::Active && report.receive_state == ReceiveState::Active
+            };
             if reports.is_ok_and(|reports| reports.iter().all(active)) {
                 return;
             }

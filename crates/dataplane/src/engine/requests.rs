@@ -9,13 +9,12 @@ use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
 use crate::port::Port;
 use crate::report::{
-    BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, ParametersReport, PortReport,
+    BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, Mode, ParametersReport,
+    PortReport,
 };
 use crate::settings::ProtectionSettings;
 use linkmend_linux::route::{InterfaceFacts, XdpMode};
-use linkmend_protocol::{
-    BufferStats, Format, Histogram, Instant, Level, Mode, Protection, ReceiveState, Stats, TransmitState,
-};
+use linkmend_protocol::{BufferStats, Format, Histogram, Instant, Protection, Stats};
 use std::sync::mpsc::SyncSender;
 
 /// A request that the handle sends to the loop.
@@ -96,7 +95,7 @@ impl Engine {
     fn protect(&mut self, now: u64, protection: ProtectionSettings) {
         tracing::info!(
             link = %self.settings.name,
-            mode = mode_name(protection.classifier.default_mode()),
+            mode = Mode::from(protection.classifier.default_mode()).word(),
             copies = log_texts::copies(protection.copies),
             "protection is switched on"
         );
@@ -148,17 +147,17 @@ impl Engine {
                 (bypassed.1, kernel_drops.1),
                 xdp_modes.map(|modes| modes.1),
             ),
-            transmit_state: transmit_state(status.transmit).to_owned(),
-            receive_state: receive_state(status.receive).to_owned(),
+            transmit_state: status.transmit.into(),
+            receive_state: status.receive.into(),
             protection_requested: status.protection_requested,
             set_at_run_time: false,
             restart_forgets: false,
-            mode: mode_name(self.protection.classifier.default_mode()).to_owned(),
-            fallback_level: fallback_level(status.level).to_owned(),
+            mode: self.protection.classifier.default_mode().into(),
+            fallback_level: status.level.into(),
             copies: status.copies,
             measured_loss: status.measured_loss,
             peer_known: self.end.peer_known(),
-            mismatched_format: status.mismatched_format.map(|format| format.to_string()),
+            mismatched_format: status.mismatched_format.map(Into::into),
             paused: status.paused,
             corruption: match &self.corruption {
                 Some(LossInjector::Drawn(corruption)) => Some(corruption.model()),
@@ -185,7 +184,7 @@ impl Engine {
         let config = self.end.config();
         let round_trips = self.end.round_trips();
         ParametersReport {
-            format: config.format.to_string(),
+            format: config.format.into(),
             link_rtt_ns: (round_trips.samples > 0).then_some(round_trips.min.0),
             recovery_timeout_ns: if config.gives_up_by_clock() { config.recovery_timeout.0 } else { 0 },
             pause_bytes: config.pause_bytes,
@@ -242,37 +241,6 @@ impl Engine {
     }
 }
 
-fn transmit_state(state: TransmitState) -> &'static str {
-    match state {
-        TransmitState::Dormant => "dormant",
-        TransmitState::Opening => "opening",
-        TransmitState::Active => "active",
-        TransmitState::Draining => "draining",
-    }
-}
-
-fn receive_state(state: ReceiveState) -> &'static str {
-    match state {
-        ReceiveState::Listening => "listening",
-        ReceiveState::Active => "active",
-    }
-}
-
-fn fallback_level(level: Level) -> &'static str {
-    match level {
-        Level::Full => "full",
-        Level::NonBlocking => "non-blocking",
-        Level::Dormant => "dormant",
-    }
-}
-
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Ordered => "ordered",
-        Mode::NonBlocking => "non-blocking",
-    }
-}
-
 fn port(
     port: &mut Port,
     interface: InterfaceState,
@@ -286,12 +254,7 @@ fn port(
         xdp_mode: xdp_mode.map(|mode| mode.to_string()),
         steering: None,
         mtu: interface.mtu,
-        state: match interface {
-            InterfaceState { up: false, .. } => "down",
-            InterfaceState { carrier: false, .. } => "no carrier",
-            _ => "up",
-        }
-        .to_owned(),
+        state: interface.into(),
         rx_frames: counters.rx_frames,
         rx_bytes: counters.rx_bytes,
         tx_frames: counters.tx_frames,

@@ -1,16 +1,16 @@
 //! Writes reports as OpenMetrics text.
 
 use super::counters::{COUNTERS, PORT_COUNTERS};
-use crate::report::{BufferReport, HistogramReport, LinkReport, PortReport};
+use crate::report::{
+    BufferReport, FallbackLevel, HistogramReport, LinkReport, PortReport, PortState, ReceiveState,
+    TransmitState,
+};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;
 
-const TRANSMIT_STATES: [&str; 4] = ["dormant", "opening", "active", "draining"];
-const RECEIVE_STATES: [&str; 2] = ["listening", "active"];
-const FALLBACK_LEVELS: [&str; 3] = ["full", "non-blocking", "dormant"];
 /// The upper edges of the buckets are `2^n - 1`: of recovery latencies, from 1 us to 17 s,
 const LATENCY_EXPONENTS: std::ops::RangeInclusive<u32> = 10..=34;
 /// and of hole lengths from one frame to half the sequence space.
@@ -102,7 +102,7 @@ impl Links {
         type Value = fn(&PortReport) -> i64;
         let gauges: [(&str, &str, Value); 2] = [
             ("port_up", "Whether the interface of the port is up and has its carrier", |port| {
-                i64::from(port.state == "up")
+                i64::from(port.state == PortState::Up)
             }),
             ("port_mtu_bytes", "MTU of the interface of the port", |port| i64::from(port.mtu)),
         ];
@@ -138,25 +138,25 @@ impl Links {
 
     fn encode_states(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let help = "State of the sending direction; 1 for the one it is in";
-        self.state(encoder, "transmit_state", help, &TRANSMIT_STATES, |report| &report.transmit_state)?;
+        self.state(encoder, "transmit_state", help, TransmitState::ALL, |report| report.transmit_state)?;
         let help = "State of the receiving direction; 1 for the one it is in";
-        self.state(encoder, "receive_state", help, &RECEIVE_STATES, |report| &report.receive_state)?;
+        self.state(encoder, "receive_state", help, ReceiveState::ALL, |report| report.receive_state)?;
         let help = "What the automatic fallback leaves; 1 for the level it is at";
-        self.state(encoder, "fallback_level", help, &FALLBACK_LEVELS, |report| &report.fallback_level)
+        self.state(encoder, "fallback_level", help, FallbackLevel::ALL, |report| report.fallback_level)
     }
 
-    fn state(
+    fn state<S: Copy + PartialEq + fmt::Display>(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
         name: &str,
         help: &str,
-        states: &[&str],
-        now: fn(&LinkReport) -> &str,
+        states: &[S],
+        now: fn(&LinkReport) -> S,
     ) -> fmt::Result {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for report in &self.reports {
             for state in states {
-                let labels = [label(&report.name), ("state", (*state).to_owned())];
+                let labels = [label(&report.name), ("state", state.to_string())];
                 family.encode_family(&labels)?.encode_gauge(&i64::from(now(report) == *state))?;
             }
         }
@@ -286,9 +286,9 @@ pub(super) fn sample() -> LinkReport {
     report.inner.rx_frames = 101;
     report.link.interface = "eth2".to_owned();
     report.link.tx_bytes = 102;
-    report.transmit_state = "active".to_owned();
-    report.receive_state = "listening".to_owned();
-    report.fallback_level = "full".to_owned();
+    report.transmit_state = TransmitState::Active;
+    report.receive_state = ReceiveState::Listening;
+    report.fallback_level = FallbackLevel::Full;
     report.measured_loss = Some(1e-3);
     report.copies = 2;
     report.rx_buffer = BufferReport { now: 5, min: 1, max: 9 };

@@ -5,7 +5,9 @@ use crate::failure::Result;
 use crate::output::print;
 use linkmend_dataplane::bypass::Steering;
 use linkmend_dataplane::health::BACKLOG_HINT;
-use linkmend_dataplane::report::{BufferReport, CountersReport, DaemonReport, PortReport};
+use linkmend_dataplane::report::{
+    BufferReport, CountersReport, DaemonReport, FallbackLevel, Format, PortReport, PortState, TransmitState,
+};
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate};
 use std::fmt::Write;
@@ -130,7 +132,7 @@ fn sending(report: &LinkReport) -> String {
     if let Some(loss) = report.measured_loss {
         let _ = write!(text, ", measured loss {}", loss_rate(loss));
     }
-    if report.fallback_level != "full" {
+    if report.fallback_level != FallbackLevel::Full {
         let _ = write!(text, "; FALLBACK to {}", report.fallback_level);
     }
     if report.paused {
@@ -146,13 +148,16 @@ fn receiving(report: &LinkReport) -> String {
 }
 
 fn peer(report: &LinkReport) -> String {
-    if let Some(peer) = &report.mismatched_format {
-        let own = &report.parameters.format;
+    if let Some(peer) = report.mismatched_format {
+        let own = report.parameters.format;
         return format!("it uses format {peer}, this end {own}; set the same one");
     }
-    if report.parameters.format == "linkguardian" {
+    if report.parameters.format == Format::Linkguardian {
         // The authors' protocol has no hello.
-        let answers = if report.transmit_state == "active" { "answers" } else { "has not answered" };
+        let answers = match report.transmit_state {
+            TransmitState::Active => "answers",
+            _ => "has not answered",
+        };
         return format!("runs the published program, says the configuration; {answers}");
     }
     match (report.peer_known, report.parameters.link_rtt_ns) {
@@ -190,8 +195,8 @@ fn fill(buffer: BufferReport, bound: Option<u64>) -> String {
 fn port(port: &PortReport) -> String {
     let [rx, tx] = [port.rx_frames, port.tx_frames].map(|frames| count(frames as f64));
     let mut text = format!("{rx} in, {tx} out; MTU {}", port.mtu);
-    if let Some(state @ ("down" | "no carrier")) = Some(port.state.as_str()) {
-        let _ = write!(text, "; {}", state.to_uppercase());
+    if matches!(port.state, PortState::Down | PortState::NoCarrier) {
+        let _ = write!(text, "; {}", port.state.word().to_uppercase());
     }
     if port.bypassed_frames > 0 {
         let _ = write!(text, "; {} bypassed", count(port.bypassed_frames as f64));
@@ -262,7 +267,7 @@ fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linkmend_dataplane::report::HistogramReport;
+    use linkmend_dataplane::report::{HistogramReport, Mode, ReceiveState};
 
     #[test]
     fn a_link_in_a_dozen_lines() {
@@ -273,10 +278,10 @@ mod tests {
         report.inner.xdp_mode = Some("generic".to_owned());
         report.inner.steering = Some(Steering::Linkmend);
         report.link = PortReport { interface: "eth2".into(), drops: 3, mtu: 1508, ..report.link };
-        report.link.state = "no carrier".to_owned();
-        (report.transmit_state, report.receive_state) = ("active".into(), "active".into());
-        (report.mode, report.copies, report.protection_requested) = ("ordered".into(), 2, true);
-        (report.fallback_level, report.measured_loss) = ("full".into(), Some(1e-3));
+        report.link.state = PortState::NoCarrier;
+        (report.transmit_state, report.receive_state) = (TransmitState::Active, ReceiveState::Active);
+        (report.mode, report.copies, report.protection_requested) = (Mode::Ordered, 2, true);
+        (report.fallback_level, report.measured_loss) = (FallbackLevel::Full, Some(1e-3));
         (report.peer_known, report.parameters.link_rtt_ns) = (true, Some(120_000));
         report.counters.delivered_frames = 1_000_000;
         report.counters.lost_frames = 1_000;
@@ -288,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_peer_with_another_format_is_named_with_the_way_out() {
-        let mut report = LinkReport { mismatched_format: Some("compact".into()), ..LinkReport::default() };
-        report.parameters.format = "transparent".into();
+        let mut report = LinkReport { mismatched_format: Some(Format::Compact), ..LinkReport::default() };
+        report.parameters.format = Format::Transparent;
         let text = describe(&report);
         assert!(text.contains("it uses format compact, this end transparent; set the same"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");

@@ -2,7 +2,7 @@
 
 use super::App;
 use super::history::History;
-use linkmend_dataplane::report::BufferReport;
+use linkmend_dataplane::report::{BufferReport, FallbackLevel, Mode, TransmitState};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate, rate};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -82,23 +82,25 @@ fn sending(link: &History) -> String {
     if report.gone.is_some() {
         return "OUT OF OPERATION".to_owned();
     }
-    if report.transmit_state == "dormant" {
-        return report.transmit_state.clone();
+    if report.transmit_state == TransmitState::Dormant {
+        return report.transmit_state.to_string();
     }
-    format!("{} {}x{}", report.transmit_state, short_mode(&report.mode), report.copies)
+    format!("{} {}x{}", report.transmit_state, short_mode(report.mode), report.copies)
 }
 
-fn short_mode(mode: &str) -> &str {
-    if mode == "non-blocking" { "non-blk " } else { "ordered " }
+fn short_mode(mode: Mode) -> &'static str {
+    if mode == Mode::NonBlocking { "non-blk " } else { "ordered " }
 }
 
 fn state_style(link: &History) -> Style {
     let report = &link.report;
-    match report.transmit_state.as_str() {
+    match report.transmit_state {
         _ if report.gone.is_some() => Style::new().fg(Color::Red),
-        _ if report.fallback_level != "full" && report.protection_requested => Style::new().fg(Color::Yellow),
-        "active" => Style::new().fg(Color::Green),
-        "dormant" => Style::new(),
+        _ if report.fallback_level != FallbackLevel::Full && report.protection_requested => {
+            Style::new().fg(Color::Yellow)
+        }
+        TransmitState::Active => Style::new().fg(Color::Green),
+        TransmitState::Dormant => Style::new(),
         _ => Style::new().fg(Color::Yellow),
     }
 }
@@ -207,7 +209,7 @@ fn time(ns: u64) -> String {
 mod tests {
     use super::*;
     use linkmend_dataplane::LinkReport;
-    use linkmend_dataplane::report::HistogramReport;
+    use linkmend_dataplane::report::{HistogramReport, ReceiveState};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use std::time::{Duration, Instant};
@@ -217,8 +219,8 @@ mod tests {
         let mut app = App { interval_s: 1.0, ..App::default() };
         for second in 0..30u64 {
             let mut report = LinkReport { name: "uplink".to_owned(), copies: 2, ..LinkReport::default() };
-            (report.transmit_state, report.receive_state) = ("active".into(), "active".into());
-            (report.mode, report.fallback_level) = ("non-blocking".into(), "full".into());
+            (report.transmit_state, report.receive_state) = (TransmitState::Active, ReceiveState::Active);
+            (report.mode, report.fallback_level) = (Mode::NonBlocking, FallbackLevel::Full);
             (report.inner.interface, report.link.interface) = ("eth1".into(), "eth2".into());
             report.inner.tx_bytes = second * 1_175_000_000;
             report.inner.tx_frames = second * 800_000;
@@ -230,7 +232,7 @@ mod tests {
                 HistogramReport { count: 9, p50: 131_071, p99: 262_143, max: 300_000, ..Default::default() };
             let dormant = LinkReport {
                 name: "spare".into(),
-                transmit_state: "dormant".into(),
+                transmit_state: TransmitState::Dormant,
                 ..LinkReport::default()
             };
             app.take(vec![report, dormant], start + Duration::from_secs(second));

@@ -1,6 +1,10 @@
 //! The state of a link end, for status, top, metrics and the demo. It is serialised as it stands, so the field names
 //! are public.
 
+mod state;
+
+pub use state::{FallbackLevel, Format, Mode, PortState, ReceiveState, TransmitState};
+
 use crate::bypass::Steering;
 use crate::corruption::CorruptionModel;
 use serde::{Deserialize, Serialize};
@@ -21,10 +25,8 @@ pub struct LinkReport {
     pub inner: PortReport,
     /// The port that faces the corrupting link.
     pub link: PortReport,
-    /// State of the sending direction: `dormant`, `opening`, `active` or `draining`.
-    pub transmit_state: String,
-    /// State of the receiving direction: `listening` or `active`.
-    pub receive_state: String,
+    pub transmit_state: TransmitState,
+    pub receive_state: ReceiveState,
     /// Whether protection is switched on.
     pub protection_requested: bool,
     /// Whether protection was set at run time and differs from the configuration.
@@ -33,10 +35,8 @@ pub struct LinkReport {
     /// Whether a restart of the daemon forgets what was set at run time (`restore = false`).
     #[serde(default)]
     pub restart_forgets: bool,
-    /// Default mode: `ordered` or `non-blocking`.
-    pub mode: String,
-    /// The protection that the automatic fallback allows: `full`, `non-blocking` or `dormant`.
-    pub fallback_level: String,
+    pub mode: Mode,
+    pub fallback_level: FallbackLevel,
     /// Number of copies for each lost frame.
     pub copies: u8,
     /// Loss rate measured in the sending direction, once known.
@@ -45,7 +45,7 @@ pub struct LinkReport {
     pub peer_known: bool,
     /// The peer's header format, if it differs from this end's. Frames pass unprotected then.
     #[serde(default)]
-    pub mismatched_format: Option<String>,
+    pub mismatched_format: Option<Format>,
     /// Whether the peer currently pauses the normal queue.
     pub paused: bool,
     /// Corruption injected at the link port, if any.
@@ -98,8 +98,7 @@ pub struct PortReport {
     pub steering: Option<Steering>,
     /// Current MTU in bytes.
     pub mtu: u32,
-    /// State of the interface: `up`, `down` or `no carrier`.
-    pub state: String,
+    pub state: PortState,
     pub rx_frames: u64,
     pub rx_bytes: u64,
     pub tx_frames: u64,
@@ -126,8 +125,7 @@ pub struct PortReport {
 /// Parameters in force. Times are in ns, sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ParametersReport {
-    /// Header format: `transparent`, `compact` or `linkguardian`.
-    pub format: String,
+    pub format: Format,
     /// Measured round trip between the link ends, if any.
     pub link_rtt_ns: Option<u64>,
     /// `ackNoTimeout`; 0 if frames are not given up by the clock.

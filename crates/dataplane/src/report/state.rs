@@ -1,0 +1,179 @@
+//! States and choices of a link end, each with the one word that JSON, metrics and people have for it.
+
+use crate::interface_watch::InterfaceState;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            /// The link is out of operation. Reports leave the word empty.
+            #[default]
+            #[serde(rename = "")]
+            Unknown,
+            $($(#[$of_variant])* #[serde(rename = $word)] $variant,)*
+        }
+
+        impl $name {
+            /// All that a link in operation can have.
+            pub const ALL: &[$name] = &[$($name::$variant),*];
+
+            /// The word for it.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $name::Unknown => "",
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.word())
+            }
+        }
+    };
+}
+
+words! {
+    /// State of the sending direction.
+    TransmitState {
+        Dormant = "dormant",
+        Opening = "opening",
+        Active = "active",
+        Draining = "draining",
+    }
+}
+
+words! {
+    /// State of the receiving direction.
+    ReceiveState {
+        Listening = "listening",
+        Active = "active",
+    }
+}
+
+words! {
+    /// The protection that the automatic fallback allows.
+    FallbackLevel {
+        Full = "full",
+        NonBlocking = "non-blocking",
+        Dormant = "dormant",
+    }
+}
+
+words! {
+    /// How frames of classes without a mode of their own are protected.
+    Mode {
+        Ordered = "ordered",
+        NonBlocking = "non-blocking",
+    }
+}
+
+words! {
+    /// The format of the headers.
+    Format {
+        Transparent = "transparent",
+        Compact = "compact",
+        Linkguardian = "linkguardian",
+    }
+}
+
+words! {
+    /// State of a port's interface.
+    PortState {
+        Up = "up",
+        Down = "down",
+        NoCarrier = "no carrier",
+    }
+}
+
+impl From<linkmend_protocol::TransmitState> for TransmitState {
+    fn from(state: linkmend_protocol::TransmitState) -> TransmitState {
+        match state {
+            linkmend_protocol::TransmitState::Dormant => TransmitState::Dormant,
+            linkmend_protocol::TransmitState::Opening => TransmitState::Opening,
+            linkmend_protocol::TransmitState::Active => TransmitState::Active,
+            linkmend_protocol::TransmitState::Draining => TransmitState::Draining,
+        }
+    }
+}
+
+impl From<linkmend_protocol::ReceiveState> for ReceiveState {
+    fn from(state: linkmend_protocol::ReceiveState) -> ReceiveState {
+        match state {
+            linkmend_protocol::ReceiveState::Listening => ReceiveState::Listening,
+            linkmend_protocol::ReceiveState::Active => ReceiveState::Active,
+        }
+    }
+}
+
+impl From<linkmend_protocol::Level> for FallbackLevel {
+    fn from(level: linkmend_protocol::Level) -> FallbackLevel {
+        match level {
+            linkmend_protocol::Level::Full => FallbackLevel::Full,
+            linkmend_protocol::Level::NonBlocking => FallbackLevel::NonBlocking,
+            linkmend_protocol::Level::Dormant => FallbackLevel::Dormant,
+        }
+    }
+}
+
+impl From<linkmend_protocol::Mode> for Mode {
+    fn from(mode: linkmend_protocol::Mode) -> Mode {
+        match mode {
+            linkmend_protocol::Mode::Ordered => Mode::Ordered,
+            linkmend_protocol::Mode::NonBlocking => Mode::NonBlocking,
+        }
+    }
+}
+
+impl From<linkmend_protocol::Format> for Format {
+    fn from(format: linkmend_protocol::Format) -> Format {
+        match format {
+            linkmend_protocol::Format::Transparent => Format::Transparent,
+            linkmend_protocol::Format::Compact => Format::Compact,
+            linkmend_protocol::Format::Linkguardian => Format::Linkguardian,
+        }
+    }
+}
+
+impl From<InterfaceState> for PortState {
+    fn from(interface: InterfaceState) -> PortState {
+        match interface {
+            InterfaceState { up: false, .. } => PortState::Down,
+            InterfaceState { carrier: false, .. } => PortState::NoCarrier,
+            _ => PortState::Up,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::LinkReport;
+    use serde_json::json;
+
+    #[test]
+    fn a_state_is_one_word_in_json_and_for_people() {
+        for state in TransmitState::ALL {
+            assert_eq!(serde_json::to_value(state).expect("a word"), json!(state.word()));
+            assert_eq!(serde_json::from_value::<TransmitState>(json!(state.to_string())).ok(), Some(*state));
+        }
+        assert_eq!(serde_json::to_value(PortState::NoCarrier).expect("a word"), json!("no carrier"));
+        assert_eq!(serde_json::to_value(FallbackLevel::NonBlocking).expect("a word"), json!("non-blocking"));
+        assert!(serde_json::from_value::<ReceiveState>(json!("elsewhere")).is_err());
+    }
+
+    #[test]
+    fn a_link_out_of_operation_has_empty_words() {
+        let report = serde_json::to_value(LinkReport::default()).expect("plain data");
+        for field in ["transmit_state", "receive_state", "mode", "fallback_level"] {
+            assert_eq!(report[field], json!(""), "{field}");
+        }
+        assert_eq!(report["inner"]["state"], json!(""));
+        assert_eq!(report["parameters"]["format"], json!(""));
+        assert_eq!(report["mismatched_format"], json!(null));
+    }
+}
