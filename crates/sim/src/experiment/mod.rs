@@ -6,7 +6,8 @@
 //! - An [`Experiment`] is [`Runnable`](linkmend_experiment::Runnable): its points have a [`Task`], and another kind of
 //!   run is another variant of it, of [`Kind`] and of [`Outcome`].
 //! - [`Metric`] names what is measured, [`Outcome::pooled`] combines several outcomes, and [`compare`] puts published
-//!   and measured values side by side. Judging and drawing them is left to the caller.
+//!   and measured values side by side.
+//! - A [`Sweep`] is an experiment with its outcomes; [`plots`] and [`tables`] are made of it.
 
 mod catalogue;
 mod check;
@@ -17,8 +18,11 @@ mod metric;
 mod names;
 mod outcome;
 mod parameters;
+pub mod plots;
 mod resolve;
 mod runner;
+mod sweep;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -36,4 +40,5 @@ pub use names::{BufferingName, ProtectionName, TransceiverName};
 pub use outcome::{Outcome, Pool};
 pub use parameters::StressParameters;
 pub use runner::seed_of;
+pub use sweep::Sweep;
 pub use value::{PARAMETERS, Parameter, SWITCHES, Switch, VARIANT, is_parameter, keys, label_of, value_of};

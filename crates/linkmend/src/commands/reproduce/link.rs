@@ -1,11 +1,12 @@
 //! Presents experiments with simulated links: makes comparisons, plots and tables from outcomes.
 
+use super::Options;
 use super::finished::Finished;
-use super::sweep::Sweep;
-use super::{Options, plots, tables};
 use crate::failure::{Context, Result};
 use linkmend_experiment::Row;
-use linkmend_sim::experiment::{self, Experiment, Outcome, seed_of};
+use linkmend_sim::experiment::{
+    self, Experiment, Outcome, Point, Sweep, Task, VARIANT, keys, plots, seed_of, tables, value_of,
+};
 use serde_json::{Value, json};
 
 /// Largest number of rows on a page; larger tables are only in the files.
@@ -54,9 +55,25 @@ fn results(sweep: &Sweep<'_>, options: &Options) -> Result<Value> {
             "parameters": point.parameters,
             "runs": point.runs,
             "first_seed": seed_of(options.seed, &experiment.id, point, 0),
-            "command": tables::command(&experiment.id, point, options.seed),
+            "command": command(&experiment.id, point, options.seed),
             "result": result,
         }));
     }
     Ok(Value::Array(points))
+}
+
+/// The command that repeats the first run of a point, if it is a stress run.
+fn command(id: &str, point: &Point, base_seed: u64) -> Option<String> {
+    let Task::Stress(_) = point.task else { return None };
+    let mut words = vec!["linkmend sim stress".to_owned()];
+    for key in keys().filter(|key| !["seed", VARIANT].contains(key)) {
+        let Some(value) = value_of(key, &point.parameters) else { continue };
+        match value.text.as_str() {
+            "on" => words.push(format!("--{key}")),
+            "off" if key != "mode" => {}
+            text => words.push(format!("--{key} {text}")),
+        }
+    }
+    words.push(format!("--seed {}", seed_of(base_seed, id, point, 0)));
+    Some(words.join(" "))
 }

@@ -3,7 +3,7 @@
 //! - [`run`] runs them and writes each as it finishes;
 //! - [`planned`] is an experiment before it runs, [`finished`] afterwards;
 //! - [`link`], [`fleet`] and [`upgrades`] turn one into the other;
-//! - [`files`], [`page`], [`plots`] and [`tables`] present the results.
+//! - [`files`] and [`page`] present the results.
 
 mod files;
 mod finished;
@@ -12,10 +12,7 @@ mod link;
 mod list;
 mod page;
 mod planned;
-mod plots;
 mod run;
-mod sweep;
-mod tables;
 mod upgrades;
 
 use crate::failure::{Context, Result, UsageError};

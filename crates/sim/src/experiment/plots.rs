@@ -1,14 +1,16 @@
 //! The plots that an experiment file describes, from its outcomes.
 
+use super::definition::{Dimension, Ordinate, PlotSpec, Point};
+use super::file::{LogAxes, PlotKind};
+use super::metric::Metric;
+use super::outcome::Outcome;
 use super::sweep::Sweep;
+use super::value::{Parameter, label_of, value_of};
+use crate::stress::Quartiles;
 use linkmend_experiment::Quantity;
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
 };
-use linkmend_sim::experiment::{
-    Dimension, LogAxes, Metric, Ordinate, Outcome, PlotKind, PlotSpec, Point, label_of, value_of,
-};
-use linkmend_sim::stress::Quartiles;
 
 /// All plots of an experiment.
 pub fn all(sweep: &Sweep<'_>) -> Vec<Plot> {
@@ -107,9 +109,7 @@ impl<'a> Drawing<'a> {
             Some(Dimension::Metric(metric)) => Axis::new(metric.label, metric.quantity.unit()),
             Some(Dimension::Parameter(key)) => Axis::new(
                 label_of(key),
-                linkmend_sim::experiment::Parameter::named(key)
-                    .map_or(Quantity::Word, |parameter| parameter.quantity)
-                    .unit(),
+                Parameter::named(key).map_or(Quantity::Word, |parameter| parameter.quantity).unit(),
             ),
             None => Axis::new("", Unit::Plain),
         };

@@ -1,8 +1,10 @@
 //! Results as tables.
 
+use super::file::Kind;
+use super::metric::Metric;
 use super::sweep::Sweep;
+use super::value::{keys, label_of, value_of};
 use linkmend_report::{Cell, Column, Table};
-use linkmend_sim::experiment::{Kind, Metric, Point, Task, VARIANT, keys, seed_of, value_of};
 
 /// Columns of a stress run that a page shows; the files have all of them.
 const SHOWN: [&str; 12] = [
@@ -69,7 +71,7 @@ fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], 
     let experiment = sweep.experiment;
     let mut table = Table::new(format!("{}: all points", experiment.title));
     for key in keys {
-        let name = if raw { (*key).to_owned() } else { linkmend_sim::experiment::label_of(key).to_owned() };
+        let name = if raw { (*key).to_owned() } else { label_of(key).to_owned() };
         table = table.column(Column::text(name));
     }
     for metric in metrics {
@@ -95,20 +97,4 @@ fn base_name(metric: &Metric) -> String {
     let name =
         ["_bytes", "_ns", "_gbps", "_pct"].iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
     if part.is_empty() { name.to_owned() } else { format!("{name}.{part}") }
-}
-
-/// The command that repeats the first run of a point, if it is a stress run.
-pub fn command(id: &str, point: &Point, base_seed: u64) -> Option<String> {
-    let Task::Stress(_) = point.task else { return None };
-    let mut words = vec!["linkmend sim stress".to_owned()];
-    for key in keys().filter(|key| !["seed", VARIANT].contains(key)) {
-        let Some(value) = value_of(key, &point.parameters) else { continue };
-        match value.text.as_str() {
-            "on" => words.push(format!("--{key}")),
-            "off" if key != "mode" => {}
-            text => words.push(format!("--{key} {text}")),
-        }
-    }
-    words.push(format!("--seed {}", seed_of(base_seed, id, point, 0)));
-    Some(words.join(" "))
 }

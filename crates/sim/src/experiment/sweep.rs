@@ -1,6 +1,7 @@
 //! The outcomes of an experiment with links.
 
-use linkmend_sim::experiment::{Experiment, Outcome};
+use super::definition::Experiment;
+use super::outcome::Outcome;
 
 /// An experiment and the outcome of each of its points.
 pub struct Sweep<'a> {
