@@ -5,12 +5,13 @@ use super::file::{File, Kind, LogAxes, PlotKind, PlotTable, Reference, Theory};
 use super::metric::Metric;
 use super::outcome::Outcome;
 use super::parameters::StressParameters;
-use super::value::{is_parameter, keys, label_of, value_of};
+use super::value::{Parameter, is_parameter, keys, label_of, value_of};
 use crate::corruption::{Transceiver, optics};
 use crate::link::config::ParameterError;
 use crate::stress::StressConfig;
 use linkmend_experiment::{
-    Across, Combination, ExperimentError, Selection, Settings, Source, Tolerance, Value, combinations,
+    Across, Combination, ExperimentError, Quantity, Selection, Settings, Source, Tolerance, Value,
+    combinations,
 };
 use std::path::Path;
 use toml::Spanned;
@@ -152,6 +153,38 @@ pub enum Ordinate {
     RxBuffer,
     /// What the plot's kind defines.
     OfKind,
+}
+
+impl Dimension {
+    /// Its name on axes and in headings.
+    pub fn label(self) -> &'static str {
+        match self {
+            Dimension::Parameter(key) => label_of(key),
+            Dimension::Metric(metric) => metric.label,
+        }
+    }
+
+    /// What it measures.
+    pub fn quantity(self) -> Quantity {
+        match self {
+            Dimension::Parameter(key) => {
+                Parameter::named(key).map_or(Quantity::Word, |parameter| parameter.quantity)
+            }
+            Dimension::Metric(metric) => metric.quantity,
+        }
+    }
+}
+
+impl Ordinate {
+    /// The metric whose published values belong beside what the axis shows; of a buffer they are its highest level.
+    pub fn published_as(self) -> Option<&'static Metric> {
+        match self {
+            Ordinate::Metric(metric) => Some(metric),
+            Ordinate::TxBuffer => Metric::named("tx_buffer_bytes.max"),
+            Ordinate::RxBuffer => Metric::named("rx_buffer_bytes.max"),
+            Ordinate::OfKind => None,
+        }
+    }
 }
 
 impl Experiment {

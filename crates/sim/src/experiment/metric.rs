@@ -1,5 +1,6 @@
 //! Measured values by name: those in the JSON of `linkmend sim stress`, and a few shares computed from them.
 
+use super::file::Kind;
 use super::outcome::Outcome;
 use crate::stress::StressReport;
 use linkmend_experiment::{Measurement, Quantity};
@@ -40,14 +41,22 @@ impl Metric {
         METRICS.iter().find(|metric| metric.name == name)
     }
 
-    /// The metrics of plain stress runs, in the order in which tables show them.
-    pub fn of_stress() -> impl Iterator<Item = &'static Metric> {
-        METRICS.iter().filter(|metric| !matches!(metric.read, Read::Optics(_)))
+    /// What the points of a kind measure, in the order in which tables show it.
+    pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Metric> {
+        METRICS.iter().filter(move |metric| metric.is_of_stress() == (kind == Kind::Stress))
     }
 
     /// Whether runs of links under stress measure it, or else attenuated links do.
     pub fn is_of_stress(&self) -> bool {
         !matches!(self.read, Read::Optics(_))
+    }
+
+    /// Its name without the unit, for columns whose heading gives the unit.
+    pub fn name_without_unit(&self) -> String {
+        let (name, part) = self.name.split_once('.').unwrap_or((self.name, ""));
+        let unit = ["_bytes", "_ns", "_gbps", "_pct"].iter().find_map(|unit| name.strip_suffix(unit));
+        let name = unit.unwrap_or(name);
+        if part.is_empty() { name.to_owned() } else { format!("{name}.{part}") }
     }
 
     /// The measurement; `None` if there was nothing to measure, such as the mean of no delays.
@@ -67,6 +76,13 @@ impl Metric {
             }
             _ => None,
         }
+    }
+}
+
+/// No two metrics have the same name.
+impl PartialEq for Metric {
+    fn eq(&self, other: &Metric) -> bool {
+        self.name == other.name
     }
 }
 
@@ -175,6 +191,17 @@ mod tests {
             ["retransmission_delay_ns.max", "effective_loss_rate", "resume_flight_max_ns", "paused_pct"]
         {
             assert_eq!(Metric::named(name).expect(name).of(&outcome), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_loses_its_unit_and_keeps_its_part() {
+        for (name, without) in [
+            ("tx_buffer_bytes.max", "tx_buffer.max"),
+            ("effective_speed_pct", "effective_speed"),
+            ("frames_sent", "frames_sent"),
+        ] {
+            assert_eq!(Metric::named(name).expect(name).name_without_unit(), without);
         }
     }
 

@@ -2,12 +2,10 @@
 
 use super::definition::{Dimension, Ordinate, PlotSpec, Point};
 use super::file::{LogAxes, PlotKind};
-use super::metric::Metric;
 use super::outcome::Outcome;
 use super::sweep::Sweep;
-use super::value::{Parameter, label_of, value_of};
+use super::value::value_of;
 use crate::stress::Quartiles;
-use linkmend_experiment::Quantity;
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
 };
@@ -106,11 +104,7 @@ impl<'a> Drawing<'a> {
 
     fn horizontal(&self) -> Axis {
         let axis = match self.spec.x {
-            Some(Dimension::Metric(metric)) => Axis::new(metric.label, metric.quantity.unit()),
-            Some(Dimension::Parameter(key)) => Axis::new(
-                label_of(key),
-                Parameter::named(key).map_or(Quantity::Word, |parameter| parameter.quantity).unit(),
-            ),
+            Some(dimension) => Axis::new(dimension.label(), dimension.quantity().unit()),
             None => Axis::new("", Unit::Plain),
         };
         if matches!(self.spec.log, LogAxes::X | LogAxes::Both) { axis.log() } else { axis }
@@ -150,7 +144,7 @@ impl<'a> Drawing<'a> {
     fn published_places(&self) -> Vec<(f64, f64)> {
         let (Ordinate::Metric(metric), None) = (self.spec.y, &self.spec.minus) else { return Vec::new() };
         let drawn = self.points();
-        let rows = self.sweep.experiment.published.iter().filter(|row| same(row.metric, metric));
+        let rows = self.sweep.experiment.published.iter().filter(|row| row.metric == metric);
         rows.filter_map(|row| {
             let mut at = drawn
                 .iter()
@@ -176,11 +170,7 @@ impl<'a> Drawing<'a> {
 
     fn bars(&self) -> GroupedBars {
         let categories = self.texts(self.spec.x);
-        let heading = match self.spec.x {
-            Some(Dimension::Parameter(key)) => label_of(key),
-            Some(Dimension::Metric(metric)) => metric.label,
-            None => "",
-        };
+        let heading = self.spec.x.map_or("", Dimension::label);
         let mut plot = GroupedBars::new(&self.spec.title, heading, self.vertical()).categories(&categories);
         for (name, members) in self.grouped() {
             let member = |category: &String| {
@@ -205,14 +195,9 @@ impl<'a> Drawing<'a> {
 
     /// The published value of the metric on the vertical axis, at a point.
     fn published_at(&self, point: &Point) -> Option<f64> {
-        let wanted = |metric: &Metric| match self.spec.y {
-            Ordinate::Metric(up) => same(metric, up),
-            Ordinate::TxBuffer => metric.name == "tx_buffer_bytes.max",
-            Ordinate::RxBuffer => metric.name == "rx_buffer_bytes.max",
-            Ordinate::OfKind => false,
-        };
+        let shown = self.spec.y.published_as()?;
         let rows = &self.sweep.experiment.published;
-        rows.iter().find(|row| wanted(row.metric) && row.at.matches(&point.parameters)).map(|row| row.value)
+        rows.iter().find(|row| row.metric == shown && row.at.matches(&point.parameters)).map(|row| row.value)
     }
 
     fn boxes(&self) -> BoxPlot {
@@ -235,11 +220,7 @@ impl<'a> Drawing<'a> {
 
     fn heat_map(&self) -> HeatMap {
         let (columns, rows) = (self.texts(self.spec.x), self.texts(self.spec.rows));
-        let heading = |dimension: Option<Dimension>| match dimension {
-            Some(Dimension::Parameter(key)) => label_of(key),
-            Some(Dimension::Metric(metric)) => metric.label,
-            None => "",
-        };
+        let heading = |dimension: Option<Dimension>| dimension.map_or("", Dimension::label);
         let mut plot =
             HeatMap::new(&self.spec.title, heading(self.spec.rows), heading(self.spec.x), self.vertical())
                 .columns(&columns);
@@ -297,10 +278,6 @@ fn cumulative(name: String, counts: &[(f64, u64)]) -> Distribution {
         (100.0 * below as f64 / total as f64, *value)
     });
     Distribution::from_percentiles(name, percentiles)
-}
-
-fn same(a: &Metric, b: &Metric) -> bool {
-    a.name == b.name
 }
 
 fn text_of(dimension: Option<Dimension>, point: &Point) -> String {

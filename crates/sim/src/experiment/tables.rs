@@ -45,10 +45,7 @@ fn shown(sweep: &Sweep<'_>, of_stress: &[&str]) -> Table {
     let experiment = sweep.experiment;
     let shown: Vec<&'static Metric> = match experiment.kind {
         Kind::Stress => of_stress.iter().filter_map(|name| Metric::named(name)).collect(),
-        Kind::Attenuation => ["frame_loss_rate", "optical_bit_error_rate"]
-            .iter()
-            .filter_map(|name| Metric::named(name))
-            .collect(),
+        Kind::Attenuation => Metric::of_kind(Kind::Attenuation).collect(),
     };
     table(sweep, &experiment.varied, &shown, false)
 }
@@ -57,13 +54,7 @@ fn shown(sweep: &Sweep<'_>, of_stress: &[&str]) -> Table {
 pub fn everything(sweep: &Sweep<'_>) -> Table {
     let set = |key: &&'static str| sweep.experiment.points.iter().any(|point| point.value(key).is_some());
     let keys: Vec<&'static str> = keys().filter(|key| *key != "seed").filter(set).collect();
-    let metrics: Vec<&'static Metric> = match sweep.experiment.kind {
-        Kind::Stress => Metric::of_stress().collect(),
-        Kind::Attenuation => ["frame_loss_rate", "optical_bit_error_rate"]
-            .iter()
-            .filter_map(|name| Metric::named(name))
-            .collect(),
-    };
+    let metrics: Vec<&'static Metric> = Metric::of_kind(sweep.experiment.kind).collect();
     table(sweep, &keys, &metrics, true)
 }
 
@@ -75,7 +66,7 @@ fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], 
         table = table.column(Column::text(name));
     }
     for metric in metrics {
-        let name = if raw { base_name(metric) } else { metric.label.to_owned() };
+        let name = if raw { metric.name_without_unit() } else { metric.label.to_owned() };
         table = table.column(Column::number(name, metric.quantity.unit()));
     }
     for (point, outcome) in experiment.points.iter().zip(&sweep.outcomes) {
@@ -91,10 +82,14 @@ fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], 
     table
 }
 
-/// A metric's name without its unit, which the heading of a CSV column gives.
-fn base_name(metric: &Metric) -> String {
-    let (name, part) = metric.name.split_once('.').unwrap_or((metric.name, ""));
-    let name =
-        ["_bytes", "_ns", "_gbps", "_pct"].iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
-    if part.is_empty() { name.to_owned() } else { format!("{name}.{part}") }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_is_a_metric_of_stress_runs() {
+        for name in SHOWN.iter().chain(&BRIEFLY) {
+            assert!(Metric::named(name).is_some_and(Metric::is_of_stress), "{name}");
+        }
+    }
 }

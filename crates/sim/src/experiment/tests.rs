@@ -214,3 +214,27 @@ fn quick_runs_are_quick() {
         }
     }
 }
+
+#[test]
+fn a_buffer_is_compared_by_its_highest_level() {
+    for (ordinate, name) in
+        [(Ordinate::TxBuffer, "tx_buffer_bytes.max"), (Ordinate::RxBuffer, "rx_buffer_bytes.max")]
+    {
+        assert_eq!(ordinate.published_as().map(|metric| metric.name), Some(name));
+    }
+    assert_eq!(Ordinate::OfKind.published_as(), None);
+}
+
+#[test]
+fn plots_and_tables_of_a_sweep_can_be_asked_for() {
+    let plot = "[[plot]]\ntitle = \"Speed\"\nkind = \"bars\"\nx = \"mode\"\ny = \"frames_sent\"\n";
+    let experiment = parse(&format!("{SMALL}{plot}")).expect("small");
+    let outcomes = outcomes(2, 1).into_iter().map(|outcome| outcome.expect("it is finished")).collect();
+    let sweep = Sweep { experiment: &experiment, outcomes };
+    let plots = plots::all(&sweep);
+    assert_eq!(plots.iter().map(linkmend_report::Plot::title).collect::<Vec<_>>(), ["Speed"]);
+    assert!(plots[0].to_csv().contains("14000"), "{}", plots[0].to_csv());
+    let table = tables::everything(&sweep).to_csv();
+    assert!(table.lines().next().is_some_and(|head| head.contains("frames_sent")), "{table}");
+    assert_eq!(table.lines().count(), 1 + experiment.points.len(), "{table}");
+}
