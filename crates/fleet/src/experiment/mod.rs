@@ -1,8 +1,14 @@
 //! Published evaluations of whole fleets, described in files, and run over many traces.
+//!
+//! - A [`FleetExperiment`] is an evaluation; [`FleetRun`] runs it.
+//! - [`Pair`] and [`UpgradeRun`] are its results, [`PairMetric`] what is compared with published values.
+//! - [`plots`] and [`tables`] are made of the results.
 
 mod metric;
 mod pair;
+pub mod plots;
 mod run;
+pub mod tables;
 mod upgrades;
 
 pub use metric::PairMetric;
@@ -112,6 +118,11 @@ impl FleetExperiment {
     /// If the number of pods is out of its range.
     pub fn topology(&self) -> Result<Topology, TopologyError> {
         FabricParameters { pods: self.pods, ..FabricParameters::PAPER }.build()
+    }
+
+    /// Returns each constraint in percent, with its results.
+    pub fn by_constraint<'a, T>(&'a self, runs: &'a [Vec<T>]) -> impl Iterator<Item = (f64, &'a [T])> {
+        self.constraints_pct.iter().copied().zip(runs.iter().map(Vec::as_slice))
     }
 
     /// Compares published values with measured ones. `pairs` are sorted by constraint, then by seed.

@@ -5,6 +5,7 @@ use crate::simulate::Settings;
 use crate::strategy::Strategy;
 use crate::trace::TraceParameters;
 use crate::upgrades::{Upgrades, spared_in};
+use linkmend_experiment::Measurement;
 use linkmend_topology::{Topology, ZoneId};
 
 /// How the pods to upgrade are chosen, halfway through a trace.
@@ -106,4 +107,25 @@ fn shares(to_come: &Upgrades, sums: impl Iterator<Item = f64>) -> Vec<f64> {
     // Sums over the same pods in another order differ in their last digits.
     let rounded = |share: f64| (share * 1e9).round() / 1e9;
     sums.map(|sum| if all > 0.0 { rounded(sum / all) } else { 0.0 }).collect()
+}
+
+/// How tables and plots name whether the top layer is upgraded as well.
+pub(super) fn with_top_label(with_top: bool) -> &'static str {
+    if with_top { "and the top layer" } else { "pods alone" }
+}
+
+/// Mean over the runs of what a number of pods spares.
+pub(super) fn spared(
+    runs: &[UpgradeRun],
+    choice: PodChoice,
+    with_top: bool,
+    pods: usize,
+) -> Option<Measurement> {
+    let values: Vec<f64> =
+        runs.iter().filter_map(|run| run.curve(choice, with_top).get(pods).copied()).collect();
+    Measurement::mean(&values)
+}
+
+pub(super) fn pod_count(runs: &[UpgradeRun]) -> usize {
+    runs.first().map_or(0, |run| run.curve(PodChoice::Any, false).len().saturating_sub(1))
 }

@@ -1,0 +1,142 @@
+//! The plots of evaluations, from their results.
+
+use super::pair::{Moment, Pair, merged};
+use super::upgrades::{PodChoice, UpgradeRun, pod_count, spared, with_top_label};
+use super::{Figure, FleetExperiment};
+use linkmend_report::{Axis, Panel, Plot, Scatter, Series, Timeline, Unit};
+
+/// Time between the points of a drawn week: ten minutes, in seconds.
+const STEP_S: u64 = 600;
+/// Seconds in a day.
+const DAY_S: f64 = 86_400.0;
+/// Points drawn per decade or percent of a distribution.
+const DRAWN: f64 = 100.0;
+
+/// The plots of pairs of runs, which are sorted by constraint, then by seed.
+pub fn of_pairs(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Vec<Plot> {
+    match experiment.figure {
+        Figure::Deployment => Vec::new(),
+        Figure::Week => {
+            experiment.by_constraint(pairs).map(|(percent, pairs)| week(percent, pairs)).collect()
+        }
+        Figure::Differences => vec![gains(experiment, pairs), decreases(experiment, pairs)],
+    }
+}
+
+/// The plots of upgrades, one for each constraint. The runs are sorted by constraint, then by seed.
+pub fn of_upgrades(experiment: &FleetExperiment, runs: &[Vec<UpgradeRun>]) -> Vec<Plot> {
+    experiment.by_constraint(runs).map(|(percent, runs)| curves(percent, runs)).collect()
+}
+
+/// A week of the first year: penalties, paths, capacity.
+fn week(percent: f64, pairs: &[Pair]) -> Plot {
+    let moments: &[Moment] = pairs.first().map_or(&[], |pair| &pair.snapshot);
+    let series = |name: &str, value: fn(&Moment) -> f64| Series::step(name, sampled(moments, value));
+    let penalty = Panel::new(Axis::new("total penalty", Unit::Plain).log())
+        .series(series("CorrOpt", |moment| moment.corropt.total_penalty))
+        .series(series("protection + CorrOpt", |moment| moment.protected.total_effective_penalty));
+    let paths = Panel::new(Axis::new("least paths per ToR", Unit::Count))
+        .series(series("CorrOpt", |moment| moment.corropt.min_paths_per_tor as f64))
+        .series(series("protection + CorrOpt", |moment| moment.protected.min_paths_per_tor as f64));
+    let capacity = Panel::new(Axis::new("least capacity per pod", Unit::BitPerSecond))
+        .series(series("CorrOpt", |moment| moment.corropt.min_pod_capacity_gbps * 1e9))
+        .series(series("protection + CorrOpt", |moment| moment.protected.min_pod_capacity_gbps * 1e9));
+    Timeline::new(format!("A week at {percent} % of paths"))
+        .time(Axis::new("time", Unit::Other("d")))
+        .describe(format!(
+            "Every ToR keeps at least {percent} % of its paths to the spines. Sampled every ten minutes."
+        ))
+        .panel(penalty)
+        .panel(paths)
+        .panel(capacity)
+        .into()
+}
+
+/// The value at every step, with the time in days.
+fn sampled(moments: &[Moment], value: fn(&Moment) -> f64) -> Vec<(f64, f64)> {
+    let (Some(first), Some(last)) = (moments.first(), moments.last()) else { return Vec::new() };
+    let mut later = moments.iter().peekable();
+    let mut now = first;
+    let steps = (first.time_s / STEP_S + 1)..=(last.time_s / STEP_S);
+    steps
+        .map(|step| {
+            while let Some(next) = later.next_if(|moment| moment.time_s <= step * STEP_S) {
+                now = next;
+            }
+            ((step * STEP_S) as f64 / DAY_S, value(now))
+        })
+        .collect()
+}
+
+fn gains(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
+    let axis = Axis::new("total penalty of CorrOpt over that with protection", Unit::Plain).log();
+    let mut plot = Scatter::new(
+        "Gain in total penalty",
+        axis,
+        Axis::new("share of time", Unit::Share).with_zero(),
+    )
+    .describe(
+        "For how much of the time the total penalty (the loss rates of all links in operation, added up) is at most so many \
+         times less. 1 is no difference.",
+    );
+    for (percent, pairs) in experiment.by_constraint(pairs) {
+        let points = distribution(merged(pairs.iter().map(|pair| &pair.gains)));
+        let points = points.into_iter().map(|(orders, share)| (libm::pow(10.0, orders), share));
+        plot = plot.series(Series::step(format!("{percent} % of paths"), points));
+    }
+    plot.into()
+}
+
+fn decreases(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
+    let mut plot = Scatter::new(
+        "Decrease in least capacity per pod",
+        Axis::new("decrease", Unit::Share),
+        Axis::new("share of time", Unit::Share).with_zero(),
+    )
+    .describe("For how much of the time the pod that has least has at most so much less with protection.");
+    for (percent, pairs) in experiment.by_constraint(pairs) {
+        let points = distribution(merged(pairs.iter().map(|pair| &pair.decreases)));
+        let points = points.into_iter().map(|(decrease, share)| (decrease / 100.0, share));
+        plot = plot.series(Series::step(format!("{percent} % of paths"), points));
+    }
+    plot.into()
+}
+
+/// Each value with the share of time at or below it, reduced to visible points.
+fn distribution(counts: Vec<(f64, u64)>) -> Vec<(f64, f64)> {
+    let total: u64 = counts.iter().map(|(_, seconds)| seconds).sum();
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    let mut passed = 0;
+    for (value, seconds) in counts {
+        passed += seconds;
+        let point = (value, passed as f64 / total as f64);
+        match points.last_mut() {
+            Some(last) if (last.0 * DRAWN).floor() == (value * DRAWN).floor() && value != 0.0 => {
+                *last = point
+            }
+            _ => points.push(point),
+        }
+    }
+    points
+}
+
+fn curves(percent: f64, runs: &[UpgradeRun]) -> Plot {
+    let mut plot = Scatter::new(
+        format!("What upgraded pods spare at {percent} % of paths"),
+        Axis::new("pods upgraded", Unit::Share),
+        Axis::new("of what protection everywhere spares", Unit::Share).with_zero(),
+    )
+    .describe("Means over all years, of the half year after the pods were chosen.");
+    let count = pod_count(runs);
+    for with_top in [true, false] {
+        for choice in PodChoice::ALL {
+            let point = |pods: usize| {
+                let share = pods as f64 / count.max(1) as f64;
+                spared(runs, choice, with_top, pods).map(|estimate| (share, estimate.value))
+            };
+            let name = format!("{}, {}", choice.label(), with_top_label(with_top));
+            plot = plot.series(Series::line(name, (0..=count).filter_map(point)));
+        }
+    }
+    plot.into()
+}
