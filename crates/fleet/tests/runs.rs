@@ -156,3 +156,13 @@ fn summaries_are_weighted_with_time() {
         }
     }
 }
+
+#[test]
+fn every_metric_has_a_label_in_the_order_of_its_column() {
+    let topology = &networks()[0];
+    let (_, summary) = run(topology, &trace(topology, 3), &Settings::paper(Strategy::CorrOpt, 0.75, 3));
+    let labelled: Vec<_> = summary.labelled().map(|(_, metric)| *metric).collect();
+    assert_eq!(labelled, Metrics::names().map(|name| summary.metrics[name]));
+    let labels: BTreeSet<&str> = summary.labelled().map(|(label, _)| label).collect();
+    assert_eq!(labels.len(), labelled.len(), "two metrics have the same label");
+}

@@ -29,6 +29,13 @@ pub struct Summary {
     pub metrics: BTreeMap<&'static str, MetricSummary>,
 }
 
+impl Summary {
+    /// The metrics with their labels for people, in the order of their columns.
+    pub fn labelled(&self) -> impl Iterator<Item = (&'static str, &MetricSummary)> {
+        NAMES.into_iter().filter_map(|(name, label)| Some((label, self.metrics.get(name)?)))
+    }
+}
+
 /// The distribution of a metric over time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct MetricSummary {
@@ -48,17 +55,18 @@ pub struct MetricSummary {
     pub max: f64,
 }
 
-const NAMES: [&str; 10] = [
-    "total_penalty",
-    "total_effective_penalty",
-    "avg_paths_per_tor",
-    "min_paths_per_tor",
-    "avg_pod_capacity_gbps",
-    "min_pod_capacity_gbps",
-    "max_loss_rate",
-    "disabled_links",
-    "corrupting_links",
-    "max_protected_links_per_pipe",
+/// The name of each metric in files, which ends in its unit, and its label in tables.
+const NAMES: [(&str, &str); 10] = [
+    ("total_penalty", "total penalty"),
+    ("total_effective_penalty", "total effective penalty"),
+    ("avg_paths_per_tor", "paths per ToR, mean"),
+    ("min_paths_per_tor", "paths per ToR, least"),
+    ("avg_pod_capacity_gbps", "pod capacity, mean (Gb/s)"),
+    ("min_pod_capacity_gbps", "pod capacity, least (Gb/s)"),
+    ("max_loss_rate", "highest loss rate"),
+    ("disabled_links", "disabled links"),
+    ("corrupting_links", "corrupting links in use"),
+    ("max_protected_links_per_pipe", "protected links per pipe, most"),
 ];
 
 impl Metrics {
@@ -80,7 +88,7 @@ impl Metrics {
 
     /// The names of [`Metrics::values`].
     pub fn names() -> [&'static str; 10] {
-        NAMES
+        NAMES.map(|(name, _)| name)
     }
 }
 
@@ -126,7 +134,7 @@ impl Accumulator {
         let Some((first_s, last_s)) = self.times_s else { return };
         summary.first_event_s = first_s;
         summary.last_event_s = last_s;
-        for (series, name) in self.series.iter_mut().zip(NAMES) {
+        for (series, name) in self.series.iter_mut().zip(Metrics::names()) {
             series.close(last_s);
             summary.metrics.insert(name, series.summary(last_s - first_s));
         }

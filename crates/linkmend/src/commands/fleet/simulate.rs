@@ -236,8 +236,7 @@ impl SimulateArgs {
         for heading in ["Mean", "Least", "10 %", "Median", "90 %", "99 %", "Most"] {
             table = table.column(Column::number(heading, Unit::Plain));
         }
-        for (name, label) in LABELS {
-            let Some(metric) = summary.metrics.get(name) else { continue };
+        for (label, metric) in summary.labelled() {
             let values =
                 [metric.mean, metric.min, metric.p10, metric.p50, metric.p90, metric.p99, metric.max];
             table.push_row([Cell::text(label)].into_iter().chain(values.map(Cell::number)));
@@ -258,17 +257,3 @@ impl SimulateArgs {
         ))
     }
 }
-
-/// The headings of the metrics in the table.
-const LABELS: [(&str, &str); 10] = [
-    ("total_penalty", "total penalty"),
-    ("total_effective_penalty", "total effective penalty"),
-    ("avg_paths_per_tor", "paths per ToR, mean"),
-    ("min_paths_per_tor", "paths per ToR, least"),
-    ("avg_pod_capacity_gbps", "pod capacity, mean (Gb/s)"),
-    ("min_pod_capacity_gbps", "pod capacity, least (Gb/s)"),
-    ("max_loss_rate", "highest loss rate"),
-    ("disabled_links", "disabled links"),
-    ("corrupting_links", "corrupting links in use"),
-    ("max_protected_links_per_pipe", "protected links per pipe, most"),
-];
