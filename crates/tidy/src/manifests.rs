@@ -1,12 +1,16 @@
-//! Every crate is under the workspace's lints.
+//! Every crate is under the workspace's lints, and no library needs a parser of arguments.
 
 use crate::Violation;
 use std::path::Path;
 
-/// Crates whose manifest does not take the workspace's lints, and clippy configurations that only some may have.
+/// The crate that reads the command line.
+const PROGRAM: &str = "linkmend";
+
+/// Crates whose manifest does not take the workspace's lints, clippy configurations that only some may have, and
+/// libraries that cannot be used without `clap`.
 ///
 /// A `clippy.toml` of its own takes the place of the workspace's, with all its bans. Only crates that live in real time
-/// have one.
+/// have one. Types of libraries are arguments of the program behind a feature, which the program switches on.
 ///
 /// # Panics
 /// If the folder of crates or a manifest cannot be read.
@@ -27,6 +31,12 @@ pub fn violations(root: &Path, in_real_time: &[&str]) -> Vec<Violation> {
                 "Cargo.toml",
                 "the crate does not take the workspace's lints (`[lints] workspace = true`)",
             );
+        }
+        let needs_clap = |line: &str| {
+            line.starts_with("clap") && line.contains("workspace") && !line.contains("optional = true")
+        };
+        if name != PROGRAM && manifest.lines().any(needs_clap) {
+            violation("Cargo.toml", "a library parses no arguments; make `clap` optional, behind a feature");
         }
         if entry.path().join("clippy.toml").exists() && !in_real_time.contains(&name.as_str()) {
             violation("clippy.toml", "a configuration of its own takes the place of the workspace's bans");

@@ -145,3 +145,21 @@ fn a_crate_outside_the_lints_and_a_clippy_configuration_of_its_own_are_found() {
     let files: Vec<_> = found.iter().map(|violation| violation.file.to_string_lossy()).collect();
     assert_eq!(files, ["crates/free/Cargo.toml", "crates/free/clippy.toml"]);
 }
+
+#[test]
+fn a_library_that_cannot_be_used_without_clap_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, clap) in [
+        ("linkmend", "clap.workspace = true"),
+        ("parsing", "clap.workspace = true"),
+        ("featured", "clap = { workspace = true, optional = true }\n[features]\nclap = [\"dep:clap\"]"),
+    ] {
+        let folder = folder.path().join("crates").join(name);
+        std::fs::create_dir_all(&folder).expect("made");
+        let manifest = format!("[dependencies]\n{clap}\n[lints]\nworkspace = true\n");
+        std::fs::write(folder.join("Cargo.toml"), manifest).expect("written");
+    }
+    let found = manifests::violations(folder.path(), &[]);
+    let files: Vec<_> = found.iter().map(|violation| violation.file.to_string_lossy()).collect();
+    assert_eq!(files, ["crates/parsing/Cargo.toml"]);
+}

@@ -42,6 +42,6 @@ fn no_modules_use_each_other_in_a_circle() {
 }
 
 #[test]
-fn every_crate_is_under_the_lints_of_the_workspace() {
+fn every_crate_is_under_the_lints_of_the_workspace_and_no_library_needs_clap() {
     demand_none(&manifests::violations(&workspace_root(), &IN_REAL_TIME));
 }
