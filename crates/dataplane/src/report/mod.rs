@@ -1,8 +1,10 @@
 //! The state of a link end, for status, top, metrics and the demo. It is serialised as it stands, so the field names
 //! are public.
 
+mod rates;
 mod state;
 
+pub use rates::Rates;
 pub use state::{FallbackLevel, Format, Mode, PortState, ReceiveState, TransmitState};
 
 use crate::bypass::Steering;
@@ -231,6 +233,11 @@ impl CountersReport {
     /// Missing frames that were given up for any reason: the effective loss.
     pub fn given_up_frames(&self) -> u64 {
         self.recovery_timeouts.saturating_add(self.withdrawn_frames).saturating_add(self.unrecovered_frames)
+    }
+
+    /// Protected frames that were delivered, or should have been.
+    pub fn expected_frames(&self) -> u64 {
+        self.delivered_frames.saturating_add(self.given_up_frames())
     }
 }
 

@@ -178,7 +178,7 @@ fn model(corruption: CorruptionModel) -> String {
 
 /// The share of lost frames among those that should have been delivered.
 fn loss(lost: u64, counters: &CountersReport) -> String {
-    let expected = counters.delivered_frames + counters.given_up_frames();
+    let expected = counters.expected_frames();
     match (lost, expected) {
         (_, 0) => "no protected frames yet".to_owned(),
         (0, _) => format!("none of {}", count(expected as f64)),
