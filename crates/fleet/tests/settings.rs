@@ -370,3 +370,15 @@ fn links_that_skip_a_layer_count_on_every_layer_they_pass() {
     network.disable(direct);
     assert_eq!(network.metrics().min_pod_capacity_gbps, 100.0);
 }
+
+#[test]
+fn tables_that_come_with_the_crate_have_names() {
+    assert_eq!(ProtectionTable::named("authors"), Some(ProtectionTable::authors()));
+    for speed in ["25G", "100G", "400G"] {
+        assert!(
+            ProtectionTable::named(speed).is_some_and(|table| table.into_non_blocking().is_some()),
+            "{speed}"
+        );
+    }
+    assert_eq!(ProtectionTable::named("50G"), None);
+}

@@ -41,6 +41,9 @@ pub enum QuantityError {
         /// What it should be.
         kind: &'static str,
     },
+    /// Not a share of one, whatever was written.
+    #[error("not a share from 0% to 100%; it is written like 75% or 0.75")]
+    NotAShare,
     /// Not a share of one.
     #[error("`{text}` is not a loss rate; write a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`")]
     NotALossRate {

@@ -3,10 +3,10 @@
 //!
 //! - [`ByteSize`], [`BitRate`], [`Span`], [`Distance`] and [`Decibels`] need their unit; a bare number is refused.
 //! - [`Count`] is a number of things, and may be short: `100M`, `1e6`.
-//! - [`LossRate`] is a share of one: `1e-3`, `0.1%`.
+//! - [`LossRate`] and [`Share`] are shares of one: `1e-3`, `0.1%`.
 //!
-//! Each is read by [`FromStr`](std::str::FromStr) and through serde, and is written in the shortest spelling that reads
-//! back as itself.
+//! Each is read by [`FromStr`](std::str::FromStr). All but [`Share`], which only the command line has, are also read
+//! through serde, and written in the shortest spelling that reads back as itself.
 #![forbid(unsafe_code)]
 
 mod count;
@@ -14,6 +14,7 @@ mod decibels;
 mod error;
 mod kind;
 mod loss_rate;
+mod share;
 #[cfg(test)]
 mod tests;
 mod with_unit;
@@ -22,4 +23,5 @@ pub use count::Count;
 pub use decibels::Decibels;
 pub use error::QuantityError;
 pub use loss_rate::LossRate;
+pub use share::Share;
 pub use with_unit::{BitRate, ByteSize, Distance, Span};

@@ -1,6 +1,7 @@
 //! Loss rates.
 
 use crate::QuantityError;
+use crate::share::number_or_percentage;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -14,12 +15,8 @@ impl FromStr for LossRate {
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let text = text.trim();
-        let (number, divisor) = match text.strip_suffix('%') {
-            Some(number) => (number.trim(), 100.0),
-            None => (text, 1.0),
-        };
-        let rate = number.parse::<f64>().ok().map(|value| value / divisor);
-        rate.filter(|rate| (0.0..=1.0).contains(rate))
+        number_or_percentage(text)
+            .filter(|rate| (0.0..=1.0).contains(rate))
             .map(LossRate)
             .ok_or_else(|| QuantityError::NotALossRate { text: text.to_owned() })
     }

@@ -138,3 +138,14 @@ fn files_hold_text_and_plain_numbers() {
     let error = toml::from_str::<File>("frames = [-1]").expect_err("negative").to_string();
     assert!(error.contains("`-1` is not a count"), "{error}");
 }
+
+#[test]
+fn a_share_is_a_percentage_or_a_number_up_to_one() {
+    for (text, share) in [("75%", 0.75), ("0.75", 0.75), (" 5 % ", 0.05), ("0", 0.0), ("100%", 1.0)] {
+        assert_eq!(text.parse(), Ok(Share(share)), "{text}");
+    }
+    for text in ["101%", "-1", "2", "", "%", "half", "NaN"] {
+        let error = text.parse::<Share>().expect_err(text);
+        assert!(error.to_string().contains("not a share from 0% to 100%"), "{text}: {error}");
+    }
+}

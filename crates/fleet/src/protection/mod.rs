@@ -89,6 +89,15 @@ impl ProtectionTable {
         ProtectionTable { rows, non_blocking_rows: Vec::new(), nearest: Nearest::Linear }
     }
 
+    /// A table that comes with this crate: [`ProtectionTable::authors`] by that word, and
+    /// [`ProtectionTable::simulated`] by the link's speed.
+    pub fn named(name: &str) -> Option<ProtectionTable> {
+        match name {
+            "authors" => Some(ProtectionTable::authors()),
+            speed => ProtectionTable::simulated(speed),
+        }
+    }
+
     /// The measurements of Linkmend's own simulator, by the link's speed: `25G`, `100G` or `400G`.
     pub fn simulated(speed: &str) -> Option<ProtectionTable> {
         let measured = match speed {

@@ -18,6 +18,7 @@ mod trace;
 
 use crate::failure::Result;
 use clap::{Args, Subcommand};
+use linkmend_quantity::{QuantityError, Share};
 
 /// Arguments of `linkmend fleet`.
 #[derive(Debug, Args)]
@@ -60,13 +61,6 @@ pub fn execute(arguments: &FleetArgs) -> Result<()> {
 }
 
 /// A share as people write it: `75%` or `0.75`.
-pub fn share(text: &str) -> Result<f64, String> {
-    let (number, divisor) = match text.trim().strip_suffix('%') {
-        Some(number) => (number.trim(), 100.0),
-        None => (text.trim(), 1.0),
-    };
-    let share = number.parse::<f64>().ok().map(|share| share / divisor);
-    share
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| "not a share from 0% to 100%; it is written like 75% or 0.75".to_owned())
+fn share(text: &str) -> Result<f64, QuantityError> {
+    text.parse().map(|Share(share)| share)
 }

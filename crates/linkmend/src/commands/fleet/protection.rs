@@ -25,12 +25,9 @@ pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
     }
 }
 
-/// The table called `authors`, or one simulated at a speed, or one read from a file.
+/// The table of this name, or else the one in this file.
 pub fn read(written: &str) -> Result<ProtectionTable> {
-    if written == "authors" {
-        return Ok(ProtectionTable::authors());
-    }
-    if let Some(table) = ProtectionTable::simulated(written) {
+    if let Some(table) = ProtectionTable::named(written) {
         return Ok(table);
     }
     let path = Path::new(written);
