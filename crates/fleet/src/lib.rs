@@ -25,7 +25,6 @@ pub mod repair;
 mod rounding;
 pub mod simulate;
 pub mod strategy;
-mod timeline;
 pub mod trace;
 pub mod upgrades;
 

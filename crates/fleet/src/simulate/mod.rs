@@ -3,6 +3,7 @@
 mod backlog;
 mod series;
 mod summary;
+mod timeline;
 
 pub use series::SeriesWriter;
 pub use summary::{MetricSummary, Summary};
@@ -13,7 +14,6 @@ use crate::optimizer::{self, Objective};
 use crate::protection::{ProtectionLimits, ProtectionTable};
 use crate::repair::{Crew, RepairDelays, TakeDown};
 use crate::strategy::Strategy;
-use crate::timeline::{Event, Timeline};
 use crate::trace::{LossEvent, Trace};
 use backlog::Backlog;
 use linkmend_random::Random;
@@ -21,6 +21,7 @@ use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use summary::Accumulator;
+use timeline::{Event, Timeline};
 
 /// Which optimizer runs after a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]

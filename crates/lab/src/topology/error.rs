@@ -1,8 +1,8 @@
 //! Why a laboratory could not be built, used or taken down.
 
+use super::ip::IpError;
 use super::marker::{MarkerError, PROCESSES_MAX};
 use super::options::BadOption;
-use crate::ip::IpError;
 use crate::namespace::NamespaceError;
 use crate::offload::OffloadError;
 use linkmend_diagnose::Diagnose;

@@ -1,11 +1,11 @@
 //! How a laboratory is put up, attached to and removed.
 
 use super::error::LabError;
+use super::ip::ip;
 use super::marker::{FolderLock, MarkedNamespace, Marker, PROCESSES_MAX, Stage};
 use super::options::LabOptions;
 use super::plumbing;
 use super::role::Role;
-use crate::ip::ip;
 use crate::namespace::{NAMESPACE_FOLDER, Namespace};
 use crate::process::{self, StillRunning, TrackedProcess, end_all};
 use std::path::Path;

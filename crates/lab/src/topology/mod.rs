@@ -11,6 +11,7 @@
 //! - `plumbing` makes what it consists of; `marker` keeps the record of that, so that nothing else is touched.
 
 mod error;
+mod ip;
 mod lab;
 mod marker;
 mod options;
@@ -19,6 +20,7 @@ mod role;
 mod wires;
 
 pub use error::LabError;
+pub use ip::IpError;
 pub use lab::{DownOutcome, Lab};
 pub use marker::{MARKER_FOLDER, MarkerError};
 pub use options::{BadOption, HOST_MTU_MAX, HOST_MTU_MIN, LabOptions, PREFIX_MAX};

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use super::error::LabError;
+use super::ip::{ip, ip_in, tc_in};
 use super::marker::{MarkedNamespace, Marker, Stage};
 use super::options::LabOptions;
 use super::role::{
     HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Role,
 };
 use super::wires::WireInterface;
-use crate::ip::{ip, ip_in, tc_in};
 use crate::namespace::Namespace;
 use crate::offload::make_wire_like;
 

@@ -10,7 +10,6 @@ pub mod fleet;
 pub mod generate;
 mod interrupt;
 pub mod lab;
-mod lab_wires;
 pub mod reproduce;
 pub mod run;
 pub mod sim;

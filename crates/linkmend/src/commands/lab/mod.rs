@@ -1,6 +1,7 @@
 //! `linkmend lab`: a laboratory of network namespaces that stays up, with a real daemon at each end of its link.
 
-use super::lab_wires::{self, ImpairmentArgs};
+mod wires;
+
 use crate::commands::arguments::{Bursts, Daemons, RateOrOff};
 use crate::failure::{Context, Error, Hinted, Plain, Result};
 use crate::output::print;
@@ -15,6 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use wires::ImpairmentArgs;
 
 /// How long the daemons may take until they answer.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -105,7 +107,7 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
     }
     match &arguments.command {
         LabCommand::Up { mtu, packet, impairments } => up(prefix, *mtu, *packet, impairments),
-        LabCommand::Wires => lab_wires::run(prefix),
+        LabCommand::Wires => wires::run(prefix),
         LabCommand::Down => down(prefix),
         LabCommand::Corrupt { rate, gilbert_elliott, reverse } => {
             let model = match (gilbert_elliott, rate) {
@@ -119,18 +121,20 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
             // Frames are dropped at the receiving end.
             let role = if *reverse { Role::End1 } else { Role::End2 };
             let report = client(prefix, role)?.corrupt(&name(prefix, role), model)?;
-            Ok(print(&super::control::describe_corruption(&report))?)
+            Ok(print(&crate::commands::control::describe_corruption(&report))?)
         }
         LabCommand::Protect { protect, both } => {
             let ends: &[Role] = if *both { &[Role::End1, Role::End2] } else { &[Role::End1] };
             for &role in ends {
-                super::control::tell(&client(prefix, role)?.protect(&name(prefix, role), protect)?)?;
+                crate::commands::control::tell(
+                    &client(prefix, role)?.protect(&name(prefix, role), protect)?,
+                )?;
             }
             Ok(())
         }
         LabCommand::Unprotect => {
             for role in [Role::End1, Role::End2] {
-                super::control::tell(&client(prefix, role)?.unprotect(&name(prefix, role))?)?;
+                crate::commands::control::tell(&client(prefix, role)?.unprotect(&name(prefix, role))?)?;
             }
             Ok(())
         }
@@ -187,7 +191,7 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Res
         impairments,
         ..LabOptions::default()
     })?;
-    lab_wires::start(&lab).inspect_err(|_| {
+    wires::start(&lab).inspect_err(|_| {
         // As below.
         let _ = Lab::down(prefix);
     })?;
@@ -256,7 +260,7 @@ fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
 fn down(prefix: &str) -> Result<()> {
     let found = Lab::down(prefix)?;
     let of_ends = [Role::End1, Role::End2].map(|role| [socket(prefix, role), log(prefix, role)]);
-    for path in of_ends.into_iter().flatten().chain(lab_wires::files(prefix)) {
+    for path in of_ends.into_iter().flatten().chain(wires::files(prefix)) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot remove {}", path.display()));
@@ -283,7 +287,7 @@ fn status(prefix: &str, json: bool) -> Result<()> {
     if json {
         return Ok(print(&serde_json::to_string_pretty(&reports)?)?);
     }
-    let mut blocks: Vec<String> = reports.iter().map(super::status::describe).collect();
-    blocks.extend(lab_wires::report(prefix)?.as_ref().map(lab_wires::describe));
+    let mut blocks: Vec<String> = reports.iter().map(crate::commands::status::describe).collect();
+    blocks.extend(wires::report(prefix)?.as_ref().map(wires::describe));
     Ok(print(&blocks.join("\n"))?)
 }

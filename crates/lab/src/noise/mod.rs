@@ -1,5 +1,7 @@
 //! How the machine disturbs a measurement: time that a hypervisor gives to others, and threads that wake up late.
 
+mod run_delay;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -9,8 +11,8 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use crate::run_delay::RunDelays;
 use crate::stop::StopFlag;
+use run_delay::RunDelays;
 
 /// How often a watcher wakes up.
 const INTERVAL: Duration = Duration::from_millis(1);
