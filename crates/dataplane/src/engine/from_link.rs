@@ -43,12 +43,12 @@ impl Engine {
         (count, count == budget && count > 0, now)
     }
 
-    /// How many frames of the greatest length the inner port takes now.
+    /// How many frames of the greatest length the inner port has room for.
     pub(super) fn inner_frames_room(&self) -> usize {
         self.ports.inner.transmit_room() / self.chunks_per_frame
     }
 
-    /// Hands the inner port the frames that waited for it, as far as it takes them.
+    /// Hands the inner port as many of the frames that wait for it as it takes.
     pub(super) fn deliver_buffered(&mut self) -> usize {
         let mut count = 0;
         while self.inner_frames_room() > self.batch_left
@@ -68,7 +68,7 @@ impl Engine {
             LinkFrame::Data { .. } if !believed => self.deliver_in_turn(frame),
             LinkFrame::Data { header, decapsulation } => self.handle_data(now, frame, &header, decapsulation),
             LinkFrame::Control(control) if !control.has_magic() && !believed => {
-                // A host's frame of the authors' EtherType.
+                // This is a host's frame that happens to have the authors' EtherType.
                 self.deliver_in_turn(frame);
             }
             LinkFrame::Control(control) => {
@@ -88,7 +88,7 @@ impl Engine {
                 self.counters.malformed_frames += 1;
                 self.ports.pool.release(frame);
             }
-            // The peer does not speak Linkmend: a host's frame that looks like ours.
+            // The peer does not speak Linkmend, so this is a host's frame that looks like ours.
             LinkFrame::Acknowledging { .. } | LinkFrame::Malformed => self.deliver_in_turn(frame),
         }
     }
@@ -112,16 +112,16 @@ impl Engine {
         }
     }
 
-    /// Whether to believe that a header of ours or of the authors' comes from the peer, and not from some host.
+    /// Whether to believe that a header in our format or the authors' comes from the peer and not from some host.
     fn believes(&self, head: &[u8]) -> bool {
         if self.settings.format == Format::Linkguardian {
-            // The operator's configuration says so: there is no handshake to tell.
+            // The operator's configuration says so, because there is no handshake that could.
             return wire::is_compact(head);
         }
         self.end.peer_known() || self.end.status().receive == ReceiveState::Active
     }
 
-    /// A host's frame, or a pause of the authors' program.
+    /// Handles a host's frame, or a pause of the authors' program.
     fn handle_foreign(&mut self, now: u64, frame: FrameHandle) {
         if self.settings.format == Format::Linkguardian
             && let Some(pause) = wire::parse_priority_pause(self.ports.pool.head(frame))
@@ -133,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// Puts the frame back into its original form.
+    /// Restores the original form of the frame.
     fn restore(&mut self, frame: FrameHandle, decapsulation: Decapsulation) {
         let shrinkage = decapsulation.shrinkage();
         let head = self.ports.pool.head_mut(frame);
@@ -145,7 +145,7 @@ impl Engine {
         self.ports.pool.pull_front(frame, shrinkage as u32);
     }
 
-    /// Delivers an unprotected frame behind those that the inner port could not take yet.
+    /// Delivers an unprotected frame behind those that the inner port has not taken yet.
     fn deliver_in_turn(&mut self, frame: FrameHandle) {
         self.deliver_buffered();
         self.deliver(frame);

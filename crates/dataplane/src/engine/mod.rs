@@ -43,7 +43,7 @@ use takeover::{
     ACTIVE_STALL_AFTER_NS, ACTIVE_WAIT_MAX_NS, DORMANT_STALL_AFTER_NS, DORMANT_WAIT_MAX_NS, KernelWork,
 };
 
-/// Bytes of a frame that one chunk holds at least.
+/// Bytes of a frame that fit one chunk at least.
 const CHUNK_BYTES: u64 = 2048;
 /// Frames taken from a port in one round: large enough to amortise system calls, small enough for urgent frames not to
 /// wait long.
@@ -51,22 +51,23 @@ const BATCH: usize = 64;
 /// Shortest sleep while something is due that cannot be served (a port is full, the shaper closed), so that the loop
 /// does not spin.
 const UNSERVED_WAIT_NS: u64 = 200_000;
-/// How many rounds in a row may put timeouts off because frames still wait on the link port: as many as its whole ring
-/// takes.
+/// How many rounds in a row may postpone timeouts because frames still wait on the link port: enough to empty its whole
+/// ring.
 const FULL_ROUNDS_MAX: u32 = 64;
-/// An inner port that takes nothing for this long loses its frames, so that control frames from the link are read.
+/// An inner port that takes nothing for this long loses its frames, so that control frames from the link are still
+/// read.
 const INNER_STUCK_NS: u64 = 10_000_000;
-/// Sleep at most this long while the kernel still works on frames of ours, so that they are reclaimed.
+/// The longest sleep while the kernel still works on our frames, so that they are reclaimed.
 const IN_FLIGHT_WAIT_MAX_NS: u64 = 1_000_000;
-/// Silence on both ports after which a link without protection is returned to the kernel. No frame can then overtake
+/// Silence on both ports after which a link without protection is handed back to the kernel. No frame can then overtake
 /// another.
 const QUIET_BEFORE_DORMANT_NS: u64 = 1_000_000;
-/// A link that is never silent is returned after this time, in a round that found both ports empty.
+/// A link that is never silent is handed back after this time, in a round that found both ports empty.
 const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
-/// How long a loop that takes over from the kernel waits until the kernel's queues are empty: a thousand full-size
-/// frames at 1 Gb/s take 12 ms.
+/// How long a loop that takes over from the kernel waits for the kernel's queues to empty: a thousand full-size frames
+/// at 1 Gb/s take 12 ms.
 const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
-/// How long a stop waits for the last acknowledgements.
+/// How long a stopping loop waits for the last acknowledgements.
 const STOP_DRAIN_NS: u64 = 300_000_000;
 
 /// Why a loop has ended.
@@ -78,7 +79,7 @@ pub enum ExitReason {
     InterfaceGone { interface: String },
 }
 
-/// What the loop counts besides the protocol and the ports.
+/// What the loop counts itself, besides the protocol and the ports.
 #[derive(Debug, Default)]
 struct Counters {
     unprotected_frames: u64,
@@ -113,15 +114,16 @@ pub(crate) struct Engine {
     busy_ns: u64,
     dormant_wanted_ns: Option<u64>,
     kernel_mode: BypassMode,
-    /// Chunks that the longest frame takes.
+    /// The number of chunks that the longest frame takes.
     chunks_per_frame: usize,
-    /// Frames of the present batch from the link that have not been handled; the inner port must keep room for them.
+    /// Frames of the current batch from the link that have not been handled yet; the inner port must keep room for
+    /// them.
     batch_left: usize,
     full_rounds: u32,
     inner_open_ns: u64,
     corruptions: u64,
     taps: Taps,
-    /// The name of an interface that is gone; the loop ends then.
+    /// The name of an interface that is gone, which ends the loop.
     gone: Option<String>,
     derived: derive::Derived,
 }
@@ -198,7 +200,7 @@ impl Engine {
         [self.ports.inner.ifindex(), self.ports.link.ifindex()]
     }
 
-    /// Runs until a request stops it; then ends its session if it can, and leaves the link to the kernel.
+    /// Runs until a request stops it, then ends the session if possible and hands the link to the kernel.
     pub(crate) fn run(mut self) -> ExitReason {
         let mut stop_at: Option<u64> = None;
         loop {
@@ -222,8 +224,7 @@ impl Engine {
         self.finish()
     }
 
-    /// Whether a stopping loop has nothing left to deliver. From the end of the session, the kernel forwards new
-    /// frames.
+    /// Whether a stopping loop has nothing left to deliver. Once the session has ended, the kernel forwards new frames.
     fn is_empty(&mut self, now: u64, busy: bool) -> bool {
         if self.end.status().transmit != TransmitState::Dormant {
             return false;
@@ -237,9 +238,9 @@ impl Engine {
         !busy && self.queues.is_empty() && self.ports.inner.in_flight() + self.ports.link.in_flight() == 0
     }
 
-    /// One round. Returns whether there was anything to do, and its time.
+    /// Runs one round. Returns whether there was anything to do, and its time.
     fn round(&mut self, now: u64) -> (bool, u64) {
-        // The link comes first: what it brings frees frames.
+        // The link comes first, because what it brings frees frames.
         self.ports.link.reclaim(&mut self.ports.pool);
         self.ports.inner.reclaim(&mut self.ports.pool);
         let (from_link, more, now) = self.take_from_link(now);
@@ -269,7 +270,7 @@ impl Engine {
                 tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
                 self.gone = Some(port.name().to_owned());
             } else {
-                // The interface is down. Frames are lost meanwhile, as on any such port; it may come up again.
+                // The interface is down. Frames are lost meanwhile, as on any such port, but it may come up again.
                 tracing::debug!(link = %self.settings.name, %error, "flush failed");
             }
         }
@@ -318,7 +319,7 @@ impl Engine {
             || self.corruption.is_some()
     }
 
-    /// Hands the link to the kernel, or takes it, as the state requires.
+    /// Hands the link to the kernel or takes it back, as the state requires.
     fn settle_kernel_mode(&mut self, now: u64) {
         if self.needs_every_frame() {
             self.dormant_wanted_ns = None;
@@ -355,8 +356,8 @@ impl Engine {
         self.taps.set_kernel_forwards(self.ports.bypass.is_some() && self.kernel_mode == BypassMode::Dormant);
     }
 
-    /// Waits until frames that the kernel forwarded have left its queues, because this loop's frames do not pass those
-    /// queues.
+    /// Waits until frames that the kernel forwarded have left its queues, because this loop's frames do not pass
+    /// through those queues.
     fn wait_for_kernel_queues(&self) {
         let Some(bypass) = &self.ports.bypass else { return };
         if !bypass.wait_for_queues(KERNEL_QUEUES_PATIENCE) {
@@ -364,7 +365,7 @@ impl Engine {
         }
     }
 
-    /// Sleeps until something may have to be done.
+    /// Sleeps until there may be something to do.
     fn wait(&mut self, now: u64) {
         let limit = match self.kernel_mode {
             BypassMode::Dormant => DORMANT_WAIT_MAX_NS,
@@ -376,7 +377,7 @@ impl Engine {
         let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
         let urgent = self.end.next_urgent_timeout().map(|at| at.0);
         for at in [idle, urgent].into_iter().flatten() {
-            // It is still due after this round, so it could not be served.
+            // Still due after this round means that it could not be served.
             until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
         }
         if self.ports.inner.in_flight() + self.ports.link.in_flight() > 0 {
@@ -410,7 +411,8 @@ impl Engine {
         }
     }
 
-    /// An interface that went down leaves an error on a packet socket, which wakes every poll until it is read.
+    /// Reads the error that an interface leaves on a packet socket when it goes down, because until then it wakes every
+    /// poll.
     fn clear_port_errors(&self) {
         use nix::sys::socket::{getsockopt, sockopt::SocketError};
         for port in [&self.ports.inner, &self.ports.link] {
@@ -425,7 +427,7 @@ impl Engine {
         std::thread::sleep(Duration::from_nanos(UNSERVED_WAIT_NS));
     }
 
-    /// Delivers the frames that still wait, and leaves the link to the kernel.
+    /// Delivers the frames that still wait, and hands the link to the kernel.
     fn finish(mut self) -> ExitReason {
         self.end.handle_stall(Instant(clock::now_ns()));
         self.deliver_buffered();
