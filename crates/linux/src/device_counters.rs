@@ -2,33 +2,18 @@
 
 use std::io;
 
-use netlink_packet_core::{NlaBuffer, NlasIterator};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
-use nix::sys::socket::{setsockopt, sockopt};
-use nix::sys::time::{TimeVal, TimeValLike};
+use netlink_packet_core::{DecodeError, NLM_F_ECHO, NetlinkDeserializable, NetlinkHeader};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::tc::{TcHandle, TcMessage, TcStatsQueue};
+use netlink_sys::protocols::NETLINK_ROUTE;
 
-const RTM_GETLINK: u16 = 18;
-const RTM_GETQDISC: u16 = 38;
-const IFLA_STATS64: u16 = 23;
+use crate::netlink::{RequestSocket, attribute};
+
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
-const NLMSG_ERROR: u16 = 2;
-/// The flags request an acknowledgement, and an echo of the answer even if it is a notification.
-const FLAGS: u16 = 1 | 4 | 8;
-
-const MESSAGE_HEADER_BYTES: usize = 16;
-const LINK_HEADER_BYTES: usize = 16;
+/// `struct tcmsg`, in front of the attributes.
 const QUEUE_HEADER_BYTES: usize = 20;
-const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// The kernel answers at once. This only keeps the loop from waiting for ever.
-const PATIENCE_S: i64 = 1;
-
-// Positions in `struct rtnl_link_stats64`, in words of 64 bits, and in `struct gnet_stats_queue`, in words of 32.
-const RX_DROPPED: usize = 6;
-const TX_DROPPED: usize = 7;
-const RX_MISSED: usize = 15;
-const QUEUE_LENGTH: usize = 0;
-const QUEUE_DROPS: usize = 2;
 
 /// The counters of an interface since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +29,7 @@ pub struct DeviceCounters {
 }
 
 /// A socket for these requests. It belongs to the network namespace in which it was opened, wherever it is used.
-pub struct CounterSocket(Socket);
+pub struct CounterSocket(RequestSocket);
 
 impl CounterSocket {
     /// Opens one in the network namespace of the calling thread.
@@ -52,10 +37,7 @@ impl CounterSocket {
     /// # Errors
     /// Those of the system.
     pub fn new() -> io::Result<CounterSocket> {
-        let socket = Socket::new(NETLINK_ROUTE)?;
-        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(PATIENCE_S))?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(CounterSocket(socket))
+        RequestSocket::open(NETLINK_ROUTE).map(CounterSocket)
     }
 
     /// # Errors
@@ -64,96 +46,57 @@ impl CounterSocket {
         let link = self.device(interface_index)?;
         // A device without a queue of its own does not answer questions about one.
         let queue = self.queue(interface_index).unwrap_or_default();
-        Ok(DeviceCounters {
-            queue_dropped: queue.queue_dropped,
-            waiting_frames: queue.waiting_frames,
-            ..link
-        })
+        Ok(DeviceCounters { queue_dropped: u64::from(queue.drops), waiting_frames: queue.qlen, ..link })
     }
 
     /// Frames in the interface's queue; 0 without a queue.
     pub fn waiting_frames(&self, interface_index: u32) -> u32 {
-        self.queue(interface_index).map_or(0, |queue| queue.waiting_frames)
+        self.queue(interface_index).map_or(0, |queue| queue.qlen)
     }
 
     fn device(&self, interface_index: u32) -> io::Result<DeviceCounters> {
-        let mut header = [0; LINK_HEADER_BYTES];
-        header[4..8].copy_from_slice(&interface_index.to_ne_bytes());
-        let answer = self.request(RTM_GETLINK, &header)?;
-        let counters = attribute(&answer, IFLA_STATS64).ok_or(io::ErrorKind::InvalidData)?;
-        let word = |index: usize| {
-            let bytes = counters.get(index * 8..index * 8 + 8);
-            bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes)
+        let mut link = LinkMessage::default();
+        link.header.index = interface_index;
+        let answer = self.0.request(RouteNetlinkMessage::GetLink(link), 0)?;
+        let Some(RouteNetlinkMessage::NewLink(link)) = answer else {
+            return Err(io::ErrorKind::InvalidData.into());
         };
+        let counters = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::Stats64(counters) => Some(counters),
+            _ => None,
+        });
+        let counters = counters.ok_or(io::ErrorKind::InvalidData)?;
         Ok(DeviceCounters {
-            rx_dropped: word(RX_DROPPED) + word(RX_MISSED),
-            tx_dropped: word(TX_DROPPED),
+            rx_dropped: counters.rx_dropped + counters.rx_missed_errors,
+            tx_dropped: counters.tx_dropped,
             ..DeviceCounters::default()
         })
     }
 
-    fn queue(&self, interface_index: u32) -> io::Result<DeviceCounters> {
-        let mut header = [0; QUEUE_HEADER_BYTES];
-        header[4..8].copy_from_slice(&interface_index.to_ne_bytes());
-        // The root, as the parent of the queue.
-        header[12..16].fill(0xff);
-        let answer = self.request(RTM_GETQDISC, &header)?;
-        let statistics = attribute(&answer, TCA_STATS2).unwrap_or_default();
-        let queue = attribute(&statistics, TCA_STATS_QUEUE).unwrap_or_default();
-        let word = |index: usize| {
-            let bytes = queue.get(index * 4..index * 4 + 4);
-            bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes)
-        };
-        Ok(DeviceCounters {
-            queue_dropped: u64::from(word(QUEUE_DROPS)),
-            waiting_frames: word(QUEUE_LENGTH),
-            ..DeviceCounters::default()
-        })
-    }
-
-    /// Sends one request. Returns the attributes of the answer that precedes its acknowledgement.
-    fn request(&self, kind: u16, header: &[u8]) -> io::Result<Vec<u8>> {
-        let length = (MESSAGE_HEADER_BYTES + header.len()) as u32;
-        let mut message = length.to_ne_bytes().to_vec();
-        message.extend(kind.to_ne_bytes());
-        message.extend(FLAGS.to_ne_bytes());
-        message.extend([0; 8]);
-        message.extend(header);
-        self.0.send(&message, 0)?;
-        let mut attributes = None;
-        loop {
-            let mut datagram = Vec::with_capacity(ANSWER_BYTES_MAX);
-            self.0.recv(&mut datagram, 0)?;
-            let mut rest = &datagram[..];
-            while let Some((kind, body, next)) = split_message(rest) {
-                if kind == NLMSG_ERROR {
-                    let code = body.get(..4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
-                    return match code {
-                        Some(0) => attributes.ok_or_else(|| io::ErrorKind::NotFound.into()),
-                        Some(code) => Err(io::Error::from_raw_os_error(code.saturating_neg())),
-                        None => Err(io::ErrorKind::InvalidData.into()),
-                    };
-                }
-                attributes = body.get(header.len()..).map(<[u8]>::to_vec);
-                rest = next;
-            }
-        }
+    fn queue(&self, interface_index: u32) -> io::Result<TcStatsQueue> {
+        let mut queue = TcMessage::with_index(interface_index.cast_signed());
+        queue.header.parent = TcHandle::ROOT;
+        // To the kernel the answer is a notification, of which the one who caused it gets an echo only if it asks.
+        let answer = self.0.request(RouteNetlinkMessage::GetQueueDiscipline(queue), NLM_F_ECHO)?;
+        let QueueStatistics(statistics) = answer.ok_or(io::ErrorKind::NotFound)?;
+        Ok(statistics)
     }
 }
 
-/// Returns type and body of the first message, and what follows it.
-fn split_message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
-    let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
-    let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
-    let body = bytes.get(MESSAGE_HEADER_BYTES..length)?;
-    Some((kind, body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
-}
+/// What every kind of queue counts. Only this is read of the answer, because options and further statistics are
+/// different for each kind, and grow from one kernel to the next.
+struct QueueStatistics(TcStatsQueue);
 
-fn attribute(attributes: &[u8], kind: u16) -> Option<Vec<u8>> {
-    NlasIterator::new(attributes)
-        .filter_map(|attribute: Result<NlaBuffer<&[u8]>, _>| attribute.ok())
-        .find(|attribute| attribute.kind() == kind)
-        .map(|attribute| attribute.value().to_vec())
+impl NetlinkDeserializable for QueueStatistics {
+    type Error = DecodeError;
+
+    fn deserialize(_: &NetlinkHeader, payload: &[u8]) -> Result<QueueStatistics, DecodeError> {
+        let attributes = payload.get(QUEUE_HEADER_BYTES..).unwrap_or_default();
+        let queue = attribute(attributes, TCA_STATS2)
+            .and_then(|statistics| attribute(statistics, TCA_STATS_QUEUE))
+            .map_or(Ok(TcStatsQueue::default()), TcStatsQueue::parse)?;
+        Ok(QueueStatistics(queue))
+    }
 }
 
 #[cfg(test)]
@@ -170,11 +113,5 @@ mod tests {
         assert!(socket.device_counters(i32::MAX as u32).is_err(), "no such interface");
         // The socket is in step again after an error.
         assert!(socket.device_counters(1).is_ok());
-    }
-
-    #[test]
-    fn cut_off_messages_are_none() {
-        assert_eq!(split_message(&[20, 0, 0, 0, 2, 0]), None);
-        assert_eq!(split_message(&[4, 0, 0, 0, 2, 0, 0, 0]), None);
     }
 }

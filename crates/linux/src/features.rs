@@ -1,75 +1,133 @@
-//! Device features (what `ethtool -K` sets) by the kernel's names for them, over ethtool's ioctl.
-//!
-//! Every function here is safe to call: the buffers are as long as what the kernel may write.
+//! Device features (what `ethtool -K` sets), by the kernel's names for them, over ethtool's ioctl.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::mem::zeroed;
-use std::os::fd::{AsRawFd, BorrowedFd};
+
+use crate::ethtool;
 
 /// Length of one name in an ethtool string set (`ETH_GSTRING_LEN`).
-const FEATURE_NAME_BYTES: usize = 32;
+const NAME_BYTES: usize = 32;
 /// More features than any kernel has. This limits what is allocated for a number that the kernel states.
 const FEATURES_MAX: usize = 1024;
+/// Features in one word of a request or an answer.
+const WORD_BITS: usize = u32::BITS as usize;
 const ETH_SS_FEATURES: u32 = 4;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3a;
 const ETHTOOL_SFEATURES: u32 = 0x3b;
 
-/// Returns the names of all device features that this kernel knows, in bit order.
+/// Features that a wire does not have, by the beginnings of their names: checksums left to hardware that is not there,
+/// frames in several pieces, VLAN tags kept beside the frame, datagrams merged on the way.
+const NOT_OF_A_WIRE: [&str; 7] = [
+    "tx-checksum-",
+    "rx-checksum",
+    "tx-scatter-gather",
+    "tx-vlan-",
+    "rx-vlan-hw-parse",
+    "rx-vlan-stag-hw-parse",
+    "rx-udp-gro-forwarding",
+];
+/// The suffix of every segmentation offload: TCP's, UDP's and tunnels'.
+const SEGMENTATION: &str = "-segmentation";
+/// Generic receive offload. On veth it also switches on NAPI, without which frames that XDP redirects into the device
+/// are dropped.
+const GRO: &str = "rx-gro";
+/// Large receive offload.
+const LRO: &str = "rx-lro";
+/// VLAN tags are taken out of received frames.
+const RECEIVE_VLAN: &str = "rx-vlan-hw-parse";
+
+/// Switches off what a wire does not have, so that a frame looks as it would on one: complete, with its checksum and
+/// its VLAN tag in it. Sets generic receive offload to `gro`.
+///
+/// # Errors
+/// As [`set`].
+pub fn make_wire_like(interface: &str, gro: bool) -> io::Result<()> {
+    let of_no_wire = |name: &str| {
+        name.ends_with(SEGMENTATION) || NOT_OF_A_WIRE.iter().any(|beginning| name.starts_with(beginning))
+    };
+    set(interface, |name| if name == GRO { Some(gro) } else { of_no_wire(name).then_some(false) })
+}
+
+/// Makes the interface deliver frames as they were on the wire: not merged (GRO, LRO), and with their VLAN tags in
+/// place. This is best effort; an interface that refuses does not do such things.
+pub fn deliver_frames_unchanged(interface: &str) {
+    let _ = set(interface, |name| [GRO, LRO, RECEIVE_VLAN].contains(&name).then_some(false));
+}
+
+/// Switches features on and off: `wanted` says what a feature should be, and `None` leaves it as it is. What the device
+/// cannot change stays as it is.
+///
+/// # Errors
+/// Without such an interface, without CAP_NET_ADMIN, or where the device refuses.
+pub fn set(interface: &str, wanted: impl Fn(&str) -> Option<bool>) -> io::Result<()> {
+    let names = names(interface)?;
+    // struct ethtool_sfeatures: cmd, size, then for each word which bits are meant, and what they should be.
+    let words = names.len().div_ceil(WORD_BITS);
+    let mut request = vec![0; 2 + 2 * words];
+    request[..2].copy_from_slice(&[ETHTOOL_SFEATURES, words as u32]);
+    for (index, name) in names.iter().enumerate() {
+        if let Some(on) = wanted(name) {
+            let (word, bit) = (2 + index / WORD_BITS * 2, 1 << (index % WORD_BITS));
+            request[word] |= bit;
+            request[word + 1] |= if on { bit } else { 0 };
+        }
+    }
+    // SAFETY: the kernel reads as many words as the request states, which are there, and writes nothing.
+    unsafe { ethtool::call(interface, request.as_mut_ptr().cast()) }
+}
+
+/// Returns every feature that the kernel knows, and whether it is active on the interface.
 ///
 /// # Errors
 /// Without such an interface.
-pub fn feature_names(socket: BorrowedFd<'_>, interface: &str) -> io::Result<Vec<String>> {
-    // struct ethtool_sset_info: cmd, reserved, 64-bit mask, then one count per set bit.
-    let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0, 0];
-    ethtool(socket, interface, &mut info)?;
-    let count = (info[4] as usize).min(FEATURES_MAX);
-    // struct ethtool_gstrings: cmd, string set, length, then the names. The kernel writes as many names as it has,
-    // whatever the length says, so the buffer always has room for the largest number that we accept.
-    let mut strings = vec![0u32; 3 + FEATURES_MAX * FEATURE_NAME_BYTES / 4];
-    strings[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
-    ethtool(socket, interface, &mut strings)?;
-    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let name = |raw: &[u8]| raw.iter().take_while(|b| **b != 0).map(|b| char::from(*b)).collect();
-    Ok(bytes.chunks_exact(FEATURE_NAME_BYTES).take(count).map(name).collect())
-}
-
-/// Asks the driver for features: for each word of 32 features, which bits are meant and what they should be.
-///
-/// # Errors
-/// Without CAP_NET_ADMIN, or where the device refuses.
-pub fn set_features(socket: BorrowedFd<'_>, interface: &str, words: &[(u32, u32)]) -> io::Result<()> {
-    let mut request = vec![ETHTOOL_SFEATURES, words.len() as u32];
-    request.extend(words.iter().flat_map(|(valid, wanted)| [*valid, *wanted]));
-    ethtool(socket, interface, &mut request)
-}
-
-/// Returns the features that are active now, in words of 32.
-///
-/// # Errors
-/// Without such an interface.
-pub fn active_features(socket: BorrowedFd<'_>, interface: &str, words: usize) -> io::Result<Vec<u32>> {
+pub fn active(interface: &str) -> io::Result<BTreeMap<String, bool>> {
+    let names = names(interface)?;
     // struct ethtool_gfeatures: cmd, size, then blocks of available, requested, active, never changed.
+    let words = names.len().div_ceil(WORD_BITS);
     let mut reply = vec![0; 2 + 4 * words];
     reply[..2].copy_from_slice(&[ETHTOOL_GFEATURES, words as u32]);
-    ethtool(socket, interface, &mut reply)?;
-    Ok(reply[2..].chunks_exact(4).map(|block| block[2]).collect())
+    // SAFETY: the kernel writes no more blocks than the request has room for, and states.
+    unsafe { ethtool::call(interface, reply.as_mut_ptr().cast()) }?;
+    let on = |index: usize| reply[2 + index / WORD_BITS * 4 + 2] & (1 << (index % WORD_BITS)) != 0;
+    let named = names.into_iter().enumerate().filter(|(_, name)| !name.is_empty());
+    Ok(named.map(|(index, name)| (name, on(index))).collect())
 }
 
-/// One `SIOCETHTOOL` call. It is private because the kernel trusts the lengths that the request states: each caller
-/// above makes its buffer at least as long as what the kernel may write.
-fn ethtool(socket: BorrowedFd<'_>, interface: &str, request: &mut [u32]) -> io::Result<()> {
-    // SAFETY: all-zero is a valid ifreq.
-    let mut parameters: libc::ifreq = unsafe { zeroed() };
-    if interface.len() >= libc::IFNAMSIZ {
-        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+/// Returns the names of all features that this kernel knows, in bit order.
+fn names(interface: &str) -> io::Result<Vec<String>> {
+    // struct ethtool_sset_info: cmd, reserved, 64-bit mask, then one count per set bit.
+    let mut info: [u32; 6] = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0, 0];
+    // SAFETY: the mask names one set, so the kernel writes one count behind it.
+    unsafe { ethtool::call(interface, info.as_mut_ptr().cast()) }?;
+    let count = (info[4] as usize).min(FEATURES_MAX);
+    // struct ethtool_gstrings: cmd, string set, length, then the names.
+    let mut strings = vec![0_u32; 3 + FEATURES_MAX * NAME_BYTES / 4];
+    strings[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
+    // SAFETY: the kernel writes as many names as it has, whatever the length says; there is room for more than it has.
+    unsafe { ethtool::call(interface, strings.as_mut_ptr().cast()) }?;
+    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = |raw: &[u8]| raw.iter().take_while(|b| **b != 0).map(|b| char::from(*b)).collect();
+    Ok(bytes.chunks_exact(NAME_BYTES).take(count).map(name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+    use super::*;
+
+    #[test]
+    fn loopback_has_features_by_name_and_nothing_else_has() {
+        let features = active("lo").unwrap();
+        assert!(
+            features.contains_key(GRO) && features.contains_key("tx-checksum-ip-generic"),
+            "{features:?}"
+        );
+        for unknown in ["no-such-thing", "a-name-that-is-too-long-for-an-interface"] {
+            let error = active(unknown).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{unknown}");
+        }
     }
-    for (to, from) in parameters.ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
-    }
-    parameters.ifr_ifru.ifru_data = request.as_mut_ptr().cast::<libc::c_char>();
-    // SAFETY: the ifreq and the request it points to live through the call and are long enough (see above).
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &mut parameters) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -4,9 +4,8 @@
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
 //! - [`veth`]: making, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
-//! - [`wire_like`]: device features off that a wire does not have (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
-//! - [`features`]: all device features by name (ioctl);
+//! - [`features`]: device features by name, among them those that a wire does not have (ioctl);
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread.
 //!
@@ -24,11 +23,12 @@ pub mod device_counters;
 pub mod ethtool;
 #[allow(unsafe_code, reason = "the same ioctl, with buffers of a length that the kernel states")]
 pub mod features;
+mod generic_netlink;
+mod netlink;
 pub mod route;
 #[allow(unsafe_code, reason = "fsopen(2), fsconfig(2) and fsmount(2), which neither libc nor nix wraps")]
 pub mod sysfs;
 #[allow(unsafe_code, reason = "sched_setscheduler(2) and a thread's setpriority(2), which nix does not wrap")]
 pub mod thread;
 pub mod veth;
-pub mod wire_like;
 pub mod xdp_features;

@@ -3,12 +3,11 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, LinkXdp, XdpAttached};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::protocols::NETLINK_ROUTE;
 
-const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
+use crate::netlink::RequestSocket;
 
 /// How an XDP program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,29 +62,13 @@ pub struct InterfaceFacts {
     pub ethernet: bool,
     /// The XDP program on it.
     pub program: Option<AttachedProgram>,
+    /// What somebody wrote about it; empty without.
+    pub alias: String,
 }
 
 /// Sends one request and returns the first message of the answer (`None` for a bare success).
 pub(crate) fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Option<RouteNetlinkMessage>> {
-    let socket = Socket::new(NETLINK_ROUTE)?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | flags;
-    header.sequence_number = 1;
-    let mut packet = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
-    packet.finalize();
-    let mut bytes = vec![0; packet.buffer_len()];
-    packet.serialize(&mut bytes);
-    socket.send(&bytes, 0)?;
-    let mut answer = Vec::with_capacity(RECEIVE_BUFFER_BYTES);
-    socket.recv(&mut answer, 0)?;
-    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-    match answer.payload {
-        NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-        NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
-        _ => Ok(None),
-    }
+    RequestSocket::open(NETLINK_ROUTE)?.request(message, flags)
 }
 
 /// Looks an interface up by name. `None` when there is no such interface.
@@ -124,14 +107,16 @@ fn look_up(message: LinkMessage) -> io::Result<Option<InterfaceFacts>> {
         carrier: link.header.flags.contains(LinkFlags::LowerUp),
         ethernet: u16::from(link.header.link_layer_type) == libc::ARPHRD_ETHER,
         program: None,
+        alias: String::new(),
     };
-    for attribute in &link.attributes {
+    for attribute in link.attributes {
         match attribute {
-            LinkAttribute::Mtu(mtu) => facts.mtu = *mtu,
+            LinkAttribute::Mtu(mtu) => facts.mtu = mtu,
             LinkAttribute::Address(address) => {
                 facts.mac = address.as_slice().try_into().unwrap_or_default();
             }
-            LinkAttribute::Xdp(xdp) => facts.program = attached_program(xdp),
+            LinkAttribute::Xdp(xdp) => facts.program = attached_program(&xdp),
+            LinkAttribute::IfAlias(alias) => facts.alias = alias,
             _ => {}
         }
     }
@@ -167,5 +152,5 @@ pub fn set_xdp_program(
     message.header.index = interface_index;
     let fd = program.map_or(-1, |program| program.as_raw_fd());
     message.attributes.push(LinkAttribute::Xdp(vec![LinkXdp::Fd(fd), LinkXdp::Flags(mode.flag())]));
-    request(RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(|_| ())
+    request(RouteNetlinkMessage::SetLink(message), 0).map(drop)
 }

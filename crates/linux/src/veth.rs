@@ -1,37 +1,12 @@
 //! Creates, marks and removes veth pairs.
 
 use crate::route::request;
-use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use std::io;
-
-/// An interface that exists.
-pub struct ExistingInterface {
-    /// Its alias; empty without one.
-    pub alias: String,
-}
-
-/// Looks an interface up by name.
-///
-/// # Errors
-/// Those of the system, except the one for a missing interface.
-pub fn find(interface: &str) -> io::Result<Option<ExistingInterface>> {
-    match request(RouteNetlinkMessage::GetLink(named(interface)), 0) {
-        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
-        Err(error) => Err(error),
-        Ok(Some(RouteNetlinkMessage::NewLink(link))) => {
-            let alias = link.attributes.into_iter().find_map(|attribute| match attribute {
-                LinkAttribute::IfAlias(alias) => Some(alias),
-                _ => None,
-            });
-            Ok(Some(ExistingInterface { alias: alias.unwrap_or_default() }))
-        }
-        Ok(_) => Err(io::ErrorKind::InvalidData.into()),
-    }
-}
 
 /// Creates `host` and `peer`, both down.
 ///
@@ -46,7 +21,7 @@ pub fn create_pair(host: &str, peer: &str, mtu: u32) -> io::Result<()> {
         LinkInfo::Kind(InfoKind::Veth),
         LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(other))),
     ]));
-    request(RouteNetlinkMessage::NewLink(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL).map(drop)
+    request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL).map(drop)
 }
 
 /// Sets the alias of an interface.
@@ -56,7 +31,7 @@ pub fn create_pair(host: &str, peer: &str, mtu: u32) -> io::Result<()> {
 pub fn mark(interface: &str, alias: &str) -> io::Result<()> {
     let mut message = named(interface);
     message.attributes.push(LinkAttribute::IfAlias(alias.to_owned()));
-    request(RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(drop)
+    request(RouteNetlinkMessage::SetLink(message), 0).map(drop)
 }
 
 /// Sets the MTU and brings the interface up.
@@ -68,7 +43,7 @@ pub fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
     message.attributes.push(LinkAttribute::Mtu(mtu));
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
-    request(RouteNetlinkMessage::SetLink(message), NLM_F_ACK).map(drop)
+    request(RouteNetlinkMessage::SetLink(message), 0).map(drop)
 }
 
 /// Removes the interface together with its peer.
@@ -76,7 +51,7 @@ pub fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
 /// # Errors
 /// See [`mark`].
 pub fn delete(interface: &str) -> io::Result<()> {
-    request(RouteNetlinkMessage::DelLink(named(interface)), NLM_F_ACK).map(drop)
+    request(RouteNetlinkMessage::DelLink(named(interface)), 0).map(drop)
 }
 
 fn named(interface: &str) -> LinkMessage {

@@ -2,20 +2,10 @@
 
 use std::io;
 
-use netlink_packet_core::{NlaBuffer, NlasIterator};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
+use netlink_packet_core::DefaultNla;
 
-const MESSAGE_HEADER_BYTES: usize = 16;
-const GENERIC_HEADER_BYTES: usize = 4;
-const ATTRIBUTE_HEADER_BYTES: usize = 4;
-const RECEIVE_BUFFER_BYTES: usize = 16 * 1024;
-const NLM_F_REQUEST: u16 = 1;
-const NLMSG_ERROR: u16 = 2;
+use crate::generic_netlink::Family;
 
-const CONTROL_FAMILY: u16 = 16;
-const CONTROL_GET_FAMILY: u8 = 3;
-const CONTROL_FAMILY_ID: u16 = 1;
-const CONTROL_FAMILY_NAME: u16 = 2;
 const NETDEV_GET: u8 = 1;
 const NETDEV_IFINDEX: u16 = 1;
 const NETDEV_XDP_FEATURES: u16 = 3;
@@ -41,49 +31,11 @@ impl XdpFeatures {
 /// Asks for the features of an interface.
 ///
 /// # Errors
-/// Among others, if the kernel is older than the family.
+/// Without such an interface, and when the kernel is older than the family.
 pub fn xdp_features(interface_index: u32) -> io::Result<XdpFeatures> {
-    let socket = Socket::new(NETLINK_GENERIC)?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    let answer = request(&socket, CONTROL_FAMILY, CONTROL_GET_FAMILY, CONTROL_FAMILY_NAME, b"netdev\0")?;
-    let family = u16::from_ne_bytes(attribute(&answer, CONTROL_FAMILY_ID)?);
-    let index = interface_index.to_ne_bytes();
-    let answer = request(&socket, family, NETDEV_GET, NETDEV_IFINDEX, &index)?;
-    let features = u64::from_ne_bytes(attribute(&answer, NETDEV_XDP_FEATURES)?);
-    Ok(XdpFeatures(features))
-}
-
-/// Sends a command with one attribute and returns the attributes of the answer.
-fn request(socket: &Socket, family: u16, command: u8, kind: u16, value: &[u8]) -> io::Result<Vec<u8>> {
-    let attribute_bytes = ATTRIBUTE_HEADER_BYTES + value.len();
-    let length = MESSAGE_HEADER_BYTES + GENERIC_HEADER_BYTES + attribute_bytes.next_multiple_of(4);
-    let mut message = Vec::with_capacity(length);
-    message.extend((length as u32).to_ne_bytes());
-    message.extend(family.to_ne_bytes());
-    message.extend(NLM_F_REQUEST.to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend([command, 1, 0, 0]);
-    message.extend((attribute_bytes as u16).to_ne_bytes());
-    message.extend(kind.to_ne_bytes());
-    message.extend(value);
-    message.resize(length, 0);
-    socket.send(&message, 0)?;
-    let mut answer = Vec::with_capacity(RECEIVE_BUFFER_BYTES);
-    socket.recv(&mut answer, 0)?;
-    match answer.get(4..6) {
-        Some(kind) if kind != NLMSG_ERROR.to_ne_bytes() => {}
-        _ => return Err(io::ErrorKind::NotFound.into()),
-    }
-    let attributes = answer.get(MESSAGE_HEADER_BYTES + GENERIC_HEADER_BYTES..);
-    Ok(attributes.unwrap_or_default().to_vec())
-}
-
-fn attribute<const N: usize>(attributes: &[u8], kind: u16) -> io::Result<[u8; N]> {
-    NlasIterator::new(attributes)
-        .filter_map(|attribute: Result<NlaBuffer<&[u8]>, _>| attribute.ok())
-        .find(|attribute| attribute.kind() == kind)
-        .and_then(|attribute| attribute.value().try_into().ok())
-        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+    let index = DefaultNla::new(NETDEV_IFINDEX, interface_index.to_ne_bytes().to_vec());
+    let answer = Family::find("netdev")?.request(NETDEV_GET, vec![index])?;
+    Ok(XdpFeatures(u64::from_ne_bytes(answer.value(NETDEV_XDP_FEATURES)?)))
 }
 
 #[cfg(test)]

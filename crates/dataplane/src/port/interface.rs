@@ -3,8 +3,7 @@
 use super::PortError;
 use super::lock::InterfaceLock;
 use crate::frame_pool::{FRAME_OVERHEAD_BYTES, HEADROOM_BYTES, MAX_CHAIN};
-use linkmend_linux::ethtool;
-use linkmend_linux::route;
+use linkmend_linux::{ethtool, features, route};
 
 /// Facts about an interface, and the lock that reserves it for us.
 #[derive(Debug)]
@@ -48,7 +47,7 @@ impl Interface {
             )));
         }
         let lock = InterfaceLock::acquire(name, facts.index)?;
-        ethtool::deliver_frames_unchanged(name);
+        features::deliver_frames_unchanged(name);
         Ok(Interface {
             name: interface(),
             index: facts.index,

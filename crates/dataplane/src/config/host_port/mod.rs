@@ -7,8 +7,9 @@ use super::devices::{growth, usable};
 use super::link::{InnerPort, LinkConfig};
 use super::{DeviceError, HostPortError::*};
 use linkmend_diagnose::Diagnose;
-use linkmend_linux::veth::{self, ExistingInterface};
-use linkmend_linux::wire_like::make_wire_like;
+use linkmend_linux::features::make_wire_like;
+use linkmend_linux::route::{self, InterfaceFacts};
+use linkmend_linux::veth;
 use std::io;
 
 /// Prefix of the alias of a pair; the name of the link follows.
@@ -161,8 +162,8 @@ impl HostPort {
     }
 }
 
-fn find(link: &str, interface: &str) -> Result<Option<ExistingInterface>, HostPortError> {
-    veth::find(interface).map_err(|source| System {
+fn find(link: &str, interface: &str) -> Result<Option<InterfaceFacts>, HostPortError> {
+    route::interface(interface).map_err(|source| System {
         link: link.to_owned(),
         interface: interface.to_owned(),
         step: "looking up",
