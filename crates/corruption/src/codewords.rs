@@ -11,7 +11,7 @@ use linkmend_random::Random;
 /// Octets between the end of a frame and the preamble of the next (IEEE 802.3 clause 4.4.2).
 const INTERPACKET_GAP_BYTES: u64 = 12;
 /// What a frame takes on the wire beyond its own octets.
-pub(super) const OVERHEAD_BYTES: u64 = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
+pub const WIRE_OVERHEAD_BYTES: u64 = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
 
 /// Draws how many codewords are good between two failed ones.
 ///
@@ -41,7 +41,7 @@ impl Codewords {
     /// Takes one corrupted frame of `bytes`, which found the counter at `counter`, and returns the next counter.
     pub(super) fn gap(&mut self, counter: u64, bytes: u32, random: &mut Random) -> u64 {
         let begin = i128::from(counter) - i128::from(self.behind) - i128::from(INTERPACKET_GAP_BYTES);
-        let mut begin = begin - i128::from(OVERHEAD_BYTES + u64::from(bytes));
+        let mut begin = begin - i128::from(WIRE_OVERHEAD_BYTES + u64::from(bytes));
         // Codewords that end before the next frame affect no more frames. This takes at most as many turns as the
         // corrupted frame touched codewords.
         while begin + i128::from(CODEWORD_BYTES) <= 0 {

@@ -15,6 +15,8 @@ mod recorded;
 #[cfg(test)]
 mod tests;
 
+pub use codewords::WIRE_OVERHEAD_BYTES;
+pub use linkmend_diagnose::ParameterError;
 pub use optics::Transceiver;
 
 use codewords::Codewords;
@@ -23,7 +25,6 @@ use iid::Iid;
 use linkmend_random::Random;
 use per_bit::PerBit;
 use recorded::Recorded;
-use std::fmt::Display;
 use std::sync::Arc;
 
 const BITS_PER_BYTE: u64 = 8;
@@ -60,22 +61,6 @@ pub enum Corruption {
         /// Attenuation added to the weakest link that the standard allows, dB: 0 or more.
         attenuation_db: f64,
     },
-}
-
-/// A parameter that is out of its range.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{parameter} = {value}: {requirement}")]
-pub struct ParameterError {
-    pub parameter: &'static str,
-    pub value: String,
-    /// What is required of it.
-    pub requirement: String,
-}
-
-impl ParameterError {
-    fn new(parameter: &'static str, value: impl Display, requirement: impl Into<String>) -> ParameterError {
-        ParameterError { parameter, value: value.to_string(), requirement: requirement.into() }
-    }
 }
 
 impl Corruption {
@@ -169,7 +154,7 @@ struct Costs {
 const FREE: Costs = Costs { per_frame: 0, per_byte: 0 };
 const FRAMES: Costs = Costs { per_frame: 1, per_byte: 0 };
 const BITS: Costs = Costs { per_frame: 0, per_byte: BITS_PER_BYTE };
-const WIRE_BYTES: Costs = Costs { per_frame: codewords::OVERHEAD_BYTES, per_byte: 1 };
+const WIRE_BYTES: Costs = Costs { per_frame: WIRE_OVERHEAD_BYTES, per_byte: 1 };
 
 #[derive(Debug, Clone)]
 enum Model {

@@ -1,7 +1,6 @@
 //! A value that cannot be used.
 
 use crate::{Diagnose, Fault};
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Display};
 
@@ -9,25 +8,21 @@ use std::fmt::{self, Display};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterError {
     /// Its name, as the command line and files spell it.
-    pub parameter: Cow<'static, str>,
+    pub parameter: &'static str,
     /// Its value, with its unit.
     pub value: String,
     /// What is required of it: `must be from 1 to 16`.
-    pub requirement: Cow<'static, str>,
+    pub requirement: String,
 }
 
 impl ParameterError {
     /// An error about this parameter, value and requirement.
     pub fn new(
-        parameter: impl Into<Cow<'static, str>>,
+        parameter: &'static str,
         value: impl Display,
-        requirement: impl Into<Cow<'static, str>>,
+        requirement: impl Into<String>,
     ) -> ParameterError {
-        ParameterError {
-            parameter: parameter.into(),
-            value: value.to_string(),
-            requirement: requirement.into(),
-        }
+        ParameterError { parameter, value: value.to_string(), requirement: requirement.into() }
     }
 }
 

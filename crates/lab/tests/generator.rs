@@ -92,6 +92,6 @@ fn frames_that_do_not_fit_are_refused() {
         GeneratorOptions { count: 0, ..GeneratorOptions::default() },
     ] {
         let result = generate(&FramePath::forward(&lab), &options, &RunControl::default());
-        assert!(matches!(result, Err(GeneratorError::BadOption { .. })), "{options:?}");
+        assert!(matches!(result, Err(GeneratorError::Option(_))), "{options:?}");
     }
 }

@@ -178,9 +178,10 @@ impl Config {
     /// # Errors
     /// The first parameter that is out of its bounds.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        for (field, value, holds, requirement) in self.size_checks().into_iter().chain(self.time_checks()) {
+        for (parameter, value, holds, requirement) in self.size_checks().into_iter().chain(self.time_checks())
+        {
             if !holds {
-                return Err(ConfigError { field, value: value as f64, requirement });
+                return Err(ConfigError { parameter, value: value as f64, requirement });
             }
         }
         self.fallback.validate()
@@ -340,7 +341,7 @@ mod tests {
             (Config { ack_gap: base.ack_interval + Ticks(1), ..base }, "ack_interval"),
         ];
         for (config, field) in cases {
-            assert_eq!(config.validate().map_err(|error| error.field), Err(field));
+            assert_eq!(config.validate().map_err(|error| error.parameter), Err(field));
         }
     }
 
@@ -435,7 +436,7 @@ mod tests {
         ];
         for (config, field, value) in refused {
             let error = config.validate().expect_err(field);
-            assert_eq!((error.field, error.value), (field, value));
+            assert_eq!((error.parameter, error.value), (field, value));
         }
     }
 

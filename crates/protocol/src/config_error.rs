@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConfigError {
     /// Name of the field of [`Config`](crate::Config).
-    pub field: &'static str,
+    pub parameter: &'static str,
     /// Its value (times in ns, sizes in bytes).
     pub value: f64,
     pub requirement: &'static str,
@@ -14,7 +14,7 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}: {}", self.field, self.value, self.requirement)
+        write!(f, "{} = {}: {}", self.parameter, self.value, self.requirement)
     }
 }
 

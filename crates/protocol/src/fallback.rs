@@ -79,9 +79,9 @@ impl FallbackConfig {
                 "must lie strictly between 0 and 1, or the level swings",
             ),
         ];
-        for (field, value, holds, requirement) in checks {
+        for (parameter, value, holds, requirement) in checks {
             if !holds {
-                return Err(ConfigError { field, value, requirement });
+                return Err(ConfigError { parameter, value, requirement });
             }
         }
         Ok(())

@@ -50,7 +50,7 @@ impl TopologyBuilder {
             return Err(TopologyError::OneLayer { highest });
         }
         if highest == u8::MAX {
-            return Err(TopologyError::Parameter { name: "layer", value: highest.into(), range: "0 to 254" });
+            return Err(TopologyError::parameter("layer", highest, "must be 0 to 254"));
         }
         if !self.layers.contains(&0) {
             return Err(TopologyError::NoTor);

@@ -1,6 +1,7 @@
 //! Why switches, hosts and links do not make a network.
 
-use linkmend_diagnose::Diagnose;
+use linkmend_diagnose::{Diagnose, ParameterError};
+use std::fmt::Display;
 
 /// Why switches, hosts and links are no network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,13 +51,15 @@ pub enum TopologyError {
         other: String,
     },
     /// A parameter of a generated network that is out of its range.
-    #[error("{name} is {value}; it must be {range}")]
-    Parameter {
-        name: &'static str,
-        value: u64,
-        /// What is allowed.
-        range: &'static str,
-    },
+    #[error("{} is {}; it {}", .0.parameter, .0.value, .0.requirement)]
+    Parameter(ParameterError),
 }
 
 impl Diagnose for TopologyError {}
+
+impl TopologyError {
+    /// A parameter that is out of its range; `requirement` begins with `must`.
+    pub(crate) fn parameter(name: &'static str, value: impl Display, requirement: &str) -> TopologyError {
+        TopologyError::Parameter(ParameterError::new(name, value, requirement))
+    }
+}

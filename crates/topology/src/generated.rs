@@ -19,11 +19,7 @@ impl FabricParameters {
         in_range("fabric_switches_per_pod", self.fabric_switches_per_pod, 64, "1 to 64")?;
         in_range("spines_per_plane", self.spines_per_plane, 4096, "1 to 4,096")?;
         if self.links() > 1 << 31 {
-            return Err(TopologyError::Parameter {
-                name: "links",
-                value: self.links(),
-                range: "at most 2,147,483,648",
-            });
+            return Err(TopologyError::parameter("links", self.links(), "must be at most 2,147,483,648"));
         }
         let mut builder = TopologyBuilder::with_capacity(self.links() as usize);
         let mut fabric_switches = Vec::new();
@@ -57,7 +53,7 @@ impl FabricParameters {
 /// If `k` is odd or not from 2 to 256.
 pub fn fat_tree(k: u32, bits_per_second: u64) -> Result<Topology, TopologyError> {
     if !(2..=256).contains(&k) || !k.is_multiple_of(2) {
-        return Err(TopologyError::Parameter { name: "k", value: k.into(), range: "even, 2 to 256" });
+        return Err(TopologyError::parameter("k", k, "must be even, 2 to 256"));
     }
     let half = k / 2;
     // Half of a ToR's ports lead to hosts, but they count for its pipes too.
@@ -104,7 +100,7 @@ pub fn leaf_spine(leaves: u32, spines: u32, bits_per_second: u64) -> Result<Topo
 
 fn in_range(name: &'static str, value: u32, most: u32, range: &'static str) -> Result<(), TopologyError> {
     if value == 0 || value > most {
-        return Err(TopologyError::Parameter { name, value: value.into(), range });
+        return Err(TopologyError::parameter(name, value, &format!("must be {range}")));
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ impl Graph {
         let all_hosts = topology.tors().len() as u64 * u64::from(hosts);
         let nodes = topology.switch_count() as u64 + all_hosts;
         if nodes > MAX_NODES {
-            return Err(TopologyError::Parameter { name: "nodes", value: nodes, range: "at most 4,000,000" });
+            return Err(TopologyError::parameter("nodes", nodes, "must be at most 4,000,000"));
         }
         let mut builder = GraphBuilder::of_layered(topology, |_| length);
         for &tor in topology.tors() {
@@ -266,7 +266,7 @@ impl GraphBuilder {
                 return Err(TopologyError::SelfLink { node: graph.node(one).name.clone() });
             }
             if edge.cable.speed.0 == 0 {
-                return Err(TopologyError::Parameter { name: "speed", value: 0, range: "above 0" });
+                return Err(TopologyError::parameter("speed", 0, "must be above 0"));
             }
         }
         // What reaches a switch reaches everything that this switch reaches.
@@ -319,7 +319,7 @@ pub fn star(hosts: u32, host_cable: Cable) -> Result<Graph, TopologyError> {
 
 fn in_range(name: &'static str, value: u32) -> Result<(), TopologyError> {
     if value == 0 || value > 65_536 {
-        return Err(TopologyError::Parameter { name, value: value.into(), range: "1 to 65,536" });
+        return Err(TopologyError::parameter(name, value, "must be 1 to 65,536"));
     }
     Ok(())
 }

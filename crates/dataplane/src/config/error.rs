@@ -2,7 +2,7 @@
 
 use super::class_field::ClassField;
 use super::interface_name::HOST_PORT_NAME_BYTES_MAX;
-use linkmend_diagnose::{Diagnose, Fault};
+use linkmend_diagnose::{Diagnose, Fault, ParameterError};
 use linkmend_protocol::Format;
 use std::fmt;
 use std::io;
@@ -164,26 +164,26 @@ pub enum Problem {
     InnerIsLink { interface: String },
     #[error("`{interface}` is already a port of link {other}")]
     InterfaceTaken { interface: String, other: String },
-    #[error("{copies}: the number of copies is 1 to 16")]
-    Copies { copies: u8 },
     #[error("has no meaning beside `copies`, which fixes the number of copies; remove one of them")]
     BesideCopies,
-    #[error("{rate}: must be above 0 and below 1, or no number of copies reaches it")]
-    TargetLoss { rate: f64 },
-    #[error("{rate}: must be below 1; a link that loses everything cannot be protected")]
-    InitialLoss { rate: f64 },
     #[error("{field} has a mode already")]
     ClassTwice { field: ClassField },
     #[error("needs two modes, and the {format} format carries one at a time")]
     OneMode { format: Format },
-    #[error("{value}: must be {requirement}")]
-    Bound { value: String, requirement: &'static str },
-    #[error("{value}: {requirement}")]
-    Parameter { value: String, requirement: String },
-    #[error("{}: must be an absolute path of at most {limit} bytes", path.display())]
-    SocketPath { path: PathBuf, limit: usize },
-    #[error("{}: must be the absolute path of a file", path.display())]
-    NotAFilePath { path: PathBuf },
+    /// A value that is out of its range. Its name is that of the place.
+    #[error("{}: {}", .0.value, .0.requirement)]
+    Value(ParameterError),
+}
+
+impl Problem {
+    /// A key whose value is out of its range, with what is wrong with it.
+    pub(super) fn value(
+        key: &'static str,
+        value: impl fmt::Display,
+        requirement: impl Into<String>,
+    ) -> (&'static str, Problem) {
+        (key, Problem::Value(ParameterError::new(key, value, requirement)))
+    }
 }
 
 impl Diagnose for Problem {

@@ -2,6 +2,7 @@
 
 use super::parameter_keys::{KEYS, parameter_key};
 use crate::settings::Overrides;
+use linkmend_diagnose::ParameterError;
 use linkmend_protocol::{ConfigError, FallbackConfig, Format};
 use linkmend_quantity::{ByteSize, Span};
 use serde::{Deserialize, Serialize};
@@ -54,13 +55,6 @@ pub struct ParametersConfig {
     pub loss_window: Option<u32>,
 }
 
-/// What is wrong, and the key of the configuration concerned.
-pub(super) struct InvalidParameter {
-    pub(super) key: &'static str,
-    pub(super) value: String,
-    pub(super) requirement: String,
-}
-
 impl ParametersConfig {
     /// Translates the parameters into the link end's settings.
     pub fn overrides(&self) -> Overrides {
@@ -85,29 +79,29 @@ impl ParametersConfig {
         chunks: u32,
         format: Format,
         fallback: FallbackConfig,
-    ) -> Result<(), InvalidParameter> {
+    ) -> Result<(), ParameterError> {
         let config = crate::engine::derive::initial(&self.overrides(), format, fallback, chunks);
-        config.validate().and_then(|()| crate::engine::takeover::validate(&config)).map_err(invalid_parameter)
+        config.validate().and_then(|()| crate::engine::takeover::validate(&config)).map_err(in_our_keys)
     }
 }
 
 /// Translates the protocol's error into the keys of the configuration.
-fn invalid_parameter(error: ConfigError) -> InvalidParameter {
-    let key = parameter_key(error.field);
+fn in_our_keys(error: ConfigError) -> ParameterError {
+    let parameter = parameter_key(error.parameter);
     let mut requirement = error.requirement.to_owned();
     for (field, key) in KEYS {
         let name = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
         requirement = requirement.replace(name(field), name(key));
     }
     let whole = error.value as u64;
-    let value = match error.field {
+    let value = match error.parameter {
         "window_bytes" | "rx_buffer_bytes" | "pause_bytes" | "resume_bytes" => ByteSize(whole).to_string(),
         "recovery_timeout" | "peer_timeout" | "ack_interval" => {
             Span(std::time::Duration::from_nanos(whole)).to_string()
         }
         _ => error.value.to_string(),
     };
-    InvalidParameter { key, value, requirement }
+    ParameterError { parameter, value, requirement }
 }
 
 #[cfg(test)]
@@ -118,7 +112,7 @@ mod tests {
     fn verdict(parameters: ParametersConfig) -> Result<(), String> {
         parameters
             .validate(16 * 1024, Format::Transparent, FallbackConfig::new(Tick::Nanosecond))
-            .map_err(|wrong| format!("{} = {}: {}", wrong.key, wrong.value, wrong.requirement))
+            .map_err(|error| error.to_string())
     }
 
     fn size(bytes: u64) -> Option<ByteSize> {

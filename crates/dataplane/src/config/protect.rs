@@ -198,7 +198,7 @@ impl ProtectConfig {
     pub fn validate(&self, format: HeaderFormat) -> Result<(), (&'static str, Problem)> {
         if let Some(copies) = self.copies {
             if !(1..=16).contains(&copies) {
-                return Err(("protect.copies", Problem::Copies { copies }));
+                return Err(Problem::value("protect.copies", copies, "the number of copies is 1 to 16"));
             }
             for (key, set) in [("protect.target", self.target), ("protect.loss", self.loss)] {
                 if set.is_some() {
@@ -209,12 +209,14 @@ impl ProtectConfig {
         if let Some(rate) = self.target.map(|rate| rate.0)
             && !(rate > 0.0 && rate < 1.0)
         {
-            return Err(("protect.target", Problem::TargetLoss { rate }));
+            let requirement = "must be above 0 and below 1, or no number of copies reaches it";
+            return Err(Problem::value("protect.target", rate, requirement));
         }
         if let Some(rate) = self.loss.map(|rate| rate.0)
             && !(0.0..1.0).contains(&rate)
         {
-            return Err(("protect.loss", Problem::InitialLoss { rate }));
+            let requirement = "must be below 1; a link that loses everything cannot be protected";
+            return Err(Problem::value("protect.loss", rate, requirement));
         }
         for (index, rule) in self.classes.iter().enumerate() {
             if self.classes[..index].iter().any(|earlier| earlier.field == rule.field) {

@@ -33,16 +33,16 @@ impl DaemonConfig {
 }
 
 fn daemon(config: &DaemonConfig) -> Result<(), (Place, Problem)> {
-    let own = |key| move |problem| (Place { link: None, key }, problem);
+    let own = |(key, problem)| (Place { link: None, key }, problem);
     if let Some(path) = &config.control {
-        socket_path(path).map_err(own("control"))?;
+        socket_path(path).map_err(own)?;
     }
     if let Some(path) = config.state.as_ref().filter(|path| !path.is_absolute() || path.file_name().is_none())
     {
-        return Err(own("state")(Problem::NotAFilePath { path: path.clone() }));
+        return Err(own(Problem::value("state", path.display(), "must be the absolute path of a file")));
     }
     if config.links.is_empty() {
-        return Err(own("link")(Problem::NoLink));
+        return Err(own(("link", Problem::NoLink)));
     }
     for (index, config_of_link) in config.links.iter().enumerate() {
         let name = config_of_link.name().to_owned();
@@ -54,12 +54,13 @@ fn daemon(config: &DaemonConfig) -> Result<(), (Place, Problem)> {
     Ok(())
 }
 
-fn socket_path(path: &Path) -> Result<(), Problem> {
+fn socket_path(path: &Path) -> Verdict {
     let fits = path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX;
     if path.is_absolute() && fits && path.file_name().is_some() {
         return Ok(());
     }
-    Err(Problem::SocketPath { path: path.to_owned(), limit: SOCKET_PATH_BYTES_MAX })
+    let requirement = format!("must be an absolute path of at most {SOCKET_PATH_BYTES_MAX} bytes");
+    Err(Problem::value("control", path.display(), requirement))
 }
 
 fn link(config: &LinkConfig) -> Verdict {
@@ -75,9 +76,9 @@ fn link(config: &LinkConfig) -> Verdict {
     }
     quantities(config)?;
     config.protect.validate(config.format)?;
-    config.parameters.validate(config.pool, config.format.into(), config.fallback.settings()).map_err(
-        |wrong| (wrong.key, Problem::Parameter { value: wrong.value, requirement: wrong.requirement }),
-    )
+    let fallback = config.fallback.settings();
+    let valid = config.parameters.validate(config.pool, config.format.into(), fallback);
+    valid.map_err(|error| (error.parameter, Problem::Value(error)))
 }
 
 /// The interfaces on the inner side: the port, and the host's end if both are to be created.
@@ -126,22 +127,22 @@ fn link_name(name: &str) -> Result<(), Problem> {
 fn quantities(config: &LinkConfig) -> Verdict {
     let bound = |key, holds, value: String, requirement| match holds {
         true => Ok(()),
-        false => Err((key, Problem::Bound { value, requirement })),
+        false => Err(Problem::value(key, value, requirement)),
     };
     let queue = config.queue;
     let queue_fits = (QUEUE_BYTES_MIN..=QUEUE_BYTES_MAX).contains(&queue.0);
-    bound("queue", queue_fits, queue.to_string(), "from 64KiB to 1GiB")?;
+    bound("queue", queue_fits, queue.to_string(), "must be from 64KiB to 1GiB")?;
     if let EcnThreshold::Above(threshold) = config.ecn {
         let below = threshold > ByteSize(0) && threshold < queue;
         bound(
             "ecn",
             below,
             threshold.to_string(),
-            "above 0 and below `queue`, or it marks nothing; or `off`",
+            "must be above 0 and below `queue`, or it marks nothing; or `off`",
         )?;
     }
     if let Some(BitRate(rate)) = config.rate {
-        bound("rate", RATE_BPS.contains(&rate), BitRate(rate).to_string(), "from 100k to 1T")?;
+        bound("rate", RATE_BPS.contains(&rate), BitRate(rate).to_string(), "must be from 100k to 1T")?;
     }
-    bound("pool", POOL_CHUNKS.contains(&config.pool), config.pool.to_string(), "from 4096 to 1048576")
+    bound("pool", POOL_CHUNKS.contains(&config.pool), config.pool.to_string(), "must be from 4096 to 1048576")
 }

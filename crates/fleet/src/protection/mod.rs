@@ -3,7 +3,7 @@
 mod file;
 mod measured;
 
-use linkmend_diagnose::{Diagnose, Fault};
+use linkmend_diagnose::{Diagnose, Fault, ParameterError};
 
 /// A measured point: the loss and capacity after protection at one loss rate.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -52,16 +52,14 @@ pub enum ProtectionError {
         list: &'static str,
     },
     /// A value is out of its range.
-    #[error("{list}, row {row}: {name} is {value}; it must be from 0 to 1")]
+    #[error("{list}, row {row}: {} is {}; it {}", .error.parameter, .error.value, .error.requirement)]
     Range {
         /// The list: `rows` or `non_blocking_rows`.
         list: &'static str,
         /// Number of the row, from 1.
         row: usize,
-        /// Name of the value.
-        name: &'static str,
-        /// The value as it was given.
-        value: f64,
+        /// Which value of the row, and what is required of it.
+        error: ParameterError,
     },
 }
 
@@ -179,7 +177,8 @@ fn check(list: &'static str, rows: &[ProtectionRow]) -> Result<(), ProtectionErr
         ];
         for (name, value) in values {
             if !(0.0..=1.0).contains(&value) {
-                return Err(ProtectionError::Range { list, row: index + 1, name, value });
+                let error = ParameterError::new(name, value, "must be from 0 to 1");
+                return Err(ProtectionError::Range { list, row: index + 1, error });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Traces drawn at random (appendix D): links fail independently, or several of one switch at once.
 
 use super::{LossDistribution, LossEvent, Trace};
-use linkmend_diagnose::{Diagnose, Fault};
+use linkmend_diagnose::ParameterError;
 use linkmend_random::Random;
 use linkmend_topology::{LinkId, SwitchId, Topology};
 
@@ -36,21 +36,6 @@ pub struct SharedFailures {
 /// Seconds in an hour.
 const HOUR_S: f64 = 3600.0;
 
-/// Why a trace cannot be drawn.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{name} is {value}; it must be {range}")]
-pub struct TraceParameterError {
-    name: &'static str,
-    value: f64,
-    range: &'static str,
-}
-
-impl Diagnose for TraceParameterError {
-    fn fault(&self) -> Fault {
-        Fault::Usage
-    }
-}
-
 impl TraceParameters {
     /// A year as in appendix D: MTTF of 10,000 hours, shape 1, loss rates of Table 1, no shared failures.
     pub fn paper(seed: u64) -> TraceParameters {
@@ -68,28 +53,32 @@ impl TraceParameters {
     ///
     /// # Errors
     /// The first parameter that is out of its range, or if there would be more than 100 million events.
-    pub fn check(&self, topology: &Topology) -> Result<(), TraceParameterError> {
-        let error = |name, value, range| Err(TraceParameterError { name, value, range });
+    pub fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        let error = |name, value: f64, requirement| Err(ParameterError::new(name, value, requirement));
         if !(self.mttf_hours > 0.0 && self.mttf_hours.is_finite()) {
-            return error("mttf_hours", self.mttf_hours, "above 0");
+            return error("mttf_hours", self.mttf_hours, "must be above 0");
         }
         if !(0.1..=100.0).contains(&self.weibull_shape) {
-            return error("weibull_shape", self.weibull_shape, "from 0.1 to 100");
+            return error("weibull_shape", self.weibull_shape, "must be from 0.1 to 100");
         }
         if self.length_s > super::MAX_TIME_S {
-            return error("length_s", self.length_s as f64, "at most 200 years");
+            return error("length_s", self.length_s as f64, "must be at most 200 years");
         }
         if let Some(SharedFailures { share, .. }) = self.shared
             && !(0.0..=1.0).contains(&share)
         {
-            return error("shared", share, "from 0 to 1");
+            return error("shared", share, "must be from 0 to 1");
         }
         if let Some(bad) = self.loss.bad_bucket() {
-            return error("loss bucket", bad, "above 0 and at most 1, rising, with a weight above 0");
+            return error("loss bucket", bad, "must be above 0 and at most 1, rising, with a weight above 0");
         }
         let events = self.length_s as f64 / (self.mttf_hours * HOUR_S) * topology.link_count() as f64;
         if events > super::MAX_EVENTS as f64 {
-            return error("number of events", events, "at most 100 million; ask for fewer days or links");
+            return error(
+                "number of events",
+                events,
+                "must be at most 100 million; ask for fewer days or links",
+            );
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ pub use self::parquet::{parse_parquet, read_parquet, write_parquet};
 pub use authors::{AuthorsTrace, parse_authors, read_authors};
 pub use csv::{read_csv, write_csv};
 pub use file::{TraceFile, TraceFormat, write_trace};
-pub use generate::{SharedFailures, TraceParameterError, TraceParameters};
+pub use generate::{SharedFailures, TraceParameters};
 pub use loss_buckets::{LossBucket, LossDistribution, WithinBucket};
 
 use linkmend_topology::LinkId;

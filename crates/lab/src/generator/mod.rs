@@ -12,7 +12,8 @@ mod wire;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use linkmend_diagnose::Diagnose;
+use linkmend_diagnose::{Diagnose, ParameterError};
+use linkmend_protocol::wire::{ethertype, is_vlan_tag};
 use serde::{Deserialize, Serialize};
 
 pub use wire::{FRAME_MAX, FRAME_MIN};
@@ -59,7 +60,7 @@ impl Default for GeneratorOptions {
             count: 1_000_000,
             duration: None,
             frame_bytes: 1514,
-            ethertype: 0x88b6,
+            ethertype: ethertype::EXPERIMENTAL_2,
             frames_per_second: None,
             window_frames: 512,
             drain: Duration::from_millis(500),
@@ -133,14 +134,8 @@ impl GeneratorReport {
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
     /// An option is out of its range.
-    #[error("{field} = {value} is not usable: {reason}")]
-    BadOption {
-        /// Name of the option.
-        field: &'static str,
-        value: u64,
-        /// The values that are allowed.
-        reason: String,
-    },
+    #[error("{} = {} is not usable: {}", .0.parameter, .0.value, .0.requirement)]
+    Option(ParameterError),
     /// A thread panicked or could not be started.
     #[error("the {name} thread did not finish")]
     Thread { name: &'static str },
@@ -152,11 +147,11 @@ pub enum GeneratorError {
 impl Diagnose for GeneratorError {
     fn hint(&self) -> Option<String> {
         match self {
-            GeneratorError::BadOption { field: "frame_bytes", .. } => {
+            GeneratorError::Option(error) if error.parameter == "frame_bytes" => {
                 Some("the lab's host MTU is an option".to_owned())
             }
             GeneratorError::Packet(error) => error.hint(),
-            GeneratorError::BadOption { .. } | GeneratorError::Thread { .. } => None,
+            GeneratorError::Option(_) | GeneratorError::Thread { .. } => None,
         }
     }
 }
@@ -178,7 +173,7 @@ struct Shared {
 /// drain time is over. Progress counts the frames sent.
 ///
 /// # Errors
-/// [`GeneratorError::BadOption`], and [`GeneratorError::Packet`] if sockets are not available.
+/// [`GeneratorError::Option`], and [`GeneratorError::Packet`] when sockets are not to be had.
 pub fn generate(
     path: &FramePath,
     options: &GeneratorOptions,
@@ -233,17 +228,16 @@ impl Shared {
 }
 
 fn validate(path: &FramePath, options: &GeneratorOptions) -> Result<(), GeneratorError> {
-    let bad = |field, value, reason: &str| {
-        Err(GeneratorError::BadOption { field, value, reason: reason.to_owned() })
+    let bad = |option, value: u64, requirement: &str| {
+        Err(GeneratorError::Option(ParameterError::new(option, value, requirement)))
     };
     let longest = FRAME_MAX.min(path.mtu as usize + 14);
     if !(FRAME_MIN..=longest).contains(&options.frame_bytes) {
-        let reason = format!("{FRAME_MIN} to {longest} bytes fit");
-        return Err(GeneratorError::BadOption {
-            field: "frame_bytes",
-            value: options.frame_bytes as u64,
-            reason,
-        });
+        return bad(
+            "frame_bytes",
+            options.frame_bytes as u64,
+            &format!("{FRAME_MIN} to {longest} bytes fit"),
+        );
     }
     match options {
         GeneratorOptions { count: 0, .. } => bad("count", 0, "at least one frame is sent"),
@@ -253,7 +247,7 @@ fn validate(path: &FramePath, options: &GeneratorOptions) -> Result<(), Generato
         GeneratorOptions { window_frames, .. } if !(1..=WINDOW_MAX).contains(window_frames) => {
             bad("window_frames", u64::from(*window_frames), "1 to 65,536 frames")
         }
-        GeneratorOptions { ethertype, .. } if matches!(ethertype, 0..0x600 | 0x8100 | 0x88a8) => {
+        GeneratorOptions { ethertype, .. } if *ethertype < 0x600 || is_vlan_tag(*ethertype) => {
             bad("ethertype", u64::from(*ethertype), "0x0600 or more, and not that of a VLAN tag")
         }
         _ => Ok(()),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use linkmend_diagnose::ParameterError;
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
@@ -117,8 +118,8 @@ pub fn bulk(path: &TrafficPath, options: &BulkOptions, control: &RunControl) -> 
 }
 
 fn validate(options: &BulkOptions) -> Result<(), TcpError> {
-    let bad = |field, value: Duration, reason| {
-        Err(TcpError::BadOption { field, value: format!("{value:?}"), reason })
+    let bad = |option, value: Duration, requirement| {
+        Err(TcpError::Option(ParameterError::new(option, format!("{value:?}"), requirement)))
     };
     if options.duration.is_zero() {
         return bad("duration", options.duration, "a transfer takes some time");

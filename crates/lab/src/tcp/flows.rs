@@ -12,6 +12,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use linkmend_diagnose::ParameterError;
 use serde::{Deserialize, Serialize};
 
 use super::info::TcpInfo;
@@ -142,8 +143,9 @@ pub fn flows(
 }
 
 fn validate(options: &FlowOptions) -> Result<(), TcpError> {
-    let bad =
-        |field, value: u64, reason| Err(TcpError::BadOption { field, value: value.to_string(), reason });
+    let bad = |option, value: u64, requirement| {
+        Err(TcpError::Option(ParameterError::new(option, value, requirement)))
+    };
     match options {
         FlowOptions { bytes: 0, .. } => bad("bytes", 0, "a flow has at least one byte"),
         FlowOptions { count, .. } if !(1..=FLOWS_MAX).contains(count) => {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use linkmend_diagnose::Diagnose;
+use linkmend_diagnose::{Diagnose, ParameterError};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::namespace::{Namespace, NamespaceError};
@@ -18,14 +18,8 @@ const BACKLOG: i32 = 128;
 #[derive(Debug, thiserror::Error)]
 pub enum TcpError {
     /// An option is out of its range.
-    #[error("{field} = {value} is not usable: {reason}")]
-    BadOption {
-        /// Name of the option.
-        field: &'static str,
-        value: String,
-        /// The values that are allowed.
-        reason: &'static str,
-    },
+    #[error("{} = {} is not usable: {}", .0.parameter, .0.value, .0.requirement)]
+    Option(ParameterError),
     /// The kernel does not have the congestion control.
     #[error("congestion control `{name}` is not to be had: {source}")]
     CongestionControl {

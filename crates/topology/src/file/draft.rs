@@ -99,10 +99,12 @@ impl Draft {
             return Err(self.refuse(location, TopologyFault::DuplicateSwitch { name, first }));
         }
         if layer > u64::from(MAX_LAYER) {
-            return Err(self.refuse(location, out_of_range("layer", name, layer, "from 0, the ToRs, to 31")));
+            let fault = TopologyFault::out_of_range(name, "layer", layer, "must be from 0, the ToRs, to 31");
+            return Err(self.refuse(location, fault));
         }
         if let Some(pipes) = pipes.filter(|&pipes| pipes == 0 || pipes > u64::from(MAX_PIPES)) {
-            return Err(self.refuse(location, out_of_range("pipes", name, pipes, "from 1 to 256")));
+            let fault = TopologyFault::out_of_range(name, "pipes", pipes, "must be from 1 to 256");
+            return Err(self.refuse(location, fault));
         }
         let id = SwitchId(self.layers.len() as u32);
         self.by_name.insert(name.clone(), id);
@@ -158,7 +160,12 @@ impl Draft {
 
     fn check_speed(&self, of: &str, speed: BitRate, location: Location) -> Result<(), TopologyFileError> {
         if speed.0 == 0 || speed.0 > MAX_SPEED.0 {
-            let fault = out_of_range("speed", of.to_owned(), speed, "above 0 and at most 1600G");
+            let fault = TopologyFault::out_of_range(
+                of.to_owned(),
+                "speed",
+                speed,
+                "must be above 0 and at most 1600G",
+            );
             return Err(self.refuse(location, fault));
         }
         Ok(())
@@ -297,10 +304,6 @@ impl Draft {
         }
         names
     }
-}
-
-fn out_of_range(name: &'static str, of: String, value: impl ToString, range: &'static str) -> TopologyFault {
-    TopologyFault::OutOfRange { name, of, value: value.to_string(), range }
 }
 
 /// Warns of switches above the ToRs without a link up. They carry nothing, which is unusual but harmless; a ToR without

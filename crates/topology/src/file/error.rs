@@ -1,7 +1,7 @@
 //! Why a topology file was refused, and where.
 
 use crate::TopologyError;
-use linkmend_diagnose::{Diagnose, Fault};
+use linkmend_diagnose::{Diagnose, Fault, ParameterError};
 use std::fmt;
 
 /// A line of a file, or the file as a whole.
@@ -113,15 +113,12 @@ pub enum TopologyFault {
     #[error("link {link} joins {switch} with itself")]
     SelfLink { link: String, switch: String },
     /// A number that is too small or too large.
-    #[error("{name} of {of} is {value}; it must be {range}")]
+    #[error("{} of {of} is {}; it {}", .error.parameter, .error.value, .error.requirement)]
     OutOfRange {
-        /// What it is.
-        name: &'static str,
         /// Which switch or link has it.
         of: String,
-        value: String,
-        /// What is allowed.
-        range: &'static str,
+        /// Which number, and what is required of it.
+        error: ParameterError,
     },
     /// A link whose speed nobody says.
     #[error("link {link} has no speed; give it {how}, or give a default speed")]
@@ -160,6 +157,16 @@ pub enum TopologyFault {
 }
 
 impl TopologyFault {
+    /// A number of a switch or link that is out of its range; `requirement` begins with `must`.
+    pub(super) fn out_of_range(
+        of: String,
+        name: &'static str,
+        value: impl fmt::Display,
+        requirement: &str,
+    ) -> TopologyFault {
+        TopologyFault::OutOfRange { of, error: ParameterError::new(name, value, requirement) }
+    }
+
     pub(super) fn form(reason: impl Into<String>) -> TopologyFault {
         TopologyFault::Form { reason: reason.into() }
     }

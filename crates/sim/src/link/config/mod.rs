@@ -15,7 +15,7 @@ pub use hardware::Hardware;
 pub use linkmend_protocol::Mode;
 pub use validate::{DISTANCE_REQUIREMENT, RATE_REQUIREMENT};
 
-pub(crate) use error::check;
+pub(crate) use error::{check, of_protocol};
 pub(crate) use ports::REPEAT;
 
 use super::frames::PORT_QUEUE;

@@ -1,6 +1,6 @@
 //! Checks the description of a link.
 
-use super::error::{ParameterError, check};
+use super::error::{ParameterError, check, of_protocol};
 use super::ports::DIRECT_BUFFER_BYTES;
 use super::{Buffering, Copies, LinkConfig, Protection};
 use crate::corruption::Corruption;
@@ -60,7 +60,7 @@ impl LinkConfig {
             ByteSize(self.queue.class_bytes),
             "must have room for a frame",
         )?;
-        self.protocol_config().map_or(Ok(()), |config| config.validate()).map_err(ParameterError::from)
+        self.protocol_config().map_or(Ok(()), |config| config.validate()).map_err(of_protocol)
     }
 
     /// Checks a number of frames: at least one is sent, and at line rate they take less than the half day after which

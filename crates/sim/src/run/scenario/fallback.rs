@@ -5,7 +5,7 @@ use super::link::{RECEIVER, SENDER, frame_time, one_link};
 use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, Watched, check, check_load, network};
 use crate::corruption::Corruption;
 use crate::link::LinkConfig;
-use crate::link::config::{Copies, REPEAT};
+use crate::link::config::{Copies, REPEAT, of_protocol};
 use crate::link::scheme::AnyConfig;
 use crate::network::{Frame, Observer, PortId, Sent, Traffic};
 use crate::random::Random;
@@ -149,7 +149,7 @@ impl FallbackRunConfig {
             written(self.sample_us),
             "there may be at most a million samples",
         )?;
-        self.protocol().map_or(Ok(()), |config| config.validate()).map_err(ScenarioError::from)
+        self.protocol().map_or(Ok(()), |config| config.validate()).map_err(of_protocol)
     }
 
     /// All phases.

@@ -47,12 +47,8 @@ impl Rules {
         let mut layers = Vec::new();
         for WithLine { value: rule, line } in parsed.layers {
             if rule.layer.0 > u64::from(MAX_LAYER) {
-                let fault = TopologyFault::OutOfRange {
-                    name: "layer",
-                    of: rule.r#match,
-                    value: rule.layer.0.to_string(),
-                    range: "from 0, the ToRs, to 31",
-                };
+                let requirement = "must be from 0, the ToRs, to 31";
+                let fault = TopologyFault::out_of_range(rule.r#match, "layer", rule.layer.0, requirement);
                 return Err(fault.at(file, line));
             }
             layers.push((WildMatch::new(&rule.r#match), rule.layer.0));
