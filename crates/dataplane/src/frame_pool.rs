@@ -10,6 +10,7 @@
 
 use crate::sys::memory::Memory;
 use crate::sys::packet_socket::Segment;
+use linkmend_protocol::wire;
 
 /// A frame in a [`FramePool`]: the number of its first chunk.
 pub use linkmend_protocol::FrameHandle;
@@ -43,10 +44,11 @@ impl PoolOptions {
 }
 
 /// Longest Linkmend header.
-pub const HEADER_BYTES: u32 = linkmend_protocol::wire::HEADER_GROWTH_MAX as u32;
+pub const HEADER_BYTES: u32 = wire::HEADER_GROWTH_MAX as u32;
 
 /// The bytes that a frame may have beyond the MTU: Ethernet header, two VLAN tags, our header.
-pub const FRAME_OVERHEAD_BYTES: u32 = 14 + 2 * 4 + HEADER_BYTES;
+pub const FRAME_OVERHEAD_BYTES: u32 =
+    (wire::ETHERNET_HEADER_BYTES + wire::VLAN_TAGS_MAX * wire::VLAN_TAG_BYTES) as u32 + HEADER_BYTES;
 
 /// Why a pool cannot be created.
 #[derive(Debug, thiserror::Error)]

@@ -63,7 +63,7 @@ const PROTECTED_AT: i16 = -16;
 const ETHERNET_BYTES: i32 = wire::ETHERNET_HEADER_BYTES as i32;
 /// Ethernet header, the longest Linkmend header, and the EtherType behind it.
 const LONGEST_HEADER: i32 = ETHERNET_BYTES + 6 + 2;
-const COMPACT_HEADER: i32 = 3;
+const COMPACT_HEADER: i32 = wire::COMPACT_HEADER_BYTES as i32;
 
 const RETRANSMITTED: i32 = 1 << 3;
 /// Distinguishes, among escaped frames, an unprotected one with an ACK: laid out like data, but without a sequence

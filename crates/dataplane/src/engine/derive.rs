@@ -6,7 +6,7 @@ use super::{CHUNK_BYTES, Engine};
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
 use linkmend_protocol::{
-    Config, FallbackConfig, Format, LinkConditions, RoundTrips, Tick, Ticks, WINDOW_MAX,
+    Config, FallbackConfig, Format, LinkConditions, RoundTrips, Tick, Ticks, WINDOW_MAX, wire,
 };
 
 /// How many round trips are measured before parameters are derived from them.
@@ -27,8 +27,6 @@ const EXPIRY_PEER_TIMEOUTS: u64 = 2;
 
 /// From this many frames on, their mean length says more than the longest possible length.
 const MEAN_FRAMES_MIN: u64 = 1_000;
-/// Header, preamble, check sequence and gap of a frame, bytes.
-const WIRE_OVERHEAD_BYTES: u64 = 8 + 8 + 4 + 12;
 
 /// What has been derived in the current session.
 #[derive(Debug, Default)]
@@ -156,7 +154,7 @@ impl Engine {
 
 /// How long `frame_bytes` take on the wire at this rate.
 pub(super) fn frame_time(frame_bytes: u64, rate_bps: u64) -> Ticks {
-    let bits = (frame_bytes + WIRE_OVERHEAD_BYTES) * 8;
+    let bits = wire::wire_bytes(frame_bytes + wire::HEADER_GROWTH_MAX as u64) * 8;
     Ticks((u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64)
 }
 

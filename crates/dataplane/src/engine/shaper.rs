@@ -1,11 +1,9 @@
 //! Paces frames to the rate of a link that is slower than its port.
 
-/// Preamble, start delimiter, frame check sequence and inter-frame gap, bytes.
-const OVERHEAD_BYTES: u64 = 8 + 4 + 12;
+use linkmend_protocol::wire;
+
 /// How far the shaper may lag behind before it forgets; this absorbs scheduling delays of the loop.
 const CREDIT_NS: u64 = 200_000;
-/// Shortest frame on the wire without overhead and check sequence.
-const FRAME_BYTES_MIN: u64 = 60;
 
 /// A token bucket in units of time: a frame may leave once the last bit of its predecessor has left.
 #[derive(Debug)]
@@ -27,7 +25,7 @@ impl Shaper {
     /// Accounts for a frame of `bytes` that leaves now.
     pub(super) fn take(&mut self, now_ns: u64, bytes: u64) {
         let Some(rate_bps) = self.rate_bps else { return };
-        let bits = (bytes.max(FRAME_BYTES_MIN) + OVERHEAD_BYTES) * 8;
+        let bits = wire::wire_bytes(bytes) * 8;
         let duration_ns = (u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64;
         self.free_at_ns = self.free_at_ns.max(now_ns.saturating_sub(CREDIT_NS)).saturating_add(duration_ns);
     }

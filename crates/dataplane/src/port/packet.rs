@@ -12,11 +12,10 @@ use nix::errno::Errno;
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::sys::packet_socket::{PacketSocket, Received, SEND_BATCH, Segment};
+use linkmend_protocol::wire::{ADDRESSES_BYTES, VLAN_TAG_BYTES};
 
 /// The largest number of frames that wait to be sent.
 const QUEUE_FRAMES: usize = 2048;
-const MAC_BYTES: usize = 12;
-const VLAN_BYTES: u32 = 4;
 
 /// A port on an AF_PACKET socket.
 pub struct PacketPort {
@@ -156,13 +155,13 @@ fn copy_in(pool: &mut FramePool, received: &Received<'_>) -> Option<FrameHandle>
     }
     let frame = pool.copy_in(received.bytes)?;
     if let Some((protocol, tci)) = received.vlan
-        && received.bytes.len() >= MAC_BYTES
+        && received.bytes.len() >= ADDRESSES_BYTES
     {
-        let head = pool.push_front(frame, VLAN_BYTES);
-        let tag = VLAN_BYTES as usize;
-        head.copy_within(tag..tag + MAC_BYTES, 0);
-        head[MAC_BYTES..MAC_BYTES + 2].copy_from_slice(&protocol.to_be_bytes());
-        head[MAC_BYTES + 2..MAC_BYTES + 4].copy_from_slice(&tci.to_be_bytes());
+        let head = pool.push_front(frame, VLAN_TAG_BYTES as u32);
+        let tag = VLAN_TAG_BYTES;
+        head.copy_within(tag..tag + ADDRESSES_BYTES, 0);
+        head[ADDRESSES_BYTES..ADDRESSES_BYTES + 2].copy_from_slice(&protocol.to_be_bytes());
+        head[ADDRESSES_BYTES + 2..ADDRESSES_BYTES + 4].copy_from_slice(&tci.to_be_bytes());
     }
     Some(frame)
 }

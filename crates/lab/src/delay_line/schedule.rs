@@ -1,9 +1,6 @@
 //! Computes when each frame leaves a delay line: one after another at the line's rate, then after the delay.
 
-/// Preamble, start delimiter, check sequence and gap between frames, bytes (IEEE 802.3).
-const OVERHEAD_BYTES: u64 = 8 + 4 + 12;
-/// Shortest frame on the wire without its check sequence.
-const FRAME_BYTES_MIN: u64 = 60;
+use linkmend_protocol::wire::wire_bytes;
 
 /// It computes from times of arrival, not from the time of the computation. If the process did not run for a while,
 /// frames that were due meanwhile leave late, but the line loses neither capacity nor delay.
@@ -33,7 +30,7 @@ impl Schedule {
         if waiting_bytes + bytes as u128 > u128::from(self.queue_bytes) {
             return None;
         }
-        let bits = ((bytes as u64).max(FRAME_BYTES_MIN) + OVERHEAD_BYTES) * 8;
+        let bits = wire_bytes(bytes as u64) * 8;
         let duration_ns = u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1));
         self.free_at_ns = arrival_ns + waits_ns + u64::try_from(duration_ns).unwrap_or(u64::MAX / 4);
         Some(self.free_at_ns + self.delay_ns)

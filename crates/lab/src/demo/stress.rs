@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use linkmend_dataplane::report::{BufferReport, HistogramReport, LinkReport};
+use linkmend_protocol::wire::wire_bytes;
 use serde::{Deserialize, Serialize};
 
 use super::slots::{Demo, DemoError};
@@ -15,8 +16,6 @@ use crate::statistics::MedianInterval;
 
 /// Size of the generator's frames.
 const FRAME_BYTES: u64 = 1514;
-/// What each of them takes on the wire in addition: check sequence, preamble, gap.
-const WIRE_OVERHEAD_BYTES: u64 = 24;
 
 /// The stress tests of one condition. Counts cover all its undisturbed slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,7 +92,7 @@ pub(super) fn run(demo: &mut Demo) -> Result<(Vec<StressColumn>, NoiseSummary), 
 /// Sends at the link's rate, if it is known, with no more frames in transit than may wait in front of it, so that a
 /// missing frame was not dropped by a full queue.
 fn generator_options(options: &DemoOptions) -> GeneratorOptions {
-    let frames = |rate_bps: u64| rate_bps / ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * 8);
+    let frames = |rate_bps: u64| rate_bps / (wire_bytes(FRAME_BYTES) * 8);
     let default = GeneratorOptions::default();
     let queue_frames = options.impairments.queue_bytes().map(|bytes| bytes / (2 * FRAME_BYTES));
     let window = queue_frames.map_or(default.window_frames, |frames| {

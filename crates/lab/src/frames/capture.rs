@@ -4,6 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use linkmend_diagnose::Diagnose;
+use linkmend_protocol::wire::FRAME_BYTES_MIN_IN_MEMORY;
 use serde::{Deserialize, Serialize};
 
 use super::{FRAMES_MAX, TestFrame, index_of};
@@ -14,8 +15,6 @@ use crate::sys;
 const BUFFER_BYTES: usize = 16 << 20;
 /// Longer than any frame of the laboratory.
 const CAPTURE_BYTES: usize = 10_240;
-/// The smallest frame on a real wire. Shorter ones may arrive padded with zeros.
-const WIRE_MIN: usize = 60;
 /// How many unexpected frames are kept; a few are enough to recognise them.
 const STRANGERS_KEPT: usize = 16;
 const SEND_TRIES: u32 = 1_000;
@@ -265,7 +264,10 @@ fn compare(sent: &[u8], received: &[u8]) -> Verdict {
         return Verdict::Identical;
     }
     let added = received.strip_prefix(sent);
-    if received.len() <= WIRE_MIN && added.is_some_and(|added| added.iter().all(|byte| *byte == 0)) {
+    // A frame that is shorter may arrive with zeros added up to this length.
+    if received.len() <= FRAME_BYTES_MIN_IN_MEMORY
+        && added.is_some_and(|added| added.iter().all(|byte| *byte == 0))
+    {
         return Verdict::Padded;
     }
     let same = sent.iter().zip(received).take_while(|(one, other)| one == other).count();

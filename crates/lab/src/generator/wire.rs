@@ -8,7 +8,7 @@
 //! flow. Several flows might be spread over processors and then overtake each other.
 
 /// Shortest frame, as on Ethernet without its check sequence.
-pub const FRAME_MIN: usize = 60;
+pub const FRAME_MIN: usize = linkmend_protocol::wire::FRAME_BYTES_MIN_IN_MEMORY;
 /// Longest frame: the largest MTU and the Ethernet header.
 pub const FRAME_MAX: usize = 9014;
 /// The first byte is that of an IPv4 header of five words.

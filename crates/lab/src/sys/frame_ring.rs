@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use linkmend_protocol::wire::{ADDRESSES_BYTES, VLAN_TAG_BYTES, ethertype};
 use socket2::{Domain, Socket, Type};
 
 use super::{bind_packet, check, set_socket_option, socket_option};
@@ -19,8 +20,6 @@ const BLOCK_BYTES: usize = 128 << 10;
 /// A generous bound for what the kernel puts before the frame in a slot, and room for a VLAN tag.
 const SLOT_OVERHEAD_BYTES: usize = 128;
 const RESERVED_BYTES: usize = 16;
-const VLAN_BYTES: usize = 4;
-const MACS_BYTES: usize = 12;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
 /// The ring; see the module documentation. Frames are taken, held and returned in the order of their arrival.
@@ -93,9 +92,12 @@ impl FrameRing {
         let bytes = (header.tp_snaplen as usize).min(self.slot_bytes - start);
         let truncated = header.tp_len as usize > bytes;
         let mut frame = HeldFrame { offset: slot + start, bytes };
-        if header.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && bytes >= MACS_BYTES && start >= VLAN_BYTES {
+        if header.tp_status & libc::TP_STATUS_VLAN_VALID != 0
+            && bytes >= ADDRESSES_BYTES
+            && start >= VLAN_TAG_BYTES
+        {
             let known = header.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-            let protocol = if known { header.tp_vlan_tpid } else { 0x8100 };
+            let protocol = if known { header.tp_vlan_tpid } else { ethertype::VLAN };
             frame = self.put_tag_back(frame, protocol, header.tp_vlan_tci);
         }
         self.next = (self.next + 1) % self.slots;
@@ -154,13 +156,13 @@ impl FrameRing {
     /// Puts back the VLAN tag that the kernel removed from the frame. The room before the frame makes this possible
     /// without a copy.
     fn put_tag_back(&mut self, frame: HeldFrame, protocol: u16, tci: u16) -> HeldFrame {
-        let tagged = HeldFrame { offset: frame.offset - VLAN_BYTES, bytes: frame.bytes + VLAN_BYTES };
+        let tagged = HeldFrame { offset: frame.offset - VLAN_TAG_BYTES, bytes: frame.bytes + VLAN_TAG_BYTES };
         // SAFETY: inside the slot, which is ours.
         let bytes =
             unsafe { std::slice::from_raw_parts_mut(self.memory.add(tagged.offset).as_ptr(), tagged.bytes) };
-        bytes.copy_within(VLAN_BYTES..VLAN_BYTES + MACS_BYTES, 0);
-        bytes[MACS_BYTES..MACS_BYTES + 2].copy_from_slice(&protocol.to_be_bytes());
-        bytes[MACS_BYTES + 2..MACS_BYTES + 4].copy_from_slice(&tci.to_be_bytes());
+        bytes.copy_within(VLAN_TAG_BYTES..VLAN_TAG_BYTES + ADDRESSES_BYTES, 0);
+        bytes[ADDRESSES_BYTES..ADDRESSES_BYTES + 2].copy_from_slice(&protocol.to_be_bytes());
+        bytes[ADDRESSES_BYTES + 2..ADDRESSES_BYTES + 4].copy_from_slice(&tci.to_be_bytes());
         tagged
     }
 }

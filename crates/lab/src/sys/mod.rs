@@ -14,6 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use libc::{c_int, c_void, socklen_t};
+use linkmend_protocol::wire::ethertype;
 
 pub(crate) mod frame_ring;
 
@@ -122,7 +123,7 @@ pub(crate) fn receive_with_vlan(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io
                 let data = libc::CMSG_DATA(message).cast::<libc::tpacket_auxdata>().read_unaligned();
                 if data.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
                     let known = data.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-                    vlan = Some((if known { data.tp_vlan_tpid } else { 0x8100 }, data.tp_vlan_tci));
+                    vlan = Some((if known { data.tp_vlan_tpid } else { ethertype::VLAN }, data.tp_vlan_tci));
                 }
             }
             message = libc::CMSG_NXTHDR(&header, message);

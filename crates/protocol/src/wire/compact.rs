@@ -33,10 +33,14 @@ const ERA: u8 = 1 << 4;
 const DUMMY: u8 = 1 << 2;
 const BLOCKING: u8 = 1 << 1;
 
+/// Bytes that a data header of this format adds to a frame, and those of the bodies of its control frames.
+pub const COMPACT_HEADER_BYTES: usize = 3;
+
 /// Values of the size of a hole.
 const HOLE_SIZES: u16 = 256;
 
-const RESTORE_IPV4: Decapsulation = Decapsulation { removes: 2 + 3, ethertype: Some(ethertype::IPV4) };
+const RESTORE_IPV4: Decapsulation =
+    Decapsulation { removes: 2 + COMPACT_HEADER_BYTES, ethertype: Some(ethertype::IPV4) };
 
 pub(super) fn encapsulate(header: &DataHeader) -> Encapsulation {
     let retransmitted = if header.retransmitted { RETRANSMITTED } else { 0 };

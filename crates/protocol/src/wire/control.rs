@@ -1,7 +1,10 @@
 //! Linkmend's control frames: EtherType 0x88B5, kind "control", magic, body by type, zero padding.
 
 use super::reader::Reader;
-use super::{CONTROL_ADDRESS, MAGIC, compact, ethertype, priority_pause};
+use super::{
+    CONTROL_ADDRESS, ETHERNET_HEADER_BYTES, FRAME_BYTES_MIN_IN_MEMORY, MAGIC, compact, ethertype,
+    priority_pause,
+};
 use crate::config::Format;
 use crate::frame::{
     Feedback, LaneFeedback, MissingRun, Mode, PerMode, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange,
@@ -12,9 +15,7 @@ use crate::session::SessionNumber;
 
 /// Longest control frame, without frame check sequence.
 pub const CONTROL_FRAME_MAX: usize =
-    14 + 1 + MAGIC.len() + FEEDBACK_FIXED + 2 * (LANE_FIXED + 4 * RANGES_MAX);
-/// Shortest Ethernet frame, without frame check sequence.
-const FRAME_MIN: usize = 60;
+    ETHERNET_HEADER_BYTES + 1 + MAGIC.len() + FEEDBACK_FIXED + 2 * (LANE_FIXED + 4 * RANGES_MAX);
 
 const FEEDBACK_FIXED: usize = 4 + 2 + 2 + 4 + 2;
 const LANE_FIXED: usize = 1 + 4 + 3 * 2 + 1;
@@ -60,7 +61,7 @@ pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_F
         emit_body(control, &mut writer);
     }
     let length = writer.at;
-    let padded = length.max(FRAME_MIN);
+    let padded = length.max(FRAME_BYTES_MIN_IN_MEMORY);
     out[length..padded].fill(0);
     padded
 }

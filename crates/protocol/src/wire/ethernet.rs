@@ -1,4 +1,4 @@
-//! The parts of Ethernet that Linkmend must know: EtherTypes, and VLAN tags.
+//! The parts of Ethernet that Linkmend must know: EtherTypes, lengths, and VLAN tags.
 
 /// EtherTypes by name (IEEE 802 numbers).
 pub mod ethertype {
@@ -40,6 +40,27 @@ pub const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
 pub const VLAN_TAGS_MAX: usize = 2;
 /// Bytes of a VLAN tag.
 pub const VLAN_TAG_BYTES: usize = 4;
+/// Bytes of the frame check sequence, which hardware adds and removes: frames in memory are without.
+pub const FCS_BYTES: usize = 4;
+/// Bytes of the shortest frame, with its check sequence.
+pub const FRAME_BYTES_MIN: usize = 64;
+/// Bytes of the shortest frame without its check sequence; what is shorter is padded to it.
+pub const FRAME_BYTES_MIN_IN_MEMORY: usize = FRAME_BYTES_MIN - FCS_BYTES;
+/// Bytes of preamble and start-of-frame delimiter, in front of a frame.
+pub const PREAMBLE_BYTES: usize = 8;
+/// Least gap behind a frame, in byte times.
+pub const INTERPACKET_GAP_BYTES: usize = 12;
+/// What a frame takes on the wire beyond its own bytes, of which the check sequence is a part.
+pub const WIRE_OVERHEAD_BYTES: usize = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
+
+/// How long a frame of `bytes` in memory occupies the wire, in byte times: padded to the shortest frame, with check
+/// sequence, preamble and gap.
+#[inline]
+pub const fn wire_bytes(bytes: u64) -> u64 {
+    let least = FRAME_BYTES_MIN_IN_MEMORY as u64;
+    let padded = if bytes < least { least } else { bytes };
+    padded + (FCS_BYTES + WIRE_OVERHEAD_BYTES) as u64
+}
 
 /// What a frame carries behind its VLAN tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +122,11 @@ mod tests {
 
     fn frame(tail: &[u8]) -> Vec<u8> {
         [&[0; ADDRESSES_BYTES][..], tail].concat()
+    }
+
+    #[test]
+    fn the_shortest_and_the_longest_standard_frame_take_84_and_1538_byte_times() {
+        assert_eq!([0, 1, 60, 61, 1514].map(wire_bytes), [84, 84, 84, 85, 1538]);
     }
 
     #[test]

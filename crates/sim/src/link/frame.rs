@@ -1,15 +1,18 @@
 //! Frames: small values that are copied into queues and never allocated.
 
-use linkmend_protocol::Mode;
+use linkmend_protocol::{Mode, wire};
 
 /// Preamble, start-of-frame delimiter and least inter-frame gap (IEEE 802.3), in byte times.
-pub const WIRE_OVERHEAD_BYTES: u64 = 20;
+pub const WIRE_OVERHEAD_BYTES: u64 = wire::WIRE_OVERHEAD_BYTES as u64;
 /// Shortest Ethernet frame, with its frame check sequence.
-pub const FRAME_BYTES_MIN: u32 = 64;
+pub const FRAME_BYTES_MIN: u32 = wire::FRAME_BYTES_MIN as u32;
 /// How many bytes the data header of the authors' program (section 3.5) adds to a frame.
-pub const COMPACT_HEADER_BYTES: u32 = 3;
+pub const COMPACT_HEADER_BYTES: u32 = wire::COMPACT_HEADER_BYTES as u32;
 /// Frame check sequence.
-pub(crate) const FCS_BYTES: u32 = 4;
+pub(crate) const FCS_BYTES: u32 = wire::FCS_BYTES as u32;
+
+// The loss process behind error correction lays codewords over frames as they follow each other on the wire.
+const _: () = assert!(WIRE_OVERHEAD_BYTES == linkmend_corruption::WIRE_OVERHEAD_BYTES);
 
 /// A flow: frames from one node to another. [`crate::network::Network::flow`] has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

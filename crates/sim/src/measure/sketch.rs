@@ -2,14 +2,15 @@
 
 use crate::link::scheme::{AnyAck, AnyControl, AnyHeader};
 use crate::link::{Frame, OnWire};
-use linkmend_protocol::wire::{ADDRESSES_BYTES, CONTROL_FRAME_MAX, emit_control, encapsulate};
+use linkmend_protocol::wire::{
+    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, ETHERNET_HEADER_BYTES, FRAME_BYTES_MIN_IN_MEMORY, emit_control,
+    encapsulate, ethertype,
+};
 use linkmend_protocol::{Control, Format};
 
 /// Of an Ethernet frame; simulated lengths include it, captures do not.
-pub(super) const FCS_BYTES: u32 = 4;
-const ETHERNET_BYTES: usize = ADDRESSES_BYTES + 2;
+pub(super) const FCS_BYTES: u32 = wire::FCS_BYTES as u32;
 const IPV4_BYTES: usize = 20;
-const ETHERTYPE_IPV4: [u8; 2] = [8, 0];
 /// For experimentation (RFC 3692).
 const PROTOCOL_EXPERIMENT: u8 = 253;
 /// Congestion experienced (RFC 3168).
@@ -18,8 +19,6 @@ const ECN_MARKED: u8 = 0b11;
 const ECN_CAPABLE: u8 = 0b10;
 /// The traffic's number of a frame stands behind its IPv4 header.
 const NUMBER_BYTES: usize = 8;
-/// Shortest frame without its check sequence.
-const FRAME_BYTES_MIN: usize = 60;
 /// The largest number of bytes that a sketch writes; a capture's snap length cannot exceed it.
 pub(super) const SKETCH_BYTES_MAX: usize = CONTROL_FRAME_MAX;
 
@@ -82,14 +81,14 @@ impl Sketch {
 
     /// An IPv4 packet of an experimental protocol, as long as the frame says; how much of it was written.
     fn original(&mut self, from: usize, to: usize, frame: &Frame) -> (usize, u32) {
-        let bytes = u32::from(frame.bytes).saturating_sub(FCS_BYTES).max(FRAME_BYTES_MIN as u32);
+        let bytes = u32::from(frame.bytes).saturating_sub(FCS_BYTES).max(FRAME_BYTES_MIN_IN_MEMORY as u32);
         let length = SKETCH_BYTES_MAX.min(bytes as usize);
         self.buffer[..length].fill(0);
         self.buffer[..6].copy_from_slice(&mac(to));
         self.buffer[6..ADDRESSES_BYTES].copy_from_slice(&mac(from));
-        self.buffer[ADDRESSES_BYTES..ETHERNET_BYTES].copy_from_slice(&ETHERTYPE_IPV4);
-        let ip = &mut self.buffer[ETHERNET_BYTES..ETHERNET_BYTES + IPV4_BYTES];
-        let ip_bytes = (bytes - ETHERNET_BYTES as u32).min(u16::MAX.into()) as u16;
+        self.buffer[ADDRESSES_BYTES..ETHERNET_HEADER_BYTES].copy_from_slice(&ethertype::IPV4.to_be_bytes());
+        let ip = &mut self.buffer[ETHERNET_HEADER_BYTES..ETHERNET_HEADER_BYTES + IPV4_BYTES];
+        let ip_bytes = (bytes - ETHERNET_HEADER_BYTES as u32).min(u16::MAX.into()) as u16;
         ip[0] = 0x45;
         ip[1] = if frame.marked { ECN_MARKED } else { ECN_CAPABLE };
         ip[2..4].copy_from_slice(&ip_bytes.to_be_bytes());
@@ -99,14 +98,14 @@ impl Sketch {
         ip[16..20].copy_from_slice(&[10, 77, to as u8, 1]);
         let checksum = ipv4_checksum(ip);
         ip[10..12].copy_from_slice(&checksum.to_be_bytes());
-        let number = ETHERNET_BYTES + IPV4_BYTES;
+        let number = ETHERNET_HEADER_BYTES + IPV4_BYTES;
         self.buffer[number..number + NUMBER_BYTES].copy_from_slice(&frame.id.to_be_bytes());
         (length, bytes)
     }
 }
 
-const _: () = assert!(ETHERNET_BYTES + IPV4_BYTES + NUMBER_BYTES <= FRAME_BYTES_MIN);
-const _: () = assert!(FRAME_BYTES_MIN <= SKETCH_BYTES_MAX);
+const _: () = assert!(ETHERNET_HEADER_BYTES + IPV4_BYTES + NUMBER_BYTES <= FRAME_BYTES_MIN_IN_MEMORY);
+const _: () = assert!(FRAME_BYTES_MIN_IN_MEMORY <= SKETCH_BYTES_MAX);
 
 /// Locally administered address of a link end, or of the host behind it.
 fn mac(end: usize) -> [u8; 6] {

@@ -9,6 +9,7 @@ use linkmend_quantity::{LossRate, Span};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
+use linkmend_sim::network::WIRE_OVERHEAD_BYTES;
 use linkmend_sim::scenario::fallback::{self, FallbackReport, FallbackRunConfig, Phase};
 use linkmend_sim::scenario::{Progress, ScenarioError};
 use linkmend_sim::stress::StressConfig;
@@ -18,8 +19,6 @@ use std::time::Duration;
 /// The phases determine these.
 const WITHOUT: [&str; 7] =
     ["frames", "loss", "burst", "bit-error-rate", "transceiver", "attenuation", "losses"];
-/// Preamble, start delimiter and gap between frames.
-const WIRE_OVERHEAD_BYTES: f64 = 20.0;
 
 /// Arguments of `linkmend sim scenario fallback`.
 #[derive(Debug, Args)]
@@ -142,7 +141,7 @@ impl Scenario for FallbackRunConfig {
 
     fn frames(&self) -> u64 {
         let us: u64 = self.phases.iter().map(|phase| phase.duration_us).sum();
-        let bits = (f64::from(self.link.frame_bytes) + WIRE_OVERHEAD_BYTES) * 8.0;
+        let bits = (f64::from(self.link.frame_bytes) + WIRE_OVERHEAD_BYTES as f64) * 8.0;
         (us as f64 * 1e-6 * self.link.rate.bits_per_second() as f64 * self.load / bits) as u64
     }
 
