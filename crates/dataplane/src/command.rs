@@ -1,11 +1,11 @@
 //! Requests to a running link end, and its answers.
 
 use crate::capture::{CAPTURES_MAX, FilterError};
-use crate::corruption::{CorruptionError, CorruptionModel};
+use crate::corruption::CorruptionModel;
 use crate::loss_script::LossScript;
 use crate::report::LinkReport;
 use crate::settings::ProtectionSettings;
-use linkmend_diagnose::Diagnose;
+use linkmend_diagnose::{Diagnose, ParameterError};
 use linkmend_protocol::Format;
 
 /// A request to a running link end.
@@ -50,7 +50,7 @@ pub enum CommandError {
         link: String,
         /// Which value is wrong.
         #[source]
-        error: CorruptionError,
+        error: ParameterError,
     },
     /// The filter of a capture cannot be parsed.
     #[error("link {link}: {error}")]

@@ -1,9 +1,14 @@
 //! Corruption for tests: frames that arrive on the link port are dropped before the protocol sees them, as a MAC drops
 //! frames with a bad check sequence. Protected and unprotected frames take the same path.
+//!
+//! What may be asked for is here; the loss processes are those of `linkmend-corruption`, as in the simulator.
 
+use linkmend_corruption::{Corruption, CorruptionProcess};
+use linkmend_diagnose::ParameterError;
+use linkmend_random::Random;
 use serde::{Deserialize, Serialize};
 
-/// Which frames are lost.
+/// Which frames are lost, as the control socket spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "model")]
 pub enum CorruptionModel {
@@ -14,30 +19,9 @@ pub enum CorruptionModel {
     },
     /// Bursts (Gilbert-Elliott): in the good state no frame is lost, in the bad state every one.
     GilbertElliott {
-        /// Long-term loss rate, 0 to 1.
+        /// Long-term loss rate, 0 to below 1.
         rate: f64,
-        /// Mean length of a burst in frames, at least 1.
-        mean_burst: f64,
-    },
-}
-
-/// A model with an impossible value.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum CorruptionError {
-    /// The loss rate is not between 0 and 1.
-    #[error("loss rate {0}: must lie in 0..=1")]
-    Rate(f64),
-    /// The mean length of a burst is below 1.
-    #[error("mean burst length {0}: must be at least 1 and finite")]
-    MeanBurst(f64),
-    /// The good state would be too short: such a link loses nearly everything.
-    #[error(
-        "loss rate {rate} with bursts of {mean_burst}: the bursts would have to overlap; lower the rate or lengthen the bursts"
-    )]
-    Overlap {
-        /// Long-term loss rate.
-        rate: f64,
-        /// Mean burst length.
+        /// Mean length of a burst in frames, at least 1 and at least `rate / (1 - rate)`.
         mean_burst: f64,
     },
 }
@@ -47,73 +31,59 @@ impl CorruptionModel {
     ///
     /// # Errors
     /// The first value that is out of its range.
-    pub fn validate(&self) -> Result<(), CorruptionError> {
-        let (CorruptionModel::Iid { rate } | CorruptionModel::GilbertElliott { rate, .. }) = *self;
-        if !(0.0..=1.0).contains(&rate) {
-            return Err(CorruptionError::Rate(rate));
-        }
-        if let CorruptionModel::GilbertElliott { mean_burst, .. } = *self {
-            if !(1.0..f64::INFINITY).contains(&mean_burst) {
-                return Err(CorruptionError::MeanBurst(mean_burst));
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        self.process().validate().map_err(renamed)
+    }
+
+    /// The loss process that it stands for.
+    fn process(self) -> Corruption {
+        match self {
+            CorruptionModel::Iid { rate } => Corruption::iid(rate),
+            CorruptionModel::GilbertElliott { rate, mean_burst } => {
+                Corruption::GilbertElliott { loss: rate, mean_burst_frames: mean_burst }
             }
-            if rate < 1.0 && rate / (mean_burst * (1.0 - rate)) > 1.0 {
-                return Err(CorruptionError::Overlap { rate, mean_burst });
-            }
         }
-        Ok(())
     }
 }
 
-/// Draws the losses of a model from a seed.
-#[derive(Debug, Clone)]
-pub struct Corruption {
-    model: CorruptionModel,
-    random: u64,
-    bad: bool,
-    /// Frames dropped so far.
-    pub dropped_frames: u64,
+/// Names a value as the control socket does.
+fn renamed(error: ParameterError) -> ParameterError {
+    let parameter = match error.parameter {
+        "loss" => "rate",
+        "mean_burst_frames" => "mean_burst",
+        other => other,
+    };
+    ParameterError { parameter, ..error }
 }
 
-impl Corruption {
-    /// Begins to draw the losses of a model, which is checked first.
+/// Draws the losses of a model.
+#[derive(Debug, Clone)]
+pub(crate) struct DrawnLosses {
+    model: CorruptionModel,
+    process: CorruptionProcess,
+}
+
+impl DrawnLosses {
+    /// Begins to draw the losses of a model, which is checked first. Each `sample` of the same seed has losses of its
+    /// own.
     ///
     /// # Errors
     /// The first value that is out of its range.
-    pub fn new(model: CorruptionModel, seed: u64) -> Result<Corruption, CorruptionError> {
-        model.validate()?;
-        Ok(Corruption { model, random: seed, bad: false, dropped_frames: 0 })
+    pub(crate) fn new(model: CorruptionModel, seed: u64, sample: u64) -> Result<DrawnLosses, ParameterError> {
+        let random = Random::new(seed, &format!("corruption {sample}"));
+        let process = CorruptionProcess::new(&model.process(), random).map_err(renamed)?;
+        Ok(DrawnLosses { model, process })
     }
 
     /// The model that losses are drawn from.
-    pub fn model(&self) -> CorruptionModel {
+    pub(crate) fn model(&self) -> CorruptionModel {
         self.model
     }
 
-    /// Whether the next frame is lost.
+    /// Whether the next frame is lost; `bytes` is its length with the check sequence.
     #[inline]
-    pub fn corrupts(&mut self) -> bool {
-        let draw = self.draw();
-        let lost = match self.model {
-            CorruptionModel::Iid { rate } => draw < rate,
-            CorruptionModel::GilbertElliott { rate, mean_burst } => {
-                // Stationary share of the bad state = enter / (enter + leave) = rate.
-                let leave = 1.0 / mean_burst;
-                let enter = if rate < 1.0 { leave * rate / (1.0 - rate) } else { 1.0 };
-                self.bad = if self.bad { rate >= 1.0 || draw >= leave } else { draw < enter };
-                self.bad
-            }
-        };
-        self.dropped_frames += u64::from(lost);
-        lost
-    }
-
-    /// Uniform in 0..1, from SplitMix64 (Steele, Lea, Flood 2014).
-    fn draw(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    pub(crate) fn corrupts(&mut self, bytes: u32) -> bool {
+        self.process.corrupts(bytes)
     }
 }
 
@@ -122,17 +92,17 @@ mod tests {
     use super::*;
 
     const FRAMES: u32 = 1_000_000;
+    const FRAME_BYTES: u32 = 1518;
 
     fn losses(model: CorruptionModel) -> (f64, f64) {
-        let mut corruption = Corruption::new(model, 7).expect("valid");
+        let mut corruption = DrawnLosses::new(model, 7, 0).expect("valid");
         let (mut lost, mut bursts, mut before) = (0u32, 0u32, false);
         for _ in 0..FRAMES {
-            let now = corruption.corrupts();
+            let now = corruption.corrupts(FRAME_BYTES);
             lost += u32::from(now);
             bursts += u32::from(now && !before);
             before = now;
         }
-        assert_eq!(corruption.dropped_frames, u64::from(lost));
         (f64::from(lost) / f64::from(FRAMES), f64::from(lost) / f64::from(bursts.max(1)))
     }
 
@@ -141,6 +111,8 @@ mod tests {
         let (rate, burst) = losses(CorruptionModel::Iid { rate: 1e-2 });
         // Five standard deviations: 5 * sqrt(p (1-p) / n).
         assert!((rate - 1e-2).abs() < 5e-4 && burst < 1.1, "{rate} {burst}");
+        assert_eq!(losses(CorruptionModel::Iid { rate: 1.0 }).0, 1.0);
+        assert_eq!(losses(CorruptionModel::Iid { rate: 0.0 }).0, 0.0);
     }
 
     #[test]
@@ -151,11 +123,31 @@ mod tests {
     }
 
     #[test]
+    fn a_repeated_model_draws_other_losses_and_a_repeated_run_the_same() {
+        let model = CorruptionModel::Iid { rate: 0.5 };
+        let draw = |seed, sample| -> Vec<bool> {
+            let mut losses = DrawnLosses::new(model, seed, sample).expect("valid");
+            (0..64).map(|_| losses.corrupts(FRAME_BYTES)).collect()
+        };
+        assert_eq!(draw(7, 1), draw(7, 1));
+        assert_ne!(draw(7, 1), draw(7, 2));
+        assert_ne!(draw(7, 1), draw(8, 1));
+    }
+
+    #[test]
     fn impossible_models_are_named() {
-        assert_eq!(CorruptionModel::Iid { rate: 1.1 }.validate(), Err(CorruptionError::Rate(1.1)));
-        let burst = |rate, mean_burst| CorruptionModel::GilbertElliott { rate, mean_burst }.validate();
-        assert_eq!(burst(0.1, 0.5), Err(CorruptionError::MeanBurst(0.5)));
-        assert!(matches!(burst(0.9, 1.0), Err(CorruptionError::Overlap { .. })));
-        assert_eq!(burst(1.0, 4.0), Ok(()));
+        let said = |model: CorruptionModel| model.validate().map_err(|error| error.to_string());
+        let burst = |rate, mean_burst| CorruptionModel::GilbertElliott { rate, mean_burst };
+        let cases = [
+            (CorruptionModel::Iid { rate: 1.1 }, "rate = 1.1: must be from 0 to 1"),
+            (burst(0.1, 0.5), "mean_burst = 0.5: must be at least 1 at a loss of 0.1"),
+            (burst(0.75, 2.0), "mean_burst = 2: must be at least 3 at a loss of 0.75"),
+            (burst(1.0, 4.0), "rate = 1: must be from 0 to below 1"),
+        ];
+        for (model, message) in cases {
+            assert_eq!(said(model), Err(message.to_owned()));
+            assert!(DrawnLosses::new(model, 1, 0).is_err());
+        }
+        assert_eq!(said(burst(0.75, 3.0)), Ok(()));
     }
 }

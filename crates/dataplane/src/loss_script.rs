@@ -1,6 +1,6 @@
 //! Scripted losses, for runs that are to be compared: a list says which frames a link end drops.
 
-use crate::corruption::Corruption;
+use crate::corruption::DrawnLosses;
 use linkmend_protocol::wire::LinkFrame;
 
 /// Which protected frames are dropped on arrival, by their position among the arrivals since the script began. Dropped
@@ -38,7 +38,7 @@ impl ScriptedLosses {
 /// Drops arriving frames, by chance or by a script.
 #[derive(Debug)]
 pub(crate) enum LossInjector {
-    Drawn(Corruption),
+    Drawn(DrawnLosses),
     Scripted(ScriptedLosses),
 }
 
@@ -49,11 +49,11 @@ impl LossInjector {
         LossInjector::Scripted(ScriptedLosses { script, originals: 0, copies: 0 })
     }
 
-    /// Whether the arriving frame is lost. Only a script looks at the frame.
+    /// Whether the arriving frame is lost. It has `bytes` with its check sequence; a script needs to know what it is.
     #[inline]
-    pub(crate) fn corrupts(&mut self, frame: impl FnOnce() -> LinkFrame) -> bool {
+    pub(crate) fn corrupts(&mut self, bytes: u32, frame: impl FnOnce() -> LinkFrame) -> bool {
         match self {
-            LossInjector::Drawn(corruption) => corruption.corrupts(),
+            LossInjector::Drawn(losses) => losses.corrupts(bytes),
             LossInjector::Scripted(losses) => losses.corrupts(&frame()),
         }
     }
@@ -84,7 +84,7 @@ mod tests {
             data(1, true),
             data(2, true),
         ];
-        let lost = arrivals.map(|frame| losses.corrupts(|| frame));
+        let lost = arrivals.map(|frame| losses.corrupts(64, || frame));
         assert_eq!(lost, [false, false, true, true, true, false]);
     }
 }

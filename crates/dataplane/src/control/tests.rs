@@ -121,7 +121,7 @@ fn refusals_are_typed() {
     let invalid = refusal(client.corrupt("up", rate).expect_err("invalid"));
     assert_eq!(
         (invalid.kind, invalid.message.as_str()),
-        (ErrorKind::Invalid, "link up: loss rate 7: must lie in 0..=1")
+        (ErrorKind::Invalid, "link up: rate = 7: must be from 0 to 1")
     );
     let protect = ProtectConfig { copies: Some(99), ..ProtectConfig::default() };
     let invalid = refusal(client.protect("up", &protect).expect_err("invalid"));

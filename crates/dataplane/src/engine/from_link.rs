@@ -27,7 +27,10 @@ impl Engine {
         for &frame in &batch {
             self.batch_left -= 1;
             let parse = || wire::parse(self.ports.pool.head(frame));
-            let corrupted = self.corruption.as_mut().is_some_and(|corruption| corruption.corrupts(parse));
+            let corrupted = self.corruption.as_mut().is_some_and(|losses| {
+                let bytes = self.ports.pool.frame_length(frame) + wire::FCS_BYTES;
+                losses.corrupts(bytes as u32, parse)
+            });
             self.taps.show_from_link(corrupted, frame, &self.ports.pool);
             if corrupted {
                 self.counters.corrupted_frames += 1;

@@ -4,7 +4,7 @@ use super::{Engine, log_texts};
 use crate::bypass::{BypassCounters, KernelDrops};
 use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
-use crate::corruption::{Corruption, CorruptionModel};
+use crate::corruption::{CorruptionModel, DrawnLosses};
 use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
 use crate::port::Port;
@@ -106,12 +106,12 @@ impl Engine {
     fn corrupt(&mut self, model: Option<CorruptionModel>) -> Result<(), CommandError> {
         // Each activation draws its own losses, so that repeating a model gives another sample; the same commands after
         // the same start still draw the same losses.
-        let seed = self.seed ^ self.corruptions.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (seed, sample) = (self.seed, self.corruptions);
         self.corruptions += 1;
-        tracing::info!(link = %self.settings.name, corruption = log_texts::corruption(model), seed, "injected corruption");
+        tracing::info!(link = %self.settings.name, corruption = log_texts::corruption(model), seed, sample, "injected corruption");
         self.corruption = match model {
             Some(model) => Some(
-                Corruption::new(model, seed)
+                DrawnLosses::new(model, seed, sample)
                     .map(LossInjector::Drawn)
                     .map_err(|error| CommandError::Corruption { link: self.settings.name.clone(), error })?,
             ),
@@ -160,7 +160,7 @@ impl Engine {
             mismatched_format: status.mismatched_format.map(Into::into),
             paused: status.paused,
             corruption: match &self.corruption {
-                Some(LossInjector::Drawn(corruption)) => Some(corruption.model()),
+                Some(LossInjector::Drawn(losses)) => Some(losses.model()),
                 Some(LossInjector::Scripted(_)) | None => None,
             },
             parameters: self.parameters(),
