@@ -13,54 +13,43 @@ use linkmend_protocol::{
     Control, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, SequenceNumber,
     SequenceRange, SessionNumber,
 };
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
+use linkmend_random::Random;
 
 fn forged_control(random: &mut Random) -> Control {
-    let session = SessionNumber(random.next() as u32);
-    let sequence = |random: &mut Random| SequenceNumber::new(random.next() as u16, random.next() & 1 == 0);
-    match random.next() % 9 {
+    let session = SessionNumber(random.next_u64() as u32);
+    let sequence =
+        |random: &mut Random| SequenceNumber::new(random.next_u64() as u16, random.next_u64() & 1 == 0);
+    match random.next_u64() % 9 {
         0 => Control::Hello,
         1 => Control::Init { session, format: Format::Transparent },
         2 => {
-            let (nonce, window_frames) = (random.next() as u32, random.next() as u32);
+            let (nonce, window_frames) = (random.next_u64() as u32, random.next_u64() as u32);
             Control::InitEcho { session, nonce, window_frames, format: Format::Transparent }
         }
-        3 => Control::Start { session, nonce: random.next() as u32 },
+        3 => Control::Start { session, nonce: random.next_u64() as u32 },
         4 => Control::Fin { session },
         5 => Control::FinEcho { session },
         6 => {
-            let mut lanes = || PerMode([0; 2].map(|_: u8| LongSequenceNumber(random.next() as u32)));
+            let mut lanes = || PerMode([0; 2].map(|_: u8| LongSequenceNumber(random.next_u64() as u32)));
             let (next, held_from) = (lanes(), lanes());
-            Control::Dummy { session, stamp: random.next() as u16, next, held_from }
+            Control::Dummy { session, stamp: random.next_u64() as u16, next, held_from }
         }
         7 => Control::CompactAck { next: sequence(random) },
         _ => {
             let lane = |random: &mut Random| {
-                let long = LongSequenceNumber(random.next() as u32);
+                let long = LongSequenceNumber(random.next_u64() as u32);
                 let mut lane = LaneFeedback::new(long, sequence(random), true);
                 lane.push_missing(SequenceRange {
                     first: sequence(random),
-                    length: random.next() as u16 | 1,
+                    length: random.next_u64() as u16 | 1,
                 });
                 lane
             };
             Control::Feedback(Feedback {
                 session,
-                number: random.next() as u16,
-                dummy_stamp: random.next() as u16,
-                lost_total: random.next() as u32,
+                number: random.next_u64() as u16,
+                dummy_stamp: random.next_u64() as u16,
+                lost_total: random.next_u64() as u32,
                 rx_overflow_total: 0,
                 lanes: PerMode([lane(random), lane(random)]),
             })
@@ -70,23 +59,23 @@ fn forged_control(random: &mut Random) -> Control {
 
 /// Valid frames of unknown sessions, frames with single bytes changed, truncated frames, and noise behind the magic.
 fn hostile_frames(seed: u64, count: usize) -> Vec<Vec<u8>> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed, "hostile frames");
     (0..count)
         .map(|_| {
             let mut buffer = [0; CONTROL_FRAME_MAX];
             let length = emit_control(&forged_control(&mut random), [2, 0, 0, 0, 0, 9], &mut buffer);
             let mut frame = buffer[..length].to_vec();
-            match random.next() % 4 {
+            match random.next_u64() % 4 {
                 0 => {}
                 1 => {
-                    let at = 14 + (random.next() as usize) % (length - 14);
-                    frame[at] ^= 1 << (random.next() % 8);
+                    let at = 14 + (random.next_u64() as usize) % (length - 14);
+                    frame[at] ^= 1 << (random.next_u64() % 8);
                 }
-                2 => frame.truncate(14 + (random.next() as usize) % 46),
+                2 => frame.truncate(14 + (random.next_u64() as usize) % 46),
                 _ => {
-                    frame[14] = 0b1000_0000 | random.next() as u8 & 0b0011_1111;
+                    frame[14] = 0b1000_0000 | random.next_u64() as u8 & 0b0011_1111;
                     frame[15..18].copy_from_slice(&MAGIC);
-                    frame[18..].iter_mut().for_each(|byte| *byte = random.next() as u8);
+                    frame[18..].iter_mut().for_each(|byte| *byte = random.next_u64() as u8);
                 }
             }
             frame
@@ -96,12 +85,12 @@ fn hostile_frames(seed: u64, count: usize) -> Vec<Vec<u8>> {
 
 /// Data headers with arbitrary numbers, as an attacker with access to the wire could send.
 fn forged_data(seed: u64, count: usize) -> Vec<Vec<u8>> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed, "hostile frames");
     (0..count)
         .map(|_| {
             let mut frame = [&CONTROL_ADDRESS[..], &[2, 0, 0, 0, 0, 9, 0x88, 0xb5]].concat();
-            frame.push(random.next() as u8 & 0b0111_1111);
-            frame.extend((0..60).map(|_| random.next() as u8));
+            frame.push(random.next_u64() as u8 & 0b0111_1111);
+            frame.extend((0..60).map(|_| random.next_u64() as u8));
             frame
         })
         .collect()

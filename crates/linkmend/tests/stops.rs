@@ -13,6 +13,7 @@ use linkmend_dataplane::control::Client;
 use linkmend_dataplane::report::{LinkReport, ReceiveState, TransmitState};
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl, StopFlag, hog};
+use linkmend_random::Random;
 
 /// Frames per second. What arrives within 250 ms fits the rings, the queue and the window, so no frame is lost for lack
 /// of room.
@@ -71,19 +72,6 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
     }
 }
 
@@ -156,18 +144,18 @@ fn stops() -> u32 {
 
 /// Stops one end, both, or all processors under load. Returns the frames' fates, and the state of both ends.
 fn stopped(lab: &Lab, daemons: &[Daemon; 2], seed: u64) -> (GeneratorReport, [LinkReport; 2]) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed, "stops");
     let (report, ()) = under_load(lab, || {
         let [first, second] = daemons;
         for _ in 0..stops() {
-            let span = Duration::from_millis(1 + random.below(STOP_MAX_MS));
-            match random.below(4) {
+            let span = Duration::from_millis(1 + random.next_u64() % STOP_MAX_MS);
+            match random.next_u64() % 4 {
                 0 => stop(&[first], span),
                 1 => stop(&[second], span),
                 2 => stop(&[first, second], span),
                 _ => hog::occupy_all(span).expect("real-time priority"),
             }
-            std::thread::sleep(Duration::from_millis(1 + random.below(60)));
+            std::thread::sleep(Duration::from_millis(1 + random.next_u64() % 60));
         }
     });
     (report, daemons.each_ref().map(Daemon::report))

@@ -59,9 +59,10 @@ impl Random {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection in which every input bit reaches every
-/// output bit.
-fn mix(value: u64) -> u64 {
+/// Mixes the bits of a number, for hashes that need no secret: one step of SplitMix64 (Steele, Lea and Flood, OOPSLA
+/// 2014), a bijection in which every input bit reaches every output bit.
+#[inline]
+pub const fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::*;
+use linkmend_random::Random;
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -158,13 +159,10 @@ fn only_protected_originals_are_counted_as_decapsulated() {
 fn random_frames_are_treated_as_the_model_says() {
     let Some(fixture) = fixture() else { return };
     fixture.set(words::PEER_KNOWN, 1);
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = Random::new(1, "frames");
     for _ in 0..RANDOM_FRAMES {
-        let mut header = Vec::new();
-        for _ in 0..12 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-            header.push((state >> 56) as u8);
-        }
+        let mut header: Vec<u8> = (0..12).map(|_| random.next_u64() as u8).collect();
+        let state = random.next_u64();
         // Mostly our own EtherTypes, with our magic now and then.
         match state >> 60 {
             0..8 => header[..2].copy_from_slice(&[0x88, 0xb5]),

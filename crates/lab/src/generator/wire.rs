@@ -7,6 +7,8 @@
 //! first part has the length and the beginning of an IPv4 header, so that the kernel takes all frames of a run for one
 //! flow. Several flows might be spread over processors and then overtake each other.
 
+use linkmend_random::mix;
+
 /// Shortest frame, as on Ethernet without its check sequence.
 pub const FRAME_MIN: usize = linkmend_protocol::wire::FRAME_BYTES_MIN_IN_MEMORY;
 /// Longest frame: the largest MTU and the Ethernet header.
@@ -57,7 +59,7 @@ impl Template {
         frame.extend(run.to_be_bytes());
         let mut state = run;
         while frame.len() < frame_bytes {
-            state = mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
+            state = mix(state);
             frame.extend(state.to_be_bytes());
         }
         frame.truncate(frame_bytes);
@@ -99,13 +101,6 @@ impl Template {
 
 fn check(run: u64, number: u64) -> u32 {
     (mix(mix(run) ^ number) >> 32) as u32
-}
-
-/// The finaliser of MurmurHash3: every input bit moves every output bit.
-fn mix(mut value: u64) -> u64 {
-    value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    value ^ (value >> 33)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use crate::link::port::Port;
 use crate::link::recirculation::RecirculationPort;
 use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes};
 use crate::node::generator::Generator;
-use crate::node::switch::mix;
 use crate::node::{Balance, Flow, Node, NodeId, Switch, Traffic};
 use crate::time::{Rate, Time};
+use linkmend_random::mix;
 use std::collections::VecDeque;
 
 /// A network to be built. Nodes, links, flows and recirculation ports are numbered in the order in which they are

@@ -2,6 +2,7 @@
 
 use super::{Flow, NodeId};
 use crate::link::{Frame, PortId};
+use linkmend_random::mix;
 
 /// How a switch chooses among several equally good ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,14 +73,6 @@ impl Switch {
         // The high bits of the product are the place, without a division.
         Some(group[(((hash >> 32) * group.len() as u64) >> 32) as usize])
     }
-}
-
-/// Mixes the bits of a number (SplitMix64).
-pub(crate) const fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
 }
 
 #[cfg(test)]
