@@ -7,8 +7,10 @@
 
 mod line;
 mod schedule;
+mod service;
 
 pub use line::LineReport;
+pub use service::{WiresError, WiresReport, serve};
 
 use linkmend_diagnose::Diagnose;
 use std::io;

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use linkmend_dataplane::CorruptionModel;
 use linkmend_dataplane::config::{CONTROL_FOLDER, EcnThreshold, ProtectConfig};
 use linkmend_dataplane::control::{Client, ClientError};
+use linkmend_lab::delay_line::WiresReport;
 use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
 use linkmend_lab::{DownOutcome, Lab, LabError, LabOptions, Role, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize};
@@ -288,6 +289,6 @@ fn status(prefix: &str, json: bool) -> Result<()> {
         return Ok(print(&serde_json::to_string_pretty(&reports)?)?);
     }
     let mut blocks: Vec<String> = reports.iter().map(crate::commands::status::describe).collect();
-    blocks.extend(wires::report(prefix)?.as_ref().map(wires::describe));
+    blocks.extend(WiresReport::of_lab(prefix)?.as_ref().map(wires::describe));
     Ok(print(&blocks.join("\n"))?)
 }

@@ -4,22 +4,19 @@ use crate::failure::{Context, Plain, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use linkmend_dataplane::config::CONTROL_FOLDER;
-use linkmend_lab::process::TrackedProcess;
-use linkmend_lab::{DelayLines, Impairments, Lab, LineReport};
+use linkmend_lab::delay_line::{WiresReport, serve};
+use linkmend_lab::{Impairments, Lab, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize, Span};
 use linkmend_report::quantity;
-use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// How long the process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often it writes its report: often enough for somebody who looks right after the first ping.
-const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Rate and delays, as arguments of `linkmend lab up`.
@@ -57,44 +54,13 @@ impl ImpairmentArgs {
     }
 }
 
-/// The report that the process of the delay lines writes to a file.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct WiresReport {
-    /// The process that wrote it.
-    pub process: TrackedProcess,
-    /// The impairments that it applies.
-    pub impairments: Impairments,
-    /// Whether it runs at real-time priority.
-    pub real_time: bool,
-    /// Counters of each direction of each line.
-    pub lines: Vec<LineReport>,
-}
-
-fn report_path(prefix: &str) -> PathBuf {
-    Path::new(CONTROL_FOLDER).join(format!("{prefix}-w.json"))
-}
-
 fn log_path(prefix: &str) -> PathBuf {
     Path::new(CONTROL_FOLDER).join(format!("{prefix}-w.log"))
 }
 
-/// The files that [`run`] writes.
+/// The files that the process writes.
 pub fn files(prefix: &str) -> [PathBuf; 2] {
-    [report_path(prefix), log_path(prefix)]
-}
-
-/// What the lines of a laboratory have done, up to a moment ago; `None` if it has no impairments.
-///
-/// # Errors
-/// If the report cannot be read.
-pub fn report(prefix: &str) -> Result<Option<WiresReport>> {
-    let path = report_path(prefix);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    serde_json::from_str(&text).map(Some).with_context(|| format!("{} is not a report", path.display()))
+    [WiresReport::path(prefix), log_path(prefix)]
 }
 
 /// Describes the report in a few lines.
@@ -130,7 +96,8 @@ pub fn describe(report: &WiresReport) -> String {
 pub fn start(lab: &Lab) -> Result<()> {
     let Some(wires) = lab.wires() else { return Ok(()) };
     let prefix = &lab.options().prefix;
-    let runs = || report(prefix).ok().flatten().is_some_and(|report| report.process.is_running());
+    let runs =
+        || WiresReport::of_lab(prefix).ok().flatten().is_some_and(|report| report.process.is_running());
     if runs() {
         return Ok(());
     }
@@ -164,29 +131,5 @@ pub fn run(prefix: &str) -> Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot catch signals")?;
     }
-    let lab = Lab::attach(prefix)?;
-    let lines =
-        DelayLines::start(&lab)?.ok_or_else(|| Plain("this laboratory has no impairments".to_owned()))?;
-    let path = report_path(prefix);
-    let draft = path.with_extension("draft");
-    let process = TrackedProcess::of(std::process::id(), "delay lines")
-        .ok_or_else(|| Plain("cannot find this process".to_owned()))?;
-    while !stop.load(Ordering::Relaxed) && lines.is_running() {
-        let report = WiresReport {
-            process: process.clone(),
-            impairments: lab.options().impairments.clone(),
-            real_time: lines.is_real_time(),
-            lines: lines.report(),
-        };
-        let written = std::fs::write(&draft, serde_json::to_vec_pretty(&report)?)
-            .and_then(|()| std::fs::rename(&draft, &path));
-        written.with_context(|| format!("cannot write {}", path.display()))?;
-        let until = Instant::now() + REPORT_INTERVAL;
-        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(POLL);
-        }
-    }
-    // A report that is left over would be mistaken for a running process.
-    let _ = std::fs::remove_file(&path);
-    Ok(())
+    Ok(serve(&Lab::attach(prefix)?, &StopFlag::from_shared(stop))?)
 }
