@@ -42,3 +42,4 @@ pub use parameters::StressParameters;
 pub use runner::seed_of;
 pub use sweep::Sweep;
 pub use value::{PARAMETERS, Parameter, SWITCHES, Switch, VARIANT, is_parameter, keys, label_of, value_of};
+pub use work::FRAMES_PER_SECOND;

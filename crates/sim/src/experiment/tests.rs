@@ -208,6 +208,8 @@ fn a_run_that_fails_says_so_and_the_others_go_on() {
 
 #[test]
 fn quick_runs_are_quick() {
+    let small = parse(SMALL).expect("small");
+    assert!(small.quick().core_seconds() <= small.core_seconds());
     for experiment in built_in().expect("they parse") {
         for point in &experiment.points {
             assert!(point.quick().work() < 200_000.0, "{}: {}", experiment.id, point.key());

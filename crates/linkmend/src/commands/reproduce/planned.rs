@@ -2,7 +2,7 @@
 
 use crate::failure::Result;
 use linkmend_fleet::experiment::FleetExperiment;
-use linkmend_sim::experiment::{self, Experiment, Point};
+use linkmend_sim::experiment::{self, Experiment};
 
 /// An experiment of either kind, before it runs.
 pub enum Planned {
@@ -13,10 +13,6 @@ pub enum Planned {
 }
 
 impl Planned {
-    /// The number of frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 6
-    /// million).
-    pub const FRAMES_PER_SECOND: f64 = 4e6;
-
     /// All built-in experiments: links first, then fleets.
     ///
     /// # Errors
@@ -70,9 +66,7 @@ impl Planned {
     /// Approximate time that one core takes, in seconds.
     pub fn core_seconds(&self) -> f64 {
         match self {
-            Planned::Link(experiment) => {
-                experiment.points.iter().map(Point::work).sum::<f64>() / Self::FRAMES_PER_SECOND
-            }
+            Planned::Link(experiment) => experiment.core_seconds(),
             Planned::Fleet(experiment) => experiment.core_seconds(),
         }
     }
@@ -80,10 +74,7 @@ impl Planned {
     /// The same experiment, reduced so that it takes about a second.
     pub fn quick(self) -> Planned {
         match self {
-            Planned::Link(mut experiment) => {
-                experiment.points = experiment.points.iter().map(Point::quick).collect();
-                Planned::Link(experiment)
-            }
+            Planned::Link(experiment) => Planned::Link(experiment.quick()),
             Planned::Fleet(experiment) => Planned::Fleet(experiment.quick()),
         }
     }
