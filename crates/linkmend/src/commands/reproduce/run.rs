@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_experiment::{Event, Failure, Runnable, run_all};
 use linkmend_fleet::experiment::{Figure, FleetOutcome, FleetRun};
 use linkmend_sim::experiment::{Experiment, FRAMES_PER_SECOND};
-use linkmend_sim::stress::StressError;
+use linkmend_sim::stress::ParameterError;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -117,7 +117,7 @@ fn run_kind<X: Runnable>(
 }
 
 /// Describes a failed run of a link, with the command that repeats it.
-fn failed(experiment: &Experiment, point: usize, failure: Failure<StressError>) -> Error {
+fn failed(experiment: &Experiment, point: usize, failure: Failure<ParameterError>) -> Error {
     let Failure { seed, error } = failure;
     let place = experiment.describe(&experiment.points[point]);
     let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);

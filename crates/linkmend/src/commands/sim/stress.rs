@@ -12,7 +12,7 @@ use linkmend_sim::experiment::{StressParameters, check};
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::network::{NoObserver, Observer};
 use linkmend_sim::stress::{
-    self, BufferSeries, Percentiles, Quartiles, StressConfig, StressError, StressReport, Undelivered,
+    self, BufferSeries, ParameterError, Percentiles, Quartiles, StressConfig, StressReport, Undelivered,
 };
 use linkmend_sim::time::Time;
 use std::path::Path;
@@ -103,8 +103,8 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn usage(error: StressError) -> Error {
-    let StressError { parameter, value, requirement } = error;
+pub(super) fn usage(error: ParameterError) -> Error {
+    let ParameterError { parameter, value, requirement } = error;
     UsageError::new(format!("--{parameter} {value}: {requirement}")).into()
 }
 
@@ -130,7 +130,7 @@ fn run(
     capturing: Option<Capturing>,
     step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Measured, StressError> {
+) -> Result<Measured, ParameterError> {
     match capturing {
         None => observed(config, NoObserver, step, progress).map(|(report, _, levels)| Measured {
             report,
@@ -151,7 +151,7 @@ fn observed<O: Observer>(
     observer: O,
     step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, O, Option<BufferSeries>), StressError> {
+) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
     match step {
         Some(step) => stress::run_with_series(config, observer, step, progress),
         None => stress::run_observed(config, observer, progress)

@@ -6,7 +6,9 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, RECEIVER, SENDER, expected, interval, one_link, set_protocol, traffic};
-use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_link, check_load, network};
+use super::{
+    Completion, Delivery, ParameterError, Progress, Watched, check, check_link, check_load, network,
+};
 use crate::link::LinkConfig;
 use crate::link::config::REPEAT;
 use crate::network::{PortConfig, PortId};
@@ -61,7 +63,7 @@ pub struct BothDirectionsReport {
 impl BothDirectionsConfig {
     /// # Errors
     /// The first parameter that cannot be used.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         check_link(&self.link, self.frames)?;
         self.reversed().validate()?;
         check(self.link.protection.is_some(), "protection", "off", "both directions are protected")?;
@@ -97,11 +99,11 @@ impl BothDirectionsConfig {
 /// Checks, simulates, and reports.
 ///
 /// # Errors
-/// [`ScenarioError`] names the parameter that cannot be used.
+/// [`ParameterError`] names the parameter that cannot be used.
 pub fn run(
     config: &BothDirectionsConfig,
     progress: &mut Progress<'_>,
-) -> Result<BothDirectionsReport, ScenarioError> {
+) -> Result<BothDirectionsReport, ParameterError> {
     config.validate()?;
     let link = &config.link;
     let intervals = [config.load, config.reverse_load].map(|load| interval(link, load));

@@ -5,7 +5,7 @@
 
 use super::drive::open;
 use super::link::{RECEIVER, SENDER, one_link};
-use super::{Progress, ScenarioError, Watched, check, check_lasts, check_link, network};
+use super::{ParameterError, Progress, Watched, check, check_lasts, check_link, network};
 use crate::corruption::Corruption;
 use crate::link::LinkConfig;
 use crate::link::config::Protection;
@@ -80,7 +80,7 @@ impl BurstsConfig {
 
     /// # Errors
     /// The first parameter that cannot be used.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         check_link(&self.link, self.tails)?;
         let Some(protection) = self.link.protection else {
             return check(false, "protection", "off", "there are no dummies without it");
@@ -108,8 +108,8 @@ impl BurstsConfig {
 /// Checks, simulates, and reports.
 ///
 /// # Errors
-/// [`ScenarioError`] names the parameter that cannot be used.
-pub fn run(config: &BurstsConfig, progress: &mut Progress<'_>) -> Result<BurstsReport, ScenarioError> {
+/// [`ParameterError`] names the parameter that cannot be used.
+pub fn run(config: &BurstsConfig, progress: &mut Progress<'_>) -> Result<BurstsReport, ParameterError> {
     config.validate()?;
     let mut rows = Vec::with_capacity(config.dummy_copies.len());
     for &dummy_copies in &config.dummy_copies {
@@ -126,7 +126,7 @@ fn run_one(
     config: &BurstsConfig,
     dummy_copies: u8,
     progress: &mut Progress<'_>,
-) -> Result<Option<BurstsRow>, ScenarioError> {
+) -> Result<Option<BurstsRow>, ParameterError> {
     let link = config.with(dummy_copies);
     let (frames, bytes) = (config.tails, link.frame_bytes as u16);
     let modes = link.protection.map(|protection| protection.mode).into_iter().collect();

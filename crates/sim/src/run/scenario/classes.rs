@@ -6,7 +6,7 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, RECEIVER, SENDER, frame_time, one_link, set_protocol};
-use super::{Completion, Delivery, Progress, ScenarioError, check, check_link, check_load, network};
+use super::{Completion, Delivery, ParameterError, Progress, check, check_link, check_load, network};
 use crate::link::LinkConfig;
 use crate::network::Traffic;
 use crate::time::Time;
@@ -47,7 +47,7 @@ pub struct ClassesReport {
 impl ClassesConfig {
     /// # Errors
     /// The first parameter that cannot be used.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         check_link(&self.link, self.frames)?;
         check(self.link.protection.is_some(), "protection", "off", "the classes are those of protection")?;
         check_load("ordered-load", self.ordered_load, &self.link, self.frames)?;
@@ -86,8 +86,8 @@ impl ClassesConfig {
 /// Checks, simulates, and reports.
 ///
 /// # Errors
-/// [`ScenarioError`] names the parameter that cannot be used.
-pub fn run(config: &ClassesConfig, progress: &mut Progress<'_>) -> Result<ClassesReport, ScenarioError> {
+/// [`ParameterError`] names the parameter that cannot be used.
+pub fn run(config: &ClassesConfig, progress: &mut Progress<'_>) -> Result<ClassesReport, ParameterError> {
     config.validate()?;
     let link = &config.link;
     let modes = config.pattern();

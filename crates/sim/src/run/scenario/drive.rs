@@ -2,7 +2,7 @@
 
 use super::Watched;
 use super::delivery::Watch;
-use super::{Progress, ScenarioError};
+use super::{ParameterError, Progress};
 use crate::link::LinkConfig;
 use crate::network::{Network, OPENING_MAX, Observer, Opening, PortId};
 use crate::time::Time;
@@ -37,7 +37,7 @@ pub(super) fn open<O: Observer>(
     network: &mut Network<O>,
     link_of: &dyn Fn(PortId) -> LinkConfig,
     progress: &mut Progress<'_>,
-) -> Result<bool, ScenarioError> {
+) -> Result<bool, ParameterError> {
     match network.open_sessions(&mut || progress(0)) {
         Opening::Open => Ok(true),
         Opening::Unwanted => Ok(false),
@@ -66,7 +66,7 @@ impl Drive<'_> {
         &self,
         network: &mut Watched<Watch>,
         progress: &mut Progress<'_>,
-    ) -> Result<Completion, ScenarioError> {
+    ) -> Result<Completion, ParameterError> {
         let mut wanted = open(network, self.link_of, progress)?;
         let began = network.now();
         let deadline = Time(began.0 + self.expected.0.saturating_mul(PATIENCE)) + PATIENCE_LEAST;

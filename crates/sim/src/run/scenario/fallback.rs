@@ -2,7 +2,7 @@
 
 use super::drive::{Completion, open};
 use super::link::{RECEIVER, SENDER, frame_time, one_link};
-use super::{Progress, ScenarioError, TRAFFIC_SECONDS_MAX, Watched, check, check_load, network};
+use super::{ParameterError, Progress, TRAFFIC_SECONDS_MAX, Watched, check, check_load, network};
 use crate::corruption::Corruption;
 use crate::link::LinkConfig;
 use crate::link::config::{Copies, REPEAT, of_protocol};
@@ -122,7 +122,7 @@ impl FallbackRunConfig {
 
     /// # Errors
     /// The first parameter that cannot be used.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         self.link.validate()?;
         check(self.link.protection.is_some(), "protection", "off", "must be there to fall back from")?;
         check(!self.phases.is_empty(), "phases", "none", "at least one phase is needed")?;
@@ -192,7 +192,7 @@ impl FallbackRunConfig {
         })
     }
 
-    fn build(&self) -> Result<Watched<Series>, ScenarioError> {
+    fn build(&self) -> Result<Watched<Series>, ParameterError> {
         let link = &self.link;
         let interval = self.interval();
         let mut ports = link.ports([0, 1]);
@@ -221,8 +221,11 @@ fn written(us: u64) -> Span {
 /// Checks, simulates, and reports. `progress` is called after every sample.
 ///
 /// # Errors
-/// [`ScenarioError`] names the parameter that cannot be used.
-pub fn run(config: &FallbackRunConfig, progress: &mut Progress<'_>) -> Result<FallbackReport, ScenarioError> {
+/// [`ParameterError`] names the parameter that cannot be used.
+pub fn run(
+    config: &FallbackRunConfig,
+    progress: &mut Progress<'_>,
+) -> Result<FallbackReport, ParameterError> {
     config.validate()?;
     let mut network = config.build()?;
     // The phases, which corrupt the data, have not begun.

@@ -21,7 +21,7 @@ pub mod path;
 pub mod shared_port;
 
 use crate::link::LinkConfig;
-pub use crate::link::config::ParameterError as ScenarioError;
+pub use crate::link::config::ParameterError;
 use crate::link::config::check;
 use crate::measure::{LinkMeasures, Measured};
 use crate::network::{Network, Observer, Plan, PortError};
@@ -47,7 +47,7 @@ fn network<O: Observer>(seed: u64, link: &LinkConfig, plan: Plan, watch: O) -> R
 }
 
 /// Checks a link, and the frames that are sent over it.
-fn check_link(link: &LinkConfig, frames: u64) -> Result<(), ScenarioError> {
+fn check_link(link: &LinkConfig, frames: u64) -> Result<(), ParameterError> {
     link.validate()?;
     link.validate_frames(frames)
 }
@@ -58,7 +58,7 @@ fn check_load(
     load: f64,
     link: &LinkConfig,
     frames: u64,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ParameterError> {
     check(load > 0.0 && load <= 1.0, parameter, load, "must be above 0 and at most 1")?;
     check_lasts(parameter, load, frames, link::frame_time(link).0 as f64 / load)
 }
@@ -69,7 +69,7 @@ fn check_lasts(
     value: impl Display,
     frames: u64,
     interval_ps: f64,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ParameterError> {
     let seconds = frames as f64 * interval_ps / 1e12;
     let requirement =
         format!("{frames} frames would take {seconds:.0} s, and {TRAFFIC_SECONDS_MAX} s can be simulated");

@@ -6,7 +6,9 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, expected, interval, traffic};
-use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_link, check_load, network};
+use super::{
+    Completion, Delivery, ParameterError, Progress, Watched, check, check_link, check_load, network,
+};
 use crate::link::LinkConfig;
 use crate::network::{Balance, LinkId, Plan, PortId, Side};
 use serde::Serialize;
@@ -73,7 +75,7 @@ impl PathConfig {
 
     /// # Errors
     /// The first parameter that cannot be used.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         check((1..=HOPS_MAX).contains(&self.links.len()), "hops", self.links.len(), "must be 1 to 16")?;
         check_load("load", self.load, &self.links[0], self.frames)?;
         self.links.iter().try_for_each(|link| check_link(link, self.frames))
@@ -101,8 +103,8 @@ impl PathConfig {
 /// Checks, simulates, and reports.
 ///
 /// # Errors
-/// [`ScenarioError`] names the parameter that cannot be used.
-pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathReport, ScenarioError> {
+/// [`ParameterError`] names the parameter that cannot be used.
+pub fn run(config: &PathConfig, progress: &mut Progress<'_>) -> Result<PathReport, ParameterError> {
     config.validate()?;
     let last = config.links.len() - 1;
     let first_link = &config.links[0];

@@ -8,7 +8,9 @@
 use super::delivery::Watch;
 use super::drive::Drive;
 use super::link::{LinkReport, expected, interval, switches, traffic};
-use super::{Completion, Delivery, Progress, ScenarioError, Watched, check, check_link, check_load, network};
+use super::{
+    Completion, Delivery, ParameterError, Progress, Watched, check, check_link, check_load, network,
+};
 use crate::link::LinkConfig;
 use crate::network::{COMPACT_HEADER_BYTES, LinkId, Plan, PortId, Side, WIRE_OVERHEAD_BYTES};
 use serde::Serialize;
@@ -74,7 +76,7 @@ pub struct SharedPortReport {
 impl SharedPortConfig {
     /// # Errors
     /// The first parameter that cannot be used.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         check_link(&self.link, self.frames)?;
         check((1..=LINKS_MAX).contains(&self.links), "links", self.links, "must be 1 to 8")?;
         let requirement = format!("must be 1 to the number of links, which is {}", self.links);
@@ -95,11 +97,11 @@ impl SharedPortConfig {
 /// Checks, simulates, and reports.
 ///
 /// # Errors
-/// [`ScenarioError`] names the parameter that cannot be used.
+/// [`ParameterError`] names the parameter that cannot be used.
 pub fn run(
     config: &SharedPortConfig,
     progress: &mut Progress<'_>,
-) -> Result<SharedPortReport, ScenarioError> {
+) -> Result<SharedPortReport, ParameterError> {
     config.validate()?;
     let (link, count) = (&config.link, config.ports);
     let interval = interval(link, config.load);

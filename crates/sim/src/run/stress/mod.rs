@@ -5,7 +5,7 @@ mod report;
 mod run;
 mod warnings;
 
-pub use crate::link::config::ParameterError as StressError;
+pub use crate::link::config::ParameterError;
 use crate::network::{NoObserver, Observer};
 use crate::time::Time;
 pub use config::StressConfig;
@@ -16,11 +16,11 @@ pub(crate) use run::{percentiles, quartiles};
 /// `false` to end the run early (the report then says how many frames were sent).
 ///
 /// # Errors
-/// [`StressError`] names the parameter that cannot be used, before anything runs.
+/// [`ParameterError`] names the parameter that cannot be used, before anything runs.
 pub fn run(
     config: &StressConfig,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<StressReport, StressError> {
+) -> Result<StressReport, ParameterError> {
     run::run(config, NoObserver, None, progress).map(|(report, ..)| report)
 }
 
@@ -32,7 +32,7 @@ pub fn run_observed<O: Observer>(
     config: &StressConfig,
     observer: O,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, O), StressError> {
+) -> Result<(StressReport, O), ParameterError> {
     run::run(config, observer, None, progress).map(|(report, observer, _)| (report, observer))
 }
 
@@ -46,7 +46,7 @@ pub fn run_with_series<O: Observer>(
     observer: O,
     step: Time,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, O, Option<BufferSeries>), StressError> {
+) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
     let config = StressConfig { full: true, ..config.clone() };
     run::run(&config, observer, Some(step), progress)
 }

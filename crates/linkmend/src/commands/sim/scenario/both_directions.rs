@@ -10,7 +10,7 @@ use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::scenario::both_directions::{self, BothDirectionsConfig, BothDirectionsReport};
-use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 
 const WITHOUT: [&str; 0] = [];
@@ -73,11 +73,11 @@ impl Scenario for BothDirectionsConfig {
         vec![self.link.clone()]
     }
 
-    fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self) -> Result<(), ParameterError> {
         BothDirectionsConfig::validate(self)
     }
 
-    fn run(&self, progress: &mut Progress<'_>) -> Result<BothDirectionsReport, ScenarioError> {
+    fn run(&self, progress: &mut Progress<'_>) -> Result<BothDirectionsReport, ParameterError> {
         both_directions::run(self, progress)
     }
 

@@ -10,7 +10,7 @@ use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::scenario::bursts::{self, BurstsConfig, BurstsReport};
-use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 use std::time::Duration;
 
@@ -107,11 +107,11 @@ impl Scenario for BurstsConfig {
         vec![self.link.clone()]
     }
 
-    fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self) -> Result<(), ParameterError> {
         BurstsConfig::validate(self)
     }
 
-    fn run(&self, progress: &mut Progress<'_>) -> Result<BurstsReport, ScenarioError> {
+    fn run(&self, progress: &mut Progress<'_>) -> Result<BurstsReport, ParameterError> {
         bursts::run(self, progress)
     }
 

@@ -9,7 +9,7 @@ use linkmend_report::Table;
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::scenario::classes::{self, ClassesConfig, ClassesReport};
-use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 
 /// Each class has its own mode.
@@ -56,11 +56,11 @@ impl Scenario for ClassesConfig {
         vec![self.link.clone()]
     }
 
-    fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self) -> Result<(), ParameterError> {
         ClassesConfig::validate(self)
     }
 
-    fn run(&self, progress: &mut Progress<'_>) -> Result<ClassesReport, ScenarioError> {
+    fn run(&self, progress: &mut Progress<'_>) -> Result<ClassesReport, ParameterError> {
         classes::run(self, progress)
     }
 

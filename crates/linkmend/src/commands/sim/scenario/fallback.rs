@@ -11,7 +11,7 @@ use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::network::WIRE_OVERHEAD_BYTES;
 use linkmend_sim::scenario::fallback::{self, FallbackReport, FallbackRunConfig, Phase};
-use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 use std::str::FromStr;
 use std::time::Duration;
@@ -131,11 +131,11 @@ impl Scenario for FallbackRunConfig {
         vec![self.link.clone()]
     }
 
-    fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self) -> Result<(), ParameterError> {
         FallbackRunConfig::validate(self)
     }
 
-    fn run(&self, progress: &mut Progress<'_>) -> Result<FallbackReport, ScenarioError> {
+    fn run(&self, progress: &mut Progress<'_>) -> Result<FallbackReport, ParameterError> {
         fallback::run(self, progress)
     }
 

@@ -11,7 +11,7 @@ use linkmend_sim::experiment::{ProtectionName, StressParameters, check};
 use linkmend_sim::link::config::SwitchHardware;
 use linkmend_sim::link::{LinkConfig, PORT_QUEUE, QueueLimits};
 use linkmend_sim::scenario::path::{self, PathConfig, PathReport};
-use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 use std::path::Path;
 use std::str::FromStr;
@@ -159,11 +159,11 @@ impl Scenario for PathConfig {
         PathConfig::warnings(self)
     }
 
-    fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self) -> Result<(), ParameterError> {
         PathConfig::validate(self)
     }
 
-    fn run(&self, progress: &mut Progress<'_>) -> Result<PathReport, ScenarioError> {
+    fn run(&self, progress: &mut Progress<'_>) -> Result<PathReport, ParameterError> {
         path::run(self, progress)
     }
 

@@ -7,7 +7,7 @@ use crate::output;
 use linkmend_report::{Table, quantity, wrap};
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::Hardware;
-use linkmend_sim::scenario::{Progress, ScenarioError};
+use linkmend_sim::scenario::{ParameterError, Progress};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -21,10 +21,10 @@ pub trait Scenario {
     type Report: Serialize;
 
     /// Checks all parameters before anything runs.
-    fn validate(&self) -> Result<(), ScenarioError>;
+    fn validate(&self) -> Result<(), ParameterError>;
 
     /// Runs the scenario.
-    fn run(&self, progress: &mut Progress<'_>) -> Result<Self::Report, ScenarioError>;
+    fn run(&self, progress: &mut Progress<'_>) -> Result<Self::Report, ParameterError>;
 
     /// The number of frames at which the progress is complete.
     fn frames(&self) -> u64;
@@ -110,8 +110,8 @@ fn describe(hardware: &Hardware) -> String {
 }
 
 /// Names the flag that sets a wrong parameter.
-fn usage(error: ScenarioError) -> Error {
-    let ScenarioError { parameter, value, requirement } = error;
+fn usage(error: ParameterError) -> Error {
+    let ParameterError { parameter, value, requirement } = error;
     let flag = match parameter {
         "protection" => "mode".to_owned(),
         "phases" | "duration" => "phase".to_owned(),

@@ -9,7 +9,7 @@ use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::Buffering;
-use linkmend_sim::scenario::ScenarioError;
+use linkmend_sim::scenario::ParameterError;
 use linkmend_sim::scenario::shared_port::{self, SharedPortConfig, SharedPortReport};
 use linkmend_sim::scenario::{LinkReport, Progress};
 use linkmend_sim::stress::StressConfig;
@@ -70,11 +70,11 @@ impl Scenario for SharedPortConfig {
         SharedPortConfig::warnings(self)
     }
 
-    fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self) -> Result<(), ParameterError> {
         SharedPortConfig::validate(self)
     }
 
-    fn run(&self, progress: &mut Progress<'_>) -> Result<SharedPortReport, ScenarioError> {
+    fn run(&self, progress: &mut Progress<'_>) -> Result<SharedPortReport, ParameterError> {
         shared_port::run(self, progress)
     }
 
