@@ -5,8 +5,10 @@
 //! forgotten in one. A [`ParameterError`] names a value that cannot be used, wherever the value was given.
 #![forbid(unsafe_code)]
 
+mod line;
 mod parameter;
 
+pub use line::{LineSuffix, line_of};
 pub use parameter::ParameterError;
 
 use std::convert::Infallible;

@@ -1,7 +1,6 @@
 //! What can be wrong with an experiment file, and where.
 
-use linkmend_diagnose::{Diagnose, Fault};
-use std::fmt;
+use linkmend_diagnose::{Diagnose, Fault, LineSuffix, line_of};
 use std::io;
 
 /// Why an experiment cannot be used.
@@ -40,14 +39,6 @@ impl Diagnose for ExperimentError {
     }
 }
 
-struct LineSuffix(Option<usize>);
-
-impl fmt::Display for LineSuffix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
-    }
-}
-
 /// A file's name and text, for error messages that name a line.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
@@ -60,9 +51,7 @@ pub struct Source<'a> {
 impl Source<'_> {
     /// An error at this offset.
     pub fn error(self, offset: Option<usize>, message: impl Into<String>) -> ExperimentError {
-        let line = offset.map(|offset| {
-            self.text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
-        });
+        let line = offset.map(|offset| line_of(self.text, offset));
         ExperimentError::Content { path: self.path.to_owned(), line, message: message.into() }
     }
 

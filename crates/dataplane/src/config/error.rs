@@ -2,7 +2,7 @@
 
 use super::class_field::ClassField;
 use super::interface_name::HOST_PORT_NAME_BYTES_MAX;
-use linkmend_diagnose::{Diagnose, Fault, ParameterError};
+use linkmend_diagnose::{Diagnose, Fault, LineSuffix, ParameterError, line_of};
 use linkmend_protocol::Format;
 use std::fmt;
 use std::io;
@@ -48,14 +48,6 @@ pub enum ConfigError {
         /// What is wrong.
         problem: Box<Problem>,
     },
-}
-
-struct LineSuffix(Option<usize>);
-
-impl fmt::Display for LineSuffix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
-    }
 }
 
 impl ConfigError {
@@ -139,10 +131,6 @@ impl fmt::Display for Place {
             None => f.write_str(self.key),
         }
     }
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// What is wrong with a value.
