@@ -34,13 +34,10 @@ pub enum Traffic {
 #[derive(Debug)]
 pub(crate) struct Generator {
     traffic: Traffic,
-    flow: FlowId,
-    next_id: u64,
+    /// The next frame, which is copied in one piece.
+    /// Without traffic its length is 0; if the frames have several classes, its class is the first of them.
+    next: Frame,
     left: u64,
-    /// Length of its frames; 0 without traffic.
-    bytes: u16,
-    /// Class of its frames, the first of several.
-    mode: Mode,
     /// Whether it has a frame ready at any time: it sends at line rate, and has been started.
     always_ready: bool,
 }
@@ -54,7 +51,8 @@ impl Generator {
                 (*frames, *bytes, modes.first().copied().unwrap_or(Mode::Ordered))
             }
         };
-        Generator { traffic, flow, next_id: 0, left, bytes, mode, always_ready: false }
+        let next = Frame { id: 0, flow, bytes, mode, marked: false };
+        Generator { traffic, next, left, always_ready: false }
     }
 
     /// A generator that produces nothing.
@@ -75,19 +73,19 @@ impl Generator {
 
     /// Frames produced.
     pub(crate) fn produced(&self) -> u64 {
-        self.next_id
+        self.next.id
     }
 
     /// Length of its frames; 0 without traffic.
     #[inline]
     pub(crate) fn frame_bytes(&self) -> u16 {
-        self.bytes
+        self.next.bytes
     }
 
     /// Class of its frames, the first of several.
     #[inline]
     pub(crate) fn mode(&self) -> Mode {
-        self.mode
+        self.next.mode
     }
 
     /// Whether a line-rate source has a frame ready.
@@ -99,20 +97,20 @@ impl Generator {
     /// Takes the frame that is ready.
     #[inline]
     pub(crate) fn take(&mut self) -> Frame {
-        let Generator { next_id: id, flow, bytes, mode, .. } = *self;
-        self.next_id += 1;
+        let frame = self.next;
+        self.next.id += 1;
         self.left -= 1;
-        Frame { id, flow, bytes, mode, marked: false }
+        frame
     }
 
     /// The next frame of a paced source, and when the one after it comes.
     pub(crate) fn emit(&mut self, now: Time) -> Option<(Frame, Option<Time>)> {
-        let Traffic::Paced { bytes, ref modes, interval, .. } = self.traffic else { return None };
+        let Traffic::Paced { ref modes, interval, .. } = self.traffic else { return None };
         if self.left == 0 {
             return None;
         }
-        let mode = modes[self.next_id as usize % modes.len()];
-        let frame = Frame { bytes, mode, ..self.take() };
+        let mode = modes[self.next.id as usize % modes.len()];
+        let frame = Frame { mode, ..self.take() };
         Some((frame, (self.left > 0).then_some(now + interval)))
     }
 
@@ -122,7 +120,7 @@ impl Generator {
     }
 
     pub(crate) fn fast_forward(&mut self, frames: u64) {
-        self.next_id += frames;
+        self.next.id += frames;
         self.left -= frames;
     }
 }
