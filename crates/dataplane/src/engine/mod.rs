@@ -238,18 +238,20 @@ impl Engine {
         !busy && self.queues.is_empty() && self.ports.inner.in_flight() + self.ports.link.in_flight() == 0
     }
 
-    /// Runs one round. Returns whether there was anything to do, and its time.
-    fn round(&mut self, now: u64) -> (bool, u64) {
+    /// Runs one round, which began at `began`. Returns whether there was anything to do, and the time after the link port
+    /// was read.
+    fn round(&mut self, began: u64) -> (bool, u64) {
         // The link comes first, because what it brings frees frames.
         self.ports.link.reclaim(&mut self.ports.pool);
         self.ports.inner.reclaim(&mut self.ports.pool);
-        let (from_link, more, now) = self.take_from_link(now);
+        let (from_link, more, now) = self.take_from_link(began);
         let received = from_link + self.take_from_inner(now);
-        // Arrivals go before deadlines: the copy that is waited for may be in the ring.
+        // Arrivals go before deadlines: the copy that is waited for may be in the ring. So only what was due before the
+        // ring was read is due.
         self.full_rounds = if more { self.full_rounds + 1 } else { 0 };
         let all_taken = !more || self.full_rounds > FULL_ROUNDS_MAX;
-        if all_taken && self.end.next_timeout().is_some_and(|at| at.0 <= now) {
-            self.end.handle_timeout(Instant(now));
+        if all_taken && self.end.next_timeout().is_some_and(|at| at.0 <= began) {
+            self.end.handle_timeout(Instant(began));
         }
         let delivered = self.deliver_buffered();
         let sent = self.send_to_link(now);
