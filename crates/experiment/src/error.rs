@@ -40,7 +40,7 @@ impl Diagnose for ExperimentError {
 }
 
 /// A file's name and text, for error messages that name a line.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// The file's name, as messages use it.
     pub path: &'a str,

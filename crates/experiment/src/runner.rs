@@ -1,5 +1,6 @@
 //! Runs the points of experiments on several threads. The results do not depend on how many.
 
+use crate::pool::{Pooled, Pooling, pooled};
 use crate::threads::work_through;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -11,8 +12,8 @@ const PIECES_MAX: u64 = 16;
 
 /// An experiment as the runner sees it: points, at each of which independent runs are pooled.
 pub trait Runnable: Sync {
-    /// The result of runs of one point.
-    type Outcome: Send;
+    /// The result of a run, or of several of one point.
+    type Outcome: Pooled;
     /// Why a run failed.
     type Error: Send;
 
@@ -25,21 +26,29 @@ pub trait Runnable: Sync {
     /// The work of a point, in a unit that all experiments share.
     fn work(&self, point: usize) -> f64;
 
-    /// Does some of the runs of a point. `progress` receives how much more of the point's work is done, and says
-    /// whether to go on; the result is `None` if it did not.
+    /// The seed of the run with this number; `base_seed` is that of all experiments together.
+    fn seed(&self, point: usize, number: u64, base_seed: u64) -> u64;
+
+    /// Does one run of a point. `progress` takes the share of the run that is done, from 0 to 1, and says whether to go
+    /// on; the result is `None` if there is none because it said no.
     ///
     /// # Errors
-    /// The first run that failed.
+    /// Why the run failed.
     fn run(
         &self,
         point: usize,
-        runs: Range<u64>,
-        base_seed: u64,
+        run: Run,
         progress: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Option<Self::Outcome>, Failure<Self::Error>>;
+    ) -> Result<Option<Self::Outcome>, Self::Error>;
+}
 
-    /// Pools the results of one point, in the order of its runs, as if they had been one run.
-    fn pooled(&self, outcomes: Vec<Self::Outcome>) -> Option<Self::Outcome>;
+/// One of the independent runs of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// Its number, from 0.
+    pub number: u64,
+    /// The seed of everything random in it.
+    pub seed: u64,
 }
 
 /// A run that failed.
@@ -84,6 +93,34 @@ struct Job<'a, X> {
     runs: Range<u64>,
 }
 
+impl<X: Runnable> Job<'_, X> {
+    /// Does the runs one after the other and pools their outcomes. `progress` receives how much more of the point's work
+    /// is done, and says whether to go on; the result is `None` if it did not.
+    fn run(
+        &self,
+        base_seed: u64,
+        progress: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<X::Outcome>, Failure<X::Error>> {
+        let Job { point, definition, .. } = *self;
+        let each = definition.work(point) / definition.runs(point) as f64;
+        let mut pooling = Pooling::Empty;
+        for number in self.runs.clone() {
+            let seed = definition.seed(point, number, base_seed);
+            let mut told = 0.0;
+            let mut of_run = |done: f64| {
+                let before = std::mem::replace(&mut told, done.min(1.0));
+                progress(each * (told - before))
+            };
+            let outcome = definition
+                .run(point, Run { number, seed }, &mut of_run)
+                .map_err(|error| Failure { seed, error })?;
+            let (Some(outcome), true) = (outcome, of_run(1.0)) else { return Ok(None) };
+            pooling.add(outcome);
+        }
+        Ok(pooling.finish())
+    }
+}
+
 /// Runs all points on `threads` threads, and tells `observe` what happens, on the calling thread. When `stop` becomes
 /// true, unfinished points are dropped, and the function returns.
 pub fn run_all<X: Runnable>(
@@ -104,10 +141,10 @@ pub fn run_all<X: Runnable>(
                 let _ = sender.send(Event::Progress(part));
                 !stop.load(Ordering::Relaxed)
             };
-            match job.definition.run(point, job.runs.clone(), base_seed, &mut progress) {
+            match job.run(base_seed, &mut progress) {
                 Ok(None) => return false,
                 Ok(Some(outcome)) => {
-                    let whole = parts[experiment][point].add(job, outcome);
+                    let whole = parts[experiment][point].add(job.runs.start, outcome);
                     if let Some(outcome) = whole {
                         let _ = sender.send(Event::Point { experiment, point, outcome });
                     }
@@ -153,16 +190,16 @@ struct Parts<O> {
     done: Mutex<Vec<(u64, O)>>,
 }
 
-impl<O> Parts<O> {
+impl<O: Pooled> Parts<O> {
     /// Pools all pieces once the last is in. They are taken in the order of runs, because sums of floats depend on it.
-    fn add<X: Runnable<Outcome = O>>(&self, job: &Job<'_, X>, outcome: O) -> Option<O> {
+    fn add(&self, first_run: u64, outcome: O) -> Option<O> {
         let mut done = self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.push((job.runs.start, outcome));
+        done.push((first_run, outcome));
         if done.len() < self.wanted {
             return None;
         }
         done.sort_by_key(|(run, _)| *run);
-        job.definition.pooled(done.drain(..).map(|(_, outcome)| outcome).collect())
+        pooled(done.drain(..).map(|(_, outcome)| outcome))
     }
 }
 
@@ -180,6 +217,22 @@ mod tests {
     /// Its points have 1, 40 and 3 runs; the results are the runs' numbers. Run 2 of the last point fails.
     struct Numbers;
 
+    impl Pooled for Vec<u64> {
+        type Pool = Vec<u64>;
+
+        fn pool(first: Vec<u64>) -> Vec<u64> {
+            first
+        }
+
+        fn add(pool: &mut Vec<u64>, other: Vec<u64>) {
+            pool.extend(other);
+        }
+
+        fn finish(pool: Vec<u64>) -> Vec<u64> {
+            pool
+        }
+    }
+
     impl Runnable for Numbers {
         type Outcome = Vec<u64>;
         type Error = &'static str;
@@ -196,26 +249,21 @@ mod tests {
             self.runs(point) as f64
         }
 
+        fn seed(&self, _point: usize, number: u64, base_seed: u64) -> u64 {
+            base_seed + number
+        }
+
         fn run(
             &self,
             point: usize,
-            runs: Range<u64>,
-            base_seed: u64,
+            run: Run,
             progress: &mut dyn FnMut(f64) -> bool,
-        ) -> Result<Option<Vec<u64>>, Failure<&'static str>> {
-            for run in runs.clone() {
-                if (point, run) == (2, 2) {
-                    return Err(Failure { seed: base_seed + run, error: "broken" });
-                }
-                if !progress(1.0) {
-                    return Ok(None);
-                }
+        ) -> Result<Option<Vec<u64>>, &'static str> {
+            assert_eq!(run.seed, 100 + run.number);
+            if (point, run.number) == (2, 2) {
+                return Err("broken");
             }
-            Ok(Some(runs.collect()))
-        }
-
-        fn pooled(&self, outcomes: Vec<Vec<u64>>) -> Option<Vec<u64>> {
-            Some(outcomes.concat())
+            Ok(progress(0.25).then(|| vec![run.number]))
         }
     }
 

@@ -24,6 +24,16 @@ pub trait Parameters: Clone + Debug + DeserializeOwned {
 
     /// Whether a value is understood without its heading, like `100G`.
     fn needs_no_heading(key: &str) -> bool;
+
+    /// A value of a parameter in words that need no heading.
+    fn word(key: &str, value: String) -> String {
+        if Self::needs_no_heading(key) { value } else { format!("{} {value}", Self::label_of(key)) }
+    }
+
+    /// Whether a parameter only decides how long a run takes, so that points are not told apart by it.
+    fn only_lengthens(_key: &str) -> bool {
+        false
+    }
 }
 
 /// The largest number of points of one experiment: a guard against a product of long lists.

@@ -3,10 +3,9 @@
 use super::pair::{Pair, pair};
 use super::upgrades::{UpgradeRun, upgrade_run};
 use super::{Figure, FleetExperiment};
-use linkmend_experiment::{Failure, Runnable};
+use linkmend_experiment::{Pooled, Run, Runnable};
 use linkmend_topology::{Topology, TopologyError};
 use std::convert::Infallible;
-use std::ops::Range;
 
 /// Approximate time that one core takes for a pair of runs over a year of the paper's fabric, in seconds.
 const SECONDS_PER_RUN: f64 = 0.8;
@@ -65,45 +64,50 @@ impl Runnable for FleetRun {
         self.experiment.seeds as f64 * SECONDS_PER_RUN
     }
 
+    /// Traces are numbered, so that a run can be repeated by hand.
+    fn seed(&self, _point: usize, number: u64, base_seed: u64) -> u64 {
+        base_seed + number
+    }
+
     fn run(
         &self,
         point: usize,
-        runs: Range<u64>,
-        base_seed: u64,
-        progress: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Option<FleetOutcome>, Failure<Infallible>> {
+        run: Run,
+        _progress: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<FleetOutcome>, Infallible> {
         let FleetExperiment { days, week_from_day, .. } = self.experiment;
         let constraint = self.experiment.constraints_pct[point] / 100.0;
-        let (mut pairs, mut upgrades) = (Vec::new(), Vec::new());
-        for run in runs {
-            let seed = base_seed + run;
-            match self.experiment.figure {
-                Figure::Week | Figure::Differences => {
-                    // The first trace keeps the week that is drawn.
-                    let kept = if run == 0 { week_from_day..week_from_day + 7 } else { 0..0 };
-                    pairs.push(pair(&self.topology, constraint, seed, days, kept));
-                }
-                Figure::Deployment => upgrades.push(upgrade_run(&self.topology, constraint, seed, days)),
-            }
-            if !progress(SECONDS_PER_RUN) {
-                return Ok(None);
-            }
-        }
         Ok(Some(match self.experiment.figure {
-            Figure::Week | Figure::Differences => FleetOutcome::Pairs(pairs),
-            Figure::Deployment => FleetOutcome::Upgrades(upgrades),
+            Figure::Week | Figure::Differences => {
+                // The first trace keeps the week that is drawn.
+                let kept = if run.number == 0 { week_from_day..week_from_day + 7 } else { 0..0 };
+                FleetOutcome::Pairs(vec![pair(&self.topology, constraint, run.seed, days, kept)])
+            }
+            Figure::Deployment => {
+                FleetOutcome::Upgrades(vec![upgrade_run(&self.topology, constraint, run.seed, days)])
+            }
         }))
     }
+}
 
-    fn pooled(&self, outcomes: Vec<FleetOutcome>) -> Option<FleetOutcome> {
-        outcomes.into_iter().reduce(|mut all, more| {
-            match (&mut all, more) {
-                (FleetOutcome::Pairs(all), FleetOutcome::Pairs(more)) => all.extend(more),
-                (FleetOutcome::Upgrades(all), FleetOutcome::Upgrades(more)) => all.extend(more),
-                _ => unreachable!("an experiment draws one figure"),
-            }
-            all
-        })
+/// Outcomes of several runs stand side by side.
+impl Pooled for FleetOutcome {
+    type Pool = FleetOutcome;
+
+    fn pool(first: FleetOutcome) -> FleetOutcome {
+        first
+    }
+
+    fn add(pool: &mut FleetOutcome, other: FleetOutcome) {
+        match (pool, other) {
+            (FleetOutcome::Pairs(all), FleetOutcome::Pairs(more)) => all.extend(more),
+            (FleetOutcome::Upgrades(all), FleetOutcome::Upgrades(more)) => all.extend(more),
+            _ => unreachable!("an experiment draws one figure"),
+        }
+    }
+
+    fn finish(pool: FleetOutcome) -> FleetOutcome {
+        pool
     }
 }
 

@@ -1,29 +1,30 @@
 //! The form of an experiment file, before anything is checked that TOML does not check.
 
-use linkmend_experiment::{Across, Settings, Tolerance};
+use linkmend_experiment::{PublishedTable, Settings};
 use serde::Deserialize;
 use toml::Spanned;
 
+/// A file of an experiment with links.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct File {
-    pub id: Spanned<String>,
-    pub title: String,
-    pub source: String,
+pub struct File {
+    pub(super) id: Spanned<String>,
+    pub(super) title: String,
+    pub(super) source: String,
     #[serde(default)]
-    pub about: String,
+    pub(super) about: String,
     #[serde(default)]
-    pub kind: Kind,
+    pub(super) kind: Kind,
     #[serde(default)]
-    pub base: Settings,
+    pub(super) base: Settings,
     #[serde(default)]
-    pub sweep: Vec<Settings>,
+    pub(super) sweep: Vec<Settings>,
     #[serde(default)]
-    pub plot: Vec<Spanned<PlotTable>>,
+    pub(super) plot: Vec<Spanned<PlotTable>>,
     #[serde(default)]
-    pub published: Vec<Spanned<PublishedTable>>,
+    pub(super) published: Vec<Spanned<PublishedTable>>,
     #[serde(default, rename = "law")]
-    pub expected: Vec<Spanned<ExpectedTable>>,
+    pub(super) expected: Vec<Spanned<ExpectedTable>>,
 }
 
 /// What each point of the sweep is.
@@ -35,20 +36,6 @@ pub enum Kind {
     Stress,
     /// The loss of an attenuated optical link, which is computed.
     Attenuation,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct PublishedTable {
-    pub metric: Spanned<String>,
-    #[serde(default)]
-    pub at: Settings,
-    pub value: f64,
-    #[serde(default, rename = "of")]
-    pub across: Across,
-    pub tolerance: Spanned<Tolerance>,
-    pub source: Option<String>,
-    pub explanation: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

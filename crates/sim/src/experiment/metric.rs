@@ -10,79 +10,46 @@ use linkmend_experiment::{Measurement, Quantity};
 const CONFIDENCE: f64 = 0.999;
 
 /// Something that a run measures.
-#[derive(Debug)]
-pub struct Metric {
-    /// Its name in experiment files, which ends in its unit.
-    pub name: &'static str,
-    /// Its name in tables and on axes.
-    pub label: &'static str,
-    /// The quantity that it measures.
-    pub quantity: Quantity,
-    /// Factor from the unit of the name to the unit of the quantity.
-    pub scale: f64,
-    read: Read,
+pub type Metric = linkmend_experiment::Metric<Outcome>;
+
+/// The metric of this name.
+pub fn metric_named(name: &str) -> Option<&'static Metric> {
+    STRESS_METRICS.iter().chain(ATTENUATION_METRICS).find(|metric| metric.name == name)
 }
 
-#[derive(Debug)]
-enum Read {
-    /// A number of the report, in the unit that the name states.
-    Number(fn(&StressReport) -> f64),
-    /// Two counts of which it is the ratio, and which give it a confidence interval.
-    Counted(fn(&StressReport) -> (u64, u64)),
-    /// The share of frames undelivered, each with the weight of importance sampling.
-    EffectiveLoss,
-    /// A value of an attenuated link, computed from bit error rate and frame loss.
-    Optics(fn(f64, f64) -> f64),
+/// What the points of a kind measure, in the order in which tables show it.
+pub fn metrics_of(kind: Kind) -> &'static [Metric] {
+    match kind {
+        Kind::Stress => STRESS_METRICS,
+        Kind::Attenuation => ATTENUATION_METRICS,
+    }
 }
 
-impl Metric {
-    /// The metric of this name.
-    pub fn named(name: &str) -> Option<&'static Metric> {
-        METRICS.iter().find(|metric| metric.name == name)
-    }
+/// A number of the report, in the unit that the name states.
+fn number(outcome: &Outcome, scale: f64, read: fn(&StressReport) -> f64) -> Option<Measurement> {
+    Measurement::exact(read(outcome.report()?) * scale)
+}
 
-    /// What the points of a kind measure, in the order in which tables show it.
-    pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Metric> {
-        METRICS.iter().filter(move |metric| metric.is_of_stress() == (kind == Kind::Stress))
-    }
+/// The ratio of two counts, which give it a confidence interval.
+fn counted(outcome: &Outcome, scale: f64, read: fn(&StressReport) -> (u64, u64)) -> Option<Measurement> {
+    let (successes, trials) = read(outcome.report()?);
+    Measurement::counted(successes, trials, scale, CONFIDENCE)
+}
 
-    /// Whether runs of links under stress measure it, or else attenuated links do.
-    pub fn is_of_stress(&self) -> bool {
-        !matches!(self.read, Read::Optics(_))
-    }
+/// The share of frames undelivered, each with the weight of importance sampling.
+fn effective_loss(outcome: &Outcome, _scale: f64) -> Option<Measurement> {
+    let report = outcome.report()?;
+    let interval = Some(report.effective_loss_interval(CONFIDENCE));
+    (report.frames_sent > 0).then_some(Measurement { value: report.effective_loss(), interval })
+}
 
-    /// Its name without the unit, for columns whose heading gives the unit.
-    pub fn name_without_unit(&self) -> String {
-        let (name, part) = self.name.split_once('.').unwrap_or((self.name, ""));
-        let unit = ["_bytes", "_ns", "_gbps", "_pct"].iter().find_map(|unit| name.strip_suffix(unit));
-        let name = unit.unwrap_or(name);
-        if part.is_empty() { name.to_owned() } else { format!("{name}.{part}") }
-    }
-
-    /// The measurement; `None` if there was nothing to measure, such as the mean of no delays.
-    pub fn of(&self, outcome: &Outcome) -> Option<Measurement> {
-        match (&self.read, outcome) {
-            (Read::Number(read), Outcome::Stress(report)) => Measurement::exact(read(report) * self.scale),
-            (Read::Counted(read), Outcome::Stress(report)) => {
-                let (successes, trials) = read(report);
-                Measurement::counted(successes, trials, self.scale, CONFIDENCE)
-            }
-            (Read::EffectiveLoss, Outcome::Stress(report)) => {
-                let interval = Some(report.effective_loss_interval(CONFIDENCE));
-                (report.frames_sent > 0).then_some(Measurement { value: report.effective_loss(), interval })
-            }
-            (Read::Optics(read), Outcome::Attenuation { frame_loss_rate, bit_error_rate }) => {
-                Measurement::exact(read(*frame_loss_rate, *bit_error_rate) * self.scale)
-            }
-            _ => None,
+/// A value of an attenuated link, computed from frame loss and bit error rate.
+fn optics(outcome: &Outcome, scale: f64, read: fn(f64, f64) -> f64) -> Option<Measurement> {
+    match outcome {
+        Outcome::Attenuation { frame_loss_rate, bit_error_rate } => {
+            Measurement::exact(read(*frame_loss_rate, *bit_error_rate) * scale)
         }
-    }
-}
-
-/// No two metrics have the same name.
-impl PartialEq for Metric {
-    fn eq(&self, other: &Metric) -> bool {
-        self.name == other.name
+        Outcome::Stress(_) => None,
     }
 }
 
@@ -97,7 +64,7 @@ macro_rules! metrics {
             label: $label,
             quantity: Quantity::$quantity,
             scale: $scale,
-            read: Read::$read$(($function))?,
+            read: |outcome, scale| $read(outcome, scale $(, $function)?),
         }),*]
     };
 }
@@ -106,57 +73,61 @@ const NANO: f64 = 1e-9;
 const PERCENT: f64 = 0.01;
 const GIGA: f64 = 1e9;
 
-/// All metrics.
-static METRICS: &[Metric] = metrics! {
-    "frames_sent", "frames sent", Count, 1.0, Number(|r| r.frames_sent as f64);
-    "frames_lost", "frames lost on the link", Count, 1.0, Number(|r| r.frames_lost as f64);
-    "actual_loss_rate", "actual loss rate", LossRate, 1.0, Counted(|r| (r.frames_lost, r.frames_sent));
-    "copies", "copies", Count, 1.0, Number(|r| f64::from(r.copies));
-    "frames_undelivered", "frames undelivered", Count, 1.0, Number(|r| r.frames_undelivered as f64);
-    "effective_loss_rate", "effective loss rate", LossRate, 1.0, EffectiveLoss;
+/// What stress runs measure, in the order in which tables show it.
+static STRESS_METRICS: &[Metric] = metrics! {
+    "frames_sent", "frames sent", Count, 1.0, number(|r| r.frames_sent as f64);
+    "frames_lost", "frames lost on the link", Count, 1.0, number(|r| r.frames_lost as f64);
+    "actual_loss_rate", "actual loss rate", LossRate, 1.0, counted(|r| (r.frames_lost, r.frames_sent));
+    "copies", "copies", Count, 1.0, number(|r| f64::from(r.copies));
+    "frames_undelivered", "frames undelivered", Count, 1.0, number(|r| r.frames_undelivered as f64);
+    "effective_loss_rate", "effective loss rate", LossRate, 1.0, effective_loss;
     "effective_loss_rate_expected", "expected by Equation 1", LossRate, 1.0,
-        Number(|r| r.effective_loss_rate_expected);
-    "frames_reordered", "frames reordered", Count, 1.0, Number(|r| r.frames_reordered as f64);
-    "effective_speed_gbps", "effective speed", Rate, GIGA, Number(|r| r.effective_speed_gbps);
-    "effective_speed_pct", "effective link speed", Share, PERCENT, Number(|r| r.effective_speed_pct);
-    "tx_buffer_bytes.min", "Tx buffer, least", Size, 1.0, Number(|r| r.tx_buffer_bytes.min as f64);
-    "tx_buffer_bytes.p50", "Tx buffer, median", Size, 1.0, Number(|r| r.tx_buffer_bytes.p50 as f64);
-    "tx_buffer_bytes.max", "Tx buffer, most", Size, 1.0, Number(|r| r.tx_buffer_bytes.max as f64);
-    "rx_buffer_bytes.min", "Rx buffer, least", Size, 1.0, Number(|r| r.rx_buffer_bytes.min as f64);
-    "rx_buffer_bytes.p50", "Rx buffer, median", Size, 1.0, Number(|r| r.rx_buffer_bytes.p50 as f64);
-    "rx_buffer_bytes.max", "Rx buffer, most", Size, 1.0, Number(|r| r.rx_buffer_bytes.max as f64);
-    "recovery_timeouts", "recovery timeouts", Count, 1.0, Number(|r| r.recovery_timeouts as f64);
+        number(|r| r.effective_loss_rate_expected);
+    "frames_reordered", "frames reordered", Count, 1.0, number(|r| r.frames_reordered as f64);
+    "effective_speed_gbps", "effective speed", Rate, GIGA, number(|r| r.effective_speed_gbps);
+    "effective_speed_pct", "effective link speed", Share, PERCENT, number(|r| r.effective_speed_pct);
+    "tx_buffer_bytes.min", "Tx buffer, least", Size, 1.0, number(|r| r.tx_buffer_bytes.min as f64);
+    "tx_buffer_bytes.p50", "Tx buffer, median", Size, 1.0, number(|r| r.tx_buffer_bytes.p50 as f64);
+    "tx_buffer_bytes.max", "Tx buffer, most", Size, 1.0, number(|r| r.tx_buffer_bytes.max as f64);
+    "rx_buffer_bytes.min", "Rx buffer, least", Size, 1.0, number(|r| r.rx_buffer_bytes.min as f64);
+    "rx_buffer_bytes.p50", "Rx buffer, median", Size, 1.0, number(|r| r.rx_buffer_bytes.p50 as f64);
+    "rx_buffer_bytes.max", "Rx buffer, most", Size, 1.0, number(|r| r.rx_buffer_bytes.max as f64);
+    "recovery_timeouts", "recovery timeouts", Count, 1.0, number(|r| r.recovery_timeouts as f64);
     "timeouts_per_loss", "timeouts per lost frame", LossRate, 1.0,
-        Counted(|r| (r.recovery_timeouts, r.frames_lost));
-    "retransmitted_copies", "copies sent", Count, 1.0, Number(|r| r.retransmitted_copies as f64);
-    "rx_buffer_overflows", "Rx buffer overflows", Count, 1.0, Number(|r| r.rx_buffer_overflows as f64);
+        counted(|r| (r.recovery_timeouts, r.frames_lost));
+    "retransmitted_copies", "copies sent", Count, 1.0, number(|r| r.retransmitted_copies as f64);
+    "rx_buffer_overflows", "Rx buffer overflows", Count, 1.0, number(|r| r.rx_buffer_overflows as f64);
     "rx_buffer_overflow_rate", "frames dropped by a full Rx buffer", LossRate, 1.0,
-        Counted(|r| (r.rx_buffer_overflows, r.frames_sent));
-    "pauses", "pauses", Count, 1.0, Number(|r| r.pauses as f64);
-    "paused_pct", "time paused", Share, PERCENT, Number(|r| 100.0 * r.paused_ns / r.simulated_ns);
+        counted(|r| (r.rx_buffer_overflows, r.frames_sent));
+    "pauses", "pauses", Count, 1.0, number(|r| r.pauses as f64);
+    "paused_pct", "time paused", Share, PERCENT, number(|r| 100.0 * r.paused_ns / r.simulated_ns);
     "retransmission_delay_ns.min", "retransmission delay, shortest", Time, NANO,
-        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.min));
+        number(|r| delay_or_nan(r, r.retransmission_delay_ns.min));
     "retransmission_delay_ns.p50", "retransmission delay, median", Time, NANO,
-        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.p50));
+        number(|r| delay_or_nan(r, r.retransmission_delay_ns.p50));
     "retransmission_delay_ns.p99", "retransmission delay, 99 %", Time, NANO,
-        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.p99));
+        number(|r| delay_or_nan(r, r.retransmission_delay_ns.p99));
     "retransmission_delay_ns.max", "retransmission delay, longest", Time, NANO,
-        Number(|r| delay_or_nan(r, r.retransmission_delay_ns.max));
+        number(|r| delay_or_nan(r, r.retransmission_delay_ns.max));
     "resume_flight_max_ns", "flight of a resume, longest", Time, NANO,
-        Number(|r| if r.pauses == 0 { f64::NAN } else { r.resume_flight_max_ns });
-    "tx_recirculation_pct", "Tx recirculation", Share, PERCENT, Number(|r| r.tx_recirculation_pct);
-    "rx_recirculation_pct", "Rx recirculation", Share, PERCENT, Number(|r| r.rx_recirculation_pct);
+        number(|r| if r.pauses == 0 { f64::NAN } else { r.resume_flight_max_ns });
+    "tx_recirculation_pct", "Tx recirculation", Share, PERCENT, number(|r| r.tx_recirculation_pct);
+    "rx_recirculation_pct", "Rx recirculation", Share, PERCENT, number(|r| r.rx_recirculation_pct);
     "recirculation_pct", "recirculation, the busier switch", Share, PERCENT,
-        Number(|r| r.tx_recirculation_pct.max(r.rx_recirculation_pct));
-    "loss_events", "loss events", Count, 1.0, Number(|r| r.loss_events as f64);
+        number(|r| r.tx_recirculation_pct.max(r.rx_recirculation_pct));
+    "loss_events", "loss events", Count, 1.0, number(|r| r.loss_events as f64);
     "losses_within_5_pct", "loss events of at most 5 frames", Share, PERCENT,
-        Number(|r| 100.0 * r.hole_lengths.iter().take(5).sum::<u64>() as f64 / r.loss_events as f64);
+        number(|r| 100.0 * r.hole_lengths.iter().take(5).sum::<u64>() as f64 / r.loss_events as f64);
     "longest_loss_frames", "most consecutive frames lost", Count, 1.0,
-        Number(|r| r.hole_lengths.iter().rposition(|count| *count > 0).map_or(0.0, |last| last as f64 + 1.0));
-    "simulated_ns", "simulated time", Time, NANO, Number(|r| r.simulated_ns);
-    "events", "events simulated", Count, 1.0, Number(|r| r.events as f64);
-    "frame_loss_rate", "frame loss rate", LossRate, 1.0, Optics(|frame_loss, _| frame_loss);
-    "optical_bit_error_rate", "bit error rate before correction", LossRate, 1.0, Optics(|_, bits| bits);
+        number(|r| r.hole_lengths.iter().rposition(|count| *count > 0).map_or(0.0, |last| last as f64 + 1.0));
+    "simulated_ns", "simulated time", Time, NANO, number(|r| r.simulated_ns);
+    "events", "events simulated", Count, 1.0, number(|r| r.events as f64);
+};
+
+/// What is computed of attenuated links.
+static ATTENUATION_METRICS: &[Metric] = metrics! {
+    "frame_loss_rate", "frame loss rate", LossRate, 1.0, optics(|frame_loss, _| frame_loss);
+    "optical_bit_error_rate", "bit error rate before correction", LossRate, 1.0, optics(|_, bits| bits);
 };
 
 #[cfg(test)]
@@ -173,7 +144,7 @@ mod tests {
         };
         let report = Box::new(report);
         let outcome = Outcome::Stress(report.clone());
-        let metric = Metric::named("effective_loss_rate").expect("it exists");
+        let metric = metric_named("effective_loss_rate").expect("it exists");
         let measured = metric.of(&outcome).expect("measured");
         let (low, high) = measured.interval.expect("counted");
         assert!((measured.value - 2e-3).abs() < 1e-5 && low < 2e-4 && high > 9e-3, "{measured:?}");
@@ -190,7 +161,7 @@ mod tests {
         for name in
             ["retransmission_delay_ns.max", "effective_loss_rate", "resume_flight_max_ns", "paused_pct"]
         {
-            assert_eq!(Metric::named(name).expect(name).of(&outcome), None, "{name}");
+            assert_eq!(metric_named(name).expect(name).of(&outcome), None, "{name}");
         }
     }
 
@@ -201,19 +172,15 @@ mod tests {
             ("effective_speed_pct", "effective_speed"),
             ("frames_sent", "frames_sent"),
         ] {
-            assert_eq!(Metric::named(name).expect(name).name_without_unit(), without);
+            assert_eq!(metric_named(name).expect(name).name_without_unit(), without);
         }
     }
 
     #[test]
     fn names_are_unique() {
-        for metric in METRICS {
-            assert_eq!(
-                METRICS.iter().filter(|other| other.name == metric.name).count(),
-                1,
-                "{}",
-                metric.name
-            );
+        let all = || STRESS_METRICS.iter().chain(ATTENUATION_METRICS);
+        for metric in all() {
+            assert_eq!(all().filter(|other| other.name == metric.name).count(), 1, "{}", metric.name);
         }
     }
 }

@@ -2,11 +2,11 @@
 //! `linkmend_experiment` is the frame; this module defines the points of an experiment and what they measure.
 //!
 //! - [`StressParameters`] are the parameters of a run as people write them, on the command line and in files.
-//! - [`Experiment::parse`] reads and checks a file; [`built_in`], [`read`] and [`read_folder`] find them.
-//! - An [`Experiment`] is [`Runnable`](linkmend_experiment::Runnable): its points have a [`Task`], and another kind of
-//!   run is another variant of it, of [`Kind`] and of [`Outcome`].
-//! - [`Metric`] names what is measured, [`Outcome::pooled`] combines several outcomes, and [`compare`] puts published
-//!   and measured values side by side.
+//! - [`LinkExperiments`] are this [`Kind`](linkmend_experiment::Kind) of experiments: what is done at a point is a
+//!   [`Task`], and what it measures an [`Outcome`]. Another kind of run with links is another variant of both, and of
+//!   [`Kind`].
+//! - [`Experiment::parse`] reads and checks a file; [`built_in`] has those of the paper.
+//! - [`compare`] puts published and expected values beside measured ones. Judging them is left to the caller.
 //! - A [`Sweep`] is an experiment with its outcomes; [`plots`] and [`tables`] are made of it.
 
 mod catalogue;
@@ -23,23 +23,24 @@ mod resolve;
 mod runner;
 mod sweep;
 pub mod tables;
+mod task;
 #[cfg(test)]
 mod tests;
 mod value;
 mod work;
 
-pub use catalogue::{built_in, read, read_folder};
+pub use catalogue::built_in;
 pub use check::check;
 pub use compare::compare;
 pub use definition::{
-    Dimension, Expected, Experiment, Ordinate, PlotSpec, Point, Published, Replacement, Task,
+    Dimension, Expected, Experiment, LinkExperiments, LinkExtra, Ordinate, PlotSpec, Point, Replacement, Rest,
 };
-pub use file::{Kind, LogAxes, PlotKind, Reference, Theory};
-pub use metric::Metric;
+pub use file::{File, Kind, LogAxes, PlotKind, Reference, Theory};
+pub use metric::{Metric, metric_named, metrics_of};
 pub use names::{BufferingName, ProtectionName, TransceiverName};
 pub use outcome::{Outcome, Pool};
 pub use parameters::StressParameters;
-pub use runner::seed_of;
 pub use sweep::Sweep;
+pub use task::Task;
 pub use value::{PARAMETERS, Parameter, SWITCHES, Switch, VARIANT, is_parameter, keys, label_of, value_of};
-pub use work::FRAMES_PER_SECOND;
+pub use work::{FRAMES_PER_SECOND, quick};

@@ -1,7 +1,7 @@
 //! The outcome of one point of a sweep, and how several are pooled.
 
 use crate::stress::{Percentiles, Quartiles, StressReport};
-use linkmend_experiment::CONFIDENCE;
+use linkmend_experiment::{CONFIDENCE, Pooled};
 
 /// The outcome of one point of a sweep.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,21 +25,28 @@ impl Outcome {
             Outcome::Attenuation { .. } => None,
         }
     }
+}
 
-    /// Pools several outcomes as if they had been one run: counts are added, rates are computed from the sums, and
-    /// buffer levels and delays are combined. `None` for no outcome, or for several attenuated links, which do not
-    /// occur.
-    pub fn pooled<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
-        let mut outcomes = outcomes.into_iter().peekable();
-        let first = outcomes.next()?;
-        if outcomes.peek().is_none() {
-            return Some(first.clone());
+/// Counts are added, rates are computed from the sums, and buffer levels and delays are combined. What is computed of an
+/// attenuated link is the same each time.
+impl Pooled for Outcome {
+    type Pool = Result<Pool, Outcome>;
+
+    fn pool(first: Outcome) -> Self::Pool {
+        match first {
+            Outcome::Stress(report) => Ok(Pool::new(&report)),
+            computed @ Outcome::Attenuation { .. } => Err(computed),
         }
-        let mut pool = Pool::new(first.report()?);
-        for outcome in outcomes {
-            pool.add(outcome.report()?);
+    }
+
+    fn add(pool: &mut Self::Pool, other: Outcome) {
+        if let (Ok(pool), Outcome::Stress(report)) = (pool, other) {
+            pool.add(&report);
         }
-        Some(Outcome::Stress(Box::new(pool.finish())))
+    }
+
+    fn finish(pool: Self::Pool) -> Outcome {
+        pool.map_or_else(|computed| computed, |pool| Outcome::Stress(Box::new(pool.finish())))
     }
 }
 
@@ -252,6 +259,7 @@ fn quantile(bins: &[(f64, u64)], part: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linkmend_experiment::pooled;
 
     fn report(frames: u64, lost: u64, speed: f64, level: u64) -> StressReport {
         StressReport {
@@ -282,8 +290,14 @@ mod tests {
     #[test]
     fn one_alone_stays_what_it_is() {
         let one = Outcome::Stress(Box::new(report(1_000, 10, 90.0, 5_000)));
-        assert_eq!(Outcome::pooled([&one]), Some(one));
-        assert_eq!(Outcome::pooled([]), None);
+        assert_eq!(pooled([one.clone()]), Some(one));
+        assert_eq!(pooled::<Outcome>([]), None);
+    }
+
+    #[test]
+    fn what_is_computed_is_the_same_however_often() {
+        let computed = Outcome::Attenuation { frame_loss_rate: 1e-3, bit_error_rate: 1e-5 };
+        assert_eq!(pooled(vec![computed.clone(); 7]), Some(computed));
     }
 
     #[test]
@@ -296,7 +310,7 @@ mod tests {
         };
         let rarer = StressReport { frames_undelivered: 5, frames_weighted: 5, weight: 1e-4, ..rare.clone() };
         let outcomes = [rare, rarer].map(|report| Outcome::Stress(Box::new(report)));
-        let pooled = Outcome::pooled(&outcomes).expect("two");
+        let pooled = pooled(outcomes).expect("two");
         let pooled = pooled.report().expect("of stress");
         assert_eq!((pooled.frames_undelivered, pooled.frames_weighted), (9, 8));
         assert!((pooled.effective_loss_rate - (1.0 + 3e-3 + 5e-4) / 2_000.0).abs() < 1e-12);
@@ -310,7 +324,7 @@ mod tests {
             Outcome::Stress(Box::new(report(1_000, 10, 90.0, 5_000))),
             Outcome::Stress(Box::new(report(3_000, 10, 98.0, 7_000))),
         ];
-        let pooled = Outcome::pooled(&outcomes).expect("two");
+        let pooled = pooled(outcomes).expect("two");
         let pooled = pooled.report().expect("of stress");
         assert_eq!((pooled.frames_sent, pooled.frames_lost, pooled.actual_loss_rate), (4_000, 20, 0.005));
         assert_eq!(pooled.effective_speed_gbps, 96.0);

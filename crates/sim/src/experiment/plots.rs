@@ -12,7 +12,7 @@ use linkmend_report::{
 
 /// All plots of an experiment.
 pub fn all(sweep: &Sweep<'_>) -> Vec<Plot> {
-    sweep.experiment.plots.iter().map(|spec| Drawing { sweep, spec }.draw()).collect()
+    sweep.experiment.extra.plots.iter().map(|spec| Drawing { sweep, spec }.draw()).collect()
 }
 
 struct Drawing<'a> {

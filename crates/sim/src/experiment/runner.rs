@@ -1,75 +1,30 @@
-//! What runs at the points of an experiment with links.
+//! What one run does at a point.
 
-use super::definition::{Experiment, Point, Task};
-use super::outcome::{Outcome, Pool};
+use super::outcome::Outcome;
+use super::task::Task;
+use crate::corruption::optics;
 use crate::link::config::ParameterError;
-use crate::random::Random;
 use crate::stress::{self, StressConfig};
-use linkmend_experiment::{Failure, Runnable};
-use std::ops::Range;
 
-/// The seed of a run. It depends only on these, and is short enough to type.
-pub fn seed_of(base: u64, id: &str, point: &Point, run: u64) -> u64 {
-    Random::new(base, &format!("{id} {} run {run}", point.key())).next_u64() >> 32
-}
-
-impl Runnable for Experiment {
-    type Outcome = Outcome;
-    type Error = ParameterError;
-
-    fn points(&self) -> usize {
-        self.points.len()
-    }
-
-    fn runs(&self, point: usize) -> u64 {
-        self.points[point].runs
-    }
-
-    fn work(&self, point: usize) -> f64 {
-        self.points[point].work()
-    }
-
-    fn run(
-        &self,
-        point: usize,
-        runs: Range<u64>,
-        base_seed: u64,
-        progress: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Option<Outcome>, Failure<ParameterError>> {
-        let point = &self.points[point];
-        let share = point.work() / point.runs as f64;
-        let Task::Stress(config) = &point.task else {
-            progress(share);
-            return Ok(point.computed());
-        };
-        let mut pool: Option<Pool> = None;
-        for run in runs.clone() {
-            let seed = seed_of(base_seed, &self.id, point, run);
+/// Simulates a stress run, or computes the losses of an attenuated link. `progress` takes the share that is done, and
+/// says whether to go on.
+///
+/// # Errors
+/// The parameters were checked when the experiment was read, but whether a session opens shows only now.
+pub(super) fn run(
+    task: &Task,
+    seed: u64,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<Outcome, ParameterError> {
+    match *task {
+        Task::Stress(ref config) => {
             let config = StressConfig { seed, ..(**config).clone() };
-            let mut told = 0.0;
-            let mut of_run = |frames: u64| {
-                let done = share * (frames as f64 / config.frames as f64).min(1.0);
-                let go_on = progress(done - told);
-                told = done;
-                go_on
-            };
-            // The parameters were checked when the experiment was read, but whether a session opens shows only now.
-            let report = stress::run(&config, &mut of_run).map_err(|error| Failure { seed, error })?;
-            if !progress(share - told) {
-                return Ok(None);
-            }
-            match &mut pool {
-                Some(pool) => pool.add(&report),
-                None => pool = Some(Pool::new(&report)),
-            }
-            if runs.end - runs.start == 1 {
-                return Ok(Some(Outcome::Stress(Box::new(report))));
-            }
+            let report = stress::run(&config, &mut |frames| progress(frames as f64 / config.frames as f64))?;
+            Ok(Outcome::Stress(Box::new(report)))
         }
-        Ok(pool.map(|pool| Outcome::Stress(Box::new(pool.finish()))))
-    }
-
-    fn pooled(&self, outcomes: Vec<Outcome>) -> Option<Outcome> {
-        Outcome::pooled(&outcomes)
+        Task::Attenuation { transceiver, attenuation_db, frame_bytes } => Ok(Outcome::Attenuation {
+            frame_loss_rate: optics::frame_loss(transceiver, attenuation_db, frame_bytes),
+            bit_error_rate: optics::bit_error_rate(transceiver, attenuation_db),
+        }),
     }
 }

@@ -1,7 +1,7 @@
 //! Results as tables.
 
 use super::file::Kind;
-use super::metric::Metric;
+use super::metric::{Metric, metric_named, metrics_of};
 use super::sweep::Sweep;
 use super::value::{keys, label_of, value_of};
 use linkmend_report::{Cell, Column, Table};
@@ -43,9 +43,9 @@ pub fn points_briefly(sweep: &Sweep<'_>) -> Table {
 
 fn shown(sweep: &Sweep<'_>, of_stress: &[&str]) -> Table {
     let experiment = sweep.experiment;
-    let shown: Vec<&'static Metric> = match experiment.kind {
-        Kind::Stress => of_stress.iter().filter_map(|name| Metric::named(name)).collect(),
-        Kind::Attenuation => Metric::of_kind(Kind::Attenuation).collect(),
+    let shown: Vec<&'static Metric> = match experiment.extra.kind {
+        Kind::Stress => of_stress.iter().filter_map(|name| metric_named(name)).collect(),
+        Kind::Attenuation => metrics_of(Kind::Attenuation).iter().collect(),
     };
     table(sweep, &experiment.varied, &shown, false)
 }
@@ -54,7 +54,7 @@ fn shown(sweep: &Sweep<'_>, of_stress: &[&str]) -> Table {
 pub fn everything(sweep: &Sweep<'_>) -> Table {
     let set = |key: &&'static str| sweep.experiment.points.iter().any(|point| point.value(key).is_some());
     let keys: Vec<&'static str> = keys().filter(|key| *key != "seed").filter(set).collect();
-    let metrics: Vec<&'static Metric> = Metric::of_kind(sweep.experiment.kind).collect();
+    let metrics: Vec<&'static Metric> = metrics_of(sweep.experiment.extra.kind).iter().collect();
     table(sweep, &keys, &metrics, true)
 }
 
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn every_column_is_a_metric_of_stress_runs() {
         for name in SHOWN.iter().chain(&BRIEFLY) {
-            assert!(Metric::named(name).is_some_and(Metric::is_of_stress), "{name}");
+            assert!(metrics_of(Kind::Stress).iter().any(|metric| metric.name == *name), "{name}");
         }
     }
 }

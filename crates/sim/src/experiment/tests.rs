@@ -1,7 +1,7 @@
 //! Experiment files: all that are built in, and what is refused; and that threads change nothing.
 
 use super::*;
-use linkmend_experiment::{Event, ExperimentError, Failure, run_all};
+use linkmend_experiment::{Event, ExperimentError, Failure, Kind as _, run_all};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +22,11 @@ fn what_is_built_in_can_be_used() {
     let ids: BTreeSet<&str> = experiments.iter().map(|experiment| experiment.id.as_str()).collect();
     assert_eq!(ids.len(), experiments.len(), "two experiments of one name");
     for experiment in &experiments {
-        assert!(!experiment.points.is_empty() && !experiment.plots.is_empty(), "{}", experiment.id);
+        assert!(!experiment.points.is_empty() && !experiment.extra.plots.is_empty(), "{}", experiment.id);
         assert!(!experiment.about.is_empty(), "{}", experiment.id);
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    let files = read_folder(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let files = Experiment::read_folder(&folder).unwrap_or_else(|error| panic!("{error}"));
     let in_folder: BTreeSet<&str> = files.iter().map(|experiment| experiment.id.as_str()).collect();
     assert_eq!(in_folder, ids, "every file of the folder is built in");
 }
@@ -141,7 +141,7 @@ fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {
         Event::Point { point, outcome, .. } => outcomes[point] = Some(outcome),
         Event::Failed { failure: Failure { error, .. }, .. } => panic!("{error}"),
     });
-    let work: f64 = experiments[0].points.iter().map(Point::work).sum();
+    let work: f64 = experiments[0].total_work();
     assert!((done - work).abs() < 1.0, "progress comes to its end: {done} of {work}");
     outcomes
 }
@@ -209,10 +209,14 @@ fn a_run_that_fails_says_so_and_the_others_go_on() {
 #[test]
 fn quick_runs_are_quick() {
     let small = parse(SMALL).expect("small");
-    assert!(small.quick().core_seconds() <= small.core_seconds());
+    let mut quicker = small.clone();
+    quicker.points = small.points.iter().map(quick).collect();
+    assert!(quicker.total_work() <= small.total_work());
     for experiment in built_in().expect("they parse") {
         for point in &experiment.points {
-            assert!(point.quick().work() < 200_000.0, "{}: {}", experiment.id, point.key());
+            let quick = quick(point);
+            let work = quick.runs as f64 * LinkExperiments::work(&quick.task);
+            assert!(work < 200_000.0, "{}: {}", experiment.id, point.key());
         }
     }
 }

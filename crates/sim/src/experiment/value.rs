@@ -137,6 +137,19 @@ impl Parameters for StressParameters {
         value_of(key, self)
     }
 
+    fn word(key: &str, value: String) -> String {
+        match key {
+            "no-backpressure" if value == "on" => "no backpressure".to_owned(),
+            "no-backpressure" => "backpressure".to_owned(),
+            _ if Self::needs_no_heading(key) => value,
+            _ => format!("{} {value}", label_of(key)),
+        }
+    }
+
+    fn only_lengthens(key: &str) -> bool {
+        key == "frames"
+    }
+
     fn needs_no_heading(key: &str) -> bool {
         [VARIANT, "speed", "mode", "buffering", "transceiver"].contains(&key)
     }

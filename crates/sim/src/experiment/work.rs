@@ -1,8 +1,10 @@
 //! Estimates the work of a point, for progress bars and for the list of experiments.
 
-use super::definition::{Experiment, Point, Task};
+use super::parameters::StressParameters;
+use super::task::Task;
 use crate::corruption::Corruption;
 use crate::stress::StressConfig;
+use linkmend_experiment::Point;
 
 /// Frames that are simulated one by one after each loss, before the link is steady again.
 const FRAMES_PER_LOSS: f64 = 300.0;
@@ -18,42 +20,27 @@ const QUICK_FRAMES: f64 = 5_000_000.0;
 /// Independent runs of one point at which a quick run stops.
 const QUICK_RUNS: u64 = 50;
 
-impl Experiment {
-    /// Approximate time that one core takes, in seconds.
-    pub fn core_seconds(&self) -> f64 {
-        self.points.iter().map(Point::work).sum::<f64>() / FRAMES_PER_SECOND
-    }
-
-    /// The same experiment, reduced so that it takes about a second.
-    #[must_use]
-    pub fn quick(&self) -> Experiment {
-        Experiment { points: self.points.iter().map(Point::quick).collect(), ..self.clone() }
+/// How many frames of a run must be simulated one by one, roughly.
+pub(super) fn work(task: &Task) -> f64 {
+    match task {
+        Task::Stress(config) => work_of(config) + FRAMES_PER_RUN,
+        Task::Attenuation { .. } => 1.0,
     }
 }
 
-impl Point {
-    /// How many frames must be simulated one by one, roughly.
-    pub fn work(&self) -> f64 {
-        match &self.task {
-            Task::Stress(config) => self.runs as f64 * (work_of(config) + FRAMES_PER_RUN),
-            Task::Attenuation { .. } => 1.0,
-        }
+/// The same point with so few frames that it takes a fraction of a second.
+#[must_use]
+pub fn quick(point: &Point<StressParameters, Task>) -> Point<StressParameters, Task> {
+    let mut quick = point.clone();
+    if let Task::Stress(config) = &mut quick.task {
+        quick.runs = quick.runs.min(QUICK_RUNS);
+        let share = QUICK_WORK / (quick.runs as f64 * work_of(config));
+        let frames = config.frames as f64;
+        let fewer = (frames * share).min(QUICK_FRAMES / quick.runs as f64).min(frames).ceil().max(1.0);
+        config.frames = fewer as u64;
+        quick.parameters.frames = Some(linkmend_quantity::Count(config.frames));
     }
-
-    /// The same point with so few frames that it takes a fraction of a second.
-    #[must_use]
-    pub fn quick(&self) -> Point {
-        let mut quick = self.clone();
-        if let Task::Stress(config) = &mut quick.task {
-            quick.runs = quick.runs.min(QUICK_RUNS);
-            let share = QUICK_WORK / (quick.runs as f64 * work_of(config));
-            let frames = config.frames as f64;
-            let fewer = (frames * share).min(QUICK_FRAMES / quick.runs as f64).min(frames).ceil().max(1.0);
-            config.frames = fewer as u64;
-            quick.parameters.frames = Some(linkmend_quantity::Count(config.frames));
-        }
-        quick
-    }
+    quick
 }
 
 fn work_of(config: &StressConfig) -> f64 {

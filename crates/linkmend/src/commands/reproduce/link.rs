@@ -5,7 +5,7 @@ use super::finished::Finished;
 use crate::failure::{Context, Result};
 use linkmend_experiment::Row;
 use linkmend_sim::experiment::{
-    self, Experiment, Outcome, Point, Sweep, Task, VARIANT, keys, plots, seed_of, tables, value_of,
+    self, Experiment, Outcome, Point, Sweep, Task, VARIANT, keys, plots, tables, value_of,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn results(sweep: &Sweep<'_>, options: &Options) -> Result<Value> {
         points.push(json!({
             "parameters": point.parameters,
             "runs": point.runs,
-            "first_seed": seed_of(options.seed, &experiment.id, point, 0),
+            "first_seed": point.seed(options.seed, &experiment.id, 0),
             "command": command(&experiment.id, point, options.seed),
             "result": result,
         }));
@@ -74,6 +74,6 @@ fn command(id: &str, point: &Point, base_seed: u64) -> Option<String> {
             text => words.push(format!("--{key} {text}")),
         }
     }
-    words.push(format!("--seed {}", seed_of(base_seed, id, point, 0)));
+    words.push(format!("--seed {}", point.seed(base_seed, id, 0)));
     Some(words.join(" "))
 }

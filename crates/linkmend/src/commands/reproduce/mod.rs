@@ -17,7 +17,7 @@ mod upgrades;
 
 use crate::failure::{Context, Result, UsageError};
 use clap::Args;
-use linkmend_sim::experiment;
+use linkmend_sim::experiment::Experiment;
 use planned::Planned;
 use std::path::PathBuf;
 
@@ -125,7 +125,7 @@ impl Options {
 /// Executes the command.
 pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
     let known = match &arguments.experiments {
-        Some(folder) => experiment::read_folder(folder)?.into_iter().map(Planned::Link).collect(),
+        Some(folder) => Experiment::read_folder(folder)?.into_iter().map(Planned::Link).collect(),
         None => Planned::built_in().context("an experiment that is built in is broken")?,
     };
     let chosen = arguments.options.shortened(choose(known, &arguments.what)?);
@@ -137,7 +137,7 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
 
 /// Runs the experiment of a file.
 pub fn run_file(arguments: &ExperimentArgs) -> Result<()> {
-    let experiment = experiment::read(&arguments.file)?;
+    let experiment = Experiment::read(&arguments.file)?;
     run::run(&arguments.options.shortened(vec![Planned::Link(experiment)]), &arguments.options)
 }
 
