@@ -20,7 +20,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// Recognises a file by its first bytes.
-    pub fn of(path: &Path) -> FileKind {
+    pub fn detect(path: &Path) -> FileKind {
         if path.is_dir() {
             return FileKind::Network;
         }

@@ -47,7 +47,10 @@ fn what_a_deployment_spares_is_what_running_it_spares() {
                 for deployment in [deployment.clone(), deployment.and_top(&topology), Deployment::Everywhere]
                 {
                     let (all, left) = penalties(&topology, &trace, &settings, deployment.clone());
-                    assert!(close(all - left, spared.by(&topology, &deployment)), "{topology} {constraint}");
+                    assert!(
+                        close(all - left, spared.by_deployment(&topology, &deployment)),
+                        "{topology} {constraint}"
+                    );
                     assert!(close(all, spared.penalty()), "{topology}: {all} {}", spared.penalty());
                 }
             }
@@ -64,7 +67,7 @@ fn no_other_pods_spare_more() {
             .collect();
         let upgrades = Upgrades::new(&topology, &runs);
         let mean = |deployment: &Deployment| {
-            runs.iter().map(|run| run.by(&topology, deployment)).sum::<f64>() / runs.len() as f64
+            runs.iter().map(|run| run.by_deployment(&topology, deployment)).sum::<f64>() / runs.len() as f64
         };
         let zones = topology.zone_count();
         for with_top in [false, true] {
@@ -97,7 +100,7 @@ fn windows_add_up() {
     let sum = |of: &dyn Fn(&Spared) -> f64, windows: &[Spared]| -> f64 {
         windows.iter().map(|spared| of(spared) * spared.seconds() as f64).sum()
     };
-    let all = |spared: &Spared| spared.by(&topology, &Deployment::Everywhere);
+    let all = |spared: &Spared| spared.by_deployment(&topology, &Deployment::Everywhere);
     assert!(all(&spared[0]) > 0.0 && all(&spared[1]) > 0.0);
     assert!(close(sum(&all, &spared[..2]), sum(&all, &spared[2..])));
     assert!(close(sum(&Spared::penalty, &spared[..2]), sum(&Spared::penalty, &spared[2..])));

@@ -19,7 +19,7 @@ proptest! {
     ) {
         let mut paths = Paths::new(&topology);
         let mut reported: BTreeMap<SwitchId, u64> =
-            topology.tors().iter().map(|tor| (*tor, paths.of(*tor))).collect();
+            topology.tors().iter().map(|tor| (*tor, paths.count(*tor))).collect();
         for change in changes {
             let link = LinkId(change % topology.link_count() as u32);
             let mut follow = |tor: SwitchId, before: u64, after: u64| {
@@ -35,11 +35,11 @@ proptest! {
             let afresh = Paths::with_active(&topology, active.clone());
             for switch in topology.switches() {
                 let walked = walk(&topology, switch, &|link| active[link.index()]);
-                prop_assert_eq!(paths.of(switch), walked);
-                prop_assert_eq!(afresh.of(switch), walked);
+                prop_assert_eq!(paths.count(switch), walked);
+                prop_assert_eq!(afresh.count(switch), walked);
             }
             for (tor, count) in &reported {
-                prop_assert_eq!(*count, paths.of(*tor));
+                prop_assert_eq!(*count, paths.count(*tor));
             }
         }
     }

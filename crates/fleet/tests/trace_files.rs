@@ -268,7 +268,7 @@ fn the_end_of_a_file_s_name_says_its_format() {
         ("year.csv", TraceFormat::Csv),
         ("year", TraceFormat::Csv),
     ] {
-        assert_eq!(TraceFormat::of(Path::new(name)), format, "{name}");
+        assert_eq!(TraceFormat::from_path(Path::new(name)), format, "{name}");
     }
 }
 

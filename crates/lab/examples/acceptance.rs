@@ -268,7 +268,7 @@ fn flows(lab: &Lab) -> Outcome<usize> {
     println!("completion times of 24,387 B flows, 10,000 each, in turns:");
     let mut p999 = Vec::new();
     for (setup, times, retransmitted) in &samples {
-        let summary = Summary::of(times).ok_or("no flow finished")?;
+        let summary = Summary::from_samples(times).ok_or("no flow finished")?;
         println!(
             "  {:32} p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us, {retransmitted} segments retransmitted",
             setup.label(),

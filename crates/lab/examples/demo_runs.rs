@@ -112,7 +112,7 @@ fn series() -> Outcome<()> {
                 std::fs::create_dir_all(folder)?;
                 std::fs::write(Path::new(folder).join(format!("{name}-{number}.json")), &output.stdout)?;
             }
-            let line = Line::of(&serde_json::from_slice(&output.stdout)?);
+            let line = Line::new(&serde_json::from_slice(&output.stdout)?);
             println!("{number:>3}  {line}");
             disturbed += u32::from(line.disturbed);
             failed += u32::from(!line.disturbed && !line.holds());
@@ -149,7 +149,7 @@ struct Line {
 impl Line {
     const HEADING: &str = "run   x unprotected (>= 5)  of healthy (>= .95)  p99.9 x (>= 10; established)  stress (>= .8)  lost (0)  slots";
 
-    fn of(result: &DemoResult) -> Line {
+    fn new(result: &DemoResult) -> Line {
         let goodput = |condition, loss| {
             result.goodput_of("cubic", loss, condition).and_then(|row| row.goodput_bps).unwrap_or(f64::NAN)
         };

@@ -42,7 +42,7 @@ const WITHOUT_RATE: &str = "without a rate nothing waits";
 /// An impairment outside its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value} is not usable: {reason}")]
-pub struct BadImpairment {
+pub struct ImpairmentError {
     pub field: &'static str,
     /// The value that was asked for.
     pub value: String,
@@ -50,7 +50,7 @@ pub struct BadImpairment {
     pub reason: &'static str,
 }
 
-impl Diagnose for BadImpairment {
+impl Diagnose for ImpairmentError {
     fn hint(&self) -> Option<String> {
         let rate_is_missing = self.field == "queue" && self.reason == WITHOUT_RATE;
         rate_is_missing.then(|| "give a rate too".to_owned())
@@ -96,9 +96,9 @@ impl Impairments {
     }
 
     /// # Errors
-    /// [`BadImpairment`] if a value is out of its range.
-    pub fn validate(&self) -> Result<(), BadImpairment> {
-        let bad = |field, value: String, reason| Err(BadImpairment { field, value, reason });
+    /// [`ImpairmentError`] if a value is out of its range.
+    pub fn validate(&self) -> Result<(), ImpairmentError> {
+        let bad = |field, value: String, reason| Err(ImpairmentError { field, value, reason });
         for (field, delay) in [("delay", self.delay), ("link delay", self.link_delay)] {
             if delay > DELAY_MAX {
                 return bad(field, with_unit_apart(delay), "at most 2 s each way");

@@ -57,13 +57,13 @@ pub struct FramePort {
 
 impl FramePort {
     /// An interface of a laboratory; see [`Role::interfaces`].
-    pub fn of(lab: &Lab, role: Role, interface: &str) -> Self {
+    pub fn new(lab: &Lab, role: Role, interface: &str) -> Self {
         let namespace = lab.namespace(role).clone();
         Self { namespace, mac: role.mac(interface), interface: interface.to_owned() }
     }
 
     fn host(lab: &Lab, role: Role) -> Self {
-        Self::of(lab, role, HOST_INTERFACE)
+        Self::new(lab, role, HOST_INTERFACE)
     }
 
     /// Sends frames as they are, without waiting for anything.

@@ -27,7 +27,7 @@ pub struct MedianInterval {
 
 impl MedianInterval {
     /// The median of `values`, in any order; `None` if there are none.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
@@ -77,12 +77,12 @@ mod tests {
 
     #[test]
     fn the_median_of_odd_and_even_numbers_of_values() {
-        let of = |values: &[f64]| MedianInterval::of(values).expect("values").median;
-        assert_eq!(of(&[3.0]), 3.0);
-        assert_eq!(of(&[4.0, 1.0]), 2.5);
-        assert_eq!(of(&[9.0, 1.0, 2.0]), 2.0);
-        assert_eq!(of(&[9.0, 1.0, 2.0, 4.0]), 3.0);
-        assert_eq!(MedianInterval::of(&[]), None);
+        let median = |values: &[f64]| MedianInterval::from_values(values).expect("values").median;
+        assert_eq!(median(&[3.0]), 3.0);
+        assert_eq!(median(&[4.0, 1.0]), 2.5);
+        assert_eq!(median(&[9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[9.0, 1.0, 2.0, 4.0]), 3.0);
+        assert_eq!(MedianInterval::from_values(&[]), None);
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         // to the ninth, 0.9785.
         let of = |count: u32| {
             let values: Vec<f64> = (1..=count).map(f64::from).collect();
-            let interval = MedianInterval::of(&values).expect("values");
+            let interval = MedianInterval::from_values(&values).expect("values");
             (interval.low, interval.high, (interval.coverage * 1e4).round())
         };
         assert_eq!(of(5), (1.0, 5.0, 9375.0));
@@ -104,8 +104,10 @@ mod tests {
         let calm: Vec<f64> = (0..11).map(|value| 100.0 + f64::from(value)).collect();
         let mut wild = calm.clone();
         wild[10] = 1e9;
-        let (calm, wild) =
-            (MedianInterval::of(&calm).expect("some"), MedianInterval::of(&wild).expect("some"));
+        let (calm, wild) = (
+            MedianInterval::from_values(&calm).expect("some"),
+            MedianInterval::from_values(&wild).expect("some"),
+        );
         assert_eq!((calm.median, calm.low, calm.high), (wild.median, wild.low, wild.high));
     }
 
@@ -131,7 +133,7 @@ mod tests {
         };
         for _ in 0..2_000 {
             let values: Vec<f64> = (0..9).map(|_| draw()).collect();
-            let interval = MedianInterval::of(&values).expect("values");
+            let interval = MedianInterval::from_values(&values).expect("values");
             held += u32::from(interval.low <= 0.25 && 0.25 <= interval.high);
         }
         // Nine values: the second to the eighth, 96.1 %.

@@ -28,7 +28,7 @@ pub struct Summary {
 
 impl Summary {
     /// Summarises `values`; `None` if there are none.
-    pub fn of(values: &[u64]) -> Option<Self> {
+    pub fn from_samples(values: &[u64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn nearest_rank_of_one_to_a_thousand() {
         let values: Vec<u64> = (1..=1000).rev().collect();
-        let summary = Summary::of(&values).expect("there are values");
+        let summary = Summary::from_samples(&values).expect("there are values");
         assert_eq!((summary.min, summary.max, summary.count), (1, 1000, 1000));
         assert_eq!((summary.p50, summary.p90, summary.p95, summary.p99), (500, 900, 950, 990));
         assert_eq!((summary.p99_9, summary.p99_99), (999, 1000));
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn a_single_value_and_none() {
-        let one = Summary::of(&[7]).expect("there is one");
+        let one = Summary::from_samples(&[7]).expect("there is one");
         assert_eq!((one.min, one.p50, one.p99_99, one.max, one.std), (7, 7, 7, 7, 0.0));
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(Summary::from_samples(&[]), None);
     }
 }

@@ -129,13 +129,13 @@ fn endure(name: &str, ports: PortChoice) {
     ends.protect_reverse(Some(ProtectionSettings::new(Mode::NonBlocking))).expect("it gets active");
     works_again(&lab, &ends, Duration::from_secs(1), "before");
 
-    let host = FramePort::of(&lab, Role::Host1, "eth0");
+    let host = FramePort::new(&lab, Role::Host1, "eth0");
     host.inject(&hostile_frames(1, 2_000)).expect("the host can send");
     works_again(&lab, &ends, Duration::from_secs(1), "after frames from the inner side");
     let (_, second) = ends.report().expect("both loops live");
     assert_eq!(second.counters.control_rejected, 0, "a host's frames never reach the peer's protocol");
 
-    let wire = FramePort::of(&lab, Role::End1, "link");
+    let wire = FramePort::new(&lab, Role::End1, "link");
     wire.inject(&hostile_frames(2, 2_000)).expect("the wire takes them");
     std::thread::sleep(Duration::from_millis(50));
     let (_, second) = ends.report().expect("both loops live");

@@ -76,10 +76,13 @@ fn the_service_manager_is_told() {
     lab.managed = true;
     let left = lab.left.clone();
     let daemon = lab.start(&left, "left", "");
-    assert_eq!(lab.told(""), "READY=1");
-    assert_eq!((lab.told(""), lab.told("")), ("WATCHDOG=1".to_owned(), "WATCHDOG=1".to_owned()));
+    assert_eq!(lab.next_notification(""), "READY=1");
+    assert_eq!(
+        (lab.next_notification(""), lab.next_notification("")),
+        ("WATCHDOG=1".to_owned(), "WATCHDOG=1".to_owned())
+    );
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
-    assert_eq!(lab.told("WATCHDOG=1"), "STOPPING=1");
+    assert_eq!(lab.next_notification("WATCHDOG=1"), "STOPPING=1");
 }
 
 #[test]

@@ -32,7 +32,7 @@ struct Mark {
 
 /// What is known about what a receiver had seen when it wrote a report.
 #[derive(Debug, Clone, Copy)]
-enum Seen {
+enum SeenByReceiver {
     /// Nothing is known.
     Unknown,
     /// The latest dummy, by its stamp. About frames, the report claims more than was sent.
@@ -222,7 +222,7 @@ impl Sender {
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
-        self.take_report(feedback, Seen::All(dummy_stamp), released, stats)
+        self.take_report(feedback, SeenByReceiver::All(dummy_stamp), released, stats)
     }
 
     /// Handles the authors' loss notification of one hole. It says neither what lies behind the hole nor what had been
@@ -237,13 +237,13 @@ impl Sender {
         let Some(cumulative) = next.expand(self.first) else { return false };
         let end = hole.first.plus(u64::from(hole.length));
         let mut lane = LaneFeedback::new(LongSequenceNumber::from_absolute(cumulative), end, self.paused);
-        lane.push_missing(hole) && self.take_report(&lane, Seen::Unknown, released, stats)
+        lane.push_missing(hole) && self.take_report(&lane, SeenByReceiver::Unknown, released, stats)
     }
 
     fn take_report(
         &mut self,
         feedback: &LaneFeedback,
-        known: Seen,
+        known: SeenByReceiver,
         released: &mut VecDeque<FrameHandle>,
         stats: &mut Stats,
     ) -> bool {
@@ -267,9 +267,9 @@ impl Sender {
         }
         self.acknowledge(cumulative, released);
         let seen = match known {
-            Seen::Unknown => None,
-            Seen::Dummies(dummy_stamp) => Some(Mark { next: 0, dummy_stamp }),
-            Seen::All(dummy_stamp) => Some(Mark { next: seen, dummy_stamp }),
+            SeenByReceiver::Unknown => None,
+            SeenByReceiver::Dummies(dummy_stamp) => Some(Mark { next: 0, dummy_stamp }),
+            SeenByReceiver::All(dummy_stamp) => Some(Mark { next: seen, dummy_stamp }),
         };
         self.check_announced(cumulative, seen);
         let from = from.max(self.first);

@@ -84,7 +84,7 @@ impl TopologyBuilder {
                 layer: self.layers[index],
                 zone: zones.of[index],
                 pipes: self.pipes[index].unwrap_or(ports[index].div_ceil(PORTS_PER_PIPE)).max(1),
-                above_tors: above_tors(&self.layers, down.of(SwitchId(index as u32))),
+                above_tors: above_tors(&self.layers, down.hops(SwitchId(index as u32))),
             })
             .collect();
         let tors = (0..switches.len() as u32).map(SwitchId).filter(|tor| switches[tor.index()].layer == 0);

@@ -90,7 +90,7 @@ impl Adjacency {
         Adjacency { first, hops }
     }
 
-    pub(crate) fn of(&self, switch: SwitchId) -> &[Hop] {
+    pub(crate) fn hops(&self, switch: SwitchId) -> &[Hop] {
         &self.hops[self.first[switch.index()] as usize..self.first[switch.index() + 1] as usize]
     }
 }
@@ -178,12 +178,12 @@ impl Topology {
 
     /// The links that go up from a switch.
     pub fn up(&self, switch: SwitchId) -> &[Hop] {
-        self.up.of(switch)
+        self.up.hops(switch)
     }
 
     /// The links that go down from a switch.
     pub fn down(&self, switch: SwitchId) -> &[Hop] {
-        self.down.of(switch)
+        self.down.hops(switch)
     }
 
     /// The pipe to which the link's port belongs, for each of its two switches, the lower first.

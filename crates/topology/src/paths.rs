@@ -21,7 +21,7 @@ pub(crate) fn check_paths(topology: &Topology) -> Result<(), TopologyError> {
     let paths = Paths::new(topology);
     let name = |tor| topology.names().switch(tor);
     for &tor in topology.tors() {
-        let tor_paths = paths.of(tor);
+        let tor_paths = paths.count(tor);
         if tor_paths == 0 {
             return Err(TopologyError::NoPath { tor: name(tor), top: topology.layers - 1 });
         }
@@ -59,7 +59,7 @@ impl Paths {
     }
 
     /// Number of paths from a switch to the top layer.
-    pub fn of(&self, switch: SwitchId) -> u64 {
+    pub fn count(&self, switch: SwitchId) -> u64 {
         self.of[switch.index()]
     }
 

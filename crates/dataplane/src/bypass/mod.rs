@@ -125,7 +125,7 @@ impl Bypass {
         starting.set_stall_after(options.stall_after);
         starting.set_mode(options.mode);
         starting.set_peer_known(options.peer_known);
-        let steered = steering::left_behind(inner);
+        let steered = steering::read_note(inner);
         // The queues' programs are in place before the XDP programs pass anything to them.
         starting.attach_queues(inner, link);
         let mut bypass = starting;
@@ -292,7 +292,7 @@ impl Bypass {
 /// # Errors
 /// [`PortError::ForeignProgram`], [`PortError::System`].
 pub fn remove(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
-    let steered = steering::left_behind(interface);
+    let steered = steering::read_note(interface);
     let mode = attach::detach(interface)?;
     queue::detach(interface)?;
     steering::undo(interface, steered);

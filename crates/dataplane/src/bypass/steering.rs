@@ -44,7 +44,7 @@ pub enum Steering {
 
 /// The note: the queues of one interface, and what their steering was set to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steered {
+pub(super) struct SteeringNote {
     interface_index: u32,
     /// One bit for each queue.
     queues: u32,
@@ -52,7 +52,7 @@ pub(super) struct Steered {
     to: u64,
 }
 
-impl Steered {
+impl SteeringNote {
     /// Writes the note before the queues that it names are changed. A queue that was not changed can be told by its
     /// value.
     fn note(self, config: &SharedWords) {
@@ -61,10 +61,14 @@ impl Steered {
         config.word(words::STEERED_QUEUES).store(place, Ordering::Relaxed);
     }
 
-    fn of(config: &[u64]) -> Steered {
+    fn read(config: &[u64]) -> SteeringNote {
         let word = |index: usize| config.get(index).copied().unwrap_or(0);
         let place = word(words::STEERED_QUEUES);
-        Steered { interface_index: (place >> 32) as u32, queues: place as u32, to: word(words::STEERED_TO) }
+        SteeringNote {
+            interface_index: (place >> 32) as u32,
+            queues: place as u32,
+            to: word(words::STEERED_TO),
+        }
     }
 
     /// Whether this queue is one of them, and still set as the note says.
@@ -74,14 +78,14 @@ impl Steered {
 }
 
 /// Reads what the programs on the interface note about steering there.
-pub(super) fn left_behind(interface: &Interface) -> Steered {
+pub(super) fn read_note(interface: &Interface) -> SteeringNote {
     let words = attach::own_program(interface)
         .ok()
         .flatten()
         .and_then(|program| bpf::words_of_program(program.id, CONFIG_NAME).ok().flatten());
-    let steered = words.map(|words| Steered::of(&words)).unwrap_or_default();
+    let steered = words.map(|words| SteeringNote::read(&words)).unwrap_or_default();
     // The programs of both ports share the words.
-    if steered.interface_index == interface.index { steered } else { Steered::default() }
+    if steered.interface_index == interface.index { steered } else { SteeringNote::default() }
 }
 
 /// Steers the frames of each flow that arrive at `interface`, if that is a veth, to one processor. If somebody has set
@@ -90,14 +94,14 @@ pub(super) fn left_behind(interface: &Interface) -> Steered {
 pub(super) fn keep_flows_together(
     interface: &Interface,
     config: &SharedWords,
-    before: Steered,
+    before: SteeringNote,
 ) -> Option<Steering> {
     let processors = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
     let processors = processors.and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
     if interface.driver != "veth" || processors < 2 {
         return None;
     }
-    let mut steered = Steered { interface_index: interface.index, ..before };
+    let mut steered = SteeringNote { interface_index: interface.index, ..before };
     let steering = with_device(interface, |device| {
         steer(device, &mask(processors), &mut steered, |steered| steered.note(config))
     });
@@ -121,7 +125,7 @@ pub(super) fn keep_flows_together(
 }
 
 /// Undoes the steering that was set for a bypass, when the bypass is removed, on queues that nobody has changed since.
-pub(super) fn undo(interface: &Interface, steered: Steered) {
+pub(super) fn undo(interface: &Interface, steered: SteeringNote) {
     if steered.queues == 0 {
         return;
     }
@@ -163,8 +167,8 @@ fn queues(device: &Path) -> io::Result<Vec<Queue>> {
 fn steer(
     device: &Path,
     mask: &str,
-    steered: &mut Steered,
-    mut note: impl FnMut(Steered),
+    steered: &mut SteeringNote,
+    mut note: impl FnMut(SteeringNote),
 ) -> io::Result<Steering> {
     let queues = queues(device)?;
     note(*steered);
@@ -172,7 +176,7 @@ fn steer(
         return Ok(Steering::Operator);
     }
     let bits = queues.iter().fold(0, |bits, queue| bits | 1 << queue.number);
-    *steered = Steered { queues: bits, to: first_processors(mask), ..*steered };
+    *steered = SteeringNote { queues: bits, to: first_processors(mask), ..*steered };
     note(*steered);
     for queue in &queues {
         fs::write(&queue.path, mask)?;
@@ -258,18 +262,18 @@ mod tests {
         fs::create_dir_all(folder.join("queues/tx-0")).unwrap();
         let read =
             || ["rx-0", "rx-1"].map(|queue| fs::read_to_string(file(queue)).unwrap().trim().to_owned());
-        let ours = |steered: &mut Steered| {
+        let ours = |steered: &mut SteeringNote| {
             let mut notes = Vec::new();
             (steer(&folder, "3", steered, |note| notes.push(note)).unwrap(), notes)
         };
-        let mut steered = Steered { interface_index: 7, ..Steered::default() };
+        let mut steered = SteeringNote { interface_index: 7, ..SteeringNote::default() };
         let (steering, notes) = ours(&mut steered);
         assert_eq!((steering, read()), (Steering::Linkmend, ["3".to_owned(), "3".to_owned()]));
-        assert_eq!(notes.last(), Some(&Steered { interface_index: 7, queues: 0b11, to: 3 }));
+        assert_eq!(notes.last(), Some(&SteeringNote { interface_index: 7, queues: 0b11, to: 3 }));
         // The next run takes over what this one leaves behind.
         assert_eq!(ours(&mut steered.clone()).0, Steering::Linkmend);
         // A run that does not know of it takes it for somebody else's.
-        assert_eq!(ours(&mut Steered::default()).0, Steering::Operator);
+        assert_eq!(ours(&mut SteeringNote::default()).0, Steering::Operator);
         fs::write(file("rx-1"), "00000000,00000002\n").unwrap();
         let (steering, notes) = ours(&mut steered);
         assert_eq!((steering, notes), (Steering::Operator, vec![steered]), "what is ours stays noted");
@@ -279,12 +283,12 @@ mod tests {
 
     #[test]
     fn the_note_survives_the_words_it_is_written_in() {
-        let steered = Steered { interface_index: u32::MAX, queues: 1 << 31, to: u64::MAX };
+        let steered = SteeringNote { interface_index: u32::MAX, queues: 1 << 31, to: u64::MAX };
         let mut words = vec![0; words::COUNT];
         words[words::STEERED_QUEUES] = u64::MAX << 32 | 1 << 31;
         words[words::STEERED_TO] = u64::MAX;
-        assert_eq!(Steered::of(&words), steered);
+        assert_eq!(SteeringNote::read(&words), steered);
         // The note of programs of a version without one is empty.
-        assert_eq!(Steered::of(&[0; 6]), Steered::default());
+        assert_eq!(SteeringNote::read(&[0; 6]), SteeringNote::default());
     }
 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 /// A comment for a capture file with what Linkmend knows about the frame; `None` on the inner port.
 pub fn comment(frame: &CapturedFrame) -> Option<String> {
-    let link = Layers::of(frame.port, &frame.bytes).link?;
+    let link = Layers::parse(frame.port, &frame.bytes).link?;
     Some(if frame.corrupted { format!("{link}; dropped on purpose") } else { link.to_string() })
 }
 
@@ -26,7 +26,7 @@ pub fn line(frame: &CapturedFrame) -> String {
         Direction::Outbound => "out",
     };
     let mut line = format!("{hours:02}:{minutes:02}:{second:02}.{micros:06} {port} {way} ");
-    let layers = Layers::of(frame.port, &frame.bytes);
+    let layers = Layers::parse(frame.port, &frame.bytes);
     if let Some(link) = &layers.link {
         let _ = write!(line, "{link}, ");
     }

@@ -39,7 +39,7 @@ pub struct Layers {
 
 impl Layers {
     /// Takes apart a frame that was seen on `port`. Parts that are cut off or make no sense are absent.
-    pub fn of(port: CapturePort, frame: &[u8]) -> Layers {
+    pub fn parse(port: CapturePort, frame: &[u8]) -> Layers {
         let link = (port == CapturePort::Link).then(|| wire::parse(frame));
         let mut layers = Layers {
             link,

@@ -14,19 +14,19 @@ pub struct Repetition(Vec<(Direction, Control)>);
 impl Repetition {
     /// Whether this frame is such a repetition. Pass every frame of a capture, in order.
     pub fn is_in(&mut self, frame: &CapturedFrame) -> bool {
-        let Some(LinkFrame::Control(control)) = Layers::of(frame.port, &frame.bytes).link else {
+        let Some(LinkFrame::Control(control)) = Layers::parse(frame.port, &frame.bytes).link else {
             return false;
         };
-        let Some(said) = said(control) else { return false };
+        let Some(content) = without_numbers(control) else { return false };
         let of_this_kind = |(direction, last): &&mut (Direction, Control)| {
-            *direction == frame.direction && discriminant(last) == discriminant(&said)
+            *direction == frame.direction && discriminant(last) == discriminant(&content)
         };
         let Some((_, last)) = self.0.iter_mut().find(of_this_kind) else {
-            self.0.push((frame.direction, said));
+            self.0.push((frame.direction, content));
             return false;
         };
-        let repeats = *last == said;
-        *last = said;
+        let repeats = *last == content;
+        *last = content;
         // A frame that was dropped on purpose is worth a line whatever it says.
         repeats && !frame.corrupted
     }
@@ -34,7 +34,7 @@ impl Repetition {
 
 /// The frame without its numbers, if it is of a kind that repeats; `None` for the steps of a session, which are always
 /// new.
-fn said(control: Control) -> Option<Control> {
+fn without_numbers(control: Control) -> Option<Control> {
     match control {
         Control::Dummy { session, next, held_from, .. } => {
             Some(Control::Dummy { session, stamp: 0, next, held_from })

@@ -178,7 +178,7 @@ impl Taps {
         self.remove_closed();
         let seen = Sighting { at_ns: clock::unix_ns(), port, direction, corrupted };
         let head = pool.head(frame);
-        let layers = Layers::of(port, &head[..head.len().min(LOOK_BYTES)]);
+        let layers = Layers::parse(port, &head[..head.len().min(LOOK_BYTES)]);
         for tap in &self.0 {
             tap.offer(&seen, &layers, frame, pool);
         }

@@ -91,7 +91,7 @@ impl DaemonConfig {
     ///
     /// # Errors
     /// [`ConfigError::InArguments`].
-    pub fn of_arguments(self, link: LinkConfig) -> Result<DaemonConfig, ConfigError> {
+    pub fn with_link(self, link: LinkConfig) -> Result<DaemonConfig, ConfigError> {
         let config = DaemonConfig { links: vec![link], ..self };
         match config.validate() {
             Ok(()) => Ok(config),

@@ -1,6 +1,6 @@
 //! The configuration, from the text that people write to settings that can be relied on.
 //!
-//! 1. [`DaemonConfig::read`] parses a file; [`DaemonConfig::of_arguments`] takes one link from the command line. Both
+//! 1. [`DaemonConfig::read`] parses a file; [`DaemonConfig::with_link`] takes one link from the command line. Both
 //!    fill the same structs, whose documentation is also the help.
 //! 2. [`DaemonConfig::validate`] checks everything that can be checked without a device; an error names the file, the
 //!    line and the key, or the option.

@@ -247,10 +247,10 @@ fn every_bad_value_of_its_protection_is_named_with_its_line() {
 fn on_the_command_line_the_option_is_named() {
     let mut link = LinkConfig::new("eth1".to_owned().into(), "eth2");
     link.fallback.return_factor = 2.0;
-    let error = DaemonConfig::default().of_arguments(link.clone()).expect_err("impossible").to_string();
+    let error = DaemonConfig::default().with_link(link.clone()).expect_err("impossible").to_string();
     assert_eq!(error, "--fallback-return-factor 2: must lie strictly between 0 and 1, or the level swings");
     link.link = "eth1".to_owned();
-    let error = DaemonConfig::default().of_arguments(link).expect_err("impossible").to_string();
+    let error = DaemonConfig::default().with_link(link).expect_err("impossible").to_string();
     assert_eq!(error, "--link `eth1` is also the inner port of this link; the two ports must differ");
 }
 

@@ -17,11 +17,11 @@ pub trait Backend: Send + Sync + 'static {
     fn capture(&self, link: &str, options: CaptureOptions) -> Option<Result<Capture, CommandError>>;
     /// Protects the sending direction of one of them, or ends that; `None` if there is no such link.
     fn protect(&self, link: &str, protect: &ProtectConfig) -> Option<CommandResult> {
-        self.command(link, command_of(protect))
+        self.command(link, protect_command(protect))
     }
 }
 
-pub(super) fn command_of(protect: &ProtectConfig) -> Command {
+pub(super) fn protect_command(protect: &ProtectConfig) -> Command {
     protect.settings().map_or(Command::Unprotect, Command::Protect)
 }
 

@@ -1,6 +1,6 @@
 //! The links of a daemon: those that run, and those whose interface is gone.
 
-use super::backend::{Backend, command_of};
+use super::backend::{Backend, protect_command};
 use crate::capture::{Capture, CaptureOptions};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::config::{LinkConfig, ProtectConfig};
@@ -34,7 +34,7 @@ struct Link {
 enum State {
     Running(LinkEndHandle),
     /// The link does not run because an interface is missing; the text says why.
-    Gone(String),
+    OutOfOperation(String),
 }
 
 /// Why a link no longer runs.
@@ -65,7 +65,7 @@ impl Link {
         let Some(ExitReason::InterfaceGone { interface }) = handle.ending() else {
             return Loss::Loop { link };
         };
-        self.state = State::Gone(format!("interface `{interface}` is gone; {WAITS}"));
+        self.state = State::OutOfOperation(format!("interface `{interface}` is gone; {WAITS}"));
         Loss::Interface { link, interface }
     }
 }
@@ -101,7 +101,7 @@ impl Links {
             State::Running(handle) => {
                 matches!(handle.command(Command::Report), Ok(_) | Err(CommandError::Stopped { .. }))
             }
-            State::Gone(_) => true,
+            State::OutOfOperation(_) => true,
         };
         let silent = |link: &Link| (!answers(link)).then(|| Loss::Loop { link: link.name.clone() });
         let mut lost: Vec<Loss> = self.read().iter().filter_map(silent).collect();
@@ -117,19 +117,19 @@ impl Links {
     }
 
     /// Names of the links whose interface is gone, with the reasons.
-    pub fn gone(&self) -> Vec<(String, String)> {
-        let gone = |link: &Link| match &link.state {
+    pub fn out_of_operation(&self) -> Vec<(String, String)> {
+        let reason = |link: &Link| match &link.state {
             State::Running(_) => None,
-            State::Gone(why) => Some((link.name.clone(), why.clone())),
+            State::OutOfOperation(why) => Some((link.name.clone(), why.clone())),
         };
-        self.read().iter().filter_map(gone).collect()
+        self.read().iter().filter_map(reason).collect()
     }
 
     /// Records what now keeps such a link from starting again. Returns `true` if that is new.
     pub fn set_obstacle(&self, name: &str, obstacle: &str) -> bool {
         let now = format!("{obstacle}; {WAITS}");
         for link in &mut *self.write() {
-            if let State::Gone(why) = &mut link.state
+            if let State::OutOfOperation(why) = &mut link.state
                 && link.name == name
                 && *why != now
             {
@@ -149,7 +149,7 @@ impl Links {
         }
     }
 
-    /// Calls `work` with a running link; `None` if there is no such link.
+    /// Calls `request` with a running link; `None` if there is no such link.
     fn with<T>(
         &self,
         name: &str,
@@ -159,15 +159,15 @@ impl Links {
         let link = links.iter().find(|link| link.name == name)?;
         Some(match &link.state {
             State::Running(handle) => request(handle),
-            State::Gone(why) => Err(CommandError::Gone { link: name.to_owned(), why: why.clone() }),
+            State::OutOfOperation(why) => Err(CommandError::Gone { link: name.to_owned(), why: why.clone() }),
         })
     }
 
     /// The report of a link that does not run; `None` if it runs.
-    fn report_gone(&self, name: &str) -> Option<LinkReport> {
+    fn report_out_of_operation(&self, name: &str) -> Option<LinkReport> {
         let links = self.read();
         let link = links.iter().find(|link| link.name == name)?;
-        let State::Gone(why) = &link.state else { return None };
+        let State::OutOfOperation(why) = &link.state else { return None };
         let [inner, outer] = link.interfaces.clone();
         let port = |interface| PortReport { interface, ..PortReport::default() };
         Some(LinkReport {
@@ -196,8 +196,8 @@ impl Backend for Links {
     }
 
     fn command(&self, link: &str, command: Command) -> Option<CommandResult> {
-        let gone = matches!(command, Command::Report).then(|| self.report_gone(link)).flatten();
-        let result = match gone {
+        let report = matches!(command, Command::Report).then(|| self.report_out_of_operation(link)).flatten();
+        let result = match report {
             Some(report) => Ok(Box::new(report)),
             None => self.with(link, |handle| handle.command(command))?,
         };
@@ -214,7 +214,7 @@ impl Backend for Links {
     }
 
     fn protect(&self, link: &str, protect: &ProtectConfig) -> Option<CommandResult> {
-        let set = || match self.with(link, |handle| handle.command(command_of(protect))) {
+        let set = || match self.with(link, |handle| handle.command(protect_command(protect))) {
             Some(Ok(report)) => Ok(report),
             other => Err(other),
         };

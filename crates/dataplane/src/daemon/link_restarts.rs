@@ -25,7 +25,7 @@ impl LinkRestarts {
         links: &Links,
         host_ports: &mut Vec<HostPort>,
     ) {
-        for (name, _) in links.gone() {
+        for (name, _) in links.out_of_operation() {
             let Some(config) = configs.iter().find(|config| config.name() == name) else { continue };
             let obstacle = match check_devices(config) {
                 Err(error) => match error.hint() {

@@ -76,15 +76,15 @@ impl Daemon {
             }
         }
         if !self.links.any_runs() {
-            return Err(self.gone().unwrap_or(DaemonError::NoLink));
+            return Err(self.out_of_operation().unwrap_or(DaemonError::NoLink));
         }
         self.link_restarts.start_again(&self.configs, &self.links, &mut self.host_ports);
         Ok(())
     }
 
     /// The links that are out of operation, as an error; `None` if there are none.
-    pub fn gone(&self) -> Option<DaemonError> {
-        let links = self.links.gone();
+    pub fn out_of_operation(&self) -> Option<DaemonError> {
+        let links = self.links.out_of_operation();
         (!links.is_empty()).then_some(DaemonError::OutOfOperation { links })
     }
 }

@@ -46,7 +46,7 @@ impl PairMetric {
     }
 
     /// Its value for one pair, or `None` if the pair does not define it.
-    pub fn of(self, pair: &Pair) -> Option<f64> {
+    pub fn value(self, pair: &Pair) -> Option<f64> {
         match self {
             PairMetric::PenaltyReductionOrders => median_gain(pair),
             PairMetric::NoDifferenceTime => no_difference(pair),
@@ -67,7 +67,7 @@ impl PairMetric {
 
     /// Its mean over several pairs, with a confidence interval.
     pub fn estimate(self, pairs: &[Pair]) -> Option<Measurement> {
-        let values: Vec<f64> = pairs.iter().filter_map(|pair| self.of(pair)).collect();
+        let values: Vec<f64> = pairs.iter().filter_map(|pair| self.value(pair)).collect();
         if self == PairMetric::MaxProtectedLinksPerPipe {
             let value = values.into_iter().reduce(f64::max)?;
             return Some(Measurement { value, interval: None });

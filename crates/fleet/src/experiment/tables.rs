@@ -44,7 +44,7 @@ pub fn years(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Table {
     }
     for (percent, pairs) in experiment.by_constraint(pairs) {
         for pair in pairs {
-            let values = METRICS.map(|metric| metric.of(pair).map_or_else(Cell::missing, Cell::number));
+            let values = METRICS.map(|metric| metric.value(pair).map_or_else(Cell::missing, Cell::number));
             let head = [Cell::text(format!("{percent} %")), Cell::number(pair.seed as f64)];
             table.push_row(head.into_iter().chain(values));
         }

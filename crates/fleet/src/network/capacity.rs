@@ -60,7 +60,7 @@ impl ZoneCapacity {
         }
     }
 
-    pub(super) fn of(&self, zone: ZoneId) -> u64 {
+    pub(super) fn bits_per_second(&self, zone: ZoneId) -> u64 {
         self.of_zone[zone.index()]
     }
 

@@ -95,8 +95,8 @@ impl<'a> Network<'a> {
         let mut required = vec![0; topology.switch_count()];
         let mut tor_paths = CountTable::default();
         for &tor in topology.tors() {
-            required[tor.index()] = share_of(paths.of(tor), constraint);
-            tor_paths.insert(paths.of(tor));
+            required[tor.index()] = share_of(paths.count(tor), constraint);
+            tor_paths.insert(paths.count(tor));
         }
         let mut penalty = ExactSum::default();
         penalty.add_times(clean_loss_rate, topology.link_count() as u64);
@@ -154,7 +154,7 @@ impl<'a> Network<'a> {
 
     /// Capacity of a zone, in bits per second.
     pub fn zone_capacity(&self, zone: ZoneId) -> u64 {
-        self.capacity.of(zone)
+        self.capacity.bits_per_second(zone)
     }
 
     /// The number of links protected by the busier of a link's two pipes, including this link if it is protected.

@@ -85,7 +85,7 @@ impl Gains {
 
 impl Group {
     fn gain(&mut self, network: &Network) -> i128 {
-        let paths: Vec<u64> = self.uppers.iter().map(|&upper| network.paths().of(upper)).collect();
+        let paths: Vec<u64> = self.uppers.iter().map(|&upper| network.paths().count(upper)).collect();
         let slack = paths.iter().sum::<u64>().saturating_sub(self.required);
         let mut fitting = 0_u64;
         for set in 0..1_usize << paths.len() {
@@ -118,10 +118,10 @@ fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
 /// The largest gain of a ToR from its own links under the current choice, and the links that give it.
 fn gain_of(network: &Network, tor: &Tor) -> Subset {
     let (topology, paths) = (network.topology(), network.paths());
-    let slack = paths.of(tor.switch).saturating_sub(network.required(tor.switch));
+    let slack = paths.count(tor.switch).saturating_sub(network.required(tor.switch));
     let item = |candidate: &Candidate| Item {
         weight: candidate.weight,
-        paths: paths.of(topology.link(candidate.link).upper),
+        paths: paths.count(topology.link(candidate.link).upper),
     };
     let items: Vec<Item> = tor.candidates.iter().map(item).collect();
     heaviest(&items, slack)

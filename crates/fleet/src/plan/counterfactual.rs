@@ -83,14 +83,14 @@ impl Plan<'_> {
     pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<BlockingTor> {
         let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
         let tors = tors_below(self.topology, &network, link);
-        let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().of(tor)).collect();
+        let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().count(tor)).collect();
         network.remove_paths(link, &mut |_, _, _| {});
         tors.iter()
             .zip(paths)
             .map(|(&tor, paths)| BlockingTor {
                 tor,
                 paths,
-                without: network.paths().of(tor),
+                without: network.paths().count(tor),
                 required: network.required(tor),
             })
             .filter(|blocked| blocked.without < blocked.required.min(blocked.paths))

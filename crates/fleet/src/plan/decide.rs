@@ -105,7 +105,7 @@ fn action(
     }
     match obstacles.get(&reported.link) {
         Some(&obstacle) => Action::Leave(obstacle),
-        None => Action::Protect(Protection::of(loss_rate, settings)),
+        None => Action::Protect(Protection::choose(loss_rate, settings)),
     }
 }
 
@@ -177,7 +177,7 @@ fn protect<'a>(
     let mut network = reported_network(topology, reported, settings);
     for reported in reported.iter().filter(|reported| !obstacles.contains_key(&reported.link)) {
         let Some(loss_rate) = corrupts(reported, settings) else { continue };
-        let protection = Protection::of(loss_rate, settings);
+        let protection = Protection::choose(loss_rate, settings);
         let capacity = (topology.capacity(reported.link) as f64 * capacity(&protection)).round() as u64;
         network.protect(reported.link, protection.effective_loss_rate, capacity);
     }

@@ -68,7 +68,7 @@ impl Plan<'_> {
         let zone = self.topology.zone_of(link);
         let (clean, after) = (&self.clean, &self.carried_out);
         let below = tors_below(self.topology, clean, link);
-        let spare = |tor: &super::TorLeft| i128::from(tor.paths) - i128::from(tor.required);
+        let spare = |tor: &super::TorAfterPlan| i128::from(tor.paths) - i128::from(tor.required);
         let worst = below.iter().map(|&tor| self.tor(tor)).min_by_key(spare);
         let paths = worst.map_or_else(String::new, |tor| {
             let whose = match below.len() {
@@ -120,7 +120,7 @@ impl Plan<'_> {
     /// Explains why a link is disabled although a ToR below it may already have too few paths.
     fn why_it_costs_nothing(&self, link: LinkId) -> Option<String> {
         let upper = self.topology.link(link).upper;
-        (self.after.paths().of(upper) == 0).then(|| {
+        (self.after.paths().count(upper) == 0).then(|| {
             format!(
                 "No path that is left leads through it: {} has no active link up, so disabling it takes none from any ToR.",
                 self.topology.names().switch(upper)
@@ -190,7 +190,7 @@ impl Plan<'_> {
     fn limit(&self, blocked: &BlockingTor) -> String {
         let BlockingTor { tor, paths, without, required } = *blocked;
         let name = self.topology.names().switch(tor);
-        let installed = self.clean.paths().of(tor);
+        let installed = self.clean.paths().count(tor);
         if paths < required {
             return format!(
                 "{name} has {paths} of {installed} paths, fewer than the {required} it must keep, and would have {without}"

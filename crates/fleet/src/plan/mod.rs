@@ -8,20 +8,20 @@
 //! paper, too, calls a link corrupting only above 10^-8 (Table 1). The exact optimizer decides about all others, and
 //! those that it leaves in operation are protected.
 
+mod after;
 mod counterfactual;
 mod decide;
 mod explain;
 mod find;
-mod left;
 mod protect;
 mod repairs;
 mod reported;
 #[cfg(test)]
 mod tests;
 
+pub use after::{TorAfterPlan, ZoneAfterPlan};
 pub use explain::Explanation;
 pub use find::{FindError, LinkFinder};
-pub use left::{TorLeft, ZoneLeft};
 pub use protect::{Mode, Protection};
 pub use repairs::{Origin, Repair};
 pub use reported::{ReportedLink, read_links};
@@ -250,7 +250,7 @@ impl<'a> Plan<'a> {
             totals.effective_penalty += corrupting.map_or(loss_rate, |link| link.effective_loss_rate);
             totals.protected += u64::from(corrupting.is_some_and(|link| link.protected));
         }
-        let is_short = |tor: &&SwitchId| network.paths().of(**tor) < network.required(**tor);
+        let is_short = |tor: &&SwitchId| network.paths().count(**tor) < network.required(**tor);
         totals.short_tors = self.topology.tors().iter().filter(is_short).count() as u64;
         totals
     }

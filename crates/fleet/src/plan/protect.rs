@@ -50,7 +50,7 @@ impl Protection {
     /// Where the table has no measurement of non-blocking mode, the link keeps the best capacity of ordered mode less
     /// what its copies take, because nothing pauses. Beyond the largest loss rate of the table, its nearest row is too
     /// optimistic, so the estimate and Equation 1 count if they are worse.
-    pub(super) fn of(loss_rate: f64, settings: &PlanSettings) -> Protection {
+    pub(super) fn choose(loss_rate: f64, settings: &PlanSettings) -> Protection {
         let copies = copies_for(loss_rate, settings.target_loss);
         let expected_loss_rate = effective_loss(loss_rate, copies);
         let in_order = *settings.protection.row(loss_rate);

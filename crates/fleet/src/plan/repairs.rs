@@ -54,7 +54,7 @@ impl Plan<'_> {
     fn order_repairs(&self) -> Vec<Repair> {
         let (mut network, mut queue) = (self.after.clone(), RepairQueue::default());
         let links = || self.links.values().map(|planned| planned.link);
-        links().filter(|&link| network.is_disabled(link)).for_each(|link| queue.join(self.topology, link));
+        links().filter(|&link| network.is_disabled(link)).for_each(|link| queue.add(self.topology, link));
         let how = (optimizer::exact as Optimize, self.settings.objective);
         let crew = self.settings.crew.max(1);
         let mut repairs = Vec::new();
@@ -67,11 +67,11 @@ impl Plan<'_> {
                 let Some((link, benefit)) = best else { break };
                 network.enable(link);
                 benefit.then_disable.iter().for_each(|&link| network.disable(link));
-                queue.touch(self.topology.zone_of(link));
+                queue.invalidate(self.topology.zone_of(link));
                 joined.extend(benefit.then_disable.iter().copied());
                 repairs.push(self.repair(repairs.len(), round, link, benefit));
             }
-            joined.into_iter().for_each(|link| queue.join(self.topology, link));
+            joined.into_iter().for_each(|link| queue.add(self.topology, link));
         }
         let mut rest: Vec<LinkId> = links().filter(|&link| network.corrupting(link).is_some()).collect();
         let loss_rate = |link: &LinkId| self.links[link].loss_rate.unwrap_or(0.0);

@@ -34,7 +34,7 @@ impl RepairBenefit {
 
     /// The benefit of repairing a disabled link, if `optimize` then disables others, in a network that had `installed`
     /// paths at first. Leaves the network as it was.
-    pub(crate) fn of(
+    pub(crate) fn evaluate(
         network: &mut Network,
         installed: &Paths,
         link: LinkId,
@@ -44,11 +44,11 @@ impl RepairBenefit {
         let tors = tors_below(topology, network, link);
         let compare = |one: &SwitchId, other: &SwitchId| compare_shares(network, installed, *one, *other);
         let worst_tor = tors.iter().copied().min_by(compare);
-        let paths_then = worst_tor.map_or(0, |tor| network.paths().of(tor));
+        let paths_then = worst_tor.map_or(0, |tor| network.paths().count(tor));
         let short_then = paths_short(network, &tors);
         network.enable(link);
         let short_now = paths_short(network, &tors);
-        let paths_now = worst_tor.map_or(0, |tor| network.paths().of(tor));
+        let paths_now = worst_tor.map_or(0, |tor| network.paths().count(tor));
         let then_disable = optimize(network, topology.zone_of(link), objective).disable;
         let weight = |&link: &LinkId| {
             let corrupting = network.corrupting(link)?;
@@ -90,13 +90,13 @@ pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -
 
 /// How many paths these ToRs lack, in total, of the minimum that they must keep.
 fn paths_short(network: &Network, tors: &BTreeSet<SwitchId>) -> u64 {
-    tors.iter().map(|&tor| network.required(tor).saturating_sub(network.paths().of(tor))).sum()
+    tors.iter().map(|&tor| network.required(tor).saturating_sub(network.paths().count(tor))).sum()
 }
 
 /// Compares two ToRs by the share of their paths; the first is the smaller if the shares are equal.
 fn compare_shares(network: &Network, installed: &Paths, one: SwitchId, other: SwitchId) -> Ordering {
-    let paths = |tor| u128::from(network.paths().of(tor));
-    let installed = |tor| u128::from(installed.of(tor));
+    let paths = |tor| u128::from(network.paths().count(tor));
+    let installed = |tor| u128::from(installed.count(tor));
     let (left, right) = (paths(one) * installed(other), paths(other) * installed(one));
     left.cmp(&right).then(one.cmp(&other))
 }

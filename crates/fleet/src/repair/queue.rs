@@ -27,7 +27,7 @@ impl RepairQueue {
     }
 
     /// Adds a link that has been disabled.
-    pub(crate) fn join(&mut self, topology: &Topology, link: LinkId) {
+    pub(crate) fn add(&mut self, topology: &Topology, link: LinkId) {
         let zone = topology.zone_of(link);
         self.benefit.insert(link, None);
         self.in_zone.entry(zone).or_default().insert(link);
@@ -35,7 +35,7 @@ impl RepairQueue {
     }
 
     /// Records that something in a zone has changed.
-    pub(crate) fn touch(&mut self, zone: ZoneId) {
+    pub(crate) fn invalidate(&mut self, zone: ZoneId) {
         if self.in_zone.contains_key(&zone) {
             self.stale.insert(zone);
         }
@@ -76,7 +76,7 @@ impl RepairQueue {
         let mut into_top: BTreeMap<SwitchId, RepairBenefit> = BTreeMap::new();
         for &link in self.in_zone.get(&zone).into_iter().flatten() {
             let ends = topology.link(link);
-            let mut evaluate = || RepairBenefit::of(network, installed, link, how);
+            let mut evaluate = || RepairBenefit::evaluate(network, installed, link, how);
             let benefit = if topology.switch(ends.upper).zone.is_none() {
                 into_top.entry(ends.lower).or_insert_with(evaluate).clone()
             } else {
@@ -123,13 +123,13 @@ mod tests {
                 network.corrupt(link, random.uniform() / 100.0);
                 if network.may_disable(link) {
                     network.disable(link);
-                    queue.join(&topology, link);
+                    queue.add(&topology, link);
                     waiting.insert(link);
                 }
-                queue.touch(topology.zone_of(link));
+                queue.invalidate(topology.zone_of(link));
                 if random.uniform() < 0.4 {
                     let best = waiting.iter().copied().min_by_key(|&link| {
-                        let benefit = RepairBenefit::of(&mut network, &installed, link, HOW);
+                        let benefit = RepairBenefit::evaluate(&mut network, &installed, link, HOW);
                         (Reverse(benefit.key()), link)
                     });
                     let found = queue.take_best(&mut network, &installed, HOW);
@@ -137,7 +137,7 @@ mod tests {
                     let Some(back) = best else { continue };
                     waiting.remove(&back);
                     network.enable(back);
-                    queue.touch(topology.zone_of(back));
+                    queue.invalidate(topology.zone_of(back));
                 }
             }
             assert_eq!(queue.len(), waiting.len());

@@ -54,26 +54,26 @@ impl Backlog {
     }
 
     /// Adds a link that was disabled at `now_s` and loses frames at `loss_rate`.
-    pub(super) fn join(&mut self, topology: &Topology, now_s: u64, link: LinkId, loss_rate: f64) {
+    pub(super) fn add(&mut self, topology: &Topology, now_s: u64, link: LinkId, loss_rate: f64) {
         self.since_s.insert(link, now_s);
         match &mut self.waiting {
             Waiting::FirstCome(links) => links.push_back(link),
             Waiting::WorstFirst(links) => {
                 links.insert((Reverse(loss_rate.to_bits()), link));
             }
-            Waiting::MostWorth(links) => links.join(topology, link),
+            Waiting::MostWorth(links) => links.add(topology, link),
         }
     }
 
     /// Records that something in a zone has changed.
-    pub(super) fn touch(&mut self, zone: ZoneId) {
+    pub(super) fn invalidate(&mut self, zone: ZoneId) {
         if let Waiting::MostWorth(links) = &mut self.waiting {
-            links.touch(zone);
+            links.invalidate(zone);
         }
     }
 
     /// Begins the next repair. Returns the link and how many seconds it has waited.
-    pub(super) fn begin(
+    pub(super) fn start_next(
         &mut self,
         network: &mut Network,
         objective: Objective,
@@ -94,7 +94,7 @@ impl Backlog {
     }
 
     /// Ends a repair.
-    pub(super) fn end(&mut self) {
+    pub(super) fn finish_one(&mut self) {
         self.busy -= 1;
     }
 }

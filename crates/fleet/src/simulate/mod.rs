@@ -172,19 +172,19 @@ impl<'a> Run<'a> {
                 self.summary.fast_checker_rejections += 1;
             }
         }
-        self.backlog.touch(self.network.topology().zone_of(event.link));
+        self.backlog.invalidate(self.network.topology().zone_of(event.link));
     }
 
     /// Handles a repair: other links of the same zone may now be disabled.
     fn handle_repair(&mut self, time_s: u64, link: LinkId) {
         self.summary.repairs += 1;
-        self.backlog.end();
+        self.backlog.finish_one();
         self.network.enable(link);
         let zone = self.network.topology().zone_of(link);
         if self.settings.strategy.optimizes() {
             self.optimize(time_s, zone);
         }
-        self.backlog.touch(zone);
+        self.backlog.invalidate(zone);
     }
 
     fn optimize(&mut self, time_s: u64, zone: ZoneId) {
@@ -222,11 +222,11 @@ impl<'a> Run<'a> {
         let Some(corrupting) = self.network.corrupting(link).copied() else { return };
         self.network.disable(link);
         self.waiting.remove(&link);
-        self.backlog.join(self.network.topology(), time_s, link, corrupting.loss_rate);
+        self.backlog.add(self.network.topology(), time_s, link, corrupting.loss_rate);
         if corrupting.protected && !self.waiting.is_empty() {
             for link in std::mem::take(&mut self.waiting) {
                 self.protect(link);
-                self.backlog.touch(self.network.topology().zone_of(link));
+                self.backlog.invalidate(self.network.topology().zone_of(link));
             }
         }
     }
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
     /// Begins repairs while the crew has capacity: of disabled links first, then of postponed ones.
     fn begin_repairs(&mut self, time_s: u64) {
         while self.backlog.is_free() {
-            let next = self.backlog.begin(&mut self.network, self.settings.objective, time_s);
+            let next = self.backlog.start_next(&mut self.network, self.settings.objective, time_s);
             if let Some((link, waited_s)) = next {
                 self.summary.repair_wait_s += waited_s;
                 let delay = self.settings.repair.draw(&mut self.random);
@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
             let Some((_, link)) = self.postponed.pop_first() else { break };
             if self.network.may_disable(link) {
                 self.disable(time_s, link);
-                self.backlog.touch(self.network.topology().zone_of(link));
+                self.backlog.invalidate(self.network.topology().zone_of(link));
             }
         }
         self.summary.max_waiting_repairs = self.summary.max_waiting_repairs.max(self.backlog.len() as u64);

@@ -20,7 +20,7 @@ pub enum TraceFormat {
 
 impl TraceFormat {
     /// The format of a file with this name.
-    pub fn of(path: &Path) -> TraceFormat {
+    pub fn from_path(path: &Path) -> TraceFormat {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => TraceFormat::Authors,
             Some("parquet") => TraceFormat::Parquet,
@@ -43,7 +43,7 @@ impl TraceFile {
     /// # Errors
     /// If it is one of the authors' files and cannot be read.
     pub fn open(path: &Path) -> Result<TraceFile, FileError> {
-        let format = TraceFormat::of(path);
+        let format = TraceFormat::from_path(path);
         let authors = match format {
             TraceFormat::Authors => Some(read_authors(path)?),
             TraceFormat::Parquet | TraceFormat::Csv => None,
@@ -82,7 +82,7 @@ impl TraceFile {
 /// If the file cannot be written.
 pub fn write_trace(trace: &Trace, topology: &Topology, path: &Path) -> std::io::Result<()> {
     let file = File::create(path)?;
-    if TraceFormat::of(path) == TraceFormat::Parquet {
+    if TraceFormat::from_path(path) == TraceFormat::Parquet {
         return write_parquet(trace, topology, file).map_err(std::io::Error::other);
     }
     let mut writer = BufWriter::new(file);

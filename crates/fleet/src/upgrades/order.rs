@@ -80,7 +80,7 @@ impl<'a> Upgrades<'a> {
             let pod = &mut pods[topology.zone_of(link).index()];
             let to_top = topology.switch(topology.link(link).upper).zone.is_none();
             let spared = if to_top { &mut pod.to_top } else { &mut pod.within };
-            spared.iter_mut().zip(runs).for_each(|(sum, run)| *sum += run.of(link));
+            spared.iter_mut().zip(runs).for_each(|(sum, run)| *sum += run.by_link(link));
         }
         Upgrades { topology, pods, top_switches }
     }

@@ -25,14 +25,14 @@ pub struct Spared {
 
 impl Spared {
     /// By how much protection of this link alone would lower the total penalty, averaged over time.
-    pub fn of(&self, link: LinkId) -> f64 {
+    pub fn by_link(&self, link: LinkId) -> f64 {
         if self.seconds == 0 { 0.0 } else { self.by_link[link.index()] / self.seconds as f64 }
     }
 
     /// By how much a deployment lowers the total penalty, averaged over time.
-    pub fn by(&self, topology: &Topology, deployment: &Deployment) -> f64 {
+    pub fn by_deployment(&self, topology: &Topology, deployment: &Deployment) -> f64 {
         let links = (0..self.by_link.len() as u32).map(LinkId);
-        links.filter(|&link| deployment.covers(topology, link)).map(|link| self.of(link)).sum()
+        links.filter(|&link| deployment.covers(topology, link)).map(|link| self.by_link(link)).sum()
     }
 
     /// Length of the interval: from the first event, or the beginning of the window, to the last event or the end.

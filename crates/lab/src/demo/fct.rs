@@ -82,9 +82,9 @@ fn column(condition: Condition, index: usize, turns: &Turns<Vec<FlowsReport>>) -
     };
     FctColumn {
         condition,
-        completion_ns: Summary::of(&samples_ns),
+        completion_ns: Summary::from_samples(&samples_ns),
         p99_9_interval_ns: interval(&samples_ns),
-        established_ns: Summary::of(&established_ns),
+        established_ns: Summary::from_samples(&established_ns),
         established_p99_9_interval_ns: interval(&established_ns),
         samples_ns,
         handshakes_ns,

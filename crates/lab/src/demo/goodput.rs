@@ -61,7 +61,7 @@ pub(super) fn run(demo: &mut Demo) -> Result<(Vec<GoodputRow>, NoiseSummary), De
     let row = |(index, (_, cell)): (usize, (String, Cell))| {
         let transfers = || turns.usable(index).flatten();
         let goodputs: Vec<f64> = transfers().map(|(goodput, _)| *goodput).collect();
-        let interval = MedianInterval::of(&goodputs);
+        let interval = MedianInterval::from_values(&goodputs);
         GoodputRow {
             congestion_control: cell.congestion_control,
             loss: cell.loss,

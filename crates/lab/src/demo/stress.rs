@@ -142,7 +142,7 @@ fn column(condition: Condition, index: usize, turns: &Turns<Run>) -> StressColum
     let lost = sum(|run| run.traffic.lost_on_path());
     let actual_loss = share(sum(|run| run.lost_at_first));
     let speeds: Vec<f64> = runs().map(|run| run.traffic.bits_per_second).collect();
-    let speed = MedianInterval::of(&speeds);
+    let speed = MedianInterval::from_values(&speeds);
     let protected = matches!(condition, Condition::Ordered | Condition::NonBlocking);
     let copies = if protected { runs().map(|run| run.copies).max().unwrap_or(0) } else { 0 };
     StressColumn {

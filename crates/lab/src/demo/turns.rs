@@ -97,7 +97,7 @@ pub fn take_turns<T, E>(
             first_try = false;
         }
     }
-    let calm = turns.calm(worst);
+    let calm = turns.summarise_noise(worst);
     Ok((turns, calm))
 }
 
@@ -114,7 +114,7 @@ impl<T> Turns<T> {
         self.slots[condition].iter().filter(|slot| slot.disturbed).map(|slot| &slot.value)
     }
 
-    fn calm(&self, worst: Disturbance) -> NoiseSummary {
+    fn summarise_noise(&self, worst: Disturbance) -> NoiseSummary {
         let all = self.slots.iter().flatten();
         NoiseSummary {
             slots: all.clone().count(),

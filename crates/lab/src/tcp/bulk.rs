@@ -146,7 +146,7 @@ fn sample(
     let total = options.warm_up + options.duration;
     control.progress.begin(millis(total));
     let look =
-        || (began.elapsed(), received.load(Ordering::Relaxed), TcpInfo::of(sender).unwrap_or_default());
+        || (began.elapsed(), received.load(Ordering::Relaxed), TcpInfo::read(sender).unwrap_or_default());
     let first = look();
     let (mut last, mut measured_from) = (first, options.warm_up.is_zero().then_some(first));
     let mut samples = Vec::new();

@@ -138,7 +138,7 @@ pub fn flows(
     path.client.run(|| client.run(control, &mut report))??;
     report.ended_early = report.samples_ns.len() as u64 + report.timed_out < options.count;
     report.handshakes_held_up = client.pool.held_up;
-    report.completion_ns = Summary::of(&report.samples_ns);
+    report.completion_ns = Summary::from_samples(&report.samples_ns);
     Ok(report)
 }
 
@@ -243,12 +243,12 @@ impl Client<'_> {
         };
         let slices = stream.set_read_timeout(Some(IO_SLICE)).and(stream.set_write_timeout(Some(IO_SLICE)));
         slices.map_err(|source| self.pool.failed("prepare", source))?;
-        let before = TcpInfo::of(&stream).unwrap_or_default().retransmitted_segments;
+        let before = TcpInfo::read(&stream).unwrap_or_default().retransmitted_segments;
         let handshake = started.map_or(Duration::ZERO, |began| began.elapsed());
         let started = started.unwrap_or_else(Instant::now);
         let done = self.transfer(&mut stream, started + self.options.timeout);
         let completion = done.then(|| started.elapsed());
-        let after = TcpInfo::of(&stream).unwrap_or_default().retransmitted_segments;
+        let after = TcpInfo::read(&stream).unwrap_or_default().retransmitted_segments;
         if done && self.options.connections == Connections::Persistent {
             self.persistent = Some(stream);
         }

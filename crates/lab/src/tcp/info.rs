@@ -38,7 +38,7 @@ impl TcpInfo {
     ///
     /// # Errors
     /// The kernel's error if `socket` is not TCP.
-    pub fn of(socket: impl AsFd) -> io::Result<Self> {
+    pub fn read(socket: impl AsFd) -> io::Result<Self> {
         let mut raw = [0; 256];
         sys::socket_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
         Ok(Self::parse(&raw))

@@ -99,7 +99,7 @@ impl<'a> ConnectionPool<'a> {
             for place in (0..ready.len()).rev().filter(|place| ready[*place]) {
                 let socket = self.pending.swap_remove(place);
                 let fine = matches!(socket.take_error(), Ok(None));
-                let retransmitted = TcpInfo::of(&socket).map_or(1, |info| info.retransmitted_segments);
+                let retransmitted = TcpInfo::read(&socket).map_or(1, |info| info.retransmitted_segments);
                 if fine && retransmitted == 0 {
                     return Ok(Some(socket));
                 }

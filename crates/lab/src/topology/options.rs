@@ -2,7 +2,7 @@
 
 use super::role::Role;
 use super::wires;
-use crate::impairments::{BadImpairment, Impairments};
+use crate::impairments::{ImpairmentError, Impairments};
 use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,9 @@ pub enum BadOption {
     /// The MTU is out of range.
     #[error("host MTU {host_mtu} is not within {HOST_MTU_MIN} to {HOST_MTU_MAX} bytes")]
     Mtu { host_mtu: u32 },
-    /// See [`BadImpairment`].
+    /// See [`ImpairmentError`].
     #[error(transparent)]
-    Impairment(#[from] BadImpairment),
+    Impairment(#[from] ImpairmentError),
 }
 
 impl Diagnose for BadOption {

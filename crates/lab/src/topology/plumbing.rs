@@ -37,7 +37,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
     let impairments = &options.impairments;
     let lines = WireInterface::pairs(impairments);
     for &wire in lines.iter().flatten() {
-        connect(Port::wire(options, wire), Port::of(options, wire.faces()))?;
+        connect(Port::wire(options, wire), Port::new(options, wire.faces()))?;
     }
     let direct = [
         (!impairments.on_path(), (Role::Host1, HOST_INTERFACE), (Role::End1, INNER_INTERFACE)),
@@ -45,7 +45,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
         (true, (Role::End2, INNER_INTERFACE), (Role::Host2, HOST_INTERFACE)),
     ];
     for (_, left, right) in direct.into_iter().filter(|(joined, ..)| *joined) {
-        connect(Port::of(options, left), Port::of(options, right))?;
+        connect(Port::new(options, left), Port::new(options, right))?;
     }
     for role in Role::ALL {
         configure(options, role)?;
@@ -140,7 +140,7 @@ struct Port {
 }
 
 impl Port {
-    fn of(options: &LabOptions, (role, interface): (Role, &'static str)) -> Self {
+    fn new(options: &LabOptions, (role, interface): (Role, &'static str)) -> Self {
         let (mac, mtu) = (role.mac(interface), mtu(options, interface));
         Self { namespace: options.namespace_name(role), interface, mac, mtu }
     }

@@ -137,7 +137,7 @@ impl Run<'_> {
                 }
                 Some(Record::Progress(progress)) => {
                     sink.flush()?;
-                    self.tell(progress);
+                    self.report_forwarding(progress);
                 }
                 None => {}
             }
@@ -146,7 +146,7 @@ impl Run<'_> {
     }
 
     /// Reports whether the kernel forwards: at the start if it does, and whenever that changes.
-    fn tell(&mut self, progress: CaptureProgress) {
+    fn report_forwarding(&mut self, progress: CaptureProgress) {
         let name = self.name;
         let before = self.progress.replace(progress).is_some_and(|before| before.kernel_forwards);
         match (before, progress.kernel_forwards) {

@@ -9,14 +9,14 @@ use linkmend_dataplane::{CorruptionModel, LinkReport};
 pub fn protect(arguments: &ProtectArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.protect(&arguments.name, &arguments.protect)?;
-    tell(&report)
+    print_protection(&report)
 }
 
 /// `linkmend unprotect`.
 pub fn unprotect(arguments: &UnprotectArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.unprotect(&arguments.name)?;
-    tell(&report)
+    print_protection(&report)
 }
 
 /// `linkmend corrupt`.
@@ -47,7 +47,7 @@ pub fn describe_corruption(report: &LinkReport) -> String {
 }
 
 /// Prints how a link end is protected now.
-pub fn tell(report: &LinkReport) -> Result<()> {
+pub fn print_protection(report: &LinkReport) -> Result<()> {
     let LinkReport { name, transmit_state, mode, copies, .. } = report;
     print(&match report.protection_requested {
         true => {

@@ -60,7 +60,7 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
             let config = DaemonConfig { control, metrics, state, restore, links: file.links };
             Ok(config.resolved(true))
         }
-        None => Ok(daemon.of_arguments(link)?.resolved(false)),
+        None => Ok(daemon.with_link(link)?.resolved(false)),
     }
 }
 

@@ -18,9 +18,9 @@ pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
         if let Some(signal) = signals.wait(interval) {
             tracing::info!("{signal}: stopping; once more with Ctrl-C ends at once");
             service_manager::stopping();
-            let gone = daemon.gone();
+            let stopped = daemon.out_of_operation();
             drop(daemon);
-            return gone.map_or(Ok(()), |gone| Err(gone.into()));
+            return stopped.map_or(Ok(()), |stopped| Err(stopped.into()));
         }
         if let Err(failure) = daemon.check() {
             service_manager::stopping();

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 /// Reports that links run and sockets listen.
 pub fn ready() {
-    tell(NotifyState::Ready);
+    notify(NotifyState::Ready);
 }
 
 /// Reports that the daemon is ending.
 pub fn stopping() {
-    tell(NotifyState::Stopping);
+    notify(NotifyState::Stopping);
 }
 
 /// Reports that every link is alive.
 pub fn alive() {
-    tell(NotifyState::Watchdog);
+    notify(NotifyState::Watchdog);
 }
 
 /// How often [`alive`] is due: a third of systemd's timeout, so that one delay does no harm.
@@ -23,7 +23,7 @@ pub fn watchdog_interval() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|timeout| timeout / 3)
 }
 
-fn tell(state: NotifyState<'_>) {
+fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::debug!("the service manager cannot be told: {error}");
     }

@@ -72,7 +72,7 @@ impl Lab {
     }
 
     /// The next message to systemd that is not `passed`.
-    pub fn told(&self, passed: &str) -> String {
+    pub fn next_notification(&self, passed: &str) -> String {
         let mut bytes = [0; 256];
         loop {
             let length = self.manager.recv(&mut bytes).expect("a word");

@@ -1,7 +1,7 @@
 //! Handles reports of a receiver that has seen numbers beyond everything that was sent, because a frame with a wrong
 //! number got there.
 
-use super::{Seen, Sender, Slot};
+use super::{SeenByReceiver, Sender, Slot};
 use crate::frame::{FrameHandle, LaneFeedback, MissingRun, Mode, SequenceRange};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::stats::Stats;
@@ -17,7 +17,7 @@ impl Sender {
         stats: &mut Stats,
     ) -> bool {
         match self.fit(feedback, released) {
-            Some(cut) => self.take_report(&cut, Seen::Dummies(dummy_stamp), released, stats),
+            Some(cut) => self.take_report(&cut, SeenByReceiver::Dummies(dummy_stamp), released, stats),
             None => self.handle_feedback(feedback, dummy_stamp, released, stats),
         }
     }

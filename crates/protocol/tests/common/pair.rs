@@ -202,7 +202,7 @@ impl Pair {
     }
 
     /// Whether every frame offered has been delivered or is excused, and every buffer is empty.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.ledger.undelivered == 0
             && !self.links.iter().any(Link::carries_data)
             && self.nodes.iter().all(|node| {
@@ -216,8 +216,8 @@ impl Pair {
             })
     }
 
-    pub fn settle(&mut self, limit_ns: u64) {
-        self.run_until(limit_ns, Pair::is_settled);
+    pub fn run_until_idle(&mut self, limit_ns: u64) {
+        self.run_until(limit_ns, Pair::is_idle);
     }
 
     /// Every frame from `end` arrived; none was excused.

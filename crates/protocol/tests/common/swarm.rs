@@ -214,7 +214,7 @@ impl Run {
 
     fn demand_delivery(&mut self) {
         let bound = self.bound_ns();
-        self.pair.run_until(bound, Pair::is_settled);
+        self.pair.run_until(bound, Pair::is_idle);
         for end in [A, B] {
             if self.pair.nodes[end].protection.is_some() {
                 self.pair.run_until(bound, |pair| {
@@ -231,7 +231,7 @@ impl Run {
         for end in [A, B] {
             self.pair.offer(end, mode, 20, 200);
         }
-        self.pair.run_until(bound, Pair::is_settled);
+        self.pair.run_until(bound, Pair::is_idle);
         for record in &self.pair.ledger.frames[before..] {
             assert!(record.delivered_at.is_some(), "lost on a healed link: {record:?}");
         }

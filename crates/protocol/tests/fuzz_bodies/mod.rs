@@ -120,7 +120,7 @@ pub fn pair(data: &[u8]) {
         pair.links[end].loss = Loss::None;
         pair.links[end].control = ControlFaults::default();
     }
-    pair.settle(2_000_000_000);
+    pair.run_until_idle(2_000_000_000);
 }
 
 fn act(pair: &mut Pair, action: u8, argument: u64, format: Format) {

@@ -19,13 +19,13 @@ const DEAD_STEPS: u64 = 250;
 
 /// Everything that an observer could see, with the end that shows it. Frames are named by how many came before them.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Seen {
+pub enum Observation {
     Sent(DataHeader, u64),
-    Said(Box<Control>),
+    ControlSent(Box<Control>),
     Received(u64, Reception),
     Delivered(u64),
     Released(u64),
-    Happened(Event),
+    Event(Event),
     Due(Option<Instant>),
 }
 
@@ -104,7 +104,7 @@ pub struct Pair {
     interval: u64,
     delay: u64,
     random: Random,
-    pub seen: Vec<(Instant, usize, Seen)>,
+    pub seen: Vec<(Instant, usize, Observation)>,
 }
 
 impl Pair {
@@ -160,14 +160,14 @@ impl Pair {
                 self.put_on_wire(end, on_wire);
             }
             while let Some(event) = self.nodes[end].end.poll_event() {
-                self.see(end, Seen::Happened(event));
+                self.see(end, Observation::Event(event));
             }
             let due = self.nodes[end].end.next_timeout();
-            self.see(end, Seen::Due(due));
+            self.see(end, Observation::Due(due));
         }
     }
 
-    fn see(&mut self, end: usize, seen: Seen) {
+    fn see(&mut self, end: usize, seen: Observation) {
         self.seen.push((Instant(self.now), end, seen));
     }
 
@@ -212,8 +212,8 @@ impl Pair {
         self.see(
             end,
             match &on_wire {
-                OnWire::Data(header, id) => Seen::Sent(*header, *id),
-                OnWire::Control(control) => Seen::Said(control.clone()),
+                OnWire::Data(header, id) => Observation::Sent(*header, *id),
+                OnWire::Control(control) => Observation::ControlSent(control.clone()),
             },
         );
         if self.random.chance(self.loss) {
@@ -236,16 +236,16 @@ impl Pair {
                     node.counts.received += 1;
                     node.counts.received_bytes += u64::from(bytes);
                     node.reached = node.reached.max(id + 1);
-                    self.see(end, Seen::Received(id, reception));
+                    self.see(end, Observation::Received(id, reception));
                 }
             }
             while let Some(handle) = self.nodes[end].end.poll_deliver() {
                 let id = self.nodes[peer].id(handle);
-                self.see(end, Seen::Delivered(id));
+                self.see(end, Observation::Delivered(id));
             }
             while let Some(handle) = self.nodes[end].end.poll_release() {
                 let id = self.nodes[end].id(handle);
-                self.see(end, Seen::Released(id));
+                self.see(end, Observation::Released(id));
             }
         }
     }

@@ -17,7 +17,7 @@ fn world_with(config: Config, settings: Settings) -> World {
     let theirs = End::TheirSender(Box::new(Sender::new(settings)), Vec::new());
     let mut world = World::new(theirs, End::Linkmend(Box::new(LinkmendEnd::new(config, Mode::Ordered))));
     world.offer(THEIRS, 0..1);
-    world.settle(1_000);
+    world.run_until_idle(1_000);
     world
 }
 
@@ -45,7 +45,7 @@ fn every_frame_comes_back_once_in_n_copies_in_order_and_once() {
         let mut world = world(blocking, copies);
         let lost = fates(&mut world, THEIRS, seed, rate);
         world.offer(THEIRS, 1..20_000);
-        world.settle(2_000_000);
+        world.run_until_idle(2_000_000);
         world.run(2_000);
         let mut delivered = world.ends[OURS].delivered();
         if !blocking {
@@ -65,7 +65,7 @@ fn numbers_and_era_wrap_under_loss() {
     let mut world = world(true, 3);
     let lost = fates(&mut world, THEIRS, 7, 0.01);
     world.offer(THEIRS, 1..280_000);
-    world.settle(3_000_000);
+    world.run_until_idle(3_000_000);
     assert_eq!(world.ends[OURS].delivered(), arrived(&lost, 0..280_000, 3));
 }
 
@@ -80,7 +80,7 @@ fn holes_of_every_length_come_back_whoever_reveals_them() {
                 Box::new(move |bytes| is_data(bytes, false).is_some_and(|id| hole.contains(&id)));
             let end = 50 + length + if tail { 0 } else { 30 };
             world.offer(THEIRS, 1..end);
-            world.settle(50_000);
+            world.run_until_idle(50_000);
             world.run(1_000);
             assert_eq!(world.ends[OURS].delivered(), ids(0..end), "hole of {length}, tail {tail}");
             let stats = world.ends[OURS].ours().end.stats();
@@ -106,7 +106,7 @@ fn a_notification_acknowledges_the_frame_that_revealed_the_hole() {
             false
         });
         world.offer(THEIRS, 1..if tail { 12 } else { 30 });
-        world.settle(5_000);
+        world.run_until_idle(5_000);
         assert_eq!(*seen.borrow(), [(if tail { 11 } else { 12 }, 2, 10)]);
     }
 }
@@ -133,7 +133,7 @@ fn a_lost_notification_costs_its_hole_and_no_more() {
     world.loss[OURS] =
         Box::new(|bytes| frame::read(bytes).is_some_and(|header| header.kind == frame::Kind::Notification));
     world.offer(THEIRS, 1..200);
-    world.settle(50_000);
+    world.run_until_idle(50_000);
     world.run(2_000);
     assert_eq!(world.ends[OURS].delivered(), [ids(0..20), ids(23..200)].concat());
     assert_eq!(world.ends[OURS].ours().end.stats().recovery_timeouts, 3);
@@ -170,7 +170,7 @@ fn our_pause_holds_their_queue_and_the_buffer_never_overflows() {
         is_data(bytes, false).is_some_and(|id| id % 500 == 30) || copy && copies % 2 == 1
     });
     world.offer(THEIRS, 1..3_000);
-    world.settle(100_000);
+    world.run_until_idle(100_000);
     let stats = world.ends[OURS].ours().end.stats();
     let lost: Vec<u32> = ids(0..3_000).into_iter().filter(|id| id % 1_000 == 30).collect();
     let expected: Vec<u32> = ids(0..3_000).into_iter().filter(|id| !lost.contains(id)).collect();
@@ -196,7 +196,7 @@ fn frames_that_find_no_room_are_asked_for_once_and_counted() {
     world.loss[THEIRS] =
         Box::new(|bytes| is_data(bytes, false) == Some(30) || is_data(bytes, true) == Some(30));
     world.offer(THEIRS, 1..2_000);
-    world.settle(100_000);
+    world.run_until_idle(100_000);
     world.run(5_000);
     let stats = world.ends[OURS].ours().end.stats();
     assert!(stats.rx_buffer_overflows > 0, "{stats:?}");
@@ -214,7 +214,7 @@ fn acks_ride_on_what_our_host_sends() {
     fates(&mut world, THEIRS, 9, 0.02);
     world.offer(THEIRS, 1..5_000);
     world.offer(OURS, 0..6_000);
-    world.settle(200_000);
+    world.run_until_idle(200_000);
     assert_eq!(world.ends[THEIRS].delivered(), ids(0..6_000));
     assert!(world.ends[OURS].ours().end.stats().piggybacked_acks_sent > 1_000);
 }
@@ -225,14 +225,14 @@ fn a_sender_that_starts_again_is_believed() {
     for (before, blocking) in [(100, true), (100, false), (40_000, true), (70_000, true)] {
         let mut world = world(blocking, 1);
         world.offer(THEIRS, 1..before);
-        world.settle(500_000);
+        world.run_until_idle(500_000);
         let settings = Settings { blocking, copies: 1, dummies: 2, loop_ticks: 3 };
         world.ends[THEIRS] = End::TheirSender(Box::new(Sender::new(settings)), Vec::new());
         world.offer(THEIRS, 100_000..100_001);
-        world.settle(10_000);
+        world.run_until_idle(10_000);
         world.loss[THEIRS] = Box::new(|bytes| is_data(bytes, false).is_some_and(|id| id % 50 == 20));
         world.offer(THEIRS, 100_001..100_500);
-        world.settle(100_000);
+        world.run_until_idle(100_000);
         world.run(2_000);
         let mut delivered = world.ends[OURS].delivered();
         delivered.sort_unstable();
@@ -254,7 +254,7 @@ fn what_the_kernel_delivered_meanwhile_is_not_asked_for_again() {
         world.ends[OURS].ours().stopped = false;
         world.ends[OURS].ours().end.handle_stall(now);
         world.offer(THEIRS, first + 200..first + 300);
-        world.settle(5_000);
+        world.run_until_idle(5_000);
     }
     world.run(2_000);
     assert_eq!(world.ends[OURS].delivered(), ids(0..1_501));
@@ -265,11 +265,11 @@ fn what_the_kernel_delivered_meanwhile_is_not_asked_for_again() {
 fn an_end_that_starts_later_begins_with_what_it_sees() {
     let mut world = world(true, 1);
     world.offer(THEIRS, 1..1_000);
-    world.settle(20_000);
+    world.run_until_idle(20_000);
     world.ends[OURS] = End::Linkmend(Box::new(LinkmendEnd::new(config(), Mode::Ordered)));
     world.loss[THEIRS] = Box::new(|bytes| is_data(bytes, false).is_some_and(|id| id % 50 == 20));
     world.offer(THEIRS, 1_000..1_500);
-    world.settle(20_000);
+    world.run_until_idle(20_000);
     world.run(2_000);
     assert_eq!(world.ends[OURS].delivered(), ids(1_000..1_500));
 }

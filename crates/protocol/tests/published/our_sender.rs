@@ -47,7 +47,7 @@ fn every_frame_comes_back_once_in_n_copies_and_in_order() {
         let mut world = world(Mode::Ordered, copies);
         let lost = fates(&mut world, OURS, seed, rate);
         world.offer(OURS, 0..20_000);
-        world.settle(2_000_000);
+        world.run_until_idle(2_000_000);
         world.run(1_000);
         let expected = arrived(&lost, 0..20_000, copies);
         assert_eq!(world.ends[THEIRS].delivered(), expected, "seed {seed}");
@@ -65,7 +65,7 @@ fn in_non_blocking_mode_one_copy_is_delivered_once_and_more_copies_as_often_as_t
         let mut world = world(Mode::NonBlocking, copies);
         let lost = fates(&mut world, OURS, 5, 0.05);
         world.offer(OURS, 0..10_000);
-        world.settle(1_000_000);
+        world.run_until_idle(1_000_000);
         let mut delivered = world.ends[THEIRS].delivered();
         let count = delivered.len();
         delivered.sort_unstable();
@@ -81,7 +81,7 @@ fn numbers_and_era_wrap_under_loss() {
     let mut world = world(Mode::Ordered, 3);
     let lost = fates(&mut world, OURS, 7, 0.01);
     world.offer(OURS, 0..280_000);
-    world.settle(3_000_000);
+    world.run_until_idle(3_000_000);
     assert_eq!(world.ends[THEIRS].delivered(), arrived(&lost, 0..280_000, 3));
 }
 
@@ -96,7 +96,7 @@ fn holes_of_every_length_come_back_whoever_reveals_them() {
                 Box::new(move |bytes| is_data(bytes, false).is_some_and(|id| hole.contains(&id)));
             let end = 50 + length + if tail { 0 } else { 30 };
             world.offer(OURS, 0..end);
-            world.settle(50_000);
+            world.run_until_idle(50_000);
             world.run(200);
             assert_eq!(world.ends[THEIRS].delivered(), ids(0..end), "hole of {length}, tail {tail}");
         }
@@ -107,7 +107,7 @@ fn holes_of_every_length_come_back_whoever_reveals_them() {
 fn a_lost_tail_and_its_first_dummy_cost_a_few_round_trips() {
     let mut world = world(Mode::Ordered, 1);
     world.offer(OURS, 0..10);
-    world.settle(1_000);
+    world.run_until_idle(1_000);
     let mut dummies = 0;
     world.loss[OURS] = Box::new(move |bytes| {
         let dummy = frame::read(bytes).is_some_and(|header| header.dummy);
@@ -129,7 +129,7 @@ fn a_lost_notification_costs_its_hole_and_no_more() {
         Box::new(|bytes| frame::read(bytes).is_some_and(|header| header.kind == frame::Kind::Notification));
     let before = theirs(&world).timeouts;
     world.offer(OURS, 0..200);
-    world.settle(20_000);
+    world.run_until_idle(20_000);
     world.run(2_000);
     assert_eq!(world.ends[THEIRS].delivered(), [ids(0..20), ids(23..200)].concat());
     assert_eq!(theirs(&world).timeouts - before, 3);
@@ -144,9 +144,9 @@ fn a_lost_last_ack_is_asked_for() {
     world.offer(OURS, 0..5);
     world.run(5_000);
     world.loss[THEIRS] = Box::new(|_| false);
-    world.settle(20_000);
+    world.run_until_idle(20_000);
     world.offer(OURS, 5..400);
-    world.settle(20_000);
+    world.run_until_idle(20_000);
     world.run(1_000);
     assert_eq!(world.ends[THEIRS].delivered(), ids(0..400));
     let stats = world.ends[OURS].ours().end.stats();
@@ -170,7 +170,7 @@ fn their_pause_holds_the_normal_queue_and_nothing_else() {
         most = most.max(theirs(world).holds());
         world.normal[OURS].is_empty()
     });
-    world.settle(10_000);
+    world.run_until_idle(10_000);
     assert_eq!(world.ends[THEIRS].delivered(), [ids(0..30), ids(31..2_000)].concat());
     assert!(theirs(&world).pauses > 0 && most < 10 + 30, "{most} frames");
     assert!(world.ends[OURS].ours().end.stats().pauses_received > 0);
@@ -183,7 +183,7 @@ fn a_pause_whose_resume_is_lost_ends_by_itself() {
     world.loss[OURS] = Box::new(|bytes| is_data(bytes, false) == Some(30));
     world.loss[THEIRS] = Box::new(|bytes| frame::read_priority_pause(bytes) == Some(false));
     world.offer(OURS, 0..500);
-    world.settle(10_000);
+    world.run_until_idle(10_000);
     world.run(500);
     assert_eq!(world.ends[THEIRS].delivered(), ids(0..500));
 }
@@ -202,7 +202,7 @@ fn nothing_is_protected_before_a_peer_has_answered() {
     world.run(20_000);
     world.loss[OURS] = Box::new(|bytes| is_data(bytes, false).is_some_and(|id| id % 10 == 3));
     world.offer(OURS, 500..1_000);
-    world.settle(20_000);
+    world.run_until_idle(20_000);
     world.run(500);
     assert_eq!(world.ends[THEIRS].delivered(), ids(500..1_000));
 }
@@ -211,12 +211,12 @@ fn nothing_is_protected_before_a_peer_has_answered() {
 fn a_peer_that_has_gone_costs_what_was_under_way() {
     let mut world = world(Mode::Ordered, 1);
     world.offer(OURS, 0..100);
-    world.settle(1_000);
+    world.run_until_idle(1_000);
     world.ends[THEIRS] = End::Plain(Vec::new());
     world.offer(OURS, 100..110);
     world.run_until(40_000, |world| !world.ends[OURS].ours().is_active());
     world.offer(OURS, 110..500);
-    world.settle(5_000);
+    world.run_until_idle(5_000);
     world.run(100);
     assert_eq!(world.ends[THEIRS].delivered(), ids(110..500), "behind it, frames pass as they are");
     let stats = world.ends[OURS].ours().end.stats();

@@ -26,7 +26,7 @@ fn both_directions_under_loss_of_everything() {
             fates(&mut world, end, seed * 2 + end as u64, 0.01);
             world.offer(end, 0..10_000);
         }
-        world.settle(500_000);
+        world.run_until_idle(500_000);
         for end in [0, 1] {
             let mut delivered = world.ends[1 - end].delivered();
             if modes[end] == Mode::NonBlocking {

@@ -185,7 +185,7 @@ impl LinkmendEnd {
         }
     }
 
-    pub fn is_settled(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         let stats = self.end.stats();
         self.end.status().outstanding_frames == 0 && stats.missing_frames == 0 && stats.rx_buffer.frames == 0
     }
@@ -263,9 +263,9 @@ impl End {
         }
     }
 
-    fn is_settled(&self) -> bool {
+    fn is_idle(&self) -> bool {
         match self {
-            End::Linkmend(ours) => ours.is_settled(),
+            End::Linkmend(ours) => ours.is_idle(),
             End::TheirSender(sender, _) => sender.holds() == 0,
             End::TheirReceiver(receiver) => receiver.holds() == 0,
             End::Plain(_) => true,
@@ -330,11 +330,11 @@ impl World {
     }
 
     /// Runs until every queue, buffer and link is empty.
-    pub fn settle(&mut self, ticks: u64) {
+    pub fn run_until_idle(&mut self, ticks: u64) {
         self.run_until(ticks, |world| {
             world.normal.iter().all(VecDeque::is_empty)
                 && world.links.iter().all(VecDeque::is_empty)
-                && world.ends.iter().all(End::is_settled)
+                && world.ends.iter().all(End::is_idle)
         });
     }
 }

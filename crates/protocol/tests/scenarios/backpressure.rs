@@ -31,7 +31,7 @@ fn pause_holds_only_the_normal_queue_of_the_ordered_lane() {
     pair.run_for(6 * MICRO);
     assert!(pair.nodes[A].end.status().paused, "still paused");
     assert!(other.iter().all(|frame| pair.ledger.record(*frame).delivered_at.is_some()));
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     assert!(pair.stats(A).retransmitted_copies > copies, "copies went out while paused");
     let (sender, receiver) = (pair.stats(A), pair.stats(B));
     assert!(receiver.pauses_sent >= 1 && sender.pauses_received >= 1 && sender.paused_ticks > 0);
@@ -62,7 +62,7 @@ fn a_lost_pause_heals() {
     });
     pair.offer(A, Mode::Ordered, 800, 1_000);
     pair.run_until(2 * MILLI, |pair| pair.nodes[A].end.status().paused);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
 }
 
@@ -78,7 +78,7 @@ fn a_lost_resume_heals_even_if_all_its_repeats_are_lost() {
         hit
     });
     pair.offer(A, Mode::Ordered, 300, 1_000);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
     assert!(!pair.nodes[A].end.status().paused);
 }
@@ -97,7 +97,7 @@ fn an_rx_buffer_that_overflows_loses_nothing() {
     let mut pair = Pair::protected(settings, 1);
     pair.links[A].loss = Loss::originals(|position| position == 0);
     pair.offer(A, Mode::Ordered, 600, 1_000);
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     let stats = pair.stats(B);
     assert!(stats.rx_buffer_overflows > 50 && stats.rx_buffer.max <= 64 * 1024);
     assert_eq!((stats.lost_frames, stats.recovery_timeouts), (1, 0));
@@ -123,7 +123,7 @@ fn copies_that_find_no_room_in_the_rx_buffer_are_counted_and_lose_nothing() {
         first && (wire.is_original() || copies <= 8)
     });
     pair.offer(A, Mode::Ordered, 300, 1_000);
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     let stats = pair.stats(B);
     assert!(stats.rx_buffer_overflows > 50, "{stats:?}");
     assert!(stats.overflowed_copies > stats.rx_buffer_overflows, "{stats:?}");
@@ -136,7 +136,7 @@ fn copies_that_find_no_room_in_the_rx_buffer_are_counted_and_lose_nothing() {
 fn overflowed(config: Config, span_ns: u64) -> Pair {
     let mut pair = overflowing(config, span_ns);
     let began = pair.now;
-    pair.settle(began + 200 * MILLI);
+    pair.run_until_idle(began + 200 * MILLI);
     assert!(pair.stats(B).rx_buffer_overflows > 50, "{:?}", pair.stats(B));
     pair
 }
@@ -183,7 +183,7 @@ fn a_sender_that_sleeps_beyond_the_clock_loses_no_frame_that_found_no_room() {
     let mut pair = overflowing(config, MILLI);
     pair.run_until(20 * MILLI, |pair| pair.stats(B).rx_buffer_overflows > 50);
     pair.starve(A, 15 * MILLI, false);
-    pair.settle(200 * MILLI);
+    pair.run_until_idle(200 * MILLI);
     let lost = pair.ledger.frames.iter().filter(|frame| frame.delivered_at.is_none());
     assert_eq!(lost.clone().filter(|frame| frame.corrupted == 0).count(), 0, "{:?}", pair.stats(B));
     pair.assert_accounts();
@@ -208,7 +208,7 @@ fn the_window_bounds_what_is_outstanding() {
     pair.run_for(20 * MICRO);
     assert_eq!(pair.nodes[A].end.status().outstanding_frames, 16);
     assert_eq!(pair.nodes[A].end.admission(Mode::Ordered, 100), Admission::Held);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
 }
 
@@ -235,7 +235,7 @@ fn the_byte_bound_holds() {
     let config = Config { window_bytes: 64 * 1024, ..quick_config() };
     let mut pair = Pair::protected(Settings { config, delay_ns: 200 * MICRO, ..Settings::default() }, 1);
     pair.offer(A, Mode::NonBlocking, 200, 1_500);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     let used = pair.stats(A).tx_buffer[Mode::NonBlocking].max;
     assert!((60_000..=64 * 1024).contains(&used), "{used}");
     pair.assert_all_delivered(A);

@@ -16,7 +16,7 @@ fn a_clock_that_jumps_forward_ends_no_session() {
         pair.offer(A, Mode::Ordered, 500, 500);
         pair.run_for(20 * MICRO);
         jump(&mut pair, end, 3_600_000_000_000);
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
         pair.run_for(20 * MILLI);
         pair.assert_all_delivered(A);
         assert_eq!(pair.stats(A).sessions_opened, 1);
@@ -32,7 +32,7 @@ fn a_clock_that_goes_back_an_hour_delays_nothing() {
         pair.offer(A, Mode::Ordered, 500, 500);
         pair.run_for(20 * MICRO);
         jump(&mut pair, end, -900_000_000_000);
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
         pair.assert_all_delivered(A);
         // The keepalives go on, too.
         pair.run_for(20 * MILLI);
@@ -66,9 +66,9 @@ fn a_clock_that_jumps_while_the_end_sleeps_costs_no_session_and_no_frame() {
                 pair.run_for(40 * MICRO + awake_ns);
                 let from = pair.now;
                 jump_asleep(&mut pair, end, by);
-                pair.settle(5 * MILLI);
+                pair.run_until_idle(5 * MILLI);
                 pair.offer(A, Mode::Ordered, 20, 500);
-                pair.settle(5 * MILLI);
+                pair.run_until_idle(5 * MILLI);
                 pair.assert_all_delivered(A);
                 assert!(pair.now - from < 4 * MILLI, "{} ns after a jump of {by}", pair.now - from);
                 // Both ends still keep the session alive, and would still notice if the other did not.
@@ -92,7 +92,7 @@ fn a_clock_that_is_set_back_again_and_again_delays_nothing() {
             pair.run_for(20 * MICRO);
             jump_asleep(&mut pair, end, -HOUR / 60 * minutes);
             let from = pair.now;
-            pair.settle(5 * MILLI);
+            pair.run_until_idle(5 * MILLI);
             // The keepalives go on, too.
             pair.run_for(10 * MILLI);
             assert!(pair.stats(A).dummies_sent > 5 && pair.now - from < 15 * MILLI);
@@ -134,7 +134,7 @@ fn small_steps_back_are_ignored() {
         pair.run_for(3 * MICRO);
         jump(&mut pair, step % 2, if step % 4 < 2 { -900 } else { 900 });
     }
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
 }
 
@@ -147,7 +147,7 @@ fn a_starved_end_does_not_blame_its_peer() {
         pair.run_for(20 * MICRO);
         // Longer than the recovery timeout, shorter than the peer's patience.
         pair.starve(end, 4 * MILLI, false);
-        pair.settle(50 * MILLI);
+        pair.run_until_idle(50 * MILLI);
         pair.run_for(20 * MILLI);
         assert_eq!((pair.stats(A).sessions_opened, pair.stats(A).peers_lost), (1, 0), "end {end}");
     }

@@ -37,7 +37,7 @@ fn a_loss_travels_in_the_authors_headers() {
             false
         });
         pair.offer(A, mode, 20, 500);
-        pair.settle(MILLI);
+        pair.run_until_idle(MILLI);
         pair.assert_all_delivered(A);
         assert!(seen.borrow().contains(&"notification") && seen.borrow().contains(&"ack"), "{seen:?}");
         assert_eq!(pair.stats(B).duplicates_dropped, 0);
@@ -58,7 +58,7 @@ fn a_tail_loss_is_revealed_by_the_authors_dummy() {
     });
     let begun = pair.now;
     pair.offer(A, Mode::Ordered, 1, 500);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     assert!(*dummies.borrow() > 0);
     assert!(pair.ledger.frames[0].delivered_at.expect("recovered") - begun < 15 * MICRO);
 }
@@ -74,7 +74,7 @@ fn lost_copies_are_noticed_by_our_own_dummies() {
         wire.is_original() || wire.is_copy() && copies < 3
     });
     pair.offer(A, Mode::Ordered, 1, 500);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     pair.assert_all_delivered(A);
 }
 
@@ -85,7 +85,7 @@ fn one_lane_at_a_time() {
     pair.offer(A, Mode::Ordered, 100, 500);
     assert_eq!(pair.nodes[A].end.admission(Mode::NonBlocking, 100), Admission::Held);
     pair.offer(A, Mode::NonBlocking, 100, 500);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
 }
 
@@ -99,7 +99,7 @@ fn both_directions_and_a_long_hole() {
     for end in [A, B] {
         pair.offer(end, Mode::Ordered, 900, 300);
     }
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     for end in [A, B] {
         pair.assert_all_delivered(end);
     }
@@ -158,7 +158,7 @@ fn change_lanes(wait_ns: u64) -> Pair {
         |wire| matches!(wire, Wire::Data { header, .. } if !header.retransmitted && header.mode == Mode::NonBlocking),
     );
     pair.offer(A, Mode::NonBlocking, 60, 100);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair
 }
 
@@ -189,7 +189,7 @@ fn nothing_that_was_written_before_a_change_of_lanes_releases_a_frame_of_the_new
     pair.protect(A, Copies::Fixed(1));
     pair.run_until(10 * MILLI, |pair| pair.is_active(A));
     pair.offer(A, Mode::Ordered, 3, 100);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     pair.run_for(3 * MILLI);
     pair.links[A].loss = Loss::script(|_| true);
     pair.offer(A, Mode::NonBlocking, 60, 100);
@@ -208,7 +208,7 @@ fn nothing_that_was_written_before_a_change_of_lanes_releases_a_frame_of_the_new
         assert_eq!(end.outstanding(), 60, "{late:?}");
     }
     pair.links[A].loss = Loss::None;
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
 }
 
@@ -227,7 +227,7 @@ fn a_new_lane_is_confirmed_within_a_round_trip_and_after_a_lost_feedback_within_
     for lost in [0, 1] {
         let mut pair = Pair::protected(settings(), 1);
         pair.offer(A, Mode::Ordered, 3, 500);
-        pair.settle(MILLI);
+        pair.run_until_idle(MILLI);
         pair.run_for(MILLI);
         let mut left = lost;
         pair.links[B].loss = Loss::script(move |wire| {

@@ -20,7 +20,7 @@ fn duplicated_and_delayed_control_frames_change_nothing() {
         pair.links[end].control = ControlFaults { duplicate: 0.5, delay: 0.5, delay_max_ns: 300 * MICRO };
     }
     pair.offer(A, Mode::Ordered, 3_000, 500);
-    pair.settle(200 * MILLI);
+    pair.run_until_idle(200 * MILLI);
     pair.assert_all_delivered(A);
     assert_eq!(
         pair.stats(B).duplicates_dropped,
@@ -44,7 +44,7 @@ fn stale_handshakes_and_feedbacks_are_harmless() {
         for control in handshake(session) {
             recorded.push(control);
         }
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
         pair.unprotect(A);
         pair.run_until(50 * MILLI, |pair| pair.is_dormant(A));
     }
@@ -61,7 +61,7 @@ fn stale_handshakes_and_feedbacks_are_harmless() {
         }
         pair.run_for(2 * MICRO);
     }
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.run_for(50 * MILLI);
     pair.assert_all_delivered(A);
     // The Fin of the present session ended the receiving session; the sender notices and protects again.
@@ -216,7 +216,7 @@ fn an_old_feedback_does_not_change_the_pause_state_back() {
     let mut pair = Pair::protected(Settings::default(), 1);
     let session = session_of(&pair);
     pair.offer(A, Mode::Ordered, 1, 100);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let lane = |pair: &Pair, mode: Mode, paused: bool| {
         // What the receiver would report now.
         let sent = if mode == Mode::Ordered { pair.stats(A).protected_frames } else { 0 };
@@ -305,13 +305,13 @@ fn a_feedback_late_by_an_era_is_refused_and_releases_nothing() {
         let mut pair = Pair::protected(Settings::default(), 1);
         let latest = latest_feedback(&mut pair, B);
         pair.offer(A, mode, 200, 100);
-        pair.settle(MILLI);
+        pair.run_until_idle(MILLI);
         let late = latest.borrow().expect("it was acknowledged");
         let mut left = ERAS - 60;
         while left > 0 {
             let batch = left.min(1_000);
             pair.offer(A, mode, batch, 64);
-            pair.settle(MILLI);
+            pair.run_until_idle(MILLI);
             left -= batch;
         }
         // A hundred frames are lost, and nothing has revealed that yet.
@@ -325,7 +325,7 @@ fn a_feedback_late_by_an_era_is_refused_and_releases_nothing() {
         assert!(!pair.nodes[A].end.handle_control(now, &late));
         assert_eq!(pair.stats(A).control_rejected, rejected + 1);
         assert_eq!(pair.nodes[A].end.status().outstanding_frames, outstanding);
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
         pair.assert_all_delivered(A);
     }
 }

@@ -43,7 +43,7 @@ fn each_loss_gets_exactly_n_copies_in_each_round() {
             let mut pair = Pair::protected(settings, copies as u8);
             lost_in_rounds(&mut pair, copies, rounds);
             pair.offer(A, mode, 40, 500);
-            pair.settle(10 * MILLI);
+            pair.run_until_idle(10 * MILLI);
             pair.run_for(MILLI);
             let (lost, others) = transmissions(&pair);
             assert_eq!(lost, [1 + copies * rounds; 3], "{mode}, {copies} copies, {rounds} rounds");
@@ -76,10 +76,10 @@ fn a_change_of_the_copies_holds_from_the_next_loss_on() {
     let mut pair = Pair::protected(settings, 1);
     pair.links[A].loss = Loss::originals(|position| position == 5 || position == 50);
     pair.offer(A, Mode::Ordered, 40, 500);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     pair.protect(A, Copies::Fixed(4));
     pair.offer(A, Mode::Ordered, 40, 500);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     let transmissions = |index: usize| pair.ledger.frames[index].transmissions;
     assert_eq!((transmissions(5), transmissions(50)), (1 + 1, 1 + 4));
     assert_eq!(pair.stats(A).sessions_opened, 1);

@@ -48,7 +48,7 @@ fn by_clock() -> Config {
 fn a_receiver_that_waits_for_its_sender_is_told_at_once_whatever_the_senders_rounds() {
     let mut pair = pair([by_clock(), patient()], 2);
     pair.offer(A, Mode::Ordered, 400, 1_000);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     let stats = pair.stats(B);
     assert_eq!((stats.withdrawn_frames, stats.given_up_frames(), stats.delivered_frames), (1, 1, 399));
     assert!(longest_gap(&pair) < 60 * MICRO, "{} ns", longest_gap(&pair));
@@ -60,7 +60,7 @@ fn a_receiver_that_no_longer_gives_up_by_the_clock_is_told_at_once() {
     let mut pair = pair([by_clock(), by_clock()], 2);
     pair.nodes[B].end.reconfigure(patient()).expect("valid");
     pair.offer(A, Mode::Ordered, 400, 1_000);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     assert_eq!((pair.stats(B).withdrawn_frames, pair.stats(B).delivered_frames), (1, 399));
     assert!(longest_gap(&pair) < 60 * MICRO, "{} ns", longest_gap(&pair));
 }
@@ -73,7 +73,7 @@ fn a_small_window_does_not_stand_still_in_non_blocking_mode_before_a_receiver_wi
         let lost = if rounds[A] == 1 { 2 } else { 20 };
         let mut pair = pair([config(rounds[A], 64), config(rounds[B], 1024)], lost);
         pair.offer(A, Mode::NonBlocking, 400, 1_000);
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
         let stats = pair.stats(B);
         let expected = if rounds[A] == 1 { 399 } else { 400 };
         let accounts = (stats.delivered_frames, stats.given_up_frames());
@@ -96,7 +96,7 @@ fn ends_that_give_up_differently_lose_nothing_uncorrupted_and_do_not_stall() {
                 }
                 let mut pair = pair([ours, theirs], lost);
                 pair.offer(A, mode, 1_500, 1_000);
-                pair.settle(40 * MILLI);
+                pair.run_until_idle(40 * MILLI);
                 let missing = pair.ledger.frames.iter().filter(|frame| frame.delivered_at.is_none());
                 assert!(
                     missing.clone().all(|frame| frame.corrupted >= 2),

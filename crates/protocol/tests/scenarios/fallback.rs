@@ -46,7 +46,7 @@ fn a_link_gets_worse_and_better() {
     pair.run_until(100 * MILLI, |pair| level(pair) == Level::NonBlocking && pair.is_active(A));
     pair.run_until(100 * MILLI, |pair| level(pair) == Level::Full);
     pair.nodes[A].source = None;
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     assert!(pair.stats(A).fallback_changes >= 4);
 }
 
@@ -64,7 +64,7 @@ fn a_loss_in_the_first_feedback_is_not_a_loss_of_everything() {
         }
     });
     pair.offer(A, Mode::Ordered, 600, 100);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     assert_eq!(level(&pair), Level::Full);
 }
 

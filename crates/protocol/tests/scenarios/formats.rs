@@ -43,7 +43,7 @@ fn ends_of_one_format_protect_both_directions_under_loss_on_both() {
                 link.loss = Loss::Iid(0.02);
             }
             talk(&mut pair, [format; 2]);
-            pair.settle(50 * MILLI);
+            pair.run_until_idle(50 * MILLI);
             for end in [A, B] {
                 pair.assert_all_delivered(end);
                 assert!(differences(&pair, end).is_empty());
@@ -68,7 +68,7 @@ fn ends_of_different_formats_refuse_each_other_once_and_lose_nothing_of_their_ow
                 link.loss = Loss::Iid(0.02);
             }
             talk(&mut pair, formats);
-            pair.settle(50 * MILLI);
+            pair.run_until_idle(50 * MILLI);
             for end in [A, B] {
                 let status = pair.nodes[end].end.status();
                 assert_eq!(status.mismatched_format, Some(formats[1 - end]));

@@ -31,7 +31,7 @@ fn lose_copies(pair: &mut Pair, copies: u32, rounds: u32) {
 fn recovery_ns(pair: &mut Pair, mode: Mode) -> u64 {
     let begun = pair.now;
     let frame = pair.offer(A, mode, 1, 500)[0];
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.ledger.record(frame).delivered_at.expect("recovered") - begun
 }
 
@@ -139,7 +139,7 @@ fn a_report_from_before_the_copies_requests_none() {
     let mut pair = Pair::protected(Settings { config, delay_ns: 50 * MICRO, ..Settings::default() }, 1);
     pair.links[A].loss = Loss::originals(|position| position == 3);
     pair.offer(A, Mode::Ordered, 40, 500);
-    pair.settle(5 * MILLI);
+    pair.run_until_idle(5 * MILLI);
     assert!(pair.stats(A).feedbacks_received > 50, "the report was repeated");
     assert_eq!((pair.stats(A).retransmitted_copies, pair.stats(B).duplicates_dropped), (1, 0));
 }

@@ -60,7 +60,7 @@ fn reconfigured_limits_of_the_fallback_and_the_loss_window_hold_at_once() {
     pair.nodes[A].end.reconfigure(config).expect("valid");
     pair.links[A].loss = Loss::Iid(0.02);
     pair.offer(A, Mode::Ordered, 3_000, 200);
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     let status = pair.nodes[A].end.status();
     assert_eq!(status.level, Level::NonBlocking);
     assert!(status.measured_loss.is_some_and(|loss| (0.005..0.1).contains(&loss)), "{status:?}");
@@ -69,7 +69,7 @@ fn reconfigured_limits_of_the_fallback_and_the_loss_window_hold_at_once() {
     pair.nodes[A].end.reconfigure(config).expect("valid");
     assert_eq!(pair.nodes[A].end.status().level, Level::Full);
     pair.offer(A, Mode::Ordered, 3_000, 200);
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     pair.assert_all_delivered(A);
     assert_eq!(pair.nodes[A].end.status().level, Level::Full);
 }
@@ -106,7 +106,7 @@ fn a_clock_that_jumps_forward_gives_up_no_frame_whose_copy_is_on_the_way() {
         assert_eq!(pair.stats(B).missing_frames, 1);
         pair.nodes[B].clock_offset += 1_000 * MILLI;
         pair.service(B);
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
         pair.assert_all_delivered(A);
     }
 }

@@ -40,7 +40,7 @@ fn hundreds_of_holes_in_a_round_trip_are_all_recovered() {
         settings.config.recovery_timeout = Tick::Nanosecond.millis(20);
         let mut pair = protected(settings, copies, loss);
         pair.offer(A, mode, 40_000, 200);
-        pair.settle(4_000 * MILLI);
+        pair.run_until_idle(4_000 * MILLI);
         pair.assert_all_delivered(A);
         assert!(pair.stats(B).lost_frames > (35_000.0 * loss) as u64);
         assert_eq!(pair.stats(B).given_up_frames(), 0);
@@ -54,7 +54,7 @@ fn hundreds_of_holes_are_recovered_though_the_other_direction_loses_as_much() {
     let mut pair = protected(settings(10_000, 500 * MICRO, 8_192, 255), 11, 0.2);
     pair.links[B].loss = Loss::Iid(0.2);
     pair.offer(A, Mode::Ordered, 20_000, 200);
-    pair.settle(4_000 * MILLI);
+    pair.run_until_idle(4_000 * MILLI);
     pair.assert_all_delivered(A);
     assert_eq!(pair.stats(B).given_up_frames(), 0);
     // A report that has not come is no reason to send a frame again.
@@ -78,7 +78,7 @@ fn a_lost_part_of_the_news_costs_one_interval() {
         feedbacks == 100 && lists
     });
     pair.offer(A, Mode::NonBlocking, 5_000, 200);
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     let latency = pair.stats(B).recovery_latency;
     assert_eq!(latency.count(), 200);
     let (round_trip, interval) = (MILLI, settings.config.ack_interval.0);
@@ -91,7 +91,7 @@ fn equation_1(settings: Settings, loss: f64, copies: u8, frames: u64, bytes: u32
     for mode in Mode::ALL {
         let mut pair = protected(settings, copies, loss);
         pair.offer(A, mode, frames, bytes);
-        pair.settle(60_000 * MILLI);
+        pair.run_until_idle(60_000 * MILLI);
         let expected = effective_loss(loss, copies) * frames as f64;
         let margin = 4.0 * expected.sqrt();
         let lost = pair.stats(B).given_up_frames() as f64;
@@ -129,7 +129,7 @@ fn the_loss_rate_is_right_with_hundreds_of_holes_in_a_round_trip() {
         settings.config.loss_window_frames = 30_000;
         let mut pair = protected(settings, 6, loss);
         pair.offer(A, Mode::NonBlocking, 45_000, 200);
-        pair.settle(4_000 * MILLI);
+        pair.run_until_idle(4_000 * MILLI);
         let measured = pair.nodes[A].end.status().measured_loss.expect("a window is full");
         assert!((measured / loss - 1.0).abs() < 0.1, "{measured} measured at {loss}");
     }

@@ -16,7 +16,7 @@ fn a_single_loss_is_recovered_in_order() {
     let mut pair = protected(1);
     pair.links[A].loss = Loss::originals(|position| position == 5);
     let frames = send(&mut pair, Mode::Ordered, 20);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     assert_eq!(pair.ledger.deliveries[A], frames, "in the order of sending");
     let (sender, receiver) = (pair.stats(A), pair.stats(B));
     assert_eq!((receiver.lost_frames, receiver.recovered_frames), (1, 1));
@@ -29,7 +29,7 @@ fn non_blocking_delivers_a_recovered_frame_when_it_comes() {
     let mut pair = protected(1);
     pair.links[A].loss = Loss::originals(|position| position == 5);
     let frames = send(&mut pair, Mode::NonBlocking, 20);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let delivered = &pair.ledger.deliveries[A];
     assert_eq!(delivered[..5], frames[..5]);
     assert_eq!(delivered[5], frames[6], "what follows does not wait");
@@ -43,7 +43,7 @@ fn a_tail_loss_is_revealed_by_a_dummy_without_a_timeout() {
     pair.links[A].loss = Loss::originals(|position| position == 0);
     let begun = pair.now;
     send(&mut pair, Mode::Ordered, 1);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let delivered_at = pair.ledger.frames[0].delivered_at.expect("recovered");
     // Three crossings of the link, the dummy's wait, and little else.
     assert!(delivered_at - begun < 15 * MICRO, "took {} ns", delivered_at - begun);
@@ -60,7 +60,7 @@ fn a_lost_dummy_is_followed_by_its_copy() {
     });
     let begun = pair.now;
     send(&mut pair, Mode::Ordered, 1);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let delivered_at = pair.ledger.frames[0].delivered_at.expect("recovered");
     assert!(delivered_at - begun < 15 * MICRO, "took {} ns", delivered_at - begun);
 }
@@ -75,7 +75,7 @@ fn a_lost_burst_of_dummies_costs_one_repeat_interval() {
     });
     let begun = pair.now;
     send(&mut pair, Mode::Ordered, 1);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let delivered_at = pair.ledger.frames[0].delivered_at.expect("recovered");
     assert!((20 * MICRO..40 * MICRO).contains(&(delivered_at - begun)), "took {} ns", delivered_at - begun);
 }
@@ -93,7 +93,7 @@ fn burst(mode: Mode, first: u64, length: u64) {
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     pair.links[A].loss = Loss::originals(move |position| (first..first + length).contains(&position));
     send(&mut pair, mode, first + length + 100);
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     pair.assert_all_delivered(A);
     let stats = pair.stats(B);
     // Behind a hole of more than 512 frames, the first frame alone is not believed, and is sent again.
@@ -126,7 +126,7 @@ fn more_holes_than_a_feedback_can_list_are_recovered() {
         let mut pair = protected(1);
         pair.links[A].loss = Loss::originals(|position| position % 2 == 0 && position < 400);
         send(&mut pair, mode, 500);
-        pair.settle(5 * MILLI);
+        pair.run_until_idle(5 * MILLI);
         pair.assert_all_delivered(A);
         assert_eq!(pair.stats(B).lost_frames, 200);
         assert_eq!(pair.stats(B).duplicates_dropped, 0, "no copy was sent without need");
@@ -145,7 +145,7 @@ fn a_lost_notification_costs_at_most_one_ack_interval() {
         names_a_hole && std::mem::take(&mut armed)
     });
     send(&mut pair, Mode::Ordered, 10);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let waited = pair.stats(B).recovery_latency.max();
     let interval = quick_config().ack_interval.0;
     assert!((5 * MICRO..interval + 10 * MICRO).contains(&waited), "waited {waited} ns");
@@ -161,7 +161,7 @@ fn lost_copies_start_another_round_when_something_later_was_seen() {
         first && (wire.is_original() || copies <= 2)
     });
     send(&mut pair, Mode::Ordered, 5);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let stats = pair.stats(A);
     assert_eq!(stats.retransmitted_copies, 4, "two rounds of two copies");
     assert!(pair.stats(B).recovery_latency.max() < 40 * MICRO, "no timeout");
@@ -175,7 +175,7 @@ fn repeated_reports_do_not_repeat_the_copies() {
     let mut pair = Pair::protected(Settings { config, delay_ns: 100 * MICRO, ..Settings::default() }, 1);
     pair.links[A].loss = Loss::originals(|position| position == 0);
     send(&mut pair, Mode::Ordered, 5);
-    pair.settle(5 * MILLI);
+    pair.run_until_idle(5 * MILLI);
     assert_eq!(pair.stats(A).retransmitted_copies, 1);
     assert!(pair.stats(A).feedbacks_received > 20, "the report was repeated");
 }
@@ -188,7 +188,7 @@ fn when_all_copies_are_lost_the_ordered_lane_moves_on_and_says_so() {
     let frames = send(&mut pair, Mode::Ordered, 4);
     pair.run_for(MILLI);
     assert_eq!(pair.ledger.deliveries[A], frames[..1], "the lane waits for the recovery timeout");
-    pair.settle(5 * MILLI);
+    pair.run_until_idle(5 * MILLI);
     assert_eq!(pair.ledger.deliveries[A], [frames[0], frames[2], frames[3]]);
     assert_eq!((pair.stats(B).recovery_timeouts, pair.ledger.count(A, LossCause::GivenUp)), (1, 1));
     pair.assert_accounts();
@@ -200,7 +200,7 @@ fn extra_copies_are_delivered_once() {
         let mut pair = protected(4);
         pair.links[A].loss = Loss::originals(|position| position == 2);
         send(&mut pair, mode, 6);
-        pair.settle(MILLI);
+        pair.run_until_idle(MILLI);
         assert_eq!(pair.stats(A).retransmitted_copies, 4);
         pair.run_for(MILLI);
         assert_eq!(pair.stats(B).duplicates_dropped, 3);
@@ -218,7 +218,7 @@ fn both_directions_recover_at_once_with_piggybacked_acks() {
         pair.links[end].loss = Loss::Iid(0.02);
         pair.offer(end, Mode::Ordered, 3_000, 800);
     }
-    pair.settle(100 * MILLI);
+    pair.run_until_idle(100 * MILLI);
     for end in [A, B] {
         assert!(pair.stats(end).piggybacked_acks_sent > 500, "{:?}", pair.stats(end));
         assert!(pair.stats(end).recovered_frames > 20);
@@ -234,7 +234,7 @@ fn both_modes_run_at_once_each_with_its_own_order() {
     pair.offer(A, Mode::NonBlocking, 1_000, 500);
     pair.offer(A, Mode::Ordered, 1_000, 500);
     pair.ledger.strict_order = true;
-    pair.settle(100 * MILLI);
+    pair.run_until_idle(100 * MILLI);
     pair.assert_all_delivered(A);
     let non_blocking: Vec<_> = pair.ledger.deliveries[A].iter().filter(|frame| frame.0 < 1_000).collect();
     assert!(!non_blocking.is_sorted(), "a recovered frame comes out of order in this lane");
@@ -247,7 +247,7 @@ fn the_era_wraps_under_loss() {
     for mode in Mode::ALL {
         for _ in 0..140 {
             pair.offer(A, mode, 1_000, 100);
-            pair.settle(50 * MILLI);
+            pair.run_until_idle(50 * MILLI);
         }
     }
     pair.assert_all_delivered(A);
@@ -262,7 +262,7 @@ fn equation_one(loss: f64, copies: u8, frames: u64, seed: u64) {
     pair.links[A].loss = Loss::Iid(loss);
     for _ in 0..frames / 1_000 {
         pair.offer(A, Mode::NonBlocking, 1_000, 100);
-        pair.settle(50 * MILLI);
+        pair.run_until_idle(50 * MILLI);
     }
     let expected = linkmend_protocol::effective_loss(loss, copies) * frames as f64;
     let lost = pair.stats(B).given_up_frames() as f64;

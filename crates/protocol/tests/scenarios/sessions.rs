@@ -34,7 +34,7 @@ fn on_and_off(loss: f64) -> Pair {
         pair.unprotect(round % 2);
         pair.run_until(20 * MILLI, |pair| pair.is_dormant(round % 2));
     }
-    pair.settle(100 * MILLI);
+    pair.run_until_idle(100 * MILLI);
     pair
 }
 
@@ -79,7 +79,7 @@ fn the_handshake_survives_the_loss_of_each_of_its_frames() {
         pair.protect(A, Copies::Fixed(1));
         pair.run_until(20 * MILLI, |pair| pair.is_active(A));
         pair.offer(A, Mode::Ordered, 10, 100);
-        pair.settle(10 * MILLI);
+        pair.run_until_idle(10 * MILLI);
         pair.unprotect(A);
         pair.run_until(20 * MILLI, |pair| pair.is_dormant(A));
         pair.assert_all_delivered(A);
@@ -96,9 +96,9 @@ fn the_receiver_may_restart() {
     pair.crash(B);
     pair.run_until(50 * MILLI, |pair| !pair.is_active(A));
     pair.run_until(50 * MILLI, |pair| pair.is_active(A));
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     let frames = pair.offer(A, Mode::Ordered, 500, 500);
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     assert!(frames.iter().all(|frame| pair.ledger.record(*frame).delivered_at.is_some()));
     assert!(pair.stats(B).orphan_frames > 0, "originals pass meanwhile");
     assert_eq!(pair.stats(A).peers_lost, 1);
@@ -116,7 +116,7 @@ fn the_sender_may_restart() {
     pair.run_for(3 * MICRO);
     pair.crash(A);
     pair.run_until(50 * MILLI, |pair| pair.is_active(A));
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     assert_eq!(pair.stats(B).sessions_accepted, 2);
     // Only what was corrupted, or had no protection, is missing; what the receiver held back was delivered.
     for record in &pair.ledger.frames {
@@ -175,7 +175,7 @@ fn a_stall_ends_the_receiving_session_and_nothing_is_delivered_twice() {
     pair.offer(A, Mode::Ordered, 2_000, 700);
     pair.run_for(50 * MICRO);
     pair.starve(B, 3 * MILLI, true);
-    pair.settle(100 * MILLI);
+    pair.run_until_idle(100 * MILLI);
     pair.run_until(50 * MILLI, |pair| pair.is_active(A));
     let stalled = |event: &Event| matches!(event, Event::SessionEnded { reason: CloseReason::Stalled, .. });
     assert!(pair.nodes[B].events.iter().any(stalled));
@@ -191,7 +191,7 @@ fn protect_during_the_end_of_a_session_begins_another() {
     pair.unprotect(A);
     pair.protect(A, Copies::Fixed(2));
     pair.run_until(10 * MILLI, |pair| pair.stats(A).sessions_opened == 2);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     pair.assert_all_delivered(A);
 }
 
@@ -213,7 +213,7 @@ fn a_second_session_after_many_dummies_sends_no_copy_without_need() {
     pair.run_until(20 * MILLI, |pair| pair.is_active(A));
     pair.links[A].loss = Loss::originals(|position| position == 0);
     pair.offer(A, Mode::Ordered, 3, 100);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     assert_eq!(pair.stats(A).retransmitted_copies, 1);
 }
 
@@ -247,7 +247,7 @@ fn a_restart_of_the_receiver_is_noticed_long_before_the_peer_timeout() {
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     pair.crash(B);
     pair.offer(A, Mode::Ordered, 5_000, 500);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     pair.run_until(MILLI, |pair| pair.is_active(A) && pair.stats(A).sessions_opened == 2);
     pair.assert_all_delivered(A);
 }

@@ -56,7 +56,7 @@ fn sleeps_and_wakes(ordered: f64, sleeps: u32, seed: u64) -> Pair {
     for end in [A, B] {
         pair.nodes[end].source = None;
     }
-    pair.settle(2_000 * MILLI);
+    pair.run_until_idle(2_000 * MILLI);
     pair
 }
 
@@ -89,7 +89,7 @@ fn a_receiver_with_further_rounds_gives_up_only_what_its_sender_has_let_go() {
                 pair.nodes[end].source = None;
                 pair.links[end].loss = Loss::None;
             }
-            pair.settle(50 * MILLI);
+            pair.run_until_idle(50 * MILLI);
             // Frame 3 never arrives. The sender sleeps between two rounds, for longer than the recovery timeout.
             let doomed = pair.ledger.frames.len() as u32 + 3;
             pair.links[A].loss =
@@ -99,7 +99,7 @@ fn a_receiver_with_further_rounds_gives_up_only_what_its_sender_has_let_go() {
             pair.starve(A, 100 * MILLI, false);
             pair.run_for(100 * MILLI);
             assert_eq!(pair.stats(B).given_up_frames(), timeouts, "{mode}");
-            pair.settle(500 * MILLI);
+            pair.run_until_idle(500 * MILLI);
             let stats = pair.stats(B);
             assert_eq!((stats.recovery_timeouts, stats.withdrawn_frames), (timeouts, withdrawn), "{mode}");
             assert_eq!(pair.stats(A).exhausted_frames, withdrawn);
@@ -125,7 +125,7 @@ fn the_non_blocking_lane_moves_on_past_a_frame_that_is_lost_for_good() {
         }
     });
     pair.offer(A, Mode::NonBlocking, 60_000, 200);
-    pair.settle(500 * MILLI);
+    pair.run_until_idle(500 * MILLI);
     let mut delivered: Vec<_> = pair.ledger.frames.iter().filter_map(|record| record.delivered_at).collect();
     delivered.sort_unstable();
     assert_eq!(delivered.len(), 59_999);

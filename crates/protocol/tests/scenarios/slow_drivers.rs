@@ -24,7 +24,7 @@ fn buffered(pair: &Pair) -> u64 {
 #[test]
 fn a_slow_inner_port_gets_every_frame_in_order() {
     let mut pair = held_back(Settings::default(), 60);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     pair.assert_all_delivered(A);
     assert!(pair.stats(B).rx_buffer.max > 20_000, "nothing was held back: {:?}", pair.stats(B).rx_buffer);
     assert!(pair.ledger.deliveries[A].is_sorted());
@@ -37,7 +37,7 @@ fn a_slow_inner_port_pauses_the_sender_and_lets_it_go_on() {
     let config = Config { pause_bytes: 10_000, resume_bytes: 0, ..quick_config() };
     let mut pair = held_back(Settings { config, ..Settings::default() }, 200);
     pair.run_until(MILLI, |pair| pair.nodes[A].end.status().paused);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
     assert_eq!(pair.stats(B).rx_buffer_overflows, 0);
     pair.run_for(MILLI);
@@ -49,7 +49,7 @@ fn a_slow_inner_port_pauses_the_sender_and_lets_it_go_on() {
 fn frames_not_yet_delivered_count_in_the_window() {
     let config = Config { window_frames: 16, ..quick_config() };
     let mut pair = held_back(Settings { config, ..Settings::default() }, 100);
-    pair.settle(20 * MILLI);
+    pair.run_until_idle(20 * MILLI);
     pair.assert_all_delivered(A);
     pair.assert_accounts();
 }
@@ -65,7 +65,7 @@ fn a_session_ends_only_when_its_last_frame_is_delivered() {
     assert!(held > 10, "{held} frames held back when the end of the session was asked for");
     pair.run_for((held - 2) * GAP);
     assert!(buffered(&pair) > 0 && pair.nodes[B].end.status().receive == ReceiveState::Active);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     pair.assert_all_delivered(A);
     assert!(pair.is_dormant(A));
     let requested =
@@ -93,7 +93,7 @@ fn what_an_ended_session_held_back_goes_out_before_the_next_session() {
     let frames = pair.offer(A, Mode::Ordered, 20, 500);
     pair.run_until(MILLI, |pair| pair.nodes[A].end.status().outstanding_frames == 0);
     assert!(buffered(&pair) > 30, "both sessions' frames wait");
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     pair.assert_all_delivered(A);
     assert_eq!(pair.ledger.deliveries[A][40..], frames);
     assert_eq!(pair.stats(B).rx_buffer.now, 0);
@@ -104,7 +104,7 @@ fn the_next_session_ends_only_when_the_last_ones_frames_are_delivered() {
     let mut pair = stalled();
     pair.unprotect(A);
     let frames = pair.offer(A, Mode::Ordered, 20, 500);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     assert!(pair.is_dormant(A));
     assert_eq!(pair.ledger.deliveries[A][40..], frames, "sent without protection");
 }
@@ -127,7 +127,7 @@ fn a_session_begun_over_an_ending_one_does_not_end_with_it() {
     pair.nodes[A].protection = protection;
     pair.crash(A);
     pair.run_until(10 * MILLI, |pair| pair.is_active(A));
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     pair.run_for(10 * MILLI);
     assert_eq!(pair.nodes[B].end.status().receive, ReceiveState::Active);
     assert_eq!((pair.stats(A).sessions_opened, pair.stats(A).peers_lost), (1, 0));

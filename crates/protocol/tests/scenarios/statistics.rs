@@ -12,7 +12,7 @@ fn counters_agree_with_what_happened() {
     for mode in Mode::ALL {
         pair.offer(A, mode, 2_000, 300);
     }
-    pair.settle(100 * MILLI);
+    pair.run_until_idle(100 * MILLI);
     let (sender, receiver) = (pair.stats(A), pair.stats(B));
     let frames = &pair.ledger.frames;
     assert_eq!((sender.protected_frames, sender.protected_bytes), (4_000, 1_200_000));
@@ -30,7 +30,7 @@ fn recovery_latency_is_the_time_from_noticing_to_arrival() {
     let mut pair = Pair::protected(Settings { delay_ns: 10 * MICRO, ..Settings::default() }, 1);
     pair.links[A].loss = Loss::originals(|position| position == 100);
     pair.offer(A, Mode::NonBlocking, 200, 1_000);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     let latency = &pair.stats(B).recovery_latency;
     assert_eq!(latency.count(), 1);
     // Two crossings of 10 us, two frames of 1 us and the notification.
@@ -42,7 +42,7 @@ fn hole_lengths_are_counted() {
     let mut pair = Pair::protected(Settings::default(), 1);
     pair.links[A].loss = Loss::originals(|position| matches!(position, 10 | 20..=22 | 40..=47));
     pair.offer(A, Mode::Ordered, 100, 500);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     let holes = &pair.stats(B).hole_length;
     assert_eq!((holes.count(), holes.sum(), holes.max()), (3, 12, 8));
     let counts: Vec<_> = holes.buckets().filter(|(_, count)| *count > 0).collect();
@@ -54,7 +54,7 @@ fn buffer_extremes_begin_anew_on_request() {
     let config = Config { window_frames: 256, ..quick_config() };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     pair.offer(A, Mode::Ordered, 200, 1_000);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     assert!(pair.stats(A).tx_buffer[Mode::Ordered].max > 1_000);
     pair.nodes[A].end.reset_buffer_extremes();
     assert_eq!(pair.stats(A).tx_buffer[Mode::Ordered].max, 0);
@@ -88,12 +88,12 @@ fn the_measured_loss_is_exact_beyond_what_a_feedback_can_list() {
             pair.offer(A, mode, frames - 1, 64);
             pair.run_for(deaf_ns);
             pair.links[B].loss = Loss::None;
-            pair.settle(100 * MILLI);
+            pair.run_until_idle(100 * MILLI);
             assert_eq!(pair.stats(B).lost_frames, frames / 16);
             let early = pair.nodes[A].end.status().measured_loss;
             assert_eq!(early.is_some(), frames > u64::from(window), "{early:?} before the window was full");
             pair.offer(A, mode, 1, 64);
-            pair.settle(100 * MILLI);
+            pair.run_until_idle(100 * MILLI);
             let measured = pair.nodes[A].end.status().measured_loss.expect("a full window");
             assert!((measured - 1.0 / 16.0).abs() < 0.005, "{mode}, {frames} frames: {measured}");
             if frames == u64::from(window) {
@@ -108,7 +108,7 @@ fn the_measured_loss_is_exact_beyond_what_a_feedback_can_list() {
 fn frames_outside_the_window_are_counted() {
     let mut pair = Pair::protected(Settings::default(), 1);
     pair.offer(A, Mode::Ordered, 10, 500);
-    pair.settle(MILLI);
+    pair.run_until_idle(MILLI);
     let before = pair.stats(B);
     let header = pair.ledger.frames[9].lane.expect("protected");
     for (times, ahead) in (1..).zip([1_025 + 9, 20_000, 40_000, 60_000]) {
@@ -169,7 +169,7 @@ fn the_time_of_a_pause_is_counted_while_it_lasts() {
         assert!(counted <= passed && counted + 85 * MICRO > passed, "{counted} of {passed} ns");
     }
     pair.links[A].loss = Loss::None;
-    pair.settle(5 * MILLI);
+    pair.run_until_idle(5 * MILLI);
     let ended = pair.stats(A);
     pair.run_for(5 * MILLI);
     assert_eq!((pair.stats(A).paused_ticks, ended.pauses_received), (ended.paused_ticks, 1));
@@ -201,7 +201,7 @@ fn losses_and_overflows_are_counted_from_the_beginning_of_the_session() {
                 && matches!(wire, Wire::Data { frame, .. } if frame.0 as usize - first < session as usize)
         });
         pair.offer(A, Mode::Ordered, 400, 1_000);
-        pair.settle(50 * MILLI);
+        pair.run_until_idle(50 * MILLI);
         lost += session;
         let stats = pair.stats(B);
         assert_eq!((stats.lost_frames, reported.get().0), (lost, session as u32), "session {session}");
@@ -232,7 +232,7 @@ fn every_feedback_is_a_notification_or_an_ack() {
         false
     });
     pair.offer(A, Mode::Ordered, 500, 500);
-    pair.settle(10 * MILLI);
+    pair.run_until_idle(10 * MILLI);
     let after = pair.stats(B);
     let notifications = after.notifications_sent - before.notifications_sent;
     assert!(notifications >= 10, "one for each of ten losses: {notifications}");

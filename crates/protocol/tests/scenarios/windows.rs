@@ -30,7 +30,7 @@ fn lossy(mode: Mode, lost: impl Fn(u64) -> bool + Clone + 'static) {
     let mut pair = largest(LONG);
     pair.links[A].loss = Loss::originals(lost);
     pair.offer(A, mode, WINDOW + 10, BYTES);
-    pair.settle(150 * MILLI);
+    pair.run_until_idle(150 * MILLI);
     pair.assert_all_delivered(A);
     let (sender, receiver) = (pair.stats(A), pair.stats(B));
     assert_eq!((receiver.lost_frames, receiver.recovered_frames), (count, count));
@@ -46,7 +46,7 @@ fn the_largest_window_fills_and_empties() {
     pair.offer(A, Mode::Ordered, 3 * WINDOW, BYTES);
     pair.run_until(10 * MILLI, |pair| pair.nodes[A].end.status().outstanding_frames == WINDOW);
     assert_eq!(pair.nodes[A].end.admission(Mode::Ordered, BYTES), Admission::Held);
-    pair.settle(60 * MILLI);
+    pair.run_until_idle(60 * MILLI);
     pair.assert_all_delivered(A);
     let sender = pair.stats(A);
     assert_eq!((sender.control_rejected, sender.retransmitted_copies), (0, 0));

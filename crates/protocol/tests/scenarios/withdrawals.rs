@@ -42,7 +42,7 @@ fn a_lost_withdrawal_is_repeated_while_the_lane_is_busy() {
             assert_eq!(pair.stats(B).withdrawn_frames, 1);
             let dummies = pair.stats(A).dummies_sent;
             assert!(dummies <= 2 * u64::from(lost) + 2, "{dummies} dummies");
-            pair.settle(20 * MILLI);
+            pair.run_until_idle(20 * MILLI);
         }
     }
 }
@@ -99,7 +99,7 @@ fn a_recovery_timeout_does_not_outwait_a_sender_that_has_let_the_frame_go() {
         let waited = waited_in_vain_ns(&mut pair);
         assert!(waited <= DELAY + MICRO, "{mode}: {waited} ns");
         assert_eq!((pair.stats(B).withdrawn_frames, pair.stats(B).recovery_timeouts), (1, 0), "{mode}");
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
     }
 }
 

@@ -279,7 +279,7 @@ fn long_hole(mode: Mode, length: u64, after: u64, dummies_lost: u32) -> (u64, Pa
     pair.offer(A, mode, 10 + length + after, 1_000);
     pair.run_until(50 * MILLI, |pair| pair.nodes[A].queued() == 0);
     let last_sent = pair.links[A].busy_until;
-    pair.settle(50 * MILLI);
+    pair.run_until_idle(50 * MILLI);
     pair.assert_all_delivered(A);
     pair.assert_accounts();
     let last = pair.ledger.frames.iter().filter_map(|record| record.delivered_at).max();
@@ -322,7 +322,7 @@ fn two_frames_with_losses_between_them_agree() {
         pair.run_until(10 * MILLI, |pair| pair.stats(B).lost_frames > 0);
         assert_eq!(pair.stats(B).lost_frames, 991 + between, "{between} between");
         assert_eq!(pair.stats(B).received_frames, 12);
-        pair.settle(20 * MILLI);
+        pair.run_until_idle(20 * MILLI);
         pair.assert_all_delivered(A);
         assert_eq!(pair.ledger.count(A, LossCause::GivenUp), 0);
         assert!(pair.ledger.record(FrameId(1_000)).delivered_at.is_some());

@@ -73,7 +73,7 @@ fn check_network(network: &Topology) {
     let paths = Paths::new(network);
     assert!(!network.tors().is_empty());
     for &tor in network.tors() {
-        assert!(paths.of(tor) > 0);
+        assert!(paths.count(tor) > 0);
     }
     for switch in switches(network).map(|switch| network.switch(switch)) {
         assert!((1..=MAX_PIPES).contains(&switch.pipes));

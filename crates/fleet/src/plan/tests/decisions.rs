@@ -158,7 +158,7 @@ fn links_that_ordering_would_slow_go_without_it() {
 fn without_order_the_capacity_is_measured_or_else_estimated() {
     let of = |loss_rate, protection: ProtectionTable| {
         let settings = PlanSettings { min_capacity: 1.0, protection, ..settings() };
-        Protection::of(loss_rate, &settings)
+        Protection::choose(loss_rate, &settings)
     };
     let estimated = of(1e-3, ProtectionTable::authors());
     assert!((estimated.capacity - 0.9874).abs() < 2e-3, "{estimated:?}");
@@ -226,7 +226,7 @@ fn no_links_are_a_plan_as_well() {
     let plan = Plan::new(&topology, &[], settings());
     assert_eq!(actions(&plan), []);
     assert!(plan.repairs().is_empty() && plan.is_proven());
-    assert!(plan.zones().iter().all(|zone| !zone.is_touched()));
+    assert!(plan.zones().iter().all(|zone| !zone.is_affected()));
     assert!(plan.explain(LinkId(0)).is_none());
 }
 
@@ -237,8 +237,8 @@ fn pods_and_tors_have_left_what_the_plan_leaves() {
     assert_eq!(actions(&plan), [(8, "disable")]);
     let zones = plan.zones();
     assert_eq!((zones[0].installed, zones[0].capacity), (400_000_000_000, 300_000_000_000));
-    assert_eq!((zones[0].touched_tors, zones[0].reported), (2, 1));
-    assert!(zones[0].is_touched() && !zones[1].is_touched());
+    assert_eq!((zones[0].affected_tors, zones[0].reported), (2, 1));
+    assert!(zones[0].is_affected() && !zones[1].is_affected());
     assert_eq!(zones[1].zone, ZoneId(1));
     let paths: Vec<u64> = plan.tors().map(|tor| tor.paths).collect();
     assert_eq!(paths, [3, 3, 4, 4]);

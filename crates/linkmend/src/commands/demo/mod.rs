@@ -126,7 +126,7 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
     }
     let progress = progress::Steps::new();
     if let Privileges::UserNamespace { user } = privileges {
-        progress.say(&format!(
+        progress.print_line(&format!(
             "user {user} has no privileges: running in a user namespace, with AF_PACKET ports"
         ));
     }
@@ -140,7 +140,7 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
     }
     if !arguments.no_report {
         write_report(&result, &arguments.report)?;
-        progress.say(&format!("report: {}", arguments.report.display()));
+        progress.print_line(&format!("report: {}", arguments.report.display()));
     }
     if let Some(folder) = &arguments.plots {
         write_plots(&result, folder)?;

@@ -29,7 +29,7 @@ impl Steps {
     }
 
     /// Prints a line above the bar.
-    pub fn say(&self, line: &str) {
+    pub fn print_line(&self, line: &str) {
         if self.on_terminal {
             self.bar.println(line);
         } else {

@@ -249,9 +249,9 @@ pub(super) mod tests {
         for condition in Condition::ALL {
             result.fct.push(FctColumn {
                 condition,
-                completion_ns: Summary::of(&milliseconds(2_000)),
+                completion_ns: Summary::from_samples(&milliseconds(2_000)),
                 p99_9_interval_ns: Some((16_300_000, 1_045_000_000)),
-                established_ns: Summary::of(&milliseconds(1_000)),
+                established_ns: Summary::from_samples(&milliseconds(1_000)),
                 established_p99_9_interval_ns: Some((16_300_000, 17_800_000)),
                 samples_ns: Vec::new(),
                 handshakes_ns: Vec::new(),

@@ -44,7 +44,7 @@ impl NetworkArgs {
 
     fn read(&self, path: &Path) -> Result<Topology> {
         let options = TopologyFileOptions { default_speed: self.default_speed, layers: self.layers.clone() };
-        let loaded = read_topology(path, &options).map_err(|error| match FileKind::of(path) {
+        let loaded = read_topology(path, &options).map_err(|error| match FileKind::detect(path) {
             FileKind::List => {
                 let hint = "this is a list of links or events, and --topology takes a network: YAML or JSON";
                 UsageError::hinted(error.to_string(), hint.to_owned()).into()

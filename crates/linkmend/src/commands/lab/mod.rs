@@ -127,7 +127,7 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
         LabCommand::Protect { protect, both } => {
             let ends: &[Role] = if *both { &[Role::End1, Role::End2] } else { &[Role::End1] };
             for &role in ends {
-                crate::commands::control::tell(
+                crate::commands::control::print_protection(
                     &client(prefix, role)?.protect(&name(prefix, role), protect)?,
                 )?;
             }
@@ -135,7 +135,9 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
         }
         LabCommand::Unprotect => {
             for role in [Role::End1, Role::End2] {
-                crate::commands::control::tell(&client(prefix, role)?.unprotect(&name(prefix, role))?)?;
+                crate::commands::control::print_protection(
+                    &client(prefix, role)?.unprotect(&name(prefix, role))?,
+                )?;
             }
             Ok(())
         }

@@ -50,7 +50,7 @@ pub struct Tally {
 impl Finished {
     /// Counts the verdicts of its comparisons.
     pub fn tally(&self) -> Tally {
-        Tally::of(&self.comparisons)
+        Tally::new(&self.comparisons)
     }
 
     /// The table of published and measured values.
@@ -60,7 +60,7 @@ impl Finished {
 }
 
 impl Tally {
-    fn of(comparisons: &[Comparison]) -> Tally {
+    fn new(comparisons: &[Comparison]) -> Tally {
         let mut tally = Tally::default();
         for comparison in comparisons {
             let counter = match comparison.verdict() {

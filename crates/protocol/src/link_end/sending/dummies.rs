@@ -45,7 +45,7 @@ impl Clock {
     }
 
     /// Resets what sending a frame has postponed.
-    fn settle(&mut self, config: &Config) {
+    fn apply_restart(&mut self, config: &Config) {
         if core::mem::take(&mut self.restart) {
             self.due_at = self.sent_at + config.dummy_delay;
             self.interval = config.dummy_interval_min;
@@ -55,7 +55,7 @@ impl Clock {
     }
 
     fn dummy_left(&mut self, now: Instant, config: &Config) {
-        self.settle(config);
+        self.apply_restart(config);
         self.after_copy = false;
         self.burst_left = self.burst_left.saturating_sub(1);
         if self.burst_left == 0 {
@@ -107,7 +107,7 @@ impl Dummies {
     /// Notes that a copy leaves in `mode`. It may be the last frame for a while, so a dummy follows to reveal its loss.
     pub(super) fn copied(&mut self, now: Instant, mode: Mode, config: &Config) {
         let clock = &mut self.clocks[mode];
-        clock.settle(config);
+        clock.apply_restart(config);
         clock.due_at = now + config.dummy_delay;
         clock.interval = config.dummy_interval_min;
         clock.burst_left = clock.burst_left.max(1);

@@ -1,7 +1,7 @@
 //! A drawing of a pod: ToRs below, fabric switches above them, bundles of links to the top layer.
 
 use super::tables::{full_name, what_to_do};
-use linkmend_fleet::plan::{Action, Plan, PlannedLink, TorLeft, ZoneLeft};
+use linkmend_fleet::plan::{Action, Plan, PlannedLink, TorAfterPlan, ZoneAfterPlan};
 use linkmend_report::{Hue, LayeredGraph, Line, Mark, Place, Stroke, quantity};
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ fn stroke_of(action: &Action) -> Option<Stroke> {
 }
 
 /// Draws a pod.
-pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
+pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
     let topology = plan.topology();
     let drawn = Drawn::new(plan, zone);
     let share = quantity::percent(zone.share());
@@ -62,8 +62,8 @@ pub fn pod(plan: &Plan, zone: &ZoneLeft) -> LayeredGraph {
             graph = graph.explain_stroke(stroke, name);
         }
     }
-    let of_zone = |tor: &TorLeft| topology.switch(tor.tor).zone == Some(zone.zone);
-    if plan.tors().filter(of_zone).any(|tor| tor.is_touched() && !tor.is_short()) {
+    let of_zone = |tor: &TorAfterPlan| topology.switch(tor.tor).zone == Some(zone.zone);
+    if plan.tors().filter(of_zone).any(|tor| tor.is_affected() && !tor.is_short()) {
         graph = graph.explain_node(LACKING, "ToR lacks paths");
     }
     if zone.worst.is_some_and(|tor| tor.is_short()) {
@@ -87,7 +87,7 @@ fn describe_switch(plan: &Plan, switch: SwitchId, name: &str) -> (String, Option
     let text = format!("{name}: {} of {} paths, {} to keep", tor.paths, tor.installed, tor.required);
     let mark = if tor.is_short() {
         Some(SHORT)
-    } else if tor.is_touched() {
+    } else if tor.is_affected() {
         Some(LACKING)
     } else {
         None
@@ -105,7 +105,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn new(plan: &Plan, zone: &ZoneLeft) -> Drawn {
+    fn new(plan: &Plan, zone: &ZoneAfterPlan) -> Drawn {
         let topology = plan.topology();
         let reported: BTreeMap<LinkId, PlannedLink> = plan
             .links()

@@ -2,7 +2,8 @@
 
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::plan::{
-    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorLeft, Totals, ZoneLeft, ends_of,
+    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, Totals, ZoneAfterPlan,
+    ends_of,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ fn repair(plan: &Plan, repair: &Repair) -> Value {
     })
 }
 
-fn pod(plan: &Plan, zone: &ZoneLeft) -> Value {
+fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> Value {
     json!({
         "pod": plan.topology().names().zone(zone.zone),
         "installed_bps": zone.installed,
@@ -114,14 +115,14 @@ fn pod(plan: &Plan, zone: &ZoneLeft) -> Value {
         "capacity_bps": zone.capacity,
         "capacity_share": zone.share(),
         "reported_links": zone.reported,
-        "tors_lacking_paths": zone.touched_tors,
+        "tors_lacking_paths": zone.affected_tors,
         "worst_tor": zone.worst.map(|worst| plan.topology().names().switch(worst.tor)),
         "least_paths": zone.worst.map(|worst| worst.paths),
         "required_paths": zone.worst.map(|worst| worst.required),
     })
 }
 
-fn tor(plan: &Plan, tor: &TorLeft) -> Value {
+fn tor(plan: &Plan, tor: &TorAfterPlan) -> Value {
     json!({
         "tor": plan.topology().names().switch(tor.tor),
         "installed_paths": tor.installed,

@@ -150,8 +150,8 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
 /// Refuses a network that was given as the list of links, and vice versa. Their readers would only report what is
 /// missing on the first line.
 fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
-    let is_list = network.filter(|path| FileKind::of(path) == FileKind::List);
-    let (message, hint) = match (is_list, FileKind::of(links)) {
+    let is_list = network.filter(|path| FileKind::detect(path) == FileKind::List);
+    let (message, hint) = match (is_list, FileKind::detect(links)) {
         (Some(list), FileKind::Network) => (
             format!(
                 "--topology and --links are exchanged: {} is a list of links, and {} a network",

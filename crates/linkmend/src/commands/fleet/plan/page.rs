@@ -1,7 +1,7 @@
 //! The plan as a page. Every pod in which the plan does something is drawn.
 
 use super::{PlanArgs, drawing, tables};
-use linkmend_fleet::plan::{Plan, PlannedLink, ZoneLeft};
+use linkmend_fleet::plan::{Plan, PlannedLink, ZoneAfterPlan};
 use linkmend_report::{Report, Section, Tone, quantity};
 
 /// The largest number of pods that are drawn.
@@ -27,7 +27,8 @@ pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
         let tables = left.into_iter().filter(|table| !table.is_empty());
         report = report.section(tables.fold(Section::new("What is left"), Section::table));
     }
-    let pods: Vec<ZoneLeft> = plan.touched_zones().into_iter().filter(|zone| zone.reported > 0).collect();
+    let pods: Vec<ZoneAfterPlan> =
+        plan.affected_zones().into_iter().filter(|zone| zone.reported > 0).collect();
     for zone in pods.iter().take(MAX_PODS) {
         report = report.section(pod(plan, zone));
     }
@@ -93,7 +94,7 @@ fn headlines(plan: &Plan, report: Report) -> Report {
 }
 
 /// A pod: its drawing, and the explanations of its links.
-fn pod(plan: &Plan, zone: &ZoneLeft) -> Section {
+fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> Section {
     let topology = plan.topology();
     let links: Vec<&PlannedLink> =
         plan.by_urgency().into_iter().filter(|planned| topology.zone_of(planned.link) == zone.zone).collect();

@@ -1,6 +1,8 @@
 //! The plan as tables: what to do, the order of repairs, and what remains to pods and ToRs.
 
-use linkmend_fleet::plan::{Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorLeft, ends_of};
+use linkmend_fleet::plan::{
+    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, ends_of,
+};
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
 use linkmend_topology::{LinkId, Names};
 use std::cmp::Reverse;
@@ -218,8 +220,8 @@ pub fn pods(plan: &Plan, most: usize) -> Table {
         .column(Column::text("Its paths").align(Alignment::Right))
         .column(Column::number("Must keep", Unit::Count))
         .column(Column::number("ToRs affected", Unit::Count));
-    let touched = plan.touched_zones();
-    for zone in touched.iter().take(most) {
+    let affected = plan.affected_zones();
+    for zone in affected.iter().take(most) {
         let today = if zone.installed == 0 { 1.0 } else { zone.before as f64 / zone.installed as f64 };
         table.push_row([
             Cell::text(names.zone(zone.zone)),
@@ -228,21 +230,21 @@ pub fn pods(plan: &Plan, most: usize) -> Table {
             Cell::text(zone.worst.map_or_else(String::new, |tor| names.switch(tor.tor))),
             zone.worst.map_or_else(Cell::missing, paths),
             zone.worst.map_or_else(Cell::missing, |tor| Cell::number(tor.required as f64)),
-            Cell::number(zone.touched_tors as f64),
+            Cell::number(zone.affected_tors as f64),
         ]);
     }
-    let untouched = (plan.topology().zone_count() - touched.len()) as u64;
+    let unaffected = (plan.topology().zone_count() - affected.len()) as u64;
     table.note(format!(
         "{}{} The worst ToR is the one nearest to what it must keep. ToRs affected have fewer paths than are installed.",
-        cut(touched.len(), most, "pods"),
-        match untouched {
+        cut(affected.len(), most, "pods"),
+        match unaffected {
             0 => "No pod is untouched.".to_owned(),
             others => format!("{} untouched.", counted(others, "other pod is", "other pods are")),
         }
     ))
 }
 
-fn paths(tor: TorLeft) -> Cell {
+fn paths(tor: TorAfterPlan) -> Cell {
     let cell = Cell::text(format!(
         "{} of {}",
         quantity::count(tor.paths as f64),
@@ -273,7 +275,7 @@ pub fn tors(plan: &Plan, most: usize) -> Table {
         .column(Column::text("Paths").align(Alignment::Right))
         .column(Column::number("Share", Unit::Share))
         .column(Column::number("Must keep", Unit::Count));
-    let (groups, untouched) = groups(plan);
+    let (groups, unaffected) = groups(plan);
     for (tor, others) in groups.iter().take(most) {
         let name = topology.names().switch(tor.tor);
         let pod = topology.switch(tor.tor).zone;
@@ -288,7 +290,7 @@ pub fn tors(plan: &Plan, most: usize) -> Table {
     table.note(format!(
         "{}{}",
         cut(groups.len(), most, "rows"),
-        match untouched {
+        match unaffected {
             0 => "No ToR has all its paths.".to_owned(),
             others => format!(
                 "{} all {} paths.",
@@ -304,13 +306,13 @@ pub fn tors(plan: &Plan, most: usize) -> Table {
 
 /// The ToRs that lack paths, the worst first, each with the number of others in its pod that have equally many; and the
 /// number of ToRs that lack none.
-fn groups(plan: &Plan) -> (Vec<(TorLeft, u64)>, u64) {
+fn groups(plan: &Plan) -> (Vec<(TorAfterPlan, u64)>, u64) {
     let topology = plan.topology();
-    let mut groups: Vec<(TorLeft, u64)> = Vec::new();
-    let mut untouched = 0_u64;
+    let mut groups: Vec<(TorAfterPlan, u64)> = Vec::new();
+    let mut unaffected = 0_u64;
     for tor in plan.tors() {
-        if !tor.is_touched() {
-            untouched += 1;
+        if !tor.is_affected() {
+            unaffected += 1;
             continue;
         }
         let zone = topology.switch(tor.tor).zone;
@@ -327,7 +329,7 @@ fn groups(plan: &Plan) -> (Vec<(TorLeft, u64)>, u64) {
         }
     }
     groups.sort_by_key(|(tor, _)| (i128::from(tor.paths) - i128::from(tor.required), Reverse(tor.installed)));
-    (groups, untouched)
+    (groups, unaffected)
 }
 
 /// The text that identifies a link: its name, or its ends if it has only a number.

@@ -1,7 +1,7 @@
 //! `linkmend sim scenario both-directions`.
 
 use super::link::{Load, describe, protected_link};
-use super::play::{Scenario, play};
+use super::runner::{Scenario, run_and_print};
 use super::tables;
 use crate::failure::Result;
 use clap::{Arg, Args};
@@ -62,7 +62,7 @@ impl BothDirectionsArgs {
         }
         let (Load(load), Load(reverse_load)) = (self.load, self.reverse_load);
         let format = self.format.into();
-        play(&BothDirectionsConfig { seed, frames, link, format, load, reverse_load }, self.json)
+        run_and_print(&BothDirectionsConfig { seed, frames, link, format, load, reverse_load }, self.json)
     }
 }
 

@@ -1,8 +1,8 @@
 //! `linkmend sim scenario bursts`.
 
 use super::link::{describe, protected_link};
-use super::play::{Scenario, play};
-use super::tables::none_hoped_for;
+use super::runner::{Scenario, run_and_print};
+use super::tables::should_be_zero;
 use crate::failure::{Result, UsageError};
 use clap::{Arg, Args};
 use linkmend_quantity::{Count, LossRate, Span};
@@ -82,7 +82,7 @@ impl BurstsArgs {
         })?;
         let (dummy_copies, self_replenishing) = (self.dummies.clone(), self.self_replenishing);
         let config = BurstsConfig { seed, tails, link, dummy_copies, self_replenishing, silence_ns };
-        play(&config, self.json)
+        run_and_print(&config, self.json)
     }
 
     /// The parameters with this scenario's defaults.
@@ -143,7 +143,7 @@ impl Scenario for BurstsConfig {
                 Cell::number(row.tails_lost as f64),
                 Cell::number(row.recovered_in_time as f64),
                 Cell::number(row.recovered_late as f64),
-                none_hoped_for(row.never),
+                should_be_zero(row.never),
                 Cell::number(row.in_time_share),
                 Cell::from(row.revealed_share_expected),
                 Cell::number(row.extra_delay_ns.p50 * NANO),

@@ -1,7 +1,7 @@
 //! `linkmend sim scenario classes`.
 
 use super::link::{Load, describe, link};
-use super::play::{Scenario, play};
+use super::runner::{Scenario, run_and_print};
 use super::tables;
 use crate::failure::Result;
 use clap::Args;
@@ -45,7 +45,7 @@ impl ClassesArgs {
     pub fn execute(&self) -> Result<()> {
         let StressConfig { seed, frames, link, .. } = link(&self.parameters, &WITHOUT)?;
         let (ordered_load, non_blocking_load) = (self.ordered_load.0, self.non_blocking_load.0);
-        play(&ClassesConfig { seed, frames, link, ordered_load, non_blocking_load }, self.json)
+        run_and_print(&ClassesConfig { seed, frames, link, ordered_load, non_blocking_load }, self.json)
     }
 }
 

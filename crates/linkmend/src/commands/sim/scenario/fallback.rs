@@ -1,7 +1,7 @@
 //! `linkmend sim scenario fallback`.
 
 use super::link::{Load, describe, protected_link};
-use super::play::{Scenario, play};
+use super::runner::{Scenario, run_and_print};
 use super::tables;
 use crate::failure::{Result, UsageError};
 use clap::Args;
@@ -112,7 +112,7 @@ impl FallbackArgs {
             loss_window_frames: self.loss_window,
             ..sudden
         };
-        play(&config, self.json)
+        run_and_print(&config, self.json)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `linkmend sim scenario`: one file for each scenario, and their common parts.
 //!
-//! - [`play`] runs a scenario: progress, interrupts, tables or JSON, exit code;
+//! - [`runner`] runs a scenario: progress, interrupts, tables or JSON, exit code;
 //! - [`link`] makes a scenario's link from the flags of the stress test;
 //! - [`tables`] shows deliveries and links.
 
@@ -10,7 +10,7 @@ mod classes;
 mod fallback;
 mod link;
 mod path;
-mod play;
+mod runner;
 mod shared_port;
 mod tables;
 

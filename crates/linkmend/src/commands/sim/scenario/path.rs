@@ -1,7 +1,7 @@
 //! `linkmend sim scenario path`.
 
 use super::link::{Load, describe, link};
-use super::play::{Scenario, play};
+use super::runner::{Scenario, run_and_print};
 use super::tables;
 use crate::failure::{Result, UsageError};
 use clap::Args;
@@ -144,7 +144,7 @@ impl PathArgs {
             self.hop.iter().map(|hop| hop.hop(&link, &self.parameters)).collect::<Result<Vec<_>>>()?;
         let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT), frames);
         let links = if links.is_empty() { uniform.links } else { links };
-        play(&PathConfig { seed, frames, links, load: self.load.0 }, self.json)
+        run_and_print(&PathConfig { seed, frames, links, load: self.load.0 }, self.json)
     }
 }
 
@@ -197,9 +197,9 @@ impl Scenario for PathConfig {
                 Cell::text(quantity::rate(link.rate.bits_per_second() as f64)),
                 Cell::text(if link.protection.is_some() { "yes" } else { "no" }),
                 Cell::number(measured.frames_offered as f64),
-                tables::none_hoped_for(measured.frames_lost_to_congestion),
+                tables::should_be_zero(measured.frames_lost_to_congestion),
                 Cell::number(measured.frames_sent as f64),
-                tables::none_hoped_for(measured.frames_lost_to_corruption),
+                tables::should_be_zero(measured.frames_lost_to_corruption),
                 Cell::number(measured.frames_delivered as f64),
                 Cell::number(measured.actual_loss_rate),
                 Cell::number(measured.effective_loss_rate),

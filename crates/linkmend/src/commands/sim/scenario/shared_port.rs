@@ -1,7 +1,7 @@
 //! `linkmend sim scenario shared-port`.
 
 use super::link::{Load, describe, protected_link};
-use super::play::{Scenario, play};
+use super::runner::{Scenario, run_and_print};
 use super::tables;
 use crate::failure::Result;
 use clap::Args;
@@ -55,7 +55,10 @@ impl SharedPortArgs {
             link.switch.recirculation_rate = port;
         }
         let Load(load) = self.load;
-        play(&SharedPortConfig { seed, frames, link, links: self.links, ports: self.ports, load }, self.json)
+        run_and_print(
+            &SharedPortConfig { seed, frames, link, links: self.links, ports: self.ports, load },
+            self.json,
+        )
     }
 }
 

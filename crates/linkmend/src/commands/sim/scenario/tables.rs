@@ -6,7 +6,7 @@ use linkmend_sim::scenario::{Completion, Delivery, LinkReport};
 const NANO: f64 = 1e-9;
 
 /// A count that should be 0.
-pub fn none_hoped_for(count: u64) -> Cell {
+pub fn should_be_zero(count: u64) -> Cell {
     let cell = Cell::number(count as f64);
     if count == 0 { cell } else { cell.bad() }
 }
@@ -28,7 +28,7 @@ pub fn deliveries<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a
         table.push_row([
             Cell::text(name),
             Cell::number(delivery.frames_sent as f64),
-            none_hoped_for(delivery.frames_undelivered),
+            should_be_zero(delivery.frames_undelivered),
             Cell::number(delivery.loss_rate),
             Cell::number(delivery.frames_reordered as f64),
             Cell::number(delivery.frames_marked as f64),
@@ -60,14 +60,14 @@ pub fn links<'a>(rows: impl IntoIterator<Item = (String, &'a LinkReport)>) -> Ta
             Cell::text(name),
             Cell::number(link.frames_lost as f64),
             Cell::number(link.retransmitted_copies as f64),
-            none_hoped_for(link.recovery_timeouts),
-            none_hoped_for(link.rx_buffer_overflows),
+            should_be_zero(link.recovery_timeouts),
+            should_be_zero(link.rx_buffer_overflows),
             Cell::number(link.pauses as f64),
             Cell::number(link.paused_ns * NANO),
             Cell::number(link.tx_buffer_bytes.max as f64),
             Cell::number(link.rx_buffer_bytes.max as f64),
             Cell::number(link.queue_bytes_max as f64),
-            none_hoped_for(link.queue_drops),
+            should_be_zero(link.queue_drops),
         ]);
     }
     table.note("Buffers and queues: the most that was in them.")

@@ -49,7 +49,7 @@ pub trait Scenario {
 
 /// Checks and runs a scenario, and prints the results. After Ctrl-C, the results so far are printed, and the exit code
 /// is 1.
-pub fn play<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
+pub fn run_and_print<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
     scenario.validate().map_err(usage)?;
     let stop = interrupt::flag()?;
     let bar = bar(scenario.frames());

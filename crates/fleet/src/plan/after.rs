@@ -5,7 +5,7 @@ use linkmend_topology::{SwitchId, ZoneId};
 
 /// The capacity and the paths that remain to a pod.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ZoneLeft {
+pub struct ZoneAfterPlan {
     pub zone: ZoneId,
     /// Bits per second towards the top layer with all links in operation.
     pub installed: u64,
@@ -14,16 +14,16 @@ pub struct ZoneLeft {
     /// Bits per second after the plan.
     pub capacity: u64,
     /// The ToR that is closest to its minimum of paths; the first of several. `None` in a pod without ToRs.
-    pub worst: Option<TorLeft>,
+    pub worst: Option<TorAfterPlan>,
     /// ToRs with fewer paths than installed.
-    pub touched_tors: u64,
+    pub affected_tors: u64,
     /// Reported links of the pod.
     pub reported: u64,
 }
 
 /// The paths that remain to a ToR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TorLeft {
+pub struct TorAfterPlan {
     pub tor: SwitchId,
     /// Paths to the top layer with all links in operation.
     pub installed: u64,
@@ -34,10 +34,10 @@ pub struct TorLeft {
     pub required: u64,
 }
 
-impl ZoneLeft {
+impl ZoneAfterPlan {
     /// Whether a link of the pod was reported, or capacity or paths are missing.
-    pub fn is_touched(&self) -> bool {
-        self.reported > 0 || self.capacity < self.installed || self.touched_tors > 0
+    pub fn is_affected(&self) -> bool {
+        self.reported > 0 || self.capacity < self.installed || self.affected_tors > 0
     }
 
     /// The share of the installed capacity that remains.
@@ -46,9 +46,9 @@ impl ZoneLeft {
     }
 }
 
-impl TorLeft {
+impl TorAfterPlan {
     /// Whether it has fewer paths than installed.
-    pub fn is_touched(&self) -> bool {
+    pub fn is_affected(&self) -> bool {
         self.paths < self.installed
     }
 
@@ -65,28 +65,28 @@ impl TorLeft {
 
 impl Plan<'_> {
     /// What remains to each ToR, in ascending order of switches.
-    pub fn tors(&self) -> impl Iterator<Item = TorLeft> {
+    pub fn tors(&self) -> impl Iterator<Item = TorAfterPlan> {
         self.topology.tors().iter().map(|&tor| self.tor(tor))
     }
 
     /// What remains to one ToR.
-    pub fn tor(&self, tor: SwitchId) -> TorLeft {
-        TorLeft {
+    pub fn tor(&self, tor: SwitchId) -> TorAfterPlan {
+        TorAfterPlan {
             tor,
-            installed: self.clean.paths().of(tor),
-            before: self.before.paths().of(tor),
-            paths: self.after.paths().of(tor),
+            installed: self.clean.paths().count(tor),
+            before: self.before.paths().count(tor),
+            paths: self.after.paths().count(tor),
             required: self.after.required(tor),
         }
     }
 
     /// The pods with reported links or missing capacity, the worst first: those with ToRs below their minimum, then
     /// those whose ToRs have the fewest paths to spare, then those with the smallest share of their capacity.
-    pub fn touched_zones(&self) -> Vec<ZoneLeft> {
+    pub fn affected_zones(&self) -> Vec<ZoneAfterPlan> {
         let mut zones = self.zones();
-        zones.retain(ZoneLeft::is_touched);
+        zones.retain(ZoneAfterPlan::is_affected);
         // The spare of a ToR with too few paths is negative, so this order puts it first.
-        let spare = |zone: &ZoneLeft| zone.worst.map_or(i128::MAX, |tor| tor.spare());
+        let spare = |zone: &ZoneAfterPlan| zone.worst.map_or(i128::MAX, |tor| tor.spare());
         zones.sort_by(|one, other| {
             spare(one)
                 .cmp(&spare(other))
@@ -97,15 +97,15 @@ impl Plan<'_> {
     }
 
     /// What remains to each pod, in ascending order of zones.
-    pub fn zones(&self) -> Vec<ZoneLeft> {
-        let mut zones: Vec<ZoneLeft> = (0..self.topology.zone_count() as u32)
-            .map(|zone| ZoneLeft {
+    pub fn zones(&self) -> Vec<ZoneAfterPlan> {
+        let mut zones: Vec<ZoneAfterPlan> = (0..self.topology.zone_count() as u32)
+            .map(|zone| ZoneAfterPlan {
                 zone: ZoneId(zone),
                 installed: self.clean.zone_capacity(ZoneId(zone)),
                 before: self.before.zone_capacity(ZoneId(zone)),
                 capacity: self.carried_out.zone_capacity(ZoneId(zone)),
                 worst: None,
-                touched_tors: 0,
+                affected_tors: 0,
                 reported: 0,
             })
             .collect();
@@ -115,7 +115,7 @@ impl Plan<'_> {
         for tor in self.tors() {
             let Some(zone) = self.topology.switch(tor.tor).zone else { continue };
             let zone = &mut zones[zone.index()];
-            zone.touched_tors += u64::from(tor.is_touched());
+            zone.affected_tors += u64::from(tor.is_affected());
             if zone.worst.is_none_or(|worst| tor.spare() < worst.spare()) {
                 zone.worst = Some(tor);
             }
