@@ -27,9 +27,9 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   linkmend run --inner eth1 --link eth2    one end of a link; the same at the other end
-  linkmend status                          how it stands
+  linkmend status                          its state
   linkmend top                             the same, live
-  linkmend sim stress --speed 400G         a link nobody has at hand, simulated
+  linkmend sim stress --speed 400G         a link that nobody has at hand, simulated
   linkmend reproduce all                   the paper's figures and tables, and how well they agree
 
 Sizes, rates and times need a unit: 200KiB, 25G, 7us. Loss rates are shares or percentages: 1e-3, 0.1%.
@@ -40,9 +40,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
 pub enum Command {
     /// Run one end of a link, or of several, until it is told to stop
     Run(Box<RunArgs>),
-    /// Show how links stand
+    /// Show the state of links
     Status(StatusArgs),
-    /// Show how links stand, live
+    /// Show the state of links, live
     Top(TopArgs),
     /// Protect the sending direction of a link, or change how
     Protect(ProtectArgs),
@@ -54,11 +54,11 @@ pub enum Command {
     Corrupt(CorruptArgs),
     /// Show what Linkmend does: kernel TCP over a corrupting link in a laboratory of its own, unprotected and protected
     Demo(demo::DemoArgs),
-    /// A laboratory of network namespaces that stays up, for experiments of one's own
+    /// Keep a laboratory of network namespaces running, for your own experiments
     Lab(lab::LabArgs),
     /// Simulate a protected link at any speed, packet by packet, with the protocol code that `run` uses
     Sim(Box<sim::SimArgs>),
-    /// Which of many links to disable, protect and repair
+    /// Decide which of many links to disable, protect and repair
     Fleet(fleet::FleetArgs),
     /// Repeat the published evaluations in the simulator, and compare
     Reproduce(reproduce::ReproduceArgs),

@@ -150,7 +150,7 @@ fn files_given_for_each_other_are_told_apart() {
         (
             "corrupting.csv",
             "net.yaml",
-            "error: --topology and --links are exchanged: corrupting.csv is a list of links, and net.yaml a network\n\
+            "error: --topology and --links are swapped: corrupting.csv is a list of links, and net.yaml a network\n\
              hint: --topology net.yaml --links corrupting.csv\n",
         ),
         (

@@ -44,14 +44,14 @@ pub struct FallbackLimits {
         default_value_t = FallbackLimits::default().rx_overflow_max
     ))]
     pub rx_overflow_max: u32,
-    /// The way back opens when the loss is below its limit times this, between 0 and 1
+    /// Protection returns when the loss rate is below its limit times this factor, between 0 and 1
     #[cfg_attr(feature = "clap", arg(
         long = "fallback-return-factor",
         value_name = "FACTOR",
         default_value_t = FallbackLimits::default().return_factor
     ))]
     pub return_factor: f64,
-    /// How long the loss must stay there
+    /// How long the loss rate must stay below that
     #[cfg_attr(feature = "clap", arg(
         long = "fallback-return-hold",
         value_name = "TIME",

@@ -179,7 +179,7 @@ impl fmt::Display for InnerPort {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum PortKind {
-    /// AF_XDP, or AF_PACKET where AF_XDP is not to be had
+    /// AF_XDP, or AF_PACKET where AF_XDP is not available
     #[default]
     Auto,
     /// AF_XDP or an error

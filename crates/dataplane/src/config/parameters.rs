@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Parameters (derived from the link unless set)"))]
 pub struct ParametersConfig {
-    /// A frame missing for longer is given up (the paper's ackNoTimeout), like 20ms [default: none is given up by the clock]
+    /// A frame missing for longer is given up (the paper's ackNoTimeout), like 20ms [default: no frame is given up by the clock]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery_timeout: Option<Span>,
@@ -41,7 +41,7 @@ pub struct ParametersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dummy_copies: Option<u8>,
-    /// Silence after which the peer is held for gone [default: 400ms and the link's round trip]
+    /// Silence after which the peer counts as gone [default: 400ms and the link's round trip]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_timeout: Option<Span>,

@@ -33,7 +33,7 @@ Examples:
       Protect eth2 in ordered mode; the host or switch is behind eth1. Run the same at the other end.
 
   linkmend run --inner create:host0 --link eth1 --mode non-blocking
-      A machine without a second port: it uses host0, a veth interface that is made and removed with the daemon.
+      A machine without a second port: it uses host0, a veth interface that comes and goes with the daemon.
 
   linkmend run --inner eth1 --link eth2 --rate 10G --target 1e-9 --class dscp=46:non-blocking
       A link slower than its port, a stricter target, and one class of traffic that must not wait.
@@ -66,7 +66,7 @@ pub struct StatusArgs {
     /// As JSON: one object for LINK, a list without
     #[arg(long)]
     pub json: bool,
-    /// Then begin a new observation of the buffers' least and most
+    /// Then reset the recorded extremes of the buffers' fill levels
     #[arg(long)]
     pub reset_extremes: bool,
     #[command(flatten)]
@@ -92,7 +92,7 @@ Examples:
   linkmend protect uplink --mode non-blocking --target 1e-9
   linkmend protect uplink --copies 2 --class pcp=5:non-blocking
 
-It concerns the frames this end sends; protect the other direction at the other end.")]
+This protects the frames that this end sends; protect the other direction at the other end.")]
 pub struct ProtectArgs {
     /// Name of the link
     #[arg(value_name = "LINK")]
@@ -109,7 +109,7 @@ pub struct ProtectArgs {
 Example:
   linkmend unprotect uplink
 
-No frame is lost by it: the session is drained first. Then frames are forwarded in the kernel.")]
+No frame is lost: the session is drained first. Then frames are forwarded in the kernel.")]
 pub struct UnprotectArgs {
     /// Name of the link
     #[arg(value_name = "LINK")]
@@ -203,7 +203,7 @@ pub struct GenerateArgs {
     /// What to write
     #[arg(value_enum)]
     pub what: Generated,
-    /// Folder to write to; it is made if need be
+    /// Folder to write to; it is created if necessary
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }

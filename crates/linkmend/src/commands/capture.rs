@@ -69,9 +69,9 @@ Examples:
   linkmend capture uplink --write uplink.pcapng --seconds 10
   linkmend capture uplink --write - | tshark -X lua_script:linkmend.lua -r -
 
-tcpdump sees nothing of what AF_XDP ports take: hence this. With AF_PACKET ports (`linkmend run --ports packet`) it does.
-While a link is dormant the kernel forwards, and only Linkmend's own frames pass the daemon. Ctrl-C ends a capture; how \
-many frames it has, and how many found no room, is told on standard error. Times are UTC.";
+tcpdump does not see what AF_XDP ports receive. It does with AF_PACKET ports (`linkmend run --ports packet`).
+While a link is dormant, the kernel forwards, and only Linkmend's own frames pass the daemon. Ctrl-C ends a capture; \
+standard error then says how many frames it has, and how many found no room. Times are UTC.";
 
 /// Executes the command.
 pub fn execute(arguments: &CaptureArgs) -> Result<()> {

@@ -39,7 +39,7 @@ pub struct DemoArgs {
     /// Which link
     #[arg(long, value_enum, value_name = "PART", default_value_t = LinkPart::Link)]
     part: LinkPart,
-    /// Less of everything: under a minute
+    /// Measure less of everything, in under a minute
     #[arg(long)]
     quick: bool,
     /// Rate of the link [default of the part `link`: 300M]
@@ -57,7 +57,7 @@ pub struct DemoArgs {
     /// Seed of the injected corruption
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Use AF_PACKET ports even where AF_XDP is to be had
+    /// Use AF_PACKET ports even where AF_XDP is available
     #[arg(long)]
     packet: bool,
     /// Print all results as one JSON object instead of tables

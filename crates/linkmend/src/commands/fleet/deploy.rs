@@ -29,14 +29,14 @@ const STEPS_PCT: [usize; 8] = [5, 10, 25, 50, 75, 90, 95, 100];
 #[command(after_help = "\
 Examples:
   linkmend fleet deploy                                           the paper's fabric: 10 years, 75 % of paths kept
-  linkmend fleet deploy --topology net.yaml --trace history.csv   one's own network and what happened there
+  linkmend fleet deploy --topology net.yaml --trace history.csv   your own network and its history
   linkmend fleet deploy --budget 30% --write upgraded.txt         the best 30 % of the pods ...
   linkmend fleet simulate --upgraded @upgraded.txt                ... and a year with them
 
 A pod is worth what protection would take off the loss rates of its links while they corrupt in operation, because \
 disabling them would leave a ToR short of paths. Pods add up, so the order is the best for any number of them. Links \
-between a pod and the top layer need both upgraded; what they add is told apart. Where all pods are built alike and \
-traces are drawn, they differ by chance only, which is said. Time counts from the first event of a trace to the last.")]
+between a pod and the top layer need both upgraded; what they add is shown separately. Where all pods are built alike and \
+traces are drawn, they differ only by chance, and the output says so. Time counts from the first event of a trace to the last.")]
 pub struct DeployArgs {
     #[command(flatten)]
     network: NetworkArgs,
@@ -54,7 +54,7 @@ pub struct DeployArgs {
     /// Times that repairs take, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
     repair: RepairDelays,
-    /// What protection makes of a loss rate: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
+    /// What protection leaves of a loss rate: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
     /// Order the pods for the time when the top layer is upgraded as well

@@ -42,9 +42,9 @@ pub struct FleetArgs {
 enum FleetCommand {
     /// Rank pods by what protection there would spare: which to upgrade first
     Deploy(Box<deploy::DeployArgs>),
-    /// Say what to do today about links that corrupt: disable, protect, repair first; and why
+    /// Decide what to do today about links that corrupt: which to disable, protect and repair first, and why
     Plan(Box<plan::PlanArgs>),
-    /// Run a network through a trace of corrupting links, and see what a strategy makes of it
+    /// Run a network through a trace of corrupting links, and see what a strategy achieves
     Simulate(Box<simulate::SimulateArgs>),
     /// Write a trace: which link begins to corrupt when, and how much (appendix D)
     Trace(trace::TraceArgs),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Arguments that describe the network.
 #[derive(Debug, Args)]
 pub struct NetworkArgs {
-    /// Network: a kind with parameters, or a file with one's own
+    /// Network: a kind with parameters, or a file of your own
     ///
     /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G] (the paper's, 100,224 links);
     /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; a YAML or JSON file with switches and

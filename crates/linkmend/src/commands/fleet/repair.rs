@@ -9,14 +9,14 @@ pub struct RepairArgs {
     /// Times that repairs take, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
     pub repair: RepairDelays,
-    /// Most repairs that go on at a time [default: no limit, every repair begins at once]
+    /// Most repairs in progress at a time [default: no limit, every repair begins at once]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     crew: Option<u32>,
     /// Which of the disabled links is repaired next: the first that was disabled, the one that lost most, or the one whose
     /// return buys most (what can be disabled in its place, then paths)
     #[arg(long, value_enum, default_value_t = OrderName::FirstCome, requires = "crew")]
     repair_order: OrderName,
-    /// When a protected link is taken down that may be: at once, or when somebody is free to repair it
+    /// When a protected link that may be disabled is taken down: at once, or when somebody is free to repair it
     #[arg(long, value_enum, default_value_t = TakeDownName::AtOnce, requires = "crew")]
     take_down: TakeDownName,
 }

@@ -55,7 +55,7 @@ pub struct SimulateArgs {
     constraint: f64,
     #[command(flatten)]
     repair: RepairArgs,
-    /// What protection makes of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
+    /// What protection leaves of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
     /// `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode,
     /// non_blocking_rows
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
@@ -71,7 +71,7 @@ pub struct SimulateArgs {
     /// Most protected links on a switch [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_switch: Option<u32>,
-    /// What the optimizer makes least: the penalty, or what protection leaves of loss and takes of capacity
+    /// What the optimizer minimises: the penalty, or what protection leaves of loss and takes of capacity
     #[arg(long, value_enum, default_value_t = ObjectiveName::Penalty)]
     objective: ObjectiveName,
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective

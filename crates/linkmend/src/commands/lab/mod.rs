@@ -29,9 +29,9 @@ Examples:
   sudo linkmend lab up                                   hosts lm-h1 and lm-h2, link ends lm-g1 and lm-g2
   sudo linkmend lab corrupt 1e-3                         frames from lm-h1 to lm-h2 get lost
   sudo ip netns exec lm-h2 iperf3 -s -D
-  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           suffers
+  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           is slow
   sudo linkmend lab protect --mode ordered
-  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           no longer
+  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           is fast again
   sudo linkmend lab status
   sudo linkmend lab down
   sudo linkmend lab up --rate 1G --delay 5ms --link-delay 100us     a slower link, further away
@@ -48,12 +48,12 @@ pub struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 enum LabCommand {
-    /// Make the namespaces and start a daemon at either end of the link; the link is dormant and healthy
+    /// Create the namespaces and start a daemon at each end of the link; the link is dormant and healthy
     Up {
         /// MTU of the hosts, in bytes
         #[arg(long, value_name = "BYTES", default_value_t = 1500)]
         mtu: u32,
-        /// AF_PACKET ports even where AF_XDP is to be had
+        /// AF_PACKET ports even where AF_XDP is available
         #[arg(long)]
         packet: bool,
         /// Rate and delays.
@@ -87,7 +87,7 @@ enum LabCommand {
     },
     /// End the protection of both directions
     Unprotect,
-    /// Show how both ends stand
+    /// Show the state of both ends
     Status {
         /// As a JSON list
         #[arg(long)]

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend reproduce --list                  what there is, and how long each takes
+  linkmend reproduce --list                  the experiments, and how long each takes
   linkmend reproduce fig8                    one figure, about as long as its line says
   linkmend reproduce all --out results       everything
   linkmend reproduce fig19 fig20 --json      two of them, as JSON
@@ -37,16 +37,16 @@ Examples:
 DIR/report.html is the report; DIR/summary.json has the comparisons, and DIR/ID the plots (SVG, CSV), all points (CSV) \
 and all results (JSON) of each experiment. Files are written as experiments finish, so Ctrl-C leaves what is finished.
 A counted value is within its tolerance if all of its 99.9 % interval is; one that may be either is `too few to tell`, \
-which --quick often is. So is a count of none where an equation expects some, but that is no failure.
+which --quick often is. So is a count of zero where an equation expects some, but that is not a failure.
 Exit codes: 0 all values are within their tolerance or explained, 1 some are not, 2 wrong usage.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
     #[arg(value_name = "ID|all", required_unless_present = "list")]
     what: Vec<String>,
-    /// Say what there is and how long each takes, and run nothing
+    /// List the experiments and how long each takes, and run nothing
     #[arg(long)]
     list: bool,
-    /// Take the experiments from the files (*.toml) of this folder instead of those built in
+    /// Take the experiments from the files (*.toml) in this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     experiments: Option<PathBuf>,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub struct Options {
     /// So few frames that each experiment takes about a second; verdicts then mean little, and decide nothing
     #[arg(long)]
     quick: bool,
-    /// Folder for the report, plots and data; it is made if need be
+    /// Folder for the report, plots and data; it is created if necessary
     #[arg(long, value_name = "DIR", default_value = "linkmend-reproduce")]
     out: PathBuf,
     /// Print JSON instead of tables

@@ -16,9 +16,9 @@ use clap::{Args, Subcommand};
 Examples:
   linkmend sim stress --speed 100G --loss 1e-3                  the paper's stress test
   linkmend sim stress --speed 400G --mode non-blocking --json   four times as fast, as JSON
-  linkmend sim experiment mine.toml --out mine                  a sweep of one's own, with plots
+  linkmend sim experiment mine.toml --out mine                  a sweep of your own, with plots
   linkmend sim scenario path --hops 4 --loss 1e-3               four corrupting links in a row
-  linkmend sim replay a.jsonl b.jsonl                           what two real link ends did, again
+  linkmend sim replay a.jsonl b.jsonl                           repeats what two real link ends did
 
 The simulator drives the same state machines as `linkmend run`, with simulated frames and picoseconds. The same seed \
 gives the same results on every machine. `linkmend reproduce` runs the experiments that are built in.")]
@@ -33,7 +33,7 @@ enum SimCommand {
     Stress(Box<stress::StressArgs>),
     /// Run an experiment file: a sweep with plots, and comparisons if it has published values
     Experiment(ExperimentArgs),
-    /// Situations beyond one link in one direction: what the paper's section 5 discusses
+    /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
     Scenario(scenario::ScenarioArgs),
     /// Repeat the protocol logs of real link ends, and compare
     ///

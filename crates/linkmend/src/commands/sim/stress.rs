@@ -34,7 +34,7 @@ Examples:
       Beyond the Tofino, with direct buffers. One JSON object: times in ns, sizes in bytes.
 
   linkmend sim stress --speed 400G --recirculation-speed 100G --frames 1M
-      What a recirculation port that is slower than the link makes of it.
+      The effect of a recirculation port that is slower than the link.
 
   linkmend sim stress --speed 25G --loss 1e-3 --no-backpressure
       What Figure 9b shows: the Rx buffer overflows.

@@ -49,7 +49,7 @@ Examples:
   linkmend fleet plan --links corrupting.csv --upgraded pod0,pod3     only these pods can protect links
   linkmend fleet plan --topology fat-tree:k=16 --links corrupting.csv --json
 
-What is said of each link:
+What the plan says about each link:
   disable        no ToR falls below the constraint, and nothing better can be disabled in its pod
   protect        it must stay in operation; copies by Equation 2, so that the loss rate falls below the target
   leave          it should be protected, but its switches cannot do that
@@ -71,13 +71,13 @@ pub struct PlanArgs {
     /// Loss rate that is good enough: links at or below it are only watched, others are protected down to it
     #[arg(long, value_name = "LOSS", default_value = "1e-8")]
     target: LossRate,
-    /// What disabling makes least: what protection leaves of loss and takes of capacity, or CorrOpt's penalty
+    /// What disabling minimises: what protection leaves of loss and takes of capacity, or CorrOpt's penalty
     #[arg(long, value_enum, default_value_t = ObjectiveName::Effective)]
     objective: ObjectiveName,
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
     #[arg(long, value_name = "LOSS", default_value = "1e-3")]
     capacity_weight: LossRate,
-    /// What protection makes of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
+    /// What protection leaves of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
     /// `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode,
     /// non_blocking_rows; without those the capacity of non-blocking mode is estimated
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
@@ -93,10 +93,10 @@ pub struct PlanArgs {
     /// Most protected links on a switch [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_switch: Option<u32>,
-    /// Repairs that go on at a time
+    /// Repairs in progress at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     crew: u32,
-    /// Say why the plan does with this link what it does, instead of the tables
+    /// Explain what the plan does about this link, instead of printing the tables
     #[arg(long, value_name = "LINK")]
     explain: Option<String>,
     /// Write the plan to this file as a page with the network drawn pod by pod
@@ -154,7 +154,7 @@ fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
     let (message, hint) = match (is_list, FileKind::detect(links)) {
         (Some(list), FileKind::Network) => (
             format!(
-                "--topology and --links are exchanged: {} is a list of links, and {} a network",
+                "--topology and --links are swapped: {} is a list of links, and {} a network",
                 list.display(),
                 links.display()
             ),

@@ -30,7 +30,7 @@ Examples:
       1e-4 for 5 ms, 8% for 5 ms, 40% for 10 ms, and 1e-4 again for 30 ms.
 
   linkmend sim scenario fallback --phase 10ms,1e-3 --phase 10ms,20% --fallback-ordered-loss-max 10% --json
-      Phases and a limit of one's own.
+      Phases and a limit of your own.
 
 How many frames are sent follows from the phases and --load."
 )]
