@@ -229,8 +229,10 @@ impl<K: Kind> Experiment<K> {
         let chosen: Option<Vec<&K::Outcome>> =
             self.select(&row.at).map(|point| outcomes.get(point)?.as_ref()).collect();
         let measured = chosen.and_then(|chosen| match row.across {
-            Across::Pooled => pooled(chosen.into_iter().cloned()).and_then(|outcome| row.metric.of(&outcome)),
-            Across::Greatest => Across::greatest(chosen.into_iter().map(|outcome| row.metric.of(outcome))),
+            Across::Pooled => {
+                pooled(chosen.into_iter().cloned()).and_then(|outcome| row.metric.value(&outcome))
+            }
+            Across::Greatest => Across::greatest(chosen.into_iter().map(|outcome| row.metric.value(outcome))),
         });
         let place = row.across.describe(row.at.describe());
         let label = row.metric.label;

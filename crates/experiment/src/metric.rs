@@ -27,7 +27,7 @@ impl<O> Metric<O> {
     }
 
     /// The measurement; `None` if there was nothing to measure, such as the mean of no delays.
-    pub fn of(&self, outcome: &O) -> Option<Measurement> {
+    pub fn value(&self, outcome: &O) -> Option<Measurement> {
         (self.read)(outcome, self.scale)
     }
 }

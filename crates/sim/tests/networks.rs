@@ -85,7 +85,7 @@ fn run(graph: &Graph, balance: Balance, frames: u64, away: usize, loss: f64) -> 
 }
 
 fn lost(network: &Network<Measured<Sink>>, links: u32) -> u64 {
-    let ports = (0..links).flat_map(|link| PortId::of(LinkId(link)));
+    let ports = (0..links).flat_map(|link| PortId::both(LinkId(link)));
     ports.map(|port| network.observer.links.losses(port).0).sum()
 }
 
@@ -149,7 +149,7 @@ fn a_thousand_hosts_are_ordinary() {
     let sink = &network.observer.watch;
     assert_eq!(sink.frames.len(), 1_024);
     let dropped: u64 = (0..3_072u32)
-        .flat_map(|link| PortId::of(LinkId(link)))
+        .flat_map(|link| PortId::both(LinkId(link)))
         .map(|port| network.normal_queue(port).0)
         .sum();
     assert_eq!(dropped, 0, "flows that meet on a link find room to wait in");
@@ -203,7 +203,7 @@ fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
     let link = LinkConfig::paper(rate, 0.0, Mode::Ordered).buffered(Buffering::Direct);
     let mut plan: Plan = Plan::new();
     let [one, other] = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
-    let [a, b] = PortId::of(plan.link([one, other], link.ports([0, 0])));
+    let [a, b] = PortId::both(plan.link([one, other], link.ports([0, 0])));
     let frame_time = rate.time_of(u64::from(FRAME_BYTES) + 20);
     let traffic = |frames| Traffic::LineRate { frames, bytes: FRAME_BYTES, mode: Mode::Ordered };
     // More than a window, and so much in the other direction that the port is never idle until the whole window waits
@@ -230,6 +230,6 @@ fn a_flow_without_a_way_is_refused() {
     let [one, other, alone] = [plan.host(), plan.host(), plan.host()];
     let cable = plan.link([one, other], link.ports([0, 0]));
     let traffic = Traffic::LineRate { frames: 1, bytes: 64, mode: Mode::Ordered };
-    plan.traffic(PortId::of(cable)[0], alone, traffic);
+    plan.traffic(PortId::both(cable)[0], alone, traffic);
     let _ = plan.build(1, linkmend_sim::network::NoObserver);
 }

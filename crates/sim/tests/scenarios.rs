@@ -217,7 +217,7 @@ fn tails(self_replenishing: bool, mean_burst_frames: f64) -> BurstsReport {
     if let Some(protection) = &mut link.protection {
         protection.copies = Copies::Fixed(8);
     }
-    let config = BurstsConfig { self_replenishing, ..BurstsConfig::of(link, 20_000) };
+    let config = BurstsConfig { self_replenishing, ..BurstsConfig::new(link, 20_000) };
     bursts::run(&config, &mut |_| true).expect("valid")
 }
 
@@ -276,7 +276,7 @@ fn impossible_parameters_are_named() {
         ClassesConfig { seed, frames, link: link.clone(), ordered_load: 0.7, non_blocking_load: 0.4 };
     assert_eq!(classes.validate().map_err(|error| error.parameter), Err("non-blocking-load"));
     for silence_ns in [5_000, u64::MAX] {
-        let bursts = BurstsConfig { silence_ns, ..BurstsConfig::of(link.clone(), frames) };
+        let bursts = BurstsConfig { silence_ns, ..BurstsConfig::new(link.clone(), frames) };
         assert_eq!(bursts.validate().map_err(|error| error.parameter), Err("silence"));
     }
 }

@@ -35,7 +35,7 @@ impl Engine {
         let port = if is_inner { &self.ports.inner } else { &self.ports.link };
         let Some(facts) = facts else {
             tracing::error!(%link, port = port.name(), "the interface is gone; the loop ends");
-            self.gone = Some(port.name().to_owned());
+            self.lost_interface = Some(port.name().to_owned());
             return;
         };
         let state = InterfaceState::from(facts);
@@ -52,12 +52,12 @@ impl Engine {
         }
         if before.mtu != state.mtu {
             tracing::info!(%link, port = port.name(), before = before.mtu, mtu = state.mtu, "the MTU has changed");
-            self.judge_mtus();
+            self.log_mtus();
         }
     }
 
     /// Logs what new MTUs mean for the longest frames.
-    fn judge_mtus(&self) {
+    fn log_mtus(&self) {
         let link = &self.settings.name;
         let Interfaces { inner: InterfaceState { mtu: inner_mtu, .. }, link: InterfaceState { mtu, .. } } =
             self.interfaces;

@@ -124,7 +124,7 @@ pub(crate) struct Engine {
     corruptions: u64,
     taps: Taps,
     /// The name of an interface that is gone, which ends the loop.
-    gone: Option<String>,
+    lost_interface: Option<String>,
     derived: derive::Derived,
 }
 
@@ -185,7 +185,7 @@ impl Engine {
             inner_open_ns: now,
             corruptions: 0,
             taps: Taps::default(),
-            gone: None,
+            lost_interface: None,
             derived: derive::Derived::default(),
         };
         engine.set_kernel_mode(BypassMode::Dormant);
@@ -211,13 +211,15 @@ impl Engine {
                 stop_at = Some(now + STOP_DRAIN_NS);
             }
             let (busy, now) = self.round(now);
-            if self.gone.is_some() || stop_at.is_some_and(|at| now >= at || self.is_empty(now, busy)) {
+            if self.lost_interface.is_some()
+                || stop_at.is_some_and(|at| now >= at || self.is_empty(now, busy))
+            {
                 break;
             }
             if busy {
                 self.busy_ns = now;
             } else {
-                self.settle_kernel_mode(now);
+                self.update_kernel_mode(now);
                 self.wait(now);
             }
         }
@@ -270,7 +272,7 @@ impl Engine {
             let Err(error) = port.flush(&mut self.ports.pool) else { continue };
             if matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
                 tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
-                self.gone = Some(port.name().to_owned());
+                self.lost_interface = Some(port.name().to_owned());
             } else {
                 // The interface is down. Frames are lost meanwhile, as on any such port, but it may come up again.
                 tracing::debug!(link = %self.settings.name, %error, "flush failed");
@@ -310,7 +312,7 @@ impl Engine {
             }
         }
         self.dormant_wanted_ns = None;
-        self.settle_kernel_mode(now);
+        self.update_kernel_mode(now);
     }
 
     /// Whether the loop must see every frame.
@@ -322,7 +324,7 @@ impl Engine {
     }
 
     /// Hands the link to the kernel or takes it back, as the state requires.
-    fn settle_kernel_mode(&mut self, now: u64) {
+    fn update_kernel_mode(&mut self, now: u64) {
         if self.needs_every_frame() {
             self.dormant_wanted_ns = None;
             self.set_kernel_mode(BypassMode::Active);
@@ -435,7 +437,7 @@ impl Engine {
         self.deliver_buffered();
         self.flush();
         let name = &self.settings.name;
-        if let Some(interface) = self.gone {
+        if let Some(interface) = self.lost_interface {
             return ExitReason::InterfaceGone { interface };
         }
         if self.settings.detach_on_stop

@@ -88,7 +88,7 @@ impl Engine {
             Command::Report => {}
         }
         self.dormant_wanted_ns = None;
-        self.settle_kernel_mode(now);
+        self.update_kernel_mode(now);
         Ok(())
     }
 

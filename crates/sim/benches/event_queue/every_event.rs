@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
     /// A source acts by itself.
-    Act { source: u32 },
+    Service { source: u32 },
     /// A frame arrives.
     Arrive { source: u32, frame: u64 },
 }

@@ -2,7 +2,7 @@
 
 use crate::every_event::{Event, EveryEvent, Scheduler};
 use crate::heads_only::HeadsOnly;
-use crate::{Run, Seen, mixed};
+use crate::{Observed, Run, mixed};
 use linkmend_sim::time::Time;
 
 /// The mean time between two events of one source.
@@ -36,16 +36,16 @@ impl<Q: EveryEvent> Hold<Scheduler<Q>> {
     pub fn every_event(queue: Q, pending: usize) -> Self {
         let (mut queue, increments) = (Scheduler::new(queue), Increments::new());
         for source in 0..pending {
-            queue.schedule(increments.after(Time::ZERO, source), Event::Act { source: source as u32 });
+            queue.schedule(increments.after(Time::ZERO, source), Event::Service { source: source as u32 });
         }
         Hold { queue, increments }
     }
 }
 
 impl<Q: EveryEvent> Run for Hold<Scheduler<Q>> {
-    fn run_until(&mut self, end: Time, seen: &mut Seen) {
+    fn run_until(&mut self, end: Time, seen: &mut Observed) {
         while let Some((now, event)) = self.queue.next_before(end) {
-            let (Event::Act { source } | Event::Arrive { source, .. }) = event;
+            let (Event::Service { source } | Event::Arrive { source, .. }) = event;
             seen.event(now, source as usize);
             self.queue.schedule(self.increments.after(now, source as usize), event);
         }
@@ -64,7 +64,7 @@ impl<Q: HeadsOnly> Hold<Heads<Q>> {
 }
 
 impl<Q: HeadsOnly> Run for Hold<Heads<Q>> {
-    fn run_until(&mut self, end: Time, seen: &mut Seen) {
+    fn run_until(&mut self, end: Time, seen: &mut Observed) {
         while let Some((now, source)) = self.queue.0.next().filter(|(now, _)| *now < end) {
             seen.event(now, source);
             self.queue.0.set(source, self.increments.after(now, source));

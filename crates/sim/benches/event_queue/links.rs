@@ -4,7 +4,7 @@
 
 use crate::every_event::{Event, EveryEvent, Scheduler};
 use crate::heads_only::HeadsOnly;
-use crate::{Run, Seen, mixed};
+use crate::{Observed, Run, mixed};
 use linkmend_sim::time::Time;
 use std::collections::VecDeque;
 
@@ -55,16 +55,16 @@ pub struct Links<Q> {
 impl<Q: EveryEvent> Links<Scheduler<Q>> {
     pub fn every_event(queue: Q, links: usize) -> Self {
         let mut queue = Scheduler::new(queue);
-        ports(links).for_each(|port| queue.schedule(begin(port), Event::Act { source: port as u32 }));
+        ports(links).for_each(|port| queue.schedule(begin(port), Event::Service { source: port as u32 }));
         Links { queue, sent: vec![0; SOURCES * links] }
     }
 }
 
 impl<Q: EveryEvent> Run for Links<Scheduler<Q>> {
-    fn run_until(&mut self, end: Time, seen: &mut Seen) {
+    fn run_until(&mut self, end: Time, seen: &mut Observed) {
         while let Some((now, event)) = self.queue.next_before(end) {
             match event {
-                Event::Act { source } => {
+                Event::Service { source } => {
                     let port = source as usize;
                     seen.event(now, port);
                     self.sent[port] += 1;
@@ -120,7 +120,7 @@ impl<Q: HeadsOnly> Links<Fifos<Q>> {
 }
 
 impl<Q: HeadsOnly> Run for Links<Fifos<Q>> {
-    fn run_until(&mut self, end: Time, seen: &mut Seen) {
+    fn run_until(&mut self, end: Time, seen: &mut Observed) {
         while let Some((now, source)) = self.queue.heads.next().filter(|(now, _)| *now < end) {
             seen.event(now, source);
             if stage(source) == PORT {

@@ -33,18 +33,18 @@ use std::time::Instant;
 /// A queue at work on a pattern of events.
 trait Run {
     /// Processes every event before `end`.
-    fn run_until(&mut self, end: Time, seen: &mut Seen);
+    fn run_until(&mut self, end: Time, seen: &mut Observed);
 }
 
 /// What a run has observed, independent of the order within one instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Seen {
+struct Observed {
     events: u64,
     now: Time,
     sum: u64,
 }
 
-impl Seen {
+impl Observed {
     #[inline]
     fn event(&mut self, now: Time, source: usize) {
         assert!(self.now <= now, "time runs backwards");
@@ -127,7 +127,7 @@ impl Workload {
                 if name == "scan" && !scanned {
                     continue;
                 }
-                let mut seen = Seen::default();
+                let mut seen = Observed::default();
                 let begun = Instant::now();
                 candidate.run_until(end, &mut seen);
                 let nanos = begun.elapsed().as_nanos() as f64;

@@ -27,7 +27,7 @@ pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row
 /// must contain it.
 fn equation_1(outcome: &Outcome) -> Option<Row> {
     let metric = metric_named("effective_loss_rate")?;
-    let expected = metric_named("effective_loss_rate_expected")?.of(outcome)?;
+    let expected = metric_named("effective_loss_rate_expected")?.value(outcome)?;
     let published = Published {
         metric: metric.label.to_owned(),
         source: "Equation 1".to_owned(),
@@ -36,5 +36,5 @@ fn equation_1(outcome: &Outcome) -> Option<Row> {
         tolerance: Tolerance::Interval,
         explanation: None,
     };
-    Some(Row { published, measured: metric.of(outcome) })
+    Some(Row { published, measured: metric.value(outcome) })
 }

@@ -145,11 +145,11 @@ mod tests {
         let report = Box::new(report);
         let outcome = Outcome::Stress(report.clone());
         let metric = metric_named("effective_loss_rate").expect("it exists");
-        let measured = metric.of(&outcome).expect("measured");
+        let measured = metric.value(&outcome).expect("measured");
         let (low, high) = measured.interval.expect("counted");
         assert!((measured.value - 2e-3).abs() < 1e-5 && low < 2e-4 && high > 9e-3, "{measured:?}");
         let rare = StressReport { frames_weighted: 2, weight: 1e-4, ..*report };
-        let rare = metric.of(&Outcome::Stress(Box::new(rare))).expect("measured");
+        let rare = metric.value(&Outcome::Stress(Box::new(rare))).expect("measured");
         assert!((rare.value - 2e-7).abs() < 1e-9, "{rare:?}");
         let (rare_low, rare_high) = rare.interval.expect("counted");
         assert!((rare_low / low - 1e-4).abs() < 1e-9 && (rare_high / high - 1e-4).abs() < 1e-9, "{rare:?}");
@@ -161,7 +161,7 @@ mod tests {
         for name in
             ["retransmission_delay_ns.max", "effective_loss_rate", "resume_flight_max_ns", "paused_pct"]
         {
-            assert_eq!(metric_named(name).expect(name).of(&outcome), None, "{name}");
+            assert_eq!(metric_named(name).expect(name).value(&outcome), None, "{name}");
         }
     }
 

@@ -55,7 +55,7 @@ impl Pooled for Outcome {
 pub struct Pool {
     sum: StressReport,
     /// Sums that are divided by the simulated time in the end.
-    over_time: OverTime,
+    over_time: TimeIntegrals,
     /// Sum of all delays, ns.
     delays_ns: f64,
     /// Sum over all frames sent of what Equation 1 expects.
@@ -67,7 +67,7 @@ pub struct Pool {
 }
 
 #[derive(Debug, Default)]
-struct OverTime {
+struct TimeIntegrals {
     speed_gbps: f64,
     speed_pct: f64,
     tx_recirculation_pct: f64,
@@ -84,7 +84,7 @@ impl Pool {
         };
         let mut pool = Pool {
             sum,
-            over_time: OverTime::default(),
+            over_time: TimeIntegrals::default(),
             delays_ns: 0.0,
             expected_losses: 0.0,
             weights_counted: 0.0,

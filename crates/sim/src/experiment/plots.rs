@@ -65,7 +65,7 @@ impl<'a> Drawing<'a> {
     /// The value on the vertical axis, less that of the reference point if the plot has one.
     fn value(&self, point: &Point, outcome: &Outcome) -> f64 {
         let Ordinate::Metric(metric) = self.spec.y else { return f64::NAN };
-        let of = |outcome: &Outcome| metric.of(outcome).map_or(f64::NAN, |measured| measured.value);
+        let of = |outcome: &Outcome| metric.value(outcome).map_or(f64::NAN, |measured| measured.value);
         let Some(replacement) = &self.spec.minus else { return of(outcome) };
         let experiment = self.sweep.experiment;
         let wanted = |other: &Point| {
@@ -115,7 +115,9 @@ impl<'a> Drawing<'a> {
             Some(Dimension::Parameter(key)) => {
                 value_of(key, &point.parameters).and_then(|value| value.number).unwrap_or(f64::NAN)
             }
-            Some(Dimension::Metric(metric)) => metric.of(outcome).map_or(f64::NAN, |measured| measured.value),
+            Some(Dimension::Metric(metric)) => {
+                metric.value(outcome).map_or(f64::NAN, |measured| measured.value)
+            }
             None => f64::NAN,
         }
     }

@@ -75,7 +75,7 @@ fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], 
             None => Cell::text(""),
         });
         let measured = metrics.iter().map(|metric| {
-            metric.of(outcome).map_or_else(Cell::missing, |measured| Cell::number(measured.value))
+            metric.value(outcome).map_or_else(Cell::missing, |measured| Cell::number(measured.value))
         });
         table.push_row(parameters.chain(measured));
     }

@@ -2,12 +2,12 @@
 
 pub use linkmend_topology::LinkId;
 
-/// Event sources of a port, in the order of [`Act`].
+/// Event sources of a port, in the order of [`PortEvent`].
 const SOURCES: usize = 3;
 
 /// What happens at a port; at the same time, in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum PortEvent {
     /// The next frame in flight towards it arrives.
     Arrival,
     /// It may begin to send.
@@ -36,7 +36,7 @@ impl PortId {
     }
 
     /// Both ports of a link, that of side A first.
-    pub const fn of(link: LinkId) -> [PortId; 2] {
+    pub const fn both(link: LinkId) -> [PortId; 2] {
         [PortId::new(link, Side::A), PortId::new(link, Side::B)]
     }
 
@@ -70,15 +70,15 @@ impl PortId {
     /// The port that an event source belongs to, and what happens there. The sources behind those of all `ports` belong to
     /// the recirculation port with the returned index.
     #[inline(always)]
-    pub(crate) const fn acting(source: usize, ports: usize) -> Result<(PortId, Act), usize> {
+    pub(crate) const fn port_event(source: usize, ports: usize) -> Result<(PortId, PortEvent), usize> {
         let index = source / SOURCES;
         if index >= ports {
             return Err(source - SOURCES * ports);
         }
         let act = match source % SOURCES {
-            0 => Act::Arrival,
-            1 => Act::Service,
-            _ => Act::Clock,
+            0 => PortEvent::Arrival,
+            1 => PortEvent::Service,
+            _ => PortEvent::Clock,
         };
         Ok((PortId(index as u32), act))
     }
@@ -108,17 +108,17 @@ mod tests {
 
     #[test]
     fn the_sources_of_ports_come_before_those_of_recirculation_ports() {
-        let [a, b] = PortId::of(LinkId(1));
-        assert_eq!(PortId::acting(a.arrival(), 4), Ok((a, Act::Arrival)));
-        assert_eq!(PortId::acting(a.service(), 4), Ok((a, Act::Service)));
-        assert_eq!(PortId::acting(b.clock(), 4), Ok((b, Act::Clock)));
-        assert_eq!(PortId::acting(b.clock() + 1, 4), Err(0));
-        assert_eq!(PortId::acting(PortId::sources(4) + 2, 4), Err(2));
+        let [a, b] = PortId::both(LinkId(1));
+        assert_eq!(PortId::port_event(a.arrival(), 4), Ok((a, PortEvent::Arrival)));
+        assert_eq!(PortId::port_event(a.service(), 4), Ok((a, PortEvent::Service)));
+        assert_eq!(PortId::port_event(b.clock(), 4), Ok((b, PortEvent::Clock)));
+        assert_eq!(PortId::port_event(b.clock() + 1, 4), Err(0));
+        assert_eq!(PortId::port_event(PortId::sources(4) + 2, 4), Err(2));
     }
 
     #[test]
     fn a_port_is_named_by_its_link_and_side() {
-        let [a, b] = PortId::of(LinkId(7));
+        let [a, b] = PortId::both(LinkId(7));
         assert_eq!((a.link(), a.side(), b.link(), b.side()), (LinkId(7), Side::A, LinkId(7), Side::B));
         assert_eq!((a.peer(), b.peer()), (b, a));
         assert_eq!((a.index(), b.index()), (14, 15));

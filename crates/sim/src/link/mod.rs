@@ -22,7 +22,7 @@ pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, WIRE_OVERH
 pub use frames::PORT_QUEUE;
 pub use id::{LinkId, PortId, Side};
 pub use linkmend_protocol::schedule::QueueLimits;
-pub use observer::{NoObserver, Observer, Present, Received, Sent, Skip, Skipped};
+pub use observer::{NoObserver, ObservedMoment, Observer, Received, Sent, Skip, Skipped};
 pub use on_wire::OnWire;
 pub use port::{PortConfig, PortError};
 pub use scheme::{Scheme, Schemes};

@@ -84,7 +84,7 @@ pub trait Observer<S: Scheme = Schemes> {
 
 /// A moment as observers see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Present<'a> {
+pub struct ObservedMoment<'a> {
     pub now: Time,
     /// By port: how many frames the generator at its peer has produced.
     pub arriving: &'a [u64],
@@ -113,7 +113,7 @@ pub trait Skip {
     /// Records this moment. Everything that determines how the observer will count goes to `state`, relative to the
     /// clock and to the frames' numbers: two moments with the same state are alike. `None` while it follows something
     /// that will pass.
-    fn mark(&self, present: &Present<'_>, state: &mut Vec<u64>) -> Option<Self::Mark>;
+    fn mark(&self, present: &ObservedMoment<'_>, state: &mut Vec<u64>) -> Option<Self::Mark>;
 
     /// Counts what was counted since `before`, one cycle ago, as many times more as cycles are skipped.
     fn skip(&mut self, before: &Self::Mark, skipped: &Skipped<'_>);
@@ -128,7 +128,7 @@ impl<S: Scheme> Observer<S> for NoObserver {}
 impl Skip for NoObserver {
     type Mark = ();
 
-    fn mark(&self, _: &Present<'_>, _: &mut Vec<u64>) -> Option<()> {
+    fn mark(&self, _: &ObservedMoment<'_>, _: &mut Vec<u64>) -> Option<()> {
         Some(())
     }
 

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(values: &[u64]) -> Histogram {
+    fn from_values(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
         values.iter().for_each(|&value| histogram.record(value));
         histogram
@@ -170,7 +170,7 @@ mod tests {
         let mut weighted = Histogram::new();
         weighted.record_n(1000, 3);
         weighted.record_n(9, 0);
-        assert_eq!(weighted, of(&[1000; 3]));
+        assert_eq!(weighted, from_values(&[1000; 3]));
         assert_eq!(weighted.min(), 1000);
     }
 
@@ -180,7 +180,7 @@ mod tests {
             mut values in prop::collection::vec((0u32..64, any::<u64>()).prop_map(|(s, v)| v >> s), 1..200),
             q in 0.0..=1.0f64,
         ) {
-            let histogram = of(&values);
+            let histogram = from_values(&values);
             values.sort_unstable();
             prop_assert_eq!(histogram.min(), values[0]);
             prop_assert_eq!(histogram.max(), values[values.len() - 1]);
@@ -193,9 +193,9 @@ mod tests {
         #[test]
         fn merging_is_counting_both(a in prop::collection::vec(any::<u64>(), 0..50),
                                     b in prop::collection::vec(0u64..5000, 0..50)) {
-            let mut merged = of(&a);
-            merged.merge(&of(&b));
-            prop_assert_eq!(merged, of(&[a, b].concat()));
+            let mut merged = from_values(&a);
+            merged.merge(&from_values(&b));
+            prop_assert_eq!(merged, from_values(&[a, b].concat()));
         }
     }
 }

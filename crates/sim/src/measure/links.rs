@@ -6,7 +6,9 @@ use super::levels::Levels;
 use super::losses::{GivenUp, Losses};
 use super::resumes::Resumes;
 use super::time_series::TimeSeries;
-use crate::link::{Frame, Observer, OnWire, PortId, Present, Received, Scheme, Schemes, Sent, Skip, Skipped};
+use crate::link::{
+    Frame, ObservedMoment, Observer, OnWire, PortId, Received, Scheme, Schemes, Sent, Skip, Skipped,
+};
 use crate::time::Time;
 
 /// Losses, buffer levels, deliveries and resumes of every port. Measurements of the frames of one direction belong to
@@ -209,7 +211,7 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
 impl<S: Scheme> Skip for LinkMeasures<S> {
     type Mark = LinkMark;
 
-    fn mark(&self, present: &Present<'_>, state: &mut Vec<u64>) -> Option<LinkMark> {
+    fn mark(&self, present: &ObservedMoment<'_>, state: &mut Vec<u64>) -> Option<LinkMark> {
         for (port, &arriving) in self.ports.iter().zip(present.arriving) {
             if !port.losses.is_empty() || port.resumes.resumed_at.is_some() {
                 return None;
@@ -308,7 +310,7 @@ impl<S: Scheme, O: Observer<S>> Observer<S> for Measured<O, S> {
 impl<O, S: Scheme> Skip for Measured<O, S> {
     type Mark = LinkMark;
 
-    fn mark(&self, present: &Present<'_>, state: &mut Vec<u64>) -> Option<LinkMark> {
+    fn mark(&self, present: &ObservedMoment<'_>, state: &mut Vec<u64>) -> Option<LinkMark> {
         self.links.mark(present, state)
     }
 

@@ -10,7 +10,7 @@ use super::Network;
 use crate::link::port::Port;
 use crate::link::recirculation::Circling;
 use crate::link::scheme::Cycles;
-use crate::link::{FRAME_BYTES_MIN, Observer, OnWire, Present, Scheme, Skip, Skipped};
+use crate::link::{FRAME_BYTES_MIN, ObservedMoment, Observer, OnWire, Scheme, Skip, Skipped};
 use crate::time::Time;
 use linkmend_protocol::schedule::Turns;
 
@@ -44,7 +44,7 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             self.ports.iter().map(|port| produced(&self.ports[port.id.peer().index()])).collect();
         let mut state = Vec::with_capacity(512);
         // The observer's losses are what disturbs the longest, so it is asked first.
-        let mark = self.observer.mark(&Present { now: self.now, arriving: &arriving }, &mut state)?;
+        let mark = self.observer.mark(&ObservedMoment { now: self.now, arriving: &arriving }, &mut state)?;
         for (port, &arriving) in self.ports.iter().zip(&arriving) {
             port.snapshot(self.now, arriving, &mut state)?;
         }

@@ -27,9 +27,9 @@ mod send;
 mod topology;
 
 pub use crate::link::{
-    COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, LinkId, NoObserver, Observer, OnWire, PORT_QUEUE,
-    PortConfig, PortError, PortId, Present, QueueLimits, Received, Scheme, Schemes, Sent, Side, Skip,
-    Skipped, WIRE_OVERHEAD_BYTES,
+    COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, LinkId, NoObserver, ObservedMoment, Observer,
+    OnWire, PORT_QUEUE, PortConfig, PortError, PortId, QueueLimits, Received, Scheme, Schemes, Sent, Side,
+    Skip, Skipped, WIRE_OVERHEAD_BYTES,
 };
 pub use crate::node::{Balance, Flow, NodeId, Traffic};
 pub use fast_forward::Moment;
@@ -37,7 +37,7 @@ pub use plan::Plan;
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
-use crate::link::id::Act;
+use crate::link::id::PortEvent;
 use crate::link::on_wire::ControlStore;
 use crate::link::port::Port;
 use crate::link::recirculation::{Circling, RecirculationPort};
@@ -206,10 +206,10 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         debug_assert!(at >= self.now, "time goes on");
         self.now = at;
         self.events += 1;
-        match PortId::acting(source, self.ports.len()) {
-            Ok((port, Act::Arrival)) => self.arrive(port),
-            Ok((port, Act::Service)) => self.serve_port(port),
-            Ok((port, Act::Clock)) => self.handle_clock(port),
+        match PortId::port_event(source, self.ports.len()) {
+            Ok((port, PortEvent::Arrival)) => self.arrive(port),
+            Ok((port, PortEvent::Service)) => self.serve_port(port),
+            Ok((port, PortEvent::Clock)) => self.handle_clock(port),
             Err(recirculation) => return self.handle_round(recirculation),
         }
         true

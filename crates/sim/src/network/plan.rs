@@ -133,7 +133,7 @@ impl<S: Scheme> Plan<S> {
         let mut ports = Vec::with_capacity(count);
         let mut generators = generators.into_iter();
         for (link, cable) in self.links.iter().enumerate() {
-            for (side, id) in PortId::of(LinkId(link as u32)).into_iter().enumerate() {
+            for (side, id) in PortId::both(LinkId(link as u32)).into_iter().enumerate() {
                 let Some(generator) = generators.next() else { break };
                 let [own, peer] = [&cable.ports[side], &cable.ports[1 - side]];
                 ports.push(Port::new(own, peer, (id, cable.nodes[side]), generator, seed)?);
@@ -161,7 +161,7 @@ impl<S: Scheme> Plan<S> {
     fn set_routes(&mut self) {
         let mut ports_of = vec![Vec::new(); self.nodes.len()];
         for (link, cable) in self.links.iter().enumerate() {
-            for (port, node) in PortId::of(LinkId(link as u32)).into_iter().zip(cable.nodes) {
+            for (port, node) in PortId::both(LinkId(link as u32)).into_iter().zip(cable.nodes) {
                 ports_of[node.index()].push(port);
             }
         }

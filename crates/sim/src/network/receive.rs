@@ -65,7 +65,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let from = &mut self.ports[port.peer().index()];
         from.in_flight.pop_front();
         self.queue.set(port.arrival(), from.next_arrival());
-        self.settle(port);
+        self.handle_withdrawals(port);
         self.wake(port);
     }
 
@@ -84,7 +84,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         if this.timer.timeout_at <= now {
             this.timer.timeout_at = Time::NEVER;
             this.scheme.handle_timeout(&mut port_context!(self, this));
-            self.settle(port);
+            self.handle_withdrawals(port);
         }
         self.set_clock(port);
         self.wake(port);
@@ -142,7 +142,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     }
 
     /// Delivers what stood behind frames that the scheme of `port` may have given up, and sets its timer.
-    fn settle(&mut self, port: PortId) {
+    fn handle_withdrawals(&mut self, port: PortId) {
         let sender = port.peer();
         let [sent, received] = [sender, port].map(|port| &self.ports[port.index()].scheme);
         self.observer.peer_moved_past(sender, sent, received);

@@ -134,7 +134,7 @@ fn measure(network: &Watched<Watch>, sender: PortId) -> DirectionReport {
             None,
             network.produced(sender),
         ),
-        link: LinkReport::of(network, sender),
+        link: LinkReport::measure(network, sender),
         piggybacked_acks: receiver.piggybacked_acks_sent,
         explicit_acks: receiver.acks_sent,
         notifications: receiver.notifications_sent,

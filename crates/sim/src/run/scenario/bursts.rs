@@ -73,7 +73,7 @@ pub struct BurstsReport {
 
 impl BurstsConfig {
     /// 0 to 8 dummies that do not replenish themselves, with silences of 100 us.
-    pub fn of(link: LinkConfig, tails: u64) -> BurstsConfig {
+    pub fn new(link: LinkConfig, tails: u64) -> BurstsConfig {
         let dummy_copies = vec![0, 1, 2, 3, 4, 6, 8];
         BurstsConfig { seed: 1, tails, link, dummy_copies, self_replenishing: false, silence_ns: 100_000 }
     }

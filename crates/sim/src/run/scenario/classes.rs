@@ -109,7 +109,7 @@ pub fn run(config: &ClassesConfig, progress: &mut Progress<'_>) -> Result<Classe
         seed: config.seed,
         ordered: network.observer.watch.delivery(0, Some(Mode::Ordered), ordered),
         non_blocking: network.observer.watch.delivery(0, Some(Mode::NonBlocking), produced - ordered),
-        link: LinkReport::of(&network, SENDER),
+        link: LinkReport::measure(&network, SENDER),
         ending,
     })
 }

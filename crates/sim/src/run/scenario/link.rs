@@ -41,7 +41,7 @@ pub struct LinkReport {
 
 impl LinkReport {
     /// Of the direction that leaves `sender`.
-    pub(super) fn of<O: Observer>(network: &Watched<O>, sender: PortId) -> LinkReport {
+    pub(super) fn measure<O: Observer>(network: &Watched<O>, sender: PortId) -> LinkReport {
         let links = &network.observer.links;
         let receiver = sender.peer();
         let stats = |port: PortId| network.link_end(port).map(|end| end.stats()).unwrap_or_default();

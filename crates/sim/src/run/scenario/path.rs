@@ -147,7 +147,7 @@ fn sender_of(hop: usize) -> PortId {
 
 fn measure(network: &Watched<Watch>, hop: usize) -> HopReport {
     let sender = sender_of(hop);
-    let link = LinkReport::of(network, sender);
+    let link = LinkReport::measure(network, sender);
     let arrived = |port| network.observer.links.deliveries(port).frames;
     let offered = match hop {
         0 => network.produced(sender),

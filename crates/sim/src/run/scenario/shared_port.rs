@@ -134,7 +134,7 @@ fn measure(config: &SharedPortConfig, network: &Watched<Watch>, ending: Completi
     let links: Vec<SharedLink> = (0..config.links)
         .map(|index| SharedLink {
             delivery: network.observer.watch.delivery(index, None, network.produced(sender_of(index))),
-            link: LinkReport::of(network, sender_of(index)),
+            link: LinkReport::measure(network, sender_of(index)),
         })
         .collect();
     let (link, count) = (&config.link, config.ports);
