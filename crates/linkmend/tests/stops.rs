@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use linkmend_dataplane::CorruptionModel;
@@ -23,6 +24,10 @@ const STOP_MAX_MS: u64 = 200;
 /// If the machine itself stops a loop for longer than this, the kernel takes over, and the attempt shows nothing.
 const ATTEMPTS: u32 = 3;
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Held by a test while it runs. One of them occupies every processor for up to 200 ms, which would add to the stop that
+/// the other one measures.
+static MACHINE: Mutex<()> = Mutex::new(());
 
 struct Daemon {
     child: Child,
@@ -164,6 +169,7 @@ fn stopped(lab: &Lab, daemons: &[Daemon; 2], seed: u64) -> (GeneratorReport, [Li
 /// Stops of 100 ms at a loss of 1e-2 must lose nothing and keep the order.
 #[test]
 fn stops_up_to_200_ms_lose_double_and_reorder_nothing() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lab) = lab("s") else { return };
     for (mode, seed) in [("ordered", 1), ("non-blocking", 2)] {
         let undisturbed = (0..ATTEMPTS).any(|attempt| {
@@ -209,6 +215,7 @@ fn is_whole(mode: &str, report: &GeneratorReport, reports: &[LinkReport; 2]) -> 
 /// returns.
 #[test]
 fn a_stop_of_a_second_is_handed_over_to_the_kernel_and_back() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lab) = lab("l") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let daemons = protected(&lab, "ordered", folder.path());
