@@ -116,13 +116,13 @@ impl<F> ClassQueues<F> {
         self.both.add(bytes);
     }
 
-    /// How far one class is ahead of the other, for a driver with frames that do not wait here but take the turns of their class.
+    /// How far one class is ahead of the other.
     #[inline]
     pub const fn turns(&self) -> &Turns {
         &self.turns
     }
 
-    /// The same, to be changed.
+    /// The same, for a driver whose frames need not wait here but take the turns of their class.
     #[inline]
     pub const fn turns_mut(&mut self) -> &mut Turns {
         &mut self.turns
