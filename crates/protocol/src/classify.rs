@@ -1,6 +1,6 @@
 //! Which frame is protected in which mode: by VLAN priority (PCP), by DSCP, or by default.
 
-use crate::frame::Mode;
+use crate::mode::Mode;
 use crate::wire::{Untagged, ethertype};
 
 /// Maps frames to modes. The outermost VLAN tag's priority decides first, then the DSCP, then the default.

@@ -2,7 +2,6 @@
 
 use crate::config_error::ConfigError;
 use crate::fallback::FallbackConfig;
-use crate::receiver::plausible_ahead;
 use crate::sequence::WINDOW_MAX;
 use crate::time::{Tick, Ticks};
 use core::fmt;
@@ -96,27 +95,6 @@ pub struct Config {
     pub loss_window_frames: u32,
     /// Limits of the automatic fallback (section 5).
     pub fallback: FallbackConfig,
-}
-
-/// The receiver's part of the configuration.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReceiverLimits {
-    pub(crate) buffer_bytes: u64,
-    pub(crate) pause_bytes: u64,
-    pub(crate) resume_bytes: u64,
-    pub(crate) recovery_timeout: Ticks,
-    /// Whether the recovery timeout applies.
-    pub(crate) by_clock: bool,
-    /// Whether only the recovery timeout counts: a withdrawal by the sender changes nothing, as in the paper.
-    pub(crate) by_clock_alone: bool,
-    /// How far ahead a single frame is believed.
-    pub(crate) plausible_ahead: u64,
-    /// Whether the sender resends a frame that found no room until there is some, so that its recovery timeout restarts
-    /// with each arrival.
-    pub(crate) resends: bool,
-    /// Whether the recovery timeout, which was not requested explicitly, yields to what is known about the sender: that
-    /// it resends a frame until there is room, and which frames it has withdrawn.
-    pub(crate) clock_yields: bool,
 }
 
 impl Config {
@@ -293,28 +271,8 @@ impl Config {
 
     /// Whether only the clock decides, although the sender could withdraw the frame. With further rounds it does so,
     /// and the recovery timeout is only a bound.
-    const fn gives_up_by_clock_alone(&self) -> bool {
+    pub(crate) const fn gives_up_by_clock_alone(&self) -> bool {
         self.max_rounds == 1 || matches!(self.format, Format::Linkguardian)
-    }
-
-    pub(crate) fn receiver_limits(&self) -> ReceiverLimits {
-        // The authors' sender resends a frame once.
-        let resends = !matches!(self.format, Format::Linkguardian);
-        ReceiverLimits {
-            buffer_bytes: self.rx_buffer_bytes,
-            pause_bytes: self.pause_bytes,
-            resume_bytes: self.resume_bytes,
-            recovery_timeout: self.recovery_timeout,
-            by_clock: self.gives_up_by_clock(),
-            by_clock_alone: self.gives_up_by_clock_alone(),
-            // The authors' sender may begin anywhere, and shows this with a frame.
-            plausible_ahead: match self.format {
-                Format::Linkguardian => u64::MAX,
-                Format::Transparent | Format::Compact => plausible_ahead(self.window_frames),
-            },
-            resends,
-            clock_yields: resends && !self.give_up_by_clock,
-        }
     }
 }
 

@@ -1,32 +1,16 @@
 //! What the state machines know about a frame, and the content of its headers.
 
-pub use crate::mode::Mode;
+#[cfg(feature = "serde")]
+mod lane_form;
+
+use crate::mode::{Mode, PerMode};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
-use core::ops::{Index, IndexMut};
 
 /// The driver's identifier of a frame buffer. The state machines store and return it, and never look behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameHandle(pub u32);
-
-/// One value for each [`Mode`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct PerMode<T>(pub [T; 2]);
-
-impl<T> Index<Mode> for PerMode<T> {
-    type Output = T;
-    fn index(&self, mode: Mode) -> &T {
-        &self.0[mode as usize]
-    }
-}
-
-impl<T> IndexMut<Mode> for PerMode<T> {
-    fn index_mut(&mut self, mode: Mode) -> &mut T {
-        &mut self.0[mode as usize]
-    }
-}
 
 /// The header of a protected frame (section 3.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +57,7 @@ pub(crate) const RUN_LENGTH_MAX: u16 = (1 << 15) - 1;
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "crate::trace::LaneForm", into = "crate::trace::LaneForm")
+    serde(try_from = "lane_form::LaneForm", into = "lane_form::LaneForm")
 )]
 pub struct LaneFeedback {
     /// Everything before this was received or given up. This one long number shows the age of all the others.
@@ -177,15 +161,4 @@ pub struct Feedback {
     pub rx_overflow_total: u16,
     /// The reports on the two lanes.
     pub lanes: PerMode<LaneFeedback>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::string::ToString;
-
-    #[test]
-    fn modes_are_named_as_in_the_paper() {
-        assert_eq!(Mode::ALL.map(|mode| mode.to_string()), ["ordered", "non-blocking"]);
-    }
 }

@@ -67,15 +67,14 @@ pub use config_error::ConfigError;
 pub use copies::{Copies, copies_for, effective_loss};
 pub use event::{CloseReason, Event};
 pub use fallback::{Fallback, FallbackConfig, Level};
-pub use frame::{
-    DataHeader, Feedback, FrameHandle, LaneFeedback, Mode, PerMode, PiggybackAck, SequenceRange,
-};
+pub use frame::{DataHeader, Feedback, FrameHandle, LaneFeedback, PiggybackAck, SequenceRange};
 pub use histogram::Histogram;
 pub use link_end::{
     Admission, Control, LinkEnd, Priority, Protection, Reception, RoundTrips, Status, SteadyState, Transmit,
     Undisturbed,
 };
 pub use link_needs::{Consequence, LinkConditions, LinkNeeds, Shortfall};
+pub use mode::{Mode, PerMode};
 pub use sequence::{LongSequenceNumber, SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
 pub use session::{ReceiveState, SessionNumber, TransmitState};
 pub use stats::{BufferStats, Stats};

@@ -21,7 +21,8 @@ pub use sending::RoundTrips;
 
 use crate::config::Config;
 use crate::config_error::ConfigError;
-use crate::frame::{Mode, PerMode, PiggybackAck};
+use crate::frame::PiggybackAck;
+use crate::mode::{Mode, PerMode};
 use crate::session::ReceiveState;
 use crate::stats::Stats;
 use crate::time::Instant;

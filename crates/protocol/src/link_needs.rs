@@ -5,7 +5,7 @@
 //! link slower; shorter times lose frames, or sessions.
 
 use crate::config::Config;
-use crate::frame::Mode;
+use crate::mode::Mode;
 use crate::sequence::WINDOW_MAX;
 use crate::time::Ticks;
 use core::fmt;

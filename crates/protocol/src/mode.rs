@@ -1,6 +1,7 @@
 //! The two modes of protection.
 
 use core::fmt;
+use core::ops::{Index, IndexMut};
 
 /// How a frame is protected. Each mode is a lane with its own sequence numbers, so both run on one link at the same
 /// time.
@@ -33,5 +34,34 @@ impl fmt::Display for Mode {
             Mode::Ordered => "ordered",
             Mode::NonBlocking => "non-blocking",
         })
+    }
+}
+
+/// One value for each [`Mode`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PerMode<T>(pub [T; 2]);
+
+impl<T> Index<Mode> for PerMode<T> {
+    type Output = T;
+    fn index(&self, mode: Mode) -> &T {
+        &self.0[mode as usize]
+    }
+}
+
+impl<T> IndexMut<Mode> for PerMode<T> {
+    fn index_mut(&mut self, mode: Mode) -> &mut T {
+        &mut self.0[mode as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn modes_are_named_as_in_the_paper() {
+        assert_eq!(Mode::ALL.map(|mode| mode.to_string()), ["ordered", "non-blocking"]);
     }
 }

@@ -4,11 +4,12 @@
 //! section 3 of the paper. The Tofino looks at a buffered frame when it returns from recirculation; this machine hands
 //! frames out with [`Receiver::poll_deliver`], whenever its driver can take them.
 
+mod limits;
 mod report;
 mod unconfirmed;
 
-use crate::config::ReceiverLimits;
-use crate::frame::{FrameHandle, Mode};
+use crate::frame::FrameHandle;
+use crate::mode::Mode;
 use crate::sequence::{FIRST_ABSOLUTE, LongSequenceNumber, SequenceNumber};
 use crate::stats::{BufferStats, Stats};
 use crate::time::Instant;
@@ -16,9 +17,9 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+pub(crate) use limits::ReceiverLimits;
 use report::ReportProgress;
 use unconfirmed::UnconfirmedFrame;
-pub(crate) use unconfirmed::plausible_ahead;
 
 /// What happens to a frame that was given to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

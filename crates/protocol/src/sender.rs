@@ -15,7 +15,8 @@ mod report;
 mod withdrawal;
 
 use crate::config::Config;
-use crate::frame::{FrameHandle, LaneFeedback, Mode, SequenceRange};
+use crate::frame::{FrameHandle, LaneFeedback, SequenceRange};
+use crate::mode::Mode;
 use crate::sequence::{FIRST_ABSOLUTE, LongSequenceNumber, SequenceNumber, WINDOW_MAX};
 use crate::stats::{BufferStats, Stats};
 use alloc::boxed::Box;

@@ -1,7 +1,7 @@
 //! Counters and histograms of a link end.
 
-use crate::frame::PerMode;
 use crate::histogram::Histogram;
+use crate::mode::PerMode;
 
 /// A buffer's fill level in bytes: now, and the extremes since the last [`BufferStats::reset_extremes`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

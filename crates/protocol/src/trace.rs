@@ -15,7 +15,7 @@
 mod display_tests;
 mod event;
 #[cfg(feature = "serde")]
-mod form;
+mod log_header;
 mod recorder;
 mod step;
 #[cfg(test)]
@@ -23,8 +23,6 @@ mod tests;
 
 pub use event::{Direction, TraceEvent, Tracer};
 #[cfg(feature = "serde")]
-pub(crate) use form::LaneForm;
-#[cfg(feature = "serde")]
-pub use form::LogHeader;
+pub use log_header::LogHeader;
 pub use recorder::{StepSink, TracedLinkEnd};
 pub use step::{CorruptedFrame, Record, Step};

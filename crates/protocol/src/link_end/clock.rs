@@ -1,7 +1,7 @@
 //! The time of a link end: its driver's clock, without the jumps.
 
 use super::LinkEnd;
-use crate::frame::Mode;
+use crate::mode::Mode;
 use crate::time::{Instant, Ticks};
 
 impl LinkEnd {

@@ -16,7 +16,7 @@
 //! them, and nothing was lost.
 
 use super::LinkEnd;
-use crate::frame::{Mode, PerMode};
+use crate::mode::{Mode, PerMode};
 use crate::time::{Instant, Ticks};
 
 /// What determines the behaviour of an undisturbed link end, apart from its clock: distances between its sequence

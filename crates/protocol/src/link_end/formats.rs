@@ -10,7 +10,7 @@ use super::sending::SendingSide;
 use super::shared::Shared;
 use crate::config::Format;
 use crate::event::Event;
-use crate::frame::Mode;
+use crate::mode::Mode;
 use crate::session::SessionNumber;
 use crate::time::Instant;
 

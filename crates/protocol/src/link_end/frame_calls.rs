@@ -1,7 +1,8 @@
 //! The calls that a driver makes for each frame. One of the two sides answers them, or both in turn.
 
 use super::{Admission, LinkEnd, Reception, RoundTrips, Transmit};
-use crate::frame::{DataHeader, FrameHandle, Mode, PiggybackAck};
+use crate::frame::{DataHeader, FrameHandle, PiggybackAck};
+use crate::mode::Mode;
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 

@@ -3,7 +3,8 @@
 use crate::config::Format;
 use crate::copies::Copies;
 use crate::fallback::Level;
-use crate::frame::{DataHeader, Feedback, FrameHandle, Mode, PerMode, SequenceRange};
+use crate::frame::{DataHeader, Feedback, FrameHandle, SequenceRange};
+use crate::mode::{Mode, PerMode};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::{ReceiveState, SessionNumber, TransmitState};
 

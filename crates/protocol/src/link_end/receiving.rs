@@ -8,8 +8,8 @@ mod session;
 mod sessionless;
 
 use crate::config::Config;
-use crate::frame::{Mode, PerMode};
-use crate::receiver::Receiver;
+use crate::mode::{Mode, PerMode};
+use crate::receiver::{Receiver, ReceiverLimits};
 use crate::session::ReceiveSession;
 use acks::Acks;
 use sessionless::Sessionless;
@@ -25,7 +25,7 @@ pub(super) struct ReceivingSide {
 
 impl ReceivingSide {
     pub(super) fn new(config: &Config) -> ReceivingSide {
-        let receiver = |mode| Receiver::new(mode, config.window_frames, config.receiver_limits());
+        let receiver = |mode| Receiver::new(mode, config.window_frames, ReceiverLimits::new(config));
         ReceivingSide {
             receive: ReceiveSession::default(),
             receivers: PerMode(Mode::ALL.map(receiver)),

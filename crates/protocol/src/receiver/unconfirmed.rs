@@ -18,7 +18,7 @@ const PLAUSIBLE_MIN: u64 = 64;
 const PLAUSIBLE_SHARE: u64 = 16;
 
 /// How far ahead of the highest number seen a frame is believed at once, with a window of this many frames.
-pub(crate) fn plausible_ahead(window_frames: u32) -> u64 {
+pub(super) fn plausible_ahead(window_frames: u32) -> u64 {
     (u64::from(window_frames) / PLAUSIBLE_SHARE).max(PLAUSIBLE_MIN)
 }
 

@@ -1,7 +1,7 @@
 //! The normal queue of a port (section 3, Figure 5), one for each class: finite, with ECN marking.
 
 use super::{NormalFrames, Turns};
-use crate::frame::{Mode, PerMode};
+use crate::mode::{Mode, PerMode};
 use crate::stats::BufferStats;
 use alloc::collections::VecDeque;
 

@@ -20,8 +20,8 @@ mod turns;
 pub use class_queues::{Arrival, ClassQueues, QueueLimits, Waiting};
 pub use turns::Turns;
 
-use crate::frame::Mode;
 use crate::link_end::{Admission, LinkEnd, Priority, Transmit};
+use crate::mode::Mode;
 use crate::time::Instant;
 use crate::trace::{StepSink, TracedLinkEnd};
 

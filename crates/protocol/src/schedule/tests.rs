@@ -1,7 +1,7 @@
 //! The policy against link ends that say what the test wants.
 
 use super::*;
-use crate::frame::PerMode;
+use crate::mode::PerMode;
 use crate::stats::BufferStats;
 use std::vec::Vec;
 

@@ -1,7 +1,7 @@
 //! Whose turn it is when frames of both classes may go: shares by bytes, as in deficit round robin (Shreedhar and
 //! Varghese, SIGCOMM 1995).
 
-use crate::frame::{Mode, PerMode};
+use crate::mode::{Mode, PerMode};
 
 /// How far one class is ahead of the other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 //! number got there.
 
 use super::{SeenByReceiver, Sender, Slot};
-use crate::frame::{FrameHandle, LaneFeedback, MissingRun, Mode, SequenceRange};
+use crate::frame::{FrameHandle, LaneFeedback, MissingRun, SequenceRange};
+use crate::mode::Mode;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::stats::Stats;
 use alloc::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! What a sender tells its receiver about frames that it no longer holds, and that the receiver waits for in vain.
 
 use super::{Mark, Sender, SlotState};
-use crate::frame::Mode;
+use crate::mode::Mode;
 use crate::sequence::LongSequenceNumber;
 
 impl Sender {

@@ -2,8 +2,9 @@
 
 use super::step::{CorruptedFrame, Step};
 use crate::event::Event;
-use crate::frame::{Feedback, FrameHandle, Mode, PerMode, SequenceRange};
+use crate::frame::{Feedback, FrameHandle, SequenceRange};
 use crate::link_end::{Control, Reception, Transmit};
+use crate::mode::{Mode, PerMode};
 use crate::sequence::SequenceNumber;
 use alloc::collections::BTreeMap;
 use core::fmt;

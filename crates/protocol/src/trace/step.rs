@@ -2,8 +2,9 @@
 
 use crate::config::Config;
 use crate::event::Event;
-use crate::frame::{DataHeader, FrameHandle, Mode, PiggybackAck};
+use crate::frame::{DataHeader, FrameHandle, PiggybackAck};
 use crate::link_end::{Control, LinkEnd, Priority, Protection, Reception, Transmit};
+use crate::mode::Mode;
 use crate::time::Instant;
 use crate::wire::LinkFrame;
 use alloc::boxed::Box;

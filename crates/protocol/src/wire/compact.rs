@@ -20,8 +20,9 @@
 
 use super::reader::Reader;
 use super::{Decapsulation, Encapsulation, LinkFrame, RETRANSMITTED, ethertype};
-use crate::frame::{DataHeader, Mode, PiggybackAck, SequenceRange};
+use crate::frame::{DataHeader, PiggybackAck, SequenceRange};
 use crate::link_end::Control;
+use crate::mode::Mode;
 use crate::sequence::{SEQUENCE_SPACE, SequenceNumber, WINDOW_MAX};
 
 const TYPE: u8 = 0b11 << 6;

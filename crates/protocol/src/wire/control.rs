@@ -6,10 +6,9 @@ use super::{
     priority_pause,
 };
 use crate::config::Format;
-use crate::frame::{
-    Feedback, LaneFeedback, MissingRun, Mode, PerMode, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange,
-};
+use crate::frame::{Feedback, LaneFeedback, MissingRun, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange};
 use crate::link_end::Control;
+use crate::mode::{Mode, PerMode};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 

@@ -1,8 +1,9 @@
 //! Frames on the link as text, for captures.
 
 use super::LinkFrame;
-use crate::frame::{Feedback, LaneFeedback, Mode, SequenceRange};
+use crate::frame::{Feedback, LaneFeedback, SequenceRange};
 use crate::link_end::Control;
+use crate::mode::Mode;
 use core::fmt;
 
 /// Uses the vocabulary of the design; numbers are written as in the protocol log, number and era as one.

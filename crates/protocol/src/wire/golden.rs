@@ -2,7 +2,8 @@
 //! reads with the same code cannot check this.
 
 use super::*;
-use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, SequenceRange};
+use crate::frame::{Feedback, LaneFeedback, SequenceRange};
+use crate::mode::{Mode, PerMode};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use std::vec;

@@ -1,7 +1,8 @@
 //! What is emitted is parsed to the same, and what is no frame of ours is left alone.
 
 use super::*;
-use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, SequenceRange};
+use crate::frame::{Feedback, LaneFeedback, SequenceRange};
+use crate::mode::{Mode, PerMode};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use proptest::prelude::*;

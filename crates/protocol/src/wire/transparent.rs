@@ -16,7 +16,8 @@
 
 use super::reader::Reader;
 use super::{Decapsulation, Encapsulation, LinkFrame, MAGIC, RETRANSMITTED, control, ethertype};
-use crate::frame::{DataHeader, Mode, PiggybackAck};
+use crate::frame::{DataHeader, PiggybackAck};
+use crate::mode::Mode;
 
 const KIND: u8 = 0b11 << 6;
 const KIND_DATA: u8 = 0b00 << 6;

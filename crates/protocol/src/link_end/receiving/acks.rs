@@ -1,7 +1,7 @@
 //! What the receiver owes its sender, and since when.
 
 use crate::config::Config;
-use crate::frame::{Mode, PerMode};
+use crate::mode::{Mode, PerMode};
 use crate::sequence::LongSequenceNumber;
 use crate::time::{Instant, Ticks};
 

@@ -1,8 +1,8 @@
 //! Handles dummies: what they announce as sent, and what the sender has withdrawn.
 
 use super::ReceivingSide;
-use crate::frame::{Mode, PerMode};
 use crate::link_end::shared::Shared;
+use crate::mode::{Mode, PerMode};
 use crate::receiver::Receiver;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;

@@ -2,9 +2,10 @@
 
 use super::ReceivingSide;
 use crate::config::Format;
-use crate::frame::{DataHeader, FrameHandle, Mode};
+use crate::frame::{DataHeader, FrameHandle};
 use crate::link_end::Reception;
 use crate::link_end::shared::Shared;
+use crate::mode::Mode;
 use crate::receiver::Verdict;
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;

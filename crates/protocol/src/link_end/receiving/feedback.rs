@@ -1,9 +1,10 @@
 //! Acknowledgements and loss notifications: which of them is due, and their content.
 
 use super::ReceivingSide;
-use crate::frame::{Feedback, LaneFeedback, Mode, PerMode, PiggybackAck};
+use crate::frame::{Feedback, LaneFeedback, PiggybackAck};
 use crate::link_end::Control;
 use crate::link_end::shared::Shared;
+use crate::mode::{Mode, PerMode};
 use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
 use crate::time::Instant;

@@ -4,9 +4,10 @@ use super::Acks;
 use super::ReceivingSide;
 use crate::config::Config;
 use crate::event::{CloseReason, Event};
-use crate::frame::{Mode, PerMode};
 use crate::link_end::Control;
 use crate::link_end::shared::Shared;
+use crate::mode::{Mode, PerMode};
+use crate::receiver::ReceiverLimits;
 use crate::sequence::LongSequenceNumber;
 use crate::session::SessionNumber;
 use crate::time::Instant;
@@ -95,7 +96,7 @@ impl ReceivingSide {
     /// Applies changed parameters.
     pub(in crate::link_end) fn reconfigure(&mut self, config: &Config) {
         for mode in Mode::ALL {
-            self.receivers[mode].set_limits(config.receiver_limits());
+            self.receivers[mode].set_limits(ReceiverLimits::new(config));
         }
     }
 

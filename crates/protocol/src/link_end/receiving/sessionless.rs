@@ -3,10 +3,11 @@
 use super::Acks;
 use super::ReceivingSide;
 use crate::event::{CloseReason, Event};
-use crate::frame::{DataHeader, Mode, SequenceRange};
+use crate::frame::{DataHeader, SequenceRange};
 use crate::link_end::Control;
 use crate::link_end::sessionless::NO_SESSION;
 use crate::link_end::shared::Shared;
+use crate::mode::Mode;
 use crate::sequence::SequenceNumber;
 use crate::time::{Instant, Ticks};
 use alloc::collections::VecDeque;

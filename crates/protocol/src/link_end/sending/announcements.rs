@@ -1,9 +1,9 @@
 //! Dummies: when they leave, and their content.
 
 use super::SendingSide;
-use crate::frame::{Mode, PerMode};
 use crate::link_end::Control;
 use crate::link_end::shared::Shared;
+use crate::mode::{Mode, PerMode};
 use crate::sequence::LongSequenceNumber;
 use crate::session::TransmitState;
 use crate::time::Instant;

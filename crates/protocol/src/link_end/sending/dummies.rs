@@ -6,7 +6,7 @@
 //! [`Config::dummy_interval_min`], and then goes ahead of normal frames.
 
 use crate::config::Config;
-use crate::frame::{Mode, PerMode};
+use crate::mode::{Mode, PerMode};
 use crate::time::{Instant, Ticks};
 
 /// The dummies of both lanes.

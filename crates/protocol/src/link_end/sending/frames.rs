@@ -2,9 +2,10 @@
 
 use super::SendingSide;
 use crate::fallback::Level;
-use crate::frame::{DataHeader, FrameHandle, Mode, PerMode};
+use crate::frame::{DataHeader, FrameHandle};
 use crate::link_end::shared::Shared;
 use crate::link_end::{Admission, Transmit};
+use crate::mode::{Mode, PerMode};
 use crate::sequence::SequenceNumber;
 use crate::session::TransmitState;
 use crate::time::Instant;

@@ -2,8 +2,9 @@
 
 use super::SendingSide;
 use crate::event::Event;
-use crate::frame::{Feedback, Mode, PerMode, PiggybackAck, SequenceRange};
+use crate::frame::{Feedback, PiggybackAck, SequenceRange};
 use crate::link_end::shared::Shared;
+use crate::mode::{Mode, PerMode};
 use crate::sequence::{SequenceNumber, WINDOW_MAX};
 use crate::session::TransmitState;
 use crate::time::{Instant, Ticks};

@@ -4,9 +4,9 @@ use super::SendingSide;
 use super::reports::{LastFeedback, RoundTrips};
 use crate::event::{CloseReason, Event};
 use crate::fallback::{Fallback, Level};
-use crate::frame::{Mode, PerMode};
 use crate::link_end::shared::Shared;
 use crate::link_end::{Control, Protection};
+use crate::mode::{Mode, PerMode};
 use crate::session::{Handshake, SessionNumber, TransmitState};
 use crate::time::Instant;
 

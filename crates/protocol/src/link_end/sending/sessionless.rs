@@ -2,10 +2,11 @@
 
 use super::SendingSide;
 use crate::event::{CloseReason, Event};
-use crate::frame::{Mode, SequenceRange};
+use crate::frame::SequenceRange;
 use crate::link_end::Control;
 use crate::link_end::sessionless::NO_SESSION;
 use crate::link_end::shared::Shared;
+use crate::mode::Mode;
 use crate::sequence::SequenceNumber;
 use crate::session::{Handshake, TransmitState};
 use crate::time::Instant;

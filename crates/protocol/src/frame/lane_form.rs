@@ -1,34 +1,13 @@
-//! Serialised forms of a protocol log that differ from the types they stand for.
+//! The serialised form of a report on a lane.
 
-use crate::config::Config;
-use crate::frame::{LaneFeedback, SequenceRange};
+use super::{LaneFeedback, SequenceRange};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
-use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// First line of a protocol log: what a fresh link end needs to repeat the rest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LogHeader {
-    /// Version of the format, [`LogHeader::VERSION`].
-    pub protocol_log: u32,
-    /// Name of the link end.
-    pub link: String,
-    /// Seed of its session numbers.
-    pub seed: u64,
-    /// Its parameters at the start.
-    pub config: Config,
-}
-
-impl LogHeader {
-    /// The version that this crate writes and reads.
-    pub const VERSION: u32 = 1;
-}
-
 /// A [`LaneFeedback`] with its runs in lists of variable length.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct LaneForm {
+pub(super) struct LaneForm {
     cumulative: LongSequenceNumber,
     /// Omitted if it equals `cumulative`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
