@@ -29,6 +29,7 @@ pub mod health;
 mod interface_watch;
 mod loss_script;
 pub mod metrics;
+mod parameter_keys;
 pub mod port;
 pub mod port_pair;
 mod protocol_log;

@@ -3,6 +3,7 @@
 //! The bypass program has some hundred instructions. Written in this way it is part of the ordinary build, which needs
 //! neither a C compiler nor an object file.
 
+use crate::sys::bpf::Instruction;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A register of the eBPF machine. `R0` returns a value, `R1`..`R5` pass arguments and are lost in calls, `R6`..`R9`
@@ -97,30 +98,6 @@ const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const PSEUDO_MAP_FD: u8 = 1;
 const PSEUDO_MAP_VALUE: u8 = 2;
-
-/// One instruction of eight bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Instruction {
-    code: u8,
-    destination: u8,
-    source: u8,
-    offset: i16,
-    immediate: i32,
-}
-
-impl Instruction {
-    /// The instruction in the kernel's form: one word in the machine's byte order.
-    pub(crate) fn encode(self) -> u64 {
-        let registers = if cfg!(target_endian = "little") {
-            self.destination | self.source << 4
-        } else {
-            self.destination << 4 | self.source
-        };
-        let [o0, o1] = self.offset.to_ne_bytes();
-        let [i0, i1, i2, i3] = self.immediate.to_ne_bytes();
-        u64::from_ne_bytes([self.code, registers, o0, o1, i0, i1, i2, i3])
-    }
-}
 
 /// A place in the program, bound once, to which any instruction may jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use std::os::fd::BorrowedFd;
 use linkmend_protocol::wire::{self, ethertype};
 
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
-use super::assembler::{AssembleError, Assembler, Condition, Instruction, Label, Operation, Width};
+use super::assembler::{AssembleError, Assembler, Condition, Label, Operation, Width};
+use crate::sys::bpf::Instruction;
 
 /// Words of the shared configuration, of 64 bits each, and their positions.
 pub(crate) mod words {

@@ -17,7 +17,6 @@ mod header_format;
 mod host_port;
 mod interface_name;
 mod link;
-mod parameter_keys;
 mod parameters;
 mod protect;
 #[cfg(test)]
@@ -33,7 +32,6 @@ pub use header_format::HeaderFormat;
 pub use host_port::{HostPort, HostPortError};
 pub use link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
 pub use linkmend_quantity::{BitRate, ByteSize, LossRate, QuantityError, Span};
-pub(crate) use parameter_keys::parameter_key;
 pub use parameters::ParametersConfig;
 pub use protect::{
     ClassError, ClassRule, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,

@@ -1,6 +1,6 @@
 //! Parameters that are derived from the link unless they are set.
 
-use super::parameter_keys::{KEYS, parameter_key};
+use crate::parameter_keys::{KEYS, parameter_key};
 use crate::settings::Overrides;
 use linkmend_diagnose::ParameterError;
 use linkmend_protocol::{ConfigError, FallbackConfig, Format};

@@ -1,7 +1,7 @@
 //! Reports parameters that are too small for a link, in terms of the configuration.
 
 use super::CHUNK_BYTES;
-use crate::config::parameter_key;
+use crate::parameter_keys::parameter_key;
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
 use linkmend_protocol::{Config, LinkConditions, Shortfall, WINDOW_MAX};

@@ -8,8 +8,6 @@ use std::sync::atomic::AtomicU64;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::bypass::assembler::Instruction;
-
 const BPF_MAP_CREATE: i32 = 0;
 const BPF_MAP_LOOKUP_ELEM: i32 = 1;
 const BPF_MAP_UPDATE_ELEM: i32 = 2;
@@ -30,6 +28,30 @@ const VERIFIER_LOG_BYTES: usize = 256 * 1024;
 const NAME_BYTES: usize = 16;
 /// The largest number of maps that is read from a program; ours use two.
 const PROGRAM_MAPS_MAX: usize = 8;
+
+/// One instruction of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instruction {
+    pub(crate) code: u8,
+    pub(crate) destination: u8,
+    pub(crate) source: u8,
+    pub(crate) offset: i16,
+    pub(crate) immediate: i32,
+}
+
+impl Instruction {
+    /// The kernel's form: one word in the machine's byte order.
+    pub(crate) fn encode(self) -> u64 {
+        let registers = if cfg!(target_endian = "little") {
+            self.destination | self.source << 4
+        } else {
+            self.destination << 4 | self.source
+        };
+        let [o0, o1] = self.offset.to_ne_bytes();
+        let [i0, i1, i2, i3] = self.immediate.to_ne_bytes();
+        u64::from_ne_bytes([self.code, registers, o0, o1, i0, i1, i2, i3])
+    }
+}
 
 #[repr(C)]
 #[derive(Default)]

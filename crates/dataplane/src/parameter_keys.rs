@@ -1,7 +1,7 @@
-//! The keys of the configuration for the fields of the protocol's configuration.
+//! What users call the fields of the protocol's configuration: the keys of the configuration file.
 
 /// Pairs of the protocol's field and our key.
-pub(super) const KEYS: [(&str, &str); 13] = [
+pub(crate) const KEYS: [(&str, &str); 13] = [
     ("window_frames", "parameters.window"),
     ("window_bytes", "parameters.tx-buffer"),
     ("rx_buffer_bytes", "parameters.rx-buffer"),
