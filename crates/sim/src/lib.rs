@@ -3,8 +3,8 @@
 //! - [`kernel`]: time in integer picoseconds, and which source of events acts next.
 //! - [`random`]: one seed per run, split into a stream per component.
 //! - [`corruption`]: which frames a link corrupts.
-//! - [`link`]: frames, ports, and the schemes by which links recover.
-//! - [`node`]: hosts, switches, generators of traffic.
+//! - [`link`]: frames, ports, generators of traffic, and the schemes by which links recover.
+//! - [`node`]: hosts and switches.
 //! - [`network`]: nodes and links, and the loop that runs them.
 //! - [`measure`]: observers of a run: histograms, time series, pcapng files.
 //! - [`run`]: kinds of runs: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and

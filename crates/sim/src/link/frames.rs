@@ -1,7 +1,7 @@
 //! The normal frames of a port: its queues, and a line-rate generator behind them.
 
 use super::frame::Frame;
-use crate::node::generator::Generator;
+use super::generator::Generator;
 use linkmend_protocol::Mode;
 use linkmend_protocol::schedule::{ClassQueues, NormalFrames, QueueLimits, Waiting};
 

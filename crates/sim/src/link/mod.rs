@@ -3,12 +3,13 @@
 //! - [`config`]: the description of a link, from which its ports follow.
 //! - [`frame`]: the frames of the traffic; [`on_wire`]: what a link carries.
 //! - [`scheme`]: how a link recovers what it corrupts.
-//! - [`port`]: a port with its queues and the wire that leaves it.
+//! - [`port`]: a port with its queues and the wire that leaves it; [`generator`]: the source of frames at a port.
 //! - [`observer`]: the interface of observers.
 
 pub mod config;
 pub mod frame;
 pub(crate) mod frames;
+pub mod generator;
 pub mod id;
 pub mod observer;
 pub mod on_wire;
@@ -20,6 +21,7 @@ pub(crate) mod slots;
 pub use config::LinkConfig;
 pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, WIRE_OVERHEAD_BYTES};
 pub use frames::PORT_QUEUE;
+pub use generator::Traffic;
 pub use id::{LinkId, PortId, Side};
 pub use linkmend_protocol::schedule::QueueLimits;
 pub use observer::{NoObserver, ObservedMoment, Observer, Received, Sent, Skip, Skipped};

@@ -2,13 +2,13 @@
 
 use super::frame::{FRAME_BYTES_MIN, Frame, WIRE_OVERHEAD_BYTES};
 use super::frames::PortFrames;
+use super::generator::Generator;
 use super::id::PortId;
 use super::on_wire::OnWire;
 use super::scheme::{Idle, PortSeed, Scheme, Schemes};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
 use crate::node::NodeId;
-use crate::node::generator::Generator;
 use crate::random::Random;
 use crate::time::{Rate, Time};
 use linkmend_protocol::schedule::{

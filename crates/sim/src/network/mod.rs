@@ -29,9 +29,9 @@ mod topology;
 pub use crate::link::{
     COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, LinkId, NoObserver, ObservedMoment, Observer,
     OnWire, PORT_QUEUE, PortConfig, PortError, PortId, QueueLimits, Received, Scheme, Schemes, Sent, Side,
-    Skip, Skipped, WIRE_OVERHEAD_BYTES,
+    Skip, Skipped, Traffic, WIRE_OVERHEAD_BYTES,
 };
-pub use crate::node::{Balance, Flow, NodeId, Traffic};
+pub use crate::node::{Balance, Flow, NodeId};
 pub use fast_forward::Moment;
 pub use plan::Plan;
 

@@ -2,12 +2,12 @@
 
 use super::Network;
 use crate::event_queue::EventQueue;
+use crate::link::generator::Generator;
 use crate::link::on_wire::ControlStore;
 use crate::link::port::Port;
 use crate::link::recirculation::RecirculationPort;
-use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes};
-use crate::node::generator::Generator;
-use crate::node::{Balance, Flow, Node, NodeId, Switch, Traffic};
+use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes, Traffic};
+use crate::node::{Balance, Flow, Node, NodeId, Switch};
 use crate::time::{Rate, Time};
 use linkmend_random::mix;
 use std::collections::VecDeque;

@@ -2,13 +2,11 @@
 //!
 //! A *host* is the source and the destination of flows, and forwards nothing. A *switch* has many ports and forwards
 //! what is not for itself, as its [`routes`](switch) say; it can be the source and destination of flows, too, like a
-//! Tofino with its packet generator. A [`generator`] belongs to a port and makes the frames of one flow; a frame that
-//! arrives at its flow's destination has left the network.
+//! Tofino with its packet generator. A [generator](crate::link::generator) belongs to a port and makes the frames of one
+//! flow; a frame that arrives at its flow's destination has left the network.
 
-pub mod generator;
 pub mod switch;
 
-pub use generator::Traffic;
 pub use linkmend_topology::NodeId;
 pub use switch::{Balance, Switch};
 

@@ -1,6 +1,6 @@
 //! Generators of frames.
 
-use crate::link::{FlowId, Frame};
+use super::frame::{FlowId, Frame};
 use crate::time::Time;
 use linkmend_protocol::Mode;
 
