@@ -24,7 +24,7 @@ pub(crate) struct Module {
     pub(crate) file: PathBuf,
     pub(crate) items: BTreeSet<String>,
     pub(crate) imports: Vec<Import>,
-    /// Paths of at least two names.
+    /// Paths of at least two names, in code, in arguments of macros, and in attributes.
     pub(crate) mentions: Vec<Vec<String>>,
 }
 
@@ -153,6 +153,23 @@ impl Names {
         self.mention(path);
     }
 
+    /// Paths in the strings of an attribute.
+    fn strings(&mut self, tokens: &TokenStream) {
+        for token in tokens.clone() {
+            match token {
+                TokenTree::Group(group) => self.strings(&group.stream()),
+                TokenTree::Literal(literal) => {
+                    if let syn::Lit::Str(text) = syn::Lit::new(literal)
+                        && let Ok(path) = text.parse::<syn::Path>()
+                    {
+                        self.visit_path(&path);
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => (),
+            }
+        }
+    }
+
     fn mention(&mut self, path: Vec<String>) {
         if path.len() > 1 {
             self.module.mentions.push(path);
@@ -191,5 +208,11 @@ impl<'ast> Visit<'ast> for Names {
         self.tokens(&used.tokens);
     }
 
-    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+    /// Reads `serde(try_from = "crate::form::Form")`, and whatever else an attribute's arguments name.
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if let syn::Meta::List(list) = &attribute.meta {
+            self.tokens(&list.tokens);
+            self.strings(&list.tokens);
+        }
+    }
 }

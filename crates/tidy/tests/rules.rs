@@ -117,6 +117,59 @@ fn modules_that_use_each_other_are_found_through_names_that_are_passed_on() {
 }
 
 #[test]
+fn a_circle_that_goes_from_a_part_to_its_whole_is_found() {
+    let lib = ("src/lib.rs", "mod config;\nmod receiver;\nmod session;\npub use session::Number;");
+    let config = ("src/config.rs", "use crate::receiver::ahead;\npub struct Config;");
+    let receiver = (
+        "src/receiver.rs",
+        "mod doubt;\npub(crate) use doubt::ahead;\nuse crate::Number;\npub struct Receiver;",
+    );
+    let doubt = ("src/receiver/doubt.rs", "use super::Receiver;\npub fn ahead() {}");
+    let session = ("src/session.rs", "use crate::config::Config;\npub struct Number;");
+    let wanted = "files use each other in a circle:\n    \
+                  src/config.rs uses `crate::receiver::ahead` of src/receiver/doubt.rs\n    \
+                  src/receiver.rs uses `crate::Number` of src/session.rs\n    \
+                  src/session.rs uses `crate::config::Config` of src/config.rs";
+    assert_eq!(circles_of(&[lib, config, receiver, doubt, session]), [wanted]);
+    let config = ("src/config.rs", "pub struct Config;");
+    assert!(circles_of(&[lib, config, receiver, doubt, session]).is_empty());
+}
+
+#[test]
+fn names_are_followed_through_the_root_whether_renamed_or_by_a_star() {
+    let a = ("src/a.rs", "use crate::B as Other;\npub struct A;\nfn f(_: Other) {}");
+    let b = ("src/b.rs", "use crate::Renamed;\npub struct B(Renamed);");
+    let lib = ("src/lib.rs", "mod a;\nmod b;\npub use b::*;\npub use a::A as Renamed;");
+    let wanted = "files use each other in a circle:\n    src/a.rs uses `crate::B` of src/b.rs\n    \
+                  src/b.rs uses `crate::Renamed` of src/a.rs";
+    assert_eq!(circles_of(&[lib, a, b]), [wanted]);
+}
+
+#[test]
+fn a_module_that_is_named_in_an_attribute_is_used() {
+    let lib = ("src/lib.rs", "mod form;\nmod frame;");
+    let form = ("src/form.rs", "use crate::frame::Frame;\npub struct Form(Frame);");
+    let named = |into: &str| {
+        format!(
+            "#[cfg_attr(feature = \"serde\", serde(from = \"{into}\"))]\n/// See `crate::form::Form`.\npub struct Frame;"
+        )
+    };
+    assert!(circles_of(&[lib, form, ("src/frame.rs", &named("u8"))]).is_empty());
+    let wanted = "files use each other in a circle:\n    src/form.rs uses `crate::frame::Frame` of src/frame.rs\n    \
+                  src/frame.rs uses `crate::form::Form` of src/form.rs";
+    assert_eq!(circles_of(&[lib, form, ("src/frame.rs", &named("crate::form::Form"))]), [wanted]);
+}
+
+#[test]
+fn modules_that_are_written_in_one_file_may_use_each_other() {
+    let lib = (
+        "src/lib.rs",
+        "mod a { pub struct A(crate::b::B); }\nmod b { pub struct B;\npub fn f(_: crate::a::A) {} }",
+    );
+    assert!(circles_of(&[lib]).is_empty());
+}
+
+#[test]
 fn a_part_may_look_at_its_whole_and_tests_at_everything() {
     let lib = ("src/lib.rs", "mod a;\npub struct Whole;");
     let a = ("src/a.rs", "mod part;\nuse part::Part;\npub struct A(Part);");
