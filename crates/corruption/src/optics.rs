@@ -334,7 +334,7 @@ mod tests {
     /// Section 1: links become more susceptible from 10G to 25G by the higher baud rate, and from 25G to 50G by the
     /// denser modulation, even with error correction.
     #[test]
-    fn figure_1_has_its_order() {
+    fn the_curves_of_figure_1_are_in_its_order() {
         for loss in [1e-5, 1e-4, 1e-3] {
             let at = [FiftyGig, TwentyFiveGig, TwentyFiveGigFec, TenGig]
                 .map(|transceiver| crossing(transceiver, loss));
@@ -345,7 +345,7 @@ mod tests {
     /// So that a changed constant shows as a diff: dB at which 1,518-octet frames are lost at 1e-8, 1e-5, 1e-3 and
     /// 1e-2.
     #[test]
-    fn crossings_of_figure_1() {
+    fn the_curves_cross_the_rates_where_those_of_figure_1_do() {
         let expected = [
             (TenGig, [3.28, 3.97, 4.58, 4.97]),
             (TwentyFiveGig, [0.81, 1.50, 2.11, 2.50]),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_are_numbers() {
+    fn extreme_attenuations_give_shares_from_0_to_1() {
         for transceiver in Transceiver::ALL {
             for attenuation_db in [-1e3, 0.0, 1e-300, 100.0, 1e308] {
                 let bit_errors = bit_error_rate(transceiver, attenuation_db);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_has_both_its_ends() {
+    fn a_curve_includes_both_its_ends() {
         let points = curve(TwentyFiveGig, 64, 0.0, 0.3, 0.1).expect("a good step");
         assert_eq!(points.len(), 4);
         assert!((points[3].attenuation_db - 0.3).abs() < 1e-12);

@@ -44,7 +44,7 @@ fn iid_loss_has_its_rate_at_every_length() {
 }
 
 #[test]
-fn nothing_and_everything() {
+fn rates_of_zero_and_one_lose_nothing_and_everything() {
     let never = [
         Corruption::None,
         Corruption::iid(0.0),
@@ -135,7 +135,7 @@ fn gilbert_elliott_has_its_loss_and_its_bursts() {
 
 /// The chain begins in its stationary state, so the first frame is lost as often as any.
 #[test]
-fn gilbert_elliott_begins_anywhere() {
+fn gilbert_elliott_begins_in_its_stationary_state() {
     let corruption = Corruption::GilbertElliott { loss: 0.3, mean_burst_frames: 50.0 };
     let first = (0..20_000).filter(|&seed| process(&corruption, seed).corrupts(64)).count();
     assert_binomial(first as f64, 2e4, 0.3);
@@ -259,7 +259,7 @@ fn any_corruption() -> impl Strategy<Value = Corruption> {
 
 proptest! {
     #[test]
-    fn skipping_is_calling(
+    fn skipping_frames_equals_passing_each_of_them(
         corruption in any_corruption(),
         seed: u64,
         steps in prop::collection::vec((64_u32..9_300, 0.0..=1.0), 1..30),

@@ -148,7 +148,7 @@ fn unknown_interface_is_named() {
 }
 
 #[test]
-fn same_frame_is_sent_several_times() {
+fn the_same_frame_can_be_sent_several_times() {
     let Some(lab) = Lab::new("retransmission", 1500) else {
         return;
     };
@@ -171,7 +171,7 @@ fn same_frame_is_sent_several_times() {
 }
 
 #[test]
-fn full_queue_is_an_answer() {
+fn a_full_queue_refuses_a_frame_and_counts_it() {
     let Some(lab) = Lab::new("full transmit queue", 1500) else {
         return;
     };

@@ -67,7 +67,7 @@ fn a_burst_waits_in_the_queue_of_the_slower_port() {
 }
 
 #[test]
-fn what_a_full_queue_drops_is_counted_frame_by_frame() {
+fn frames_dropped_by_a_full_queue_are_counted_one_by_one() {
     let Some(lab) = Lab::new("bypass, full queue", 1500) else { return };
     slow_queue(&lab, "5mbit", 30_000);
     let pair = lab.open(&options()).unwrap();
@@ -100,7 +100,7 @@ fn a_frame_too_long_for_the_other_port_is_counted_as_a_failed_redirect() {
 
 /// A VLAN tag is removed from a frame before the program that redirects it sees it, and has to be put back.
 #[test]
-fn vlan_tags_are_where_they_were() {
+fn vlan_tags_stay_in_place() {
     let Some(lab) = Lab::new("bypass, VLAN tags", 1500) else { return };
     let _pair = lab.open(&options()).unwrap();
     let (mut host1, mut host2) = lab.hosts(None).unwrap();

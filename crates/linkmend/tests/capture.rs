@@ -32,7 +32,7 @@ fn beside_pings(lab: &Lab, arguments: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn a_capture_shows_frames_on_both_ports_in_the_words_of_the_protocol() {
+fn a_capture_shows_frames_on_both_ports_in_protocol_terms() {
     let Some(lab) = lab("capture", "") else { return };
     for name in ["left", "right"] {
         lab.wait_for_log(name, "protection is active");
@@ -90,7 +90,7 @@ fn a_capture_of_a_dormant_link_says_that_the_kernel_forwards() {
 }
 
 #[test]
-fn a_filter_that_is_none_is_refused_before_a_daemon_is_asked() {
+fn an_invalid_filter_is_refused_before_a_daemon_is_asked() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
     let (code, out, err) =
         outcome(command.args(["capture", "up", "tcp", "prot", "80"]).output().expect("it starts"));

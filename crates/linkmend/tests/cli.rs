@@ -72,7 +72,7 @@ fn help_is_the_golden_one() {
 }
 
 #[test]
-fn wrong_usage_is_code_2_and_says_what_is_right() {
+fn wrong_usage_exits_with_code_2_and_says_what_is_right() {
     let cases: [(&[&str], &str); 13] = [
         (&[], "Usage: linkmend"),
         (&["rnu"], "unrecognized subcommand 'rnu'"),
@@ -134,7 +134,7 @@ fn a_wrong_file_names_line_and_key() {
 }
 
 #[test]
-fn options_of_a_link_do_not_stand_beside_a_file() {
+fn options_of_a_link_are_refused_beside_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = file(folder.path(), MINIMAL);
     for option in [["--rate", "25G"], ["--mode", "off"], ["--pause", "1MiB"], ["--fallback", "false"]] {
@@ -145,7 +145,7 @@ fn options_of_a_link_do_not_stand_beside_a_file() {
 }
 
 #[test]
-fn check_prints_what_reads_back() {
+fn check_prints_a_configuration_that_reads_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let (code, from_arguments, err) = run(&[
         "run",
@@ -232,7 +232,7 @@ fn manual_pages_and_completions_are_written() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn a_reader_that_closes_the_pipe_is_no_failure() {
     use std::process::Stdio;
     let arguments = ["run", "--check", "--inner", "lmt-none0", "--link", "lmt-none1"];
     let mut child =

@@ -71,7 +71,7 @@ fn a_second_daemon_is_refused_and_a_crash_is_recovered_from() {
 }
 
 #[test]
-fn the_service_manager_is_told() {
+fn the_service_manager_is_notified_of_start_life_and_stop() {
     let Some(mut lab) = Lab::new("notify") else { return };
     lab.managed = true;
     let left = lab.left.clone();

@@ -53,7 +53,7 @@ fn protection_set_at_run_time_survives_a_restart_however_the_daemon_ended() {
 }
 
 #[test]
-fn a_damaged_state_file_is_told_and_does_not_keep_a_link_down() {
+fn a_damaged_state_file_is_reported_and_does_not_keep_a_link_down() {
     let Some(mut lab) = Lab::new("damaged") else { return };
     let left = lab.left.clone();
     let state = lab.folder.path().join("left.state");
@@ -67,7 +67,7 @@ fn a_damaged_state_file_is_told_and_does_not_keep_a_link_down() {
 
 /// The text must not be Rust's `Some(Iid { rate: 0.05 })`.
 #[test]
-fn the_log_is_written_in_words() {
+fn log_messages_are_words_and_not_debug_output() {
     let Some(mut lab) = Lab::new("words") else { return };
     let (left, right) = (lab.left.clone(), lab.right.clone());
     lab.start(&left, "left", "--allow-corruption");

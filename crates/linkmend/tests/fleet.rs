@@ -33,7 +33,7 @@ fn the_same_seed_gives_the_same_result() {
 }
 
 #[test]
-fn a_trace_that_was_written_gives_what_was_drawn() {
+fn a_trace_read_back_gives_the_same_result_as_when_it_was_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let drawn = simulate(&SMALL);
     for name in ["trace.csv", "trace.parquet"] {
@@ -94,7 +94,7 @@ fn traces_of_the_authors_bring_their_network() {
 
 /// A row of each built-in mode, measured again.
 #[test]
-fn protection_that_is_built_in_is_what_the_simulator_measures() {
+fn the_built_in_table_of_protection_is_what_the_simulator_measures() {
     let speed_gbps = |arguments: &[&str]| {
         let stress = ["sim", "stress", "--speed", "100G", "--frames", "5M", "--seed", "1", "--json"];
         let (code, out, error) = run(&[&stress[..], arguments].concat());
@@ -115,7 +115,7 @@ fn protection_that_is_built_in_is_what_the_simulator_measures() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
+fn impossible_arguments_are_refused_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let wrong = folder.path().join("wrong.csv");
     fs::write(&wrong, "time_s,link,loss_rate\n5,0,1e-3\n4,1,2e-3\n").expect("written");

@@ -33,7 +33,7 @@ fn spared(upgraded: &str) -> f64 {
 }
 
 #[test]
-fn the_pods_that_are_written_spare_what_is_said() {
+fn upgrading_the_pods_in_the_written_list_spares_what_the_ranking_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("upgraded.txt");
     for with_top in [&[][..], &["--with-top"]] {
@@ -78,7 +78,7 @@ fn tables_say_what_the_order_is_worth() {
 }
 
 #[test]
-fn a_crew_is_told_of_and_limits_what_is_repaired() {
+fn a_repair_crew_is_reported_and_limits_repairs() {
     let crew =
         fleet("simulate", &["--crew", "2", "--repair-order", "most-worth", "--take-down", "for-repair"]);
     assert_eq!(
@@ -93,7 +93,7 @@ fn a_crew_is_told_of_and_limits_what_is_repaired() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
+fn impossible_arguments_are_refused_with_the_reason() {
     let cases: [(&str, &[&str], &str); 7] = [
         ("simulate", &["--upgraded", "pod9"], "there is no pod or switch `pod9`; pods are pod0 to pod4"),
         ("simulate", &["--upgraded", "@/nonexistent"], "--upgraded: cannot read /nonexistent"),

@@ -145,7 +145,7 @@ fn examples(arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn files_given_for_each_other_are_told_apart() {
+fn swapped_files_are_recognised() {
     let cases: [(&str, &str, &str); 3] = [
         (
             "corrupting.csv",
@@ -171,7 +171,7 @@ fn files_given_for_each_other_are_told_apart() {
 }
 
 #[test]
-fn a_pod_or_switch_to_be_explained_is_told_from_a_link() {
+fn a_pod_or_switch_given_for_a_link_is_recognised() {
     let cases = [
         (
             "a",

@@ -52,7 +52,7 @@ fn wait_for_line(lab: &Laboratory, words: &str) -> String {
 /// The log must use the configuration's keys and units, not the protocol's names and nanoseconds, and the peer timeout
 /// must follow from the link's length.
 #[test]
-fn a_gigabit_over_100_ms_is_told_in_the_log_what_to_set_and_gets_a_longer_peer_timeout() {
+fn over_100_ms_at_a_gigabit_the_log_says_what_to_set_and_the_peer_timeout_is_longer() {
     if !linkmend_lab::unprivileged::has_capabilities() {
         eprintln!("\n######## SKIPPED: a_gigabit_over_100_ms needs root: sudo -E make test ########\n");
         return;

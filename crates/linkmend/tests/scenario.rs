@@ -127,7 +127,7 @@ fn logs_of_both_ends_repeat_and_agree() {
 }
 
 #[test]
-fn a_difference_is_code_1_and_a_log_that_cannot_be_read_code_2() {
+fn a_difference_exits_with_code_1_and_an_unreadable_log_with_code_2() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("changed.jsonl");
     let name = path.to_str().expect("UTF-8");
@@ -187,7 +187,7 @@ fn a_capture_has_every_packet_up_to_its_bound() {
 }
 
 #[test]
-fn a_capture_that_cannot_be_written_is_told_and_wrong_parameters_leave_the_file_alone() {
+fn a_capture_that_cannot_be_written_is_reported_and_wrong_parameters_leave_the_file_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.pcapng");
     let name = path.to_str().expect("UTF-8");

@@ -140,7 +140,7 @@ fn a_stress_run_is_one_object_with_the_promised_fields() {
 }
 
 #[test]
-fn what_buffers_a_link_is_said_and_a_port_that_is_too_slow_for_it() {
+fn the_report_names_what_buffers_a_link_and_a_port_that_is_too_slow() {
     let json = |arguments: &[&str]| {
         let (code, out, err) = run(&[&["sim"], arguments, &["--frames", "50k", "--json"]].concat());
         assert_eq!((code, err.as_str()), (0, ""));
@@ -173,7 +173,7 @@ fn what_buffers_a_link_is_said_and_a_port_that_is_too_slow_for_it() {
 
 /// Runs those examples of the help that need no file, with fewer frames.
 #[test]
-fn examples_of_the_help_run() {
+fn the_examples_in_the_help_run() {
     let mut checked = 0;
     for scenario in ["", "shared-port", "path", "both-directions", "classes", "fallback", "bursts"] {
         let command = if scenario.is_empty() { vec!["stress"] } else { vec!["scenario", scenario] };
@@ -264,7 +264,7 @@ fn a_series_shows_what_the_report_sums_up() {
 }
 
 #[test]
-fn the_list_says_what_there_is_and_how_long_it_takes() {
+fn the_list_names_the_experiments_and_how_long_they_take() {
     let (code, out, err) = run(&["reproduce", "--list"]);
     assert_eq!((code, err.as_str()), (0, ""));
     for word in ["fig8", "Table 4", "frontier", "About", "All of them: about"] {
@@ -279,7 +279,7 @@ fn the_list_says_what_there_is_and_how_long_it_takes() {
 }
 
 #[test]
-fn wrong_names_and_files_are_code_2() {
+fn wrong_names_and_files_exit_with_code_2() {
     let (code, out, err) = run(&["reproduce", "fig88"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(
@@ -320,7 +320,7 @@ fn wrong_names_and_files_are_code_2() {
 }
 
 #[test]
-fn what_is_reproduced_does_not_depend_on_the_number_of_threads() {
+fn reproduced_results_do_not_depend_on_the_number_of_threads() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = ["1", "2"].map(|jobs| {
         let out = folder.path().join(jobs);
@@ -359,7 +359,7 @@ fn what_is_reproduced_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn an_experiment_of_ones_own_can_fail() {
+fn a_users_own_experiment_can_fail() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("mine.toml");
     let text = "id = \"mine\"\ntitle = \"Mine\"\nsource = \"me\"\n[base]\nframes = 1000\n[[published]]\n\
@@ -382,7 +382,7 @@ fn an_experiment_of_ones_own_can_fail() {
 }
 
 #[test]
-fn an_interrupt_leaves_what_is_finished() {
+fn an_interrupted_reproduction_keeps_what_is_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
     let mut child = linkmend(&["reproduce", "fig1", "fig8", "--jobs", "1", "--out"])

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn priority_then_dscp_then_default() {
+    fn the_priority_goes_before_the_dscp_and_that_before_the_default() {
         let classifier = classifier();
         let cases = [
             (frame(&[0x08, 0, 0x45, 46 << 2, 0, 0]), Mode::NonBlocking),
@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_classify(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_can_be_classified(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             classifier().mode(&bytes);
         }
     }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_point_of_both_versions_is_its_own() {
+    fn each_code_point_of_both_ip_versions_is_classified_by_itself() {
         for dscp in 0..64 {
             let mut classifier = Classifier::new(Mode::NonBlocking);
             assert!(classifier.set_dscp(dscp, Mode::Ordered) && classifier.uses_both_modes());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_priority_is_its_own() {
+    fn each_priority_is_classified_by_itself() {
         for pcp in 0..8 {
             let mut classifier = Classifier::new(Mode::NonBlocking);
             assert!(classifier.set_pcp(pcp, Mode::Ordered) && classifier.uses_both_modes());

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_field_its_value_and_what_would_do() {
+    fn an_error_names_the_field_its_value_and_the_requirement() {
         let error =
             Config { window_bytes: 1, ..Config::new(Tick::Nanosecond) }.validate().expect_err("too small");
         assert_eq!(std::format!("{error}"), "window_bytes = 1: must be at least 64 KiB");

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_papers_choices() {
+    fn the_number_of_copies_is_the_papers() {
         // Section 4.1 and `copies_for_loss_rate`: 1, 1 and 2 copies for a target of 1e-8.
         assert_eq!(copies_for(1e-5, 1e-8), 1);
         assert_eq!(copies_for(1e-4, 1e-8), 1);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn hopeless_links_get_the_most() {
+    fn hopeless_links_get_the_most_copies() {
         assert_eq!(copies_for(1.0, 1e-8), COPIES_MAX);
         assert_eq!(copies_for(f64::NAN, 1e-8), COPIES_MAX);
         assert_eq!(copies_for(0.0, 1e-8), 1);

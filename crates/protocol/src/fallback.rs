@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn disabled_stays() {
+    fn a_fallback_that_is_disabled_keeps_its_level() {
         let mut fallback =
             Fallback::new(FallbackConfig { enabled: false, ..FallbackConfig::new(Tick::Nanosecond) });
         assert_eq!(fallback.handle_window(Instant(0), 1.0, 9_999), None);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_gets_worse_while_quiet_is_left_at_once() {
+    fn a_link_that_gets_worse_in_its_quiet_time_falls_at_once() {
         let mut fallback = Fallback::new(FallbackConfig::new(Tick::Nanosecond));
         fallback.handle_window(Instant(0), 0.06, 0);
         fallback.handle_window(Instant(0) + SECOND, 0.0, 0);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_and_sums() {
+    fn edges_sums_and_quantiles_are_exact() {
         let mut histogram = Histogram::default();
         for value in [0, 7, 8, u64::MAX] {
             histogram.record(value);

@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn a_short_link_is_content_with_the_default() {
+    fn the_defaults_suffice_for_a_short_link() {
         let config = Config::new(Tick::Nanosecond);
         assert!(fields(&config, &link(10, Tick::Nanosecond.micros(100), 1_500, 1e-3)).is_empty());
         assert!(fields(&config, &link(1, Tick::Nanosecond.millis(5), 1_500, 1e-2)).is_empty());
     }
 
     #[test]
-    fn a_long_fast_link_says_what_it_lacks() {
+    fn the_shortfalls_of_a_long_fast_link_are_named() {
         let config = Config::new(Tick::Nanosecond);
         // 200-byte frames over 2 ms: 11,200 of them are under way.
         let long = link(10, Tick::Nanosecond.millis(2), 200, 0.049);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_take_their_time() {
+    fn copies_lengthen_the_recovery_timeout() {
         let clean = link(10, Tick::Nanosecond.millis(1), 1_500, 0.0).needs(&Config::new(Tick::Nanosecond));
         let lossy = link(10, Tick::Nanosecond.millis(1), 1_500, 0.2).needs(&Config::new(Tick::Nanosecond));
         assert_eq!(clean.recovery_timeout, Tick::Nanosecond.millis(1));

@@ -175,7 +175,7 @@ mod tests {
         }
 
         #[test]
-        fn long_numbers_name_a_frame_near_and_none_an_era_away(
+        fn a_long_number_names_a_nearby_frame_and_none_an_era_away(
             reference in FIRST_ABSOLUTE * 4..1 << 40,
             offset in -32768i64..=32768,
             eras in prop_oneof![-3i64..=-1, 1i64..=3],

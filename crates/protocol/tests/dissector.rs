@@ -271,7 +271,7 @@ fn said_by_tshark(frames: &[Vec<u8>]) -> Option<Vec<String>> {
 /// The dissector must show the number with its era. The lower 16 bits alone would differ from a capture's comments for
 /// every frame from the 65,537th of a session on.
 #[test]
-fn the_dissector_says_numbers_with_their_era_as_captures_do() {
+fn the_dissector_shows_numbers_with_their_era_as_captures_do() {
     let ordered = Mode::Ordered;
     let number = |number| SequenceNumber::new(number, true);
     let ack = Some(PiggybackAck { mode: ordered, next: number(7) });

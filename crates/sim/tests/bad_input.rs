@@ -70,7 +70,7 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_with_its_value() {
+fn a_value_that_cannot_be_used_is_named() {
     for (config, parameter, value) in impossible() {
         let error = config.validate().expect_err(parameter);
         assert_eq!((error.parameter, error.value.as_str()), (parameter, value), "{error}");
@@ -79,7 +79,7 @@ fn what_cannot_be_used_is_named_with_its_value() {
 }
 
 #[test]
-fn nothing_runs_before_all_is_checked() {
+fn nothing_runs_before_everything_is_checked() {
     for (config, parameter, _) in impossible() {
         let mut asked = false;
         let outcome = run(&config, &mut |_| {
@@ -151,7 +151,7 @@ fn a_run_can_be_ended_while_it_waits_for_the_last_frame() {
 }
 
 #[test]
-fn what_lies_just_inside_the_bounds_is_used() {
+fn values_just_inside_the_bounds_are_accepted() {
     let inside = [
         with(|config| config.frames = 1),
         with(|config| config.link.frame_bytes = 64),
@@ -182,7 +182,7 @@ fn what_lies_just_inside_the_bounds_is_used() {
 }
 
 #[test]
-fn a_rate_that_cannot_be_exact_is_none() {
+fn a_rate_that_cannot_be_exact_is_refused() {
     for bits_per_second in [0, 7, 30_000_000_000, 9_000_000_000_000, u64::MAX] {
         assert_eq!(Rate::from_bits_per_second(bits_per_second), None, "{bits_per_second}");
     }

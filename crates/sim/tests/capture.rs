@@ -130,7 +130,7 @@ impl std::io::Write for Full {
 }
 
 #[test]
-fn a_full_disk_is_told_at_the_end() {
+fn a_full_disk_is_reported_at_the_end() {
     let capture =
         Capture::new(Full(7), &CaptureOptions::new(rate(), Format::Transparent)).expect("the headers fit");
     let (_, capture) = run_observed(&config(), capture, &mut |_| true).expect("the paper's parameters");

@@ -12,7 +12,7 @@ fn config(mode: Mode, copies: u8) -> StressConfig {
 }
 
 #[test]
-fn it_agrees_with_plain_counting_and_with_equation_1() {
+fn importance_sampling_agrees_with_plain_counting_and_with_equation_1() {
     for mode in [Mode::Ordered, Mode::NonBlocking] {
         let plain =
             run(&StressConfig { frames: 2_000_000, ..config(mode, 1) }, &mut |_| true).expect("it runs");
@@ -38,7 +38,7 @@ fn it_agrees_with_plain_counting_and_with_equation_1() {
 
 /// Frames that are given up although a copy is on its way are no samples of anything rare.
 #[test]
-fn what_is_lost_otherwise_counts_once() {
+fn frames_lost_for_another_reason_count_once() {
     let mut hasty = StressConfig { frames: 100_000, copy_loss: Some(0.3), ..config(Mode::Ordered, 1) };
     hasty.link.protection.as_mut().expect("protected").recovery_timeout_ns = 1_000;
     let report = run(&hasty, &mut |_| true).expect("it runs");
@@ -46,7 +46,7 @@ fn what_is_lost_otherwise_counts_once() {
 }
 
 #[test]
-fn it_needs_copies_to_corrupt() {
+fn importance_sampling_needs_copies_to_corrupt() {
     for refused in [
         StressConfig { copy_loss: Some(0.5), ..config(Mode::Ordered, 1) }
             .with_link(|link| link.protection = None),

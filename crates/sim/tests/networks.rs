@@ -100,7 +100,7 @@ fn a_fat_tree_delivers_every_frame_of_every_flow_in_order_though_its_links_corru
 }
 
 #[test]
-fn hosts_of_one_tor_and_of_one_pod_take_shorter_ways() {
+fn hosts_of_one_tor_and_of_one_pod_take_shorter_paths() {
     for (away, near, hops) in [(1, 8, 2), (2, 0, 4)] {
         let network = network(4, Balance::FlowHash, 10, away, 0.0);
         // Every second host's neighbour is at its own ToR, the others' in the next; pods have four hosts.
@@ -223,7 +223,7 @@ fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
 
 #[test]
 #[should_panic(expected = "no way for a flow")]
-fn a_flow_without_a_way_is_refused() {
+fn a_flow_without_a_path_is_refused() {
     let mut plan: Plan = Plan::new();
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
     let link = LinkConfig::clean(rate);

@@ -27,7 +27,7 @@ fn written(text: &str) -> StressConfig {
 }
 
 #[test]
-fn beyond_the_tofinos_ports_buffers_are_those_of_switches_that_have_such_ports() {
+fn links_faster_than_the_tofinos_ports_have_the_buffers_of_faster_switches() {
     for (text, buffering, port) in [
         ("speed = '25G'", Buffering::Recirculating, 100),
         ("speed = '100G'", Buffering::Recirculating, 100),
@@ -80,7 +80,7 @@ fn a_recirculation_port_that_is_the_bottleneck_is_named() {
 }
 
 #[test]
-fn an_overloaded_frame_takes_as_many_events_however_long_the_run() {
+fn the_events_for_each_frame_of_an_overloaded_link_do_not_grow_with_the_run() {
     for mode in [Mode::Ordered, Mode::NonBlocking] {
         let events = |frames| simulate(&overloaded(mode, frames)).events as f64 / frames as f64;
         let (short, long) = (events(20_000), events(160_000));
@@ -89,7 +89,7 @@ fn an_overloaded_frame_takes_as_many_events_however_long_the_run() {
 }
 
 #[test]
-fn what_became_of_undelivered_frames_adds_up_to_all_of_them() {
+fn the_causes_of_undelivered_frames_add_up_to_their_number() {
     let late = simulate(&overloaded(Mode::NonBlocking, 100_000));
     assert!(late.frames_undelivered > 50, "{}", late.frames_undelivered);
     assert_eq!(late.undelivered.copies_late, late.frames_undelivered, "{:?}", late.undelivered);
@@ -123,7 +123,7 @@ fn what_became_of_undelivered_frames_adds_up_to_all_of_them() {
 }
 
 #[test]
-fn on_a_path_corruption_is_told_from_congestion() {
+fn corruption_on_a_path_is_distinguished_from_congestion() {
     let link = LinkConfig::paper(gigabits(100), 1e-2, Mode::Ordered);
     let full = path::run(&PathConfig::uniform(link.clone(), 4, 30_000), &mut |_| true).expect("it runs");
     assert!(full.frames_lost_to_congestion > 0, "a queue overflows at full load");

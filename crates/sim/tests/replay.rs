@@ -73,7 +73,7 @@ fn a_missing_line_changes_what_follows() {
 }
 
 #[test]
-fn a_loss_more_or_less_or_elsewhere_is_another_order() {
+fn an_added_removed_or_moved_loss_changes_the_order() {
     let [sender, receiver] = logs();
     let is_loss = |step: &Step| matches!(step, Step::Corrupted { frame: CorruptedFrame::Data(_) });
     let mut fewer = receiver.clone();
@@ -92,7 +92,7 @@ fn a_loss_more_or_less_or_elsewhere_is_another_order() {
 }
 
 #[test]
-fn two_deliveries_in_the_other_order_are_noticed() {
+fn two_swapped_deliveries_are_noticed() {
     let [sender, mut receiver] = logs();
     let polled = |record: &Record| matches!(record.step, Step::PollDeliver { frame: Some(_) });
     let polls: Vec<usize> =
@@ -106,7 +106,7 @@ fn two_deliveries_in_the_other_order_are_noticed() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_named() {
+fn logs_that_cannot_be_compared_are_refused_with_the_reason() {
     let [sender, receiver] = logs();
     let mut other_clock = receiver.clone();
     other_clock.records.iter_mut().for_each(|record| record.at.0 += 3_000_000_000);

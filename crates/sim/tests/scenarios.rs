@@ -36,7 +36,7 @@ fn path(config: &PathConfig) -> PathReport {
 const FRAME_SHARE: f64 = 1518.0 / (1518.0 + 3.0 + 20.0);
 
 #[test]
-fn one_link_leaves_its_port_enough() {
+fn one_recirculation_port_is_enough_for_one_link() {
     let report = shared_port(link(100, 0.0, Mode::NonBlocking), 20_000, 1, 1, 1.0);
     assert!((report.total_speed_gbps - 100.0 * FRAME_SHARE).abs() < 0.01, "{}", report.total_speed_gbps);
     // Each frame passes, except those that still circle when everything is acknowledged.
@@ -68,7 +68,7 @@ fn two_links_at_full_rate_cannot_both_pass_one_port() {
 }
 
 #[test]
-fn a_port_for_each_link_is_as_good_as_one_link() {
+fn links_with_a_port_each_do_as_well_as_one_link_alone() {
     let alone = shared_port(link(100, 0.0, Mode::Ordered), 20_000, 1, 1, 1.0);
     let apart = shared_port(link(100, 0.0, Mode::Ordered), 20_000, 3, 3, 1.0);
     for link in &apart.links {

@@ -169,7 +169,7 @@ impl Observer<Three> for Order {
 }
 
 #[test]
-fn three_schemes_in_a_row_of_which_one_is_defined_here() {
+fn three_schemes_work_in_a_row_one_of_them_defined_here() {
     let mut plan = Plan::new();
     let source = plan.host();
     let mut from = source;

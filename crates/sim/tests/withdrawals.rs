@@ -104,7 +104,7 @@ fn run(mode: Mode, recirculates: bool) -> Network<Measured<Deliveries>> {
 
 /// What waits behind a withdrawn frame must not wait for the next arrival, since there may be none.
 #[test]
-fn what_a_withdrawal_lets_go_is_delivered_at_once() {
+fn frames_released_by_a_withdrawal_are_delivered_at_once() {
     let network = run(Mode::Ordered, false);
     let stats = network.link_end(RECEIVER).expect("protected").stats();
     assert_eq!((stats.withdrawn_frames, stats.recovery_timeouts), (1, 0));

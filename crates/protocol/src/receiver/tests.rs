@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn sequence_numbers_near_the_wrap(ordered in any::<bool>(), steps in proptest::collection::vec(step(), 0..100)) {
+    fn receiver_agrees_with_the_model_near_the_wrap(ordered in any::<bool>(), steps in proptest::collection::vec(step(), 0..100)) {
         run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, FIRST_ABSOLUTE * 2 - 20, &steps);
     }
 }
@@ -222,7 +222,7 @@ fn numbers(feedback: &LaneFeedback) -> [u64; 4] {
 }
 
 #[test]
-fn more_holes_than_a_feedback_lists_are_told_in_several_without_a_gap() {
+fn more_holes_than_one_feedback_lists_are_reported_in_several_without_a_gap() {
     let (mut receiver, mut stats) = with_holes(200);
     let step = 2 * RANGES_MAX as u64;
     for part in 0..3 {
@@ -238,7 +238,7 @@ fn more_holes_than_a_feedback_lists_are_told_in_several_without_a_gap() {
 
 /// What is found missing meanwhile does not keep the cycle from beginning anew.
 #[test]
-fn what_is_missing_is_said_again_from_the_beginning_each_time() {
+fn a_repetition_reports_everything_missing_from_the_beginning() {
     let (mut receiver, mut stats) = with_holes(100);
     for cycle in 0..3 {
         let end = 100 + cycle * 10;
@@ -267,7 +267,7 @@ fn the_recovery_timeout_counts_from_the_first_report() {
 /// As if so many frames had been received and delivered: numbers move, what waits for delivery stays in order, wherever
 /// it lies in the ring.
 #[test]
-fn a_receiver_moved_ahead_keeps_what_waits_for_delivery() {
+fn a_receiver_moved_ahead_keeps_frames_that_wait_for_delivery() {
     for frames in 0..3 * WINDOW {
         let limits = ReceiverLimits {
             buffer_bytes: BUFFER_BYTES,

@@ -133,7 +133,7 @@ fn classes_that_may_both_go_share_the_port_by_bytes() {
 }
 
 #[test]
-fn a_seldom_class_does_not_wait_behind_the_backlog_of_the_other() {
+fn a_rarely_used_class_does_not_wait_behind_the_backlog_of_the_other() {
     for seldom in Mode::ALL {
         let mut queues = ClassQueues::new(LIMITS);
         (0..1_000).for_each(|number| queues.push(frame(number, seldom.other())));
@@ -154,7 +154,7 @@ fn a_seldom_class_does_not_wait_behind_the_backlog_of_the_other() {
 
 /// While a class is paused, the other one uses the port alone. Afterwards they share it again at once.
 #[test]
-fn a_class_that_was_held_has_a_claim_to_one_frame_at_most() {
+fn a_class_that_was_held_may_catch_up_by_one_frame_at_most() {
     let mut queues = ClassQueues::new(LIMITS);
     (0..1_000).for_each(|number| queues.push(frame(number, Mode::NonBlocking)));
     let mut end = Script { held: ORDERED_HELD, ..Script::default() };
@@ -228,7 +228,7 @@ fn urgent_frames_go_first_and_idle_ones_only_when_no_normal_one_may() {
 /// A port that has room only for urgent frames is a busy link: dummies and ACKs would take the place of frames that
 /// wait.
 #[test]
-fn what_waits_for_an_idle_port_does_not_take_a_nearly_full_one() {
+fn frames_for_an_idle_port_do_not_go_to_a_nearly_full_one() {
     let mut queues = ClassQueues::new(LIMITS);
     let mut end = Script { idle: 1, ..Script::default() };
     assert_eq!(sent(&mut end, &mut queues, PortRoom::Urgent), []);

@@ -251,7 +251,7 @@ fn a_frame_acknowledged_between_its_copies_takes_none_from_the_next() {
 
 /// Drivers that can reach a frame only at certain times ask for it.
 #[test]
-fn a_frame_asked_for_goes_before_the_others() {
+fn a_requested_frame_goes_before_the_others() {
     let (mut sender, _) = all_missing(4);
     assert_eq!(sender.next_retransmission(), Some(FrameHandle(0)));
     assert!(sender.prefer_retransmission(FrameHandle(2)));
@@ -282,7 +282,7 @@ fn an_acknowledged_frame_is_not_retransmitted() {
 /// A driver that reaches frames only when they come round may never be asked for the copies of those that are
 /// acknowledged first. Were they kept, each look for a copy would take longer than the one before.
 #[test]
-fn frames_acknowledged_before_their_copies_went_are_not_searched_for_ever() {
+fn frames_acknowledged_before_their_copies_were_sent_are_not_kept() {
     let config = Config {
         window_frames: WINDOW,
         window_bytes: u64::MAX,
@@ -364,7 +364,7 @@ fn reports_that_contradict_themselves_are_refused() {
 /// As if so many frames had been sent and acknowledged: numbers move, what is outstanding stays, wherever it lies in the
 /// ring.
 #[test]
-fn a_sender_moved_ahead_keeps_what_is_outstanding() {
+fn a_sender_moved_ahead_keeps_outstanding_frames() {
     for frames in 0..3 * u64::from(WINDOW) {
         let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::new(Tick::Nanosecond) };
         let mut sender = Sender::new(Mode::Ordered, &config);

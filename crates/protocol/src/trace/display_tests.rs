@@ -75,7 +75,7 @@ fn every_call(of: usize) -> Vec<Record> {
 }
 
 #[test]
-fn a_traced_link_end_does_what_a_plain_one_does_and_writes_it_down() {
+fn a_traced_link_end_behaves_like_a_plain_one_and_records_it() {
     for of in [0, 1] {
         let end = || LinkEnd::new(Config::new(Tick::Nanosecond), of as u64 + 1).expect("valid");
         let mut plain = end();
@@ -277,7 +277,7 @@ fn steps_with_control_frames() -> Vec<(Step, Vec<&'static str>)> {
 }
 
 #[test]
-fn every_step_is_told_in_its_words() {
+fn every_step_has_a_description() {
     let mut tracer = Tracer::new();
     for (step, expected) in steps_with_frames().into_iter().chain(steps_with_control_frames()) {
         let mut reported: Vec<String> = Vec::new();
@@ -288,7 +288,7 @@ fn every_step_is_told_in_its_words() {
 
 /// The authors' headers name no lane: they speak of the lane of the latest frame that went the other way.
 #[test]
-fn a_compact_ack_is_told_in_the_lane_in_use() {
+fn a_compact_ack_is_described_with_the_lane_in_use() {
     let mut tracer = Tracer::new();
     let mut tell = |step: Step| {
         let mut reported: Vec<String> = Vec::new();

@@ -108,7 +108,7 @@ fn reported(steps: &Steps, keep: fn(&TraceEvent) -> bool) -> Vec<std::string::St
 }
 
 #[test]
-fn a_record_is_told_in_the_protocols_words() {
+fn a_record_is_described_in_protocol_terms() {
     let [first, second] = lossy_run();
     let Some(Step::Send { header: Some(header), .. }) =
         first.iter().map(|record| &record.step).find(|step| matches!(step, Step::Send { .. }))
@@ -136,7 +136,7 @@ fn a_record_is_told_in_the_protocols_words() {
 }
 
 #[test]
-fn without_a_sink_nothing_is_made() {
+fn without_a_sink_no_step_is_built() {
     let end = LinkEnd::new(Config::new(Tick::Nanosecond), 1).expect("valid");
     let mut end = TracedLinkEnd::<Steps>::new(end, None);
     end.note(Instant(0), || unreachable!("made without need"));

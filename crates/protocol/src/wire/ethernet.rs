@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_is_cut_off_stays() {
+    fn a_truncated_tag_is_not_skipped() {
         let whole = frame(&[0x81, 0, 0, 1, 8, 0]);
         for length in 0..whole.len() {
             let untagged = Untagged::of_frame(&whole[..length]);

@@ -333,7 +333,7 @@ fn the_longest_feedback_fits_a_control_frame() {
 }
 
 #[test]
-fn unknown_control_frames_and_strange_magic_are_told_apart() {
+fn unknown_control_frames_and_unknown_magic_are_distinguished() {
     let with = |bytes: &[u8]| parse(&[&ADDRESSES[..], bytes, &[0; 50]].concat());
     assert_eq!(with(&[0x88, 0xb5, 0x80 | 63, b'L', b'M', b'1']), LinkFrame::Malformed);
     for magic in [[b'X', b'M', b'1'], [b'L', b'X', b'1'], [b'L', b'M', b'X']] {

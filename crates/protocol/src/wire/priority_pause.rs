@@ -45,7 +45,7 @@ mod tests {
     use crate::wire::{ADDRESSES_BYTES, CONTROL_FRAME_MAX, emit_control};
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_priority_pause_reads_back_as_written() {
         for paused in [true, false] {
             let mut out = [0xff; CONTROL_FRAME_MAX];
             let length = emit_control(&Control::PriorityPause { paused }, [2, 0, 0, 0, 0, 1], &mut out);

@@ -119,7 +119,7 @@ fn control() -> impl Strategy<Value = Control> {
 
 proptest! {
     #[test]
-    fn transparent_frames_survive(header in header(), frame in frame()) {
+    fn transparent_frames_read_back_as_written(header in header(), frame in frame()) {
         let encapsulation = encapsulate(Format::Transparent, &header, &frame).expect("any frame");
         prop_assert!(encapsulation.growth() <= HEADER_GROWTH_MAX);
         let mut wrapped = wrap(&frame, &encapsulation);
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn compact_frames_survive(header in header(), mut frame in frame()) {
+    fn compact_frames_read_back_as_written(header in header(), mut frame in frame()) {
         frame[12..14].copy_from_slice(&ethertype::IPV4.to_be_bytes());
         let header = DataHeader { ack: None, ..header };
         let encapsulation = encapsulate(Format::Compact, &header, &frame).expect("IPv4");
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn escaped_frames_survive(mut frame in frame(), compact in any::<bool>()) {
+    fn escaped_frames_read_back_as_written(mut frame in frame(), compact in any::<bool>()) {
         let ethertype = if compact { ethertype::COMPACT } else { ethertype::TRANSPARENT };
         frame[12..14].copy_from_slice(&ethertype.to_be_bytes());
         let wrapped = wrap(&frame, &escape(&frame).expect("own EtherType"));
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn control_frames_survive(control in control()) {
+    fn control_frames_read_back_as_written(control in control()) {
         let mut out = [0xff; CONTROL_FRAME_MAX];
         let length = emit_control(&control, [2, 0, 0, 0, 0, 1], &mut out);
         prop_assert!(length >= 60);
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_parse_without_panic(mut frame in frame(), own in 0usize..3) {
+    fn any_bytes_parse_without_a_panic(mut frame in frame(), own in 0usize..3) {
         if own > 0 && frame.len() >= 18 {
             let ethertype = [ethertype::TRANSPARENT, ethertype::COMPACT][own - 1];
             frame[12..14].copy_from_slice(&ethertype.to_be_bytes());

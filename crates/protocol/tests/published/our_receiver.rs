@@ -38,7 +38,7 @@ fn arrived(fates: &Fates, range: std::ops::Range<u32>, copies: usize) -> Vec<u32
 }
 
 #[test]
-fn every_frame_comes_back_once_in_n_copies_in_order_and_once() {
+fn every_lost_frame_is_resent_once_in_n_copies_and_delivered_once_and_in_order() {
     for (seed, blocking, copies, rate) in
         [(1, true, 1, 0.02), (2, true, 2, 0.1), (3, true, 4, 0.2), (4, false, 1, 0.02), (5, false, 3, 0.1)]
     {
@@ -71,7 +71,7 @@ fn numbers_and_era_wrap_under_loss() {
 
 /// Their sender has five registers for one notification, so a longer hole is requested in pieces.
 #[test]
-fn holes_of_every_length_come_back_whoever_reveals_them() {
+fn holes_of_every_length_are_recovered_whatever_reveals_them() {
     for length in (1..=12).chain([255, 256, 257, 300, 700]) {
         for tail in [false, true] {
             let mut world = world(true, 1);
@@ -182,7 +182,7 @@ fn our_pause_holds_their_queue_and_the_buffer_never_overflows() {
 /// Their sender ignores the pause. A frame that finds no room is requested once, like a lost one. If the copy finds
 /// none either, the frame is given up and counted, and nothing stands still.
 #[test]
-fn frames_that_find_no_room_are_asked_for_once_and_counted() {
+fn frames_that_find_no_room_are_requested_once_and_counted() {
     let config = Config {
         rx_buffer_bytes: 64 * 1024,
         pause_bytes: 60_000,
@@ -241,7 +241,7 @@ fn a_sender_that_starts_again_is_believed() {
 }
 
 #[test]
-fn what_the_kernel_delivered_meanwhile_is_not_asked_for_again() {
+fn frames_that_the_kernel_delivered_meanwhile_are_not_requested_again() {
     let mut world = world(true, 1);
     for round in 0..5 {
         let first = 1 + round * 300;
@@ -262,7 +262,7 @@ fn what_the_kernel_delivered_meanwhile_is_not_asked_for_again() {
 
 /// An end of ours that starts in the middle begins with the numbers it sees.
 #[test]
-fn an_end_that_starts_later_begins_with_what_it_sees() {
+fn an_end_that_starts_later_begins_with_the_numbers_it_sees() {
     let mut world = world(true, 1);
     world.offer(THEIRS, 1..1_000);
     world.run_until_idle(20_000);

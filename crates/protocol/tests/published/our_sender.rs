@@ -42,7 +42,7 @@ fn arrived(fates: &Fates, range: std::ops::Range<u32>, copies: u8) -> Vec<u32> {
 }
 
 #[test]
-fn every_frame_comes_back_once_in_n_copies_and_in_order() {
+fn every_lost_frame_is_resent_once_in_n_copies_and_delivered_in_order() {
     for (seed, copies, rate) in [(1, 1, 0.02), (2, 2, 0.1), (3, 4, 0.2)] {
         let mut world = world(Mode::Ordered, copies);
         let lost = fates(&mut world, OURS, seed, rate);
@@ -87,7 +87,7 @@ fn numbers_and_era_wrap_under_loss() {
 
 /// Their notification has eight bits for a hole's length, and expresses the rest by its leading ACK.
 #[test]
-fn holes_of_every_length_come_back_whoever_reveals_them() {
+fn holes_of_every_length_are_recovered_whatever_reveals_them() {
     for length in (1..=12).chain([255, 256, 257, 300, 511, 512, 700]) {
         for tail in [false, true] {
             let mut world = world(Mode::Ordered, 1);
@@ -138,7 +138,7 @@ fn a_lost_notification_costs_its_hole_and_no_more() {
 
 /// Their receiver acknowledges a frame once. If that ACK is the last one and lost, the sender asks for it.
 #[test]
-fn a_lost_last_ack_is_asked_for() {
+fn a_lost_last_ack_is_requested_again() {
     let mut world = world(Mode::Ordered, 1);
     world.loss[THEIRS] = Box::new(|bytes| frame::read(bytes).is_some_and(|h| h.kind == frame::Kind::Ack));
     world.offer(OURS, 0..5);
@@ -208,7 +208,7 @@ fn nothing_is_protected_before_a_peer_has_answered() {
 }
 
 #[test]
-fn a_peer_that_has_gone_costs_what_was_under_way() {
+fn a_peer_that_disappears_costs_only_the_frames_under_way() {
     let mut world = world(Mode::Ordered, 1);
     world.offer(OURS, 0..100);
     world.run_until_idle(1_000);
@@ -224,7 +224,7 @@ fn a_peer_that_has_gone_costs_what_was_under_way() {
 }
 
 #[test]
-fn protection_ends_when_all_is_acknowledged_and_begins_again_where_it_was() {
+fn protection_ends_when_everything_is_acknowledged_and_continues_the_numbers_later() {
     let mut world = world(Mode::Ordered, 1);
     for round in 0..4 {
         let first = round * 300;

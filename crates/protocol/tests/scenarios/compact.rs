@@ -79,7 +79,7 @@ fn lost_copies_are_noticed_by_our_own_dummies() {
 }
 
 #[test]
-fn one_lane_at_a_time() {
+fn the_compact_format_protects_one_lane_at_a_time() {
     let mut pair = Pair::protected(settings(), 1);
     pair.links[A].loss = Loss::Iid(0.05);
     pair.offer(A, Mode::Ordered, 100, 500);
@@ -90,7 +90,7 @@ fn one_lane_at_a_time() {
 }
 
 #[test]
-fn both_directions_and_a_long_hole() {
+fn both_directions_and_a_long_hole_are_recovered() {
     let mut pair = Pair::protected(settings(), 2);
     pair.protect(B, Copies::Fixed(2));
     pair.run_until(10 * MILLI, |pair| pair.is_active(B));
@@ -173,7 +173,7 @@ fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
 /// What the receiver wrote before the change may arrive after all frames of the new lane have left: an ACK, a notification,
 /// and a feedback, which has seen nothing of the new lane and therefore does not confirm it.
 #[test]
-fn nothing_that_was_written_before_a_change_of_lanes_releases_a_frame_of_the_new_lane() {
+fn no_ack_written_before_a_change_of_lanes_releases_a_frame_of_the_new_lane() {
     let mut pair = Pair::new(settings());
     pair.nodes[A] = Node::new(A, settings().config, seed_with_near_lanes(settings().config));
     let latest = Rc::new(RefCell::new(None));
@@ -215,7 +215,7 @@ fn nothing_that_was_written_before_a_change_of_lanes_releases_a_frame_of_the_new
 /// The receiver must learn from dummies, too, which lane is in use. While all data of that lane is lost, it would
 /// otherwise answer dummies with ACKs of the previous lane.
 #[test]
-fn a_lane_of_which_only_a_dummy_has_arrived_is_the_one_that_is_acknowledged() {
+fn a_lane_known_only_from_a_dummy_is_the_one_acknowledged() {
     let pair = change_lanes(MILLI / 2);
     assert_eq!(pair.ledger.count(A, LossCause::GivenUp), 0);
     pair.assert_all_delivered(A);

@@ -212,7 +212,7 @@ fn a_feedback_of_another_session_is_refused() {
 }
 
 #[test]
-fn an_old_feedback_does_not_change_the_pause_state_back() {
+fn an_old_feedback_does_not_revert_the_pause_state() {
     let mut pair = Pair::protected(Settings::default(), 1);
     let session = session_of(&pair);
     pair.offer(A, Mode::Ordered, 1, 100);

@@ -45,7 +45,7 @@ fn by_clock() -> Config {
 /// A sender with one round must not assume that its peer gives up by the clock, too, but tell it when it waits in vain.
 /// Otherwise the lane stands still until the next dummy.
 #[test]
-fn a_receiver_that_waits_for_its_sender_is_told_at_once_whatever_the_senders_rounds() {
+fn a_receiver_that_relies_on_withdrawals_gets_them_at_once_whatever_the_senders_rounds() {
     let mut pair = pair([by_clock(), patient()], 2);
     pair.offer(A, Mode::Ordered, 400, 1_000);
     pair.run_until_idle(20 * MILLI);
@@ -56,7 +56,7 @@ fn a_receiver_that_waits_for_its_sender_is_told_at_once_whatever_the_senders_rou
 
 /// The same when it changes while the session runs: the next feedback says so.
 #[test]
-fn a_receiver_that_no_longer_gives_up_by_the_clock_is_told_at_once() {
+fn a_receiver_that_changes_to_relying_on_withdrawals_gets_them_at_once() {
     let mut pair = pair([by_clock(), by_clock()], 2);
     pair.nodes[B].end.reconfigure(patient()).expect("valid");
     pair.offer(A, Mode::Ordered, 400, 1_000);
@@ -67,7 +67,7 @@ fn a_receiver_that_no_longer_gives_up_by_the_clock_is_told_at_once() {
 
 /// A receiver whose window is the larger one does not see the sender's fill.
 #[test]
-fn a_small_window_does_not_stand_still_in_non_blocking_mode_before_a_receiver_with_a_large_one() {
+fn a_small_sending_window_does_not_stall_the_non_blocking_lane_to_a_receiver_with_a_large_one() {
     for rounds in [[1, 1], [1, 255], [255, 1]] {
         let config = |max_rounds, window_frames| Config { max_rounds, window_frames, ..patient() };
         let lost = if rounds[A] == 1 { 2 } else { 20 };

@@ -102,7 +102,7 @@ fn protection_begins_once_the_formats_are_the_same() {
 
 /// An ACK on an unprotected frame, as bytes, from an end that receives in `format`.
 #[test]
-fn an_ack_on_an_unprotected_frame_releases_the_lane_it_means_or_does_not_exist() {
+fn an_ack_on_an_unprotected_frame_releases_its_lane_or_is_not_sent() {
     for (sending, receiving) in [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (FORMATS[a], FORMATS[b])) {
         for mode in Mode::ALL {
             let mut pair = pair_of([sending, receiving], 1);

@@ -18,7 +18,7 @@ fn held_up(config: Config) -> (Pair, Vec<FrameId>) {
 
 /// The frames that wait for the missing one must not wait until the session expires, twice the peer timeout by default.
 #[test]
-fn what_waits_for_a_sender_that_falls_silent_waits_for_the_peer_timeout() {
+fn frames_held_back_for_a_silent_sender_wait_for_the_peer_timeout() {
     let config = Config { session_expiry: Tick::Nanosecond.secs(1), max_rounds: 255, ..quick_config() };
     let (mut pair, frames) = held_up(config);
     let begun = pair.now;
@@ -34,7 +34,7 @@ fn what_waits_for_a_sender_that_falls_silent_waits_for_the_peer_timeout() {
 
 /// A sender that hears nothing may still be heard: it announces that it has given the session up.
 #[test]
-fn a_sender_that_gives_its_session_up_says_so() {
+fn a_sender_that_gives_up_its_session_sends_a_farewell() {
     for lost in [0, 1, 2] {
         let config = Config { session_expiry: Tick::Nanosecond.secs(1), max_rounds: 255, ..quick_config() };
         let (mut pair, _) = held_up(config);
@@ -69,7 +69,7 @@ fn a_sender_that_gives_its_session_up_says_so() {
 
 /// The peer has begun another session, or ended this one itself, so there is nothing to announce.
 #[test]
-fn a_farewell_is_said_until_the_next_session_is_open() {
+fn a_farewell_is_repeated_until_the_next_session_is_open() {
     let (mut pair, _) = held_up(quick_config());
     pair.links[A].loss = Loss::None;
     pair.crash(B);
@@ -113,7 +113,7 @@ fn a_frame_that_can_never_pass_holds_the_lane_for_32_rounds() {
 
 /// A Fin of a session that is not in use ends nothing and gives nothing up.
 #[test]
-fn a_stale_fin_gives_nothing_up() {
+fn a_stale_fin_gives_up_nothing() {
     let (mut pair, _) = held_up(Config { max_rounds: 255, ..quick_config() });
     let now = pair.nodes[B].local(pair.now);
     pair.nodes[B].end.handle_control(now, &Control::Fin { session: SessionNumber(77) });
@@ -124,7 +124,7 @@ fn a_stale_fin_gives_nothing_up() {
 /// The sender's port is never idle, but the frames that fill it cannot be protected (in the compact format, all but
 /// IPv4). Dummies must not wait for an idle port, or the session ends every peer timeout.
 #[test]
-fn a_port_full_of_what_cannot_be_protected_costs_no_session() {
+fn a_port_full_of_frames_that_cannot_be_protected_costs_no_session() {
     for format in [Format::Compact, Format::Transparent] {
         let config = Config { format, ..quick_config() };
         let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);

@@ -83,7 +83,7 @@ impl SenderAlone {
 /// When the receiver's window is the larger one, its report must not claim to have seen more than it has: each report
 /// in flight would send the copies again, or release the frames.
 #[test]
-fn copies_on_their_way_are_not_held_for_lost_by_a_receiver_that_saw_a_number_beyond_the_window() {
+fn a_receiver_that_saw_a_number_beyond_the_window_does_not_take_copies_under_way_for_lost() {
     let mut alone =
         SenderAlone::new(Config { window_frames: 256, max_rounds: 1, ..Config::new(Tick::Nanosecond) });
     (0..10).for_each(|_| _ = alone.send());

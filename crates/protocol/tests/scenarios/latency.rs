@@ -64,7 +64,7 @@ fn each_round_of_lost_copies_costs_one_round_trip_and_one_dummy() {
 /// In the compact format the dummy behind a copy must carry a stamp. If only the next one did, a frame whose copy was
 /// lost would come after 611 us instead of 411, with these times, which are the daemon's.
 #[test]
-fn a_lost_copy_is_known_with_the_first_dummy_in_the_compact_format_too() {
+fn the_first_dummy_reveals_a_lost_copy_in_the_compact_format_too() {
     let times = Config::new(Tick::Nanosecond);
     let config = Config {
         format: Format::Compact,

@@ -65,7 +65,7 @@ fn hundreds_of_holes_are_recovered_though_the_other_direction_loses_as_much() {
 
 /// One lost feedback out of many delays the frames that it listed by an ACK interval, and no others.
 #[test]
-fn a_lost_part_of_the_news_costs_one_interval() {
+fn a_lost_part_of_a_loss_report_costs_one_interval() {
     let settings = settings(10_000, 500 * MICRO, 8_192, 255);
     let mut pair = protected(settings, 1, 0.0);
     pair.links[A].loss = Loss::originals(|position| (1_000..3_000).contains(&position) && position % 10 == 0);

@@ -42,7 +42,7 @@ fn send(ends: &mut [LinkEnd; 2], now: Instant, frame: u32, lost: bool) {
 }
 
 #[test]
-fn a_loss_is_urgent_until_it_has_been_said() {
+fn a_loss_is_urgent_until_it_has_been_reported() {
     let (mut ends, now) = in_session(Format::Transparent);
     assert!(!ends[1].is_urgent());
     send(&mut ends, now, 0, true);
@@ -85,7 +85,7 @@ fn an_ack_that_is_only_a_number_waits_while_frames_are_missing() {
 }
 
 #[test]
-fn an_end_is_steady_only_with_nothing_left_to_say() {
+fn an_end_is_steady_only_with_nothing_left_to_send() {
     let (mut ends, mut now) = in_session(Format::Compact);
     let steady = |end: &LinkEnd, now| end.steady_state(now, FAR).is_some();
     send(&mut ends, now, 0, false);
@@ -104,7 +104,7 @@ fn an_end_is_steady_only_with_nothing_left_to_say() {
 
 /// An end that acknowledges need not announce separately that it speaks Linkmend.
 #[test]
-fn an_ack_in_the_authors_format_puts_the_hello_off() {
+fn an_ack_in_the_authors_format_postpones_the_hello() {
     let (mut ends, now) = in_session(Format::Compact);
     let interval = quick_config().hello_interval;
     let acked_at = now + Ticks(interval.0 / 5 * 2);
@@ -118,7 +118,7 @@ fn an_ack_in_the_authors_format_puts_the_hello_off() {
 
 /// Both modes share the numbers of the authors' protocol: the lane in use hands them to the other when it is drained.
 #[test]
-fn numbers_of_the_authors_protocol_go_on_over_a_change_of_mode() {
+fn numbers_of_the_authors_protocol_continue_across_a_change_of_mode() {
     let config = Config { format: Format::Linkguardian, ..quick_config() };
     let mut end = LinkEnd::new(config, 1).expect("valid");
     let mut now = Instant(1_000_000);

@@ -25,7 +25,7 @@ fn a_single_loss_is_recovered_in_order() {
 }
 
 #[test]
-fn non_blocking_delivers_a_recovered_frame_when_it_comes() {
+fn the_non_blocking_lane_delivers_a_recovered_frame_when_it_arrives() {
     let mut pair = protected(1);
     pair.links[A].loss = Loss::originals(|position| position == 5);
     let frames = send(&mut pair, Mode::NonBlocking, 20);
@@ -181,7 +181,7 @@ fn repeated_reports_do_not_repeat_the_copies() {
 }
 
 #[test]
-fn when_all_copies_are_lost_the_ordered_lane_moves_on_and_says_so() {
+fn when_all_copies_are_lost_the_ordered_lane_moves_on_and_counts_the_loss() {
     let config = Config { max_rounds: 1, ..quick_config() };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 2);
     pair.links[A].loss = Loss::script(|wire| matches!(wire, Wire::Data { frame: FrameId(1), .. }));

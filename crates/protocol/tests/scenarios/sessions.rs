@@ -39,7 +39,7 @@ fn on_and_off(loss: f64) -> Pair {
 }
 
 #[test]
-fn on_and_off_under_traffic_loses_duplicates_and_reorders_nothing() {
+fn switching_on_and_off_under_traffic_loses_duplicates_and_reorders_nothing() {
     let pair = on_and_off(0.0);
     for end in [A, B] {
         pair.assert_all_delivered(end);
@@ -49,7 +49,7 @@ fn on_and_off_under_traffic_loses_duplicates_and_reorders_nothing() {
 }
 
 #[test]
-fn on_and_off_on_a_lossy_link_loses_duplicates_and_reorders_nothing() {
+fn switching_on_and_off_on_a_lossy_link_loses_duplicates_and_reorders_nothing() {
     let pair = on_and_off(0.05);
     for end in [A, B] {
         pair.assert_all_delivered(end);
@@ -150,7 +150,7 @@ fn a_receiver_forgets_a_silent_peer() {
 }
 
 #[test]
-fn what_was_held_back_is_delivered_when_the_sender_falls_silent() {
+fn frames_held_back_are_delivered_when_the_sender_falls_silent() {
     // The recovery timeout is beyond the expiry, so that the silence decides.
     let config = Config { recovery_timeout: Tick::Nanosecond.secs(1), ..quick_config() };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
@@ -198,7 +198,7 @@ fn protect_during_the_end_of_a_session_begins_another() {
 /// Dummy stamps must begin anew with a session, as the receiver does. Otherwise, above 32,767, every report looks as if
 /// it had been written after the copies.
 #[test]
-fn a_second_session_after_many_dummies_sends_no_copy_without_need() {
+fn a_second_session_after_many_dummies_sends_no_needless_copy() {
     let config = Config {
         keepalive: Tick::Nanosecond.micros(20),
         ack_interval: Tick::Nanosecond.micros(2),

@@ -80,7 +80,7 @@ fn ends_that_sleep_up_to_200_ms_lose_double_and_reorder_nothing() {
 
 /// The one clock that remains: the paper's, for those who ask for it.
 #[test]
-fn a_receiver_with_further_rounds_gives_up_only_what_its_sender_has_let_go() {
+fn a_receiver_with_further_rounds_gives_up_only_frames_its_sender_has_withdrawn() {
     for mode in Mode::ALL {
         for (give_up_by_clock, timeouts, withdrawn) in [(false, 0, 1), (true, 1, 0)] {
             let config = Config { give_up_by_clock, max_rounds: 20, ..config(255) };

@@ -88,7 +88,7 @@ fn stalled() -> Pair {
 }
 
 #[test]
-fn what_an_ended_session_held_back_goes_out_before_the_next_session() {
+fn frames_held_back_by_an_ended_session_go_out_before_the_next_session() {
     let mut pair = stalled();
     let frames = pair.offer(A, Mode::Ordered, 20, 500);
     pair.run_until(MILLI, |pair| pair.nodes[A].end.status().outstanding_frames == 0);

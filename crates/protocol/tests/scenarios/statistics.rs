@@ -145,7 +145,7 @@ fn hellos(pair: &mut Pair) -> [u32; 2] {
 /// A hello says that its sender speaks Linkmend; an end that sends anything else with the magic number need not send
 /// one.
 #[test]
-fn only_an_end_with_nothing_else_to_say_sends_hellos() {
+fn only_an_end_with_nothing_else_to_send_sends_hellos() {
     let mut pair = Pair::default();
     pair.run_for(5 * MILLI);
     assert_eq!(hellos(&mut pair), [4, 4], "one in each hello interval of 10 ms");

@@ -72,7 +72,7 @@ fn standstill_ns(config: Config, peer_window: u32, rest_after: Option<u64>) -> u
 
 /// The paper's mode gives up by its clock. A window full of later frames must not stand still until then.
 #[test]
-fn with_one_round_the_non_blocking_lane_stands_still_for_no_clock_whatever_the_windows() {
+fn with_one_round_no_timeout_stalls_the_non_blocking_lane_whatever_the_windows() {
     let config = Config { max_rounds: 1, window_frames: 64, ..quick_config() };
     for (own, peer) in [(64, 64), (64, 1024), (1024, 64), (16, 4096)] {
         for rest_after in [None, Some(30)] {
@@ -88,7 +88,7 @@ fn with_one_round_the_non_blocking_lane_stands_still_for_no_clock_whatever_the_w
 
 /// A receiver with a recovery timeout must heed the withdrawal, and not wait for the timeout, 10 ms here.
 #[test]
-fn a_recovery_timeout_does_not_outwait_a_sender_that_has_let_the_frame_go() {
+fn a_recovery_timeout_does_not_delay_a_withdrawal() {
     for mode in Mode::ALL {
         let recovery_timeout = quick_config().recovery_timeout * 5;
         let config = Config { max_rounds: 3, give_up_by_clock: true, recovery_timeout, ..quick_config() };

@@ -310,7 +310,7 @@ fn a_long_hole_is_recovered_as_soon_as_a_second_frame_or_a_dummy_confirms_it() {
 
 /// In a burst of losses the confirming frame may be lost as well.
 #[test]
-fn two_frames_with_losses_between_them_agree() {
+fn two_frames_confirm_each_other_despite_losses_between_them() {
     for between in [0, 1, 5, 15] {
         let config = Config { window_frames: 4096, window_bytes: 64 << 20, ..quick_config() };
         let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);

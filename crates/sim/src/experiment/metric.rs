@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_no_number() {
+    fn without_measurements_there_is_no_number() {
         let outcome = Outcome::Stress(Box::default());
         for name in
             ["retransmission_delay_ns.max", "effective_loss_rate", "resume_flight_max_ns", "paused_pct"]

@@ -288,20 +288,20 @@ mod tests {
     }
 
     #[test]
-    fn one_alone_stays_what_it_is() {
+    fn pooling_one_outcome_changes_nothing() {
         let one = Outcome::Stress(Box::new(report(1_000, 10, 90.0, 5_000)));
         assert_eq!(pooled([one.clone()]), Some(one));
         assert_eq!(pooled::<Outcome>([]), None);
     }
 
     #[test]
-    fn what_is_computed_is_the_same_however_often() {
+    fn pooling_computed_outcomes_changes_nothing() {
         let computed = Outcome::Attenuation { frame_loss_rate: 1e-3, bit_error_rate: 1e-5 };
         assert_eq!(pooled(vec![computed.clone(); 7]), Some(computed));
     }
 
     #[test]
-    fn frames_keep_their_weights() {
+    fn pooled_frames_keep_their_weights() {
         let rare = StressReport {
             frames_undelivered: 4,
             frames_weighted: 3,
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_of_sums_and_levels_of_all_the_time() {
+    fn pooled_rates_are_those_of_sums_and_levels_those_of_all_the_time() {
         let outcomes = [
             Outcome::Stress(Box::new(report(1_000, 10, 90.0, 5_000))),
             Outcome::Stress(Box::new(report(3_000, 10, 98.0, 7_000))),

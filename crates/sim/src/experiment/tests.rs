@@ -17,7 +17,7 @@ fn refused(rest: &str) -> String {
 }
 
 #[test]
-fn what_is_built_in_can_be_used() {
+fn built_in_experiments_can_be_used() {
     let experiments = built_in().unwrap_or_else(|error| panic!("{error}"));
     let ids: BTreeSet<&str> = experiments.iter().map(|experiment| experiment.id.as_str()).collect();
     assert_eq!(ids.len(), experiments.len(), "two experiments of one name");
@@ -147,7 +147,7 @@ fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {
 }
 
 #[test]
-fn of_several_points_the_greatest_can_be_compared() {
+fn the_greatest_of_several_points_can_be_compared() {
     let row = |of: &str| {
         format!("{SMALL}[[published]]\nmetric = \"frames_sent\"\nvalue = 1\n{of}tolerance = \"at-least\"\n")
     };
@@ -161,7 +161,7 @@ fn of_several_points_the_greatest_can_be_compared() {
 }
 
 #[test]
-fn threads_change_nothing_and_seeds_do() {
+fn results_depend_on_seeds_and_not_on_threads() {
     let one = outcomes(1, 5);
     assert_eq!(one, outcomes(3, 5));
     assert_ne!(one, outcomes(3, 6));
@@ -173,7 +173,7 @@ fn threads_change_nothing_and_seeds_do() {
 }
 
 #[test]
-fn what_is_stopped_leaves_nothing_half_done() {
+fn an_experiment_that_is_stopped_leaves_nothing_half_done() {
     let experiments = [parse(SMALL).expect("small")];
     let stop = AtomicBool::new(false);
     let mut points = 0;
@@ -232,7 +232,7 @@ fn a_buffer_is_compared_by_its_highest_level() {
 }
 
 #[test]
-fn plots_and_tables_of_a_sweep_can_be_asked_for() {
+fn a_sweep_can_have_plots_and_tables() {
     let plot = "[[plot]]\ntitle = \"Speed\"\nkind = \"bars\"\nx = \"mode\"\ny = \"frames_sent\"\n";
     let experiment = parse(&format!("{SMALL}{plot}")).expect("small");
     let outcomes = outcomes(2, 1).into_iter().map(|outcome| outcome.expect("it is finished")).collect();

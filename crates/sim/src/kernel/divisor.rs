@@ -39,7 +39,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_divides(value in 1u64..2_000_000, x in 0u64..1 << 40, quotient in 0u64..1 << 20, off in -1i64..=1) {
+        fn the_quotient_is_exact(value in 1u64..2_000_000, x in 0u64..1 << 40, quotient in 0u64..1 << 20, off in -1i64..=1) {
             let divisor = Divisor::new(value);
             prop_assert_eq!(divisor.ceiling(x), x.div_ceil(value));
             let near = (quotient * value).saturating_add_signed(off);

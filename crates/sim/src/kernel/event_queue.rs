@@ -276,7 +276,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_equals_a_list_of_times(
+        fn the_queue_agrees_with_a_list_of_times(
             sources in prop_oneof![0..20usize, 20..100usize],
             steps in prop::collection::vec(step(), 0..300),
         ) {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn at_one_time_the_lower_source_acts_first_whatever_the_order_of_scheduling() {
+    fn of_events_at_one_time_the_lower_source_acts_first_whatever_the_order_of_scheduling() {
         for sources in [1, 2, 3, 8, 9, 16, 17, 64, 100] {
             let mut queue = EventQueue::new(sources);
             for source in (0..sources).rev() {

@@ -39,7 +39,7 @@ mod tests {
     use linkmend_protocol::{DataHeader, Format, SequenceNumber, wire};
 
     #[test]
-    fn a_frame_is_as_small_as_its_parts() {
+    fn a_frame_is_no_larger_than_its_parts() {
         assert_eq!(size_of::<Frame>(), 16);
     }
 

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_link_carries_is_half_a_cache_line() {
+    fn an_item_on_the_wire_takes_half_a_cache_line() {
         assert_eq!(size_of::<OnWire>(), 32, "schemes with one kind of header need no mark of whose it is");
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_one_is_all_zero() {
+    fn an_empty_histogram_is_all_zero() {
         let empty = Histogram::new();
         assert_eq!((empty.count(), empty.min(), empty.max(), empty.quantile(0.5)), (0, 0, 0, 0));
         assert_eq!(empty.mean(), 0.0);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_counts_as_often_as_it_says() {
+    fn a_value_counts_as_often_as_its_weight_says() {
         let mut weighted = Histogram::new();
         weighted.record_n(1000, 3);
         weighted.record_n(9, 0);
@@ -191,7 +191,7 @@ mod tests {
         }
 
         #[test]
-        fn merging_is_counting_both(a in prop::collection::vec(any::<u64>(), 0..50),
+        fn a_merged_histogram_counts_both(a in prop::collection::vec(any::<u64>(), 0..50),
                                     b in prop::collection::vec(0u64..5000, 0..50)) {
             let mut merged = from_values(&a);
             merged.merge(&from_values(&b));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn it_costs_little_to_be_silent_for_long() {
+    fn a_long_silence_costs_little() {
         let mut series = TimeSeries::new(Time(7), Time(1), 100);
         series.record(Time(8), 1);
         series.record(Time(1 << 62), 2);

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_route_is_the_first_a_flow_keeps_its_port_and_spraying_takes_all() {
+    fn static_routes_take_the_first_port_flows_keep_theirs_and_spraying_uses_all() {
         assert_eq!(taken(Balance::Static, 1), ([10_000, 0, 0, 0, 0, 0, 0, 0], 0));
         let (counts, split) = taken(Balance::FlowHash, 1);
         assert_eq!(split, 0, "a flow stays in order");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_way_to_where_no_route_leads() {
+    fn a_destination_without_a_route_has_no_port() {
         let switch = Switch::new(Balance::FlowHash, NodeId(0));
         let flow = Flow { source: NodeId(0), destination: NodeId(1), hash: 0, route: 0 };
         let frame = Frame { id: 0, flow: FlowId(0), bytes: 64, mode: Mode::Ordered, marked: false };
