@@ -1,5 +1,5 @@
-//! Requests to the kernel over netlink, and their answers. The messages are those of the netlink crates; what is here is
-//! how one is asked for and what counts as its answer.
+//! Requests to the kernel over netlink, and their answers. The messages are those of the netlink crates; what is here
+//! is how one is asked for and what counts as its answer.
 
 use std::cell::Cell;
 use std::io;
@@ -14,7 +14,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 /// Longest datagram that the kernel writes as one answer.
 const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
-/// The kernel answers while it takes the request; this only protects a caller from waiting for ever.
+/// The kernel answers while it takes the request; this only protects a caller from waiting forever.
 const PATIENCE_S: i64 = 1;
 
 /// A socket for requests of one netlink protocol. It belongs to the network namespace in which it was opened, whoever

@@ -103,7 +103,7 @@ pub(crate) struct Sender {
     touched: u64,
     /// The next new number.
     next: u64,
-    /// Everything before it is released. It is updated only when it is asked for.
+    /// Everything before it is released. It is updated only when somebody asks.
     held_from: u64,
     /// The value of `held_from` at its last announcement, and one beyond the last frame given up.
     announced: u64,
@@ -175,7 +175,7 @@ impl Sender {
     }
 
     /// Whether a frame of `bytes` may be sent now, as far as the bounds of the Tx buffer are concerned. A frame longer
-    /// than the bound is sent alone: held, it would hold everything behind it for ever.
+    /// than the bound is sent alone: if it were held, everything behind it would wait forever.
     #[inline]
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
         let fits = self.buffer.now + u64::from(bytes) <= self.window_bytes || self.buffer.frames == 0;

@@ -20,9 +20,9 @@
 //! A receiver that knows nothing of a session of which it gets a dummy says so with a FinEcho: after a restart or a
 //! stall, the sender begins anew at once.
 //!
-//! Why four frames: any of them may come late or twice. A stale Init only makes the receiver offer a nonce; a stale Start
-//! carries an old nonce. So nothing that is delayed can reset a session that is in use. Until the first feedback, frames
-//! pass unprotected; the link is a queue, so the first protected one arrives behind the Start.
+//! Why four frames: any of them may come late or twice. A stale Init only makes the receiver offer a nonce; a stale
+//! Start carries an old nonce. So nothing that is delayed can reset a session that is in use. Until the first feedback,
+//! frames pass unprotected; the link is a queue, so the first protected one arrives behind the Start.
 //!
 //! Both sides derive the first sequence numbers from the session number, so they need not be sent, and differ from one
 //! session to the next.
@@ -171,7 +171,7 @@ impl TransmitSession {
         core::mem::take(&mut self.farewell_due).then_some(self.given_up)?
     }
 
-    /// Handles the news that the receiver knows no such session any more. `true` if it was told so.
+    /// Handles the receiver's word that it knows no such session. `true` if it was about this session.
     pub(crate) fn handle_farewell_echo(&mut self, session: SessionNumber) -> bool {
         let reported = self.given_up == Some(session);
         if reported {

@@ -31,7 +31,7 @@ fn corrupted(corruption: Corruption) -> StressConfig {
     with(|config| config.link.corruption = corruption)
 }
 
-/// What cannot be used, how it is called, and its value as it is repeated to whoever asked for it.
+/// Runs with a value that cannot be used, the name of its parameter, and the value as the error repeats it.
 fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
     let bursts = |loss, mean_burst_frames| Corruption::GilbertElliott { loss, mean_burst_frames };
     let attenuated =
@@ -128,7 +128,7 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
 fn a_run_can_be_ended_while_it_waits_for_the_last_frame() {
     let mut config = corrupted(Corruption::iid(0.05));
     config.copy_loss = Some(0.999);
-    // Short ones, which come round at the loop's latency and not when the port has sent them all.
+    // Short frames, which return after the loop's latency and not when the port has sent them all.
     config.link.frame_bytes = 64;
     let protection = config.link.protection.as_mut().expect("protected");
     protection.copies = Copies::Fixed(1);

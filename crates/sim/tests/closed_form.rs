@@ -38,8 +38,8 @@ fn wire_time(config: &StressConfig) -> u64 {
     config.link.rate.time_of(u64::from(config.link.frame_bytes) + header + WIRE_OVERHEAD_BYTES).0
 }
 
-/// The last digit included: the same integers, divided in the same way. The first frame of a protected link waits for the
-/// end of the idle slot under way.
+/// The last digit included: the same integers, divided in the same way. The first frame of a protected link waits for
+/// the end of the idle slot under way.
 fn assert_line_rate(config: &StressConfig) {
     let report = simulate(config);
     let elapsed = (report.simulated_ns * 1e3).round() as u64;
@@ -97,7 +97,8 @@ fn effective_loss_is_that_of_equation_1() {
     }
 }
 
-/// Time that frames spend somewhere while it is observed, times their bytes: what Little's law says the level adds up to.
+/// Time that frames spend somewhere while it is observed, times their bytes: what Little's law says the level adds up
+/// to.
 fn byte_picoseconds(
     config: &StressConfig,
     from: Time,
@@ -208,7 +209,7 @@ fn the_recirculation_port_follows_the_utilisation_law() {
         let case = format!("{gbps}G, {frame_bytes} bytes");
         let utilisation = throughput * service;
         assert!(utilisation <= 1.0 + 1e-3, "{case}: the port is busy {utilisation} of the time");
-        // No frame comes round sooner than its service and the loop take, and the buffer holds what is on its way.
+        // No frame returns sooner than its service and the loop take, and the buffer holds what is on its way.
         let loop_ps = config.link.switch.loop_latency_ns as f64 * 1e3;
         let level = mean(&report.tx_buffer_levels) / f64::from(frame_bytes);
         let residence = level / throughput;

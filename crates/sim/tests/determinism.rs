@@ -57,8 +57,8 @@ fn golden(config: &StressConfig) -> [u64; 9] {
     ]
 }
 
-/// Written down once. A machine, a compiler or a library that computes anything differently shows here; so does a change
-/// of the model, which then has to be meant.
+/// Written down once. A machine, a compiler or a library that computes anything differently shows here; so does a
+/// change of the model, which then has to be intended.
 #[test]
 fn small_runs_measure_exactly_what_is_written_down() {
     let small = StressConfig { seed: 7, frames: 30_000, ..base() };

@@ -212,7 +212,7 @@ proptest! {
     }
 }
 
-/// A sender of `frames` frames that are all reported missing, each a hole of its own for the copies' sake.
+/// A sender of `frames` frames that are all reported missing, each as a separate hole, so that each gets its copies.
 fn all_missing(frames: u64) -> (Sender, VecDeque<FrameHandle>) {
     let config = Config { window_frames: WINDOW, window_bytes: 10_000, ..Config::new(Tick::Nanosecond) };
     let mut sender = Sender::new(Mode::Ordered, &config);
@@ -235,7 +235,7 @@ fn copies(sender: &mut Sender, number: u8, most: usize) -> std::vec::Vec<u32> {
     core::iter::from_fn(next).take(most).collect()
 }
 
-/// An acknowledgement between two copies of a frame leaves the next one all of its own.
+/// An acknowledgement between two copies of a frame does not reduce the copies of the next one.
 #[test]
 fn a_frame_acknowledged_between_its_copies_takes_none_from_the_next() {
     let (mut sender, mut released) = all_missing(3);
@@ -264,7 +264,7 @@ fn a_requested_frame_goes_before_the_others() {
     assert_eq!((sender.next_retransmission(), sender.has_retransmissions()), (None, false));
 }
 
-/// What was acknowledged while it waited for its copies is passed over, asked for or not.
+/// A frame that was acknowledged while its copies waited is skipped, requested or not.
 #[test]
 fn an_acknowledged_frame_is_not_retransmitted() {
     let (mut sender, mut released) = all_missing(4);
@@ -279,8 +279,8 @@ fn an_acknowledged_frame_is_not_retransmitted() {
     assert_eq!(released.len(), 4);
 }
 
-/// A driver that reaches frames only when they come round may never be asked for the copies of those that are
-/// acknowledged first. Were they kept, each look for a copy would take longer than the one before.
+/// A driver that reaches frames only when their circulation brings them back may never ask for the copies of frames
+/// that are acknowledged first. If these were kept, each search for a copy would take longer than the one before.
 #[test]
 fn frames_acknowledged_before_their_copies_were_sent_are_not_kept() {
     let config = Config {
@@ -298,7 +298,7 @@ fn frames_acknowledged_before_their_copies_were_sent_are_not_kept() {
         (0..4).for_each(|frame| {
             sender.send(FrameHandle((first + frame) as u32), BYTES);
         });
-        // The second of four is lost. A later feedback says so again, and then it is given up.
+        // The second of four is lost. A later feedback reports it again, and then it is given up.
         for (lost, seen) in [(vec![first + 1], first + 3), (vec![first + 1], first + 4), (vec![], first + 4)]
         {
             let far = Far { first, seen, lost };
@@ -361,8 +361,8 @@ fn reports_that_contradict_themselves_are_refused() {
     assert_eq!(released.len(), 10);
 }
 
-/// As if so many frames had been sent and acknowledged: numbers move, what is outstanding stays, wherever it lies in the
-/// ring.
+/// As if so many frames had been sent and acknowledged: numbers move, what is outstanding stays, wherever it lies in
+/// the ring.
 #[test]
 fn a_sender_moved_ahead_keeps_outstanding_frames() {
     for frames in 0..3 * u64::from(WINDOW) {

@@ -22,7 +22,7 @@ impl Sender {
     }
 
     /// Checks whether a withdrawal was lost: a receiver that has seen what was sent after the dummy, and still waits
-    /// for what the dummy withdrew, did not get it. It is told again.
+    /// for what the dummy withdrew, did not get it. The withdrawal is repeated.
     pub(super) fn check_announced(&mut self, cumulative: u64, seen: Option<Mark>) {
         let seen_later = seen.is_some_and(|seen| seen.next > self.announced_at);
         if cumulative < self.announced && seen_later {
@@ -31,7 +31,7 @@ impl Sender {
     }
 
     /// Whether the receiver must be told at once that it waits in vain. One that gives up by its clock need not be,
-    /// unless the non-blocking lane is about to stand still: there, a frame that was given up occupies the window like
+    /// unless the non-blocking lane is about to stall: there, a frame that was given up occupies the window like
     /// any other.
     pub(crate) fn has_withdrawal(&mut self) -> bool {
         let reported = self.announced.max(self.first);

@@ -58,7 +58,7 @@ pub struct Ledger {
     pub deliveries: [Vec<FrameId>; 2],
     /// By sending end: frames known to have been given up, for comparison with what is counted.
     pub given_up: [u64; 2],
-    /// By sending end: frames it let go because the copies of their last round were lost.
+    /// By sending end: frames it gave up because the copies of their last round were lost.
     pub exhausted: [u64; 2],
     /// By sending end: undelivered frames released with the end of their session.
     pub abandoned: [u64; 2],
@@ -166,7 +166,7 @@ impl Ledger {
         }
     }
 
-    /// The receiver had no room or no session for the frame: it may be asked for again.
+    /// The receiver had no room or no session for the frame: it may be requested again.
     pub fn refused(&mut self, frame: FrameId) {
         self.record(frame).good = None;
     }

@@ -7,7 +7,7 @@ use super::pair::{A, B, Pair, Settings, quick_config};
 use super::random::Random;
 use linkmend_protocol::{Config, Copies, Format, Level, Mode, Tick, Ticks};
 
-/// More events than any seed needs: a run beyond it repeats itself for ever.
+/// More events than any seed needs: a run beyond it would never end.
 const STEPS_MAX: u64 = 300_000;
 
 pub struct Run {

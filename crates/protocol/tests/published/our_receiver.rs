@@ -180,7 +180,7 @@ fn our_pause_holds_their_queue_and_the_buffer_never_overflows() {
 }
 
 /// Their sender ignores the pause. A frame that finds no room is requested once, like a lost one. If the copy finds
-/// none either, the frame is given up and counted, and nothing stands still.
+/// none either, the frame is given up and counted, and the lane does not stall.
 #[test]
 fn frames_that_find_no_room_are_requested_once_and_counted() {
     let config = Config {

@@ -154,7 +154,7 @@ fn a_starved_end_does_not_blame_its_peer() {
 }
 
 /// A gap between two calls is not always starvation. For an end that runs only when it asks to, the peer's silence must
-/// still count, or the end waits for ever.
+/// still count, or the end waits forever.
 #[test]
 fn an_event_driven_end_notices_a_silent_peer() {
     let config = Config {

@@ -65,7 +65,7 @@ fn a_tail_loss_is_revealed_by_the_authors_dummy() {
 
 #[test]
 fn lost_copies_are_noticed_by_our_own_dummies() {
-    // With equal intervals the compact dummies, which carry no stamp, must not be repeated for ever.
+    // With equal intervals the compact dummies, which carry no stamp, must not be repeated forever.
     let config = Config { dummy_interval_max: quick_config().dummy_interval_min, ..settings().config };
     let mut pair = Pair::protected(Settings { config, ..Settings::default() }, 1);
     let mut copies = 0;
@@ -106,7 +106,7 @@ fn both_directions_and_a_long_hole_are_recovered() {
     pair.assert_accounts();
 }
 
-/// A class that waits for the other lane to drain must not wait for ever when the other class never stops.
+/// A class that waits for the other lane to drain must not wait forever when the other class never stops.
 #[test]
 fn two_busy_classes_take_turns_in_the_compact_format() {
     let config = Config { format: Format::Compact, ..quick_config() };
@@ -170,8 +170,8 @@ fn an_ack_under_way_while_lanes_change_releases_no_frame_of_the_new_lane() {
     pair.assert_all_delivered(A);
 }
 
-/// What the receiver wrote before the change may arrive after all frames of the new lane have left: an ACK, a notification,
-/// and a feedback, which has seen nothing of the new lane and therefore does not confirm it.
+/// What the receiver wrote before the change may arrive after all frames of the new lane have left: an ACK, a
+/// notification, and a feedback, which has seen nothing of the new lane and therefore does not confirm it.
 #[test]
 fn no_ack_written_before_a_change_of_lanes_releases_a_frame_of_the_new_lane() {
     let mut pair = Pair::new(settings());

@@ -116,7 +116,7 @@ fn forged_control_frames_break_no_bound() {
                         node.tx.frame(frame);
                     }
                     polls += 1;
-                    assert!(polls < 10_000, "polls for ever after {control:?}");
+                    assert!(polls < 10_000, "polls forever after {control:?}");
                 }
             }
             while let Some(frame) = node.end.poll_deliver() {

@@ -3,7 +3,7 @@
 use crate::common::{A, B, FrameId, Loss, MICRO, MILLI, Node, Pair, Settings, Wire, pair::quick_config};
 use linkmend_protocol::{Config, Copies, Mode, Tick};
 
-/// Far enough from the first that a lane which stands still shows as a gap between two deliveries.
+/// Far enough from the first that a stalled lane shows as a gap between two deliveries.
 const LOST: FrameId = FrameId(20);
 
 /// A sends to B; one frame is lost, with as many transmissions as `lost` says.
@@ -43,7 +43,7 @@ fn by_clock() -> Config {
 }
 
 /// A sender with one round must not assume that its peer gives up by the clock, too, but tell it when it waits in vain.
-/// Otherwise the lane stands still until the next dummy.
+/// Otherwise the lane stalls until the next dummy.
 #[test]
 fn a_receiver_that_relies_on_withdrawals_gets_them_at_once_whatever_the_senders_rounds() {
     let mut pair = pair([by_clock(), patient()], 2);

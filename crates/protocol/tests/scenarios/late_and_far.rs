@@ -110,7 +110,7 @@ fn numbers_that_the_receiver_gave_up_beyond_the_window_are_left_out() {
 }
 
 /// Feedbacks are numbered with 16 bits, and are more frequent than frames. One that is late by half of that range must
-/// not be taken for the newest, or the lane stays paused until the number comes round.
+/// not be taken for the newest, or the lane stays paused until the count wraps.
 #[test]
 fn a_feedback_late_by_half_its_count_does_not_pause_the_lane_again() {
     let mut alone = SenderAlone::new(Config { window_frames: 32_768, ..Config::new(Tick::Nanosecond) });

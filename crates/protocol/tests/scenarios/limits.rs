@@ -1,4 +1,4 @@
-//! What limits must not do: cut off a transfer that makes progress, hold a frame for ever, or keep an old value after a
+//! What limits must not do: cut off a transfer that makes progress, hold a frame forever, or keep an old value after a
 //! change.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, pair::quick_config};
@@ -192,8 +192,8 @@ fn a_frame_longer_than_the_tx_buffer_goes_alone() {
     }
 }
 
-/// A driver that reaches frames only when they come round may reach one between the copies of another. The number of
-/// copies of both must still be right.
+/// A driver that reaches frames only when their circulation brings them back may reach one between the copies of
+/// another. The number of copies of both must still be right.
 #[test]
 fn the_copies_of_two_frames_may_interleave() {
     let mut pair = ManualPair::active(quick_config());

@@ -110,7 +110,7 @@ fn a_receiver_with_further_rounds_gives_up_only_frames_its_sender_has_withdrawn(
     }
 }
 
-/// With one round and one frame lost for good, the non-blocking lane must not stand still for the recovery timeout.
+/// With one round and one frame lost for good, the non-blocking lane must not stall until the recovery timeout.
 #[test]
 fn the_non_blocking_lane_moves_on_past_a_frame_that_is_lost_for_good() {
     let settings = Settings { config: config(1), mbps: 10_000, delay_ns: 2_000, seed: 5 };

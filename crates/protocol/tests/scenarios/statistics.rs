@@ -72,8 +72,9 @@ fn an_idle_protected_link_is_quiet() {
 }
 
 /// Every sixteenth frame is lost: on a long link that makes more holes at a time than one feedback lists. If the first
-/// feedbacks are lost as well, all of it is said again in stretches, and what a feedback covers moves back and forth. The
-/// sender's count of frames and losses is exact all the same: counted by what is covered, 6.25 % were measured as 38.5 %.
+/// feedbacks are lost as well, all of it is reported again in stretches, and what a feedback covers moves back and
+/// forth. The sender's count of frames and losses is exact all the same: counted by what is covered, 6.25 % were
+/// measured as 38.5 %.
 #[test]
 fn the_measured_loss_is_exact_beyond_what_a_feedback_can_list() {
     for mode in Mode::ALL {

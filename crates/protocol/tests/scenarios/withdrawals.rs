@@ -70,7 +70,7 @@ fn standstill_ns(config: Config, peer_window: u32, rest_after: Option<u64>) -> u
     times.windows(2).map(|pair| pair[1] - pair[0]).max().expect("deliveries")
 }
 
-/// The paper's mode gives up by its clock. A window full of later frames must not stand still until then.
+/// The paper's mode gives up by its clock. A window full of later frames must not stall until then.
 #[test]
 fn with_one_round_no_timeout_stalls_the_non_blocking_lane_whatever_the_windows() {
     let config = Config { max_rounds: 1, window_frames: 64, ..quick_config() };

@@ -60,7 +60,7 @@ impl Generator {
         Generator::new(Traffic::None, FlowId(0))
     }
 
-    /// Starts a line-rate source. The first frame of a paced one is asked for when it is due.
+    /// Starts a line-rate source. The first frame of a paced source is taken when it is due.
     pub(crate) fn start(&mut self) {
         self.always_ready = matches!(self.traffic, Traffic::LineRate { .. });
     }

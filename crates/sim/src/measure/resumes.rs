@@ -2,7 +2,7 @@
 
 use crate::time::Time;
 
-/// Resumes of one link end, from its peer's decision to the arrival of the first frame that it let go.
+/// Resumes of one link end, from its peer's decision to the arrival of the first frame that it released.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Resumes {
     /// As receiver: when it last decided that the peer must pause or resume.

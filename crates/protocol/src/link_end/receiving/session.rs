@@ -71,8 +71,8 @@ impl ReceivingSide {
         self.receive.active.map(|_| self.receive.heard_at + patience)
     }
 
-    /// Handles the sender's wish to end a session, or the news that it has given it up. Either way it holds nothing of
-    /// the session any more.
+    /// Handles the sender's wish to end a session, or its word that it has given the session up. Either way it holds
+    /// nothing of the session any more.
     pub(in crate::link_end) fn handle_fin(&mut self, shared: &mut Shared, session: SessionNumber) -> bool {
         self.receive.handle_fin(session);
         if self.receive.ending {

@@ -89,7 +89,7 @@ impl BothDirectionsConfig {
             protocol.format = self.format;
             // The ports need never be idle, whatever is corrupted.
             protocol.ack_interval = REPEAT;
-            // A resume may be lost each time it is sent, so a sender that stands still asks again now and then.
+            // A resume may be lost each time it is sent, so a stalled sender asks again now and then.
             protocol.keepalive = REPEAT * 10;
         });
         sender

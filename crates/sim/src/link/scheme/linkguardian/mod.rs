@@ -197,7 +197,7 @@ impl Scheme for LinkGuardian {
             linkmend_protocol::Reception::Drop => Reception::Dropped,
             linkmend_protocol::Reception::Buffered => {
                 self.hold(&mut context.reborrow(), slot, frame);
-                // What circles is passed on when it comes round.
+                // A circling frame is passed on when its circulation brings it back.
                 if self.recirculation.is_some() { Reception::Buffered } else { Reception::BufferedMore }
             }
         };
