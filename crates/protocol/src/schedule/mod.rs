@@ -4,8 +4,8 @@
 //! knows the order of section 3 (Figure 5):
 //!
 //! 1. *urgent*: retransmissions, loss notifications, pause and resume, handshake, overdue dummies and ACKs;
-//! 2. *normal*: of the classes whose first frame may go, the one that has sent fewer bytes ([`Turns`]), so that a seldom
-//!    class does not wait behind the backlog of a busy one. A class that is held (paused, Tx buffer full, draining)
+//! 2. *normal*: of the classes whose first frame may go, the one that has sent fewer bytes ([`Turns`]), so that a rarely
+//!    used class does not wait behind the backlog of a busy one. A class that is held (paused, Tx buffer full, draining)
 //!    holds up no other. The exception is the authors' headers, which use one lane at a time: there, a class that waits
 //!    for its lane holds up the other one before long;
 //! 3. *idle*: dummies and explicit ACKs, only if no normal frame may go.

@@ -134,20 +134,20 @@ fn classes_that_may_both_go_share_the_port_by_bytes() {
 
 #[test]
 fn a_rarely_used_class_does_not_wait_behind_the_backlog_of_the_other() {
-    for seldom in Mode::ALL {
+    for rare in Mode::ALL {
         let mut queues = ClassQueues::new(LIMITS);
-        (0..1_000).for_each(|number| queues.push(frame(number, seldom.other())));
+        (0..1_000).for_each(|number| queues.push(frame(number, rare.other())));
         let mut end = Script::default();
         for _ in 0..50 {
-            queues.push(frame(0, seldom));
+            queues.push(frame(0, rare));
             let mut round = Round::new(Instant(0));
             let mut next = || match round.next(&mut end, &mut queues, PortRoom::All) {
                 Some(Next::Normal(waiting, _)) => waiting.mode,
                 other => panic!("frames wait: {other:?}"),
             };
             let modes = [next(), next()];
-            assert!(modes.contains(&seldom), "{seldom}: {modes:?}");
-            (0..7).for_each(|_| assert_eq!(next(), seldom.other()));
+            assert!(modes.contains(&rare), "{rare}: {modes:?}");
+            (0..7).for_each(|_| assert_eq!(next(), rare.other()));
         }
     }
 }
@@ -190,6 +190,35 @@ fn a_class_that_waits_for_its_lane_lets_32_frames_pass() {
     (0..100).for_each(|number| queues.push(frame(number, Mode::Ordered)));
     let mut round = Round::new(Instant(0));
     assert_eq!(passed(&mut queues, &mut round, &mut end), 32);
+}
+
+/// Holds ordered frames, and has lanes that do not wait for each other.
+struct Lanes;
+
+impl Transmitter for Lanes {
+    type Transmit = u32;
+
+    fn poll_urgent(&mut self, _: Instant) -> Option<u32> {
+        None
+    }
+
+    fn admission(&self, mode: Mode, _: u32) -> Admission {
+        if mode == Mode::Ordered { Admission::Held } else { Admission::Protected }
+    }
+
+    fn poll_idle(&mut self, _: Instant) -> Option<u32> {
+        None
+    }
+}
+
+#[test]
+fn a_class_that_waits_for_no_lane_lets_any_number_of_frames_pass() {
+    let mut queues = ClassQueues::new(LIMITS);
+    queues.push(frame(0, Mode::Ordered));
+    (0..100).for_each(|number| queues.push(frame(number, Mode::NonBlocking)));
+    let mut round = Round::new(Instant(0));
+    let passed = core::iter::from_fn(|| round.next(&mut Lanes, &mut queues, PortRoom::All)).count();
+    assert_eq!(passed, 100);
 }
 
 #[test]

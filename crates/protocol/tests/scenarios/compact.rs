@@ -242,3 +242,54 @@ fn a_new_lane_is_confirmed_within_a_round_trip_and_after_a_lost_feedback_within_
         assert!(pair.now - begun <= bound, "{lost} lost: {} ns", pair.now - begun);
     }
 }
+
+/// Offers more frames of the other lane than a round trip holds, and returns the time until the first `released` of them
+/// are released.
+fn release_on_a_busy_lane_ns(pair: &mut Pair, released: u64) -> u64 {
+    const FRAMES: u64 = 600;
+    let begun = pair.now;
+    pair.offer(A, Mode::NonBlocking, FRAMES, 500);
+    let unreleased = |pair: &Pair| pair.nodes[A].end.outstanding() + pair.nodes[A].queued() as u64;
+    pair.run_until(10 * MILLI, |pair| unreleased(pair) <= FRAMES - released);
+    pair.now - begun
+}
+
+/// A busy lane sends no dummies, whose answer would confirm it. A keepalive is not due either.
+#[test]
+fn a_new_lane_that_is_busy_is_confirmed_within_an_ack_interval_of_a_lost_feedback() {
+    for lost in [0, 1] {
+        let mut pair = Pair::protected(settings(), 1);
+        pair.offer(A, Mode::Ordered, 3, 500);
+        pair.run_until_idle(MILLI);
+        pair.run_for(MILLI / 4);
+        let mut left = lost;
+        pair.links[B].loss = Loss::script(move |wire| {
+            let hit = wire.is_feedback() && left > 0;
+            left -= u32::from(hit);
+            hit
+        });
+        let waited = release_on_a_busy_lane_ns(&mut pair, 1);
+        let bound = 5 * MICRO + u64::from(lost) * (settings().config.ack_interval.0 + 5 * MICRO);
+        assert!(waited <= bound, "{lost} lost: {waited} ns");
+    }
+}
+
+/// A session that ends before its new lane was confirmed must not leave the next one waiting for that, by numbers that
+/// are not its own.
+#[test]
+fn a_lane_that_was_never_confirmed_does_not_delay_the_acks_of_the_next_session() {
+    for seed in 1..9 {
+        let mut pair = Pair::protected(Settings { seed, ..settings() }, 1);
+        pair.offer(A, Mode::Ordered, 3, 500);
+        pair.run_until_idle(MILLI);
+        pair.links[B].loss = Loss::script(|_| true);
+        pair.offer(A, Mode::NonBlocking, 1, 500);
+        pair.run_until(20 * MILLI, |pair| pair.stats(A).peers_lost == 1);
+        pair.links[B].loss = Loss::None;
+        pair.run_until(20 * MILLI, |pair| pair.is_active(A));
+        pair.run_for(MILLI / 10);
+        // The first feedback releases the first frame. Fifty are some 20 us of the link, and ACKs must release the others.
+        let waited = release_on_a_busy_lane_ns(&mut pair, 50);
+        assert!(waited <= 40 * MICRO, "seed {seed}: {waited} ns");
+    }
+}
