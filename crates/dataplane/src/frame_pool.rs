@@ -9,7 +9,6 @@
 //! corrupting a frame.
 
 use crate::sys::memory::Memory;
-use crate::sys::packet_socket::Segment;
 use linkmend_protocol::wire;
 
 /// A frame in a [`FramePool`]: the number of its first chunk.
@@ -317,13 +316,6 @@ impl FramePool {
             visit(start, chunk.length, chunk.next != NO_CHUNK);
             index = chunk.next;
         }
-    }
-
-    /// Like [`FramePool::for_each_descriptor`], but in the form that packet sockets send.
-    pub(crate) fn push_segments(&self, frame: FrameHandle, out: &mut Vec<Segment>) {
-        self.for_each_descriptor(frame, |address, length, continued| {
-            out.push(Segment { offset: address as usize, length: length as usize, last: !continued });
-        });
     }
 
     /// Drops the reference that a transmission held on the chunk at `address`. Returns `false` if the address is not

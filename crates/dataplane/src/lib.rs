@@ -7,8 +7,8 @@
 //! - [`bypass`]: the programs that forward between the ports in the kernel without the daemon;
 //! - [`port_pair`]: all of these opened together; a link end starts here.
 //!
-//! Questions to the kernel about interfaces and threads are in `linkmend-linux`. Unsafe code is confined to one private
-//! module, `sys`.
+//! Questions to the kernel about interfaces and threads, and packet sockets, are in `linkmend-linux`. Unsafe code is
+//! confined to one private module, `sys`.
 
 #![deny(unsafe_code)]
 // A log line that cannot be written must not end a link.

@@ -5,15 +5,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use linkmend_diagnose::Diagnose;
+use linkmend_linux::packet_socket;
+use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Socket, Type};
 
 use crate::namespace::{Namespace, NamespaceError};
-use crate::sys;
 use crate::topology::{HOST_INTERFACE, Lab, Role};
 
 /// Receives frames of every EtherType (`ETH_P_ALL`).
 pub(crate) const EVERY_PROTOCOL: u16 = libc::ETH_P_ALL as u16;
-const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// How long a receive call waits before the stop flag is checked.
 const RECEIVE_SLICE: Duration = Duration::from_millis(20);
 
@@ -118,7 +118,7 @@ impl PacketSocket {
     pub(crate) fn sender(port: &FramePort, bypass: bool) -> Result<Self, PacketError> {
         let socket = Self::bound(port, 0, |_| Ok(()))?;
         if bypass {
-            let set = sys::set_socket_option(socket.fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1);
+            let set = packet_socket::set_option(socket.fd(), libc::PACKET_QDISC_BYPASS, 1);
             set.map_err(|source| port.failed("bypass the queue", source))?;
         }
         Ok(socket)
@@ -131,13 +131,11 @@ impl PacketSocket {
         buffer_bytes: usize,
     ) -> Result<Self, PacketError> {
         let prepare = |socket: &Socket| {
-            let set = |name| sys::set_socket_option(socket.as_fd(), libc::SOL_PACKET, name, 1);
+            let set = |name| packet_socket::set_option(socket.as_fd(), name, 1);
             set(libc::PACKET_AUXDATA)?;
-            set(PACKET_IGNORE_OUTGOING)?;
-            let bytes = libc::c_int::try_from(buffer_bytes).unwrap_or(libc::c_int::MAX);
+            set(libc::PACKET_IGNORE_OUTGOING)?;
             // Exceeding the system's limit takes a privilege that an unprivileged namespace does not give.
-            if sys::set_socket_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes).is_err()
-            {
+            if setsockopt(socket, sockopt::RcvBufForce, &buffer_bytes).is_err() {
                 socket.set_recv_buffer_size(buffer_bytes)?;
             }
             socket.set_read_timeout(Some(RECEIVE_SLICE))
@@ -152,10 +150,7 @@ impl PacketSocket {
 
     /// Frames the kernel dropped since the last call because the receive buffer was full.
     pub(crate) fn take_drops(&self) -> io::Result<u64> {
-        let mut raw = [0; 8];
-        sys::socket_option(self.fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut raw)?;
-        let [_, _, _, _, a, b, c, d] = raw;
-        Ok(u64::from(u32::from_ne_bytes([a, b, c, d])))
+        packet_socket::take_drops(self.fd())
     }
 
     /// Sends one frame.
@@ -178,7 +173,7 @@ impl PacketSocket {
             let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
             prepare(&socket)?;
             let index = nix::net::if_::if_nametoindex(port.interface.as_str())?;
-            sys::bind_packet(socket.as_fd(), index, protocol)?;
+            packet_socket::bind(socket.as_fd(), index, protocol)?;
             Ok(Self(socket))
         };
         port.namespace.run(make)?.map_err(|source| port.failed("open a packet socket", source))

@@ -1,4 +1,5 @@
-//! Access to what the Linux kernel knows about interfaces and threads: one place for netlink, ethtool and sysfs.
+//! Access to the Linux kernel: what it knows about interfaces and threads, and packet sockets. One place for netlink,
+//! ethtool, sysfs and the rings of packet sockets.
 //!
 //! - [`route`]: facts about an interface, and its XDP program (rtnetlink);
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
@@ -6,12 +7,14 @@
 //! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
 //! - [`features`]: device features by name, among them those that a wire does not have (ioctl);
+//! - [`packet_socket`]: packet sockets, and sending many frames in one call;
+//! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread.
 //!
-//! Nothing in here knows about frames, links or the protocol. Everything acts in the network namespace of the calling
-//! thread; a socket stays in the one in which it was opened. Unsafe code is confined to the four modules that make
-//! system calls which no safe crate covers.
+//! Nothing in here knows about link ends or the protocol. Everything acts in the network namespace of the calling thread;
+//! a socket stays in the one in which it was opened. Unsafe code is confined to the six modules that make system calls
+//! which no safe crate covers.
 
 #![deny(unsafe_code)]
 
@@ -25,6 +28,13 @@ pub mod ethtool;
 pub mod features;
 mod generic_netlink;
 mod netlink;
+#[allow(unsafe_code, reason = "memory that the kernel shares with us")]
+pub mod packet_ring;
+#[allow(
+    unsafe_code,
+    reason = "bind(2) to a sockaddr_ll, the options of packet sockets, and sendmmsg(2) of frames in several pieces"
+)]
+pub mod packet_socket;
 pub mod route;
 #[allow(unsafe_code, reason = "fsopen(2), fsconfig(2) and fsmount(2), which neither libc nor nix wraps")]
 pub mod sysfs;

@@ -5,25 +5,29 @@
 //! The port itself sees every frame once, and none that it sent.
 
 use std::collections::VecDeque;
-use std::os::fd::BorrowedFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use nix::errno::Errno;
+use linkmend_linux::packet_ring::PacketRing;
+use linkmend_linux::packet_socket::{self, SEND_BATCH, SendBatch};
+use nix::sys::socket::{setsockopt, sockopt};
 
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
-use crate::sys::packet_socket::{PacketSocket, Received, SEND_BATCH, Segment};
-use linkmend_protocol::wire::{ADDRESSES_BYTES, VLAN_TAG_BYTES};
 
 /// The largest number of frames that wait to be sent.
 const QUEUE_FRAMES: usize = 2048;
+/// Memory for received frames: deep enough for what arrives while the loop does not run.
+const RING_BYTES: usize = 8 << 20;
+const SEND_BUFFER_BYTES: usize = 4 << 20;
 
 /// A port on an AF_PACKET socket.
 pub struct PacketPort {
     interface: Interface,
-    socket: PacketSocket,
+    ring: PacketRing,
     description: String,
     queue: VecDeque<FrameHandle>,
-    segments: Vec<Segment>,
+    batch: SendBatch,
     counters: PortCounters,
     kernel_dropped: u64,
 }
@@ -34,14 +38,14 @@ impl PacketPort {
     /// # Errors
     /// [`PortError::System`].
     pub fn open(interface: Interface, reason: &str) -> Result<Self, PortError> {
-        let socket = PacketSocket::open(interface.index, interface.frame_bytes())
+        let ring = open_ring(&interface)
             .map_err(PortError::system(&interface.name, "opening an AF_PACKET socket"))?;
         Ok(PacketPort {
             interface,
-            socket,
+            ring,
             description: format!("AF_PACKET ({reason})"),
             queue: VecDeque::with_capacity(QUEUE_FRAMES),
-            segments: Vec::with_capacity(SEND_BATCH * 4),
+            batch: SendBatch::default(),
             counters: PortCounters::default(),
             kernel_dropped: 0,
         })
@@ -55,20 +59,18 @@ impl PacketPort {
     ) -> usize {
         let before = out.len();
         while out.len() - before < budget {
-            let counters = &mut self.counters;
-            let Some(frame) = self.socket.receive(|received| {
-                counters.rx_checksum_missing += u64::from(received.checksum_missing);
-                copy_in(pool, &received)
-            }) else {
-                break;
-            };
+            let Some(arrival) = self.ring.take() else { break };
+            let bytes = self.ring.bytes(arrival.frame);
+            let frame = if arrival.truncated { None } else { pool.copy_in(bytes) };
+            self.ring.release_oldest();
+            self.counters.rx_checksum_missing += u64::from(arrival.checksum_missing);
             match frame {
                 Some(frame) => {
-                    counters.rx_frames += 1;
-                    counters.rx_bytes += pool.frame_length(frame) as u64;
+                    self.counters.rx_frames += 1;
+                    self.counters.rx_bytes += pool.frame_length(frame) as u64;
                     out.push(frame);
                 }
-                None => counters.rx_dropped += 1,
+                None => self.counters.rx_dropped += 1,
             }
         }
         out.len() - before
@@ -88,11 +90,8 @@ impl PacketPort {
 
     pub(crate) fn flush(&mut self, pool: &mut FramePool) -> Result<(), PortError> {
         while !self.queue.is_empty() {
-            self.segments.clear();
-            for &frame in self.queue.iter().take(SEND_BATCH) {
-                pool.push_segments(frame, &mut self.segments);
-            }
-            match self.socket.send(pool.memory(), &self.segments) {
+            let frames = self.queue.iter().take(SEND_BATCH).map(|&frame| pool.segments(frame));
+            match self.batch.send(self.ring.as_fd(), frames) {
                 Ok(sent) => {
                     for frame in self.queue.drain(..sent) {
                         pool.release(frame);
@@ -101,18 +100,20 @@ impl PacketPort {
                         break;
                     }
                 }
-                Err(Errno::EAGAIN | Errno::EINTR) => break,
-                Err(errno @ (Errno::ENETDOWN | Errno::ENXIO | Errno::ENODEV)) => {
-                    return Err(PortError::system(&self.interface.name, "sending")(errno.into()));
-                }
-                // The device's queue is full, or it refuses this very frame (too long). A port that kept the frame
-                // would never send another one.
-                Err(_) => {
-                    self.counters.tx_dropped += 1;
-                    if let Some(frame) = self.queue.pop_front() {
-                        pool.release(frame);
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EAGAIN | libc::EINTR) => break,
+                    Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => {
+                        return Err(PortError::system(&self.interface.name, "sending")(error));
                     }
-                }
+                    // The device's queue is full, or it refuses this very frame (too long). A port that kept the frame
+                    // would never send another one.
+                    _ => {
+                        self.counters.tx_dropped += 1;
+                        if let Some(frame) = self.queue.pop_front() {
+                            pool.release(frame);
+                        }
+                    }
+                },
             }
         }
         Ok(())
@@ -129,11 +130,11 @@ impl PacketPort {
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.ring.as_fd()
     }
 
     pub(crate) fn counters(&mut self) -> PortCounters {
-        self.kernel_dropped += self.socket.dropped();
+        self.kernel_dropped += self.ring.take_drops().unwrap_or(0);
         let mut counters = self.counters;
         counters.kernel.rx_ring_full = self.kernel_dropped;
         counters
@@ -148,20 +149,14 @@ impl PacketPort {
     }
 }
 
-/// Copies a frame from the ring and puts its VLAN tag back. `None` drops the frame.
-fn copy_in(pool: &mut FramePool, received: &Received<'_>) -> Option<FrameHandle> {
-    if received.truncated {
-        return None;
+/// Opens the ring of a port, promiscuous.
+fn open_ring(interface: &Interface) -> io::Result<PacketRing> {
+    let ring = PacketRing::open(interface.frame_bytes(), RING_BYTES)?;
+    // Room for a burst in flight; the forced variant needs CAP_NET_ADMIN outside a namespace.
+    if setsockopt(&ring, sockopt::SndBufForce, &SEND_BUFFER_BYTES).is_err() {
+        let _ = setsockopt(&ring, sockopt::SndBuf, &SEND_BUFFER_BYTES);
     }
-    let frame = pool.copy_in(received.bytes)?;
-    if let Some((protocol, tci)) = received.vlan
-        && received.bytes.len() >= ADDRESSES_BYTES
-    {
-        let head = pool.push_front(frame, VLAN_TAG_BYTES as u32);
-        let tag = VLAN_TAG_BYTES;
-        head.copy_within(tag..tag + ADDRESSES_BYTES, 0);
-        head[ADDRESSES_BYTES..ADDRESSES_BYTES + 2].copy_from_slice(&protocol.to_be_bytes());
-        head[ADDRESSES_BYTES + 2..ADDRESSES_BYTES + 4].copy_from_slice(&tci.to_be_bytes());
-    }
-    Some(frame)
+    packet_socket::join_promiscuous(ring.as_fd(), interface.index)?;
+    ring.bind(interface.index)?;
+    Ok(ring)
 }

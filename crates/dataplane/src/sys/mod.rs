@@ -5,6 +5,5 @@
 
 pub(crate) mod bpf;
 pub(crate) mod memory;
-pub(crate) mod packet_socket;
 pub(crate) mod tcx;
 pub(crate) mod xsk;

@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use linkmend_linux::packet_ring::{HeldFrame, PacketRing};
+use linkmend_linux::packet_socket::{SEND_BATCH, SendBatch};
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::schedule::Schedule;
-use crate::sys::frame_ring::{FrameRing, HeldFrame, SEND_BATCH};
 
 /// How often [`Line::serve`] runs before it asks the kernel for dropped frames: about every 50 ms of a busy line.
 const ROUNDS_PER_LOOK: u32 = 512;
@@ -74,17 +75,19 @@ struct Waiting {
 pub(super) struct Line {
     schedule: Schedule,
     waiting: VecDeque<Waiting>,
+    batch: SendBatch,
     counters: Arc<Counters>,
     rounds: u32,
 }
 
 impl Line {
     pub(super) fn new(schedule: Schedule, counters: Arc<Counters>) -> Self {
-        Self { schedule, waiting: VecDeque::new(), counters, rounds: 0 }
+        let batch = SendBatch::default();
+        Self { schedule, waiting: VecDeque::new(), batch, counters, rounds: 0 }
     }
 
     /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether any frames still wait.
-    pub(super) fn serve(&mut self, input: &mut FrameRing, output: &FrameRing) -> io::Result<bool> {
+    pub(super) fn serve(&mut self, input: &mut PacketRing, output: &PacketRing) -> io::Result<bool> {
         let now = now_ns();
         self.take(input, now);
         while let Some(first) = self.waiting.front().copied().filter(|first| first.due_ns <= now) {
@@ -103,12 +106,12 @@ impl Line {
         Ok(!self.waiting.is_empty())
     }
 
-    fn take(&mut self, input: &mut FrameRing, now: u64) {
+    fn take(&mut self, input: &mut PacketRing, now: u64) {
         // The kernel's clock for arrivals may be set while this runs; the line's own may not.
         let epoch_ahead_ns = epoch_ahead_ns(now_ns, || read_clock(ClockId::CLOCK_REALTIME));
         while let Some(arrival) = input.take() {
             let arrived_ns = arrival.at_epoch_ns.saturating_sub(epoch_ahead_ns).min(now_ns());
-            let due = self.schedule.admit(arrived_ns, arrival.frame.bytes).filter(|_| !arrival.truncated);
+            let due = self.schedule.admit(arrived_ns, arrival.frame.length()).filter(|_| !arrival.truncated);
             if due.is_none() {
                 self.counters.queue_drops.fetch_add(1, Ordering::Relaxed);
             }
@@ -119,15 +122,10 @@ impl Line {
     }
 
     /// Sends the frames at the front that are due. Returns `false` if the interface does not take any at the moment.
-    fn send(&mut self, input: &mut FrameRing, output: &FrameRing, now: u64) -> io::Result<bool> {
-        let due = self.waiting.iter().take_while(|one| one.due_ns <= now && !one.dropped);
-        let mut frames = [HeldFrame::default(); SEND_BATCH];
-        let mut count = 0;
-        for (place, waiting) in frames.iter_mut().zip(due) {
-            *place = waiting.frame;
-            count += 1;
-        }
-        let sent = match input.send(&frames[..count], output) {
+    fn send(&mut self, input: &mut PacketRing, output: &PacketRing, now: u64) -> io::Result<bool> {
+        let due = self.waiting.iter().take_while(|one| one.due_ns <= now && !one.dropped).take(SEND_BATCH);
+        let count = due.clone().count();
+        let sent = match self.batch.send(output.as_fd(), due.map(|one| [input.bytes(one.frame)])) {
             Ok(sent) => sent,
             Err(error) if is_full(&error) => return Ok(false),
             Err(error) if is_refusal(&error) => {

@@ -13,8 +13,9 @@ pub use line::LineReport;
 pub use service::{WiresError, WiresReport, serve};
 
 use linkmend_diagnose::Diagnose;
+use linkmend_linux::packet_ring::PacketRing;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -22,7 +23,6 @@ use std::time::Duration;
 use crate::impairments::Impairments;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::stop::StopFlag;
-use crate::sys::frame_ring::FrameRing;
 use crate::topology::{Lab, WireInterface};
 use line::{Counters, Line, wait_for_frames};
 use schedule::Schedule;
@@ -82,8 +82,8 @@ pub struct DelayLines {
 
 /// Two interfaces and the lines that join them, in both directions.
 struct Pair {
-    left: FrameRing,
-    right: FrameRing,
+    left: PacketRing,
+    right: PacketRing,
     rightwards: Line,
     leftwards: Line,
 }
@@ -184,10 +184,12 @@ fn open(
     interface: WireInterface,
     frame_bytes: usize,
     slots: usize,
-) -> Result<FrameRing, DelayLineError> {
-    let ring = wires.run(|| {
+) -> Result<PacketRing, DelayLineError> {
+    let ring = wires.run(|| -> io::Result<PacketRing> {
         let index = nix::net::if_::if_nametoindex(interface.name())?;
-        FrameRing::open(index, frame_bytes, slots)
+        let ring = PacketRing::open(frame_bytes, slots * PacketRing::slot_bytes(frame_bytes))?;
+        ring.bind(index)?;
+        Ok(ring)
     })?;
     ring.map_err(|source| DelayLineError::System {
         action: "open",

@@ -14,12 +14,12 @@ use std::process::Command;
 use std::sync::Arc;
 
 use libc::{c_int, c_void, socklen_t};
+use linkmend_linux::packet_socket::{SEND_BATCH, SendBatch};
 use linkmend_protocol::wire::ethertype;
 
-pub(crate) mod frame_ring;
-
 /// The number of frames that one system call passes to the kernel or takes from it.
-pub(crate) const BATCH_FRAMES: usize = 64;
+pub(crate) const BATCH_FRAMES: usize = SEND_BATCH;
+
 fn check(result: c_int) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
@@ -49,44 +49,6 @@ pub(crate) fn socket_option(
     };
     check(result)?;
     Ok((length as usize).min(buffer.len()))
-}
-
-/// Sets a socket option that is a C `int`.
-pub(crate) fn set_socket_option(
-    socket: BorrowedFd<'_>,
-    level: c_int,
-    name: c_int,
-    value: c_int,
-) -> io::Result<()> {
-    // SAFETY: the pointer is to an int that lives through the call, and the length is its size.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            (&raw const value).cast::<c_void>(),
-            size_of::<c_int>() as socklen_t,
-        )
-    };
-    check(result).map(|_| ())
-}
-
-/// Binds a packet socket to one interface; protocol 0 receives nothing.
-pub(crate) fn bind_packet(socket: BorrowedFd<'_>, interface_index: u32, protocol: u16) -> io::Result<()> {
-    // SAFETY: all-zero is a valid sockaddr_ll.
-    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = protocol.to_be();
-    address.sll_ifindex = interface_index as c_int;
-    // SAFETY: the address is a sockaddr_ll and the length is its size.
-    let result = unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            (&raw const address).cast::<libc::sockaddr>(),
-            size_of_val(&address) as socklen_t,
-        )
-    };
-    check(result).map(|_| ())
 }
 
 /// A frame received from a packet socket, together with the VLAN tag that the kernel removed from it.
@@ -137,12 +99,14 @@ pub(crate) struct FrameBatch {
     bytes: Vec<u8>,
     slot_bytes: usize,
     lengths: [usize; BATCH_FRAMES],
+    sending: SendBatch,
 }
 
 impl FrameBatch {
     /// A batch of zeroed slots of `slot_bytes` bytes each.
     pub(crate) fn new(slot_bytes: usize) -> Self {
-        Self { bytes: vec![0; slot_bytes * BATCH_FRAMES], slot_bytes, lengths: [slot_bytes; BATCH_FRAMES] }
+        let (bytes, lengths) = (vec![0; slot_bytes * BATCH_FRAMES], [slot_bytes; BATCH_FRAMES]);
+        Self { bytes, slot_bytes, lengths, sending: SendBatch::default() }
     }
 
     /// The whole slot `index`, for writing.
@@ -159,43 +123,12 @@ impl FrameBatch {
     pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, from: usize, to: usize) -> io::Result<usize> {
         assert!(from <= to && to <= BATCH_FRAMES, "slots {from}..{to} of a batch of {BATCH_FRAMES}");
         self.lengths = [self.slot_bytes; BATCH_FRAMES];
-        self.with_headers(|headers| {
-            // SAFETY: every header points to one slot of this batch; all live through the call.
-            check(unsafe {
-                libc::sendmmsg(
-                    socket.as_raw_fd(),
-                    headers[from..to].as_mut_ptr(),
-                    (to - from) as u32,
-                    libc::MSG_DONTWAIT,
-                )
-            })
-        })
+        let slots = self.bytes.chunks_exact(self.slot_bytes).take(to).skip(from);
+        self.sending.send(socket, slots.map(|slot| [slot]))
     }
 
     /// Receives what has arrived, waiting for the first frame as long as the socket's receive timeout says.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
-        let mut lengths = [0; BATCH_FRAMES];
-        let received = self.with_headers(|headers| {
-            // SAFETY: every header points to one slot of this batch; all live through the call.
-            let received = check(unsafe {
-                libc::recvmmsg(
-                    socket.as_raw_fd(),
-                    headers.as_mut_ptr(),
-                    BATCH_FRAMES as u32,
-                    libc::MSG_WAITFORONE,
-                    std::ptr::null_mut(),
-                )
-            })?;
-            for (length, header) in lengths.iter_mut().zip(headers.iter()).take(received) {
-                *length = header.msg_len as usize;
-            }
-            Ok::<usize, io::Error>(received)
-        })?;
-        self.lengths = lengths.map(|length| length.min(self.slot_bytes));
-        Ok(received)
-    }
-
-    fn with_headers<T>(&mut self, call: impl FnOnce(&mut [libc::mmsghdr; BATCH_FRAMES]) -> T) -> T {
         // SAFETY: all-zero is valid for both C structs.
         let (mut parts, mut headers): ([libc::iovec; BATCH_FRAMES], [libc::mmsghdr; BATCH_FRAMES]) =
             unsafe { (zeroed(), zeroed()) };
@@ -205,7 +138,21 @@ impl FrameBatch {
             headers[index].msg_hdr.msg_iov = &raw mut parts[index];
             headers[index].msg_hdr.msg_iovlen = 1;
         }
-        call(&mut headers)
+        // SAFETY: every header points to one slot of this batch; all live through the call.
+        let received = check(unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                BATCH_FRAMES as u32,
+                libc::MSG_WAITFORONE,
+                std::ptr::null_mut(),
+            )
+        })?;
+        self.lengths = [0; BATCH_FRAMES];
+        for (length, header) in self.lengths.iter_mut().zip(&headers).take(received) {
+            *length = (header.msg_len as usize).min(self.slot_bytes);
+        }
+        Ok(received)
     }
 }
 
