@@ -15,7 +15,7 @@ demo: build
 test:
 	@scripts/test
 
-# What a frame costs: the protocol in ns (and in instructions, where valgrind is installed), the simulator in frames/s.
+# What a frame costs: protocol and daemon in ns (and in instructions, where valgrind is installed), simulator in frames/s.
 bench:
 	@scripts/bench
 

@@ -2,8 +2,23 @@
 
 use nix::time::{ClockId, clock_gettime};
 
+#[cfg(feature = "bench")]
+thread_local! {
+    static SET_NS: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
+}
+
+/// Stops the calling thread's clock at `now_ns`, for benchmarks.
+#[cfg(feature = "bench")]
+pub(crate) fn set(now_ns: u64) {
+    SET_NS.set(Some(now_ns));
+}
+
 /// CLOCK_MONOTONIC in nanoseconds, which is also what the in-kernel bypass reads.
 pub(crate) fn now_ns() -> u64 {
+    #[cfg(feature = "bench")]
+    if let Some(now_ns) = SET_NS.get() {
+        return now_ns;
+    }
     // The call cannot fail for this clock (clock_gettime(2)).
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())

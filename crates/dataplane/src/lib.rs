@@ -43,6 +43,8 @@ pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
 pub use command::{Command, CommandError, CommandResult};
 pub use corruption::CorruptionModel;
 pub use daemon::{Daemon, DaemonError};
+#[cfg(feature = "bench")]
+pub use engine::bench;
 pub use engine::{ExitReason, StartError};
 pub use frame_pool::{FrameHandle, FramePool, PoolOptions};
 pub use handle::LinkEndHandle;

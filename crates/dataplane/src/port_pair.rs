@@ -113,6 +113,22 @@ impl PortPair {
     }
 }
 
+/// Ports in memory, for benchmarks.
+#[cfg(feature = "bench")]
+impl PortPair {
+    pub(crate) fn in_memory(inner: &str, link: &str, mtu: u32, chunks: u32) -> Result<Self, PortError> {
+        use crate::port::MemoryPort;
+        let mut pool = FramePool::new(PoolOptions::for_mtu(mtu, chunks))?;
+        let mut open = |name, index| {
+            let mut port = MemoryPort::open(name, index, mtu)?;
+            port.reclaim(&mut pool);
+            Ok::<Port, PortError>(Port::Memory(port))
+        };
+        let (inner, link) = (open(inner, 1)?, open(link, 2)?);
+        Ok(PortPair { inner, link, bypass: None, pool })
+    }
+}
+
 fn reason_of(error: &PortError) -> String {
     let mut reason = format!("no AF_XDP: {error}");
     let mut source = std::error::Error::source(error);

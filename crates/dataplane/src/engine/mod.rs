@@ -4,6 +4,8 @@
 //! normal, idle) and flushes. After a round without work, the loop sleeps until a port, a request or a timer wakes it.
 //! Everything happens on this one thread: nothing is locked and, after the start, nothing is allocated per frame.
 
+#[cfg(feature = "bench")]
+pub mod bench;
 pub(crate) mod derive;
 mod ecn;
 mod from_inner;
@@ -24,7 +26,8 @@ use crate::bypass::BypassMode;
 use crate::capture::Taps;
 use crate::clock;
 use crate::loss_script::LossInjector;
-use crate::port_pair::PortPair;
+use crate::port::PortError;
+use crate::port_pair::{PortPair, PortPairOptions};
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
 use interfaces::Interfaces;
@@ -134,12 +137,24 @@ impl Engine {
         requests: Receiver<Request>,
         wake: Arc<EventFd>,
     ) -> Result<Engine, StartError> {
+        Self::over(settings, requests, wake, |settings| {
+            let options = PortPairOptions {
+                choice: settings.ports,
+                chunks: settings.pool_chunks,
+                ..PortPairOptions::default()
+            };
+            PortPair::open(&settings.inner, &settings.link, &options)
+        })
+    }
+
+    /// Starts a loop over ports that are opened once the settings are known to be valid.
+    fn over(
+        settings: LinkSettings,
+        requests: Receiver<Request>,
+        wake: Arc<EventFd>,
+        open_ports: impl FnOnce(&LinkSettings) -> Result<PortPair, PortError>,
+    ) -> Result<Engine, StartError> {
         let link = || settings.name.clone();
-        let options = crate::port_pair::PortPairOptions {
-            choice: settings.ports,
-            chunks: settings.pool_chunks,
-            ..Default::default()
-        };
         let config =
             derive::initial(&settings.overrides, settings.format, settings.fallback, settings.pool_chunks);
         config
@@ -148,8 +163,7 @@ impl Engine {
             .map_err(|error| StartError::Parameter { link: link(), error })?;
         let seed = settings.seed.unwrap_or_else(clock::random_seed);
         let log = start::protocol_log(&settings, seed, config)?;
-        let ports = PortPair::open(&settings.inner, &settings.link, &options)
-            .map_err(|source| StartError::Port { link: link(), source })?;
+        let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
         let end =
             LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
         let end = TracedLinkEnd::new(end, log);

@@ -60,6 +60,21 @@ impl Interface {
         })
     }
 
+    /// An interface that is only imagined, for a port in memory.
+    #[cfg(feature = "bench")]
+    pub(super) fn imaginary(name: &str, index: u32, mtu: u32) -> Result<Self, PortError> {
+        Ok(Interface {
+            name: name.to_owned(),
+            index,
+            mtu,
+            mac: [2, 0, 0, 0, 0, index as u8],
+            driver: "none".to_owned(),
+            receive_queues: 1,
+            _lock: InterfaceLock::of_nothing(name)?,
+            _ipv6_silencer: Ipv6Silencer { path: String::new(), before: None },
+        })
+    }
+
     /// The longest frame to expect, bytes without frame check sequence.
     pub fn frame_bytes(&self) -> usize {
         (self.mtu + FRAME_OVERHEAD_BYTES) as usize

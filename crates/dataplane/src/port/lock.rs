@@ -48,4 +48,12 @@ impl InterfaceLock {
         }
         Ok(InterfaceLock(socket))
     }
+
+    /// A lock that nobody else could want, of an interface that does not exist.
+    #[cfg(feature = "bench")]
+    pub(super) fn of_nothing(interface: &str) -> Result<Self, PortError> {
+        socket(AddressFamily::Unix, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+            .map(InterfaceLock)
+            .map_err(|errno| PortError::system(interface, "locking the interface")(errno.into()))
+    }
 }

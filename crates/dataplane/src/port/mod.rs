@@ -7,6 +7,8 @@
 mod error;
 mod interface;
 mod lock;
+#[cfg(feature = "bench")]
+mod memory;
 mod packet;
 mod xdp;
 
@@ -14,6 +16,8 @@ use std::os::fd::BorrowedFd;
 
 pub use error::PortError;
 pub use interface::Interface;
+#[cfg(feature = "bench")]
+pub use memory::MemoryPort;
 pub use packet::PacketPort;
 pub(crate) use xdp::FILL_TARGET;
 pub use xdp::XdpPort;
@@ -58,6 +62,8 @@ pub struct PortCounters {
 pub enum Port {
     Xdp(XdpPort),
     Packet(PacketPort),
+    #[cfg(feature = "bench")]
+    Memory(MemoryPort),
 }
 
 macro_rules! either {
@@ -65,6 +71,8 @@ macro_rules! either {
         match $self {
             Port::Xdp($port) => $call,
             Port::Packet($port) => $call,
+            #[cfg(feature = "bench")]
+            Port::Memory($port) => $call,
         }
     };
 }
