@@ -11,8 +11,8 @@ use linkmend_dataplane::{
     BypassMode, BypassOptions, FrameHandle, FramePool, Port, PortChoice, PortError, PortPair,
     PortPairOptions, XdpMode,
 };
+use linkmend_linux::clock::monotonic_ns;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::time::{ClockId, clock_gettime};
 
 const BUDGET: usize = 64;
 /// Empty rounds before the forwarder sleeps.
@@ -62,11 +62,6 @@ fn main() -> ExitCode {
     }
 }
 
-fn now_ns() -> u64 {
-    clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .map_or(0, |now| now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
-}
-
 fn run(first: &str, second: &str, options: &PortPairOptions, seconds: Option<u64>) -> Result<(), PortError> {
     let mut pair = PortPair::open(first, second, options)?;
     eprintln!("{first}: {}", pair.inner.description());
@@ -79,7 +74,7 @@ fn run(first: &str, second: &str, options: &PortPairOptions, seconds: Option<u64
     let mut idle_rounds = 0;
     loop {
         if let Some(bypass) = &pair.bypass {
-            bypass.heartbeat(now_ns());
+            bypass.heartbeat(monotonic_ns());
         }
         let PortPair { inner, link, pool, .. } = &mut pair;
         let moved = forward(inner, link, pool, &mut frames)? + forward(link, inner, pool, &mut frames)?;

@@ -1,6 +1,6 @@
 //! The clock of the loop, and its source of randomness.
 
-use nix::time::{ClockId, clock_gettime};
+use linkmend_linux::clock;
 
 #[cfg(feature = "bench")]
 thread_local! {
@@ -19,15 +19,12 @@ pub(crate) fn now_ns() -> u64 {
     if let Some(now_ns) = SET_NS.get() {
         return now_ns;
     }
-    // The call cannot fail for this clock (clock_gettime(2)).
-    clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+    clock::monotonic_ns()
 }
 
 /// CLOCK_REALTIME in nanoseconds since 1970, for output that people read.
 pub(crate) fn unix_ns() -> u64 {
-    clock_gettime(ClockId::CLOCK_REALTIME)
-        .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+    clock::realtime_ns()
 }
 
 /// Returns a seed that differs from start to start: the standard library seeds its hash maps from the system's

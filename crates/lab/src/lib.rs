@@ -51,6 +51,7 @@ pub mod namespace;
 pub mod noise;
 pub mod offload;
 pub mod packet;
+mod passing;
 pub mod process;
 pub mod statistics;
 pub mod stop;

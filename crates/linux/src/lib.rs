@@ -10,7 +10,8 @@
 //! - [`packet_socket`]: packet sockets, and sending many frames in one call;
 //! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
-//! - [`thread`]: the scheduling of the calling thread.
+//! - [`thread`]: the scheduling of the calling thread;
+//! - [`clock`]: the time.
 //!
 //! Nothing in here knows about link ends or the protocol. Everything acts in the network namespace of the calling thread;
 //! a socket stays in the one in which it was opened. Unsafe code is confined to the six modules that make system calls
@@ -18,6 +19,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod clock;
 pub mod device_counters;
 #[allow(
     unsafe_code,

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use linkmend_dataplane::port::{Interface, PacketPort};
 use linkmend_dataplane::{FramePool, PoolOptions, Port, PortError, PortPair, PortPairOptions, XdpMode};
 use nix::sched::{CloneFlags, setns};
-use nix::time::{ClockId, clock_gettime};
 
 const DEADLINE: Duration = Duration::from_secs(5);
 /// How long to look for frames that should not arrive.
@@ -264,8 +263,7 @@ fn forward_round(pair: &mut PortPair) {
 
 pub fn heartbeat(pair: &PortPair) {
     if let Some(bypass) = &pair.bypass {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
-        bypass.heartbeat(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64);
+        bypass.heartbeat(linkmend_linux::clock::monotonic_ns());
     }
 }
 

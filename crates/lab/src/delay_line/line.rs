@@ -6,12 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use linkmend_linux::clock::{monotonic_ns, realtime_ns};
 use linkmend_linux::packet_ring::{HeldFrame, PacketRing};
 use linkmend_linux::packet_socket::{SEND_BATCH, SendBatch};
-use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::schedule::Schedule;
+use crate::passing::is_full;
 
 /// How often [`Line::serve`] runs before it asks the kernel for dropped frames: about every 50 ms of a busy line.
 const ROUNDS_PER_LOOK: u32 = 512;
@@ -65,7 +66,7 @@ impl Counters {
 #[derive(Clone, Copy)]
 struct Waiting {
     frame: HeldFrame,
-    /// When it leaves, on the clock of [`now_ns`].
+    /// When it leaves, on the line's clock, which is CLOCK_MONOTONIC.
     due_ns: u64,
     /// Whether the frame is dropped. It is not sent, but its position is returned in its turn.
     dropped: bool,
@@ -88,7 +89,7 @@ impl Line {
 
     /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether any frames still wait.
     pub(super) fn serve(&mut self, input: &mut PacketRing, output: &PacketRing) -> io::Result<bool> {
-        let now = now_ns();
+        let now = monotonic_ns();
         self.take(input, now);
         while let Some(first) = self.waiting.front().copied().filter(|first| first.due_ns <= now) {
             if first.dropped {
@@ -108,9 +109,9 @@ impl Line {
 
     fn take(&mut self, input: &mut PacketRing, now: u64) {
         // The kernel's clock for arrivals may be set while this runs; the line's own may not.
-        let epoch_ahead_ns = epoch_ahead_ns(now_ns, || read_clock(ClockId::CLOCK_REALTIME));
+        let epoch_ahead_ns = epoch_ahead_ns(monotonic_ns, realtime_ns);
         while let Some(arrival) = input.take() {
-            let arrived_ns = arrival.at_epoch_ns.saturating_sub(epoch_ahead_ns).min(now_ns());
+            let arrived_ns = arrival.at_epoch_ns.saturating_sub(epoch_ahead_ns).min(monotonic_ns());
             let due = self.schedule.admit(arrived_ns, arrival.frame.length()).filter(|_| !arrival.truncated);
             if due.is_none() {
                 self.counters.queue_drops.fetch_add(1, Ordering::Relaxed);
@@ -147,24 +148,9 @@ impl Line {
     }
 }
 
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR))
-}
-
 /// Whether the interface is down or refuses this frame. The frame is then lost, as on any wire.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMSGSIZE | libc::ENETDOWN | libc::EINVAL | libc::ENXIO))
-}
-
-/// The line's clock: nanoseconds of CLOCK_MONOTONIC.
-fn now_ns() -> u64 {
-    read_clock(ClockId::CLOCK_MONOTONIC)
-}
-
-fn read_clock(clock: ClockId) -> u64 {
-    // The call cannot fail for these clocks (clock_gettime(2)).
-    clock_gettime(clock)
-        .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
 /// How far the clock of arrivals is ahead of the line's own. A thread that is interrupted between the two readings

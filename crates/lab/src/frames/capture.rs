@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FRAMES_MAX, TestFrame, index_of};
 use crate::packet::{EVERY_PROTOCOL, FramePath, PacketError, PacketSocket};
+use crate::passing::{is_full, is_timeout};
 use crate::stop::RunControl;
 use crate::sys;
 
@@ -182,11 +183,7 @@ fn send(output: &PacketSocket, frame: &TestFrame) -> Result<(), FramesError> {
     for _ in 0..SEND_TRIES {
         match output.send(&frame.bytes) {
             Ok(_) => return Ok(()),
-            Err(error)
-                if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR)) =>
-            {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            Err(error) if is_full(&error) => std::thread::sleep(Duration::from_millis(1)),
             Err(error) => return Err(failed(error)),
         }
     }
@@ -213,11 +210,7 @@ impl Capture<'_> {
         while !enough(self) && Instant::now() < end {
             match sys::receive_with_vlan(input.fd(), &mut buffer) {
                 Ok(captured) => self.handle(restore(&buffer[..captured.bytes], captured.vlan)),
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-                    ) => {}
+                Err(error) if is_timeout(&error) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -8,6 +8,7 @@ use super::tracker::Tracker;
 use super::wire::{FRAME_MAX, Template, Verdict};
 use super::{GeneratorOptions, Shared};
 use crate::packet::PacketSocket;
+use crate::passing::is_timeout;
 use crate::stop::StopFlag;
 use crate::sys::FrameBatch;
 
@@ -48,7 +49,7 @@ pub(super) fn receive(
                 quiet_since = Instant::now();
                 found.last = Some(quiet_since);
             }
-            Err(error) if is_passing(&error) => {}
+            Err(error) if is_timeout(&error) => {}
             Err(error) => return Err(error),
         }
         if shared.sender_done.load(Ordering::Acquire) {
@@ -73,8 +74,4 @@ impl Received {
             }
         }
     }
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use super::wire::Template;
 use super::{GeneratorOptions, Shared};
 use crate::packet::PacketSocket;
+use crate::passing::is_full;
 use crate::stop::StopFlag;
 use crate::sys::{BATCH_FRAMES, FrameBatch};
 
@@ -108,10 +109,6 @@ fn push(
         }
         Err(error) => Err(error),
     }
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR))
 }
 
 /// How many frames should have been sent by now.

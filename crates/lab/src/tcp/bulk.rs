@@ -1,6 +1,6 @@
 //! The goodput of one long connection, measured at both ends.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use socket2::Socket;
 use super::info::TcpInfo;
 use super::path::{IO_SLICE, TcpError, TrafficPath, join, start};
 use super::pool::ConnectionPool;
+use crate::passing::is_timeout;
 use crate::stop::{RunControl, StopFlag};
 
 const CHUNK_BYTES: usize = 128 << 10;
@@ -203,10 +204,6 @@ fn per_second(bytes: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { bytes as f64 * 8.0 / time.as_secs_f64() }
 }
 
-fn is_passing(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
-}
-
 fn send(mut stream: TcpStream, done: &StopFlag) {
     let chunk = vec![0x5a; CHUNK_BYTES];
     if stream.set_write_timeout(Some(IO_SLICE)).is_err() {
@@ -214,7 +211,7 @@ fn send(mut stream: TcpStream, done: &StopFlag) {
     }
     while !done.is_stopped() {
         match stream.write(&chunk) {
-            Err(error) if !is_passing(error.kind()) => return,
+            Err(error) if !is_timeout(&error) => return,
             _ => {}
         }
     }
@@ -249,7 +246,7 @@ fn read_while_it_flows(
         match stream.read(scratch) {
             Ok(0) => return false,
             Ok(bytes) => received.fetch_add(bytes as u64, Ordering::Relaxed),
-            Err(error) => return is_passing(error.kind()),
+            Err(error) => return is_timeout(&error),
         };
     }
     true
