@@ -301,6 +301,15 @@ fn af_packet_ports_remove_a_program_left_behind() {
     arrive(&mut host2, &[]);
 }
 
+/// Whether flows can be steered here. If not, a message says so.
+fn has_two_processors() -> bool {
+    let has = std::thread::available_parallelism().map_or(1, usize::from) >= 2;
+    if !has {
+        support::skipped("steering, for want of a second processor");
+    }
+    has
+}
+
 fn remove_bypass(lab: &Lab) {
     lab.in_gateway(|| {
         for name in ["link", "inner"] {
@@ -312,8 +321,8 @@ fn remove_bypass(lab: &Lab) {
 #[test]
 fn flows_of_a_veth_keep_to_one_processor_until_the_bypass_is_removed() {
     let Some(lab) = Lab::new("bypass, steering", 1500) else { return };
-    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        return support::skipped("steering, for want of a second processor");
+    if !has_two_processors() {
+        return;
     }
     assert_eq!(lab.steer_inner("0"), "");
     for _ in 0..2 {
@@ -335,8 +344,8 @@ fn flows_of_a_veth_keep_to_one_processor_until_the_bypass_is_removed() {
 #[test]
 fn steering_that_somebody_has_set_is_left_alone() {
     let Some(lab) = Lab::new("bypass, operator's steering", 1500) else { return };
-    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        return support::skipped("steering, for want of a second processor");
+    if !has_two_processors() {
+        return;
     }
     assert_eq!(lab.steer_inner("2"), "2");
     let pair = lab.open(&options(BypassMode::Dormant, None)).unwrap();

@@ -163,28 +163,26 @@ fn put_addresses_back(code: &mut Assembler, failed: Label) {
     code.immediate(Operation::Move, R5, FROM_MAC_HEADER);
     code.call(HELPER_LOAD_BYTES_RELATIVE);
     code.jump_if(R0, Condition::NotEqual, 0, begins_with_header);
-    code.register(Operation::Move, R1, R6);
-    code.immediate(Operation::Move, R2, 0);
-    code.register(Operation::Move, R3, R10);
-    code.immediate(Operation::Add, R3, -24);
-    code.immediate(Operation::Move, R4, ETHERNET_BYTES);
-    code.immediate(Operation::Move, R5, FROM_MAC_HEADER);
-    code.call(HELPER_LOAD_BYTES_RELATIVE);
-    code.jump_if(R0, Condition::NotEqual, 0, failed);
+    copy_header(code, HELPER_LOAD_BYTES_RELATIVE, FROM_MAC_HEADER, failed);
     code.register(Operation::Move, R1, R6);
     code.immediate(Operation::Move, R2, ETHERNET_BYTES);
     code.immediate(Operation::Move, R3, 0);
     code.call(HELPER_CHANGE_HEAD);
     code.jump_if(R0, Condition::NotEqual, 0, failed);
+    copy_header(code, HELPER_STORE_BYTES, 0, failed);
+    code.bind(begins_with_header);
+}
+
+/// Copies the Ethernet header from the frame to the stack, or back, as `helper` does; `option` is its last argument.
+fn copy_header(code: &mut Assembler, helper: i32, option: i32, failed: Label) {
     code.register(Operation::Move, R1, R6);
     code.immediate(Operation::Move, R2, 0);
     code.register(Operation::Move, R3, R10);
     code.immediate(Operation::Add, R3, -24);
     code.immediate(Operation::Move, R4, ETHERNET_BYTES);
-    code.immediate(Operation::Move, R5, 0);
-    code.call(HELPER_STORE_BYTES);
+    code.immediate(Operation::Move, R5, option);
+    code.call(helper);
     code.jump_if(R0, Condition::NotEqual, 0, failed);
-    code.bind(begins_with_header);
 }
 
 struct Program<'a> {
