@@ -46,10 +46,30 @@ pub struct SequenceRange {
     pub length: u16,
 }
 
+/// A run in one word: 17 bits of its first number above 15 of its length. Feedbacks are passed by value, and most of
+/// one is room for runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PackedRun(u32);
+
+impl PackedRun {
+    const NONE: PackedRun = PackedRun(0);
+
+    /// The length is at most [`RUN_LENGTH_MAX`].
+    const fn new(run: SequenceRange) -> PackedRun {
+        PackedRun(run.first.bits() << RUN_LENGTH_BITS | run.length as u32)
+    }
+
+    const fn range(self) -> SequenceRange {
+        let first = SequenceNumber::from_absolute((self.0 >> RUN_LENGTH_BITS) as u64);
+        SequenceRange { first, length: self.0 as u16 & RUN_LENGTH_MAX }
+    }
+}
+
 /// Largest number of runs of missing frames in one feedback; the next feedback continues from there.
 pub(crate) const RANGES_MAX: usize = 32;
 /// Longest run in a feedback. A window may contain one frame more, which is then a run of its own.
-pub(crate) const RUN_LENGTH_MAX: u16 = (1 << 15) - 1;
+pub(crate) const RUN_LENGTH_MAX: u16 = (1 << RUN_LENGTH_BITS) - 1;
+const RUN_LENGTH_BITS: u32 = 15;
 
 /// The receiver's report on one lane: on the frames from `from` to `covered`, and how far it has seen. Reports state
 /// facts: a lost, late or repeated one does no harm, and their order does not matter.
@@ -72,7 +92,7 @@ pub struct LaneFeedback {
     pub paused: bool,
     /// The receiver gives up only by its clock, whatever the sender still holds.
     pub by_clock: bool,
-    missing: [SequenceRange; RANGES_MAX],
+    missing: [PackedRun; RANGES_MAX],
     missing_count: u8,
     /// A bit for each run: its frames arrived, and found no room in the Rx buffer.
     overflowed: u32,
@@ -91,7 +111,6 @@ pub(crate) struct MissingRun {
 impl LaneFeedback {
     /// A report from `cumulative` on, by a receiver that has seen no more than it covers, with nothing missing.
     pub const fn new(cumulative: LongSequenceNumber, covered: SequenceNumber, paused: bool) -> LaneFeedback {
-        let none = SequenceRange { first: SequenceNumber::new(0, false), length: 0 };
         LaneFeedback {
             cumulative,
             from: cumulative.short(),
@@ -99,7 +118,7 @@ impl LaneFeedback {
             seen: covered,
             paused,
             by_clock: false,
-            missing: [none; RANGES_MAX],
+            missing: [PackedRun::NONE; RANGES_MAX],
             missing_count: 0,
             overflowed: 0,
         }
@@ -111,7 +130,7 @@ impl LaneFeedback {
             return false;
         }
         let Some(place) = self.missing.get_mut(usize::from(self.missing_count)) else { return false };
-        *place = range;
+        *place = PackedRun::new(range);
         self.missing_count += 1;
         true
     }
@@ -128,8 +147,8 @@ impl LaneFeedback {
     }
 
     /// The runs of missing frames, in ascending order.
-    pub fn missing(&self) -> &[SequenceRange] {
-        &self.missing[..usize::from(self.missing_count)]
+    pub fn missing(&self) -> impl ExactSizeIterator<Item = SequenceRange> {
+        self.missing[..usize::from(self.missing_count)].iter().map(|run| run.range())
     }
 
     /// Whether the frames of a run have arrived, and found no room in the Rx buffer.
@@ -139,8 +158,8 @@ impl LaneFeedback {
 
     /// The runs with their causes, in ascending order.
     pub(crate) fn runs(&self) -> impl Iterator<Item = MissingRun> {
-        let run = |(index, &range)| MissingRun { range, overflowed: self.is_overflowed(index) };
-        self.missing().iter().enumerate().map(run)
+        let run = |(index, range)| MissingRun { range, overflowed: self.is_overflowed(index) };
+        self.missing().enumerate().map(run)
     }
 }
 
@@ -161,4 +180,26 @@ pub struct Feedback {
     pub rx_overflow_total: u16,
     /// The reports on the two lanes.
     pub lanes: PerMode<LaneFeedback>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feedback_is_little_longer_than_its_runs_are_on_the_wire() {
+        let on_the_wire = 2 * 4 * RANGES_MAX;
+        assert!(size_of::<Feedback>() <= on_the_wire + 64, "{} bytes", size_of::<Feedback>());
+    }
+
+    #[test]
+    fn a_run_comes_out_of_a_feedback_as_it_went_in() {
+        let first = |number, era| SequenceNumber::new(number, era);
+        let mut lane = LaneFeedback::new(LongSequenceNumber(0), first(0, false), false);
+        let runs = [(first(0, false), 1), (first(0xffff, true), RUN_LENGTH_MAX), (first(0x8001, true), 2)]
+            .map(|(first, length)| SequenceRange { first, length });
+        assert!(runs.iter().all(|&run| lane.push_missing(run)));
+        assert!(lane.missing().eq(runs));
+        assert!(!lane.push_missing(SequenceRange { length: RUN_LENGTH_MAX + 1, ..runs[0] }));
+    }
 }

@@ -46,6 +46,11 @@ impl SequenceNumber {
         self.0 as u16
     }
 
+    /// The 16 bits with the era above them.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
     /// The era bit of the number.
     pub const fn era(self) -> bool {
         self.0 & 1 << 16 != 0

@@ -31,7 +31,7 @@ impl From<LaneFeedback> for LaneForm {
         let LaneFeedback { cumulative, from, covered, seen, paused, by_clock, .. } = lane;
         let from = (from != cumulative.short()).then_some(from);
         let seen = (seen != covered).then_some(seen);
-        let missing = lane.missing().to_vec();
+        let missing: Vec<SequenceRange> = lane.missing().collect();
         let overflowed = (0..missing.len()).filter(|&run| lane.is_overflowed(run)).collect();
         LaneForm { cumulative, from, covered, seen, paused, by_clock, missing, overflowed }
     }

@@ -107,7 +107,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn missing_of(feedback: &LaneFeedback, reference: u64) -> Vec<u64> {
-    let runs = feedback.missing().iter().flat_map(|range| {
+    let runs = feedback.missing().flat_map(|range| {
         let first = range.first.expand(reference).expect("near");
         first..first + u64::from(range.length)
     });

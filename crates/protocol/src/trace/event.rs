@@ -275,7 +275,7 @@ impl Tracer {
         for mode in Mode::ALL {
             let lane = &feedback.lanes[mode];
             self.trace_ack(direction, mode, lane.cumulative.short(), emit);
-            for &hole in lane.missing() {
+            for hole in lane.missing() {
                 emit(TraceEvent::Notification { direction, mode, hole });
             }
             let last_feedback = self.last_feedback(direction);

@@ -64,7 +64,7 @@ impl fmt::Display for Control {
 
 impl fmt::Display for Feedback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let missing = Mode::ALL.iter().any(|&mode| !self.lanes[mode].missing().is_empty());
+        let missing = Mode::ALL.iter().any(|&mode| self.lanes[mode].missing().len() > 0);
         let what = if missing { "loss notification" } else { "ACK" };
         write!(f, "{what} {} of session {}:", self.number, self.session.0)?;
         for (index, mode) in Mode::ALL.into_iter().enumerate() {
@@ -80,7 +80,7 @@ impl fmt::Display for LaneFeedback {
         if self.from != self.cumulative.short() {
             write!(f, ", of {} to before {}", self.from, self.covered)?;
         }
-        for (index, range) in self.missing().iter().enumerate() {
+        for (index, range) in self.missing().enumerate() {
             write!(f, "{}{range}", if index == 0 { ", missing " } else { " " })?;
             f.write_str(if self.is_overflowed(index) { " (no room)" } else { "" })?;
         }

@@ -73,7 +73,7 @@ fn a_lost_part_of_a_loss_report_costs_one_interval() {
     pair.links[B].loss = Loss::script(move |wire| {
         let lists = matches!(wire, crate::common::Wire::Control(control)
             if matches!(&**control, linkmend_protocol::Control::Feedback(feedback)
-                if !feedback.lanes[Mode::NonBlocking].missing().is_empty()));
+                if feedback.lanes[Mode::NonBlocking].missing().len() > 0));
         feedbacks += u32::from(lists);
         feedbacks == 100 && lists
     });

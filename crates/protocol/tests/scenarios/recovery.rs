@@ -141,7 +141,7 @@ fn a_lost_notification_costs_at_most_one_ack_interval() {
     pair.links[B].loss = Loss::script(move |wire| {
         let names_a_hole = matches!(wire, Wire::Control(control)
             if matches!(&**control, linkmend_protocol::Control::Feedback(feedback)
-                if !feedback.lanes[Mode::Ordered].missing().is_empty()));
+                if feedback.lanes[Mode::Ordered].missing().len() > 0));
         names_a_hole && std::mem::take(&mut armed)
     });
     send(&mut pair, Mode::Ordered, 10);
