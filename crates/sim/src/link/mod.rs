@@ -1,12 +1,14 @@
 //! A link: the frames on it, its two ports, how it recovers, and how it is observed.
 //!
 //! - [`config`]: the description of a link, from which its ports follow.
-//! - [`frame`]: the frames of the traffic; [`on_wire`]: what a link carries.
+//! - [`frame`]: the frames of the traffic; [`on_wire`]: what a link carries; [`control_store`]: where its
+//!   control frames are.
 //! - [`scheme`]: how a link recovers what it corrupts.
 //! - [`port`]: a port with its queues and the wire that leaves it; [`generator`]: the source of frames at a port.
 //! - [`observer`]: the interface of observers.
 
 pub mod config;
+pub mod control_store;
 pub mod frame;
 pub(crate) mod frames;
 pub mod generator;
@@ -19,6 +21,7 @@ pub mod scheme;
 pub(crate) mod slots;
 
 pub use config::LinkConfig;
+pub use control_store::ControlPlace;
 pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, WIRE_OVERHEAD_BYTES};
 pub use frames::PORT_QUEUE;
 pub use generator::Traffic;

@@ -1,5 +1,6 @@
 //! What a link carries: frames of the traffic with and without a header of the link's scheme, and its control frames.
 
+use super::control_store::{ControlPlace, ControlStore};
 use super::frame::Frame;
 use super::scheme::{Scheme, Schemes};
 
@@ -25,8 +26,8 @@ pub enum OnWire<S: Scheme = Schemes> {
     },
     /// Any other control frame.
     Control {
-        /// Its index among the control frames in flight.
-        place: u32,
+        /// Where its content is.
+        place: ControlPlace,
     },
 }
 
@@ -44,6 +45,15 @@ impl<S: Scheme> OnWire<S> {
         matches!(self, OnWire::Protected { .. } | OnWire::Plain { .. })
     }
 
+    /// The content of a control frame, for observers. It contains no panic, so it costs nothing without an observer.
+    #[inline]
+    pub(crate) fn control<'a>(&self, controls: &'a ControlStore<S::Control>) -> Option<&'a S::Control> {
+        match self {
+            OnWire::Control { place } => controls.get(*place),
+            _ => None,
+        }
+    }
+
     /// The frame that it carries for the first time on this link.
     pub fn original(&self) -> Option<&Frame> {
         match self {
@@ -51,45 +61,6 @@ impl<S: Scheme> OnWire<S> {
             OnWire::Plain { frame } => Some(frame),
             _ => None,
         }
-    }
-}
-
-/// Control frames in flight, which are too large to be copied from queue to queue.
-#[derive(Debug)]
-pub(crate) struct ControlStore<C> {
-    controls: Vec<C>,
-    free: Vec<u32>,
-}
-
-impl<C> ControlStore<C> {
-    pub(crate) const fn new() -> ControlStore<C> {
-        ControlStore { controls: Vec::new(), free: Vec::new() }
-    }
-
-    pub(crate) fn put(&mut self, control: C) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.controls[place as usize] = control;
-            return place;
-        }
-        self.controls.push(control);
-        (self.controls.len() - 1) as u32
-    }
-
-    pub(crate) fn at(&self, place: u32) -> &C {
-        &self.controls[place as usize]
-    }
-
-    /// The content of a control frame, for observers. It contains no panic, so it costs nothing without an observer.
-    #[inline]
-    pub(crate) fn content<S: Scheme<Control = C>>(&self, on_wire: &OnWire<S>) -> Option<&C> {
-        match on_wire {
-            OnWire::Control { place } => self.controls.get(*place as usize),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn free(&mut self, place: u32) {
-        self.free.push(place);
     }
 }
 

@@ -1,5 +1,6 @@
 //! A port: its queues, the scheme of its link, and the wire that leaves it.
 
+use super::control_store::ControlPlace;
 use super::frame::{FRAME_BYTES_MIN, Frame, WIRE_OVERHEAD_BYTES};
 use super::frames::PortFrames;
 use super::generator::Generator;
@@ -268,10 +269,14 @@ impl<S: Scheme> Port<S> {
         }
     }
 
-    /// Anything else that an idle port sends.
+    /// Anything else that an idle port sends, as [`Scheme::poll_idle`].
     #[inline(always)]
-    pub(crate) fn next_idle(&mut self, now: Time) -> Option<Idle<S::Ack, S::Control>> {
-        let idle = self.scheme.poll_idle(now)?;
+    pub(crate) fn next_idle(
+        &mut self,
+        now: Time,
+        store: impl FnOnce(S::Control) -> ControlPlace,
+    ) -> Option<Idle<S::Ack>> {
+        let idle = self.scheme.poll_idle(now, store)?;
         self.acks_sent += u64::from(matches!(idle, Idle::Ack(_)));
         Some(idle)
     }

@@ -37,8 +37,8 @@ pub use plan::Plan;
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
+use crate::link::control_store::ControlStore;
 use crate::link::id::PortEvent;
-use crate::link::on_wire::ControlStore;
 use crate::link::port::Port;
 use crate::link::recirculation::{Circling, RecirculationPort};
 use crate::node::Node;

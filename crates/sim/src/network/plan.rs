@@ -2,8 +2,8 @@
 
 use super::Network;
 use crate::event_queue::EventQueue;
+use crate::link::control_store::ControlStore;
 use crate::link::generator::Generator;
-use crate::link::on_wire::ControlStore;
 use crate::link::port::Port;
 use crate::link::recirculation::RecirculationPort;
 use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes, Traffic};

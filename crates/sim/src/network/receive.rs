@@ -4,7 +4,7 @@ use super::Network;
 use super::context::port_context;
 use crate::link::recirculation::Circling;
 use crate::link::scheme::{Buffer, Reception, Round};
-use crate::link::{Frame, Observer, OnWire, PortId, Received, Scheme};
+use crate::link::{ControlPlace, Frame, Observer, OnWire, PortId, Received, Scheme};
 use crate::node::Node;
 use crate::time::Time;
 use std::hint::cold_path;
@@ -17,7 +17,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let ends = self.ports.get_disjoint_mut([port.index(), port.peer().index()]);
         let Ok([this, from]) = ends else { unreachable!("a link has two ports") };
         let Some((_, on_wire)) = from.in_flight.front() else { return };
-        let control = self.controls.content(on_wire);
+        let control = on_wire.control(&self.controls);
         self.observer.received(port, self.now, &Received { frame: on_wire, control });
         let (frame, reception) = match on_wire {
             OnWire::Plain { frame } => (*frame, Reception::Deliver),
@@ -58,7 +58,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Handles a control frame other than an ACK, which is seldom.
     #[cold]
     #[inline(never)]
-    fn arrive_control(&mut self, port: PortId, place: u32) {
+    fn arrive_control(&mut self, port: PortId, place: ControlPlace) {
         let this = &mut self.ports[port.index()];
         this.scheme.handle_control(&mut port_context!(self, this), self.controls.at(place));
         self.controls.free(place);

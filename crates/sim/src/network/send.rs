@@ -53,10 +53,11 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn collect_urgent(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
         this.timer.attention = false;
-        while let Some(urgent) = this.scheme.poll_urgent(&mut port_context!(self, this)) {
-            let Urgent { control, ready_at, overtakes } = urgent;
-            let on_wire = OnWire::Control { place: self.controls.put(control) };
-            this.urgent.push_back(QueuedUrgent { ready_at, overtakes, on_wire });
+        let controls = &mut self.controls;
+        let mut store = |control| controls.put(control);
+        while let Some(urgent) = this.scheme.poll_urgent(&mut port_context!(self, this), &mut store) {
+            let Urgent { place, ready_at, overtakes } = urgent;
+            this.urgent.push_back(QueuedUrgent { ready_at, overtakes, on_wire: OnWire::Control { place } });
         }
         while let Some((header, frame)) = this.scheme.poll_retransmission() {
             this.push_copy(self.now, header, frame);
@@ -102,13 +103,14 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     #[inline(always)]
     fn next_idle(&mut self, port: PortId) -> Option<OnWire<S>> {
         let this = &mut self.ports[port.index()];
-        let Some(idle) = this.next_idle(self.now) else { return this.replenished.take() };
+        let store = |control| self.controls.put(control);
+        let Some(idle) = this.next_idle(self.now, store) else { return this.replenished.take() };
         if let Some(OnWire::Control { place }) = this.replenished.take() {
             self.controls.free(place);
         }
         Some(match idle {
             Idle::Ack(ack) => OnWire::Ack { ack },
-            Idle::Control(control) => OnWire::Control { place: self.controls.put(control) },
+            Idle::Control(place) => OnWire::Control { place },
         })
     }
 
@@ -122,7 +124,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             OnWire::Control { place } => (S::control_bytes(self.controls.at(*place)), false),
         };
         let (arrives_at, corrupted) = this.begin(self.now, bytes, is_copy);
-        let control = self.controls.content(&on_wire);
+        let control = on_wire.control(&self.controls);
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control, arrives_at, corrupted });
         if let OnWire::Protected { frame, .. } = &on_wire {
             self.observer.copy_sent(port, frame, corrupted, &this.scheme);

@@ -25,6 +25,7 @@ pub use linkguardian::{LinkGuardian, LinkGuardianConfig};
 pub use named::{AnyAck, AnyConfig, AnyControl, AnyHeader, Schemes};
 pub use unprotected::Unprotected;
 
+pub use super::control_store::ControlPlace;
 use super::frame::Frame;
 use crate::time::Time;
 use linkmend_protocol::ConfigError;
@@ -42,8 +43,9 @@ pub struct PortSeed {
 
 /// A control frame that a scheme sends ahead of normal frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Urgent<C> {
-    pub control: C,
+pub struct Urgent {
+    /// Where its content was stored.
+    pub place: ControlPlace,
     /// It may not leave before this.
     pub ready_at: Time,
     /// The peer's port takes it in ahead of its pipeline, as it does with a PFC frame.
@@ -52,10 +54,10 @@ pub struct Urgent<C> {
 
 /// What a scheme sends on an idle port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Idle<A, C> {
+pub enum Idle<A> {
     Ack(A),
-    /// Another control frame.
-    Control(C),
+    /// Another control frame, and where its content was stored.
+    Control(ControlPlace),
 }
 
 /// What the scheme decides about a frame that has arrived with a header.
@@ -162,9 +164,14 @@ pub trait Scheme: Sized + Debug {
     /// Handles another control frame that has arrived.
     fn handle_control<C: SchemeContext>(&mut self, context: &mut C, control: &Self::Control);
 
-    /// The next control frame that goes ahead of normal ones.
-    fn poll_urgent<C: SchemeContext>(&mut self, context: &mut C) -> Option<Urgent<Self::Control>> {
-        let _ = context;
+    /// The next control frame that goes ahead of normal ones. Its content goes to `store`, which keeps it until the frame
+    /// has arrived.
+    fn poll_urgent<C: SchemeContext>(
+        &mut self,
+        context: &mut C,
+        store: impl FnOnce(Self::Control) -> ControlPlace,
+    ) -> Option<Urgent> {
+        let _ = (context, store);
         None
     }
 
@@ -185,9 +192,14 @@ pub trait Scheme: Sized + Debug {
         None
     }
 
-    /// Another control frame for a port that would otherwise be idle.
-    fn poll_idle(&mut self, now: Time) -> Option<Idle<Self::Ack, Self::Control>> {
-        let _ = now;
+    /// Another control frame for a port that would otherwise be idle. The content of any but an acknowledgement goes to
+    /// `store`.
+    fn poll_idle(
+        &mut self,
+        now: Time,
+        store: impl FnOnce(Self::Control) -> ControlPlace,
+    ) -> Option<Idle<Self::Ack>> {
+        let _ = (now, store);
         None
     }
 

@@ -48,7 +48,8 @@ macro_rules! schemes {
         const _: () = {
             use $crate::link::Frame;
             use $crate::link::scheme::{
-                Admission, Buffer, Cycles, Mode, SchemeContext, Idle, Reception, Round, Scheme, PortSeed, Urgent,
+                Admission, Buffer, ControlPlace, Cycles, Mode, SchemeContext, Idle, Reception, Round, Scheme,
+                PortSeed, Urgent,
             };
             use $crate::time::Time;
 
@@ -144,11 +145,11 @@ macro_rules! schemes {
                 fn poll_urgent<C: SchemeContext>(
                     &mut self,
                     context: &mut C,
-                ) -> Option<Urgent<$control>> {
+                    store: impl FnOnce($control) -> ControlPlace,
+                ) -> Option<Urgent> {
                     match self {
                         $($name::$scheme(scheme) => {
-                            let Urgent { control, ready_at, overtakes } = scheme.poll_urgent(context)?;
-                            Some(Urgent { control: $control::$scheme(control), ready_at, overtakes })
+                            scheme.poll_urgent(context, |control| store($control::$scheme(control)))
                         })+
                     }
                 }
@@ -178,12 +179,19 @@ macro_rules! schemes {
                 }
 
                 #[inline(always)]
-                fn poll_idle(&mut self, now: Time) -> Option<Idle<$ack, $control>> {
+                fn poll_idle(
+                    &mut self,
+                    now: Time,
+                    store: impl FnOnce($control) -> ControlPlace,
+                ) -> Option<Idle<$ack>> {
                     match self {
-                        $($name::$scheme(scheme) => Some(match scheme.poll_idle(now)? {
-                            Idle::Ack(ack) => Idle::Ack($ack::$scheme(ack)),
-                            Idle::Control(control) => Idle::Control($control::$scheme(control)),
-                        })),+
+                        $($name::$scheme(scheme) => {
+                            let idle = scheme.poll_idle(now, |control| store($control::$scheme(control)))?;
+                            Some(match idle {
+                                Idle::Ack(ack) => Idle::Ack($ack::$scheme(ack)),
+                                Idle::Control(place) => Idle::Control(place),
+                            })
+                        })+
                     }
                 }
 

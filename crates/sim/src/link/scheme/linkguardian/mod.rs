@@ -7,7 +7,7 @@ mod buffers;
 mod steady;
 
 use super::context::OUT_OF_REACH;
-use super::{Buffer, Cycles, Idle, PortSeed, Reception, Round, Scheme, SchemeContext, Urgent};
+use super::{Buffer, ControlPlace, Cycles, Idle, PortSeed, Reception, Round, Scheme, SchemeContext, Urgent};
 use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame};
 use crate::link::slots::Slots;
 use crate::random::Random;
@@ -227,7 +227,11 @@ impl Scheme for LinkGuardian {
     }
 
     #[inline(always)]
-    fn poll_urgent<C: SchemeContext>(&mut self, context: &mut C) -> Option<Urgent<Control>> {
+    fn poll_urgent<C: SchemeContext>(
+        &mut self,
+        context: &mut C,
+        store: impl FnOnce(Control) -> ControlPlace,
+    ) -> Option<Urgent> {
         let now = context.now();
         let control = self.end.poll_urgent(Instant(now.0))?;
         let (mut ready_at, mut overtakes) = (now, false);
@@ -243,7 +247,7 @@ impl Scheme for LinkGuardian {
                 }
             }
         }
-        Some(Urgent { control, ready_at, overtakes })
+        Some(Urgent { place: store(control), ready_at, overtakes })
     }
 
     fn poll_retransmission(&mut self) -> Option<(DataHeader, Frame)> {
@@ -279,10 +283,14 @@ impl Scheme for LinkGuardian {
     }
 
     #[inline(always)]
-    fn poll_idle(&mut self, now: Time) -> Option<Idle<SequenceNumber, Control>> {
+    fn poll_idle(
+        &mut self,
+        now: Time,
+        store: impl FnOnce(Control) -> ControlPlace,
+    ) -> Option<Idle<SequenceNumber>> {
         match self.end.poll_transmit(Instant(now.0), Priority::Low)? {
             Transmit::Control(Control::CompactAck { next }) => Some(Idle::Ack(next)),
-            Transmit::Control(control) => Some(Idle::Control(control)),
+            Transmit::Control(control) => Some(Idle::Control(store(control))),
             Transmit::Retransmission { .. } => None,
         }
     }
