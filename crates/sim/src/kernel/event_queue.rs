@@ -124,8 +124,10 @@ impl EventQueue {
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
         debug_assert!(source < self.sources, "source {source} of {}", self.sources);
-        self.times[source] = time.0;
-        if !self.tree.is_empty() {
+        if self.tree.is_empty() {
+            self.times[source] = time.0;
+        } else if self.times[source] != time.0 {
+            self.times[source] = time.0;
             self.replay(source / BLOCK);
         }
     }

@@ -178,11 +178,11 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     pub fn run_until_produced(&mut self, port: PortId, frames: u64) -> bool {
         let last = self.events + EVENTS_AT_ONCE;
         loop {
-            let left = frames.saturating_sub(self.produced(port)).min(last - self.events);
+            let left = frames.saturating_sub(self.produced(port)).min(last.saturating_sub(self.events));
             if left == 0 {
                 return true;
             }
-            // An event produces at most one frame, so this does not go too far. Near the end every event is checked, because
+            // A step produces at most one frame, so this does not go too far. Near the end every event is checked, because
             // a processor predicts badly how often a short loop runs.
             let sure = if left > NEAR_FRAMES { left } else { 1 };
             for _ in 0..sure {
@@ -199,7 +199,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.run_while(self.now + DRAINING_MAX, |network| !network.is_drained(), wanted)
     }
 
-    /// Simulates the next event. Returns `false` if there is none.
+    /// Simulates the next event, and with it those of the same moment that follow from it without another in between.
+    /// Returns `false` if there is none.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
         let Some((at, source)) = self.queue.next() else { return false };
@@ -287,12 +288,21 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Serves the port as soon as it can begin something.
     #[inline(always)]
     fn wake(&mut self, port: PortId) {
+        self.ports[port.index()].wake(self.now, &mut self.queue);
+    }
+
+    /// As [`Network::wake`], for the last thing that an event does. If the service would be the next event anyway, as at
+    /// most idle ports, it takes place at once: the way through the event queue costs more than what it does.
+    #[inline(always)]
+    fn wake_last(&mut self, port: PortId) {
         let this = &self.ports[port.index()];
-        // A busy port serves itself when it is free.
         let planned = self.queue.time_of(port.service());
         if planned > this.free_at.max(self.now) {
             let at = this.next_start(self.now);
-            if at < planned {
+            if at == self.now && self.queue.next().is_none_or(|next| (at, port.service()) < next) {
+                self.events += 1;
+                self.serve_port(port);
+            } else if at < planned {
                 self.queue.set(port.service(), at);
             }
         }
@@ -301,6 +311,30 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn set_clock(&mut self, port: PortId) {
         let timer = &self.ports[port.index()].timer;
         self.queue.set(port.clock(), timer.traffic_at.min(timer.timeout_at));
+    }
+}
+
+impl<S: Scheme> Port<S> {
+    /// Has the port served as soon as it can begin something.
+    #[inline(always)]
+    fn wake(&self, now: Time, queue: &mut EventQueue) {
+        // A busy port serves itself when it is free.
+        let planned = queue.time_of(self.id.service());
+        if planned > self.free_at.max(now) {
+            let at = self.next_start(now);
+            if at < planned {
+                queue.set(self.id.service(), at);
+            }
+        }
+    }
+
+    /// Puts a frame in flight towards the peer, behind all others.
+    #[inline(always)]
+    fn propagate(&mut self, queue: &mut EventQueue, arrives_at: Time, on_wire: OnWire<S>) {
+        if self.in_flight.is_empty() {
+            queue.set(self.id.peer().arrival(), arrives_at);
+        }
+        self.in_flight.push_back((arrives_at, on_wire));
     }
 }
 

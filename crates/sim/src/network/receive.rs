@@ -37,13 +37,26 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
                 this.scheme.handle_ack(&mut port_context!(self, this), *ack);
                 from.in_flight.pop_front();
                 self.queue.set(port.arrival(), from.next_arrival());
-                return self.wake(port);
+                return this.wake(self.now, &mut self.queue);
             }
         };
         from.in_flight.pop_front();
         self.queue.set(port.arrival(), from.next_arrival());
         let wakes = this.scheme.exchanges_control();
-        if matches!(reception, Reception::Deliver | Reception::DeliverMore) {
+        if reception == Reception::Deliver {
+            self.observer.delivered(port, self.now, &frame);
+            if self.passed_on {
+                self.pass_on(port, &frame, !wakes);
+                if wakes {
+                    self.wake(port);
+                }
+            } else if wakes {
+                this.wake(self.now, &mut self.queue);
+            }
+            return;
+        }
+        if reception == Reception::DeliverMore {
+            cold_path();
             self.deliver(port, frame);
         }
         if matches!(reception, Reception::DeliverMore | Reception::BufferedMore) {
@@ -87,7 +100,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             self.handle_withdrawals(port);
         }
         self.set_clock(port);
-        self.wake(port);
+        if self.passed_on { self.wake_last(port) } else { self.wake(port) }
     }
 
     /// Handles a frame that returns from its loop: it is released, sent, or sent through the loop again. Returns
@@ -165,20 +178,21 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn deliver(&mut self, port: PortId, frame: Frame) {
         self.observer.delivered(port, self.now, &frame);
         if self.passed_on {
-            self.pass_on(port, frame);
+            self.pass_on(port, &frame, false);
         }
     }
 
-    /// Sends a frame on, unless it is where it was going.
+    /// Sends a frame on, unless it is where it was going. Nothing else happens in this event if that `is_last`.
     #[inline(never)]
-    fn pass_on(&mut self, port: PortId, frame: Frame) {
+    fn pass_on(&mut self, port: PortId, frame: &Frame, is_last: bool) {
         let node = self.ports[port.index()].node;
-        if self.flows[frame.flow.0 as usize].destination == node {
+        let flow = &self.flows[frame.flow.0 as usize];
+        if flow.destination == node {
             return;
         }
         let Node::Switch(switch) = &self.nodes[node.index()] else { return };
-        let Some(out) = switch.route(&self.flows[frame.flow.0 as usize], &frame) else { return };
-        self.ports[out.index()].push_normal(frame);
-        self.wake(out);
+        let Some(out) = switch.route(flow, frame) else { return };
+        self.ports[out.index()].push_normal(*frame);
+        if is_last { self.wake_last(out) } else { self.wake(out) }
     }
 }

@@ -77,13 +77,9 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let header = this.scheme.send(&mut port_context!(self, this), frame);
         let on_wire = &OnWire::Protected { header, frame };
         self.observer.sent(port, self.now, &Sent { frame: on_wire, control: None, arrives_at, corrupted });
-        if corrupted {
-            return;
+        if !corrupted {
+            this.propagate(&mut self.queue, arrives_at, OnWire::Protected { header, frame });
         }
-        if this.in_flight.is_empty() {
-            self.queue.set(port.peer().arrival(), arrives_at);
-        }
-        this.in_flight.push_back((arrives_at, OnWire::Protected { header, frame }));
     }
 
     /// Sends a frame as it is.
@@ -95,7 +91,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
         self.queue.set(port.service(), if this.has_more() { this.free_at } else { Time::NEVER });
         if !corrupted {
-            self.propagate(port, arrives_at, on_wire);
+            this.propagate(&mut self.queue, arrives_at, on_wire);
         }
     }
 
@@ -135,7 +131,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         } else if overtakes {
             self.overtake(port, on_wire);
         } else {
-            self.propagate(port, arrives_at, on_wire);
+            this.propagate(&mut self.queue, arrives_at, on_wire);
         }
         let this = &self.ports[port.index()];
         let more = control_sent || this.has_more();
@@ -155,18 +151,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
         self.queue.set(port.service(), if this.has_more() { this.free_at } else { Time::NEVER });
         if !corrupted {
-            self.propagate(port, arrives_at, on_wire);
+            this.propagate(&mut self.queue, arrives_at, on_wire);
         }
-    }
-
-    /// Puts a frame in flight towards the peer, behind all others.
-    #[inline]
-    fn propagate(&mut self, port: PortId, arrives_at: Time, on_wire: OnWire<S>) {
-        let this = &mut self.ports[port.index()];
-        if this.in_flight.is_empty() {
-            self.queue.set(port.peer().arrival(), arrives_at);
-        }
-        this.in_flight.push_back((arrives_at, on_wire));
     }
 
     /// Puts a change of the pause state in flight, so that it arrives ahead of the peer's pipeline.
