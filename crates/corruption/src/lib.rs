@@ -139,6 +139,14 @@ pub struct CorruptionProcess {
     /// What may still pass before the next corrupted frame, in the units of `costs`.
     clean: u64,
     costs: Costs,
+    /// `None` if nothing is ever corrupted. It is in a box because clean frames do not need it: what they need fits into
+    /// half a cache line.
+    draws: Option<Box<Draws>>,
+}
+
+/// Draws the distances between corrupted frames.
+#[derive(Debug, Clone)]
+struct Draws {
     model: Model,
     random: Random,
 }
@@ -158,7 +166,6 @@ const WIRE_BYTES: Costs = Costs { per_frame: WIRE_OVERHEAD_BYTES, per_byte: 1 };
 
 #[derive(Debug, Clone)]
 enum Model {
-    Never,
     Iid(Iid),
     PerBit(PerBit),
     GilbertElliott(GilbertElliott),
@@ -171,18 +178,13 @@ impl CorruptionProcess {
     ///
     /// # Errors
     /// As [`Corruption::validate`].
-    pub fn new(corruption: &Corruption, mut random: Random) -> Result<CorruptionProcess, ParameterError> {
+    pub fn new(corruption: &Corruption, random: Random) -> Result<CorruptionProcess, ParameterError> {
         corruption.validate()?;
-        let (costs, mut model) = Model::new(corruption);
-        let clean = match &mut model {
-            Model::Never => 0,
-            Model::Iid(iid) => iid.gap(&mut random),
-            Model::PerBit(per_bit) => per_bit.gap(&mut random),
-            Model::GilbertElliott(chain) => chain.first_gap(&mut random),
-            Model::Recorded(recorded) => recorded.first_gap(),
-            Model::Codewords(codewords) => codewords.first_gap(&mut random),
+        let Some((costs, model)) = Model::new(corruption) else {
+            return Ok(CorruptionProcess { clean: 0, costs: FREE, draws: None });
         };
-        Ok(CorruptionProcess { clean, costs, model, random })
+        let mut draws = Box::new(Draws { model, random });
+        Ok(CorruptionProcess { clean: draws.first_gap(), costs, draws: Some(draws) })
     }
 
     /// Whether the next frame, of `bytes` octets from destination address to frame check sequence with any header of
@@ -224,46 +226,63 @@ impl CorruptionProcess {
 
     #[cold]
     fn corrupt(&mut self, bytes: u32) {
-        self.clean = match &mut self.model {
-            Model::Never => 0,
-            Model::Iid(iid) => iid.gap(&mut self.random),
-            Model::PerBit(per_bit) => per_bit.gap(&mut self.random),
-            Model::GilbertElliott(chain) => chain.gap(&mut self.random),
+        if let Some(draws) = &mut self.draws {
+            self.clean = draws.gap(self.clean, bytes);
+        }
+    }
+}
+
+impl Draws {
+    /// The counter before the first frame.
+    fn first_gap(&mut self) -> u64 {
+        let Draws { model, random } = self;
+        match model {
+            Model::Iid(iid) => iid.gap(random),
+            Model::PerBit(per_bit) => per_bit.gap(random),
+            Model::GilbertElliott(chain) => chain.first_gap(random),
+            Model::Recorded(recorded) => recorded.first_gap(),
+            Model::Codewords(codewords) => codewords.first_gap(random),
+        }
+    }
+
+    /// The counter after a corrupted frame of `bytes`, which found it at `clean`.
+    fn gap(&mut self, clean: u64, bytes: u32) -> u64 {
+        let Draws { model, random } = self;
+        match model {
+            Model::Iid(iid) => iid.gap(random),
+            Model::PerBit(per_bit) => per_bit.gap(random),
+            Model::GilbertElliott(chain) => chain.gap(random),
             Model::Recorded(recorded) => recorded.gap(),
-            Model::Codewords(codewords) => codewords.gap(self.clean, bytes, &mut self.random),
-        };
+            Model::Codewords(codewords) => codewords.gap(clean, bytes, random),
+        }
     }
 }
 
 impl Model {
-    fn new(corruption: &Corruption) -> (Costs, Model) {
+    /// The model, and what a clean frame costs; `None` if nothing is ever corrupted.
+    fn new(corruption: &Corruption) -> Option<(Costs, Model)> {
         match *corruption {
-            Corruption::None => (FREE, Model::Never),
-            Corruption::Iid { loss } | Corruption::GilbertElliott { loss, .. } if loss == 0.0 => {
-                (FREE, Model::Never)
-            }
-            Corruption::Iid { loss } => (FRAMES, Model::Iid(Iid { loss })),
+            Corruption::None => None,
+            Corruption::Iid { loss } | Corruption::GilbertElliott { loss, .. } if loss == 0.0 => None,
+            Corruption::Iid { loss } => Some((FRAMES, Model::Iid(Iid { loss }))),
             Corruption::PerBit { bit_error_rate } => Model::per_bit(bit_error_rate),
             Corruption::GilbertElliott { loss, mean_burst_frames } => {
-                (FRAMES, Model::GilbertElliott(GilbertElliott::new(loss, mean_burst_frames)))
+                Some((FRAMES, Model::GilbertElliott(GilbertElliott::new(loss, mean_burst_frames))))
             }
             Corruption::Recorded(ref indices) => {
-                (FRAMES, Model::Recorded(Recorded::new(Arc::clone(indices))))
+                Some((FRAMES, Model::Recorded(Recorded::new(Arc::clone(indices)))))
             }
             Corruption::Attenuated { transceiver, attenuation_db } => {
                 match optics::codeword_failure(transceiver, attenuation_db) {
                     None => Model::per_bit(optics::bit_error_rate(transceiver, attenuation_db)),
-                    Some(0.0) => (FREE, Model::Never),
-                    Some(failure) => (WIRE_BYTES, Model::Codewords(Codewords::new(failure))),
+                    Some(0.0) => None,
+                    Some(failure) => Some((WIRE_BYTES, Model::Codewords(Codewords::new(failure)))),
                 }
             }
         }
     }
 
-    fn per_bit(bit_error_rate: f64) -> (Costs, Model) {
-        if bit_error_rate == 0.0 {
-            return (FREE, Model::Never);
-        }
-        (BITS, Model::PerBit(PerBit { bit_error_rate }))
+    fn per_bit(bit_error_rate: f64) -> Option<(Costs, Model)> {
+        (bit_error_rate != 0.0).then_some((BITS, Model::PerBit(PerBit { bit_error_rate })))
     }
 }

@@ -30,10 +30,27 @@ pub enum Traffic {
     },
 }
 
+/// How a generator makes its frames.
+#[derive(Debug)]
+enum Pace {
+    /// It has none.
+    Never,
+    LineRate,
+    /// In a box, because most ports have no such generator.
+    Paced(Box<Paced>),
+}
+
+/// The pace of [`Traffic::Paced`].
+#[derive(Debug)]
+struct Paced {
+    modes: Vec<Mode>,
+    interval: Time,
+}
+
 /// A source of frames at a port: the frames of one flow, and how many have been produced.
 #[derive(Debug)]
 pub(crate) struct Generator {
-    traffic: Traffic,
+    pace: Pace,
     /// The next frame, which is copied in one piece.
     /// Without traffic its length is 0; if the frames have several classes, its class is the first of them.
     next: Frame,
@@ -44,15 +61,16 @@ pub(crate) struct Generator {
 
 impl Generator {
     pub(crate) fn new(traffic: Traffic, flow: FlowId) -> Generator {
-        let (left, bytes, mode) = match &traffic {
-            Traffic::None => (0, 0, Mode::Ordered),
-            &Traffic::LineRate { frames, bytes, mode } => (frames, bytes, mode),
-            Traffic::Paced { frames, bytes, modes, .. } => {
-                (*frames, *bytes, modes.first().copied().unwrap_or(Mode::Ordered))
+        let (pace, left, bytes, mode) = match traffic {
+            Traffic::None => (Pace::Never, 0, 0, Mode::Ordered),
+            Traffic::LineRate { frames, bytes, mode } => (Pace::LineRate, frames, bytes, mode),
+            Traffic::Paced { frames, bytes, modes, interval } => {
+                let first = modes.first().copied().unwrap_or(Mode::Ordered);
+                (Pace::Paced(Box::new(Paced { modes, interval })), frames, bytes, first)
             }
         };
         let next = Frame { id: 0, flow, bytes, mode, marked: false };
-        Generator { traffic, next, left, always_ready: false }
+        Generator { pace, next, left, always_ready: false }
     }
 
     /// A generator that produces nothing.
@@ -62,7 +80,7 @@ impl Generator {
 
     /// Starts a line-rate source. The first frame of a paced source is taken when it is due.
     pub(crate) fn start(&mut self) {
-        self.always_ready = matches!(self.traffic, Traffic::LineRate { .. });
+        self.always_ready = matches!(self.pace, Pace::LineRate);
     }
 
     /// Frames still to come.
@@ -105,18 +123,18 @@ impl Generator {
 
     /// The next frame of a paced source, and when the one after it comes.
     pub(crate) fn emit(&mut self, now: Time) -> Option<(Frame, Option<Time>)> {
-        let Traffic::Paced { ref modes, interval, .. } = self.traffic else { return None };
+        let Pace::Paced(paced) = &self.pace else { return None };
         if self.left == 0 {
             return None;
         }
-        let mode = modes[self.next.id as usize % modes.len()];
+        let (interval, mode) = (paced.interval, paced.modes[self.next.id as usize % paced.modes.len()]);
         let frame = Frame { mode, ..self.take() };
         Some((frame, (self.left > 0).then_some(now + interval)))
     }
 
     /// When a paced source begins.
     pub(crate) fn is_paced(&self) -> bool {
-        matches!(self.traffic, Traffic::Paced { .. }) && self.left > 0
+        matches!(self.pace, Pace::Paced(_)) && self.left > 0
     }
 
     pub(crate) fn fast_forward(&mut self, frames: u64) {

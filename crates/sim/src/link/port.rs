@@ -6,7 +6,7 @@ use super::frames::PortFrames;
 use super::generator::Generator;
 use super::id::PortId;
 use super::on_wire::OnWire;
-use super::scheme::{Idle, PortSeed, Scheme, Schemes};
+use super::scheme::{Idle, Scheme, Schemes};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
 use crate::node::NodeId;
@@ -86,7 +86,11 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) id: PortId,
     /// The node that the port belongs to.
     pub(crate) node: NodeId,
-    pub(crate) scheme: S,
+    /// What its scheme said when the port was made ([`Scheme::is_inert`] and the others). The scheme itself is not here:
+    /// a network may have thousands of ports of which few protect anything, and a scheme may be large.
+    pub(crate) is_inert: bool,
+    pub(crate) exchanges_control: bool,
+    fills_idle_slots: bool,
     pub(crate) timer: Timer,
     pub(crate) rate: Rate,
     /// How long a minimum-size frame lasts, ps.
@@ -94,7 +98,7 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) wire_latency: Time,
     pub(crate) ingress_latency: Time,
     pub(crate) corruption: CorruptionProcess,
-    pub(crate) copy_corruption: Option<CorruptionProcess>,
+    pub(crate) copy_corruption: Option<Box<CorruptionProcess>>,
 
     pub(crate) generator: Generator,
     pub(crate) peer_traffic: PeerTraffic,
@@ -121,21 +125,21 @@ pub(crate) struct Port<S: Scheme> {
 impl<S: Scheme> Port<S> {
     pub(crate) fn new(
         config: &PortConfig<S>,
-        peer: &PortConfig<S>,
+        scheme: &S,
         (id, node): (PortId, NodeId),
         generator: Generator,
         seed: u64,
     ) -> Result<Port<S>, PortError> {
         let random = |what: &str| Random::new(seed, &format!("end {} {what}", id.index()));
         let process = |corruption: &Corruption, what: &str| CorruptionProcess::new(corruption, random(what));
-        let port_seed = PortSeed { seed, port: id.index() as u32 };
-        let scheme = S::new(&config.scheme, &peer.scheme, port_seed)?;
-        let attention = scheme.exchanges_control();
+        let exchanges_control = scheme.exchanges_control();
         Ok(Port {
             id,
             node,
-            scheme,
-            timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER, attention },
+            is_inert: scheme.is_inert(),
+            exchanges_control,
+            fills_idle_slots: scheme.fills_idle_slots(),
+            timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER, attention: exchanges_control },
             rate: config.rate,
             idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
             wire_latency: config.wire_latency,
@@ -143,7 +147,7 @@ impl<S: Scheme> Port<S> {
             copy_corruption: config
                 .copy_corruption
                 .as_ref()
-                .map(|corruption| process(corruption, "copies"))
+                .map(|corruption| process(corruption, "copies").map(Box::new))
                 .transpose()?,
             corruption: process(&config.corruption, "corruption")?,
             generator,
@@ -169,7 +173,7 @@ impl<S: Scheme> Port<S> {
         if now <= self.free_at {
             return self.free_at;
         }
-        if !self.scheme.fills_idle_slots() {
+        if !self.fills_idle_slots {
             return now;
         }
         let ago = now.0 - self.free_at.0;
@@ -197,8 +201,9 @@ impl<S: Scheme> Port<S> {
     /// Whether the port has more to do after its present frame. What a control frame asks for may have to be repeated,
     /// which the idle port does.
     #[inline]
-    pub(crate) fn has_more(&self) -> bool {
-        self.has_normal() || !self.urgent.is_empty() || self.replenished.is_some() || self.scheme.has_more()
+    pub(crate) fn has_more(&self, scheme: &S) -> bool {
+        self.has_normal()
+            || !self.is_inert && (!self.urgent.is_empty() || self.replenished.is_some() || scheme.has_more())
     }
 
     /// When the next frame arrives at the peer.
@@ -213,11 +218,11 @@ impl<S: Scheme> Port<S> {
     }
 
     /// Whether no frame of the traffic is to come, waits, is outstanding, or is buffered.
-    pub(crate) fn is_drained(&self) -> bool {
+    pub(crate) fn is_drained(&self, scheme: &S) -> bool {
         self.generator.left() == 0
             && self.normal.is_empty()
             && self.urgent.is_empty()
-            && self.scheme.is_drained()
+            && scheme.is_drained()
             && !self.in_flight.iter().any(|(_, on_wire)| on_wire.is_traffic())
     }
 
@@ -253,9 +258,9 @@ impl<S: Scheme> Port<S> {
     /// What to send next, in the order of [`linkmend_protocol::schedule`]; `None` for what an idle port sends besides
     /// ACKs.
     #[inline(always)]
-    pub(crate) fn next(&mut self, now: Time) -> Option<Next<Ready<S::Ack>, Frame>> {
+    pub(crate) fn next(&mut self, scheme: &mut S, now: Time) -> Option<Next<Ready<S::Ack>, Frame>> {
         let mut frames = PortFrames { queues: &mut self.normal, generator: &mut self.generator };
-        let mut transmitter = PortTransmitter { scheme: &mut self.scheme, urgent: &self.urgent, now };
+        let mut transmitter = PortTransmitter { scheme, is_inert: self.is_inert, urgent: &self.urgent, now };
         Round::new(now.instant()).next(&mut transmitter, &mut frames, PortRoom::All)
     }
 
@@ -273,10 +278,11 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     pub(crate) fn next_idle(
         &mut self,
+        scheme: &mut S,
         now: Time,
         store: impl FnOnce(S::Control) -> ControlPlace,
     ) -> Option<Idle<S::Ack>> {
-        let idle = self.scheme.poll_idle(now, store)?;
+        let idle = scheme.poll_idle(now, store)?;
         self.acks_sent += u64::from(matches!(idle, Idle::Ack(_)));
         Some(idle)
     }
@@ -301,6 +307,7 @@ pub(crate) enum Ready<A> {
 /// control frames of an idle port, which are large, are made where they are stored.
 struct PortTransmitter<'a, S: Scheme> {
     scheme: &'a mut S,
+    is_inert: bool,
     urgent: &'a VecDeque<QueuedUrgent<S>>,
     now: Time,
 }
@@ -311,7 +318,7 @@ impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
     /// A copy need not wait behind a pause that waits for its timer packet.
     #[inline(always)]
     fn poll_urgent(&mut self, _: Instant) -> Option<Ready<S::Ack>> {
-        if self.urgent.is_empty() {
+        if self.is_inert || self.urgent.is_empty() {
             return None;
         }
         self.urgent.iter().position(|urgent| urgent.ready_at <= self.now).map(Ready::Urgent)
@@ -319,16 +326,26 @@ impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
 
     #[inline(always)]
     fn admission(&self, mode: Mode, bytes: u32) -> Admission {
-        self.scheme.admission(mode, bytes)
+        if self.is_inert { Admission::Unprotected } else { self.scheme.admission(mode, bytes) }
     }
 
     #[inline(always)]
     fn poll_idle(&mut self, _: Instant) -> Option<Ready<S::Ack>> {
-        self.scheme.poll_ack(self.now).map(Ready::Ack)
+        if self.is_inert { None } else { self.scheme.poll_ack(self.now).map(Ready::Ack) }
     }
 
     #[inline(always)]
     fn waits_for_lane(&self, mode: Mode) -> bool {
         self.scheme.waits_for_lane(mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_small_whatever_its_scheme() {
+        assert!(size_of::<Port<Schemes>>() <= 512, "{} bytes", size_of::<Port<Schemes>>());
     }
 }

@@ -45,15 +45,15 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
         let mut state = Vec::with_capacity(512);
         // The observer's losses are what disturbs the longest, so it is asked first.
         let mark = self.observer.mark(&ObservedMoment { now: self.now, arriving: &arriving }, &mut state)?;
-        for (port, &arriving) in self.ports.iter().zip(&arriving) {
-            port.snapshot(self.now, arriving, &mut state)?;
+        for ((port, scheme), &arriving) in self.with_schemes().zip(&arriving) {
+            port.snapshot(scheme, self.now, arriving, &mut state)?;
         }
         for recirculation in &self.loops {
             let slot = |circling: &Circling| {
                 let index = circling.port.index();
                 let port = &self.ports[index];
                 let Circling { buffer, slot, .. } = *circling;
-                port.scheme.circling_state(buffer, slot, produced(port), arriving[index])
+                self.schemes[index].circling_state(buffer, slot, produced(port), arriving[index])
             };
             recirculation.snapshot(self.now, slot, &mut state);
         }
@@ -79,7 +79,7 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             if port.transmitted - was.transmitted != produced + acks || (produced > 0 && acks > 0) {
                 return 0;
             }
-            let clean_data = port.corruption.clean_frames(port.data_bytes());
+            let clean_data = port.corruption.clean_frames(port.data_bytes(&self.schemes[index]));
             let clean_data = clean_data.min(port.generator.left().saturating_sub(1));
             let clean_acks = port.corruption.clean_frames(FRAME_BYTES_MIN);
             // A port that sends neither sets no bound, and no port sends both.
@@ -99,7 +99,10 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             .collect();
         let arriving: Vec<u64> = self.ports.iter().map(|port| produced[port.id.peer().index()]).collect();
         self.observer.skip(&before.mark, &Skipped { from: self.now, times, elapsed, arriving: &arriving });
-        for (index, (port, was)) in self.ports.iter_mut().zip(&before.ports).enumerate() {
+        let schemes = self.schemes.iter_mut();
+        for (index, ((port, scheme), was)) in
+            self.ports.iter_mut().zip(schemes).zip(&before.ports).enumerate()
+        {
             let cycles = Cycles {
                 elapsed,
                 sent: produced[index],
@@ -110,7 +113,7 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
                 received_bytes: u32::from(port.peer_traffic.bytes),
                 acks: (port.acks_sent - was.acks_sent) * times,
             };
-            port.skip(&cycles);
+            port.skip(scheme, &cycles);
         }
         for (recirculation, was) in self.loops.iter_mut().zip(&before.passes) {
             recirculation.fast_forward(elapsed, (recirculation.passes - was) * times);
@@ -133,8 +136,8 @@ impl Counted {
 
 impl<S: Scheme> Port<S> {
     /// Length of a frame of its generator with the scheme's header.
-    fn data_bytes(&self) -> u32 {
-        u32::from(self.generator.frame_bytes()) + self.scheme.header_bytes()
+    fn data_bytes(&self, scheme: &S) -> u32 {
+        u32::from(self.generator.frame_bytes()) + scheme.header_bytes()
     }
 
     /// Whether the port itself is undisturbed.
@@ -147,7 +150,7 @@ impl<S: Scheme> Port<S> {
     }
 
     /// Records what determines the future of this port, which is quiet; `None` if its scheme is disturbed.
-    fn snapshot(&self, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
+    fn snapshot(&self, scheme: &S, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
         let produced = self.generator.produced();
         let timeout_at = self.timer.timeout_at;
         let timeout = if timeout_at == Time::NEVER { u64::MAX } else { timeout_at.0 - now.0 };
@@ -161,7 +164,7 @@ impl<S: Scheme> Port<S> {
         let Turns { lead_bytes, overtaken } = *self.normal.turns();
         let [ordered, non_blocking] = overtaken.0.map(u64::from);
         out.extend([timeout, busy, lead_bytes.cast_unsigned(), ordered, non_blocking]);
-        self.scheme.steady_state(now, out)?;
+        scheme.steady_state(now, out)?;
         out.push(self.in_flight.len() as u64);
         for (at, on_wire) in &self.in_flight {
             out.push(at.0 - now.0);
@@ -181,10 +184,10 @@ impl<S: Scheme> Port<S> {
         Some(())
     }
 
-    fn skip(&mut self, cycles: &Cycles) {
+    fn skip(&mut self, scheme: &mut S, cycles: &Cycles) {
         let Cycles { elapsed, sent, received, acks, .. } = *cycles;
         if sent > 0 {
-            self.corruption.skip(sent, self.data_bytes());
+            self.corruption.skip(sent, self.data_bytes(scheme));
         } else if acks > 0 {
             self.corruption.skip(acks, FRAME_BYTES_MIN);
         }
@@ -209,6 +212,6 @@ impl<S: Scheme> Port<S> {
                 OnWire::Control { .. } => {}
             }
         }
-        self.scheme.skip(cycles);
+        scheme.skip(cycles);
     }
 }

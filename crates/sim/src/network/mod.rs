@@ -76,6 +76,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes> {
     events: u64,
     queue: EventQueue,
     ports: Vec<Port<S>>,
+    /// By port: the scheme of its link, at this end.
+    schemes: Vec<S>,
     loops: Vec<RecirculationPort>,
     nodes: Vec<Node>,
     flows: Vec<Flow>,
@@ -127,8 +129,9 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Runs until the session of every port that protects is open and the wires are silent, or for a second. `wanted`
     /// is asked now and then whether to continue.
     pub fn open_sessions(&mut self, wanted: &mut dyn FnMut() -> bool) -> Opening {
-        let opening =
-            |network: &Self| network.ports.iter().find(|port| port.scheme.is_opening()).map(|port| port.id);
+        let opening = |network: &Self| {
+            network.with_schemes().find(|(_, scheme)| scheme.is_opening()).map(|(port, _)| port.id)
+        };
         // On long links a keepalive is always under way.
         let goes_on = self.run_while(OPENING_MAX, |network| opening(network).is_some(), wanted)
             && self.run_while(self.now + SETTLING_MAX, |network| !network.is_silent(), wanted);
@@ -218,7 +221,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
 
     /// Whether every generator has produced all its frames, and none of them is in flight or waiting.
     pub fn is_drained(&self) -> bool {
-        self.ports.iter().all(Port::is_drained)
+        self.with_schemes().all(|(port, scheme)| port.is_drained(scheme))
     }
 
     /// Whether nothing will ever happen except that frames circle: losses behind them were never noticed.
@@ -230,8 +233,12 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
 
     /// Whether a frame will be sent through its loop again when it returns.
     fn keeps_circulating(&self, circling: &Circling) -> bool {
-        let scheme = &self.ports[circling.port.index()].scheme;
+        let scheme = &self.schemes[circling.port.index()];
         scheme.keeps_circulating(self.now, circling.buffer, circling.slot)
+    }
+
+    fn with_schemes(&self) -> impl Iterator<Item = (&Port<S>, &S)> {
+        self.ports.iter().zip(&self.schemes)
     }
 
     fn is_silent(&self) -> bool {
@@ -260,7 +267,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
 
     /// The scheme of the link of `port`, at this end.
     pub fn scheme(&self, port: PortId) -> &S {
-        &self.ports[port.index()].scheme
+        &self.schemes[port.index()]
     }
 
     /// Originals that the generator of `port` has produced.

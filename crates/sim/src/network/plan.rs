@@ -6,6 +6,7 @@ use crate::link::control_store::ControlStore;
 use crate::link::generator::Generator;
 use crate::link::port::Port;
 use crate::link::recirculation::RecirculationPort;
+use crate::link::scheme::PortSeed;
 use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes, Traffic};
 use crate::node::{Balance, Flow, Node, NodeId, Switch};
 use crate::time::{Rate, Time};
@@ -130,13 +131,16 @@ impl<S: Scheme> Plan<S> {
             passed_on |= self.node_of(port.peer()) != self.flows[flow.0 as usize].destination;
             generators[port.index()] = Generator::new(traffic, flow);
         }
-        let mut ports = Vec::with_capacity(count);
+        let (mut ports, mut schemes) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut generators = generators.into_iter();
         for (link, cable) in self.links.iter().enumerate() {
             for (side, id) in PortId::both(LinkId(link as u32)).into_iter().enumerate() {
                 let Some(generator) = generators.next() else { break };
                 let [own, peer] = [&cable.ports[side], &cable.ports[1 - side]];
-                ports.push(Port::new(own, peer, (id, cable.nodes[side]), generator, seed)?);
+                let port_seed = PortSeed { seed, port: id.index() as u32 };
+                let scheme = S::new(&own.scheme, &peer.scheme, port_seed)?;
+                ports.push(Port::new(own, &scheme, (id, cable.nodes[side]), generator, seed)?);
+                schemes.push(scheme);
             }
         }
         let loop_at =
@@ -146,6 +150,7 @@ impl<S: Scheme> Plan<S> {
             events: 0,
             queue: EventQueue::new(PortId::sources(count) + self.loops.len()),
             ports,
+            schemes,
             loops: self.loops.into_iter().enumerate().map(loop_at).collect(),
             nodes: self.nodes,
             flows: self.flows,

@@ -16,6 +16,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     pub(super) fn arrive(&mut self, port: PortId) {
         let ends = self.ports.get_disjoint_mut([port.index(), port.peer().index()]);
         let Ok([this, from]) = ends else { unreachable!("a link has two ports") };
+        let scheme = &mut self.schemes[port.index()];
         let Some((_, on_wire)) = from.in_flight.front() else { return };
         let control = on_wire.control(&self.controls);
         self.observer.received(port, self.now, &Received { frame: on_wire, control });
@@ -23,9 +24,9 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             OnWire::Plain { frame } => (*frame, Reception::Deliver),
             OnWire::Protected { header, frame } => {
                 let frame = *frame;
-                let reception = this.scheme.handle_data(&mut port_context!(self, this), header, frame);
+                let reception = scheme.handle_data(&mut port_context!(self, this), header, frame);
                 if reception == Reception::Dropped || S::is_copy(header) {
-                    self.observer.handled(port, self.now, header, &frame, &this.scheme);
+                    self.observer.handled(port, self.now, header, &frame, scheme);
                 }
                 (frame, reception)
             }
@@ -34,7 +35,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
                 return self.arrive_control(port, place);
             }
             OnWire::Ack { ack } => {
-                this.scheme.handle_ack(&mut port_context!(self, this), *ack);
+                scheme.handle_ack(&mut port_context!(self, this), *ack);
                 from.in_flight.pop_front();
                 self.queue.set(port.arrival(), from.next_arrival());
                 return this.wake(self.now, &mut self.queue);
@@ -42,7 +43,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         };
         from.in_flight.pop_front();
         self.queue.set(port.arrival(), from.next_arrival());
-        let wakes = this.scheme.exchanges_control();
+        let wakes = this.exchanges_control;
         if reception == Reception::Deliver {
             self.observer.delivered(port, self.now, &frame);
             if self.passed_on {
@@ -73,7 +74,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     #[inline(never)]
     fn arrive_control(&mut self, port: PortId, place: ControlPlace) {
         let this = &mut self.ports[port.index()];
-        this.scheme.handle_control(&mut port_context!(self, this), self.controls.at(place));
+        let scheme = &mut self.schemes[port.index()];
+        scheme.handle_control(&mut port_context!(self, this), self.controls.at(place));
         self.controls.free(place);
         let from = &mut self.ports[port.peer().index()];
         from.in_flight.pop_front();
@@ -96,7 +98,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         }
         if this.timer.timeout_at <= now {
             this.timer.timeout_at = Time::NEVER;
-            this.scheme.handle_timeout(&mut port_context!(self, this));
+            self.schemes[port.index()].handle_timeout(&mut port_context!(self, this));
             self.handle_withdrawals(port);
         }
         self.set_clock(port);
@@ -123,18 +125,20 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     #[inline]
     fn stays(&mut self, circling: &Circling) -> bool {
         let &Circling { port, buffer, slot, .. } = circling;
-        let this = &mut self.ports[port.index()];
+        let scheme = &mut self.schemes[port.index()];
         if buffer == Buffer::Tx
-            && let Some((header, frame)) = this.scheme.poll_retransmission_of(slot)
+            && let Some((header, frame)) = scheme.poll_retransmission_of(slot)
         {
+            let this = &mut self.ports[port.index()];
             this.push_copy(self.now, header, frame);
-            while let Some((header, frame)) = this.scheme.poll_retransmission_of(slot) {
+            while let Some((header, frame)) = scheme.poll_retransmission_of(slot) {
                 this.push_copy(self.now, header, frame);
             }
             self.wake(port);
         }
         let this = &mut self.ports[port.index()];
-        match this.scheme.handle_round(&mut port_context!(self, this), buffer, slot) {
+        let scheme = &mut self.schemes[port.index()];
+        match scheme.handle_round(&mut port_context!(self, this), buffer, slot) {
             Round::Stays => return true,
             Round::Leaves { made_room } => {
                 if made_room {
@@ -157,18 +161,19 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Delivers what stood behind frames that the scheme of `port` may have given up, and sets its timer.
     fn handle_withdrawals(&mut self, port: PortId) {
         let sender = port.peer();
-        let [sent, received] = [sender, port].map(|port| &self.ports[port.index()].scheme);
+        let [sent, received] = [sender, port].map(|port| &self.schemes[port.index()]);
         self.observer.peer_moved_past(sender, sent, received);
         self.deliver_more(port);
         let this = &mut self.ports[port.index()];
-        this.scheme.set_timer(&mut port_context!(self, this));
+        self.schemes[port.index()].set_timer(&mut port_context!(self, this));
     }
 
     /// Delivers whatever the scheme releases.
     fn deliver_more(&mut self, port: PortId) {
         loop {
             let this = &mut self.ports[port.index()];
-            let Some(frame) = this.scheme.poll_deliver(&mut port_context!(self, this)) else { break };
+            let scheme = &mut self.schemes[port.index()];
+            let Some(frame) = scheme.poll_deliver(&mut port_context!(self, this)) else { break };
             self.deliver(port, frame);
         }
     }

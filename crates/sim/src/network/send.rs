@@ -17,7 +17,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         if self.ports[port.index()].timer.attention {
             self.collect_urgent(port);
         }
-        match self.ports[port.index()].next(self.now) {
+        let scheme = &mut self.schemes[port.index()];
+        match self.ports[port.index()].next(scheme, self.now) {
             Some(Next::Normal(waiting, Admission::Protected)) => self.send_protected(port, waiting.frame),
             Some(Next::Normal(waiting, _)) => self.send_plain(port, waiting.frame),
             Some(Next::Urgent(Ready::Ack(ack)) | Next::Idle(Ready::Ack(ack))) => self.transmit_ack(port, ack),
@@ -41,7 +42,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let later = this.urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
         self.queue.set(port.service(), later);
         // Something that was due in the past could not be sent just now; what unblocks it wakes the port.
-        if let Some(at) = this.scheme.idle_until(self.now)
+        if let Some(at) = self.schemes[port.index()].idle_until(self.now)
             && at > self.now
         {
             port_context!(self, this).wake_at(at);
@@ -53,13 +54,13 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn collect_urgent(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
         this.timer.attention = false;
-        let controls = &mut self.controls;
+        let (scheme, controls) = (&mut self.schemes[port.index()], &mut self.controls);
         let mut store = |control| controls.put(control);
-        while let Some(urgent) = this.scheme.poll_urgent(&mut port_context!(self, this), &mut store) {
+        while let Some(urgent) = scheme.poll_urgent(&mut port_context!(self, this), &mut store) {
             let Urgent { place, ready_at, overtakes } = urgent;
             this.urgent.push_back(QueuedUrgent { ready_at, overtakes, on_wire: OnWire::Control { place } });
         }
-        while let Some((header, frame)) = this.scheme.poll_retransmission() {
+        while let Some((header, frame)) = scheme.poll_retransmission() {
             this.push_copy(self.now, header, frame);
         }
     }
@@ -70,11 +71,12 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     #[inline]
     fn send_protected(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
-        let bytes = u32::from(frame.bytes) + this.scheme.header_bytes();
+        let scheme = &mut self.schemes[port.index()];
+        let bytes = u32::from(frame.bytes) + scheme.header_bytes();
         let (arrives_at, corrupted) = this.begin(self.now, bytes, false);
         // It will be outstanding, so the port has more to do.
         self.queue.set(port.service(), this.free_at);
-        let header = this.scheme.send(&mut port_context!(self, this), frame);
+        let header = scheme.send(&mut port_context!(self, this), frame);
         let on_wire = &OnWire::Protected { header, frame };
         self.observer.sent(port, self.now, &Sent { frame: on_wire, control: None, arrives_at, corrupted });
         if !corrupted {
@@ -85,11 +87,14 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Sends a frame as it is.
     fn send_plain(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
-        this.scheme.send_plain(&mut port_context!(self, this), &frame);
+        let scheme = &mut self.schemes[port.index()];
+        if !this.is_inert {
+            scheme.send_plain(&mut port_context!(self, this), &frame);
+        }
         let on_wire = OnWire::Plain { frame };
         let (arrives_at, corrupted) = this.begin(self.now, u32::from(frame.bytes), false);
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
-        self.queue.set(port.service(), if this.has_more() { this.free_at } else { Time::NEVER });
+        self.queue.set(port.service(), if this.has_more(scheme) { this.free_at } else { Time::NEVER });
         if !corrupted {
             this.propagate(&mut self.queue, arrives_at, on_wire);
         }
@@ -100,7 +105,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     fn next_idle(&mut self, port: PortId) -> Option<OnWire<S>> {
         let this = &mut self.ports[port.index()];
         let store = |control| self.controls.put(control);
-        let Some(idle) = this.next_idle(self.now, store) else { return this.replenished.take() };
+        let scheme = &mut self.schemes[port.index()];
+        let Some(idle) = this.next_idle(scheme, self.now, store) else { return this.replenished.take() };
         if let Some(OnWire::Control { place }) = this.replenished.take() {
             self.controls.free(place);
         }
@@ -113,8 +119,9 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Sends a copy or a control frame.
     fn transmit(&mut self, port: PortId, on_wire: OnWire<S>, overtakes: bool) {
         let this = &mut self.ports[port.index()];
+        let scheme = &self.schemes[port.index()];
         let (bytes, is_copy) = match &on_wire {
-            OnWire::Protected { frame, .. } => (u32::from(frame.bytes) + this.scheme.header_bytes(), true),
+            OnWire::Protected { frame, .. } => (u32::from(frame.bytes) + scheme.header_bytes(), true),
             OnWire::Plain { frame } => (u32::from(frame.bytes), false),
             OnWire::Ack { .. } => (FRAME_BYTES_MIN, false),
             OnWire::Control { place } => (S::control_bytes(self.controls.at(*place)), false),
@@ -123,7 +130,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let control = on_wire.control(&self.controls);
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control, arrives_at, corrupted });
         if let OnWire::Protected { frame, .. } = &on_wire {
-            self.observer.copy_sent(port, frame, corrupted, &this.scheme);
+            self.observer.copy_sent(port, frame, corrupted, scheme);
         }
         let control_sent = control.is_some();
         if corrupted {
@@ -134,7 +141,7 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             this.propagate(&mut self.queue, arrives_at, on_wire);
         }
         let this = &self.ports[port.index()];
-        let more = control_sent || this.has_more();
+        let more = control_sent || this.has_more(&self.schemes[port.index()]);
         self.queue.set(port.service(), if more { this.free_at } else { Time::NEVER });
     }
 
@@ -149,7 +156,10 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         if corrupted {
             this.replenished = this.replenishes.then_some(on_wire);
         }
-        self.queue.set(port.service(), if this.has_more() { this.free_at } else { Time::NEVER });
+        self.queue.set(
+            port.service(),
+            if this.has_more(&self.schemes[port.index()]) { this.free_at } else { Time::NEVER },
+        );
         if !corrupted {
             this.propagate(&mut self.queue, arrives_at, on_wire);
         }

@@ -231,13 +231,20 @@ pub trait Scheme: Sized + Debug {
         false
     }
 
-    /// Whether the two ends exchange anything besides data. If not, nothing that arrives makes the port look again.
+    /// Whether it does nothing at all: every frame goes as it is, and nothing else is ever sent. The port asks this once,
+    /// and then leaves the scheme alone.
+    fn is_inert(&self) -> bool {
+        false
+    }
+
+    /// Whether the two ends exchange anything besides data. If not, nothing that arrives makes the port look again. The
+    /// port asks this once.
     fn exchanges_control(&self) -> bool {
         true
     }
 
     /// Whether an idle port sends frames of the shortest length without a gap, so that a frame that becomes ready
-    /// within such a slot waits for its end.
+    /// within such a slot waits for its end. The port asks this once.
     fn fills_idle_slots(&self) -> bool {
         false
     }

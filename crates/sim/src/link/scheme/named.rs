@@ -221,12 +221,14 @@ macro_rules! schemes {
                     match self { $($name::$scheme(scheme) => scheme.keeps_circulating(now, buffer, slot)),+ }
                 }
 
-                #[inline(always)]
+                fn is_inert(&self) -> bool {
+                    match self { $($name::$scheme(scheme) => scheme.is_inert()),+ }
+                }
+
                 fn exchanges_control(&self) -> bool {
                     match self { $($name::$scheme(scheme) => scheme.exchanges_control()),+ }
                 }
 
-                #[inline(always)]
                 fn fills_idle_slots(&self) -> bool {
                     match self { $($name::$scheme(scheme) => scheme.fills_idle_slots()),+ }
                 }

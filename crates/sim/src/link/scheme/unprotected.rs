@@ -45,6 +45,10 @@ impl Scheme for Unprotected {
         match *control {}
     }
 
+    fn is_inert(&self) -> bool {
+        true
+    }
+
     fn exchanges_control(&self) -> bool {
         false
     }
