@@ -1,0 +1,46 @@
+//! Runs packetdrill scripts against the simulated TCP, in virtual time.
+//!
+//! packetdrill (Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from Sockets to Packets", USENIX ATC
+//! 2013) is a language for tests of TCP implementations: calls of the socket interface, packets that arrive, and packets
+//! that are expected, each with its time. Scripts that were written for Linux can so be held against a TCP that nobody
+//! wrote them for.
+//!
+//! - [`parse`] reads a script into a [`Script`].
+//! - [`run`] executes one; its [`Outcome`] is a pass, the first difference, or the feature that is lacking.
+//!
+//! # What is there
+//! - Times: absolute, relative, ranges, and `*`. Packets and blocking calls may be off by `--tolerance_usecs` (4,000).
+//! - Calls: `socket`, `bind`, `listen`, `accept`, `connect`, `write`, `writev`, `send`, `sendto`, `sendmsg`, `read`,
+//!   `readv`, `recv`, `recvfrom`, `recvmsg`, `close`, `shutdown`, `fcntl`, `ioctl`, `poll`, `setsockopt`, `getsockopt`.
+//! - Packets: TCP with all flags, ECN codepoints, and options. An expected packet with more than a segment of payload is
+//!   compared with as many consecutive ones, as segmentation offload would have joined them, without regard to PSH. Of
+//!   options the kinds and values are compared, and not their order or padding, which the simulated packets do not have.
+//!   The script's timestamps of the host name the actual ones; with `--tcp_ts_tick_usecs` their differences are compared.
+//! - Commands: `sysctl` of what the simulated host has. Others that only set up a network or tidy it are passed over.
+//! - Code: `assert`, `print`, assignments and `if`, with the fields of `tcp_info` that the simulated host keeps.
+//!
+//! # What is lacking, and is named by the outcome
+//! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, zero-copy and time-stamped sends, keep-alives and
+//! user timeouts, several connections at once.
+#![forbid(unsafe_code)]
+
+mod call;
+mod error;
+mod host;
+mod info;
+mod lexer;
+mod matching;
+mod notation;
+mod parser;
+mod python;
+mod runner;
+mod script;
+mod settings;
+mod socket;
+
+pub use error::{ParseError, Position};
+pub use parser::parse;
+pub use runner::{Difference, Outcome, run, run_text};
+pub use script::{
+    Action, Call, Direction, EcnNotation, Event, EventTime, Expression, Options, Packet, Script, TcpOption,
+};

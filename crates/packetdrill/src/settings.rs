@@ -1,0 +1,387 @@
+//! What options, commands and socket options set of the simulated host.
+
+use crate::script::Expression;
+use linkmend_transport::Nanos;
+use linkmend_transport::tcp::{Algorithm, Config, Ecn, LossDetection};
+
+/// Headers of IPv4 and TCP without options.
+const HEADERS: u32 = 40;
+/// The timestamps option with its padding.
+const TIMESTAMPS: u32 = 12;
+/// Bit of `net.ipv4.tcp_recovery`: RACK. The others change it in ways that the simulated TCP does not have.
+const RECOVERY_RACK: u64 = 1;
+
+/// Commands that set up or tidy a network which the simulated host has without them.
+const PASSED_OVER: [&str; 12] = [
+    "ip",
+    "tc",
+    "ethtool",
+    "sleep",
+    "true",
+    "echo",
+    "rm",
+    "modprobe",
+    "ulimit",
+    "iptables-save",
+    "cat",
+    "sync",
+];
+
+/// Settings of the kernel that change nothing of what the simulated TCP does, at any value.
+const WITHOUT_EFFECT: [&str; 28] = [
+    "tcp_adv_win_scale",
+    "tcp_autocorking",
+    "tcp_challenge_ack_limit",
+    "tcp_fastopen",
+    "tcp_fastopen_key",
+    "tcp_fin_timeout",
+    "tcp_invalid_ratelimit",
+    "tcp_limit_output_bytes",
+    "tcp_max_orphans",
+    "tcp_max_syn_backlog",
+    "tcp_mem",
+    "tcp_moderate_rcvbuf",
+    "tcp_no_metrics_save",
+    "tcp_no_ssthresh_metrics_save",
+    "tcp_notsent_lowat",
+    "tcp_orphan_retries",
+    "tcp_pacing_ca_ratio",
+    "tcp_pacing_ss_ratio",
+    "tcp_reflect_tos",
+    "tcp_retries1",
+    "tcp_syncookies",
+    "tcp_thin_linear_timeouts",
+    "tcp_tso_rtt_log",
+    "tcp_tso_win_divisor",
+    "tcp_tw_reuse",
+    "tcp_wmem",
+    "tcp_workaround_signed_windows",
+    "tcp_ecn_fallback",
+];
+
+/// Settings that the simulated TCP has at this value only.
+const FIXED: [(&str, &str); 17] = [
+    ("tcp_abort_on_overflow", "0"),
+    ("tcp_app_win", "31"),
+    ("tcp_dsack", "1"),
+    ("tcp_fack", "0"),
+    ("tcp_max_reordering", "300"),
+    ("tcp_min_rtt_wlen", "300"),
+    ("tcp_mtu_probing", "0"),
+    ("tcp_reordering", "3"),
+    ("tcp_retrans_collapse", "1"),
+    ("tcp_retries2", "15"),
+    ("tcp_rfc1337", "0"),
+    ("tcp_shrink_window", "0"),
+    ("tcp_stdurg", "0"),
+    ("tcp_syn_linear_timeouts", "4"),
+    ("tcp_syn_retries", "6"),
+    ("tcp_synack_retries", "5"),
+    ("tcp_window_scaling", "1"),
+];
+
+/// The settings of a host, or of one of its sockets, which inherits those of the host.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub config: Config,
+    /// How far a time may be off.
+    pub tolerance: Nanos,
+    /// The unit of the timestamps option, if its values are to be compared.
+    pub timestamp_tick: Option<Nanos>,
+    mtu: u32,
+    maximum_segment: Option<u32>,
+    /// `net.ipv4.tcp_ecn`.
+    ecn: u64,
+    has_tail_loss_probe: bool,
+    has_rack: bool,
+    /// Nagle's algorithm (RFC 9293, section 3.7.4), unless `TCP_NODELAY`.
+    pub has_nagle: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let config = Config { receive_buffer: 6 << 20, ..Config::default() };
+        Settings {
+            config,
+            tolerance: Nanos::from_micros(4_000),
+            timestamp_tick: None,
+            mtu: 1_500,
+            maximum_segment: None,
+            ecn: 2,
+            has_tail_loss_probe: true,
+            has_rack: true,
+            has_nagle: true,
+        }
+    }
+}
+
+/// A feature that the simulated host does not have.
+pub type Lacking = String;
+
+impl Settings {
+    /// The configuration of a connection that is opened now, by this side or the other.
+    ///
+    /// # Errors
+    /// If the settings ask for a combination that the simulated TCP does not have.
+    pub fn connection(&self, is_server: bool) -> Result<Config, Lacking> {
+        let mut config = self.config;
+        let options = if config.timestamps { TIMESTAMPS } else { 0 };
+        let largest = self.mtu.saturating_sub(HEADERS).min(self.maximum_segment.unwrap_or(u32::MAX));
+        config.mss = largest.saturating_sub(options).max(1);
+        config.offload_bytes = config.mss + options;
+        config.ecn = match self.ecn {
+            1 | 2 if config.algorithm == Algorithm::Dctcp => Ecn::Dctcp,
+            1 => Ecn::Classic,
+            2 if is_server => Ecn::Classic,
+            0 | 2 => Ecn::Off,
+            other => return Err(format!("net.ipv4.tcp_ecn={other}")),
+        };
+        config.tail_loss_probe = self.has_tail_loss_probe;
+        config.loss_detection = match (self.has_rack, self.has_tail_loss_probe) {
+            (true, _) => LossDetection::RackTlp,
+            (false, false) => LossDetection::AdaptiveDuplicateAcks,
+            (false, true) => return Err("tail loss probes without RACK (net.ipv4.tcp_recovery)".to_owned()),
+        };
+        config.check().map_err(|error| format!("the configuration {error:?}"))?;
+        Ok(config)
+    }
+
+    /// Takes `--name=value`.
+    ///
+    /// # Errors
+    /// If it asks for what is lacking.
+    pub fn option(&mut self, name: &str, value: &str) -> Result<(), Lacking> {
+        let lacking = || format!("the option --{name}={value}");
+        let number = || value.parse::<u64>().map_err(|_| lacking());
+        match name {
+            "tolerance_usecs" => self.tolerance = Nanos::from_micros(number()?),
+            "tcp_ts_tick_usecs" => {
+                let micros = number()?;
+                self.timestamp_tick = (micros > 0).then_some(Nanos::from_micros(micros));
+            }
+            "mtu" => self.mtu = u32::try_from(number()?).map_err(|_| lacking())?,
+            "ip_version" if value == "ipv4" => (),
+            // Addresses, ports, the tool's own output and speed: the simulated host has none of them.
+            "local_ip" | "remote_ip" | "netmask_ip" | "gateway_ip" | "bind_port" | "connect_port"
+            | "speed" | "verbose" | "debug" | "dry_run" | "non_fatal" | "code_command" | "code_format"
+            | "code_sockopt" | "so_filename" | "init_scripts" | "send_omit_free" | "quiet" => (),
+            _ => return Err(lacking()),
+        }
+        Ok(())
+    }
+
+    /// Runs a command: each of its parts.
+    ///
+    /// # Errors
+    /// If it does what is lacking.
+    pub fn command(&mut self, command: &str) -> Result<(), Lacking> {
+        let command = command.replace("&&", ";").replace("||", ";");
+        command.split([';', '\n']).try_for_each(|part| self.simple_command(&words(part)))
+    }
+
+    fn simple_command(&mut self, words: &[String]) -> Result<(), Lacking> {
+        let Some((program, arguments)) = words.split_first() else { return Ok(()) };
+        let name = program.rsplit('/').next().unwrap_or_default();
+        match name {
+            "sysctl" => self.system_settings(arguments.iter().filter(|word| !word.starts_with('-'))),
+            // The suite's own way to set them, with their files.
+            "set_sysctls.py" => self.system_settings(arguments.iter()),
+            "defaults.sh" => self.defaults(),
+            "ip" | "tc" => self.network(arguments),
+            _ if name.starts_with("sysctl_restore") || name.starts_with('#') => Ok(()),
+            _ if PASSED_OVER.contains(&name) => Ok(()),
+            _ => Err(format!("the command `{name}`")),
+        }
+    }
+
+    /// What Google's suite sets before each of its scripts, as far as it is another value than the kernel's.
+    fn defaults(&mut self) -> Result<(), Lacking> {
+        self.config.receive_buffer = 15 << 20;
+        self.config.restart_after_idle = false;
+        self.ecn = 0;
+        Ok(())
+    }
+
+    /// `ip route ... initcwnd 10`, `tc qdisc ... fq`: what of it a connection notices.
+    fn network(&mut self, arguments: &[String]) -> Result<(), Lacking> {
+        for pair in arguments.windows(2) {
+            let number = || pair[1].parse::<u32>().map_err(|_| format!("{} {}", pair[0], pair[1]));
+            match pair[0].as_str() {
+                "initcwnd" => self.config.initial_window = number()?,
+                "mtu" => self.mtu = pair[1].parse().unwrap_or(self.mtu),
+                "rto_min" => {
+                    let digits = pair[1].trim_end_matches("ms");
+                    let milliseconds = digits.parse().map_err(|_| format!("rto_min {}", pair[1]))?;
+                    self.config.rto_min = Nanos::from_millis(milliseconds);
+                }
+                "root" => self.config.pacing = pair[1] == "fq",
+                "congctl" => self.algorithm(&pair[1])?,
+                "features" | "advmss" | "quickack" | "window" | "ssthresh" | "cwnd" => {
+                    return Err(format!("the route's {} {}", pair[0], pair[1]));
+                }
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+
+    fn system_settings<'a>(&mut self, settings: impl Iterator<Item = &'a String>) -> Result<(), Lacking> {
+        for setting in settings {
+            if let Some((name, value)) = setting.split_once('=') {
+                let name = name.trim_start_matches("/proc/sys/").replace('/', ".");
+                self.system_setting(&name, value.trim())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `net.ipv4.tcp_...`; others concern what the simulated host does not have, and nothing that it does.
+    fn system_setting(&mut self, name: &str, value: &str) -> Result<(), Lacking> {
+        let Some(short) = name.strip_prefix("net.ipv4.").filter(|name| name.starts_with("tcp_")) else {
+            return Ok(());
+        };
+        let lacking = || format!("{name}={value}");
+        let number = || value.parse::<u64>().map_err(|_| lacking());
+        match short {
+            "tcp_congestion_control" => self.algorithm(value)?,
+            "tcp_ecn" => self.ecn = number()?,
+            "tcp_sack" => self.config.sack = number()? != 0,
+            "tcp_timestamps" => self.config.timestamps = number()? != 0,
+            "tcp_frto" => self.config.f_rto = number()? != 0,
+            "tcp_slow_start_after_idle" => self.config.restart_after_idle = number()? != 0,
+            "tcp_early_retrans" => self.has_tail_loss_probe = number()? >= 3,
+            "tcp_recovery" => match number()? {
+                bits if bits & !RECOVERY_RACK == 0 => self.has_rack = bits & RECOVERY_RACK != 0,
+                _ => return Err(lacking()),
+            },
+            "tcp_rmem" => {
+                let largest = value.split_whitespace().nth(2).and_then(|word| word.parse().ok());
+                self.config.receive_buffer = largest.ok_or_else(lacking)?;
+            }
+            "tcp_rto_min_us" => self.config.rto_min = Nanos::from_micros(number()?),
+            _ if WITHOUT_EFFECT.contains(&short) || short.starts_with("tcp_comp_sack") => (),
+            _ if FIXED.contains(&(short, value)) => (),
+            // The suite asks for one SYN less than the kernel's default, which no script waits for.
+            "tcp_syn_retries" if value == "5" => (),
+            _ => return Err(lacking()),
+        }
+        Ok(())
+    }
+
+    fn algorithm(&mut self, name: &str) -> Result<(), Lacking> {
+        let found = Algorithm::named(name);
+        self.config.algorithm = found.ok_or_else(|| format!("the congestion control {name}"))?;
+        Ok(())
+    }
+
+    /// Takes the option of a socket that a connection notices.
+    ///
+    /// # Errors
+    /// If the simulated host does not have it.
+    pub fn socket_option(&mut self, name: &str, value: &Expression) -> Result<(), Lacking> {
+        let lacking = || format!("the socket option {name}");
+        let number = || single(value).and_then(|number| u32::try_from(number).ok()).ok_or_else(lacking);
+        match name {
+            "TCP_CONGESTION" => match value {
+                Expression::Text(algorithm) => self.algorithm(algorithm)?,
+                _ => return Err(lacking()),
+            },
+            "TCP_NODELAY" => self.has_nagle = number()? == 0,
+            "TCP_MAXSEG" => self.maximum_segment = Some(number()?),
+            // Linux takes twice the number, half of which is for its own bookkeeping.
+            "SO_RCVBUF" | "SO_RCVBUFFORCE" => self.config.receive_buffer = number()?,
+            "SO_SNDBUF" | "SO_SNDBUFFORCE" => self.config.send_buffer = u64::from(number()?),
+            "SO_KEEPALIVE" | "SO_ZEROCOPY" | "TCP_CORK" if single(value) == Some(0) => (),
+            "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_PRIORITY" | "SO_MARK" | "IP_TOS" | "IP_MTU_DISCOVER"
+            | "TCP_NOTSENT_LOWAT" | "IP_FREEBIND" => (),
+            _ => return Err(lacking()),
+        }
+        Ok(())
+    }
+}
+
+/// `[1]` or `1`.
+pub fn single(value: &Expression) -> Option<i64> {
+    match value {
+        Expression::Number(number) => Some(*number),
+        Expression::Array(list) => match list.as_slice() {
+            [Expression::Number(number)] => Some(*number),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The words of a command; quotes keep white space together.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for character in command.chars() {
+        match quote {
+            Some(mark) if character == mark => quote = None,
+            Some(_) => word.push(character),
+            None if character == '"' || character == '\'' => quote = Some(character),
+            None if character == '#' && word.is_empty() => break,
+            None if character.is_whitespace() => words.push(std::mem::take(&mut word)),
+            None => word.push(character),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(commands: &[&str]) -> Result<Settings, Lacking> {
+        let mut settings = Settings::default();
+        for command in commands {
+            settings.command(command)?;
+        }
+        Ok(settings)
+    }
+
+    #[test]
+    fn settings_of_the_kernel_are_applied() {
+        let settings = after(&[
+            "../common/defaults.sh\nsysctl -q net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_sack=0",
+            "sysctl -w net.ipv4.tcp_rmem=\"4096 540000 $1\" || true; ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_frto=0",
+        ]);
+        assert_eq!(settings.map(|_| ()), Err("net.ipv4.tcp_rmem=4096 540000 $1".to_owned()));
+        let settings = after(&[
+            "../common/defaults.sh\nsysctl -q net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_sack=0",
+            "set_sysctls.py /proc/sys/net/ipv4/tcp_frto=0 && ip route change 1.2.3.0/24 via 1.2.3.4 initcwnd 4",
+            "sysctl net.ipv4.tcp_rmem='4096 87380 100000'; tc qdisc replace dev tun0 root fq",
+        ]);
+        let config = settings.and_then(|settings| settings.connection(true)).expect("settings");
+        assert_eq!((config.algorithm, config.sack, config.f_rto), (Algorithm::Reno, false, false));
+        assert_eq!((config.initial_window, config.receive_buffer, config.pacing), (4, 100_000, true));
+        assert_eq!((config.mss, config.ecn, config.restart_after_idle), (1_448, Ecn::Off, false));
+    }
+
+    #[test]
+    fn what_is_lacking_is_named() {
+        for (command, wanted) in [
+            ("sysctl -q net.ipv4.tcp_congestion_control=vegas", "the congestion control vegas"),
+            ("sysctl net.ipv4.tcp_reordering=10", "net.ipv4.tcp_reordering=10"),
+            ("nstat -n", "the command `nstat`"),
+            ("ip route change 1.1.1.1 features ecn", "the route's features ecn"),
+        ] {
+            assert_eq!(after(&[command]).map(|_| ()), Err(wanted.to_owned()));
+        }
+        let ecn = after(&["sysctl net.ipv4.tcp_ecn=3"]).expect("known").connection(true);
+        assert_eq!(ecn.map(|_| ()), Err("net.ipv4.tcp_ecn=3".to_owned()));
+    }
+
+    #[test]
+    fn ecn_is_offered_or_only_accepted() {
+        for (ecn, client, server) in
+            [(0, Ecn::Off, Ecn::Off), (1, Ecn::Classic, Ecn::Classic), (2, Ecn::Off, Ecn::Classic)]
+        {
+            let settings = after(&[&format!("sysctl net.ipv4.tcp_ecn={ecn}")]).expect("known");
+            let of = |is_server| settings.connection(is_server).expect("settings").ecn;
+            assert_eq!((of(false), of(true)), (client, server));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Transport protocols of hosts as state machines: no I/O, no clock, no threads, no payload.
+//!
+//! - [`tcp`]: a [`tcp::Connection`] is one end of a TCP connection: SACK, RACK-TLP, PRR, ECN, undo of spurious
+//!   retransmissions, and congestion control behind a trait.
+//! - [`roce`]: a queue pair of RoCEv2's reliable connection (RC).
+//! - [`wire`]: segments and packets as Ethernet frames, for captures.
+//! - [`time`]: instants and spans in nanoseconds of the driver's clock.
+//!
+//! A driver calls `handle_*` with the instant and what happened, then `poll_*` until it answers `None`, and comes back no
+//! later than `next_timeout`. The state machines count bytes and never see them. They allocate when a window grows beyond
+//! what it ever was, and not for each segment.
+#![forbid(unsafe_code)]
+
+pub mod roce;
+pub mod tcp;
+pub mod time;
+pub mod wire;
+
+pub use time::{Instant, Nanos};

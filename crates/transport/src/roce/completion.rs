@@ -1,0 +1,71 @@
+//! What a queue pair is asked to do, and what it tells of that.
+
+use super::packet::{Nak, Opcode};
+use std::fmt;
+
+/// Longest message in bytes, as the specification limits it.
+pub const MESSAGE_BYTES_MAX: u32 = 1 << 31;
+
+/// A message to be sent: a work request of the send queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    pub opcode: Opcode,
+    /// Bytes of the message; up to 2^31, and none is allowed.
+    pub bytes: u32,
+}
+
+/// The number of a request: requests are counted from zero in the order in which they are posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+/// Why a request was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PostError {
+    /// The message is longer than 2^31 bytes.
+    TooLong { bytes: u32 },
+    /// This many messages wait already, which is all that the send queue takes.
+    QueueFull { messages: u32 },
+    /// The queue pair has failed.
+    Failed,
+}
+
+impl fmt::Display for PostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PostError::TooLong { bytes } => {
+                write!(f, "a message of {bytes} bytes is longer than {MESSAGE_BYTES_MAX} bytes")
+            }
+            PostError::QueueFull { messages } => {
+                write!(f, "the send queue is full with {messages} messages; wait for a completion")
+            }
+            PostError::Failed => f.write_str("the queue pair has failed; set up a new one"),
+        }
+    }
+}
+
+impl std::error::Error for PostError {}
+
+/// What has happened to a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// A request is acknowledged to its last packet.
+    Sent { id: RequestId, opcode: Opcode, bytes: u32 },
+    /// A request has failed. After the first that fails, all others are flushed.
+    Failed { id: RequestId, failure: Failure },
+    /// A message of the peer has arrived. Messages are counted from zero. A card tells its host of a SEND only; the
+    /// arrival of a WRITE is here for those who measure.
+    Received { number: u64, opcode: Opcode, bytes: u32 },
+}
+
+/// Why a request has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// Timeouts and NAKs without progress exceeded the retry counter (section 9.9.2).
+    RetriesExceeded,
+    /// The receiver was not ready more often than the RNR retry counter allows (section 9.7.5.2.8).
+    RnrRetriesExceeded,
+    /// The responder has refused it.
+    Refused(Nak),
+    /// The queue pair failed because of something else.
+    Flushed,
+}

@@ -1,0 +1,49 @@
+//! What can be asked of a queue pair.
+
+/// Whether a queue pair works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum State {
+    #[default]
+    ReadyToSend,
+    /// A retry counter ran out, or a request was refused: nothing is sent or received any more (section 9.9).
+    Error,
+}
+
+/// The state of a queue pair and what it has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Info {
+    pub state: State,
+    /// Messages posted, and messages completed without an error.
+    pub posted: u64,
+    pub completed: u64,
+    /// The first packet that is not acknowledged.
+    pub unacknowledged: u64,
+    /// The first packet that was never sent.
+    pub next: u64,
+    /// The packet that the responder expects (ePSN).
+    pub expected: u64,
+    /// Messages that the responder has completed (MSN).
+    pub received_messages: u64,
+    /// Bytes of payload in the packets that the responder has accepted in order.
+    pub received_bytes: u64,
+    /// Requests sent, with those sent again.
+    pub requests_sent: u64,
+    pub requests_resent: u64,
+    /// Times the transport timer expired.
+    pub timeouts: u64,
+    /// NAKs of sequence errors that made the requester send again.
+    pub sequence_naks: u64,
+    /// RNR NAKs that made the requester wait.
+    pub rnr_naks: u64,
+    pub acks_sent: u64,
+    /// NAKs sent, RNR NAKs among them.
+    pub naks_sent: u64,
+    /// Requests that arrived again.
+    pub duplicates: u64,
+    /// Requests that arrived before the expected one.
+    pub out_of_order: u64,
+    pub cnps_sent: u64,
+    pub cnps_received: u64,
+    /// DCQCN's rate in bits per second, as of the last packet sent or CNP received.
+    pub rate: Option<u64>,
+}

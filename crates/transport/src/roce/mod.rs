@@ -1,0 +1,32 @@
+//! RoCEv2's reliable connection (RC), one end of it at a time.
+//!
+//! Sections are those of the InfiniBand Architecture Specification, volume 1; RoCEv2 is its annex A17. What the
+//! specification leaves to implementations follows measurements of network cards (Gao et al., "Analyzing and Optimizing
+//! Packet Corruption in RDMA Network", JCST 2022), and what is beyond it has the paper it comes from beside it.
+//!
+//! - [`QueuePair`]: one end; it joins a requester, which sends requests and hears acknowledgements, and a responder, which
+//!   receives requests and acknowledges them.
+//! - `requester`: what is outstanding, retransmission after a NAK or a timeout, retry counters.
+//! - `responder`: the expected packet, acknowledgements, at most one NAK for an expected packet, messages.
+//! - `dcqcn`: congestion control (SIGCOMM 2015), which is optional.
+//! - [`packet`]: what travels.
+//!
+//! A packet sequence number (PSN) has 64 bits here and begins at zero. On the wire it is the low 24 bits after adding an
+//! initial number; only those who write packets need that.
+
+mod bitmap;
+pub mod completion;
+pub mod config;
+mod dcqcn;
+mod info;
+pub mod packet;
+mod queue_pair;
+mod requester;
+mod responder;
+mod send_queue;
+
+pub use completion::{Completion, Failure, PostError, Request, RequestId};
+pub use config::{Config, Dcqcn, Recovery, ShortTimeout};
+pub use info::{Info, State};
+pub use packet::{Body, Nak, Opcode, Packet, Position, RequestPacket, Response, Selective, Syndrome};
+pub use queue_pair::QueuePair;

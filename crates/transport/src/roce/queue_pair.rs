@@ -1,0 +1,195 @@
+//! One end of a reliable connection.
+
+use super::completion::{Completion, Failure, MESSAGE_BYTES_MAX, PostError, Request, RequestId};
+use super::config::Config;
+use super::dcqcn::{NotificationPoint, ReactionPoint};
+use super::info::{Info, State};
+use super::packet::{Body, Packet};
+use super::requester::Requester;
+use super::responder::Responder;
+use crate::tcp::{Codepoint, ConfigError};
+use crate::time::Instant;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// One end of a reliable connection, which is established when it is made.
+///
+/// The driver calls [`post`](Self::post), [`handle_packet`](Self::handle_packet) and
+/// [`handle_timeout`](Self::handle_timeout); after each, [`poll_transmit`](Self::poll_transmit) and
+/// [`poll_completion`](Self::poll_completion) until they answer `None`, and then
+/// [`next_timeout`](Self::next_timeout). A port that is busy may call `poll_transmit` later: the rate of the port is the
+/// driver's business, and `poll_transmit` only holds packets back that DCQCN wants to be slower, that the window or an RNR
+/// NAK forbids.
+///
+/// The cost of a packet depends neither on the length of its message nor on what is outstanding. Memory grows with the
+/// messages that wait, and with selective repeat by its window once something is lost.
+#[derive(Debug, Clone)]
+pub struct QueuePair {
+    config: Arc<Config>,
+    requester: Requester,
+    responder: Responder,
+    notification: NotificationPoint,
+    reaction: Option<ReactionPoint>,
+    /// When a packet may leave that DCQCN held back in the last call of `poll_transmit`.
+    paced_until: Option<Instant>,
+    completions: VecDeque<Completion>,
+    state: State,
+    cnps_sent: u64,
+    cnps_received: u64,
+}
+
+impl QueuePair {
+    /// A connection whose two ends have this configuration.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Arc<Config>) -> Result<QueuePair, ConfigError> {
+        config.check()?;
+        Ok(QueuePair {
+            requester: Requester::default(),
+            responder: Responder::new(&config),
+            notification: NotificationPoint::default(),
+            reaction: config.dcqcn.as_ref().map(ReactionPoint::new),
+            paced_until: None,
+            completions: VecDeque::new(),
+            state: State::ReadyToSend,
+            cnps_sent: 0,
+            cnps_received: 0,
+            config,
+        })
+    }
+
+    /// Adds a message to the send queue.
+    ///
+    /// # Errors
+    /// The message is too long, the queue is full, or the queue pair has failed.
+    pub fn post(&mut self, request: Request) -> Result<RequestId, PostError> {
+        if self.state == State::Error {
+            return Err(PostError::Failed);
+        }
+        if request.bytes > MESSAGE_BYTES_MAX {
+            return Err(PostError::TooLong { bytes: request.bytes });
+        }
+        let messages = self.config.send_queue;
+        if self.requester.queue().len() >= messages as usize {
+            return Err(PostError::QueueFull { messages });
+        }
+        Ok(self.requester.post(request.opcode, request.bytes, &self.config))
+    }
+
+    /// Adds buffers for this many SENDs of the peer, if the configuration counts them.
+    pub fn post_receives(&mut self, count: u32) {
+        self.responder.post_receives(count);
+    }
+
+    /// A packet has arrived whose checks were passed (ICRC, section 9.7.4.1).
+    pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
+        if self.state == State::Error {
+            return;
+        }
+        match &packet.body {
+            Body::Request(request) => {
+                if let (Some(dcqcn), Codepoint::Ce) = (&self.config.dcqcn, packet.codepoint) {
+                    self.notification.handle_mark(now, dcqcn.cnp_interval);
+                }
+                let completions = &mut self.completions;
+                if self.responder.handle_request(packet.psn, request, &self.config, completions).is_err() {
+                    // The NAK still leaves (section 9.9.3).
+                    self.fail(Failure::Flushed);
+                }
+            }
+            Body::Response(response) => {
+                let (config, completions) = (&self.config, &mut self.completions);
+                let handled = self.requester.handle_response(now, packet.psn, response, config, completions);
+                handled.unwrap_or_else(|failure| self.fail(failure));
+            }
+            Body::CongestionNotification => {
+                self.cnps_received += 1;
+                if let (Some(reaction), Some(dcqcn)) = (&mut self.reaction, &self.config.dcqcn) {
+                    reaction.handle_cnp(now, dcqcn);
+                }
+            }
+        }
+    }
+
+    /// The instant has come that [`next_timeout`](Self::next_timeout) gave; an earlier call does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        // The driver knows now that it may poll; it may do so later, when the port is free.
+        self.paced_until = self.paced_until.filter(|until| *until > now);
+        if self.state == State::ReadyToSend {
+            let handled = self.requester.handle_timeout(now, &self.config);
+            handled.unwrap_or_else(|failure| self.fail(failure));
+        }
+    }
+
+    /// The next packet that may leave now: a CNP, then a response, then a request.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        self.paced_until = None;
+        if self.notification.take_due() {
+            self.cnps_sent += 1;
+            let body = Body::CongestionNotification;
+            return Some(Packet { psn: 0, codepoint: Codepoint::NotEct, body });
+        }
+        if let Some(response) = self.responder.poll_transmit() {
+            return Some(response);
+        }
+        if self.state == State::Error {
+            return None;
+        }
+        let (Some(reaction), Some(dcqcn)) = (&mut self.reaction, &self.config.dcqcn) else {
+            return self.requester.poll_transmit(now, &self.config);
+        };
+        self.paced_until = reaction.blocked_until(now, dcqcn);
+        if self.paced_until.is_some() {
+            return None;
+        }
+        let packet = self.requester.poll_transmit(now, &self.config)?;
+        reaction.handle_sent(now, packet.frame_bytes(), dcqcn);
+        Some(packet)
+    }
+
+    /// When to come back at the latest; `None` if only a packet or a request changes anything.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let transport = self.requester.next_timeout(&self.config);
+        [transport, self.paced_until].into_iter().flatten().min()
+    }
+
+    /// What has happened to a message, the oldest first.
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+
+    /// The state of the queue pair and what it has counted.
+    pub fn info(&self) -> Info {
+        let (requester, responder) = (&self.requester.counters, &self.responder.counters);
+        Info {
+            state: self.state,
+            posted: self.requester.queue().posted(),
+            completed: requester.completed,
+            unacknowledged: self.requester.unacknowledged(),
+            next: self.requester.next(),
+            expected: self.responder.expected(),
+            received_messages: self.responder.messages(),
+            received_bytes: responder.bytes,
+            requests_sent: requester.sent,
+            requests_resent: requester.resent,
+            timeouts: requester.timeouts,
+            sequence_naks: requester.sequence_naks,
+            rnr_naks: requester.rnr_naks,
+            acks_sent: responder.acks_sent,
+            naks_sent: responder.naks_sent,
+            duplicates: responder.duplicates,
+            out_of_order: responder.out_of_order,
+            cnps_sent: self.cnps_sent,
+            cnps_received: self.cnps_received,
+            // The line rate is a whole number, and rates do not exceed it.
+            rate: self.reaction.as_ref().map(|reaction| reaction.rate() as u64),
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.state = State::Error;
+        self.paced_until = None;
+        self.requester.fail(failure, &mut self.completions);
+    }
+}

@@ -1,0 +1,281 @@
+//! The requester: sends the packets of posted messages, and again those that are lost (section 9.7.3 and 9.7.6).
+
+use super::bitmap::Bitmap;
+use super::completion::{Completion, Failure, RequestId};
+use super::config::{Config, RNR_RETRIES_WITHOUT_END, Recovery};
+use super::packet::{Body, Nak, Opcode, Packet, Response, Selective, Syndrome};
+use super::send_queue::SendQueue;
+use crate::tcp::Codepoint;
+use crate::time::{Instant, Nanos};
+use std::collections::VecDeque;
+
+/// What a requester has counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counters {
+    pub completed: u64,
+    pub sent: u64,
+    pub resent: u64,
+    pub timeouts: u64,
+    pub sequence_naks: u64,
+    pub rnr_naks: u64,
+}
+
+/// One end's requests.
+///
+/// Packets from `unacknowledged` to `next` are outstanding. Those of them from `resend_next` to `resend_end` are deemed
+/// lost and are sent again before anything new, except what the responder is known to keep. Go-back-N deems everything
+/// lost from the packet on that a NAK names; selective repeat only what a NAK shows to be missing.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Requester {
+    queue: SendQueue,
+    unacknowledged: u64,
+    next: u64,
+    resend_next: u64,
+    resend_end: u64,
+    /// Outstanding packets that the responder keeps (selective repeat).
+    arrived: Bitmap,
+    /// The messages of the last packets sent for the first time and again.
+    new_cursor: u64,
+    resend_cursor: u64,
+    /// When the transport timer began: at the last progress, or when something was sent after nothing was outstanding.
+    timer_began: Instant,
+    /// The responder is not ready before this.
+    rnr_until: Option<Instant>,
+    /// Retries since the last progress.
+    retries: u8,
+    rnr_retries: u8,
+    pub counters: Counters,
+}
+
+impl Requester {
+    pub fn queue(&self) -> &SendQueue {
+        &self.queue
+    }
+
+    /// The first packet that is not acknowledged.
+    pub fn unacknowledged(&self) -> u64 {
+        self.unacknowledged
+    }
+
+    /// The first packet that was never sent.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes a message into the queue.
+    pub fn post(&mut self, opcode: Opcode, bytes: u32, config: &Config) -> RequestId {
+        RequestId(self.queue.push(opcode, bytes, config.path_mtu))
+    }
+
+    /// The next packet to send.
+    pub fn poll_transmit(&mut self, now: Instant, config: &Config) -> Option<Packet> {
+        self.end_wait(now);
+        if self.rnr_until.is_some() {
+            return None;
+        }
+        let window_end = self.unacknowledged + u64::from(config.outstanding_max());
+        let lost = self.next_lost(config);
+        let psn = match lost {
+            Some(psn) => psn,
+            None if self.next < self.queue.end().min(window_end) => self.next,
+            None => return None,
+        };
+        let cursor = if lost.is_some() { &mut self.resend_cursor } else { &mut self.new_cursor };
+        let mut request = self.queue.packet(psn, config.path_mtu, cursor)?;
+        let is_nth = config.ack_interval > 0 && (psn + 1).is_multiple_of(u64::from(config.ack_interval));
+        // After a packet that fills the window, only an ACK lets the next one leave. What selective repeat sends again is
+        // not followed by others that would request an ACK.
+        let is_awaited = psn + 1 >= window_end || lost.is_some() && config.selective_window().is_some();
+        request.ack_request = request.position.ends() || is_nth || is_awaited;
+        self.counters.sent += 1;
+        if lost.is_some() {
+            self.counters.resent += 1;
+            self.resend_next = psn + 1;
+        } else {
+            if self.unacknowledged == self.next {
+                self.timer_began = now;
+            }
+            self.next += 1;
+        }
+        let codepoint = if config.dcqcn.is_some() { Codepoint::Ect0 } else { Codepoint::NotEct };
+        Some(Packet { psn, codepoint, body: Body::Request(request) })
+    }
+
+    /// An ACK or NAK has arrived (section 9.7.6).
+    ///
+    /// # Errors
+    /// The failure of the first message in the queue.
+    pub fn handle_response(
+        &mut self,
+        now: Instant,
+        psn: u64,
+        response: &Response,
+        config: &Config,
+        completions: &mut VecDeque<Completion>,
+    ) -> Result<(), Failure> {
+        // Numbers that were never sent are dropped silently, and so are NAKs that are older than the last progress
+        // (section 9.7.6.1).
+        let is_nak = response.syndrome != Syndrome::Ack;
+        if psn >= self.next || is_nak && psn < self.unacknowledged {
+            return Ok(());
+        }
+        // A response acknowledges all packets before its own (section 9.7.5.1.2).
+        self.progress(now, if is_nak { psn } else { psn + 1 }, completions);
+        match response.syndrome {
+            Syndrome::Ack => Ok(()),
+            Syndrome::Nak(Nak::SequenceError) => self.handle_sequence_error(now, psn, response, config),
+            Syndrome::Nak(nak) => Err(Failure::Refused(nak)),
+            Syndrome::ReceiverNotReady { timer } => self.handle_not_ready(now, psn, timer, config),
+        }
+    }
+
+    /// The instant has come that [`next_timeout`](Self::next_timeout) gave.
+    ///
+    /// # Errors
+    /// The failure of the first message in the queue.
+    pub fn handle_timeout(&mut self, now: Instant, config: &Config) -> Result<(), Failure> {
+        self.end_wait(now);
+        if self.next_timeout(config).is_none_or(|deadline| deadline > now) || self.rnr_until.is_some() {
+            return Ok(());
+        }
+        self.counters.timeouts += 1;
+        self.count_retry(config)?;
+        self.resend_next = self.unacknowledged;
+        self.resend_end = self.next;
+        self.timer_began = now;
+        Ok(())
+    }
+
+    /// The end of the wait for a receiver that is not ready, or the expiry of the transport timer while something is
+    /// outstanding (section 9.7.6.1.3).
+    pub fn next_timeout(&self, config: &Config) -> Option<Instant> {
+        if self.rnr_until.is_some() {
+            return self.rnr_until;
+        }
+        if self.unacknowledged == self.next {
+            return None;
+        }
+        Some(self.timer_began + self.timeout(config)?)
+    }
+
+    /// Empties the queue: the first message has failed, the others are flushed.
+    pub fn fail(&mut self, failure: Failure, completions: &mut VecDeque<Completion>) {
+        let mut failure = failure;
+        while let Some(message) = self.queue.take() {
+            completions.push_back(Completion::Failed { id: RequestId(message.number), failure });
+            failure = Failure::Flushed;
+        }
+        // Nothing is outstanding any more, so no timer runs.
+        self.next = self.unacknowledged;
+        self.rnr_until = None;
+    }
+
+    /// Everything before `acknowledged` has arrived.
+    fn progress(&mut self, now: Instant, acknowledged: u64, completions: &mut VecDeque<Completion>) {
+        if acknowledged <= self.unacknowledged {
+            return;
+        }
+        self.arrived.remove_range(self.unacknowledged, acknowledged);
+        self.unacknowledged = acknowledged;
+        self.timer_began = now;
+        self.rnr_until = None;
+        self.retries = 0;
+        self.rnr_retries = 0;
+        while let Some(message) = self.queue.retire(acknowledged) {
+            self.counters.completed += 1;
+            let id = RequestId(message.number);
+            completions.push_back(Completion::Sent { id, opcode: message.opcode, bytes: message.bytes });
+        }
+    }
+
+    /// The responder misses `psn`.
+    fn handle_sequence_error(
+        &mut self,
+        now: Instant,
+        psn: u64,
+        response: &Response,
+        config: &Config,
+    ) -> Result<(), Failure> {
+        self.counters.sequence_naks += 1;
+        let Some(window) = config.selective_window() else {
+            self.count_retry(config)?;
+            self.resend_next = psn;
+            self.resend_end = self.next;
+            self.timer_began = now;
+            return Ok(());
+        };
+        let mut end = psn + 1;
+        // What lies between the missing packet and the next new one; the rest is of another time, or of ill will.
+        let selective = response.selective.map(|selective| selective.within(psn + 1, self.next));
+        if let Some(Selective { highest, arrived }) = selective.filter(|selective| selective.arrived != 0) {
+            self.arrived.insert_downwards(highest, arrived, window);
+            end = end.max(highest - u64::from(arrived.trailing_zeros()));
+        }
+        // What is missing below the highest that has arrived is lost. Each of these is sent again once; if that is lost,
+        // too, the timer finds it (IRN, section 3.1).
+        self.resend_end = self.resend_end.max(end);
+        Ok(())
+    }
+
+    /// The responder has no buffer for the message of `psn`, and asks to wait.
+    fn handle_not_ready(
+        &mut self,
+        now: Instant,
+        psn: u64,
+        timer: u8,
+        config: &Config,
+    ) -> Result<(), Failure> {
+        self.counters.rnr_naks += 1;
+        if config.rnr_retries != RNR_RETRIES_WITHOUT_END {
+            if self.rnr_retries >= config.rnr_retries {
+                return Err(Failure::RnrRetriesExceeded);
+            }
+            self.rnr_retries += 1;
+        }
+        self.rnr_until = Some(now + Config::rnr_wait(timer));
+        self.arrived.remove(psn);
+        self.resend_next = psn;
+        let is_selective = config.selective_window().is_some();
+        self.resend_end = if is_selective { self.resend_end.max(psn + 1) } else { self.next };
+        Ok(())
+    }
+
+    /// One retry without progress more (section 9.9.2).
+    fn count_retry(&mut self, config: &Config) -> Result<(), Failure> {
+        if self.retries >= config.retries {
+            return Err(Failure::RetriesExceeded);
+        }
+        self.retries += 1;
+        Ok(())
+    }
+
+    /// Ends the wait for the receiver when its time has come; the transport timer then begins anew.
+    fn end_wait(&mut self, now: Instant) {
+        if self.rnr_until.is_some_and(|until| until <= now) {
+            self.rnr_until = None;
+            self.timer_began = now;
+        }
+    }
+
+    /// The next packet that is to be sent again.
+    fn next_lost(&mut self, config: &Config) -> Option<u64> {
+        let from = self.resend_next.max(self.unacknowledged);
+        if from >= self.resend_end {
+            return None;
+        }
+        let is_selective = config.selective_window().is_some();
+        let psn = if is_selective { self.arrived.next_absent(from, self.resend_end) } else { from };
+        self.resend_next = psn;
+        (psn < self.resend_end).then_some(psn)
+    }
+
+    /// How long to wait for progress with what is outstanding now.
+    fn timeout(&self, config: &Config) -> Option<Nanos> {
+        if let Recovery::SelectiveRepeat { short_timeout: Some(short), .. } = config.recovery
+            && self.next - self.unacknowledged < u64::from(short.below_packets)
+        {
+            return Some(short.timeout);
+        }
+        config.timeout()
+    }
+}

@@ -1,0 +1,184 @@
+//! The configuration of one end of a TCP connection.
+
+use super::congestion::Algorithm;
+use crate::time::Nanos;
+
+/// Least and largest payload of a segment, in bytes: what every network carries (RFC 791: packets of 68 B), and what an IP
+/// packet can hold.
+pub(super) const MSS_MIN: u32 = 28;
+const MSS_MAX: u32 = 65_000;
+/// Largest window after scaling: 65,535 x 2^14 bytes (RFC 7323, section 2.3).
+const RECEIVE_BUFFER_MAX: u32 = 65_535 << 14;
+/// Longest delay of an acknowledgement (RFC 1122, section 4.2.3.2).
+const DELAYED_ACK_MAX: Nanos = Nanos::from_millis(500);
+/// Largest initial window in segments; more than the largest window holds no one needs.
+const INITIAL_WINDOW_MAX: u32 = 1 << 20;
+
+/// How a sender finds that segments are lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LossDetection {
+    /// Three duplicate acknowledgements, or as many segments SACKed above (RFC 5681, RFC 6675).
+    DuplicateAcks,
+    /// As many duplicates as the reordering seen so far demands, from three on (RFC 4653's idea; Linux before RACK).
+    AdaptiveDuplicateAcks,
+    /// By time, with probes of the tail (RFC 8985).
+    #[default]
+    RackTlp,
+}
+
+/// Explicit congestion notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ecn {
+    #[default]
+    Off,
+    /// Echo until CWR (RFC 3168).
+    Classic,
+    /// An exact echo of each change (RFC 8257, section 3.2).
+    Dctcp,
+}
+
+/// What one end of a connection does. The default is that of a Linux host of 2023, except that it speaks no ECN.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// Most bytes of payload in a segment: 1,448 with timestamps in 1,500 B packets of IPv4.
+    pub mss: u32,
+    pub algorithm: Algorithm,
+    /// For what the algorithm draws at random: the phase in which BBR begins its cycle of gains.
+    pub seed: u64,
+    /// Whether an algorithm without a rate of its own is paced by its window (Linux: with the `fq` queueing discipline).
+    pub pacing: bool,
+    pub loss_detection: LossDetection,
+    /// Whether the tail is probed, with [`LossDetection::RackTlp`] (RFC 8985, section 7; Linux: `tcp_early_retrans`).
+    pub tail_loss_probe: bool,
+    /// Initial congestion window in segments (RFC 6928).
+    pub initial_window: u32,
+    /// Selective acknowledgements (RFC 2018), if the peer takes them.
+    pub sack: bool,
+    /// Timestamps (RFC 7323), if the peer takes them.
+    pub timestamps: bool,
+    /// Explicit congestion notification, if the peer takes it.
+    pub ecn: Ecn,
+    /// Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms; the paper's hosts: 1 ms).
+    pub rto_min: Nanos,
+    /// Timeout before any round trip was measured (RFC 6298: 1 s), also of a SYN.
+    pub rto_initial: Nanos,
+    /// Longest timeout after doubling.
+    pub rto_max: Nanos,
+    /// Forward RTO recovery (RFC 5682).
+    pub f_rto: bool,
+    /// Whether an idle connection begins again with the initial window (RFC 5681, section 4.1).
+    pub restart_after_idle: bool,
+    /// Least delay of a delayed acknowledgement (Linux: 40 ms).
+    pub delayed_ack_min: Nanos,
+    /// Longest delay of a delayed acknowledgement (RFC 1122: below 500 ms; Linux: 200 ms).
+    pub delayed_ack_max: Nanos,
+    /// Acknowledgements that are sent at once when a connection begins (Linux: up to 16).
+    pub quick_acks: u32,
+    /// Most bytes that leave as one segment for segmentation offload; the MSS without offload.
+    pub offload_bytes: u32,
+    /// Receive buffer, and so the largest receive window, in bytes.
+    pub receive_buffer: u32,
+    /// Send buffer: most bytes written and not acknowledged.
+    pub send_buffer: u64,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            mss: 1_448,
+            algorithm: Algorithm::Cubic,
+            seed: 0,
+            pacing: false,
+            loss_detection: LossDetection::RackTlp,
+            tail_loss_probe: true,
+            initial_window: 10,
+            sack: true,
+            timestamps: true,
+            ecn: Ecn::Off,
+            rto_min: Nanos::from_millis(200),
+            rto_initial: Nanos::from_secs(1),
+            rto_max: Nanos::from_secs(120),
+            f_rto: true,
+            restart_after_idle: true,
+            delayed_ack_min: Nanos::from_millis(40),
+            delayed_ack_max: Nanos::from_millis(200),
+            quick_acks: 16,
+            offload_bytes: 65_160,
+            receive_buffer: 64 << 20,
+            send_buffer: u64::MAX,
+        }
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    pub parameter: &'static str,
+    pub value: String,
+    /// What it must be.
+    pub requirement: &'static str,
+}
+
+impl Config {
+    /// Whether it can be used.
+    ///
+    /// # Errors
+    /// If a value is not in its range, or contradicts another.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let demand = |holds: bool, parameter, value: String, requirement| {
+            if holds { Ok(()) } else { Err(ConfigError { parameter, value, requirement }) }
+        };
+        let time = |span: Nanos| format!("{} ns", span.0);
+        let is_mss = (MSS_MIN..=MSS_MAX).contains(&self.mss);
+        demand(is_mss, "mss", self.mss.to_string(), "28 to 65000 bytes")?;
+        let is_window = (1..=INITIAL_WINDOW_MAX).contains(&self.initial_window);
+        demand(is_window, "initial_window", self.initial_window.to_string(), "1 to 1048576 segments")?;
+        for (parameter, span) in [("rto_min", self.rto_min), ("rto_initial", self.rto_initial)] {
+            let is_timeout = span > Nanos::ZERO && span <= self.rto_max;
+            demand(is_timeout, parameter, time(span), "above 0 and at most rto_max")?;
+        }
+        let least = time(self.delayed_ack_min);
+        demand(
+            self.delayed_ack_min <= self.delayed_ack_max,
+            "delayed_ack_min",
+            least,
+            "at most delayed_ack_max",
+        )?;
+        let longest = time(self.delayed_ack_max);
+        demand(self.delayed_ack_max <= DELAYED_ACK_MAX, "delayed_ack_max", longest, "at most 500 ms")?;
+        let offload = self.offload_bytes.to_string();
+        demand(self.offload_bytes >= self.mss, "offload_bytes", offload, "at least mss")?;
+        let is_buffer = self.receive_buffer >= self.mss && self.receive_buffer <= RECEIVE_BUFFER_MAX;
+        let buffer = self.receive_buffer.to_string();
+        demand(is_buffer, "receive_buffer", buffer, "at least mss and at most 1073725440 bytes")?;
+        demand(self.send_buffer > 0, "send_buffer", self.send_buffer.to_string(), "at least 1 byte")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        let good = Config::default();
+        assert_eq!(good.check(), Ok(()));
+        let cases = [
+            (Config { mss: 0, ..good }, "mss", "0"),
+            (Config { mss: 65_001, ..good }, "mss", "65001"),
+            (Config { initial_window: 0, ..good }, "initial_window", "0"),
+            (Config { rto_min: Nanos::ZERO, ..good }, "rto_min", "0 ns"),
+            (Config { rto_initial: Nanos(130_000_000_000), ..good }, "rto_initial", "130000000000 ns"),
+            (Config { delayed_ack_min: Nanos(300_000_000), ..good }, "delayed_ack_min", "300000000 ns"),
+            (Config { delayed_ack_max: Nanos(500_000_001), ..good }, "delayed_ack_max", "500000001 ns"),
+            (Config { offload_bytes: 1_447, ..good }, "offload_bytes", "1447"),
+            (Config { receive_buffer: 1_447, ..good }, "receive_buffer", "1447"),
+            (Config { receive_buffer: u32::MAX, ..good }, "receive_buffer", "4294967295"),
+            (Config { send_buffer: 0, ..good }, "send_buffer", "0"),
+        ];
+        for (config, parameter, value) in cases {
+            let error = config.check().expect_err(parameter);
+            assert_eq!((error.parameter, error.value.as_str()), (parameter, value));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The sending half, acknowledgement by acknowledgement.

@@ -1,0 +1,9 @@
+//! Connections over a virtual link: scenarios counted by hand, random faults, hostile segments.
+
+mod closing;
+mod handshake;
+mod hostile;
+mod pair;
+mod random_faults;
+mod receiving;
+mod transfer;
