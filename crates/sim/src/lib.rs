@@ -6,6 +6,7 @@
 //! - [`link`]: frames, ports, generators of traffic, and the schemes by which links recover.
 //! - [`node`]: hosts and switches.
 //! - [`network`]: nodes and links, and the loop that runs them.
+//! - [`host`]: hosts with transport protocols.
 //! - [`measure`]: observers of a run: histograms, time series, pcapng files.
 //! - [`run`]: kinds of runs: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and
 //!   more.
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+pub mod host;
 pub mod kernel;
 pub mod link;
 pub mod measure;
@@ -25,4 +27,4 @@ pub mod run;
 pub use kernel::{event_queue, time};
 pub use linkmend_corruption as corruption;
 pub use linkmend_random as random;
-pub use run::{scenario, stress};
+pub use run::{flows, scenario, stress};

@@ -56,6 +56,11 @@ impl PortId {
         PortId(self.0 ^ 1)
     }
 
+    /// The port with this index.
+    pub const fn at(index: usize) -> PortId {
+        PortId(index as u32)
+    }
+
     /// Its index among all ports: those of the first link, those of the second, and so on.
     #[inline(always)]
     pub const fn index(self) -> usize {

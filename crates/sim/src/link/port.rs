@@ -101,6 +101,8 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) copy_corruption: Option<Box<CorruptionProcess>>,
 
     pub(crate) generator: Generator,
+    /// Whether the host of this port has frames to send, of which it hands over one when the port is free.
+    pub(crate) host_has_frames: bool,
     pub(crate) peer_traffic: PeerTraffic,
     pub(crate) normal: ClassQueues<Frame>,
     /// Number of frames that found no room in these queues, and of those that were marked.
@@ -151,6 +153,7 @@ impl<S: Scheme> Port<S> {
                 .transpose()?,
             corruption: process(&config.corruption, "corruption")?,
             generator,
+            host_has_frames: false,
             peer_traffic: PeerTraffic { mode: Mode::Ordered, bytes: 0 },
             normal: ClassQueues::new(config.queue),
             dropped: 0,
@@ -229,11 +232,11 @@ impl<S: Scheme> Port<S> {
     /// Whether a normal frame waits.
     #[inline]
     pub(crate) fn has_normal(&self) -> bool {
-        !self.normal.is_empty() || self.generator.is_ready()
+        !self.normal.is_empty() || self.generator.is_ready() || self.host_has_frames
     }
 
-    /// Adds a frame to the queue of its class, or drops it.
-    pub(crate) fn push_normal(&mut self, mut frame: Frame) {
+    /// Adds a frame to the queue of its class, or drops it; whether it found room.
+    pub(crate) fn push_normal(&mut self, mut frame: Frame) -> bool {
         let (mode, bytes) = (frame.mode, u32::from(frame.bytes));
         match self.normal.arrival(mode, bytes) {
             Arrival::Queue => {}
@@ -243,10 +246,11 @@ impl<S: Scheme> Port<S> {
             }
             Arrival::Drop => {
                 self.dropped += 1;
-                return;
+                return false;
             }
         }
         self.normal.push(Waiting { frame, bytes, mode });
+        true
     }
 
     /// Adds a copy to its queue.

@@ -9,8 +9,8 @@
 //! # What is an event
 //!
 //! The sources of the [`EventQueue`] are, for each port, the arrival of the next frame in flight towards it, its
-//! service, and its clock (timeouts and paced traffic); then the recirculation ports. At the same time they act in that
-//! order.
+//! service, and its clock (timeouts and paced traffic); then the recirculation ports; then the hosts. At the same time they
+//! act in that order.
 //!
 //! # Self-replenishing queues
 //!
@@ -21,6 +21,7 @@
 
 mod context;
 mod fast_forward;
+mod hosts;
 mod plan;
 mod receive;
 mod send;
@@ -33,6 +34,7 @@ pub use crate::link::{
 };
 pub use crate::node::{Balance, Flow, NodeId};
 pub use fast_forward::Moment;
+pub use hosts::{Changed, Hosts, NoHosts};
 pub use plan::Plan;
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
@@ -69,9 +71,9 @@ pub enum Opening {
     Unwanted,
 }
 
-/// Nodes and links.
+/// Nodes and links. `O` observes it, `S` are the schemes of its links, and `H` runs on its hosts.
 #[derive(Debug)]
-pub struct Network<O = NoObserver, S: Scheme = Schemes> {
+pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     now: Time,
     events: u64,
     queue: EventQueue,
@@ -84,11 +86,13 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes> {
     /// Whether any flow crosses more than one link.
     passed_on: bool,
     controls: ControlStore<S::Control>,
+    /// What runs on the hosts besides generators.
+    pub hosts: H,
     /// The observer of the run.
     pub observer: O,
 }
 
-impl<O: Observer<S>, S: Scheme> Network<O, S> {
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Serves every port for the first time.
     fn begin(&mut self) {
         for index in 0..self.ports.len() {
@@ -162,8 +166,11 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         true
     }
 
-    /// Starts the traffic of every port.
+    /// Starts the traffic of every port, and the hosts.
     pub fn start_traffic(&mut self) {
+        for source in 0..self.hosts.sources() {
+            self.note_changes(source);
+        }
         for index in 0..self.ports.len() {
             let port = &mut self.ports[index];
             port.generator.start();
@@ -214,7 +221,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             Ok((port, PortEvent::Arrival)) => self.arrive(port),
             Ok((port, PortEvent::Service)) => self.serve_port(port),
             Ok((port, PortEvent::Clock)) => self.handle_clock(port),
-            Err(recirculation) => return self.handle_round(recirculation),
+            Err(other) if !H::ANY || other < self.loops.len() => return self.handle_round(other),
+            Err(other) => self.act_on_host(other - self.loops.len()),
         }
         true
     }
@@ -239,6 +247,34 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
 
     fn with_schemes(&self) -> impl Iterator<Item = (&Port<S>, &S)> {
         self.ports.iter().zip(&self.schemes)
+    }
+
+    /// Lets a host act, or begins flows.
+    #[inline(never)]
+    fn act_on_host(&mut self, source: usize) {
+        self.hosts.act(self.now, source, &mut self.flows);
+        self.note_changes(source);
+    }
+
+    /// Takes over what hosts have changed: when this source acts next, and the rest.
+    fn note_changes(&mut self, source: usize) {
+        let first = PortId::sources(self.ports.len()) + self.loops.len();
+        self.queue.set(first + source, self.hosts.next_time(source));
+        self.take_changes();
+    }
+
+    /// Takes over what hosts have changed besides.
+    fn take_changes(&mut self) {
+        let first = PortId::sources(self.ports.len()) + self.loops.len();
+        while let Some(changed) = self.hosts.poll_changed() {
+            match changed {
+                Changed::Time(source) => self.queue.set(first + source, self.hosts.next_time(source)),
+                Changed::Port(port) => {
+                    self.ports[port.index()].host_has_frames = true;
+                    self.wake(port);
+                }
+            }
+        }
     }
 
     fn is_silent(&self) -> bool {
@@ -283,6 +319,11 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
     /// Frames of any kind that `port` has put on the wire.
     pub fn transmitted(&self, port: PortId) -> u64 {
         self.ports[port.index()].transmitted
+    }
+
+    /// Frames of any kind that `port` has put on the wire and that the link corrupted.
+    pub fn corrupted_frames(&self, port: PortId) -> u64 {
+        self.ports[port.index()].corrupted
     }
 
     /// Frames that the normal queue of `port` dropped and marked, and the largest number of bytes it held.

@@ -1,6 +1,7 @@
 //! The parts of a network: nodes, links, flows, and the traffic of each.
 
 use super::Network;
+use super::hosts::{Hosts, NoHosts};
 use crate::event_queue::EventQueue;
 use crate::link::control_store::ControlStore;
 use crate::link::generator::Generator;
@@ -122,11 +123,30 @@ impl<S: Scheme> Plan<S> {
     ///
     /// # Panics
     /// If a flow's destination cannot be reached.
-    pub fn build<O: Observer<S>>(mut self, seed: u64, observer: O) -> Result<Network<O, S>, PortError> {
+    pub fn build<O: Observer<S>>(self, seed: u64, observer: O) -> Result<Network<O, S>, PortError> {
+        self.build_with_hosts(seed, observer, NoHosts)
+    }
+
+    /// Builds the network with something that runs on its hosts. Every host can be reached from every other one.
+    ///
+    /// # Errors
+    /// [`PortError`] names the parameter that cannot be used.
+    ///
+    /// # Panics
+    /// If a flow's destination cannot be reached.
+    pub fn build_with_hosts<O: Observer<S>, H: Hosts>(
+        mut self,
+        seed: u64,
+        observer: O,
+        hosts: H,
+    ) -> Result<Network<O, S, H>, PortError> {
         self.set_routes();
+        if H::ANY {
+            self.set_routes_to_hosts();
+        }
         let count = 2 * self.links.len();
         let mut generators: Vec<Generator> = (0..count).map(|_| Generator::none()).collect();
-        let mut passed_on = false;
+        let mut passed_on = H::ANY;
         for (port, flow, traffic) in std::mem::take(&mut self.traffic) {
             passed_on |= self.node_of(port.peer()) != self.flows[flow.0 as usize].destination;
             generators[port.index()] = Generator::new(traffic, flow);
@@ -148,7 +168,7 @@ impl<S: Scheme> Plan<S> {
         let mut network = Network {
             now: Time::ZERO,
             events: 0,
-            queue: EventQueue::new(PortId::sources(count) + self.loops.len()),
+            queue: EventQueue::new(PortId::sources(count) + self.loops.len() + hosts.sources()),
             ports,
             schemes,
             loops: self.loops.into_iter().enumerate().map(loop_at).collect(),
@@ -156,20 +176,40 @@ impl<S: Scheme> Plan<S> {
             flows: self.flows,
             passed_on,
             controls: ControlStore::new(),
+            hosts,
             observer,
         };
         network.begin();
         Ok(network)
     }
 
-    /// Sets the shortest paths from every switch to every destination of a flow. Routes that were set by hand stay.
-    fn set_routes(&mut self) {
+    /// By node: its ports.
+    fn ports_of_nodes(&self) -> Vec<Vec<PortId>> {
         let mut ports_of = vec![Vec::new(); self.nodes.len()];
         for (link, cable) in self.links.iter().enumerate() {
             for (port, node) in PortId::both(LinkId(link as u32)).into_iter().zip(cable.nodes) {
                 ports_of[node.index()].push(port);
             }
         }
+        ports_of
+    }
+
+    /// Sets the shortest paths from every switch to every host.
+    fn set_routes_to_hosts(&mut self) {
+        let ports_of = self.ports_of_nodes();
+        let mut distance = Vec::new();
+        for index in 0..self.nodes.len() {
+            if matches!(self.nodes[index], Node::Host) {
+                let host = NodeId(index as u32);
+                self.distances(&ports_of, host, &mut distance);
+                self.set_routes_to(&ports_of, host, &distance);
+            }
+        }
+    }
+
+    /// Sets the shortest paths from every switch to every destination of a flow. Routes that were set by hand stay.
+    fn set_routes(&mut self) {
+        let ports_of = self.ports_of_nodes();
         let mut known = vec![false; self.nodes.len()];
         let mut distance = Vec::new();
         for index in 0..self.traffic.len() {

@@ -2,6 +2,7 @@
 
 use super::Network;
 use super::context::port_context;
+use super::hosts::Hosts;
 use crate::link::recirculation::Circling;
 use crate::link::scheme::{Buffer, Reception, Round};
 use crate::link::{ControlPlace, Frame, Observer, OnWire, PortId, Received, Scheme};
@@ -9,7 +10,7 @@ use crate::node::Node;
 use crate::time::Time;
 use std::hint::cold_path;
 
-impl<O: Observer<S>, S: Scheme> Network<O, S> {
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Handles the next frame in flight towards `port`. The frame stays in its place until then: a processor stalls when it
     /// reads a header as words that was just copied in pieces.
     #[inline(never)]
@@ -193,11 +194,17 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         let node = self.ports[port.index()].node;
         let flow = &self.flows[frame.flow.0 as usize];
         if flow.destination == node {
+            if H::ANY {
+                let source = self.hosts.receive(self.now, node, *frame);
+                self.note_changes(source);
+            }
             return;
         }
         let Node::Switch(switch) = &self.nodes[node.index()] else { return };
         let Some(out) = switch.route(flow, frame) else { return };
-        self.ports[out.index()].push_normal(*frame);
+        if !self.ports[out.index()].push_normal(*frame) && H::ANY {
+            self.hosts.dropped(frame);
+        }
         if is_last { self.wake_last(out) } else { self.wake(out) }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Network;
 use super::context::port_context;
+use super::hosts::Hosts;
 use crate::link::port::{QueuedUrgent, Ready};
 use crate::link::scheme::{Idle, SchemeContext, Urgent};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
@@ -10,12 +11,15 @@ use crate::time::Time;
 use linkmend_protocol::Admission;
 use linkmend_protocol::schedule::Next;
 
-impl<O: Observer<S>, S: Scheme> Network<O, S> {
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Serves a free port: sends the first frame that may go.
     #[inline(never)]
     pub(super) fn serve_port(&mut self, port: PortId) {
         if self.ports[port.index()].timer.attention {
             self.collect_urgent(port);
+        }
+        if H::ANY && self.ports[port.index()].host_has_frames {
+            self.take_from_host(port);
         }
         let scheme = &mut self.schemes[port.index()];
         match self.ports[port.index()].next(scheme, self.now) {
@@ -29,6 +33,21 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
             }
             None => self.serve_idle(port),
         }
+    }
+
+    /// Takes a frame from the host of the port, if none waits.
+    fn take_from_host(&mut self, port: PortId) {
+        let this = &mut self.ports[port.index()];
+        if !this.normal.is_empty() {
+            return;
+        }
+        match self.hosts.poll_frame(self.now, port) {
+            Some(frame) => {
+                this.push_normal(frame);
+            }
+            None => this.host_has_frames = false,
+        }
+        self.take_changes();
     }
 
     /// Sends a dummy or an ACK, if one says something new; no traffic may go, and no plain ACK is owed.
@@ -97,6 +116,8 @@ impl<O: Observer<S>, S: Scheme> Network<O, S> {
         self.queue.set(port.service(), if this.has_more(scheme) { this.free_at } else { Time::NEVER });
         if !corrupted {
             this.propagate(&mut self.queue, arrives_at, on_wire);
+        } else if H::ANY {
+            self.hosts.dropped(&frame);
         }
     }
 

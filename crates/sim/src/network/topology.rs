@@ -23,7 +23,8 @@ impl<S: Scheme> Plan<S> {
         plan
     }
 
-    fn with_nodes(graph: &Graph, balance: Balance) -> Plan<S> {
+    /// Makes a plan of the nodes of `graph` alone, with the same numbers.
+    pub(crate) fn with_nodes(graph: &Graph, balance: Balance) -> Plan<S> {
         let mut plan = Plan::new();
         for node in graph.nodes() {
             match graph.node(node).kind {

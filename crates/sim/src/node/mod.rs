@@ -31,3 +31,10 @@ pub struct Flow {
     /// The destination's index in the switches' routes.
     pub(crate) route: u32,
 }
+
+impl Flow {
+    /// A flow whose hash follows from a number.
+    pub(crate) fn between(source: NodeId, destination: NodeId, number: u64) -> Flow {
+        Flow { source, destination, hash: linkmend_random::mix(number), route: destination.0 }
+    }
+}

@@ -1,7 +1,9 @@
 //! Kinds of runs: a network of a certain shape, from the first handshake to the last delivery, and its measurements.
 //!
 //! - [`stress`]: line-rate traffic over one protected link, the paper's stress test (section 4.1).
+//! - [`flows`]: flows between hosts with transport protocols, and how long they take (sections 4.2 to 4.7).
 //! - [`scenario`]: several links, both directions, both classes, changing loss (section 5).
 
+pub mod flows;
 pub mod scenario;
 pub mod stress;

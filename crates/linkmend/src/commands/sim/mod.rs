@@ -1,6 +1,7 @@
 //! `linkmend sim`: simulated links.
 
 mod capture;
+mod flows;
 mod replay;
 mod scenario;
 mod series;
@@ -16,6 +17,7 @@ use clap::{Args, Subcommand};
 Examples:
   linkmend sim stress --speed 100G --loss 1e-3                  the paper's stress test
   linkmend sim stress --speed 400G --mode non-blocking --json   four times as fast, as JSON
+  linkmend sim flows --size 143B --scheme ordered                completion times of flows
   linkmend sim experiment mine.toml --out mine                  a sweep of your own, with plots
   linkmend sim scenario path --hops 4 --loss 1e-3               four corrupting links in a row
   linkmend sim replay a.jsonl b.jsonl                           repeats what two real link ends did
@@ -31,6 +33,10 @@ pub struct SimArgs {
 enum SimCommand {
     /// Send frames at line rate over one corrupting link, and measure what the paper measured (section 4.1)
     Stress(Box<stress::StressArgs>),
+    /// Run flows of hosts over a corrupting link, and show how long they take (sections 4.3 to 4.5)
+    Flows(Box<flows::FlowsArgs>),
+    /// Run one endless flow over a corrupting link, and show how much it carries (sections 4.2 and 4.7)
+    Throughput(Box<flows::ThroughputArgs>),
     /// Run an experiment file: a sweep with plots, and comparisons if it has published values
     Experiment(ExperimentArgs),
     /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
@@ -47,6 +53,8 @@ enum SimCommand {
 pub fn execute(arguments: &SimArgs) -> Result<()> {
     match &arguments.command {
         SimCommand::Stress(arguments) => stress::execute(arguments),
+        SimCommand::Flows(arguments) => flows::execute(arguments),
+        SimCommand::Throughput(arguments) => flows::throughput(arguments),
         SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),
         SimCommand::Scenario(arguments) => scenario::execute(arguments),
         SimCommand::Replay(arguments) => replay::execute(arguments),

@@ -19,11 +19,13 @@ pub(crate) mod context;
 pub mod linkguardian;
 pub mod named;
 mod unprotected;
+pub mod wharf;
 
 pub use context::{Buffer, SchemeContext};
 pub use linkguardian::{LinkGuardian, LinkGuardianConfig};
 pub use named::{AnyAck, AnyConfig, AnyControl, AnyHeader, Schemes};
 pub use unprotected::Unprotected;
+pub use wharf::{Wharf, WharfConfig};
 
 pub use super::control_store::ControlPlace;
 use super::frame::Frame;

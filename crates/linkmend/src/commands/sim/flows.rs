@@ -1,0 +1,260 @@
+//! `linkmend sim flows` and `linkmend sim throughput`: flows between hosts over a corrupting link.
+
+use super::stress::usage;
+use crate::commands::interrupt;
+use crate::failure::{Context, Error, Hinted, Result, UsageError};
+use crate::output;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_quantity::{BitRate, Count, LossRate, Span};
+use linkmend_report::{Alignment, Cell, Column, Table, Unit};
+use linkmend_sim::flows::{self, Demand, FlowsConfig, FlowsReport, SchemeKind, TransportKind};
+use linkmend_sim::host::FlowSizes;
+use linkmend_sim::link::config::RATE_REQUIREMENT;
+use linkmend_sim::network::Balance;
+use linkmend_sim::time::{Rate, Time};
+use linkmend_topology::Cable;
+use linkmend_topology::file::{TopologyFileOptions, read_topology};
+use linkmend_topology::graph::Graph;
+use linkmend_topology::spec;
+
+/// Width of the table when standard output is no terminal.
+const TABLE_WIDTH: usize = 100;
+const MICRO: f64 = 1e-6;
+
+/// Arguments of `linkmend sim flows`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme none
+      One-packet flows over six links of 100G, of which the middle one loses one frame in a thousand:
+      one flow in a thousand waits for a retransmission timeout.
+
+  linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme ordered
+      The same with LinkGuardian at that link (Figure 10).
+
+  linkmend sim flows --transport rdma --size 24387B --trials 100k --scheme non-blocking --json
+      17 packets of RDMA WRITE, as JSON (Figure 11).
+
+  linkmend sim flows --topology fat-tree:k=4,hosts=2 --size web-search --load 0.5 --duration 10ms
+      Many flows at once between all hosts of a fat tree, of the sizes of a web search.
+
+Sizes, rates and times need a unit. The same seed gives the same results, on any number of threads.")]
+pub struct FlowsArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
+    /// google-search-rpc, facebook-key-value, data-mining
+    #[arg(long, value_name = "SIZE|WORKLOAD", default_value = "24387B")]
+    size: FlowSizes,
+    /// Flows, one after the other, from the first host to the last
+    #[arg(long, value_name = "N", default_value = "5k", conflicts_with_all = ["load", "duration"])]
+    trials: Count,
+    /// Instead of trials: flows between all hosts at once that load their links by this share, above 0 and below 1
+    #[arg(long, value_name = "SHARE", requires = "duration")]
+    load: Option<f64>,
+    /// How long flows begin, with --load
+    #[arg(long, value_name = "TIME", requires = "load")]
+    duration: Option<Span>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Arguments of `linkmend sim throughput`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 --scheme none
+      What corruption leaves of 10 Gbit/s to one flow (Table 3: 3.48 Gbit/s).
+
+  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 --scheme ordered --duration 10s --json
+      The same with LinkGuardian, as JSON (Table 3: 9.46 Gbit/s).")]
+pub struct ThroughputArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// How long the flow sends
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    duration: Span,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// The network, its transport, and its corrupting link.
+#[derive(Debug, Args)]
+struct NetworkArgs {
+    /// Transport of the hosts: dctcp, cubic, bbr, reno or rdma
+    #[arg(long, default_value = "dctcp", value_name = "NAME")]
+    transport: String,
+    /// How the corrupting link recovers: none, ordered, non-blocking or wharf
+    #[arg(long, default_value = "none", value_name = "NAME")]
+    scheme: String,
+    /// Share of frames that the link in the middle corrupts
+    #[arg(long, default_value = "1e-3", value_name = "RATE")]
+    loss: LossRate,
+    /// Speed of all links, unless the topology says another
+    #[arg(long, default_value = "100G", value_name = "RATE")]
+    speed: BitRate,
+    /// The network with its hosts: a line such as fat-tree:k=4,hosts=2, or a file [default: five switches in a row with a
+    /// host at either end, as in the paper]
+    #[arg(long, value_name = "TOPOLOGY")]
+    topology: Option<String>,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Threads to use [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// How results are shown.
+#[derive(Debug, Args)]
+struct OutputArgs {
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+impl NetworkArgs {
+    fn config(&self, demand: Demand) -> Result<FlowsConfig> {
+        let transport: TransportKind = self.transport.parse().map_err(usage)?;
+        let scheme: SchemeKind = self.scheme.parse().map_err(usage)?;
+        let rate = Rate::from_bits_per_second(self.speed.0)
+            .ok_or_else(|| UsageError::new(format!("--speed {}: {RATE_REQUIREMENT}", self.speed)))?;
+        let graph = self.graph()?;
+        let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
+        let config = FlowsConfig {
+            seed: self.seed,
+            graph,
+            balance: Balance::FlowHash,
+            corrupting,
+            recovery: scheme.recovery(self.loss.0),
+            link: scheme.link(rate, self.loss.0),
+            hosts: transport.hosts(),
+            demand,
+        };
+        let config = config.in_class_of(scheme);
+        config.validate().map_err(usage)?;
+        Ok(config)
+    }
+
+    fn graph(&self) -> Result<Graph> {
+        match &self.topology {
+            None => {
+                Ok(spec::graph(&format!("line:switches=5,hosts=1,speed={0},host-speed={0}", self.speed))?)
+            }
+            Some(written) if spec::names_file(written) => {
+                let options =
+                    TopologyFileOptions { default_speed: Some(self.speed), ..TopologyFileOptions::default() };
+                let loaded = read_topology(written.as_ref(), &options)?;
+                Ok(loaded.graph(Cable { speed: self.speed, ..Cable::DEFAULT })?)
+            }
+            Some(written) => Ok(spec::graph(written)?),
+        }
+    }
+
+    fn threads(&self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.threads.unwrap_or(processors)
+    }
+}
+
+/// Executes `linkmend sim flows`.
+pub fn execute(arguments: &FlowsArgs) -> Result<()> {
+    let demand = match (arguments.load, arguments.duration) {
+        (Some(load), Some(duration)) => {
+            let duration = time(duration);
+            Demand::Load { sizes: arguments.size.clone(), load, duration }
+        }
+        _ => {
+            let bytes = arguments.size.only().ok_or_else(|| {
+                UsageError::new(format!(
+                    "--size {}: trials are of one size; use --load and --duration for a workload",
+                    arguments.size.name()
+                ))
+            })?;
+            Demand::Trials { count: arguments.trials.0, bytes }
+        }
+    };
+    let config = arguments.network.config(demand)?;
+    let title = format!(
+        "flows of {}, {}, {} at the corrupting link, loss {}, seed {}",
+        arguments.size.name(),
+        arguments.network.transport,
+        arguments.network.scheme,
+        arguments.network.loss,
+        arguments.network.seed
+    );
+    run_and_show(&config, &arguments.network, &arguments.output, &title)
+}
+
+/// Executes `linkmend sim throughput`.
+pub fn throughput(arguments: &ThroughputArgs) -> Result<()> {
+    let config = arguments.network.config(Demand::Endless { duration: time(arguments.duration) })?;
+    let title = format!(
+        "one {} flow at {}, {} at the corrupting link, loss {}, seed {}",
+        arguments.network.transport,
+        arguments.network.speed,
+        arguments.network.scheme,
+        arguments.network.loss,
+        arguments.network.seed
+    );
+    run_and_show(&config, &arguments.network, &arguments.output, &title)
+}
+
+fn time(span: Span) -> Time {
+    Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn run_and_show(config: &FlowsConfig, network: &NetworkArgs, output: &OutputArgs, title: &str) -> Result<()> {
+    let stop = interrupt::flag()?;
+    let bar = ProgressBar::new(config.parts() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
+        bar.set_style(style);
+    }
+    let report = flows::run(config, network.threads(), &stop, &|| bar.inc(1)).map_err(usage);
+    bar.finish_and_clear();
+    let report = report?.ok_or_else(|| -> Error {
+        let hint = "fewer --trials or a shorter --duration take less time".to_owned();
+        Hinted { message: "interrupted before the run had ended".to_owned(), hint }.into()
+    })?;
+    if output.json {
+        return Ok(output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    Ok(output::print(&table(title, &report).to_text(width, colour))?)
+}
+
+fn table(title: &str, report: &FlowsReport) -> Table {
+    let mut table = Table::new(title.to_owned())
+        .column(Column::text(""))
+        .column(Column::text("").align(Alignment::Right));
+    let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    if let Some(fct) = &report.fct_us {
+        row("flows", count(fct.count));
+        row("completion time, least", time(fct.min));
+        row("mean", time(fct.mean));
+        row("median", time(fct.p50));
+        row("90 %", time(fct.p90));
+        row("95 %", time(fct.p95));
+        row("99 %", time(fct.p99));
+        row("99.9 %", time(fct.p99_9));
+        row("99.99 %", time(fct.p99_99));
+        row("99.999 %", time(fct.p99_999));
+        row("most", time(fct.max));
+        row("standard deviation", time(fct.std));
+    }
+    row("flows not ended", count(report.unfinished_flows));
+    row("flows given up", count(report.failed_flows));
+    row("retransmissions by hosts", count(report.retransmissions));
+    row("retransmission timeouts", count(report.timeouts));
+    row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
+    row("frames sent, on all links", count(report.frame_hops));
+    row("frames corrupted", count(report.frames_corrupted));
+    row("frames dropped by queues", count(report.frames_dropped));
+    row("frames marked (ECN)", count(report.frames_marked));
+    row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));
+    row("events simulated", count(report.events));
+    table
+}

@@ -1,0 +1,195 @@
+//! One end of a flow on a host: a transport protocol's state machine, and when it wants to be called.
+
+use super::packets::Packet;
+use crate::time::Time;
+use linkmend_protocol::Mode;
+use linkmend_transport::{Instant, roce, tcp};
+
+/// The state machine of one end of a flow.
+#[derive(Debug)]
+pub(crate) enum Machine {
+    Tcp(Box<tcp::Connection>),
+    Roce(Box<Writes>),
+}
+
+/// A queue pair with the rest of what is to be written: a message holds 2^31 bytes at most, and a send queue only so many
+/// messages.
+#[derive(Debug)]
+pub(crate) struct Writes {
+    queue_pair: roce::QueuePair,
+    left: u64,
+    /// Messages that were posted and are not acknowledged.
+    posted: u32,
+}
+
+impl Writes {
+    /// A queue pair that writes this many bytes.
+    pub(crate) fn new(queue_pair: roce::QueuePair, bytes: u64) -> Writes {
+        let mut writes = Writes { queue_pair, left: bytes, posted: 0 };
+        writes.post();
+        writes
+    }
+
+    /// Posts as much as the send queue takes.
+    fn post(&mut self) {
+        while self.left > 0 {
+            let bytes = self.left.min(u64::from(MESSAGE_BYTES_MAX)) as u32;
+            let request = roce::Request { opcode: roce::Opcode::Write, bytes };
+            if self.queue_pair.post(request).is_err() {
+                return;
+            }
+            self.left -= u64::from(bytes);
+            self.posted += 1;
+        }
+    }
+
+    /// What has happened since the last call.
+    fn poll_progress(&mut self) -> Option<Progress> {
+        loop {
+            match self.queue_pair.poll_completion()? {
+                roce::Completion::Received { bytes, .. } => {
+                    return Some(Progress::Delivered(u64::from(bytes)));
+                }
+                roce::Completion::Failed { .. } => return Some(Progress::Failed),
+                roce::Completion::Sent { .. } => {
+                    self.posted -= 1;
+                    self.post();
+                    if self.posted == 0 {
+                        return Some(Progress::Acknowledged);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// When an end of a flow wants to be called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeout {
+    pub(crate) at: Time,
+    /// Whether it does not wait for a tick: a kernel paces by a timer of its own.
+    pub(crate) is_exact: bool,
+}
+
+/// What an end of a flow tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// These bytes have arrived in order.
+    Delivered(u64),
+    /// Everything that was written is acknowledged.
+    Acknowledged,
+    /// It has given up.
+    Failed,
+}
+
+/// One end of a flow.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) machine: Machine,
+    /// Number of the host that it is on.
+    pub(crate) host: u32,
+    /// Class of its frames.
+    pub(crate) mode: Mode,
+    /// Whether it is among those that the host's card asks for packets.
+    pub(crate) is_ready: bool,
+    /// The earliest of its times among the timers of its host; later ones there are ignored.
+    pub(crate) timer_at: Time,
+}
+
+/// The transport's instant for a simulated time: the nanosecond that has begun last.
+pub(crate) fn instant(now: Time) -> Instant {
+    Instant(now.0 / PICOS_PER_NANO)
+}
+
+/// The beginning of a transport's nanosecond.
+pub(crate) fn time(at: Instant) -> Time {
+    Time(at.0.saturating_mul(PICOS_PER_NANO))
+}
+
+const PICOS_PER_NANO: u64 = 1_000;
+/// Longest message of a flow that needs several.
+const MESSAGE_BYTES_MAX: u32 = 1 << 24;
+
+impl Endpoint {
+    pub(crate) fn new(machine: Machine, host: u32, mode: Mode) -> Endpoint {
+        Endpoint { machine, host, mode, is_ready: false, timer_at: Time::NEVER }
+    }
+
+    /// Handles a packet from the other end, several of them if they were joined. `marked` tells whether a switch has marked
+    /// one of them.
+    pub(crate) fn handle(&mut self, now: Time, packet: &Packet, marked: bool) {
+        match (&mut self.machine, packet) {
+            (Machine::Tcp(connection), Packet::Tcp(segment)) => {
+                let mut segment = *segment;
+                if marked && segment.codepoint != tcp::Codepoint::NotEct {
+                    segment.codepoint = tcp::Codepoint::Ce;
+                }
+                connection.handle_segment(instant(now), &segment);
+            }
+            (Machine::Roce(writes), Packet::Roce(packet)) => {
+                let mut packet = *packet;
+                if marked && packet.codepoint != tcp::Codepoint::NotEct {
+                    packet.codepoint = tcp::Codepoint::Ce;
+                }
+                writes.queue_pair.handle_packet(instant(now), &packet);
+            }
+            // A frame of a flow that has ended, whose number another flow has now.
+            _ => {}
+        }
+    }
+
+    /// The next packet for the network; a segment may be as long as segmentation offload allows.
+    pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        match &mut self.machine {
+            Machine::Tcp(connection) => connection.poll_transmit(instant(now)).map(Packet::Tcp),
+            Machine::Roce(writes) => writes.queue_pair.poll_transmit(instant(now)).map(Packet::Roce),
+        }
+    }
+
+    /// When it wants to be called if nothing arrives.
+    pub(crate) fn next_timeout(&self) -> Timeout {
+        let (at, paced) = match &self.machine {
+            Machine::Tcp(connection) => (connection.next_timeout(), connection.paced_until()),
+            Machine::Roce(writes) => (writes.queue_pair.next_timeout(), None),
+        };
+        Timeout { at: at.map_or(Time::NEVER, time), is_exact: at == paced }
+    }
+
+    /// Does what is due.
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        match &mut self.machine {
+            Machine::Tcp(connection) => connection.handle_timeout(instant(now)),
+            Machine::Roce(writes) => writes.queue_pair.handle_timeout(instant(now)),
+        }
+    }
+
+    /// What has happened since the last call.
+    pub(crate) fn poll_progress(&mut self) -> Option<Progress> {
+        match &mut self.machine {
+            Machine::Tcp(connection) => loop {
+                match connection.poll_event()? {
+                    tcp::Event::Delivered(bytes) => return Some(Progress::Delivered(bytes)),
+                    tcp::Event::Acknowledged { all: true, .. } => return Some(Progress::Acknowledged),
+                    tcp::Event::Aborted(_) => return Some(Progress::Failed),
+                    _ => {}
+                }
+            },
+            Machine::Roce(writes) => writes.poll_progress(),
+        }
+    }
+
+    /// How many segments or packets it has sent again, and how often its retransmission timer has expired.
+    pub(crate) fn effort(&self, now: Time) -> (u32, u32) {
+        let (retransmissions, timeouts) = match &self.machine {
+            Machine::Tcp(connection) => {
+                let info = connection.info(instant(now));
+                (info.total_retrans, info.timeouts)
+            }
+            Machine::Roce(writes) => {
+                let info = writes.queue_pair.info();
+                (info.requests_resent, info.timeouts)
+            }
+        };
+        (u32::try_from(retransmissions).unwrap_or(u32::MAX), u32::try_from(timeouts).unwrap_or(u32::MAX))
+    }
+}

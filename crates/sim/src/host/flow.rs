@@ -1,0 +1,42 @@
+//! The flows of a run: who they are between, and what became of them.
+
+use crate::time::Time;
+
+/// What became of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Numbers of the hosts that sent and received it.
+    pub source: u32,
+    pub destination: u32,
+    /// Bytes that its application wrote.
+    pub bytes: u64,
+    /// When the application wrote them.
+    pub began: Time,
+    /// When the last of them had arrived in order at the other host's application.
+    pub delivered: Time,
+    /// When the sender knew that all had arrived.
+    pub acknowledged: Time,
+    /// Segments or packets sent again.
+    pub retransmissions: u32,
+    /// Expirations of the retransmission timer.
+    pub timeouts: u32,
+    /// Whether the transport gave up.
+    pub failed: bool,
+}
+
+impl FlowRecord {
+    /// Flow completion time: from the write until everything is acknowledged, which is what a trace at the sender shows.
+    pub fn completion_time(&self) -> Time {
+        Time(self.acknowledged.0 - self.began.0)
+    }
+}
+
+/// A flow under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Active {
+    pub(crate) record: FlowRecord,
+    /// Bytes that have not arrived in order.
+    pub(crate) missing: u64,
+    /// Whether everything is acknowledged.
+    pub(crate) is_acknowledged: bool,
+}

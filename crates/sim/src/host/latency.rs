@@ -1,0 +1,87 @@
+//! What a host adds to the time of the network: its stack, its card, and the ticks of its timers.
+
+use crate::random::Random;
+use crate::time::Time;
+
+/// The latency of a host. What is sent at one moment leaves at once; the whole delay of stack and card, in both
+/// directions, is added where frames are received: from the arrival of a frame to the moment when the transport handles
+/// it, together with all frames that have arrived by then (interrupt moderation and receive offload).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostLatency {
+    /// What every frame waits for at least.
+    pub least: Time,
+    /// Median of what is added to it. The added delay is log-normal.
+    pub median: Time,
+    /// Standard deviation of the logarithm of the added delay; 0 for a constant delay.
+    pub sigma: f64,
+    /// A transport's timers expire with a tick, as in a kernel whose timers count jiffies; zero for timers without ticks.
+    pub timer_tick: Time,
+}
+
+impl HostLatency {
+    /// No delay at all, and exact timers.
+    pub const NONE: HostLatency =
+        HostLatency { least: Time::ZERO, median: Time::ZERO, sigma: 0.0, timer_tick: Time::ZERO };
+
+    /// Draws a delay.
+    pub(crate) fn draw(&self, random: &mut Random) -> Time {
+        if self.median == Time::ZERO {
+            return self.least;
+        }
+        let factor = libm::exp(self.sigma * normal(random));
+        self.least + Time((self.median.0 as f64 * factor) as u64)
+    }
+
+    /// When a timer that is set at `now` for `at` expires, on a host whose ticks are `phase` after those of time zero. Its
+    /// length is rounded up to ticks, and counts from the next one, so that it never expires early.
+    pub(crate) fn expiry(&self, now: Time, at: Time, phase: Time) -> Time {
+        let tick = self.timer_tick.0;
+        if tick == 0 || at == Time::NEVER {
+            return at;
+        }
+        let next = now.0.saturating_sub(phase.0).div_ceil(tick);
+        let ticks = next.saturating_add(at.0.saturating_sub(now.0).div_ceil(tick));
+        Time(ticks.saturating_mul(tick).saturating_add(phase.0))
+    }
+}
+
+/// A number from the standard normal distribution (Box and Muller, 1958).
+fn normal(random: &mut Random) -> f64 {
+    let radius = libm::sqrt(2.0 * random.exponential());
+    radius * libm::cos(std::f64::consts::TAU * random.uniform())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_delays_are_below_the_median_and_none_below_the_least() {
+        let latency = HostLatency {
+            least: Time::from_nanos(5_000),
+            median: Time::from_nanos(3_000),
+            sigma: 0.5,
+            timer_tick: Time::ZERO,
+        };
+        let mut random = Random::new(1, "latency");
+        let delays: Vec<Time> = (0..100_000).map(|_| latency.draw(&mut random)).collect();
+        assert!(delays.iter().all(|delay| *delay >= latency.least));
+        let below = delays.iter().filter(|delay| **delay < Time::from_nanos(8_000)).count();
+        assert!((49_000..51_000).contains(&below), "{below} of 100,000");
+        // One standard deviation above the median lies a factor of e^0.5: 84.1 % are below.
+        let below = delays.iter().filter(|delay| **delay < Time::from_nanos(5_000 + 4_946)).count();
+        assert!((83_400..84_900).contains(&below), "{below} of 100,000");
+    }
+
+    #[test]
+    fn timers_expire_with_a_tick() {
+        let latency = HostLatency { timer_tick: Time(4_000), ..HostLatency::NONE };
+        let expiry = |now, at, phase| latency.expiry(Time(now), Time(at), Time(phase)).0;
+        assert_eq!([expiry(0, 1, 0), expiry(0, 4_000, 0), expiry(0, 4_001, 0)], [4_000, 4_000, 8_000]);
+        assert_eq!([expiry(1, 2, 0), expiry(1, 4_001, 0), expiry(4_000, 4_001, 0)], [8_000, 8_000, 8_000]);
+        assert_eq!([expiry(600, 700, 500), expiry(500, 700, 500)], [8_500, 4_500]);
+        assert_eq!(expiry(9_000, 8_000, 0), 12_000, "what is overdue waits for a tick, too");
+        assert_eq!(latency.expiry(Time(5), Time::NEVER, Time(3)), Time::NEVER);
+        assert_eq!(HostLatency::NONE.expiry(Time(5), Time(7), Time(3)), Time(7));
+    }
+}

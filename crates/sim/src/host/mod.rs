@@ -1,0 +1,385 @@
+//! Hosts with transport protocols.
+//!
+//! A [`TransportHosts`] runs all hosts of a network. Its [`Workload`] says which flows begin when. A flow is two ends, each a
+//! state machine of [`linkmend_transport`]; the numbers of its two directions in the network are those of its ends.
+//!
+//! # The way of a packet
+//!
+//! The *card* of a host has one frame for its port whenever the port is free: it takes packets from the ends that have
+//! some, in turns, and splits long segments (segmentation offload). A frame carries a handle of its packet, so that it
+//! stays small. Frames that arrive wait for the host's *latency*; then its stack takes all that have arrived by then,
+//! joins segments that follow each other (receive offload), and hands them to the ends they are for.
+//!
+//! # Events
+//!
+//! Each host is a source of events, for whatever comes first: its stack, or a timer of one of its flows. One further
+//! source begins flows.
+
+mod card;
+mod endpoint;
+mod flow;
+mod latency;
+mod packets;
+mod receive;
+mod setup;
+mod sizes;
+mod workload;
+
+pub use flow::FlowRecord;
+pub use latency::HostLatency;
+pub use packets::Packet;
+pub use setup::{HostsConfig, Transport};
+pub use sizes::{FlowSizeError, FlowSizes};
+pub use workload::{Poisson, Schedule, Start, Trials, Workload};
+
+use crate::link::{Frame, PortId};
+use crate::network::{Changed, Hosts};
+use crate::node::{Flow, NodeId};
+use crate::random::Random;
+use crate::time::Time;
+use card::Card;
+use endpoint::{Endpoint, Progress, Timeout};
+use flow::Active;
+use packets::{Handle, Packets};
+use receive::Joined;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// How long the numbers of a flow that has ended are not used again: what it sent twice has left the network by then.
+const QUARANTINE: Time = Time::from_nanos(10_000_000);
+
+/// A host: its card, what it has received, and its timers.
+#[derive(Debug)]
+struct Host {
+    node: NodeId,
+    port: PortId,
+    card: Card,
+    /// Frames that wait for the stack.
+    received: Vec<(u32, Handle, bool)>,
+    /// When the stack takes them.
+    stack_at: Time,
+    /// When an end of a flow wants to be called; those that are out of date are ignored.
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When its first timer tick is.
+    tick_phase: Time,
+    random: Random,
+}
+
+impl Host {
+    fn next_time(&self) -> Time {
+        let timer = self.timers.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
+        self.stack_at.min(timer)
+    }
+}
+
+/// All hosts of a network, and the flows between them.
+#[derive(Debug)]
+pub struct TransportHosts {
+    config: HostsConfig,
+    hosts: Vec<Host>,
+    /// By node and by port: the number of the host.
+    host_of_node: Vec<u32>,
+    host_of_port: Vec<u32>,
+    /// Both ends of a flow, one after the other; the one with the even number sends.
+    endpoints: Vec<Option<Endpoint>>,
+    /// By pair of ends.
+    active: Vec<Option<Active>>,
+    active_flows: usize,
+    /// Pairs that can be used again, and since when.
+    free: VecDeque<(Time, u32)>,
+    packets: Packets,
+    workload: Box<dyn Workload>,
+    records: Vec<FlowRecord>,
+    changed: Vec<Changed>,
+    /// What the stack is taking; kept to allocate it once.
+    taking: Vec<(u32, Handle, bool)>,
+}
+
+impl Hosts for TransportHosts {
+    const ANY: bool = true;
+
+    fn sources(&self) -> usize {
+        self.hosts.len() + 1
+    }
+
+    fn next_time(&self, source: usize) -> Time {
+        self.hosts.get(source).map_or_else(|| self.workload.next_at(), Host::next_time)
+    }
+
+    fn act(&mut self, now: Time, source: usize, flows: &mut Vec<Flow>) {
+        if source == self.hosts.len() {
+            while let Some(start) = self.workload.start(now) {
+                self.begin(now, &start, flows);
+            }
+            return;
+        }
+        if self.hosts[source].stack_at <= now {
+            self.run_stack(now, source);
+        }
+        self.run_timers(now, source);
+    }
+
+    fn receive(&mut self, now: Time, node: NodeId, frame: Frame) -> usize {
+        let index = self.host_of_node[node.index()] as usize;
+        let host = &mut self.hosts[index];
+        // The frames of one end of a flow are for the other one.
+        host.received.push((frame.flow.0 ^ 1, Handle::of_frame(frame.id), frame.marked));
+        if host.stack_at == Time::NEVER {
+            host.stack_at = now + self.config.latency.draw(&mut host.random);
+        }
+        index
+    }
+
+    fn poll_changed(&mut self) -> Option<Changed> {
+        self.changed.pop()
+    }
+
+    fn poll_frame(&mut self, now: Time, port: PortId) -> Option<Frame> {
+        let index = self.host_of_port[port.index()] as usize;
+        if let Some((endpoint, packet)) = self.hosts[index].card.next_piece() {
+            return Some(self.frame(endpoint, packet));
+        }
+        while let Some(number) = self.hosts[index].card.ready.pop_front() {
+            let Some(endpoint) = &mut self.endpoints[number as usize] else { continue };
+            if let Some(packet) = endpoint.poll_transmit(now) {
+                let host = &mut self.hosts[index];
+                host.card.ready.push_back(number);
+                let first = host.card.begin(number, packet, self.config.mss());
+                return Some(self.frame(number, first));
+            }
+            endpoint.is_ready = false;
+            self.set_timer(now, number);
+            self.changed.push(Changed::Time(index));
+        }
+        None
+    }
+
+    fn dropped(&mut self, frame: &Frame) {
+        self.packets.take(Handle::of_frame(frame.id));
+    }
+}
+
+impl TransportHosts {
+    /// The frame that carries a packet of this end.
+    fn frame(&mut self, number: u32, packet: Packet) -> Frame {
+        let mode =
+            self.endpoints[number as usize].as_ref().map_or(self.config.mode, |endpoint| endpoint.mode);
+        let bytes = packet.frame_bytes();
+        let id = self.packets.put(packet).frame_number();
+        Frame { id, flow: crate::link::FlowId(number), bytes, mode, marked: false }
+    }
+
+    /// Begins a flow.
+    fn begin(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) {
+        let pair = self.new_pair(now);
+        let [sender, receiver] = self.config.endpoints(now, start);
+        let sending = 2 * pair;
+        for (number, endpoint) in [(sending, sender), (sending + 1, receiver)] {
+            let [from, to] = if number == sending {
+                [start.source, start.destination]
+            } else {
+                [start.destination, start.source]
+            };
+            let flow = Flow::between(
+                self.hosts[from as usize].node,
+                self.hosts[to as usize].node,
+                self.records.len() as u64 + u64::from(number),
+            );
+            let number = number as usize;
+            if number == flows.len() {
+                flows.push(flow);
+            } else {
+                flows[number] = flow;
+            }
+            self.endpoints[number] = Some(endpoint);
+        }
+        let record = FlowRecord {
+            source: start.source,
+            destination: start.destination,
+            bytes: start.bytes,
+            began: now,
+            delivered: Time::NEVER,
+            acknowledged: Time::NEVER,
+            retransmissions: 0,
+            timeouts: 0,
+            failed: false,
+        };
+        self.active[pair as usize] = Some(Active { record, missing: start.bytes, is_acknowledged: false });
+        self.active_flows += 1;
+        self.make_ready(sending);
+    }
+
+    /// The number of a pair of ends that is not in use.
+    fn new_pair(&mut self, now: Time) -> u32 {
+        if let Some((since, pair)) = self.free.front().copied()
+            && now >= since + QUARANTINE
+        {
+            self.free.pop_front();
+            return pair;
+        }
+        self.endpoints.push(None);
+        self.endpoints.push(None);
+        self.active.push(None);
+        (self.active.len() - 1) as u32
+    }
+
+    /// Lets the card of its host ask an end for packets.
+    fn make_ready(&mut self, number: u32) {
+        let Some(endpoint) = &mut self.endpoints[number as usize] else { return };
+        if endpoint.is_ready {
+            return;
+        }
+        endpoint.is_ready = true;
+        let host = &mut self.hosts[endpoint.host as usize];
+        host.card.ready.push_back(number);
+        self.changed.push(Changed::Port(host.port));
+    }
+
+    /// Sees that an end is called when it wants to be.
+    fn set_timer(&mut self, now: Time, number: u32) {
+        let Some(endpoint) = &mut self.endpoints[number as usize] else { return };
+        let host = &mut self.hosts[endpoint.host as usize];
+        let Timeout { at, is_exact } = endpoint.next_timeout();
+        if at >= endpoint.timer_at {
+            return;
+        }
+        let at = if is_exact { at } else { self.config.latency.expiry(now, at, host.tick_phase) };
+        if at < endpoint.timer_at {
+            endpoint.timer_at = at;
+            host.timers.push(Reverse((at, number)));
+        }
+    }
+
+    /// The stack of a host takes what has arrived.
+    fn run_stack(&mut self, now: Time, index: usize) {
+        self.hosts[index].stack_at = Time::NEVER;
+        std::mem::swap(&mut self.taking, &mut self.hosts[index].received);
+        let mut joined: Option<Joined> = None;
+        let mut taking = std::mem::take(&mut self.taking);
+        for (number, handle, marked) in taking.drain(..) {
+            let Some(packet) = self.packets.take(handle) else { continue };
+            if joined.as_mut().is_some_and(|joined| joined.join(number, &packet, marked)) {
+                continue;
+            }
+            if let Some(before) = joined.replace(Joined::new(number, packet, marked)) {
+                self.hand_over(now, &before);
+            }
+        }
+        self.taking = taking;
+        if let Some(last) = joined {
+            self.hand_over(now, &last);
+        }
+    }
+
+    /// Gives an end of a flow what it has received.
+    fn hand_over(&mut self, now: Time, joined: &Joined) {
+        let Some(Some(endpoint)) = self.endpoints.get_mut(joined.endpoint as usize) else { return };
+        endpoint.handle(now, &joined.packet, joined.marked);
+        self.make_ready(joined.endpoint);
+        self.note_progress(now, joined.endpoint);
+    }
+
+    /// Calls the ends whose time has come.
+    fn run_timers(&mut self, now: Time, index: usize) {
+        while let Some(Reverse((at, number))) = self.hosts[index].timers.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.hosts[index].timers.pop();
+            let Some(Some(endpoint)) = self.endpoints.get_mut(number as usize) else { continue };
+            if endpoint.host as usize != index || endpoint.timer_at != at {
+                continue;
+            }
+            endpoint.timer_at = Time::NEVER;
+            if endpoint.next_timeout().at <= now {
+                endpoint.handle_timeout(now);
+                self.make_ready(number);
+                self.note_progress(now, number);
+            } else {
+                self.set_timer(now, number);
+            }
+        }
+    }
+
+    /// Takes note of what an end tells, and ends the flow when both ends are done.
+    fn note_progress(&mut self, now: Time, number: u32) {
+        let pair = (number / 2) as usize;
+        loop {
+            let Some(endpoint) = &mut self.endpoints[number as usize] else { return };
+            let Some(progress) = endpoint.poll_progress() else { return };
+            let Some(active) = &mut self.active[pair] else { return };
+            match progress {
+                Progress::Delivered(bytes) => {
+                    active.missing = active.missing.saturating_sub(bytes);
+                    if active.missing == 0 {
+                        active.record.delivered = now;
+                    }
+                }
+                Progress::Acknowledged => {
+                    active.is_acknowledged = true;
+                    active.record.acknowledged = now;
+                }
+                Progress::Failed => active.record.failed = true,
+            }
+            if active.record.failed || (active.missing == 0 && active.is_acknowledged) {
+                self.end(now, pair as u32);
+                return;
+            }
+        }
+    }
+
+    /// Ends a flow.
+    fn end(&mut self, now: Time, pair: u32) {
+        let Some(active) = self.active[pair as usize].take() else { return };
+        self.active_flows -= 1;
+        let mut record = active.record;
+        if let Some(endpoint) = &self.endpoints[2 * pair as usize] {
+            (record.retransmissions, record.timeouts) = endpoint.effort(now);
+        }
+        for number in [2 * pair, 2 * pair + 1] {
+            self.endpoints[number as usize] = None;
+        }
+        self.records.push(record);
+        self.free.push_back((now, pair));
+        self.workload.ended(now);
+        self.changed.push(Changed::Time(self.hosts.len()));
+    }
+
+    /// The flows that have ended, in the order in which they did.
+    pub fn records(&self) -> &[FlowRecord] {
+        &self.records
+    }
+
+    /// Removes the flows that have ended, in the order in which they did.
+    pub fn take_records(&mut self) -> Vec<FlowRecord> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// Counts the workload's time from `now` on.
+    pub fn begin_at(&mut self, now: Time) {
+        self.workload.begin_at(now);
+    }
+
+    /// Of the flows under way: bytes that have arrived in order, segments sent again, and retransmission timeouts.
+    pub fn under_way(&self, now: Time) -> (u64, u64, u64) {
+        let mut sum = (0, 0, 0);
+        for (pair, active) in self.active.iter().enumerate() {
+            let (Some(active), Some(sender)) = (active, &self.endpoints[2 * pair]) else { continue };
+            let (retransmissions, timeouts) = sender.effort(now);
+            sum.0 += active.record.bytes - active.missing;
+            sum.1 += u64::from(retransmissions);
+            sum.2 += u64::from(timeouts);
+        }
+        sum
+    }
+
+    /// Whether every flow of the workload has begun and ended.
+    pub fn is_finished(&self) -> bool {
+        self.active_flows == 0 && self.workload.is_finished()
+    }
+
+    /// Flows under way.
+    pub fn active_flows(&self) -> usize {
+        self.active_flows
+    }
+}

@@ -1,0 +1,139 @@
+//! The packets under way: frames carry their handles, so that a frame stays small.
+
+use linkmend_transport::{roce, tcp};
+
+/// What a frame of a host carries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Packet {
+    /// A TCP segment.
+    Tcp(tcp::Segment),
+    /// A packet of a RoCEv2 reliable connection.
+    Roce(roce::Packet),
+}
+
+impl Packet {
+    /// Length of the Ethernet frame that carries it, with its frame check sequence.
+    pub fn frame_bytes(&self) -> u16 {
+        match self {
+            Packet::Tcp(segment) => tcp_frame_bytes(segment),
+            Packet::Roce(packet) => packet.frame_bytes(),
+        }
+    }
+}
+
+/// Ethernet header and frame check sequence, IPv4, TCP without options.
+const TCP_HEADERS_BYTES: u32 = 14 + 4 + 20 + 20;
+/// Timestamps with their padding (RFC 7323, appendix A).
+const TIMESTAMPS_BYTES: u32 = 12;
+/// Shortest Ethernet frame.
+const FRAME_BYTES_MIN: u32 = 64;
+
+fn tcp_frame_bytes(segment: &tcp::Segment) -> u16 {
+    let timestamps = if segment.timestamps.is_some() { TIMESTAMPS_BYTES } else { 0 };
+    let sack = if segment.sack.is_empty() { 0 } else { 4 + 8 * segment.sack.len() as u32 };
+    let bytes = TCP_HEADERS_BYTES + timestamps + sack + segment.length;
+    u16::try_from(bytes.max(FRAME_BYTES_MIN)).unwrap_or(u16::MAX)
+}
+
+/// Where a packet is stored, and how often its place was used before. A frame that arrives a second time therefore finds
+/// that its packet is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Handle(u64);
+
+impl Handle {
+    fn new(place: u32, generation: u32) -> Handle {
+        Handle(u64::from(generation) << 32 | u64::from(place))
+    }
+
+    fn place(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The number that a frame carries as its own.
+    pub(crate) fn frame_number(self) -> u64 {
+        self.0
+    }
+
+    /// The handle that a frame carries.
+    pub(crate) fn of_frame(number: u64) -> Handle {
+        Handle(number)
+    }
+}
+
+#[derive(Debug)]
+struct Place {
+    generation: u32,
+    packet: Option<Packet>,
+}
+
+/// The packets of all hosts that have been sent and have neither arrived nor been dropped. Those that a link loses for
+/// good while it recovers others stay: they are few, and the link does not know of each.
+#[derive(Debug, Default)]
+pub(crate) struct Packets {
+    places: Vec<Place>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    /// Stores a packet.
+    pub(crate) fn put(&mut self, packet: Packet) -> Handle {
+        if let Some(index) = self.free.pop() {
+            let place = &mut self.places[index as usize];
+            place.packet = Some(packet);
+            return Handle::new(index, place.generation);
+        }
+        self.places.push(Place { generation: 0, packet: Some(packet) });
+        Handle::new(self.places.len() as u32 - 1, 0)
+    }
+
+    /// Removes a packet; `None` if it was removed before.
+    pub(crate) fn take(&mut self, handle: Handle) -> Option<Packet> {
+        let place = self.places.get_mut(handle.place())?;
+        if place.generation != handle.generation() {
+            return None;
+        }
+        let packet = place.packet.take()?;
+        place.generation = place.generation.wrapping_add(1);
+        self.free.push(handle.place() as u32);
+        Some(packet)
+    }
+
+    /// The packet, if it is still under way.
+    #[cfg(test)]
+    fn at(&self, handle: Handle) -> Option<&Packet> {
+        let place = self.places.get(handle.place())?;
+        place.packet.as_ref().filter(|_| place.generation == handle.generation())
+    }
+
+    /// Number of packets stored.
+    #[cfg(test)]
+    fn count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(sequence: u64) -> Packet {
+        Packet::Tcp(tcp::Segment { sequence, ..Default::default() })
+    }
+
+    #[test]
+    fn a_packet_is_found_once_and_its_place_is_used_again() {
+        let mut packets = Packets::default();
+        let first = packets.put(packet(1));
+        assert_eq!(packets.at(first), Some(&packet(1)));
+        assert_eq!(packets.take(first), Some(packet(1)));
+        assert_eq!(packets.take(first), None, "a frame that was doubled finds nothing");
+        let second = packets.put(packet(2));
+        assert_eq!((packets.places.len(), packets.count()), (1, 1));
+        assert_eq!(packets.take(first), None, "the place belongs to another packet");
+        assert_eq!(packets.take(Handle::of_frame(second.frame_number())), Some(packet(2)));
+    }
+}

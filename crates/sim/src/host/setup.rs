@@ -1,0 +1,131 @@
+//! What hosts are: their transport, its configuration, and their latency.
+
+use super::endpoint::{Endpoint, Machine, Writes};
+use super::packets::Packets;
+use super::workload::{Start, Workload};
+use super::{Card, Host, HostLatency, TransportHosts};
+use crate::link::PortId;
+use crate::node::NodeId;
+use crate::random::Random;
+use crate::time::Time;
+use linkmend_protocol::Mode;
+use linkmend_transport::{Instant, Nanos, roce, tcp};
+use std::collections::BinaryHeap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The transport of a host's flows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Transport {
+    Tcp(Arc<tcp::Config>),
+    Roce(Arc<roce::Config>),
+}
+
+/// The configuration of all hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostsConfig {
+    pub transport: Transport,
+    pub latency: HostLatency,
+    /// The round-trip time that a TCP connection knows when its flow begins, as from its handshake.
+    pub known_rtt: Option<Nanos>,
+    /// Class of all frames.
+    pub mode: Mode,
+}
+
+impl HostsConfig {
+    /// Most bytes of a segment's payload.
+    pub(super) fn mss(&self) -> u32 {
+        match &self.transport {
+            Transport::Tcp(config) => config.mss,
+            Transport::Roce(_) => u32::MAX,
+        }
+    }
+
+    /// The two ends of a flow, that of the sender first. The connection is open already, as with the paper's trials.
+    pub(super) fn endpoints(&self, now: Time, start: &Start) -> [Endpoint; 2] {
+        let now: Instant = super::endpoint::instant(now);
+        let machines = match &self.transport {
+            Transport::Tcp(config) => {
+                let [mut sender, receiver] = [(); 2].map(|()| connection(now, config, self.known_rtt));
+                sender.write(start.bytes);
+                [sender, receiver].map(|connection| Machine::Tcp(Box::new(connection)))
+            }
+            Transport::Roce(config) => {
+                [start.bytes, 0].map(|bytes| Machine::Roce(Box::new(Writes::new(queue_pair(config), bytes))))
+            }
+        };
+        let hosts = [start.source, start.destination];
+        let mut hosts = hosts.into_iter();
+        machines.map(|machine| Endpoint::new(machine, hosts.next().unwrap_or(0), self.mode))
+    }
+}
+
+/// An end of an open connection.
+///
+/// # Panics
+/// If the configuration cannot be used, which is checked before a run.
+fn connection(now: Instant, config: &Arc<tcp::Config>, rtt: Option<Nanos>) -> tcp::Connection {
+    match tcp::Connection::established_with(now, Arc::clone(config), rtt) {
+        Ok(connection) => connection,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// A queue pair.
+///
+/// # Panics
+/// If the configuration cannot be used, which is checked before a run.
+fn queue_pair(config: &Arc<roce::Config>) -> roce::QueuePair {
+    match roce::QueuePair::new(Arc::clone(config)) {
+        Ok(queue_pair) => queue_pair,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+impl TransportHosts {
+    /// The hosts at these nodes, each with the port to its network, in a network with this many nodes and ports.
+    pub fn new(
+        config: HostsConfig,
+        hosts: &[(NodeId, PortId)],
+        (nodes, ports): (usize, usize),
+        workload: Box<dyn Workload>,
+        seed: u64,
+    ) -> TransportHosts {
+        let mut host_of_node = vec![u32::MAX; nodes];
+        let mut host_of_port = vec![u32::MAX; ports];
+        for (number, (node, port)) in hosts.iter().enumerate() {
+            host_of_node[node.index()] = number as u32;
+            host_of_port[port.index()] = number as u32;
+        }
+        let tick = config.latency.timer_tick;
+        let host = |(number, &(node, port)): (usize, &(NodeId, PortId))| {
+            let mut random = Random::new(seed, &format!("host {number}"));
+            let tick_phase = Time((tick.0 as f64 * random.uniform()) as u64);
+            Host {
+                node,
+                port,
+                card: Card::default(),
+                received: Vec::new(),
+                stack_at: Time::NEVER,
+                timers: BinaryHeap::new(),
+                tick_phase,
+                random,
+            }
+        };
+        TransportHosts {
+            hosts: hosts.iter().enumerate().map(host).collect(),
+            config,
+            host_of_node,
+            host_of_port,
+            endpoints: Vec::new(),
+            active: Vec::new(),
+            active_flows: 0,
+            free: VecDeque::new(),
+            packets: Packets::default(),
+            workload,
+            records: Vec::new(),
+            changed: Vec::new(),
+            taking: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Which flows begin when.
+
+use super::sizes::FlowSizes;
+use crate::random::Random;
+use crate::time::Time;
+use std::fmt::Debug;
+
+/// A flow that begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    pub at: Time,
+    /// Number of the host that sends, among the hosts.
+    pub source: u32,
+    /// Number of the host that receives.
+    pub destination: u32,
+    /// Bytes that the application writes.
+    pub bytes: u64,
+}
+
+impl Start {
+    /// Bytes of a flow without an end: 1 EiB, four months at 800G.
+    pub const ENDLESS: u64 = 1 << 60;
+}
+
+/// The flows of a run, in the order in which they begin.
+pub trait Workload: Debug + Send {
+    /// When the next flow begins; [`Time::NEVER`] if none does unless one ends.
+    fn next_at(&self) -> Time;
+
+    /// The flow that begins at `now`.
+    fn start(&mut self, now: Time) -> Option<Start>;
+
+    /// Moves all times later by this much: the workload's time begins then.
+    fn begin_at(&mut self, now: Time);
+
+    /// A flow has ended.
+    fn ended(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Whether no flow will begin any more.
+    fn is_finished(&self) -> bool;
+}
+
+/// Flows of one size, each of which begins some time after the one before has ended: the trials of the paper's section
+/// 4.3.
+#[derive(Debug)]
+pub struct Trials {
+    left: u64,
+    start: Start,
+    /// Pauses between the end of a trial and the beginning of the next are uniform from `gap` to twice that.
+    gap: Time,
+    random: Random,
+    next_at: Time,
+}
+
+impl Trials {
+    /// `count` flows like `first`, which begins at its time.
+    pub fn new(count: u64, first: Start, gap: Time, random: Random) -> Trials {
+        Trials {
+            left: count,
+            start: first,
+            gap,
+            random,
+            next_at: if count > 0 { first.at } else { Time::NEVER },
+        }
+    }
+}
+
+impl Workload for Trials {
+    fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    fn start(&mut self, now: Time) -> Option<Start> {
+        if now < self.next_at {
+            return None;
+        }
+        self.next_at = Time::NEVER;
+        self.left = self.left.checked_sub(1)?;
+        Some(Start { at: now, ..self.start })
+    }
+
+    fn ended(&mut self, now: Time) {
+        if self.left > 0 {
+            let further = (self.gap.0 as f64 * self.random.uniform()) as u64;
+            self.next_at = now + self.gap + Time(further);
+        }
+    }
+
+    fn begin_at(&mut self, now: Time) {
+        self.next_at = later(self.next_at, now);
+    }
+
+    fn is_finished(&self) -> bool {
+        self.left == 0
+    }
+}
+
+/// Flows between pairs of hosts drawn at random, which begin as in a Poisson process until the end of a period.
+#[derive(Debug)]
+pub struct Poisson {
+    sizes: FlowSizes,
+    hosts: u32,
+    /// Mean time between two flows, ps.
+    mean_interval: f64,
+    until: Time,
+    random: Random,
+    next_at: Time,
+}
+
+impl Poisson {
+    /// Flows of these sizes between `hosts` hosts, at least two of them, `mean_interval` apart on average, until `until`.
+    pub fn new(sizes: FlowSizes, hosts: u32, mean_interval: Time, until: Time, random: Random) -> Poisson {
+        let mean_interval = mean_interval.0 as f64;
+        let mut poisson = Poisson { sizes, hosts, mean_interval, until, random, next_at: Time::ZERO };
+        poisson.advance();
+        poisson
+    }
+
+    fn advance(&mut self) {
+        let interval = (self.mean_interval * self.random.exponential()) as u64;
+        let next = self.next_at + Time(interval.max(1));
+        self.next_at = if next < self.until { next } else { Time::NEVER };
+    }
+
+    /// A number below `count`.
+    fn below(&mut self, count: u32) -> u32 {
+        (((self.random.next_u64() >> 32) * u64::from(count)) >> 32) as u32
+    }
+}
+
+impl Workload for Poisson {
+    fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    fn start(&mut self, now: Time) -> Option<Start> {
+        if now < self.next_at {
+            return None;
+        }
+        self.advance();
+        let source = self.below(self.hosts);
+        let other = self.below(self.hosts - 1);
+        let destination = if other < source { other } else { other + 1 };
+        let bytes = self.sizes.draw(&mut self.random);
+        Some(Start { at: now, source, destination, bytes })
+    }
+
+    fn begin_at(&mut self, now: Time) {
+        self.next_at = later(self.next_at, now);
+        self.until = later(self.until, now);
+    }
+
+    fn is_finished(&self) -> bool {
+        self.next_at == Time::NEVER
+    }
+}
+
+/// Flows that begin at given times.
+#[derive(Debug)]
+pub struct Schedule {
+    /// The latest first.
+    starts: Vec<Start>,
+}
+
+impl Schedule {
+    /// These flows, in any order.
+    pub fn new(mut starts: Vec<Start>) -> Schedule {
+        starts.sort_by_key(|start| std::cmp::Reverse((start.at, start.source, start.destination)));
+        Schedule { starts }
+    }
+}
+
+impl Workload for Schedule {
+    fn next_at(&self) -> Time {
+        self.starts.last().map_or(Time::NEVER, |start| start.at)
+    }
+
+    fn start(&mut self, now: Time) -> Option<Start> {
+        if self.next_at() > now {
+            return None;
+        }
+        self.starts.pop()
+    }
+
+    fn begin_at(&mut self, now: Time) {
+        self.starts.iter_mut().for_each(|start| start.at = later(start.at, now));
+    }
+
+    fn is_finished(&self) -> bool {
+        self.starts.is_empty()
+    }
+}
+
+/// A time that is later by another; never stays never.
+fn later(at: Time, by: Time) -> Time {
+    Time(at.0.saturating_add(by.0))
+}

@@ -1,0 +1,19 @@
+//! Flows between hosts, over a network in which a link corrupts: how long they take, and how much they carry.
+//!
+//! Trials are many flows of one size, one after the other, as in the paper's measurements of flow completion times
+//! (section 4.3). They are independent, so they run in parts, on several threads, with the same result on any number of
+//! them. A load is flows between many hosts at once; a flow without an end measures throughput (section 4.2).
+
+mod config;
+mod network;
+mod parameters;
+mod report;
+mod run;
+mod statistics;
+
+pub use config::{Demand, FlowsConfig, Recovery};
+pub use network::{FlowSchemeConfig, FlowSchemes};
+pub use parameters::{SchemeKind, TransportKind};
+pub use report::FlowsReport;
+pub use run::run;
+pub use statistics::Summary;

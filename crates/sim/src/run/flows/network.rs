@@ -1,0 +1,60 @@
+//! The network of a run with flows: any of its links may have any of the schemes.
+
+use super::config::{FlowsConfig, Recovery};
+use crate::host::TransportHosts;
+use crate::link::config::ParameterError;
+use crate::link::scheme::{AnyConfig, LinkGuardian, Unprotected, Wharf, WharfConfig};
+use crate::link::{LinkConfig, PortConfig};
+use crate::network::{Network, NoObserver, Plan};
+use linkmend_topology::LinkId;
+
+crate::schemes! {
+    /// The schemes that links between hosts may have. They are more than those of runs without hosts, whose frames would
+    /// grow if their headers could be of several kinds.
+    pub enum FlowSchemes: FlowSchemeConfig, FlowHeader, FlowAck, FlowControl {
+        Unprotected(Unprotected),
+        LinkGuardian(LinkGuardian),
+        Wharf(Wharf),
+    }
+}
+
+/// The network of a run with flows.
+pub(super) type FlowNetwork = Network<NoObserver, FlowSchemes, TransportHosts>;
+
+impl FlowsConfig {
+    /// The network's nodes and links.
+    pub(super) fn plan(&self) -> Result<Plan<FlowSchemes>, ParameterError> {
+        let mut plan = Plan::with_nodes(&self.graph, self.balance);
+        let clean = LinkConfig::clean(self.link.rate);
+        for id in self.graph.links() {
+            let edge = self.graph.link(id);
+            let is_corrupting = self.corrupting.contains(&id);
+            let link = if is_corrupting { &self.link } else { &clean }.clone().over(edge.cable)?;
+            link.validate()?;
+            let ports = match &self.recovery {
+                Recovery::Wharf(wharf) if is_corrupting => wharf_ports(&link, *wharf),
+                _ => ports(&mut plan, &link),
+            };
+            let added: LinkId = plan.link(edge.ends.map(|end| end.node), ports);
+            debug_assert_eq!(added, id, "links keep their numbers");
+        }
+        Ok(plan)
+    }
+}
+
+/// The two ports of a link as it is described.
+fn ports(plan: &mut Plan<FlowSchemes>, link: &LinkConfig) -> [PortConfig<FlowSchemes>; 2] {
+    let mut recirculation =
+        || if link.recirculates() { plan.recirculation(link.recirculation_port()) } else { 0 };
+    let loops = [recirculation(), recirculation()];
+    let schemes = link.ports(loops).map(|port| match port.scheme {
+        AnyConfig::Unprotected(config) => FlowSchemeConfig::Unprotected(config),
+        AnyConfig::LinkGuardian(config) => FlowSchemeConfig::LinkGuardian(config),
+    });
+    link.ports_with(schemes)
+}
+
+/// The two ports of a link with Wharf in the direction of the data.
+fn wharf_ports(link: &LinkConfig, wharf: WharfConfig) -> [PortConfig<FlowSchemes>; 2] {
+    link.ports_with([wharf, WharfConfig::OFF].map(FlowSchemeConfig::Wharf))
+}

@@ -1,0 +1,175 @@
+//! The names under which transports and schemes are asked for, and what they mean: the hosts and links of the paper's
+//! testbed (section 4).
+
+use super::config::{FlowsConfig, Recovery};
+use crate::host::{HostLatency, HostsConfig, Transport};
+use crate::link::LinkConfig;
+use crate::link::config::ParameterError;
+use crate::link::scheme::WharfConfig;
+use crate::time::{Rate, Time};
+use linkmend_protocol::Mode;
+use linkmend_transport::{Nanos, roce, tcp};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The transport of all flows of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransportKind {
+    Reno,
+    Cubic,
+    Dctcp,
+    Bbr,
+    /// RoCEv2, reliable connection, RDMA WRITE.
+    Rdma,
+}
+
+impl TransportKind {
+    /// All of them.
+    pub const ALL: [TransportKind; 5] = [
+        TransportKind::Dctcp,
+        TransportKind::Cubic,
+        TransportKind::Bbr,
+        TransportKind::Reno,
+        TransportKind::Rdma,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            TransportKind::Reno => "reno",
+            TransportKind::Cubic => "cubic",
+            TransportKind::Dctcp => "dctcp",
+            TransportKind::Bbr => "bbr",
+            TransportKind::Rdma => "rdma",
+        }
+    }
+
+    /// Hosts of the testbed with this transport: Linux with RACK-TLP, SACK, ECN for DCTCP, and a least retransmission timeout of
+    /// 1 ms; or a card with a retransmission timeout of 1 ms (section 4).
+    pub fn hosts(self) -> HostsConfig {
+        let algorithm = match self {
+            TransportKind::Reno => tcp::Algorithm::Reno,
+            TransportKind::Cubic => tcp::Algorithm::Cubic,
+            TransportKind::Dctcp => tcp::Algorithm::Dctcp,
+            TransportKind::Bbr => tcp::Algorithm::Bbr,
+            TransportKind::Rdma => {
+                // 4.096 us times 2^8 is the timeout of about 1 ms that the authors found.
+                let config = roce::Config { timeout_exponent: 8, ..roce::Config::default() };
+                return HostsConfig {
+                    transport: Transport::Roce(Arc::new(config)),
+                    latency: HostLatency::CARD,
+                    known_rtt: None,
+                    mode: Mode::Ordered,
+                };
+            }
+        };
+        let ecn = if self == TransportKind::Dctcp { tcp::Ecn::Dctcp } else { tcp::Ecn::Off };
+        let config = tcp::Config { algorithm, ecn, rto_min: Nanos::from_millis(1), ..tcp::Config::default() };
+        HostsConfig {
+            transport: Transport::Tcp(Arc::new(config)),
+            latency: HostLatency::KERNEL,
+            known_rtt: Some(Nanos::from_micros(30)),
+            mode: Mode::Ordered,
+        }
+    }
+}
+
+impl HostLatency {
+    /// A Linux host of the testbed. Calibrated on the column without loss of Table 2 alone. Timers count ticks of 1 ms, as
+    /// in the kernel that the authors ran (5.4, low latency).
+    pub const KERNEL: HostLatency = HostLatency {
+        least: Time::from_nanos(6_000),
+        median: Time::from_nanos(2_000),
+        sigma: 1.0,
+        timer_tick: Time::from_nanos(1_000_000),
+    };
+
+    /// A card that does the transport by itself.
+    pub const CARD: HostLatency = HostLatency {
+        least: Time::from_nanos(500),
+        median: Time::from_nanos(200),
+        sigma: 0.5,
+        timer_tick: Time::ZERO,
+    };
+}
+
+/// How the corrupting link recovers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemeKind {
+    None,
+    Ordered,
+    NonBlocking,
+    /// Forward error correction.
+    Wharf,
+}
+
+impl SchemeKind {
+    /// All of them.
+    pub const ALL: [SchemeKind; 4] =
+        [SchemeKind::None, SchemeKind::Ordered, SchemeKind::NonBlocking, SchemeKind::Wharf];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            SchemeKind::None => "none",
+            SchemeKind::Ordered => "ordered",
+            SchemeKind::NonBlocking => "non-blocking",
+            SchemeKind::Wharf => "wharf",
+        }
+    }
+
+    /// The class of the frames that this scheme protects.
+    pub fn mode(self) -> Mode {
+        if self == SchemeKind::NonBlocking { Mode::NonBlocking } else { Mode::Ordered }
+    }
+
+    /// A link of the testbed that loses this share of frames and recovers so.
+    pub fn link(self, rate: Rate, loss: f64) -> LinkConfig {
+        let link = LinkConfig::paper(rate, loss, self.mode());
+        match self {
+            SchemeKind::None | SchemeKind::Wharf => LinkConfig { protection: None, ..link },
+            SchemeKind::Ordered | SchemeKind::NonBlocking => link,
+        }
+    }
+
+    /// What recovers on that link.
+    pub fn recovery(self, loss: f64) -> Recovery {
+        if self == SchemeKind::Wharf {
+            Recovery::Wharf(WharfConfig::published(loss))
+        } else {
+            Recovery::Described
+        }
+    }
+}
+
+/// A name that no transport or scheme has.
+fn unknown(parameter: &'static str, given: &str, known: &[&str]) -> ParameterError {
+    ParameterError::new(parameter, given, format!("must be one of {}", known.join(", ")))
+}
+
+impl FromStr for TransportKind {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<TransportKind, ParameterError> {
+        let found = TransportKind::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| unknown("transport", text, &TransportKind::ALL.map(TransportKind::name)))
+    }
+}
+
+impl FromStr for SchemeKind {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<SchemeKind, ParameterError> {
+        let found = SchemeKind::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| unknown("scheme", text, &SchemeKind::ALL.map(SchemeKind::name)))
+    }
+}
+
+impl FlowsConfig {
+    /// The same run with frames of the class that the scheme protects.
+    #[must_use]
+    pub fn in_class_of(mut self, scheme: SchemeKind) -> FlowsConfig {
+        self.hosts.mode = scheme.mode();
+        self
+    }
+}

@@ -1,0 +1,117 @@
+//! What a run with flows measured.
+
+use super::config::FlowsConfig;
+use super::network::FlowNetwork;
+use super::statistics::Summary;
+use crate::host::FlowRecord;
+use crate::network::PortId;
+use crate::time::Time;
+use serde::Serialize;
+
+/// Counts of all parts of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Totals {
+    pub(super) elapsed_s: f64,
+    pub(super) events: u64,
+    pub(super) frames: u64,
+    pub(super) corrupted: u64,
+    pub(super) dropped: u64,
+    pub(super) marked: u64,
+    pub(super) unfinished: u64,
+    /// Of flows without an end.
+    pub(super) delivered_bytes: u64,
+    pub(super) retransmissions: u64,
+    pub(super) timeouts: u64,
+}
+
+impl Totals {
+    pub(super) fn of(network: &FlowNetwork, elapsed: Time) -> Totals {
+        let mut totals = Totals {
+            elapsed_s: elapsed.as_secs(),
+            events: network.events(),
+            unfinished: network.hosts.active_flows() as u64,
+            ..Totals::default()
+        };
+        for index in 0..network.port_count() {
+            let port = PortId::at(index);
+            totals.frames += network.transmitted(port);
+            totals.corrupted += network.corrupted_frames(port);
+            let (dropped, marked, _) = network.normal_queue(port);
+            totals.dropped += dropped;
+            totals.marked += marked;
+        }
+        let under_way = network.hosts.under_way(network.now());
+        (totals.delivered_bytes, totals.retransmissions, totals.timeouts) = under_way;
+        totals
+    }
+
+    pub(super) fn add(&mut self, other: &Totals) {
+        self.elapsed_s += other.elapsed_s;
+        self.events += other.events;
+        self.frames += other.frames;
+        self.corrupted += other.corrupted;
+        self.dropped += other.dropped;
+        self.marked += other.marked;
+        self.unfinished += other.unfinished;
+        self.delivered_bytes += other.delivered_bytes;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+    }
+}
+
+/// What a run measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowsReport {
+    /// The seed it was run with.
+    pub seed: u64,
+    /// Flow completion times in microseconds, from the write until everything is acknowledged; none if no flow ended.
+    pub fct_us: Option<Summary>,
+    /// Flows that had not ended when the run did.
+    pub unfinished_flows: u64,
+    /// Flows that their transport gave up.
+    pub failed_flows: u64,
+    /// Segments or packets sent again by hosts.
+    pub retransmissions: u64,
+    /// Expirations of hosts' retransmission timers.
+    pub timeouts: u64,
+    /// Bytes that arrived in order, of all flows, for each second, in Gbit/s.
+    pub goodput_gbps: f64,
+    /// Frames that ports put on wires, each link counted.
+    pub frame_hops: u64,
+    /// Of these, those that links corrupted.
+    pub frames_corrupted: u64,
+    /// Frames that found no room in a switch.
+    pub frames_dropped: u64,
+    /// Frames that switches marked (ECN).
+    pub frames_marked: u64,
+    /// Simulated time, of all parts together, s.
+    pub simulated_s: f64,
+    /// How many events the simulator executed.
+    pub events: u64,
+}
+
+impl FlowsReport {
+    pub(super) fn new(config: &FlowsConfig, records: &[FlowRecord], totals: Totals) -> FlowsReport {
+        let ended = records.iter().filter(|record| !record.failed);
+        let times = ended.clone().map(|record| record.completion_time().as_nanos() / 1e3).collect();
+        let bytes: u64 = ended.map(|record| record.bytes).sum::<u64>() + totals.delivered_bytes;
+        let sum = |count: fn(&FlowRecord) -> u32| {
+            records.iter().map(|record| u64::from(count(record))).sum::<u64>()
+        };
+        FlowsReport {
+            seed: config.seed,
+            fct_us: Summary::of(times),
+            unfinished_flows: totals.unfinished,
+            failed_flows: records.iter().filter(|record| record.failed).count() as u64,
+            retransmissions: sum(|record| record.retransmissions) + totals.retransmissions,
+            timeouts: sum(|record| record.timeouts) + totals.timeouts,
+            goodput_gbps: bytes as f64 * 8.0 / totals.elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
+            frame_hops: totals.frames,
+            frames_corrupted: totals.corrupted,
+            frames_dropped: totals.dropped,
+            frames_marked: totals.marked,
+            simulated_s: totals.elapsed_s,
+            events: totals.events,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Builds the network of a run with flows, and runs it.
+
+use super::config::{Demand, FlowsConfig, TRIALS_AT_ONCE};
+use super::network::{FlowNetwork, FlowSchemes};
+use super::report::FlowsReport;
+use crate::host::{FlowRecord, Poisson, Schedule, Start, TransportHosts, Trials, Workload};
+use crate::link::config::ParameterError;
+use crate::network::{NoObserver, Opening, Plan, PortId};
+use crate::random::Random;
+use crate::time::Time;
+use linkmend_experiment::run_each;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Pause between two trials, at least, and at most twice that: longer than a round trip, so that nothing of the one is
+/// left in the other.
+const TRIAL_GAP: Time = Time::from_nanos(200_000);
+/// Longest time that a flow may take after the last has begun, before the run ends without it.
+const DRAINING_MAX: Time = Time::from_nanos(20_000_000_000);
+
+/// Runs all flows, on as many threads as asked for; the report does not depend on their number. `done` is called after
+/// each part. `None` if `stop` ended it.
+///
+/// # Errors
+/// [`ParameterError`] names the parameter that cannot be used.
+pub fn run(
+    config: &FlowsConfig,
+    threads: usize,
+    stop: &AtomicBool,
+    done: &(impl Fn() + Sync),
+) -> Result<Option<FlowsReport>, ParameterError> {
+    config.validate()?;
+    let parts = config.parts();
+    let outcomes = run_each(parts, threads, stop, done, |part| run_part(config, part as u64, stop));
+    let Some(outcomes) = outcomes else { return Ok(None) };
+    let mut records = Vec::new();
+    let mut totals = super::report::Totals::default();
+    for outcome in outcomes {
+        let Some(outcome) = outcome? else { return Ok(None) };
+        records.extend(outcome.records);
+        totals.add(&outcome.totals);
+    }
+    Ok(Some(FlowsReport::new(config, &records, totals)))
+}
+
+impl FlowsConfig {
+    /// In how many networks, each with random numbers of its own, the run takes place.
+    pub fn parts(&self) -> usize {
+        match &self.demand {
+            Demand::Trials { count, .. } => count.div_ceil(TRIALS_AT_ONCE) as usize,
+            Demand::Load { .. } | Demand::Endless { .. } => 1,
+        }
+    }
+}
+
+/// What a part of a run leaves.
+struct Outcome {
+    records: Vec<FlowRecord>,
+    totals: super::report::Totals,
+}
+
+/// Runs a part; `None` if it was stopped.
+fn run_part(config: &FlowsConfig, part: u64, stop: &AtomicBool) -> Result<Option<Outcome>, ParameterError> {
+    let seed = linkmend_random::mix(config.seed ^ linkmend_random::mix(part));
+    let mut network = build(config, part, seed)?;
+    let wanted = &mut || !stop.load(Ordering::Relaxed);
+    match network.open_sessions(wanted) {
+        Opening::Open => {}
+        Opening::Unwanted => return Ok(None),
+        Opening::Failed { .. } => {
+            return Err(ParameterError::new("loss", "", "must let the session of the protected link open"));
+        }
+    }
+    let began = network.now();
+    network.hosts.begin_at(began);
+    network.start_traffic();
+    let last = match &config.demand {
+        Demand::Trials { count, .. } => began + Time(DRAINING_MAX.0.saturating_mul(*count)),
+        Demand::Load { duration, .. } => began + *duration + DRAINING_MAX,
+        Demand::Endless { duration } => began + *duration,
+    };
+    if !network.run_while(last, |network| !network.hosts.is_finished(), wanted) {
+        return Ok(None);
+    }
+    let elapsed = Time(network.now().0 - began.0);
+    let totals = super::report::Totals::of(&network, elapsed);
+    Ok(Some(Outcome { records: network.hosts.take_records(), totals }))
+}
+
+fn build(config: &FlowsConfig, part: u64, seed: u64) -> Result<FlowNetwork, ParameterError> {
+    let plan = config.plan()?;
+    let hosts: Vec<_> = config
+        .graph
+        .hosts()
+        .filter_map(|host| {
+            Plan::<FlowSchemes>::first_port(&config.graph, host).map(|port: PortId| (host, port))
+        })
+        .collect();
+    let workload = workload(config, part, hosts.len() as u32, seed);
+    let size = (config.graph.nodes().len(), plan.port_count());
+    let hosts = TransportHosts::new(config.hosts.clone(), &hosts, size, workload, seed);
+    Ok(plan.build_with_hosts(seed, NoObserver, hosts)?)
+}
+
+/// The flows of a part.
+fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn Workload> {
+    let random = Random::new(seed, "workload");
+    let pair = |bytes| Start { at: Time::ZERO, source: 0, destination: hosts - 1, bytes };
+    match &config.demand {
+        Demand::Trials { count, bytes } => {
+            let count = TRIALS_AT_ONCE.min(count - part * TRIALS_AT_ONCE);
+            Box::new(Trials::new(count, pair(*bytes), TRIAL_GAP, random))
+        }
+        Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
+        Demand::Load { sizes, load, duration } => {
+            let bits = sizes.mean() * 8.0;
+            let flows_per_second = load * config.host_bits_per_second() * f64::from(hosts) / bits;
+            let interval = Time((1e12 / flows_per_second) as u64);
+            Box::new(Poisson::new(sizes.clone(), hosts, interval, *duration, random))
+        }
+    }
+}
+
+impl FlowsConfig {
+    /// Rate of the first host's link; all hosts' are alike in generated networks.
+    fn host_bits_per_second(&self) -> f64 {
+        let host = self.graph.hosts().next();
+        let link = host.and_then(|host| self.graph.node(host).links().first().copied());
+        link.map_or(0.0, |link| self.graph.link(link).cable.speed.0 as f64)
+    }
+}

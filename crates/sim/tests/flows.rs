@@ -1,0 +1,184 @@
+//! Flows between hosts over a corrupting link: what the paper says of them, closed forms, and refusals.
+
+mod common;
+
+use common::gigabits;
+use linkmend_sim::flows::{Demand, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run};
+use linkmend_sim::host::{FlowSizes, HostLatency};
+use linkmend_sim::network::Balance;
+use linkmend_sim::time::Time;
+use linkmend_topology::spec;
+use std::sync::atomic::AtomicBool;
+
+/// Six links in a row at 100G, of which the one in the middle corrupts.
+fn testbed(transport: TransportKind, scheme: SchemeKind, loss: f64, demand: Demand) -> FlowsConfig {
+    on("line:switches=5,hosts=1", transport, scheme, loss, demand)
+}
+
+fn on(
+    topology: &str,
+    transport: TransportKind,
+    scheme: SchemeKind,
+    loss: f64,
+    demand: Demand,
+) -> FlowsConfig {
+    let graph = spec::graph(topology).expect("it can be built");
+    let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
+    FlowsConfig {
+        seed: 1,
+        graph,
+        balance: Balance::FlowHash,
+        corrupting,
+        recovery: scheme.recovery(loss),
+        link: scheme.link(gigabits(100), loss),
+        hosts: transport.hosts(),
+        demand,
+    }
+    .in_class_of(scheme)
+}
+
+fn measure(config: &FlowsConfig) -> FlowsReport {
+    measure_on(config, 2)
+}
+
+fn measure_on(config: &FlowsConfig, threads: usize) -> FlowsReport {
+    run(config, threads, &AtomicBool::new(false), &|| ()).expect("valid").expect("nothing stops it")
+}
+
+fn trials(count: u64, bytes: u64) -> Demand {
+    Demand::Trials { count, bytes }
+}
+
+#[test]
+fn a_packet_of_rdma_takes_as_long_as_its_way_there_and_back() {
+    let mut config = testbed(TransportKind::Rdma, SchemeKind::None, 0.0, trials(10, 143));
+    config.hosts.latency = HostLatency::NONE;
+    let fct = measure(&config).fct_us.expect("flows end");
+    assert_eq!((fct.count, fct.min), (10, fct.max), "every trial is alike: {fct:?}");
+    // Each of six links: 260 + 850 ns in switches and 10 ns of fibre, and its own serialisation, both ways.
+    let latency = 12.0 * 1.12;
+    assert!(fct.min > latency && fct.min < latency + 0.4, "{fct:?}");
+}
+
+#[test]
+fn a_flow_of_seventeen_segments_takes_two_round_trips_with_an_initial_window_of_ten() {
+    let mut config = testbed(TransportKind::Dctcp, SchemeKind::None, 0.0, trials(10, 24_387));
+    config.hosts.latency = HostLatency::NONE;
+    let fct = measure(&config).fct_us.expect("flows end");
+    let round_trip = 12.0 * 1.12;
+    assert!(fct.min > 2.0 * round_trip && fct.max < 2.5 * round_trip, "{fct:?}");
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let config = testbed(TransportKind::Dctcp, SchemeKind::NonBlocking, 1e-2, trials(25_000, 143));
+    let reports = [1, 2, 3].map(|threads| measure_on(&config, threads));
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0], reports[2]);
+    assert!(reports[0].frames_corrupted > 100, "{:?}", reports[0]);
+}
+
+/// A run of 20,000 trials of 24,387 B, none of which is left over or given up.
+fn trials_of_the_paper(transport: TransportKind, scheme: SchemeKind, loss: f64, seed: u64) -> FlowsReport {
+    let mut config = testbed(transport, scheme, loss, trials(20_000, 24_387));
+    config.seed = seed;
+    let report = measure(&config);
+    assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{report:?}");
+    report
+}
+
+#[test]
+fn protection_hides_losses_from_the_slowest_thousandth_of_tcp_flows() {
+    for transport in [TransportKind::Dctcp, TransportKind::Bbr] {
+        for seed in 1..=3 {
+            let p99_9 = |scheme, loss| {
+                let report = trials_of_the_paper(transport, scheme, loss, seed);
+                report.fct_us.expect("flows end").p99_9
+            };
+            let healthy = p99_9(SchemeKind::None, 0.0);
+            let lossy = p99_9(SchemeKind::None, 1e-3);
+            let ordered = p99_9(SchemeKind::Ordered, 1e-3);
+            let non_blocking = p99_9(SchemeKind::NonBlocking, 1e-3);
+            let name = transport.name();
+            assert!(lossy > 5.0 * healthy, "{name}, seed {seed}: {healthy} and {lossy} us");
+            assert!(ordered < 1.3 * healthy, "{name}, seed {seed}: {healthy} and {ordered} us");
+            assert!(non_blocking < lossy / 2.0, "{name}, seed {seed}: {non_blocking} and {lossy} us");
+        }
+    }
+}
+
+/// A go-back-N sender resends everything after a reordered packet, so the non-blocking mode spares it the timeouts only
+/// (section 4.3).
+#[test]
+fn non_blocking_protection_spares_rdma_its_timeouts_and_ordered_protection_all_delay() {
+    for seed in 1..=3 {
+        let measure = |scheme, loss| trials_of_the_paper(TransportKind::Rdma, scheme, loss, seed);
+        let healthy = measure(SchemeKind::None, 0.0);
+        let lossy = measure(SchemeKind::None, 1e-3);
+        let ordered = measure(SchemeKind::Ordered, 1e-3);
+        let non_blocking = measure(SchemeKind::NonBlocking, 1e-3);
+        let [p99_9, most]: [fn(&FlowsReport) -> f64; 2] = [
+            |report| report.fct_us.expect("flows end").p99_9,
+            |report| report.fct_us.expect("flows end").max,
+        ];
+        // A loss of the last of 17 packets: one flow in a thousand, 20 in all.
+        assert!((5..50).contains(&lossy.timeouts), "seed {seed}: {}", lossy.timeouts);
+        assert!(most(&lossy) > 1_000.0, "seed {seed}: {} us", most(&lossy));
+        assert_eq!((ordered.timeouts, ordered.retransmissions), (0, 0), "seed {seed}");
+        assert!(p99_9(&ordered) < 1.3 * p99_9(&healthy), "seed {seed}: {}", p99_9(&ordered));
+        assert_eq!(non_blocking.timeouts, 0, "seed {seed}");
+        assert!(non_blocking.retransmissions > lossy.retransmissions / 2, "seed {seed}: {non_blocking:?}");
+        assert!(most(&non_blocking) < 100.0, "seed {seed}: {} us", most(&non_blocking));
+    }
+}
+
+#[test]
+fn an_endless_flow_fills_the_link_and_wharf_takes_its_share() {
+    let demand = || Demand::Endless { duration: Time::from_nanos(20_000_000) };
+    let goodput = |scheme, loss| {
+        let config = testbed(TransportKind::Cubic, scheme, loss, demand());
+        measure(&config).goodput_gbps
+    };
+    let healthy = goodput(SchemeKind::None, 0.0);
+    // 1,448 of 1,538 bytes are payload.
+    assert!(healthy > 85.0 && healthy < 94.2, "{healthy} Gbit/s");
+    let wharf = goodput(SchemeKind::Wharf, 0.0);
+    let share = wharf / healthy;
+    assert!((share - 25.0 / 26.0).abs() < 0.02, "one frame in 26 is parity: {share}");
+    assert!(goodput(SchemeKind::None, 1e-3) < healthy / 2.0);
+}
+
+#[test]
+fn all_flows_of_a_fat_tree_end() {
+    let sizes = FlowSizes::published("web-search").expect("it is there");
+    let demand = Demand::Load { sizes, load: 0.3, duration: Time::from_nanos(1_000_000) };
+    for scheme in [SchemeKind::None, SchemeKind::Ordered] {
+        let config = on("fat-tree:k=4,hosts=2", TransportKind::Dctcp, scheme, 1e-3, demand.clone());
+        let report = measure(&config);
+        assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{report:?}");
+        // 16 hosts at 0.3 of 100G for a millisecond send 60 MB, in flows of 1.7 MB.
+        let flows = report.fct_us.expect("flows end").count;
+        assert!((15..60).contains(&flows), "{flows} flows");
+        assert_eq!(report, measure_on(&config, 1));
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    let refused = |config: &FlowsConfig| match run(config, 1, &AtomicBool::new(false), &|| ()) {
+        Err(error) => error.to_string(),
+        Ok(report) => panic!("not refused: {report:?}"),
+    };
+    let base = |demand| testbed(TransportKind::Dctcp, SchemeKind::None, 1e-3, demand);
+    assert!(refused(&base(trials(0, 143))).starts_with("trials = 0"));
+    assert!(refused(&base(trials(10, 0))).starts_with("size = 0"));
+    let sizes = FlowSizes::published("web-search").expect("it is there");
+    for load in [0.0, 1.0, 1.2, f64::NAN] {
+        let demand = Demand::Load { sizes: sizes.clone(), load, duration: Time::from_nanos(1_000) };
+        assert!(refused(&base(demand)).starts_with("load = "), "{load}");
+    }
+    let nowhere = on("fat-tree:k=4,hosts=0", TransportKind::Dctcp, SchemeKind::None, 0.0, trials(1, 1));
+    assert!(refused(&nowhere).starts_with("topology = 0 hosts"));
+    let error = "tcp".parse::<TransportKind>().expect_err("there is none").to_string();
+    assert!(error.contains("tcp") && error.contains("dctcp, cubic, bbr, reno, rdma"), "{error}");
+}
