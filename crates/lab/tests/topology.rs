@@ -51,6 +51,25 @@ fn ports_are_wire_like_and_settings_are_made() {
     assert_eq!(reached.expect("reads").trim(), "1");
 }
 
+/// What hosts report of themselves, such as their multicast groups, is sent while the lab is built: another processor that
+/// sends it would take frames of a measurement along, which then arrive out of order.
+#[test]
+fn hosts_are_silent_once_the_lab_is_up() {
+    let Some(lab) = common::bridged("hosts_are_silent_once_the_lab_is_up", "still") else { return };
+    // A scheduler's delay, for what is due after a millisecond.
+    std::thread::sleep(Duration::from_millis(100));
+    let sent = || {
+        [Role::Host1, Role::Host2].map(|role| {
+            let counters = run(&format!("ip -n {} -s link show dev eth0", lab.namespace(role).name()));
+            let values = counters.lines().last().expect("counters").split_whitespace().nth(1);
+            values.expect("packets").parse::<u64>().expect("a number")
+        })
+    };
+    let before = sent();
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(sent(), before, "hosts have sent frames of their own");
+}
+
 #[test]
 fn up_and_down_are_idempotent_and_leave_nothing() {
     if !common::privileged("up_and_down_are_idempotent_and_leave_nothing") {

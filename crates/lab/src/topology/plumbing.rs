@@ -115,6 +115,9 @@ fn prepare_settings(namespace: &Namespace, role: Option<Role>, options: &LabOpti
         ("net/ipv6/conf/default/accept_ra", "0".to_owned()),
         ("net/ipv6/conf/default/router_solicitations", "0".to_owned()),
         ("net/ipv6/conf/default/accept_dad", "0".to_owned()),
+        // Hosts report their multicast groups for a second after they come up. A report that one processor sends can take
+        // along a frame that another has just queued at the same interface, which then arrives out of order.
+        ("net/ipv6/conf/default/mldv2_unsolicited_report_interval", "1".to_owned()),
     ];
     settings.iter().try_for_each(|(key, value)| set_if_there(namespace, key, value))
 }
