@@ -14,14 +14,21 @@ pub struct HostLatency {
     pub median: Time,
     /// Standard deviation of the logarithm of the added delay; 0 for a constant delay.
     pub sigma: f64,
+    /// Whether the card gathers frames of bulk traffic before it interrupts its host (dynamic interrupt moderation).
+    pub is_moderated: bool,
     /// A transport's timers expire with a tick, as in a kernel whose timers count jiffies; zero for timers without ticks.
     pub timer_tick: Time,
 }
 
 impl HostLatency {
     /// No delay at all, and exact timers.
-    pub const NONE: HostLatency =
-        HostLatency { least: Time::ZERO, median: Time::ZERO, sigma: 0.0, timer_tick: Time::ZERO };
+    pub const NONE: HostLatency = HostLatency {
+        least: Time::ZERO,
+        median: Time::ZERO,
+        sigma: 0.0,
+        is_moderated: false,
+        timer_tick: Time::ZERO,
+    };
 
     /// Draws a delay.
     pub(crate) fn draw(&self, random: &mut Random) -> Time {
@@ -61,7 +68,7 @@ mod tests {
             least: Time::from_nanos(5_000),
             median: Time::from_nanos(3_000),
             sigma: 0.5,
-            timer_tick: Time::ZERO,
+            ..HostLatency::NONE
         };
         let mut random = Random::new(1, "latency");
         let delays: Vec<Time> = (0..100_000).map(|_| latency.draw(&mut random)).collect();

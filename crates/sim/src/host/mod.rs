@@ -18,6 +18,7 @@
 mod card;
 mod endpoint;
 mod flow;
+mod interrupts;
 mod latency;
 mod packets;
 mod receive;
@@ -40,6 +41,7 @@ use crate::time::Time;
 use card::Card;
 use endpoint::{Endpoint, Progress, Timeout};
 use flow::Active;
+use interrupts::Interrupts;
 use packets::{Handle, Packets};
 use receive::Joined;
 use std::cmp::Reverse;
@@ -58,6 +60,7 @@ struct Host {
     received: Vec<(u32, Handle, bool)>,
     /// When the stack takes them.
     stack_at: Time,
+    interrupts: Interrupts,
     /// When an end of a flow wants to be called; those that are out of date are ignored.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// When its first timer tick is.
@@ -124,9 +127,8 @@ impl Hosts for TransportHosts {
         let host = &mut self.hosts[index];
         // The frames of one end of a flow are for the other one.
         host.received.push((frame.flow.0 ^ 1, Handle::of_frame(frame.id), frame.marked));
-        if host.stack_at == Time::NEVER {
-            host.stack_at = now + self.config.latency.draw(&mut host.random);
-        }
+        let Host { interrupts, stack_at, random, .. } = host;
+        *stack_at = interrupts.frame_arrived(now, frame.bytes, *stack_at, &self.config.latency, random);
         index
     }
 
@@ -253,6 +255,7 @@ impl TransportHosts {
     /// The stack of a host takes what has arrived.
     fn run_stack(&mut self, now: Time, index: usize) {
         self.hosts[index].stack_at = Time::NEVER;
+        self.hosts[index].interrupts.stack_ran(now, &self.config.latency);
         std::mem::swap(&mut self.taking, &mut self.hosts[index].received);
         let mut joined: Option<Joined> = None;
         let mut taking = std::mem::take(&mut self.taking);

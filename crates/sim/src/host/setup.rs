@@ -1,6 +1,7 @@
 //! What hosts are: their transport, its configuration, and their latency.
 
 use super::endpoint::{Endpoint, Machine, Writes};
+use super::interrupts::Interrupts;
 use super::packets::Packets;
 use super::workload::{Start, Workload};
 use super::{Card, Host, HostLatency, TransportHosts};
@@ -107,6 +108,7 @@ impl TransportHosts {
                 card: Card::default(),
                 received: Vec::new(),
                 stack_at: Time::NEVER,
+                interrupts: Interrupts::default(),
                 timers: BinaryHeap::new(),
                 tick_phase,
                 random,

@@ -50,6 +50,9 @@ pub struct Config {
     pub loss_detection: LossDetection,
     /// Whether the tail is probed, with [`LossDetection::RackTlp`] (RFC 8985, section 7; Linux: `tcp_early_retrans`).
     pub tail_loss_probe: bool,
+    /// What a probe waits for beyond two round trips if several segments are in flight (RFC 8985: nothing; Linux: two
+    /// ticks of its clock).
+    pub probe_slack: Nanos,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window: u32,
     /// Selective acknowledgements (RFC 2018), if the peer takes them.
@@ -91,6 +94,7 @@ impl Default for Config {
             pacing: false,
             loss_detection: LossDetection::RackTlp,
             tail_loss_probe: true,
+            probe_slack: Nanos::ZERO,
             initial_window: 10,
             sack: true,
             timestamps: true,

@@ -71,6 +71,7 @@ pub(super) struct Acknowledged {
 struct Settings {
     loss_detection: LossDetection,
     tail_loss_probe: bool,
+    probe_slack: Nanos,
     initial_window: u32,
     f_rto: bool,
     restart_after_idle: bool,
@@ -139,6 +140,7 @@ impl Sender {
         let settings = Settings {
             loss_detection: config.loss_detection,
             tail_loss_probe: config.tail_loss_probe,
+            probe_slack: config.probe_slack,
             initial_window: config.initial_window.max(1),
             f_rto: config.f_rto,
             restart_after_idle: config.restart_after_idle,

@@ -12,8 +12,8 @@ use linkmend_experiment::run_each;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Pause between two trials, at least, and at most twice that: longer than a round trip, so that nothing of the one is
-/// left in the other.
-const TRIAL_GAP: Time = Time::from_nanos(200_000);
+/// left in the other, and than the silence after which the moderation of interrupts begins anew.
+const TRIAL_GAP: Time = Time::from_nanos(2_000_000);
 /// Longest time that a flow may take after the last has begun, before the run ends without it.
 const DRAINING_MAX: Time = Time::from_nanos(20_000_000_000);
 

@@ -191,7 +191,8 @@ impl Sender {
             None => self.round_trip.timeout(),
             Some(smoothed) => {
                 // A single segment may wait for a delayed acknowledgement.
-                let allowance = if self.board.len() == 1 { self.round_trip.minimum() } else { Nanos::ZERO };
+                let is_single = self.board.len() == 1;
+                let allowance = if is_single { self.round_trip.minimum() } else { self.settings.probe_slack };
                 smoothed * 2 + allowance
             }
         };
