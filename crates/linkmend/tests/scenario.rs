@@ -161,6 +161,50 @@ fn a_difference_exits_with_code_1_and_an_unreadable_log_with_code_2() {
 }
 
 #[test]
+fn packetdrill_scripts_pass_fail_or_lack_a_feature_and_the_exit_code_says_so() {
+    let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/../packetdrill/tests/scripts");
+    let (code, out, err) = run(&["packetdrill", scripts]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains(" 0 fail, 0 lacking a feature\n"), "{out}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    let name = folder.path().to_str().expect("UTF-8");
+    let (code, _, err) = run(&["packetdrill", name]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("no *.pkt file in this folder or below\nhint: "), "{err}");
+    // A suite keeps its settings in a shell script beside its scripts; this one asks for what is lacking.
+    file("set.sh", "sysctl -q net.ipv4.tcp_congestion_control=vegas\n");
+    file("a.pkt", "`./set.sh`\n");
+    file("b.pkt", "0 %{ assert 1 == 2 }%\n");
+    let (code, out, err) = run(&["packetdrill", name]);
+    assert_eq!((code, err.as_str()), (1, "error: 2 of 2 scripts do not pass\n"));
+    assert!(out.contains("a.pkt:1: the congestion control vegas\n") && out.contains("b.pkt:1: "), "{out}");
+    let (_, out, _) = run(&["packetdrill", name, "--json"]);
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(report["counts"]["fail"], 1);
+    assert_eq!(report["lacking"]["the congestion control vegas"], 1);
+    assert_eq!(
+        (&report["scripts"][1]["outcome"], &report["scripts"][1]["line"]),
+        (&"fail".into(), &1.into())
+    );
+
+    file("c.pkt", "no script\n");
+    let (code, out, err) = run(&["packetdrill", name]);
+    assert_eq!(code, 2);
+    assert!(
+        out.contains("unreadable") && err.contains("1 of 3 files are no packetdrill scripts\nhint: "),
+        "{err}"
+    );
+    let (code, _, err) = run(&["packetdrill", "/nonexistent"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.starts_with("error: cannot read /nonexistent: No such file") && err.contains("\nhint: "),
+        "{err}"
+    );
+}
+
+#[test]
 fn a_capture_has_every_packet_up_to_its_bound() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.pcapng");

@@ -2,9 +2,10 @@
 
 mod transfer;
 
+use crate::error::Lacking;
 use crate::host::Host;
 use crate::script::{Call, Expression};
-use crate::settings::{Lacking, single};
+use crate::settings::single;
 use crate::socket::{Descriptor, Descriptors, POLL_BITS, Role, error_of, poll_events};
 use linkmend_transport::tcp::State;
 

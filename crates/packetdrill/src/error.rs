@@ -32,6 +32,9 @@ impl ParseError {
     }
 }
 
+/// A feature that the simulated host does not have.
+pub type Lacking = String;
+
 impl Diagnose for ParseError {
     fn fault(&self) -> Fault {
         Fault::Usage

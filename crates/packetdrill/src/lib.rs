@@ -16,7 +16,8 @@
 //!   compared with as many consecutive ones, as segmentation offload would have joined them, without regard to PSH. Of
 //!   options the kinds and values are compared, and not their order or padding, which the simulated packets do not have.
 //!   The script's timestamps of the host name the actual ones; with `--tcp_ts_tick_usecs` their differences are compared.
-//! - Commands: `sysctl` of what the simulated host has. Others that only set up a network or tidy it are passed over.
+//! - Commands: `sysctl` of what the simulated host has, also in the shell scripts that a suite keeps beside its own
+//!   (`../common/defaults.sh`), which are read as text. Others that only set up a network or tidy it are passed over.
 //! - Code: `assert`, `print`, assignments and `if`, with the fields of `tcp_info` that the simulated host keeps.
 //!
 //! # What is lacking, and is named by the outcome
@@ -36,6 +37,7 @@ mod python;
 mod runner;
 mod script;
 mod settings;
+mod shell;
 mod socket;
 
 pub use error::{ParseError, Position};

@@ -7,7 +7,7 @@ use crate::host::Host;
 use crate::info;
 use crate::python::{Interpreter, Stopped};
 use crate::script::{Action, Call, Direction, Event, EventTime, Expression, Script};
-use crate::settings::Settings;
+use crate::settings::{Settings, ShellScripts};
 use crate::socket::Descriptors;
 use crate::{ParseError, Position};
 use linkmend_transport::Nanos;
@@ -62,17 +62,18 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Reads and executes a script.
+/// Reads and executes a script that stands alone.
 ///
 /// # Errors
 /// If the text is no script.
 pub fn run_text(text: &str) -> Result<Outcome, ParseError> {
-    Ok(run(&crate::parse(text)?))
+    Ok(run(&crate::parse(text)?, &|_| None))
 }
 
-/// Executes a script.
-pub fn run(script: &Script) -> Outcome {
-    let mut settings = Settings::default();
+/// Executes a script. `read` returns the text of a file that its commands call, such as `../common/defaults.sh`; its
+/// settings are taken from the text, and no shell ever sees it.
+pub fn run(script: &Script, read: &dyn Fn(&str) -> Option<String>) -> Outcome {
+    let mut settings = Settings::new(shell_scripts(script, read));
     for (at, name, value) in &script.options {
         if let Err(feature) = settings.option(name, value) {
             return Outcome::Lacking { at: *at, feature };
@@ -89,6 +90,18 @@ pub fn run(script: &Script) -> Outcome {
         Err(Stop::Differs(difference)) => Outcome::Fail(difference),
         Err(Stop::Lacks(at, feature)) => Outcome::Lacking { at, feature },
     }
+}
+
+/// Every shell script that a command names.
+fn shell_scripts(script: &Script, read: &dyn Fn(&str) -> Option<String>) -> ShellScripts {
+    let later = script.events.iter().filter_map(|event| match &event.action {
+        Action::Command(command) => Some(command),
+        _ => None,
+    });
+    let commands = script.preparation.iter().map(|(_, command)| command).chain(later);
+    let words = commands.flat_map(|command| command.split([';', '&', '|']).flat_map(str::split_whitespace));
+    let named = words.filter(|word| word.ends_with(".sh"));
+    named.filter_map(|name| Some((name.to_owned(), read(name)?))).collect()
 }
 
 /// Why a script ends before its end.

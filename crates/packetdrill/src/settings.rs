@@ -1,8 +1,12 @@
 //! What options, commands and socket options set of the simulated host.
 
+use crate::error::Lacking;
 use crate::script::Expression;
+use crate::shell;
 use linkmend_transport::Nanos;
 use linkmend_transport::tcp::{Algorithm, Config, Ecn, LossDetection};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Headers of IPv4 and TCP without options.
 const HEADERS: u32 = 40;
@@ -12,20 +16,8 @@ const TIMESTAMPS: u32 = 12;
 const RECOVERY_RACK: u64 = 1;
 
 /// Commands that set up or tidy a network which the simulated host has without them.
-const PASSED_OVER: [&str; 12] = [
-    "ip",
-    "tc",
-    "ethtool",
-    "sleep",
-    "true",
-    "echo",
-    "rm",
-    "modprobe",
-    "ulimit",
-    "iptables-save",
-    "cat",
-    "sync",
-];
+const PASSED_OVER: [&str; 11] =
+    ["ip", "tc", "ethtool", "sleep", "true", "rm", "modprobe", "ulimit", "iptables-save", "cat", "sync"];
 
 /// Settings of the kernel that change nothing of what the simulated TCP does, at any value.
 const WITHOUT_EFFECT: [&str; 28] = [
@@ -80,6 +72,12 @@ const FIXED: [(&str, &str); 17] = [
     ("tcp_window_scaling", "1"),
 ];
 
+/// Parameters of kernel modules that the simulated TCP has at this value only.
+const PARAMETERS: [(&str, &str); 2] = [
+    ("/sys/module/tcp_cubic/parameters/hystart", "1"),
+    ("/sys/module/tcp_cubic/parameters/hystart_detect", "3"),
+];
+
 /// The settings of a host, or of one of its sockets, which inherits those of the host.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -96,7 +94,15 @@ pub struct Settings {
     has_rack: bool,
     /// Nagle's algorithm (RFC 9293, section 3.7.4), unless `TCP_NODELAY`.
     pub has_nagle: bool,
+    /// What the shell scripts contain that the script calls.
+    shell_scripts: Rc<ShellScripts>,
 }
+
+/// The text of shell scripts by the name with which they are called.
+pub type ShellScripts = BTreeMap<String, String>;
+
+/// Shell scripts that call each other go no deeper.
+const SHELL_DEPTH_MAX: u32 = 4;
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -111,14 +117,17 @@ impl Default for Settings {
             has_tail_loss_probe: true,
             has_rack: true,
             has_nagle: true,
+            shell_scripts: Rc::default(),
         }
     }
 }
 
-/// A feature that the simulated host does not have.
-pub type Lacking = String;
-
 impl Settings {
+    /// Those of a host on which these shell scripts can be called.
+    pub fn new(shell_scripts: ShellScripts) -> Settings {
+        Settings { shell_scripts: Rc::new(shell_scripts), ..Settings::default() }
+    }
+
     /// The configuration of a connection that is opened now, by this side or the other.
     ///
     /// # Errors
@@ -175,19 +184,31 @@ impl Settings {
     /// # Errors
     /// If it does what is lacking.
     pub fn command(&mut self, command: &str) -> Result<(), Lacking> {
-        let command = command.replace("&&", ";").replace("||", ";");
-        command.split([';', '\n']).try_for_each(|part| self.simple_command(&words(part)))
+        self.commands(command, 0)
     }
 
-    fn simple_command(&mut self, words: &[String]) -> Result<(), Lacking> {
+    fn commands(&mut self, text: &str, depth: u32) -> Result<(), Lacking> {
+        shell::commands(text)?.iter().try_for_each(|words| self.simple_command(words, depth))
+    }
+
+    fn simple_command(&mut self, words: &[String], depth: u32) -> Result<(), Lacking> {
         let Some((program, arguments)) = words.split_first() else { return Ok(()) };
         let name = program.rsplit('/').next().unwrap_or_default();
+        let called = if matches!(name, "source" | "." | "sh" | "bash") { arguments.first() } else { None };
+        let scripts = Rc::clone(&self.shell_scripts);
+        if let Some(text) = scripts.get(called.unwrap_or(program)) {
+            if depth == SHELL_DEPTH_MAX {
+                return Err(format!("shell scripts that call each other {depth} deep (`{program}`)"));
+            }
+            return self.commands(text, depth + 1);
+        }
         match name {
             "sysctl" => self.system_settings(arguments.iter().filter(|word| !word.starts_with('-'))),
             // The suite's own way to set them, with their files.
             "set_sysctls.py" => self.system_settings(arguments.iter()),
             "defaults.sh" => self.defaults(),
             "ip" | "tc" => self.network(arguments),
+            "echo" => self.write_file(arguments),
             _ if name.starts_with("sysctl_restore") || name.starts_with('#') => Ok(()),
             _ if PASSED_OVER.contains(&name) => Ok(()),
             _ => Err(format!("the command `{name}`")),
@@ -214,6 +235,7 @@ impl Settings {
                     let milliseconds = digits.parse().map_err(|_| format!("rto_min {}", pair[1]))?;
                     self.config.rto_min = Nanos::from_millis(milliseconds);
                 }
+                "limit" if pair[1] == "0" => return Err("a queue that drops (limit 0)".to_owned()),
                 "root" => self.config.pacing = pair[1] == "fq",
                 "congctl" => self.algorithm(&pair[1])?,
                 "features" | "advmss" | "quickack" | "window" | "ssthresh" | "cwnd" => {
@@ -223,6 +245,20 @@ impl Settings {
             }
         }
         Ok(())
+    }
+
+    /// `echo VALUE > FILE`, one of the kernel's settings.
+    fn write_file(&mut self, words: &[String]) -> Result<(), Lacking> {
+        match words {
+            [value, arrow, file] if arrow == ">" => {
+                if let Some(name) = file.strip_prefix("/proc/sys/") {
+                    return self.system_setting(&name.replace('/', "."), value);
+                }
+                let is_known = PARAMETERS.contains(&(file.as_str(), value.as_str()));
+                if is_known { Ok(()) } else { Err(format!("{value} in {file}")) }
+            }
+            _ => Ok(()),
+        }
     }
 
     fn system_settings<'a>(&mut self, settings: impl Iterator<Item = &'a String>) -> Result<(), Lacking> {
@@ -312,24 +348,6 @@ pub fn single(value: &Expression) -> Option<i64> {
     }
 }
 
-/// The words of a command; quotes keep white space together.
-fn words(command: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-    for character in command.chars() {
-        match quote {
-            Some(mark) if character == mark => quote = None,
-            Some(_) => word.push(character),
-            None if character == '"' || character == '\'' => quote = Some(character),
-            None if character == '#' && word.is_empty() => break,
-            None if character.is_whitespace() => words.push(std::mem::take(&mut word)),
-            None => word.push(character),
-        }
-    }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,7 +366,7 @@ mod tests {
             "../common/defaults.sh\nsysctl -q net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_sack=0",
             "sysctl -w net.ipv4.tcp_rmem=\"4096 540000 $1\" || true; ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_frto=0",
         ]);
-        assert_eq!(settings.map(|_| ()), Err("net.ipv4.tcp_rmem=4096 540000 $1".to_owned()));
+        assert_eq!(settings.map(|_| ()), Err("the shell's `$1`".to_owned()));
         let settings = after(&[
             "../common/defaults.sh\nsysctl -q net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_sack=0",
             "set_sysctls.py /proc/sys/net/ipv4/tcp_frto=0 && ip route change 1.2.3.0/24 via 1.2.3.4 initcwnd 4",
@@ -361,11 +379,36 @@ mod tests {
     }
 
     #[test]
+    fn a_shell_script_is_read_for_what_it_sets_and_never_run() {
+        let scripts = ShellScripts::from([
+            (
+                "../common/defaults.sh".to_owned(),
+                "#!/bin/bash\n# Buffers.\nsysctl -q net.ipv4.tcp_rmem=\"4096 540000 $((15*1024*1024))\"\n\
+                 ip tcp_metrics flush all > /dev/null 2>&1\nsource ./more.sh\n"
+                    .to_owned(),
+            ),
+            ("./more.sh".to_owned(), "sysctl -q net.ipv4.tcp_congestion_control=reno".to_owned()),
+            ("./endless.sh".to_owned(), "./endless.sh".to_owned()),
+        ]);
+        let mut settings = Settings::new(scripts);
+        assert_eq!(settings.command("../common/defaults.sh"), Ok(()));
+        assert_eq!(settings.config.algorithm, Algorithm::Reno);
+        assert_eq!(settings.config.receive_buffer, 15 << 20);
+        let endless = settings.command("./endless.sh");
+        assert_eq!(endless, Err("shell scripts that call each other 4 deep (`./endless.sh`)".to_owned()));
+    }
+
+    #[test]
     fn what_is_lacking_is_named() {
         for (command, wanted) in [
             ("sysctl -q net.ipv4.tcp_congestion_control=vegas", "the congestion control vegas"),
             ("sysctl net.ipv4.tcp_reordering=10", "net.ipv4.tcp_reordering=10"),
             ("nstat -n", "the command `nstat`"),
+            (
+                "echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect",
+                "2 in /sys/module/tcp_cubic/parameters/hystart_detect",
+            ),
+            ("tc qdisc replace dev tun0 root pfifo limit 0", "a queue that drops (limit 0)"),
             ("ip route change 1.1.1.1 features ecn", "the route's features ecn"),
         ] {
             assert_eq!(after(&[command]).map(|_| ()), Err(wanted.to_owned()));

@@ -1,9 +1,10 @@
 //! Calls that write and read.
 
 use super::{Attempt, Blocks, Failed, Progress, Returned, is_broken, names};
+use crate::error::Lacking;
 use crate::host::Host;
 use crate::script::{Call, Expression};
-use crate::settings::{Lacking, single};
+use crate::settings::single;
 use crate::socket::{Descriptor, Role, error_of};
 use linkmend_transport::tcp::State;
 

@@ -2,6 +2,7 @@
 
 mod capture;
 mod flows;
+mod packetdrill;
 mod replay;
 mod scenario;
 mod series;
@@ -41,6 +42,8 @@ enum SimCommand {
     Experiment(ExperimentArgs),
     /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
     Scenario(scenario::ScenarioArgs),
+    /// Run packetdrill scripts, tests written for other TCPs, against the simulated TCP
+    Packetdrill(packetdrill::PacketdrillArgs),
     /// Repeat the protocol logs of real link ends, and compare
     ///
     /// One log is repeated exactly: every call is made again at the same time on a fresh link end, and must be answered
@@ -57,6 +60,7 @@ pub fn execute(arguments: &SimArgs) -> Result<()> {
         SimCommand::Throughput(arguments) => flows::throughput(arguments),
         SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),
         SimCommand::Scenario(arguments) => scenario::execute(arguments),
+        SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
         SimCommand::Replay(arguments) => replay::execute(arguments),
     }
 }
