@@ -46,21 +46,28 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    #[test]
-    fn rates_are_differences_over_time() {
-        let start = Instant::now();
-        let mut history = History::new(LinkReport::default(), start);
+    fn report(delivered_frames: u64, lost_frames: u64) -> LinkReport {
         let mut report = LinkReport::default();
-        report.inner.tx_bytes = 900;
-        report.link.bypassed_bytes = 100;
-        report.counters.delivered_frames = 999;
-        report.counters.recovery_timeouts = 1;
-        report.counters.lost_frames = 10;
-        history.push(report.clone(), start + Duration::from_secs(2));
-        assert_eq!(history.rates.rx_bps, 4_000.0);
-        assert_eq!((history.rates.loss_before, history.rates.loss_after), (Some(0.01), Some(0.001)));
-        assert_eq!(history.losses_ppm, [10_000]);
-        history.push(report, start + Duration::from_secs(3));
-        assert_eq!((history.rates.rx_bps, history.rates.loss_before), (0.0, None));
+        (report.counters.delivered_frames, report.counters.lost_frames) = (delivered_frames, lost_frames);
+        report
+    }
+
+    #[test]
+    fn a_history_has_the_rates_of_the_last_interval_and_the_losses_of_all_that_are_kept() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut history = History::new(report(0, 0), start);
+        history.push(report(1_000, 10), at(2));
+        assert_eq!(history.rates, Rates::between(&report(0, 0), &report(1_000, 10), 2.0));
+        history.push(report(1_000, 10), at(3));
+        assert_eq!(history.rates, Rates::default());
+        assert_eq!(history.losses_ppm, [10_000, 0]);
+        // Two reports of one moment have no rates between them.
+        history.push(report(2_000, 10), at(3));
+        assert_eq!((history.report.counters.delivered_frames, history.losses_ppm.len()), (2_000, 2));
+        for interval in 0..INTERVALS_MAX as u64 {
+            history.push(report(2_100 + 100 * interval, 11 + interval), at(4 + interval));
+        }
+        assert_eq!(history.losses_ppm, [10_000; INTERVALS_MAX]);
     }
 }
