@@ -1,5 +1,5 @@
 //! What the daemon's loop costs per frame, protocol included and kernel excluded: both link ends over ports in memory,
-//! 64 frames a round, in simulated time.
+//! 60 frames a round, in simulated time.
 //!
 //! `cargo bench -p linkmend-dataplane --bench round` prints nanoseconds. `-- --only CASE` picks cases by a part of their
 //! names, and `-- --count FRAMES` runs each of them once without measuring, for `crates/dataplane/benches/instructions.sh`,
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Slots of every case, in turns with those of the others, so that a disturbance meets a few slots of all of them.
 const SLOTS: usize = 15;
-const SLOT_FRAMES: u64 = 64_000;
+const SLOT_FRAMES: u64 = 60_000;
 const TEST_FRAMES: u64 = 40 * BATCH as u64;
 /// Frames of 64 and 1,500 bytes on the wire, without their check sequence.
 const FRAME_BYTES: [usize; 2] = [60, 1_496];
