@@ -1,7 +1,7 @@
 //! The list of algorithms, and the algorithm of one connection.
 
 use super::bbr::Bbr;
-use super::cubic::Cubic;
+use super::cubic::{Cubic, Linux, Rfc9438};
 use super::dctcp::Dctcp;
 use super::reno::Reno;
 use super::{AckSample, Congestion, CongestionControl, Context, Window};
@@ -126,8 +126,10 @@ algorithms! {
     Controller;
     /// RFC 5681.
     Reno, "reno", Reno;
-    /// RFC 9438 with HyStart.
-    Cubic, "cubic", Cubic;
+    /// CUBIC as Linux has it, with HyStart.
+    Cubic, "cubic", Cubic<Linux>;
+    /// The same as RFC 9438 has it.
+    CubicRfc9438, "cubic-rfc9438", Cubic<Rfc9438>;
     /// RFC 8257.
     Dctcp, "dctcp", Dctcp;
     /// Version 1, draft-cardwell-iccrg-bbr-congestion-control-00.
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn each_algorithm_has_the_name_by_which_it_is_found() {
         let names: Vec<_> = Algorithm::ALL.iter().map(|algorithm| algorithm.name()).collect();
-        assert_eq!(names, ["reno", "cubic", "dctcp", "bbr"]);
+        assert_eq!(names, ["reno", "cubic", "cubic-rfc9438", "dctcp", "bbr"]);
         for &algorithm in Algorithm::ALL {
             assert_eq!(Algorithm::named(algorithm.name()), Some(algorithm));
         }
