@@ -14,6 +14,7 @@
 //! - [`namespace`] runs closures and programs inside: [`Namespace`].
 //! - [`unprivileged`] gives ordinary users a laboratory.
 //! - [`tcp`] measures what applications notice: goodput, flow completion times, round-trip times.
+//! - [`transfers`] runs the kernel's TCP over a path with given losses, to be compared with a simulated one.
 //! - [`generator`] sends numbered frames as fast as possible and counts which are lost, duplicated, reordered or
 //!   changed.
 //! - [`frames`] sends unusual frames and compares each with what arrives.
@@ -59,6 +60,7 @@ pub mod summary;
 mod sys;
 pub mod tcp;
 pub mod topology;
+pub mod transfers;
 pub mod unprivileged;
 
 pub use delay_line::{DelayLineError, DelayLines, LineReport};
@@ -69,3 +71,9 @@ pub use packet::{FramePath, FramePort, PacketError};
 pub use stop::{Progress, RunControl, StopFlag};
 pub use summary::Summary;
 pub use topology::{DownOutcome, IpError, Lab, LabError, LabOptions, Role};
+
+/// The release of this kernel; empty if it does not say.
+fn kernel_release() -> String {
+    let name = nix::sys::utsname::uname();
+    name.map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default()
+}

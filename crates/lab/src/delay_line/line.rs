@@ -5,12 +5,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
 
 use linkmend_linux::clock::{monotonic_ns, realtime_ns};
 use linkmend_linux::packet_ring::{HeldFrame, PacketRing};
 use linkmend_linux::packet_socket::{SEND_BATCH, SendBatch};
 use serde::{Deserialize, Serialize};
 
+use super::losses::Losses;
 use super::schedule::Schedule;
 use crate::passing::is_full;
 
@@ -30,6 +32,9 @@ pub struct LineReport {
     pub forwarded_frames: u64,
     /// Frames dropped because too much waited in front of the rate: congestion, as at any full queue.
     pub queue_drops: u64,
+    /// Frames lost on purpose ([`super::DelayLines::lose`]).
+    #[serde(default)]
+    pub lost_frames: u64,
     /// Frames that the kernel dropped because the line's memory was full, as this process had not run for too long.
     pub overflow_drops: u64,
     /// Frames that the next interface refused, for example because they exceed its MTU.
@@ -43,6 +48,7 @@ pub struct LineReport {
 pub(super) struct Counters {
     forwarded: AtomicU64,
     queue_drops: AtomicU64,
+    lost: AtomicU64,
     overflow_drops: AtomicU64,
     refused: AtomicU64,
     worst_late_ns: AtomicU64,
@@ -56,6 +62,7 @@ impl Counters {
             name: name.to_owned(),
             forwarded_frames: read(&self.forwarded),
             queue_drops: read(&self.queue_drops),
+            lost_frames: read(&self.lost),
             overflow_drops: read(&self.overflow_drops),
             refused_frames: read(&self.refused),
             worst_late_ns: self.worst_late_ns.swap(0, Ordering::Relaxed),
@@ -79,12 +86,15 @@ pub(super) struct Line {
     batch: SendBatch,
     counters: Arc<Counters>,
     rounds: u32,
+    /// Frames lost on purpose, and where others are asked for.
+    losses: Option<Losses>,
+    requests: Receiver<Losses>,
 }
 
 impl Line {
-    pub(super) fn new(schedule: Schedule, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(schedule: Schedule, counters: Arc<Counters>, requests: Receiver<Losses>) -> Self {
         let batch = SendBatch::default();
-        Self { schedule, waiting: VecDeque::new(), batch, counters, rounds: 0 }
+        Self { schedule, waiting: VecDeque::new(), batch, counters, rounds: 0, losses: None, requests }
     }
 
     /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether any frames still wait.
@@ -108,6 +118,9 @@ impl Line {
     }
 
     fn take(&mut self, input: &mut PacketRing, now: u64) {
+        if let Ok(losses) = self.requests.try_recv() {
+            self.losses = Some(losses);
+        }
         // The kernel's clock for arrivals may be set while this runs; the line's own may not.
         let epoch_ahead_ns = epoch_ahead_ns(monotonic_ns, realtime_ns);
         while let Some(arrival) = input.take() {
@@ -116,9 +129,16 @@ impl Line {
             if due.is_none() {
                 self.counters.queue_drops.fetch_add(1, Ordering::Relaxed);
             }
+            // Corruption happens on the wire: what the queue dropped was not there, and what is lost took its time.
+            let is_lost = due.is_some()
+                && self.losses.as_mut().is_some_and(|losses| losses.takes(input.bytes(arrival.frame)));
+            if is_lost {
+                self.counters.lost.fetch_add(1, Ordering::Relaxed);
+            }
             // The position of a dropped frame is returned in its turn, together with the frame before it.
             let due_ns = due.unwrap_or_else(|| self.waiting.back().map_or(now, |last| last.due_ns));
-            self.waiting.push_back(Waiting { frame: arrival.frame, due_ns, dropped: due.is_none() });
+            let dropped = due.is_none() || is_lost;
+            self.waiting.push_back(Waiting { frame: arrival.frame, due_ns, dropped });
         }
     }
 

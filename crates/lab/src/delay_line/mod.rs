@@ -6,17 +6,21 @@
 //! now and then, but does not change the rate and delay of the line as a whole.
 
 mod line;
+mod losses;
 mod schedule;
 mod service;
 
 pub use line::LineReport;
 pub use service::{WiresError, WiresReport, serve};
 
+use linkmend_corruption::{Corruption, CorruptionProcess, ParameterError};
 use linkmend_diagnose::Diagnose;
 use linkmend_linux::packet_ring::PacketRing;
+use linkmend_random::Random;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,6 +29,7 @@ use crate::namespace::{Namespace, NamespaceError};
 use crate::stop::StopFlag;
 use crate::topology::{Lab, WireInterface};
 use line::{Counters, Line, wait_for_frames};
+use losses::Losses;
 use schedule::Schedule;
 
 /// The shortest time between two rounds of a busy line. Frames may leave this much too late; in return the thread does
@@ -60,6 +65,12 @@ pub enum DelayLineError {
         /// The kernel's reason.
         source: io::Error,
     },
+    /// Losses are asked for on a link that has no line of its own.
+    #[error("nothing can be lost on the link: it has neither a rate nor a delay")]
+    NoLine,
+    /// See [`ParameterError`].
+    #[error("losses on the link: {} = {} is not usable: {}", .0.parameter, .0.value, .0.requirement)]
+    Losses(ParameterError),
 }
 
 impl Diagnose for DelayLineError {
@@ -67,6 +78,7 @@ impl Diagnose for DelayLineError {
         match self {
             DelayLineError::Namespace(error) => error.hint(),
             DelayLineError::System { .. } => Some("this needs CAP_NET_RAW".to_owned()),
+            DelayLineError::NoLine | DelayLineError::Losses(_) => None,
         }
     }
 }
@@ -75,6 +87,8 @@ impl Diagnose for DelayLineError {
 #[derive(Debug)]
 pub struct DelayLines {
     reports: Vec<(String, Arc<Counters>)>,
+    /// Where the line of the link from h1 to h2 is asked for losses; `None` if the link has no line.
+    losses: Option<Sender<Losses>>,
     stop: StopFlag,
     thread: Option<JoinHandle<()>>,
     real_time: bool,
@@ -98,6 +112,7 @@ impl DelayLines {
         let impairments = &lab.options().impairments;
         let mut reports = Vec::new();
         let mut pairs = Vec::new();
+        let mut losses = None;
         for [left, right] in WireInterface::pairs(impairments) {
             let on_link = left.is_on_link();
             let schedule = schedule(impairments, on_link);
@@ -107,9 +122,13 @@ impl DelayLines {
             let mut line = |from: WireInterface, to: WireInterface| {
                 let counters = Arc::new(Counters::default());
                 reports.push((format!("{} to {}", from.name(), to.name()), Arc::clone(&counters)));
-                Line::new(schedule.clone(), counters)
+                let (sender, requests) = channel();
+                (Line::new(schedule.clone(), counters, requests), sender)
             };
-            let (rightwards, leftwards) = (line(left, right), line(right, left));
+            let ((rightwards, requests), (leftwards, _)) = (line(left, right), line(right, left));
+            if on_link {
+                losses = Some(requests);
+            }
             pairs.push(Pair { left: open(left)?, right: open(right)?, rightwards, leftwards });
         }
         let stop = StopFlag::new();
@@ -129,7 +148,21 @@ impl DelayLines {
             })
             .map_err(failed("start"))?;
         let real_time = is_real_time.recv().unwrap_or(false);
-        Ok(Some(Self { reports, stop, thread: Some(thread), real_time }))
+        Ok(Some(Self { reports, losses, stop, thread: Some(thread), real_time }))
+    }
+
+    /// Loses frames on the link from h1 to h2 from now on, instead of those asked for before. Only frames with TCP payload
+    /// count and are lost, the first one from now on being number 0.
+    ///
+    /// # Errors
+    /// [`DelayLineError::NoLine`] if the link has neither a rate nor a delay; [`DelayLineError::Losses`].
+    pub fn lose(&self, corruption: &Corruption, seed: u64) -> Result<(), DelayLineError> {
+        let requests = self.losses.as_ref().ok_or(DelayLineError::NoLine)?;
+        let random = Random::new(seed, "losses");
+        let process = CorruptionProcess::new(corruption, random).map_err(DelayLineError::Losses)?;
+        // A line that has ended loses everything.
+        let _ = requests.send(Losses::new(process));
+        Ok(())
     }
 
     /// What each line has done so far.

@@ -45,9 +45,7 @@ pub fn run(options: &DemoOptions, stop: &StopFlag, observer: &dyn Observer) -> R
         version: env!("CARGO_PKG_VERSION").to_owned(),
         options: options.clone(),
         ports,
-        kernel: nix::sys::utsname::uname()
-            .map(|name| name.release().to_string_lossy().into_owned())
-            .unwrap_or_default(),
+        kernel: crate::kernel_release(),
         noise: Noise { stress: stress_calm, fct: fct_calm, goodput: goodput_calm, timeline: timeline_calm },
         stress,
         fct,

@@ -31,6 +31,10 @@ pub struct TcpInfo {
     pub reordering_events: u32,
     /// Segments that arrived twice, as the receiver reported.
     pub duplicate_segments: u32,
+    /// Expirations of the retransmission timer; 0 before Linux 6.7.
+    pub timeouts: u32,
+    /// How long the receiver's window held the connection up, in microseconds.
+    pub receive_window_limited_us: u64,
 }
 
 impl TcpInfo {
@@ -48,6 +52,7 @@ impl TcpInfo {
     /// that an older kernel does not fill in stay 0.
     fn parse(raw: &[u8; 256]) -> Self {
         let word = |at: usize| u32::from_ne_bytes([raw[at], raw[at + 1], raw[at + 2], raw[at + 3]]);
+        let short = |at: usize| u16::from_ne_bytes([raw[at], raw[at + 1]]);
         let long = |at: usize| {
             let half = |at: usize| u64::from(word(at));
             if cfg!(target_endian = "little") {
@@ -67,6 +72,8 @@ impl TcpInfo {
             retransmitted_bytes: long(208),
             reordering_events: word(220),
             duplicate_segments: word(216),
+            timeouts: u32::from(short(240)),
+            receive_window_limited_us: long(176),
         }
     }
 }
