@@ -178,6 +178,14 @@ impl Endpoint {
         }
     }
 
+    /// The state of its connection, if it is one of TCP.
+    pub(crate) fn tcp_info(&self, now: Time) -> Option<tcp::Info> {
+        match &self.machine {
+            Machine::Tcp(connection) => Some(connection.info(instant(now))),
+            Machine::Roce(_) => None,
+        }
+    }
+
     /// How many segments or packets it has sent again, and how often its retransmission timer has expired.
     pub(crate) fn effort(&self, now: Time) -> (u32, u32) {
         let (retransmissions, timeouts) = match &self.machine {

@@ -42,6 +42,7 @@ use card::Card;
 use endpoint::{Endpoint, Progress, Timeout};
 use flow::Active;
 use interrupts::Interrupts;
+use linkmend_transport::tcp;
 use packets::{Handle, Packets};
 use receive::Joined;
 use std::cmp::Reverse;
@@ -374,6 +375,11 @@ impl TransportHosts {
             sum.2 += u64::from(timeouts);
         }
         sum
+    }
+
+    /// The state of the sender of a flow under way, counted from the first one that began, if its transport is TCP.
+    pub fn tcp_info(&self, now: Time, flow: usize) -> Option<tcp::Info> {
+        self.endpoints.get(2 * flow)?.as_ref()?.tcp_info(now)
     }
 
     /// Whether every flow of the workload has begun and ended.

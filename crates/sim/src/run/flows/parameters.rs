@@ -44,24 +44,29 @@ impl TransportKind {
         }
     }
 
+    /// Its congestion control, if it is TCP.
+    pub fn algorithm(self) -> Option<tcp::Algorithm> {
+        match self {
+            TransportKind::Reno => Some(tcp::Algorithm::Reno),
+            TransportKind::Cubic => Some(tcp::Algorithm::Cubic),
+            TransportKind::Dctcp => Some(tcp::Algorithm::Dctcp),
+            TransportKind::Bbr => Some(tcp::Algorithm::Bbr),
+            TransportKind::Rdma => None,
+        }
+    }
+
     /// Hosts of the testbed with this transport: Linux with RACK-TLP, SACK, ECN for DCTCP, and a least retransmission timeout of
     /// 1 ms; or a card with a retransmission timeout of 1 ms (section 4).
     pub fn hosts(self) -> HostsConfig {
-        let algorithm = match self {
-            TransportKind::Reno => tcp::Algorithm::Reno,
-            TransportKind::Cubic => tcp::Algorithm::Cubic,
-            TransportKind::Dctcp => tcp::Algorithm::Dctcp,
-            TransportKind::Bbr => tcp::Algorithm::Bbr,
-            TransportKind::Rdma => {
-                // 4.096 us times 2^8 is the timeout of about 1 ms that the authors found.
-                let config = roce::Config { timeout_exponent: 8, ..roce::Config::default() };
-                return HostsConfig {
-                    transport: Transport::Roce(Arc::new(config)),
-                    latency: HostLatency::CARD,
-                    known_rtt: None,
-                    mode: Mode::Ordered,
-                };
-            }
+        let Some(algorithm) = self.algorithm() else {
+            // 4.096 us times 2^8 is the timeout of about 1 ms that the authors found.
+            let config = roce::Config { timeout_exponent: 8, ..roce::Config::default() };
+            return HostsConfig {
+                transport: Transport::Roce(Arc::new(config)),
+                latency: HostLatency::CARD,
+                known_rtt: None,
+                mode: Mode::Ordered,
+            };
         };
         let ecn = if self == TransportKind::Dctcp { tcp::Ecn::Dctcp } else { tcp::Ecn::Off };
         let config = tcp::Config {
