@@ -48,6 +48,7 @@ fn help_is_the_golden_one() {
         "sim stress",
         "sim experiment",
         "sim flows",
+        "sim kernel",
         "sim packetdrill",
         "sim replay",
         "sim throughput",

@@ -121,7 +121,13 @@ impl TransferConfig {
         let algorithm = algorithm
             .ok_or_else(|| ParameterError::new("transport", transport.name(), "must be one of TCP"))?;
         Ok(TransferConfig {
-            tcp: tcp::Config { algorithm, seed, ..tcp::Config::default() },
+            // Linux gives a tail loss probe two ticks more.
+            tcp: tcp::Config {
+                algorithm,
+                seed,
+                probe_slack: Nanos(2 * JIFFY.0 / PICOS_PER_NANO),
+                ..tcp::Config::default()
+            },
             latency: HostLatency { least: RECEIVE_LATENCY, timer_tick: JIFFY, ..HostLatency::NONE },
             path,
             duration,

@@ -2,7 +2,7 @@
 
 mod html;
 mod noise;
-mod progress;
+pub mod progress;
 mod tables;
 
 use crate::failure::{Context, Result};

@@ -2,6 +2,7 @@
 
 mod capture;
 mod flows;
+mod kernel;
 mod packetdrill;
 mod replay;
 mod scenario;
@@ -38,6 +39,12 @@ enum SimCommand {
     Flows(Box<flows::FlowsArgs>),
     /// Run one endless flow over a corrupting link, and show how much it carries (sections 4.2 and 4.7)
     Throughput(Box<flows::ThroughputArgs>),
+    /// Compare the simulated TCP with this machine's kernel, over the same path and with the same losses
+    ///
+    /// Sends data over one TCP connection for a while, once with the kernel, in a laboratory of network namespaces, and once
+    /// simulated. Shows goodput, retransmissions and congestion windows side by side, and draws them over time in an HTML
+    /// report. A transfer that the machine disturbed is repeated; half as many as there are may be.
+    Kernel(Box<kernel::KernelArgs>),
     /// Run an experiment file: a sweep with plots, and comparisons if it has published values
     Experiment(ExperimentArgs),
     /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
@@ -58,6 +65,7 @@ pub fn execute(arguments: &SimArgs) -> Result<()> {
         SimCommand::Stress(arguments) => stress::execute(arguments),
         SimCommand::Flows(arguments) => flows::execute(arguments),
         SimCommand::Throughput(arguments) => flows::throughput(arguments),
+        SimCommand::Kernel(arguments) => kernel::execute(arguments),
         SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),
         SimCommand::Scenario(arguments) => scenario::execute(arguments),
         SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
