@@ -1,7 +1,8 @@
 //! Experiments from texts, files and folders.
 
-use crate::definition::{Experiment, Kind};
+use crate::definition::Experiment;
 use crate::error::ExperimentError;
+use crate::kind::Kind;
 use std::path::Path;
 
 impl<K: Kind> Experiment<K> {

@@ -4,134 +4,14 @@
 //! published values it is compared with. A [`Kind`] adds the parameters, what one run does, and what it measures.
 
 use crate::error::{ExperimentError, Source};
-use crate::metric::Metric;
+use crate::kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, Reader, RestOf};
 use crate::point::{Point, varied};
-use crate::pool::{Pooled, pooled};
-use crate::published::{Across, Published, Row};
+use crate::pool::pooled;
+use crate::published::{Across, Published, PublishedAt, Row};
 use crate::runner::{Run, Runnable};
-use crate::sweep::{Combination, Parameters, Selection, Settings, combinations};
-use linkmend_report::Tolerance;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use crate::sweep::{Selection, combinations};
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::path::Path;
-use toml::Spanned;
-
-/// A kind of experiments: what can be varied, what one run does, and what is measured.
-pub trait Kind: Clone + Debug + Send + Sync + Sized + 'static {
-    /// What can be varied, as files write it.
-    type Parameters: Parameters + Send + Sync;
-    /// What is done at a point: the parameters, checked and completed.
-    type Task: Clone + Debug + Send + Sync;
-    /// What a run measures.
-    type Outcome: Pooled;
-    /// Why a run fails.
-    type Error: Send;
-    /// The form of its files: [`Head`], if they say nothing that others do not say.
-    type File: ExperimentFile<Self>;
-
-    /// What is measured, in the order of tables.
-    fn metrics(rest: &RestOf<Self>) -> &'static [Metric<Self::Outcome>];
-
-    /// Completes and checks the parameters of a point. `folder` is that of the file.
-    ///
-    /// # Errors
-    /// The first parameter that cannot be used, with its line in `source`.
-    fn task(
-        rest: &RestOf<Self>,
-        at: &Combination<Self::Parameters>,
-        source: Source<'_>,
-        folder: &Path,
-    ) -> Result<(Self::Parameters, Self::Task), ExperimentError>;
-
-    /// Does one run. `progress` takes the share of it that is done, from 0 to 1, and says whether to go on; the result is
-    /// `None` if there is none because it said no.
-    ///
-    /// # Errors
-    /// Why the run failed.
-    fn run(
-        task: &Self::Task,
-        run: Run,
-        progress: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Option<Self::Outcome>, Self::Error>;
-
-    /// The work of one run, in a unit that all experiments of the kind share.
-    fn work(_task: &Self::Task) -> f64 {
-        1.0
-    }
-}
-
-/// The form of an experiment file.
-pub trait ExperimentFile<K: Kind>: DeserializeOwned {
-    /// What it says beyond what all files say.
-    type Rest;
-    /// The same, checked.
-    type Extra: Clone + Debug + Send + Sync;
-
-    /// Divides the file.
-    fn split(self) -> (Head, Self::Rest);
-
-    /// Checks the rest of a file whose points are known.
-    ///
-    /// # Errors
-    /// The first thing that is wrong, with its line.
-    fn extra(rest: Self::Rest, reader: &Reader<'_, K>) -> Result<Self::Extra, ExperimentError>;
-}
-
-/// What the files of a kind say beyond what all files say.
-pub type RestOf<K> = <<K as Kind>::File as ExperimentFile<K>>::Rest;
-/// The same, checked.
-pub type ExtraOf<K> = <<K as Kind>::File as ExperimentFile<K>>::Extra;
-/// A point of an experiment of this kind.
-pub type PointOf<K> = Point<<K as Kind>::Parameters, <K as Kind>::Task>;
-
-/// What all experiment files say.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Head {
-    pub id: Spanned<String>,
-    pub title: String,
-    pub source: String,
-    #[serde(default)]
-    pub about: String,
-    /// Parameters of all points, unless a sweep sets them.
-    #[serde(default)]
-    pub base: Settings,
-    /// What is varied.
-    #[serde(default)]
-    pub sweep: Vec<Settings>,
-    #[serde(default)]
-    pub published: Vec<Spanned<PublishedTable>>,
-}
-
-/// A published value, as files write it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct PublishedTable {
-    metric: Spanned<String>,
-    #[serde(default)]
-    at: Settings,
-    value: f64,
-    #[serde(default, rename = "of")]
-    across: Across,
-    tolerance: Spanned<Tolerance>,
-    source: Option<String>,
-    explanation: Option<String>,
-}
-
-impl<K: Kind> ExperimentFile<K> for Head {
-    type Rest = ();
-    type Extra = ();
-
-    fn split(self) -> (Head, ()) {
-        (self, ())
-    }
-
-    fn extra((): (), _reader: &Reader<'_, K>) -> Result<(), ExperimentError> {
-        Ok(())
-    }
-}
 
 /// A published or otherwise interesting experiment: what is varied, and what it is compared with.
 #[derive(Debug, Clone)]
@@ -154,25 +34,6 @@ pub struct Experiment<K: Kind> {
     pub extra: ExtraOf<K>,
     /// The text of the file.
     pub text: String,
-}
-
-/// A published value and where it applies.
-#[derive(Debug, Clone)]
-pub struct PublishedAt<O: 'static> {
-    /// The metric that was published.
-    pub metric: &'static Metric<O>,
-    /// The points at which it applies.
-    pub at: Selection,
-    /// How several points are combined.
-    pub across: Across,
-    /// The value, in the unit of the metric's quantity.
-    pub value: f64,
-    /// How far the measured value may be off, in the same unit.
-    pub tolerance: Tolerance,
-    /// The figure or table, if it differs from the experiment's.
-    pub source: String,
-    /// Why the measured value is known to differ, or may differ.
-    pub explanation: Option<String>,
 }
 
 impl<K: Kind> Experiment<K> {
@@ -296,83 +157,4 @@ fn points<K: Kind>(
         }
     }
     Ok(points)
-}
-
-/// Reads the parts of a file that refer to points and metrics.
-#[derive(Debug)]
-pub struct Reader<'a, K: Kind> {
-    source: Source<'a>,
-    metrics: &'static [Metric<K::Outcome>],
-    points: &'a [PointOf<K>],
-    default_source: &'a str,
-}
-
-impl<K: Kind> Reader<'_, K> {
-    /// An error at this offset of the file.
-    pub fn error(&self, place: usize, message: impl Into<String>) -> ExperimentError {
-        self.source.error(Some(place), message)
-    }
-
-    /// The metric of this name.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn metric(&self, name: &Spanned<String>) -> Result<&'static Metric<K::Outcome>, ExperimentError> {
-        let metric = self.metrics.iter().find(|metric| metric.name == name.get_ref());
-        metric
-            .ok_or_else(|| self.error(name.span().start, format!("there is no metric `{}`", name.get_ref())))
-    }
-
-    /// The parameter of this name.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn parameter(&self, name: &Spanned<String>) -> Result<&'static str, ExperimentError> {
-        K::Parameters::keys().find(|key| *key == name.get_ref()).ok_or_else(|| {
-            self.error(name.span().start, format!("there is no parameter `{}`", name.get_ref()))
-        })
-    }
-
-    /// A selection that matches at least one point, so that a row cannot silently compare nothing.
-    ///
-    /// # Errors
-    /// The first value that is impossible, with its line; or that no point is selected.
-    pub fn selection(&self, settings: &Settings, place: usize) -> Result<Selection, ExperimentError> {
-        let selection = self.values(settings)?;
-        if !self.points.iter().any(|point| selection.matches(&point.parameters)) {
-            return Err(self.error(place, "no point of the sweep is `at` these parameters"));
-        }
-        Ok(selection)
-    }
-
-    /// Values of parameters, which need not be those of a point.
-    ///
-    /// # Errors
-    /// The first value that is impossible, with its line.
-    pub fn values(&self, settings: &Settings) -> Result<Selection, ExperimentError> {
-        Selection::read::<K::Parameters>(self.source, settings)
-    }
-
-    fn published(&self, row: Spanned<PublishedTable>) -> Result<PublishedAt<K::Outcome>, ExperimentError> {
-        let place = row.span().start;
-        let row = row.into_inner();
-        let metric = self.metric(&row.metric)?;
-        let tolerance = match *row.tolerance.get_ref() {
-            Tolerance::Absolute(limit) => Tolerance::Absolute(limit * metric.scale),
-            tolerance => tolerance,
-        };
-        if !tolerance.is_sensible() || !row.value.is_finite() {
-            let message = "a tolerance is 0 or more, a factor 1 or more, and a value a finite number";
-            return Err(self.error(row.tolerance.span().start, message));
-        }
-        Ok(PublishedAt {
-            metric,
-            at: self.selection(&row.at, place)?,
-            across: row.across,
-            value: row.value * metric.scale,
-            tolerance,
-            source: row.source.unwrap_or_else(|| self.default_source.to_owned()),
-            explanation: row.explanation,
-        })
-    }
 }

@@ -16,6 +16,7 @@ mod catalogue;
 mod definition;
 mod error;
 mod interval;
+mod kind;
 mod measurement;
 mod metric;
 mod point;
@@ -26,17 +27,16 @@ mod runner;
 mod sweep;
 mod threads;
 
-pub use definition::{
-    Experiment, ExperimentFile, ExtraOf, Head, Kind, PointOf, PublishedAt, PublishedTable, Reader, RestOf,
-};
+pub use definition::Experiment;
 pub use error::{ExperimentError, Source};
 pub use interval::{CONFIDENCE, poisson_interval};
+pub use kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, PublishedTable, Reader, RestOf};
 pub use linkmend_report::Tolerance;
 pub use measurement::Measurement;
 pub use metric::Metric;
 pub use point::Point;
 pub use pool::{Pooled, pooled};
-pub use published::{Across, Published, Row};
+pub use published::{Across, Published, PublishedAt, Row};
 pub use quantity::{Quantity, Value};
 pub use runner::{Event, Failure, Run, Runnable, run_all};
 pub use sweep::{Combination, POINTS_MAX, Parameters, Selection, Settings, combinations};

@@ -1,8 +1,29 @@
 //! Published values beside measured ones.
 
+use crate::metric::Metric;
+use crate::sweep::Selection;
 use crate::{Measurement, Quantity};
 use linkmend_report::{Comparison, Tolerance};
 use serde::Deserialize;
+
+/// A published value and where it applies.
+#[derive(Debug, Clone)]
+pub struct PublishedAt<O: 'static> {
+    /// The metric that was published.
+    pub metric: &'static Metric<O>,
+    /// The points at which it applies.
+    pub at: Selection,
+    /// How several points are combined.
+    pub across: Across,
+    /// The value, in the unit of the metric's quantity.
+    pub value: f64,
+    /// How far the measured value may be off, in the same unit.
+    pub tolerance: Tolerance,
+    /// The figure or table, if it differs from the experiment's.
+    pub source: String,
+    /// Why the measured value is known to differ, or may differ.
+    pub explanation: Option<String>,
+}
 
 /// A published or expected value, in the unit of its quantity.
 #[derive(Debug, Clone, PartialEq)]
