@@ -3,13 +3,18 @@
 //! All files say the same in the same way: what the experiment is called and reproduces, what is varied, and which
 //! published values it is compared with. A [`Kind`] adds the parameters, what one run does, and what it measures.
 
+use crate::bootstrap::bootstrap_interval;
 use crate::error::{ExperimentError, Source};
+use crate::interval::CONFIDENCE;
 use crate::kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, Reader, RestOf};
-use crate::point::{Point, varied};
-use crate::pool::pooled;
+use crate::measurement::Measurement;
+use crate::metric::Metric;
+use crate::point::{Point, counterpart, varied};
+use crate::pool::{Pooled, pooled};
 use crate::published::{Across, Published, PublishedAt, Row};
+use crate::quantity::Quantity;
 use crate::runner::{Run, Runnable};
-use crate::sweep::{Selection, combinations};
+use crate::sweep::{Replacement, Selection, combinations};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -28,6 +33,8 @@ pub struct Experiment<K: Kind> {
     pub points: Vec<PointOf<K>>,
     /// The parameters that differ between points.
     pub varied: Vec<&'static str>,
+    /// What is measured, in the order of tables.
+    pub metrics: &'static [Metric<K::Outcome>],
     /// Comparisons with published values.
     pub published: Vec<PublishedAt<K::Outcome>>,
     /// What only this kind of experiments has.
@@ -54,20 +61,26 @@ impl<K: Kind> Experiment<K> {
         }
         let points = points::<K>(source, &head, &rest, folder)?;
         let metrics = K::metrics(&rest);
-        let reader = Reader { source, metrics, points: &points, default_source: &head.source };
+        let varied = varied(&points);
+        let reader =
+            Reader { source, metrics, points: &points, varied: &varied, default_source: &head.source };
         let extra = K::File::extra(rest, &reader)?;
         let published =
             head.published.into_iter().map(|row| reader.published(row)).collect::<Result<_, _>>()?;
-        let varied = varied(&points);
         let Head { title, about, source, .. } = head;
         let text = text.to_owned();
-        Ok(Experiment { id, title, source, about, points, varied, published, extra, text })
+        Ok(Experiment { id, title, source, about, points, varied, metrics, published, extra, text })
     }
 
     /// The selected points.
     pub fn select<'a>(&'a self, at: &'a Selection) -> impl Iterator<Item = usize> + 'a {
         let chosen = |(index, point): (usize, &PointOf<K>)| at.matches(&point.parameters).then_some(index);
         self.points.iter().enumerate().filter_map(chosen)
+    }
+
+    /// The point that differs from another one in nothing but what is replaced.
+    pub fn counterpart(&self, point: &PointOf<K>, replacement: &Replacement) -> Option<usize> {
+        counterpart(&self.points, &self.varied, point, replacement)
     }
 
     /// What distinguishes a point from the others, like `100G, ordered, loss rate 1e-3`.
@@ -81,31 +94,74 @@ impl<K: Kind> Experiment<K> {
         (0..self.points.len()).map(|point| Runnable::work(self, point)).sum()
     }
 
+    /// The time that one core takes for all points, roughly, in seconds.
+    pub fn core_seconds(&self) -> f64 {
+        self.total_work() / K::WORK_PER_SECOND
+    }
+
+    /// How many results there are: one for each point, or for each run if the kind shows them one by one.
+    pub fn results(&self) -> u64 {
+        let of_point = |point: &PointOf<K>| if K::SHOWS_RUNS { point.runs } else { 1 };
+        self.points.iter().map(of_point).sum()
+    }
+
+    /// The same experiment, so reduced that it takes about a second.
+    #[must_use]
+    pub fn quick(mut self) -> Experiment<K> {
+        self.points = self.points.iter().map(K::quick).collect();
+        self
+    }
+
     /// Puts the measured values beside the published ones; `outcomes` has one for each point, `None` if it was not run.
     pub fn compare(&self, outcomes: &[Option<K::Outcome>]) -> Vec<Row> {
         self.published.iter().map(|row| self.row(row, outcomes)).collect()
     }
 
     fn row(&self, row: &PublishedAt<K::Outcome>, outcomes: &[Option<K::Outcome>]) -> Row {
-        let chosen: Option<Vec<&K::Outcome>> =
-            self.select(&row.at).map(|point| outcomes.get(point)?.as_ref()).collect();
-        let measured = chosen.and_then(|chosen| match row.across {
-            Across::Pooled => {
-                pooled(chosen.into_iter().cloned()).and_then(|outcome| row.metric.value(&outcome))
-            }
-            Across::Greatest => Across::greatest(chosen.into_iter().map(|outcome| row.metric.value(outcome))),
-        });
+        let chosen: Vec<usize> = self.select(&row.at).collect();
+        let measured = match &row.over {
+            None => of_points(row, outcomes, &chosen),
+            Some(over) => self.ratio(row, over, outcomes, &chosen),
+        };
         let place = row.across.describe(row.at.describe());
         let label = row.metric.label;
+        let mut metric = if place.is_empty() { label.to_owned() } else { format!("{label}, {place}") };
+        if let Some(over) = &row.over {
+            metric.push_str(&format!(", over {}", over.describe()));
+        }
         let published = Published {
-            metric: if place.is_empty() { label.to_owned() } else { format!("{label}, {place}") },
+            metric,
             source: row.source.clone(),
-            quantity: row.metric.quantity,
+            quantity: if row.over.is_some() { Quantity::Plain } else { row.metric.quantity },
             value: row.value,
             tolerance: row.tolerance,
             explanation: row.explanation.clone(),
         };
         Row { published, measured }
+    }
+
+    /// The metric of some points, over that of their counterparts.
+    fn ratio(
+        &self,
+        row: &PublishedAt<K::Outcome>,
+        over: &Replacement,
+        outcomes: &[Option<K::Outcome>],
+        chosen: &[usize],
+    ) -> Option<Measurement> {
+        let divisor = |point: &usize| self.counterpart(&self.points[*point], over);
+        let divisors: Vec<usize> = chosen.iter().map(divisor).collect::<Option<_>>()?;
+        match row.across {
+            Across::Greatest => Across::greatest(chosen.iter().zip(&divisors).map(|(point, divisor)| {
+                let outcome = |point: usize| outcomes.get(point)?.as_ref();
+                ratio(row.metric, outcome(*point)?, outcome(*divisor)?)
+            })),
+            Across::Pooled => {
+                // Several points may be compared with the same one.
+                let divisors: Vec<usize> =
+                    divisors.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+                ratio(row.metric, &pool_of(outcomes, chosen)?, &pool_of(outcomes, &divisors)?)
+            }
+        }
     }
 }
 
@@ -127,7 +183,7 @@ impl<K: Kind> Runnable for Experiment<K> {
     }
 
     fn seed(&self, point: usize, number: u64, base_seed: u64) -> u64 {
-        self.points[point].seed(base_seed, &self.id, number)
+        K::seed(base_seed, &self.id, &self.points[point], number)
     }
 
     fn run(
@@ -138,6 +194,33 @@ impl<K: Kind> Runnable for Experiment<K> {
     ) -> Result<Option<K::Outcome>, K::Error> {
         K::run(&self.points[point].task, run, progress)
     }
+}
+
+/// The metric of some points, combined as the comparison says.
+fn of_points<O: Pooled>(
+    row: &PublishedAt<O>,
+    outcomes: &[Option<O>],
+    chosen: &[usize],
+) -> Option<Measurement> {
+    match row.across {
+        Across::Pooled => row.metric.value(&pool_of(outcomes, chosen)?),
+        Across::Greatest => {
+            Across::greatest(chosen.iter().map(|point| row.metric.value(outcomes.get(*point)?.as_ref()?)))
+        }
+    }
+}
+
+/// The outcomes of some points, pooled; `None` if one of them is missing.
+fn pool_of<O: Pooled>(outcomes: &[Option<O>], chosen: &[usize]) -> Option<O> {
+    let chosen: Option<Vec<O>> = chosen.iter().map(|point| outcomes.get(*point)?.clone()).collect();
+    pooled(chosen?)
+}
+
+/// The metric of one outcome over that of another, with the interval of the ratio if the outcomes keep their runs apart.
+fn ratio<O: Pooled>(metric: &Metric<O>, outcome: &O, divisor: &O) -> Option<Measurement> {
+    let value = |one: &O, other: &O| Some(metric.value(one)?.value / metric.value(other)?.value);
+    let interval = bootstrap_interval([outcome, divisor], CONFIDENCE, value);
+    Measurement::exact(value(outcome, divisor)?).map(|ratio| Measurement { interval, ..ratio })
 }
 
 fn points<K: Kind>(

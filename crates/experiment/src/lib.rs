@@ -5,13 +5,15 @@
 //! - [`Parameters`] are what an experiment varies; [`combinations`] makes [points](Point) of the lists in a file, and
 //!   [`Selection`] says which of them are meant.
 //! - [`run_all`] runs the points of [`Runnable`] experiments, and [`run_each`] anything independent, on several
-//!   threads. The results do not depend on how many. Several runs of a point are [`Pooled`].
+//!   threads. The results do not depend on how many. Several runs of a point are [`Pooled`], or stand side by side as
+//!   [`Runs`].
 //! - A [`Metric`] reads a [`Measurement`] from an outcome, with a confidence interval if the value was counted
-//!   ([`poisson_interval`]) or is the mean of several runs.
-//! - [`Published`] is a published value, and a [`Row`] has the measured one beside it.
+//!   ([`poisson_interval`]), is the mean of several runs, or a ratio of two points ([`bootstrap_interval`]).
+//! - [`Published`] is a published value, and a [`Row`] has the measured one beside it. [`tables`] show all points.
 //! - [`ExperimentError`] says what is wrong with an experiment file, and in which line.
 #![forbid(unsafe_code)]
 
+mod bootstrap;
 mod catalogue;
 mod definition;
 mod error;
@@ -24,9 +26,12 @@ mod pool;
 mod published;
 mod quantity;
 mod runner;
+mod runs;
 mod sweep;
+pub mod tables;
 mod threads;
 
+pub use bootstrap::bootstrap_interval;
 pub use definition::Experiment;
 pub use error::{ExperimentError, Source};
 pub use interval::{CONFIDENCE, poisson_interval};
@@ -39,5 +44,6 @@ pub use pool::{Pooled, pooled};
 pub use published::{Across, Published, PublishedAt, Row};
 pub use quantity::{Quantity, Value};
 pub use runner::{Event, Failure, Run, Runnable, run_all};
-pub use sweep::{Combination, POINTS_MAX, Parameters, Selection, Settings, combinations};
+pub use runs::Runs;
+pub use sweep::{Combination, POINTS_MAX, Parameters, Replacement, Selection, Settings, combinations};
 pub use threads::run_each;

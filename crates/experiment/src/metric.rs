@@ -21,9 +21,28 @@ impl<O> Metric<O> {
     /// Its name without the unit, for columns whose heading gives the unit.
     pub fn name_without_unit(&self) -> String {
         let (name, part) = self.name.split_once('.').unwrap_or((self.name, ""));
-        let unit = ["_bytes", "_ns", "_gbps", "_pct"].iter().find_map(|unit| name.strip_suffix(unit));
+        let units = ["_bytes", "_ns", "_us", "_gbps", "_pct"];
+        let unit = units.iter().find_map(|unit| name.strip_suffix(unit));
         let name = unit.unwrap_or(name);
         if part.is_empty() { name.to_owned() } else { format!("{name}.{part}") }
+    }
+
+    /// The distribution of which it is a part: `fct_us` of `fct_us.p99`.
+    pub fn distribution(&self) -> Option<&'static str> {
+        self.name.split_once('.').map(|(distribution, _)| distribution)
+    }
+
+    /// The part of a distribution, in words: `99.9 %` of `fct_us.p99_9`. The whole name if it is no part.
+    pub fn part_in_words(&self) -> String {
+        let part = self.name.split_once('.').map_or(self.name, |(_, part)| part);
+        let number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+        match part.strip_prefix('p') {
+            Some("50") => "median".to_owned(),
+            Some(digits) if !digits.is_empty() && number(digits) => {
+                format!("{} %", digits.replacen('_', ".", 1))
+            }
+            _ => part.replace('_', " "),
+        }
     }
 
     /// The measurement; `None` if there was nothing to measure, such as the mean of no delays.
@@ -36,5 +55,30 @@ impl<O> Metric<O> {
 impl<O> PartialEq for Metric<O> {
     fn eq(&self, other: &Metric<O>) -> bool {
         self.name == other.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_distribution_is_named_in_words() {
+        for (name, distribution, words) in [
+            ("fct_us.p99", Some("fct_us"), "99 %"),
+            ("fct_us.p99_99", Some("fct_us"), "99.99 %"),
+            ("fct_us.p50", Some("fct_us"), "median"),
+            ("fct_us.max", Some("fct_us"), "max"),
+            ("fct_us.pauses", Some("fct_us"), "pauses"),
+            ("flows", None, "flows"),
+        ] {
+            let metric =
+                Metric::<()> { name, label: "", quantity: Quantity::Time, scale: 1e-6, read: |(), _| None };
+            assert_eq!(
+                (metric.distribution(), metric.part_in_words().as_str()),
+                (distribution, words),
+                "{name}"
+            );
+        }
     }
 }

@@ -15,6 +15,12 @@ pub trait Pooled: Clone + Debug + Send {
 
     /// The outcome that stands for all that were added.
     fn finish(pool: Self::Pool) -> Self;
+
+    /// The outcome that as many runs have which are drawn from its own: `draw` takes their number and returns the index of
+    /// one of them. `None` if the outcome does not keep its runs apart, or has one only.
+    fn resampled(&self, _draw: &mut dyn FnMut(usize) -> usize) -> Option<Self> {
+        None
+    }
 }
 
 /// Pools outcomes in their order. One alone stays as it is; `None` for none.

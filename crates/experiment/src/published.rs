@@ -1,7 +1,7 @@
 //! Published values beside measured ones.
 
 use crate::metric::Metric;
-use crate::sweep::Selection;
+use crate::sweep::{Replacement, Selection};
 use crate::{Measurement, Quantity};
 use linkmend_report::{Comparison, Tolerance};
 use serde::Deserialize;
@@ -13,9 +13,11 @@ pub struct PublishedAt<O: 'static> {
     pub metric: &'static Metric<O>,
     /// The points at which it applies.
     pub at: Selection,
+    /// What was published is a ratio: the metric at these points over the metric where these parameters are replaced.
+    pub over: Option<Replacement>,
     /// How several points are combined.
     pub across: Across,
-    /// The value, in the unit of the metric's quantity.
+    /// The value, in the unit of the metric's quantity; a ratio has none.
     pub value: f64,
     /// How far the measured value may be off, in the same unit.
     pub tolerance: Tolerance,

@@ -194,17 +194,17 @@ fn combination<P: Parameters>(
 }
 
 /// Selects points: for each parameter, the values that it may have, as text.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Selection {
     wanted: Vec<Wanted>,
 }
 
 /// The values that are wanted of a parameter.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 struct Wanted {
     key: String,
-    /// Its name in tables, unless the values need none.
-    heading: Option<&'static str>,
+    /// Puts its values in words that need no heading.
+    word: fn(&str, String) -> String,
     /// Where tables show it, counted from the left.
     rank: usize,
     values: Vec<String>,
@@ -234,7 +234,7 @@ impl Selection {
             }
             wanted.push(Wanted {
                 key: name.to_owned(),
-                heading: (!P::needs_no_heading(name)).then(|| P::label_of(name)),
+                word: P::word,
                 rank: P::keys().position(|key| key == name).unwrap_or(usize::MAX),
                 values: texts,
             });
@@ -251,23 +251,31 @@ impl Selection {
 
     /// The parameters with their values, in words: `100G, ordered`.
     pub fn describe(&self) -> String {
-        let words = |wanted: &Wanted| {
-            let values = wanted.values.join(" or ");
-            match wanted.heading {
-                Some(heading) => format!("{heading} {values}"),
-                None => values,
-            }
-        };
+        let words = |wanted: &Wanted| (wanted.word)(&wanted.key, wanted.values.join(" or "));
         let mut parts: Vec<&Wanted> = self.wanted.iter().collect();
         parts.sort_by_key(|wanted| wanted.rank);
         parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
     }
+}
 
-    /// The parameters for which only one value is selected, with that value.
-    pub fn only(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.wanted.iter().filter_map(|Wanted { key, values, .. }| match &values[..] {
-            [value] => Some((key.as_str(), value.as_str())),
-            _ => None,
-        })
+/// Parameters and values that replace a point's own: those of the points with which others are compared.
+#[derive(Debug, Clone)]
+pub struct Replacement(Selection);
+
+impl Replacement {
+    /// Replaces parameters by the values of a selection. `None` if a parameter has several.
+    pub fn new(values: Selection) -> Option<Replacement> {
+        values.wanted.iter().all(|wanted| wanted.values.len() == 1).then_some(Replacement(values))
+    }
+
+    /// The value that replaces a parameter's own.
+    pub fn value_of(&self, key: &str) -> Option<&str> {
+        let wanted = self.0.wanted.iter().find(|wanted| wanted.key == key)?;
+        wanted.values.first().map(String::as_str)
+    }
+
+    /// The parameters with their values, in words: `100G, ordered`.
+    pub fn describe(&self) -> String {
+        self.0.describe()
     }
 }

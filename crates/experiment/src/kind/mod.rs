@@ -58,6 +58,23 @@ pub trait Kind: Clone + Debug + Send + Sync + Sized + 'static {
     fn work(_task: &Self::Task) -> f64 {
         1.0
     }
+
+    /// The work that one core of an ordinary machine does in a second, for progress bars and estimates.
+    const WORK_PER_SECOND: f64 = 1.0;
+
+    /// Whether results show each run by itself. Otherwise they show the pooled runs of each point.
+    const SHOWS_RUNS: bool = false;
+
+    /// The seed of a run of a point. By default no two runs share one. A kind gives the same seed to points that are
+    /// compared run by run, so that they differ in nothing but what is compared.
+    fn seed(base_seed: u64, id: &str, point: &PointOf<Self>, number: u64) -> u64 {
+        point.seed(base_seed, id, number)
+    }
+
+    /// The same point, so reduced that its runs take a fraction of a second.
+    fn quick(point: &PointOf<Self>) -> PointOf<Self> {
+        point.clone()
+    }
 }
 
 /// The form of an experiment file.

@@ -3,8 +3,9 @@
 use super::{Kind, PointOf};
 use crate::error::{ExperimentError, Source};
 use crate::metric::Metric;
+use crate::point::counterpart;
 use crate::published::{Across, PublishedAt};
-use crate::sweep::{Parameters, Selection, Settings};
+use crate::sweep::{Parameters, Replacement, Selection, Settings};
 use linkmend_report::Tolerance;
 use serde::Deserialize;
 use toml::Spanned;
@@ -16,6 +17,9 @@ pub struct PublishedTable {
     metric: Spanned<String>,
     #[serde(default)]
     at: Settings,
+    /// What was published is a ratio: the values are divided by those of the points that differ in these parameters.
+    #[serde(default)]
+    over: Settings,
     value: f64,
     #[serde(default, rename = "of")]
     across: Across,
@@ -30,6 +34,7 @@ pub struct Reader<'a, K: Kind> {
     pub(crate) source: Source<'a>,
     pub(crate) metrics: &'static [Metric<K::Outcome>],
     pub(crate) points: &'a [PointOf<K>],
+    pub(crate) varied: &'a [&'static str],
     pub(crate) default_source: &'a str,
 }
 
@@ -79,6 +84,37 @@ impl<K: Kind> Reader<'_, K> {
         Selection::read::<K::Parameters>(self.source, settings)
     }
 
+    /// The parameters of the points with which others are compared: one value each. `None` if there are no such points.
+    ///
+    /// # Errors
+    /// The first value that is impossible, or one too many, with its line.
+    pub fn replacement(
+        &self,
+        key: &str,
+        settings: &Settings,
+    ) -> Result<Option<Replacement>, ExperimentError> {
+        let Some(first) = settings.keys().map(|key| key.span().start).min() else { return Ok(None) };
+        let one_each = || self.error(first, format!("`{key}` takes one value of each parameter"));
+        Replacement::new(self.values(settings)?).map(Some).ok_or_else(one_each)
+    }
+
+    /// Every point must have another one by whose value its own can be divided.
+    fn check_over(&self, at: &Selection, over: &Replacement, place: usize) -> Result<(), ExperimentError> {
+        for (index, point) in self.points.iter().enumerate() {
+            if !at.matches(&point.parameters) {
+                continue;
+            }
+            match counterpart(self.points, self.varied, point, over) {
+                None => return Err(self.error(place, "no point of the sweep is `over` these parameters")),
+                Some(same) if same == index => {
+                    return Err(self.error(place, "a point `at` these parameters is `over` itself"));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn published(
         &self,
         row: Spanned<PublishedTable>,
@@ -86,8 +122,15 @@ impl<K: Kind> Reader<'_, K> {
         let place = row.span().start;
         let row = row.into_inner();
         let metric = self.metric(&row.metric)?;
+        let at = self.selection(&row.at, place)?;
+        let over = self.replacement("over", &row.over)?;
+        if let Some(over) = &over {
+            self.check_over(&at, over, place)?;
+        }
+        // A ratio has no unit.
+        let scale = if over.is_some() { 1.0 } else { metric.scale };
         let tolerance = match *row.tolerance.get_ref() {
-            Tolerance::Absolute(limit) => Tolerance::Absolute(limit * metric.scale),
+            Tolerance::Absolute(limit) => Tolerance::Absolute(limit * scale),
             tolerance => tolerance,
         };
         if !tolerance.is_sensible() || !row.value.is_finite() {
@@ -96,9 +139,10 @@ impl<K: Kind> Reader<'_, K> {
         }
         Ok(PublishedAt {
             metric,
-            at: self.selection(&row.at, place)?,
+            at,
+            over,
             across: row.across,
-            value: row.value * metric.scale,
+            value: row.value * scale,
             tolerance,
             source: row.source.unwrap_or_else(|| self.default_source.to_owned()),
             explanation: row.explanation,

@@ -8,10 +8,11 @@ use super::parameters::StressParameters;
 use super::runner::run;
 use super::task::Task;
 use super::value::{Parameter, is_parameter, label_of};
-use super::work::work;
+use super::work::{FRAMES_PER_SECOND, quick, work};
 use crate::link::config::ParameterError;
 use linkmend_experiment::{
-    Combination, ExperimentError, ExperimentFile, Head, PointOf, Quantity, Reader, Run, Selection, Source,
+    Combination, ExperimentError, ExperimentFile, Head, PointOf, Quantity, Reader, Replacement, Run,
+    Selection, Source,
 };
 use std::path::Path;
 use toml::Spanned;
@@ -75,10 +76,6 @@ pub struct PlotSpec {
     /// A line across the plot, with its value in the unit of the metric's quantity.
     pub reference: Option<Reference>,
 }
-
-/// Parameters and values that replace a point's own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Replacement(pub Vec<(String, String)>);
 
 /// A parameter or a metric.
 #[derive(Debug, Clone, Copy)]
@@ -176,8 +173,15 @@ impl linkmend_experiment::Kind for LinkExperiments {
         run(task, this.seed, progress).map(Some)
     }
 
+    /// Frames that must be simulated one by one.
     fn work(task: &Task) -> f64 {
         work(task)
+    }
+
+    const WORK_PER_SECOND: f64 = FRAMES_PER_SECOND;
+
+    fn quick(point: &Point) -> Point {
+        quick(point)
     }
 }
 
@@ -245,14 +249,7 @@ impl LinkReader<'_> {
         }
         let y = self.ordinate(plot.kind, plot.y.as_ref(), place)?;
         let series = plot.series.iter().map(|name| self.reader.parameter(name)).collect::<Result<_, _>>()?;
-        let minus = match plot.minus.is_empty() {
-            true => None,
-            false => {
-                let other = self.reader.values(&plot.minus)?;
-                let only = other.only().map(|(key, value)| (key.to_owned(), value.to_owned()));
-                Some(Replacement(only.collect()))
-            }
-        };
+        let minus = self.reader.replacement("minus", &plot.minus)?;
         let reference = plot.reference.map(|reference| match y {
             Ordinate::Metric(metric) => Reference { value: reference.value * metric.scale, ..reference },
             _ => reference,

@@ -33,7 +33,7 @@ pub use catalogue::built_in;
 pub use check::check;
 pub use compare::compare;
 pub use definition::{
-    Dimension, Expected, Experiment, LinkExperiments, LinkExtra, Ordinate, PlotSpec, Point, Replacement, Rest,
+    Dimension, Expected, Experiment, LinkExperiments, LinkExtra, Ordinate, PlotSpec, Point, Rest,
 };
 pub use file::{File, Kind, LogAxes, PlotKind, Reference, Theory};
 pub use metric::{Metric, metric_named, metrics_of};
@@ -43,4 +43,3 @@ pub use parameters::StressParameters;
 pub use sweep::Sweep;
 pub use task::Task;
 pub use value::{PARAMETERS, Parameter, SWITCHES, Switch, VARIANT, is_parameter, keys, label_of, value_of};
-pub use work::{FRAMES_PER_SECOND, quick};

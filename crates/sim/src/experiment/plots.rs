@@ -6,6 +6,7 @@ use super::outcome::Outcome;
 use super::sweep::Sweep;
 use super::value::value_of;
 use crate::stress::Quartiles;
+use linkmend_experiment::PublishedAt;
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
 };
@@ -67,17 +68,7 @@ impl<'a> Drawing<'a> {
         let Ordinate::Metric(metric) = self.spec.y else { return f64::NAN };
         let of = |outcome: &Outcome| metric.value(outcome).map_or(f64::NAN, |measured| measured.value);
         let Some(replacement) = &self.spec.minus else { return of(outcome) };
-        let experiment = self.sweep.experiment;
-        let wanted = |other: &Point| {
-            experiment.varied.iter().all(|key| {
-                let text = value_of(key, &other.parameters).map(|value| value.text);
-                match replacement.0.iter().find(|(name, _)| name == key) {
-                    Some((_, value)) => text.as_deref() == Some(value.as_str()),
-                    None => text == value_of(key, &point.parameters).map(|value| value.text),
-                }
-            })
-        };
-        let other = experiment.points.iter().position(wanted);
+        let other = self.sweep.experiment.counterpart(point, replacement);
         other.map_or(f64::NAN, |other| of(outcome) - of(&self.sweep.outcomes[other]))
     }
 
@@ -146,7 +137,8 @@ impl<'a> Drawing<'a> {
     fn published_places(&self) -> Vec<(f64, f64)> {
         let (Ordinate::Metric(metric), None) = (self.spec.y, &self.spec.minus) else { return Vec::new() };
         let drawn = self.points();
-        let rows = self.sweep.experiment.published.iter().filter(|row| row.metric == metric);
+        let values = self.sweep.experiment.published.iter().filter(|row| row.over.is_none());
+        let rows = values.filter(|row| row.metric == metric);
         rows.filter_map(|row| {
             let mut at = drawn
                 .iter()
@@ -198,8 +190,9 @@ impl<'a> Drawing<'a> {
     /// The published value of the metric on the vertical axis, at a point.
     fn published_at(&self, point: &Point) -> Option<f64> {
         let shown = self.spec.y.published_as()?;
-        let rows = &self.sweep.experiment.published;
-        rows.iter().find(|row| row.metric == shown && row.at.matches(&point.parameters)).map(|row| row.value)
+        let mut values = self.sweep.experiment.published.iter().filter(|row| row.over.is_none());
+        let here = |row: &&PublishedAt<Outcome>| row.metric == shown && row.at.matches(&point.parameters);
+        values.find(here).map(|row| row.value)
     }
 
     fn boxes(&self) -> BoxPlot {

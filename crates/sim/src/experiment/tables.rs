@@ -3,8 +3,9 @@
 use super::file::Kind;
 use super::metric::{Metric, metric_named, metrics_of};
 use super::sweep::Sweep;
-use super::value::{keys, label_of, value_of};
-use linkmend_report::{Cell, Column, Table};
+use super::value::keys;
+use linkmend_experiment::tables::{Headings, of_points};
+use linkmend_report::Table;
 
 /// Columns of a stress run that a page shows; the files have all of them.
 const SHOWN: [&str; 12] = [
@@ -47,7 +48,7 @@ fn shown(sweep: &Sweep<'_>, of_stress: &[&str]) -> Table {
         Kind::Stress => of_stress.iter().filter_map(|name| metric_named(name)).collect(),
         Kind::Attenuation => metrics_of(Kind::Attenuation).iter().collect(),
     };
-    table(sweep, &experiment.varied, &shown, false)
+    table(sweep, &experiment.varied, &shown, Headings::Labels)
 }
 
 /// All parameters and all measured values of every point, for files.
@@ -55,31 +56,12 @@ pub fn everything(sweep: &Sweep<'_>) -> Table {
     let set = |key: &&'static str| sweep.experiment.points.iter().any(|point| point.value(key).is_some());
     let keys: Vec<&'static str> = keys().filter(|key| *key != "seed").filter(set).collect();
     let metrics: Vec<&'static Metric> = metrics_of(sweep.experiment.extra.kind).iter().collect();
-    table(sweep, &keys, &metrics, true)
+    table(sweep, &keys, &metrics, Headings::Names)
 }
 
-fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], raw: bool) -> Table {
-    let experiment = sweep.experiment;
-    let mut table = Table::new(format!("{}: all points", experiment.title));
-    for key in keys {
-        let name = if raw { (*key).to_owned() } else { label_of(key).to_owned() };
-        table = table.column(Column::text(name));
-    }
-    for metric in metrics {
-        let name = if raw { metric.name_without_unit() } else { metric.label.to_owned() };
-        table = table.column(Column::number(name, metric.quantity.unit()));
-    }
-    for (point, outcome) in experiment.points.iter().zip(&sweep.outcomes) {
-        let parameters = keys.iter().map(|key| match value_of(key, &point.parameters) {
-            Some(value) => Cell::text(value.text),
-            None => Cell::text(""),
-        });
-        let measured = metrics.iter().map(|metric| {
-            metric.value(outcome).map_or_else(Cell::missing, |measured| Cell::number(measured.value))
-        });
-        table.push_row(parameters.chain(measured));
-    }
-    table
+fn table(sweep: &Sweep<'_>, keys: &[&'static str], metrics: &[&'static Metric], headings: Headings) -> Table {
+    let title = format!("{}: all points", sweep.experiment.title);
+    of_points(title, (sweep.experiment, &sweep.outcomes), keys, metrics, headings)
 }
 
 #[cfg(test)]

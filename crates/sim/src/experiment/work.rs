@@ -12,7 +12,7 @@ const FRAMES_PER_LOSS: f64 = 300.0;
 const FRAMES_PER_RUN: f64 = 500.0;
 /// The number of frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 6
 /// million).
-pub const FRAMES_PER_SECOND: f64 = 4e6;
+pub(super) const FRAMES_PER_SECOND: f64 = 4e6;
 /// Work of one point at which a quick run stops.
 const QUICK_WORK: f64 = 150_000.0;
 /// Frames of one point at which a quick run stops.
@@ -30,7 +30,7 @@ pub(super) fn work(task: &Task) -> f64 {
 
 /// The same point with so few frames that it takes a fraction of a second.
 #[must_use]
-pub fn quick(point: &Point<StressParameters, Task>) -> Point<StressParameters, Task> {
+pub(super) fn quick(point: &Point<StressParameters, Task>) -> Point<StressParameters, Task> {
     let mut quick = point.clone();
     if let Task::Stress(config) = &mut quick.task {
         quick.runs = quick.runs.min(QUICK_RUNS);

@@ -2,7 +2,7 @@
 
 use crate::failure::Result;
 use linkmend_fleet::experiment::FleetExperiment;
-use linkmend_sim::experiment::{self, Experiment, FRAMES_PER_SECOND, quick};
+use linkmend_sim::experiment::{self, Experiment};
 
 /// An experiment of either kind, before it runs.
 pub enum Planned {
@@ -66,7 +66,7 @@ impl Planned {
     /// Approximate time that one core takes, in seconds.
     pub fn core_seconds(&self) -> f64 {
         match self {
-            Planned::Link(experiment) => experiment.total_work() / FRAMES_PER_SECOND,
+            Planned::Link(experiment) => experiment.core_seconds(),
             Planned::Fleet(experiment) => experiment.core_seconds(),
         }
     }
@@ -74,10 +74,7 @@ impl Planned {
     /// The same experiment, reduced so that it takes about a second.
     pub fn quick(self) -> Planned {
         match self {
-            Planned::Link(mut experiment) => {
-                experiment.points = experiment.points.iter().map(quick).collect();
-                Planned::Link(experiment)
-            }
+            Planned::Link(experiment) => Planned::Link(experiment.quick()),
             Planned::Fleet(experiment) => Planned::Fleet(experiment.quick()),
         }
     }

@@ -7,9 +7,10 @@ use crate::commands::interrupt;
 use crate::failure::{Error, Hinted, Result};
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_experiment::Kind as _;
 use linkmend_experiment::{Event, Failure, Runnable, run_all};
 use linkmend_fleet::experiment::{Figure, FleetOutcome, FleetRun};
-use linkmend_sim::experiment::{Experiment, FRAMES_PER_SECOND};
+use linkmend_sim::experiment::{Experiment, LinkExperiments};
 use linkmend_sim::stress::ParameterError;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,7 @@ pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
         Planned::Link(experiment) => Some(Ok::<_, Infallible>(experiment.clone())),
         Planned::Fleet(_) => None,
     })?;
-    let seconds = 1.0 / FRAMES_PER_SECOND;
+    let seconds = 1.0 / LinkExperiments::WORK_PER_SECOND;
     run_kind(
         &Kind { experiments: &links, places, seconds, failed, finish: link::finish },
         &mut collected,
