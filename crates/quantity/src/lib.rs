@@ -5,8 +5,8 @@
 //! - [`Count`] is a number of things, and may be short: `100M`, `1e6`.
 //! - [`LossRate`] and [`Share`] are shares of one: `1e-3`, `0.1%`.
 //!
-//! Each is read by [`FromStr`](std::str::FromStr). All but [`Share`], which only the command line has, are also read
-//! through serde, and written in the shortest spelling that reads back as itself.
+//! Each is read by [`FromStr`](std::str::FromStr) and through serde, and written in the shortest spelling that reads back
+//! as itself.
 #![forbid(unsafe_code)]
 
 mod count;

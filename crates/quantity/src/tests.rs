@@ -130,11 +130,13 @@ fn files_hold_text_and_plain_numbers() {
         frames: Vec<Count>,
         loss: LossRate,
         length: Distance,
+        shares: Vec<Share>,
     }
-    let file: File =
-        toml::from_str("frames = [100, 1e6, \"10G\"]\nloss = 1e-3\nlength = \"2km\"").expect("a file");
+    let text = "frames = [100, 1e6, \"10G\"]\nloss = 1e-3\nlength = \"2km\"\nshares = [\"75%\", 0.5, 1]";
+    let file: File = toml::from_str(text).expect("a file");
     let frames = vec![Count(100), Count(1_000_000), Count(10_000_000_000)];
-    assert_eq!(file, File { frames, loss: LossRate(1e-3), length: Distance(2_000) });
+    let shares = vec![Share(0.75), Share(0.5), Share(1.0)];
+    assert_eq!(file, File { frames, loss: LossRate(1e-3), length: Distance(2_000), shares });
     let error = toml::from_str::<File>("frames = [-1]").expect_err("negative").to_string();
     assert!(error.contains("`-1` is not a count"), "{error}");
 }
@@ -148,4 +150,9 @@ fn a_share_is_a_percentage_or_a_number_up_to_one() {
         let error = text.parse::<Share>().expect_err(text);
         assert!(error.to_string().contains("not a share from 0% to 100%"), "{text}: {error}");
     }
+    for share in [0.0, 0.07, 0.29, 0.5, 1.0 / 3.0, 0.999_999, 1e-12, 1.0] {
+        assert_eq!(Share(share).to_string().parse(), Ok(Share(share)));
+    }
+    assert_eq!([0.07, 0.29, 1.0].map(|share| Share(share).to_string()), ["7%", "29%", "100%"]);
+    assert_eq!(Share(0.07).percent(), 7.0);
 }

@@ -9,11 +9,11 @@ const TOR_PIPES: u32 = 2;
 const FABRIC_SWITCH_PIPES: u32 = 6;
 
 impl FabricParameters {
-    /// Builds the network.
+    /// Checks whether the network can be built.
     ///
     /// # Errors
-    /// If a parameter is out of its range, or there would be more than 2^31 links.
-    pub fn build(&self) -> Result<Topology, TopologyError> {
+    /// The first parameter that is out of its range, or that there would be more than 2^31 links.
+    pub fn check(&self) -> Result<(), TopologyError> {
         in_range("pods", self.pods, 65_536, "1 to 65,536")?;
         in_range("tors_per_pod", self.tors_per_pod, 4096, "1 to 4,096")?;
         in_range("fabric_switches_per_pod", self.fabric_switches_per_pod, 64, "1 to 64")?;
@@ -21,6 +21,15 @@ impl FabricParameters {
         if self.links() > 1 << 31 {
             return Err(TopologyError::parameter("links", self.links(), "must be at most 2,147,483,648"));
         }
+        Ok(())
+    }
+
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// If a parameter is out of its range, or there would be more than 2^31 links.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        self.check()?;
         let mut builder = TopologyBuilder::with_capacity(self.links() as usize);
         let mut fabric_switches = Vec::new();
         for _ in 0..self.pods {

@@ -1,79 +1,58 @@
-//! The metrics of a pair of runs that are compared with published values.
+//! What is measured of pairs of runs, and compared with published values.
 
+use super::outcome::FleetOutcome;
 use super::pair::{Pair, merged};
 use linkmend_experiment::{Measurement, Quantity};
-use serde::Deserialize;
 
-/// A metric of a pair of runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PairMetric {
-    /// By how many orders of magnitude protection lowers the total penalty: the median over the time in which it makes
-    /// a difference.
-    PenaltyReductionOrders,
-    /// Share of the time in which protection makes no difference, because nothing corrupts.
-    NoDifferenceTime,
-    /// The largest number of links that one pipe protects at a time.
-    MaxProtectedLinksPerPipe,
-    /// Share of the links that begin to corrupt and could not be disabled at once.
-    NotDisablable,
-    /// Share of the corrupting links, in use or away for repair, that are in use, averaged over time.
-    CorruptingInUse,
-}
+/// Something that pairs of runs measure.
+pub type Metric = linkmend_experiment::Metric<FleetOutcome>;
 
-impl PairMetric {
-    /// Its name for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            PairMetric::PenaltyReductionOrders => {
-                "orders of magnitude less total penalty (loss rates of links in operation, added up)"
-            }
-            PairMetric::NoDifferenceTime => "time without a difference",
-            PairMetric::MaxProtectedLinksPerPipe => "protected links per pipe, most",
-            PairMetric::NotDisablable => "links not disabled at once",
-            PairMetric::CorruptingInUse => "corrupting links still in use",
-        }
-    }
+/// What pairs of runs measure, in the order in which tables show it. All but the last are means over the pairs.
+pub(super) static OF_PAIRS: [Metric; 5] = [
+    // The median over the time in which protection makes a difference.
+    Metric {
+        name: "penalty_reduction_orders",
+        label: "orders of magnitude less total penalty (loss rates of links in operation, added up)",
+        quantity: Quantity::Plain,
+        scale: 1.0,
+        read: |outcome, _| mean(outcome, median_gain),
+    },
+    // Time in which nothing corrupts.
+    Metric {
+        name: "no_difference_time",
+        label: "time without a difference",
+        quantity: Quantity::Share,
+        scale: 1.0,
+        read: |outcome, _| mean(outcome, no_difference),
+    },
+    // Of the links that begin to corrupt.
+    Metric {
+        name: "not_disablable",
+        label: "links not disabled at once",
+        quantity: Quantity::Share,
+        scale: 1.0,
+        read: |outcome, _| mean(outcome, not_disablable),
+    },
+    // Of the corrupting links, in use or away for repair, averaged over time.
+    Metric {
+        name: "corrupting_in_use",
+        label: "corrupting links still in use",
+        quantity: Quantity::Share,
+        scale: 1.0,
+        read: |outcome, _| mean(outcome, corrupting_in_use),
+    },
+    // Protected at the same time.
+    Metric {
+        name: "max_protected_links_per_pipe",
+        label: "protected links per pipe, most",
+        quantity: Quantity::Plain,
+        scale: 1.0,
+        read: |outcome, _| outcome.pairs()?.greatest(max_protected),
+    },
+];
 
-    /// Whether it is a share, which is shown in percent.
-    fn is_share(self) -> bool {
-        matches!(self, PairMetric::NoDifferenceTime | PairMetric::NotDisablable | PairMetric::CorruptingInUse)
-    }
-
-    /// The quantity that it measures.
-    pub fn quantity(self) -> Quantity {
-        if self.is_share() { Quantity::Share } else { Quantity::Plain }
-    }
-
-    /// Its value for one pair, or `None` if the pair does not define it.
-    pub fn value(self, pair: &Pair) -> Option<f64> {
-        match self {
-            PairMetric::PenaltyReductionOrders => median_gain(pair),
-            PairMetric::NoDifferenceTime => no_difference(pair),
-            PairMetric::MaxProtectedLinksPerPipe => {
-                pair.protected.metrics.get("max_protected_links_per_pipe").map(|metric| metric.max)
-            }
-            PairMetric::NotDisablable => {
-                let heeded = pair.corropt.loss_events - pair.corropt.skipped_events;
-                (heeded > 0).then(|| pair.corropt.fast_checker_rejections as f64 / heeded as f64)
-            }
-            PairMetric::CorruptingInUse => {
-                let mean = |name| pair.corropt.metrics.get(name).map(|metric| metric.mean);
-                let (corrupting, disabled) = (mean("corrupting_links")?, mean("disabled_links")?);
-                Some(corrupting / (corrupting + disabled))
-            }
-        }
-    }
-
-    /// Its mean over several pairs, with a confidence interval.
-    pub fn estimate(self, pairs: &[Pair]) -> Option<Measurement> {
-        let values: Vec<f64> = pairs.iter().filter_map(|pair| self.value(pair)).collect();
-        if self == PairMetric::MaxProtectedLinksPerPipe {
-            let value = values.into_iter().reduce(f64::max)?;
-            return Some(Measurement { value, interval: None });
-        }
-        Measurement::mean(&values)
-    }
+fn mean(outcome: &FleetOutcome, value: fn(&Pair) -> Option<f64>) -> Option<Measurement> {
+    outcome.pairs()?.mean(value)
 }
 
 fn median_gain(pair: &Pair) -> Option<f64> {
@@ -91,4 +70,19 @@ fn no_difference(pair: &Pair) -> Option<f64> {
     let total: u64 = pair.gains.values().sum();
     let same = pair.gains.get(&0).copied().unwrap_or(0);
     (total > 0).then(|| same as f64 / total as f64)
+}
+
+fn not_disablable(pair: &Pair) -> Option<f64> {
+    let heeded = pair.corropt.loss_events - pair.corropt.skipped_events;
+    (heeded > 0).then(|| pair.corropt.fast_checker_rejections as f64 / heeded as f64)
+}
+
+fn corrupting_in_use(pair: &Pair) -> Option<f64> {
+    let mean = |name| pair.corropt.metrics.get(name).map(|metric| metric.mean);
+    let (corrupting, disabled) = (mean("corrupting_links")?, mean("disabled_links")?);
+    Some(corrupting / (corrupting + disabled))
+}
+
+fn max_protected(pair: &Pair) -> Option<f64> {
+    pair.protected.metrics.get("max_protected_links_per_pipe").map(|metric| metric.max)
 }

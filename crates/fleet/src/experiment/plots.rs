@@ -1,8 +1,12 @@
 //! The plots of evaluations, from their results.
 
+use super::definition::{Figure, FleetExperiment, Point};
+use super::outcome::FleetOutcome;
 use super::pair::{Moment, Pair, merged};
+use super::parameters::CONSTRAINT;
+use super::tables::name;
 use super::upgrades::{PodChoice, UpgradeRun, pod_count, spared, with_top_label};
-use super::{Figure, FleetExperiment};
+use linkmend_experiment::Runs;
 use linkmend_report::{Axis, Panel, Plot, Scatter, Series, Timeline, Unit};
 
 /// Time between the points of a drawn week: ten minutes, in seconds.
@@ -12,25 +16,39 @@ const DAY_S: f64 = 86_400.0;
 /// Points drawn per decade or percent of a distribution.
 const DRAWN: f64 = 100.0;
 
-/// The plots of pairs of runs, which are sorted by constraint, then by seed.
-pub fn of_pairs(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Vec<Plot> {
-    match experiment.figure {
-        Figure::Deployment => Vec::new(),
+/// The plots of an experiment. There is one outcome for each point.
+pub fn all(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Vec<Plot> {
+    match experiment.extra {
         Figure::Week => {
-            experiment.by_constraint(pairs).map(|(percent, pairs)| week(percent, pairs)).collect()
+            of_pairs(experiment, outcomes).map(|(point, pairs)| week(experiment, point, pairs)).collect()
         }
-        Figure::Differences => vec![gains(experiment, pairs), decreases(experiment, pairs)],
+        Figure::Differences => vec![gains(experiment, outcomes), decreases(experiment, outcomes)],
+        Figure::Deployment => of_upgrades(experiment, outcomes)
+            .map(|(point, runs)| curves(&name(experiment, point), runs))
+            .collect(),
     }
 }
 
-/// The plots of upgrades, one for each constraint. The runs are sorted by constraint, then by seed.
-pub fn of_upgrades(experiment: &FleetExperiment, runs: &[Vec<UpgradeRun>]) -> Vec<Plot> {
-    experiment.by_constraint(runs).map(|(percent, runs)| curves(percent, runs)).collect()
+/// Each point with its pairs of runs.
+fn of_pairs<'a>(
+    experiment: &'a FleetExperiment,
+    outcomes: &'a [FleetOutcome],
+) -> impl Iterator<Item = (&'a Point, &'a Runs<Pair>)> {
+    experiment.points.iter().zip(outcomes).filter_map(|(point, outcome)| Some((point, outcome.pairs()?)))
+}
+
+/// Each point with its runs of upgrades.
+fn of_upgrades<'a>(
+    experiment: &'a FleetExperiment,
+    outcomes: &'a [FleetOutcome],
+) -> impl Iterator<Item = (&'a Point, &'a Runs<UpgradeRun>)> {
+    experiment.points.iter().zip(outcomes).filter_map(|(point, outcome)| Some((point, outcome.upgrades()?)))
 }
 
 /// A week of the first year: penalties, paths, capacity.
-fn week(percent: f64, pairs: &[Pair]) -> Plot {
-    let moments: &[Moment] = pairs.first().map_or(&[], |pair| &pair.snapshot);
+fn week(experiment: &FleetExperiment, point: &Point, pairs: &Runs<Pair>) -> Plot {
+    let moments: &[Moment] = pairs.iter().next().map_or(&[], |pair| &pair.snapshot);
+    let kept = point.value(CONSTRAINT).map_or_else(String::new, |value| value.text);
     let series = |name: &str, value: fn(&Moment) -> f64| Series::step(name, sampled(moments, value));
     let penalty = Panel::new(Axis::new("total penalty", Unit::Plain).log())
         .series(series("CorrOpt", |moment| moment.corropt.total_penalty))
@@ -41,10 +59,10 @@ fn week(percent: f64, pairs: &[Pair]) -> Plot {
     let capacity = Panel::new(Axis::new("least capacity per pod", Unit::BitPerSecond))
         .series(series("CorrOpt", |moment| moment.corropt.min_pod_capacity_gbps * 1e9))
         .series(series("protection + CorrOpt", |moment| moment.protected.min_pod_capacity_gbps * 1e9));
-    Timeline::new(format!("A week at {percent} % of paths"))
+    Timeline::new(format!("A week at {}", name(experiment, point)))
         .time(Axis::new("time", Unit::Other("d")))
         .describe(format!(
-            "Every ToR keeps at least {percent} % of its paths to the spines. Sampled every ten minutes."
+            "Every ToR keeps at least {kept} of its paths to the spines. Sampled every ten minutes."
         ))
         .panel(penalty)
         .panel(paths)
@@ -68,7 +86,7 @@ fn sampled(moments: &[Moment], value: fn(&Moment) -> f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn gains(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
+fn gains(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
     let axis = Axis::new("total penalty of CorrOpt over that with protection", Unit::Plain).log();
     let mut plot = Scatter::new(
         "Gain in total penalty",
@@ -79,25 +97,25 @@ fn gains(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
         "For how much of the time the total penalty (the loss rates of all links in operation, added up) is at most so many \
          times less. 1 is no difference.",
     );
-    for (percent, pairs) in experiment.by_constraint(pairs) {
+    for (point, pairs) in of_pairs(experiment, outcomes) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.gains)));
         let points = points.into_iter().map(|(orders, share)| (libm::pow(10.0, orders), share));
-        plot = plot.series(Series::step(format!("{percent} % of paths"), points));
+        plot = plot.series(Series::step(name(experiment, point), points));
     }
     plot.into()
 }
 
-fn decreases(experiment: &FleetExperiment, pairs: &[Vec<Pair>]) -> Plot {
+fn decreases(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
     let mut plot = Scatter::new(
         "Decrease in least capacity per pod",
         Axis::new("decrease", Unit::Share),
         Axis::new("share of time", Unit::Share).with_zero(),
     )
     .describe("For how much of the time the pod that has least has at most so much less with protection.");
-    for (percent, pairs) in experiment.by_constraint(pairs) {
+    for (point, pairs) in of_pairs(experiment, outcomes) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.decreases)));
         let points = points.into_iter().map(|(decrease, share)| (decrease / 100.0, share));
-        plot = plot.series(Series::step(format!("{percent} % of paths"), points));
+        plot = plot.series(Series::step(name(experiment, point), points));
     }
     plot.into()
 }
@@ -120,9 +138,9 @@ fn distribution(counts: Vec<(f64, u64)>) -> Vec<(f64, f64)> {
     points
 }
 
-fn curves(percent: f64, runs: &[UpgradeRun]) -> Plot {
+fn curves(name: &str, runs: &Runs<UpgradeRun>) -> Plot {
     let mut plot = Scatter::new(
-        format!("What upgraded pods spare at {percent} % of paths"),
+        format!("What upgraded pods spare at {name}"),
         Axis::new("pods upgraded", Unit::Share),
         Axis::new("of what protection everywhere spares", Unit::Share).with_zero(),
     )
@@ -134,8 +152,8 @@ fn curves(percent: f64, runs: &[UpgradeRun]) -> Plot {
                 let share = pods as f64 / count.max(1) as f64;
                 spared(runs, choice, with_top, pods).map(|estimate| (share, estimate.value))
             };
-            let name = format!("{}, {}", choice.label(), with_top_label(with_top));
-            plot = plot.series(Series::line(name, (0..=count).filter_map(point)));
+            let label = format!("{}, {}", choice.label(), with_top_label(with_top));
+            plot = plot.series(Series::line(label, (0..=count).filter_map(point)));
         }
     }
     plot.into()

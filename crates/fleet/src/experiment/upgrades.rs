@@ -5,7 +5,7 @@ use crate::simulate::Settings;
 use crate::strategy::Strategy;
 use crate::trace::TraceParameters;
 use crate::upgrades::{Upgrades, spared_in};
-use linkmend_experiment::Measurement;
+use linkmend_experiment::{Measurement, Runs};
 use linkmend_topology::{Topology, ZoneId};
 
 /// How the pods to upgrade are chosen, halfway through a trace.
@@ -116,16 +116,14 @@ pub(super) fn with_top_label(with_top: bool) -> &'static str {
 
 /// Mean over the runs of what a number of pods spares.
 pub(super) fn spared(
-    runs: &[UpgradeRun],
+    runs: &Runs<UpgradeRun>,
     choice: PodChoice,
     with_top: bool,
     pods: usize,
 ) -> Option<Measurement> {
-    let values: Vec<f64> =
-        runs.iter().filter_map(|run| run.curve(choice, with_top).get(pods).copied()).collect();
-    Measurement::mean(&values)
+    runs.mean(|run| run.curve(choice, with_top).get(pods).copied())
 }
 
-pub(super) fn pod_count(runs: &[UpgradeRun]) -> usize {
-    runs.first().map_or(0, |run| run.curve(PodChoice::Any, false).len().saturating_sub(1))
+pub(super) fn pod_count(runs: &Runs<UpgradeRun>) -> usize {
+    runs.iter().next().map_or(0, |run| run.curve(PodChoice::Any, false).len().saturating_sub(1))
 }

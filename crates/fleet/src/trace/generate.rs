@@ -49,11 +49,19 @@ impl TraceParameters {
         }
     }
 
-    /// Checks whether a trace can be drawn.
+    /// Checks whether a trace can be drawn for a network.
     ///
     /// # Errors
     /// The first parameter that is out of its range, or if there would be more than 100 million events.
     pub fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        self.check_for(topology.link_count() as u64)
+    }
+
+    /// Checks whether a trace can be drawn for a network of so many links.
+    ///
+    /// # Errors
+    /// As [`TraceParameters::check`].
+    pub fn check_for(&self, links: u64) -> Result<(), ParameterError> {
         let error = |name, value: f64, requirement| Err(ParameterError::new(name, value, requirement));
         if !(self.mttf_hours > 0.0 && self.mttf_hours.is_finite()) {
             return error("mttf_hours", self.mttf_hours, "must be above 0");
@@ -72,7 +80,7 @@ impl TraceParameters {
         if let Some(bad) = self.loss.bad_bucket() {
             return error("loss bucket", bad, "must be above 0 and at most 1, rising, with a weight above 0");
         }
-        let events = self.length_s as f64 / (self.mttf_hours * HOUR_S) * topology.link_count() as f64;
+        let events = self.length_s as f64 / (self.mttf_hours * HOUR_S) * links as f64;
         if events > super::MAX_EVENTS as f64 {
             return error(
                 "number of events",

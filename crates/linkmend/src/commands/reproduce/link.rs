@@ -1,12 +1,13 @@
-//! Presents experiments with simulated links: makes comparisons, plots and tables from outcomes.
+//! Presents experiments with simulated links: makes plots and tables from outcomes.
 
 use super::Options;
-use super::finished::Finished;
-use crate::failure::{Context, Result};
-use linkmend_experiment::Row;
+use super::present::{Present, Presentation};
+use crate::failure::{Context, Error, Hinted, Result};
+use linkmend_experiment::{Failure, Row};
 use linkmend_sim::experiment::{
-    self, Experiment, Outcome, Point, Sweep, Task, VARIANT, keys, plots, tables, value_of,
+    self, Experiment, LinkExperiments, Outcome, Point, Sweep, Task, VARIANT, keys, plots, tables, value_of,
 };
+use linkmend_sim::stress::ParameterError;
 use serde_json::{Value, json};
 
 /// Largest number of rows on a page; larger tables are only in the files.
@@ -14,26 +15,30 @@ const ROWS_SHOWN: usize = 60;
 /// Largest number of rows on a terminal, where there is nothing to compare.
 const ROWS_PRINTED: usize = 40;
 
-/// Makes comparisons, plots and tables.
-pub fn finish(experiment: &Experiment, outcomes: Vec<Outcome>, options: &Options) -> Result<Finished> {
-    let of_points: Vec<Option<Outcome>> = outcomes.iter().cloned().map(Some).collect();
-    let rows = experiment::compare(experiment, &of_points);
-    let sweep = Sweep { experiment, outcomes };
-    let count = sweep.outcomes.len();
-    Ok(Finished {
-        id: experiment.id.clone(),
-        title: experiment.title.clone(),
-        source: experiment.source.clone(),
-        about: experiment.about.clone(),
-        text: experiment.text.clone(),
-        comparisons: rows.into_iter().map(Row::comparison).collect(),
-        plots: plots::all(&sweep),
-        points: tables::everything(&sweep),
-        shown: (count <= ROWS_SHOWN).then(|| tables::points(&sweep)),
-        briefly: (count <= ROWS_PRINTED).then(|| tables::points_briefly(&sweep)),
-        point_count: count,
-        results: results(&sweep, options)?,
-    })
+impl Present for LinkExperiments {
+    fn present(experiment: &Experiment, outcomes: Vec<Outcome>, options: &Options) -> Result<Presentation> {
+        let sweep = Sweep { experiment, outcomes };
+        let count = sweep.outcomes.len();
+        Ok(Presentation {
+            plots: plots::all(&sweep),
+            points: tables::everything(&sweep),
+            shown: (count <= ROWS_SHOWN).then(|| tables::points(&sweep)),
+            briefly: (count <= ROWS_PRINTED).then(|| tables::points_briefly(&sweep)),
+            results: results(&sweep, options)?,
+        })
+    }
+
+    fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row> {
+        experiment::compare(experiment, outcomes)
+    }
+
+    fn failed(experiment: &Experiment, point: usize, failure: Failure<ParameterError>) -> Error {
+        let Failure { seed, error } = failure;
+        let place = experiment.describe(&experiment.points[point]);
+        let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
+        let hint = "`linkmend sim stress` with these parameters and this seed repeats it".to_owned();
+        Hinted { message, hint }.into()
+    }
 }
 
 fn results(sweep: &Sweep<'_>, options: &Options) -> Result<Value> {

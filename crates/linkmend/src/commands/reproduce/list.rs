@@ -1,7 +1,7 @@
 //! The list of experiments, and how long each takes.
 
 use super::Options;
-use super::planned::Planned;
+use super::planned::{Overview, Planned};
 use crate::failure::Result;
 use crate::output;
 use linkmend_report::{Cell, Column, Table, Unit};
@@ -12,18 +12,19 @@ const TABLE_WIDTH: usize = 110;
 
 /// Prints the list.
 pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
-    let seconds = |experiment: &Planned| {
-        let threads = options.threads().min(experiment.points().max(1));
-        experiment.core_seconds() / threads as f64
+    let experiments: Vec<Overview<'_>> = experiments.iter().map(Planned::overview).collect();
+    let seconds = |experiment: &Overview<'_>| {
+        let threads = options.threads().min(experiment.points.max(1));
+        experiment.core_seconds / threads as f64
     };
     if options.json {
         let list = experiments.iter().map(|experiment| {
             json!({
-                "id": experiment.id(),
-                "title": experiment.title(),
-                "source": experiment.source(),
-                "points": experiment.points(),
-                "published": experiment.published(),
+                "id": experiment.id,
+                "title": experiment.title,
+                "source": experiment.source,
+                "points": experiment.points,
+                "published": experiment.published,
                 "about_s": seconds(experiment).ceil(),
             })
         });
@@ -36,13 +37,13 @@ pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
         .column(Column::number("Points", Unit::Count))
         .column(Column::number("Published", Unit::Count))
         .column(Column::text("About").align(linkmend_report::Alignment::Right));
-    for experiment in experiments {
+    for experiment in &experiments {
         table.push_row([
-            Cell::text(experiment.id()),
-            Cell::text(experiment.title()),
-            Cell::text(experiment.source()).neutral(),
-            Cell::number(experiment.points() as f64),
-            Cell::number(experiment.published() as f64),
+            Cell::text(experiment.id),
+            Cell::text(experiment.title),
+            Cell::text(experiment.source).neutral(),
+            Cell::number(experiment.points as f64),
+            Cell::number(experiment.published as f64),
             Cell::text(about(seconds(experiment))),
         ]);
     }

@@ -2,7 +2,7 @@
 //!
 //! - [`run`] runs them and writes each as it finishes;
 //! - [`planned`] is an experiment before it runs, [`finished`] afterwards;
-//! - [`link`], [`fleet`] and [`upgrades`] turn one into the other;
+//! - [`link`] and [`fleet`] present the results of one kind each, and [`present`] does what they share;
 //! - [`files`] and [`page`] present the results.
 
 mod files;
@@ -12,8 +12,8 @@ mod link;
 mod list;
 mod page;
 mod planned;
+mod present;
 mod run;
-mod upgrades;
 
 use crate::failure::{Context, Result, UsageError};
 use clap::Args;
@@ -143,15 +143,16 @@ pub fn run_file(arguments: &ExperimentArgs) -> Result<()> {
 
 /// Chooses experiments by name, in the order in which they are known; all of them for `all` or no name.
 fn choose(known: Vec<Planned>, what: &[String]) -> Result<Vec<Planned>> {
-    let unknown = |name: &&String| *name != "all" && !known.iter().any(|planned| planned.id() == *name);
+    let unknown =
+        |name: &&String| *name != "all" && !known.iter().any(|planned| planned.overview().id == *name);
     if let Some(name) = what.iter().find(unknown) {
-        let ids: Vec<&str> = known.iter().map(Planned::id).collect();
+        let ids: Vec<&str> = known.iter().map(|planned| planned.overview().id).collect();
         let message = format!("there is no experiment `{name}`");
         return Err(UsageError::hinted(message, format!("`all`, or some of {}", ids.join(", "))).into());
     }
     let all = what.is_empty() || what.iter().any(|name| name == "all");
     Ok(known
         .into_iter()
-        .filter(|experiment| all || what.iter().any(|name| name == experiment.id()))
+        .filter(|experiment| all || what.iter().any(|name| name == experiment.overview().id))
         .collect())
 }

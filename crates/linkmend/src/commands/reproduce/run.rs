@@ -2,17 +2,13 @@
 
 use super::finished::{Finished, Tally};
 use super::planned::Planned;
-use super::{Options, files, fleet, link, upgrades};
+use super::present::{Present, finish};
+use super::{Options, files};
 use crate::commands::interrupt;
-use crate::failure::{Error, Hinted, Result};
+use crate::failure::{Hinted, Result};
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend_experiment::Kind as _;
-use linkmend_experiment::{Event, Failure, Runnable, run_all};
-use linkmend_fleet::experiment::{Figure, FleetOutcome, FleetRun};
-use linkmend_sim::experiment::{Experiment, LinkExperiments};
-use linkmend_sim::stress::ParameterError;
-use std::convert::Infallible;
+use linkmend_experiment::{Event, Experiment, run_all};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -28,71 +24,33 @@ pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
     files::write_report(&[], options, planned.len())?;
     let stop = interrupt::flag()?;
     let mut collected = Collected::new(planned, options);
-    let (links, places) = of_kind(planned, |planned| match planned {
-        Planned::Link(experiment) => Some(Ok::<_, Infallible>(experiment.clone())),
-        Planned::Fleet(_) => None,
-    })?;
-    let seconds = 1.0 / LinkExperiments::WORK_PER_SECOND;
-    run_kind(
-        &Kind { experiments: &links, places, seconds, failed, finish: link::finish },
-        &mut collected,
-        &stop,
-    )?;
-    let (fleets, places) = of_kind(planned, |planned| match planned {
-        Planned::Link(_) => None,
-        Planned::Fleet(experiment) => Some(experiment.clone().prepared()),
-    })?;
-    let failed = |_: &FleetRun, _: usize, failure: Failure<Infallible>| match failure.error {};
-    let kind = Kind { experiments: &fleets, places, seconds: 1.0, failed, finish: finish_fleet };
-    run_kind(&kind, &mut collected, &stop)?;
+    run_kind(planned, Planned::link, &mut collected, &stop)?;
+    run_kind(planned, Planned::fleet, &mut collected, &stop)?;
     collected.bar.finish_and_clear();
     let finished: Vec<&Finished> = collected.finished.iter().flatten().collect();
     show(&finished, options)?;
     conclude(&finished, planned.len(), options)
 }
 
-/// The planned experiments of one kind, with their positions among all.
-fn of_kind<X, E: Into<Error>>(
-    planned: &[Planned],
-    of_kind: impl Fn(&Planned) -> Option<Result<X, E>>,
-) -> Result<(Vec<X>, Vec<usize>)> {
-    let chosen = planned.iter().enumerate().filter_map(|(place, planned)| Some((of_kind(planned)?, place)));
-    chosen.map(|(experiment, place)| Ok((experiment.map_err(Into::into)?, place))).collect()
-}
-
-/// Experiments of one kind, and what is specific to that kind.
-struct Kind<'a, X, Failed, Finish> {
-    experiments: &'a [X],
-    /// Their positions among all planned experiments.
-    places: Vec<usize>,
-    /// Seconds that one core takes for one unit of their work.
-    seconds: f64,
-    /// Describes a failed run.
-    failed: Failed,
-    /// Makes comparisons, plots and tables from the outcomes of all points.
-    finish: Finish,
-}
-
 /// Runs all experiments of a kind together, so that threads are never idle between two of them.
-fn run_kind<X: Runnable>(
-    kind: &Kind<
-        '_,
-        X,
-        impl Fn(&X, usize, Failure<X::Error>) -> Error,
-        impl Fn(&X, Vec<X::Outcome>, &Options) -> Result<Finished>,
-    >,
+fn run_kind<K: Present>(
+    planned: &[Planned],
+    of_kind: fn(&Planned) -> Option<&Experiment<K>>,
     collected: &mut Collected<'_>,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let none_yet = |experiment: &X| (0..experiment.points()).map(|_| None).collect();
-    let mut outcomes: Vec<Vec<Option<X::Outcome>>> = kind.experiments.iter().map(none_yet).collect();
-    let mut take = |event: Event<X::Outcome, X::Error>, collected: &mut Collected<'_>| match event {
+    let chosen = planned.iter().enumerate().filter_map(|(place, planned)| Some((place, of_kind(planned)?)));
+    let (places, experiments): (Vec<usize>, Vec<Experiment<K>>) =
+        chosen.map(|(place, experiment)| (place, experiment.clone())).unzip();
+    let none_yet = |experiment: &Experiment<K>| vec![None; experiment.points.len()];
+    let mut outcomes: Vec<Vec<Option<K::Outcome>>> = experiments.iter().map(none_yet).collect();
+    let mut take = |event: Event<K::Outcome, K::Error>, collected: &mut Collected<'_>| match event {
         Event::Progress(part) => {
-            collected.advance(part * kind.seconds);
+            collected.advance(part / K::WORK_PER_SECOND);
             Ok(())
         }
         Event::Failed { experiment, point, failure } => {
-            Err((kind.failed)(&kind.experiments[experiment], point, failure))
+            Err(K::failed(&experiments[experiment], point, failure))
         }
         Event::Point { experiment, point, outcome } => {
             outcomes[experiment][point] = Some(outcome);
@@ -101,12 +59,12 @@ fn run_kind<X: Runnable>(
             }
             // The last point is finished.
             let all = outcomes[experiment].drain(..).flatten().collect();
-            let finished = (kind.finish)(&kind.experiments[experiment], all, collected.options)?;
-            collected.put(kind.places[experiment], finished)
+            let finished = finish(&experiments[experiment], all, collected.options)?;
+            collected.put(places[experiment], finished)
         }
     };
     let mut trouble = Ok(());
-    run_all(kind.experiments, collected.options.seed, collected.options.threads(), stop, |event| {
+    run_all(&experiments, collected.options.seed, collected.options.threads(), stop, |event| {
         if trouble.is_ok() {
             trouble = take(event, collected);
         }
@@ -115,29 +73,6 @@ fn run_kind<X: Runnable>(
         }
     });
     trouble
-}
-
-/// Describes a failed run of a link, with the command that repeats it.
-fn failed(experiment: &Experiment, point: usize, failure: Failure<ParameterError>) -> Error {
-    let Failure { seed, error } = failure;
-    let place = experiment.describe(&experiment.points[point]);
-    let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
-    let hint = "`linkmend sim stress` with these parameters and this seed repeats it".to_owned();
-    Hinted { message, hint }.into()
-}
-
-fn finish_fleet(run: &FleetRun, outcomes: Vec<FleetOutcome>, _: &Options) -> Result<Finished> {
-    let (mut pairs, mut upgrades) = (Vec::new(), Vec::new());
-    for outcome in outcomes {
-        match outcome {
-            FleetOutcome::Pairs(of_seeds) => pairs.push(of_seeds),
-            FleetOutcome::Upgrades(of_seeds) => upgrades.push(of_seeds),
-        }
-    }
-    Ok(match run.experiment.figure {
-        Figure::Week | Figure::Differences => fleet::finish(&run.experiment, &pairs),
-        Figure::Deployment => upgrades::finish(&run.experiment, &upgrades),
-    })
 }
 
 /// The experiments that are finished so far.
@@ -150,7 +85,7 @@ struct Collected<'a> {
 
 impl<'a> Collected<'a> {
     fn new(planned: &[Planned], options: &'a Options) -> Collected<'a> {
-        let seconds: f64 = planned.iter().map(Planned::core_seconds).sum();
+        let seconds: f64 = planned.iter().map(|planned| planned.overview().core_seconds).sum();
         // Drawn on standard error, and only on a terminal.
         let bar = ProgressBar::new((seconds * STEPS_PER_SECOND).ceil() as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  [{eta} left]") {
