@@ -29,15 +29,13 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CommandError {
     /// Corruption is for tests, and must be allowed when the daemon starts.
-    #[error("link {link}: corruption is not allowed here; start the daemon with --allow-corruption")]
+    #[error("link {link}: corruption is not allowed here")]
     CorruptionNotAllowed {
         /// Name of the link.
         link: String,
     },
     /// Two modes at once need the transparent format.
-    #[error(
-        "link {link}: the {format} format carries one mode at a time; remove the classes or use the transparent format"
-    )]
+    #[error("link {link}: the {format} format carries one mode at a time")]
     OneMode {
         /// Name of the link.
         link: String,
@@ -61,7 +59,7 @@ pub enum CommandError {
         error: FilterError,
     },
     /// Too many captures at once: more would slow the loop down.
-    #[error("link {link}: {CAPTURES_MAX} captures are on already; end one of them")]
+    #[error("link {link}: {CAPTURES_MAX} captures are on already")]
     TooManyCaptures {
         /// Name of the link.
         link: String,
@@ -88,7 +86,17 @@ pub enum CommandError {
     },
 }
 
-impl Diagnose for CommandError {}
+impl Diagnose for CommandError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            CommandError::CorruptionNotAllowed { .. } => "start the daemon with --allow-corruption",
+            CommandError::OneMode { .. } => "remove the classes or use the transparent format",
+            CommandError::TooManyCaptures { .. } => "end one of them",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
 
 /// The answer to every request is the state after it.
 pub type CommandResult = Result<Box<LinkReport>, CommandError>;

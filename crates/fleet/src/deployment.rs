@@ -21,7 +21,7 @@ pub enum Deployment {
 
 /// Why a list of upgraded switches was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no pod or switch `{written}`; pods are {first} to {last}, the top layer is `{TOP}`")]
+#[error("there is no pod or switch `{written}`")]
 pub struct DeploymentError {
     written: String,
     first: String,
@@ -31,6 +31,10 @@ pub struct DeploymentError {
 impl Diagnose for DeploymentError {
     fn fault(&self) -> Fault {
         Fault::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!("pods are {} to {}, the top layer is `{TOP}`", self.first, self.last))
     }
 }
 

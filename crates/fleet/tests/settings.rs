@@ -1,5 +1,6 @@
 //! Repair times, protection tables, deployments and limits, one by one.
 
+use linkmend_diagnose::Diagnose;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::network::Network;
 use linkmend_fleet::protection::{
@@ -58,7 +59,7 @@ fn repairs_that_cannot_be_are_refused_with_a_reason() {
     ] {
         let error = written.parse::<RepairDelays>().expect_err(written).to_string();
         assert!(error.contains(reason), "{error}\ndoes not say: {reason}");
-        assert!(error.contains(&format!("{written:?}")), "{error}");
+        assert!(error.starts_with(&format!("repair {written}: ")), "{error}");
     }
 }
 
@@ -149,9 +150,11 @@ fn shares_of_repairs_that_do_not_add_up_to_1_are_refused() {
         ("2d:0.5", "0.5"),
         ("1d:1e308,2d:1e308", "inf"),
     ] {
-        let error = written.parse::<RepairDelays>().expect_err(written).to_string();
-        assert!(error.contains(&format!("the shares add up to {sum}")), "{error}");
-        assert!(error.contains("must add up to 1; a repair is written like 2d:0.8,4d:0.2"), "{error}");
+        let error = written.parse::<RepairDelays>().expect_err(written);
+        let message = format!("repair {written}: the shares add up to {sum}, and must add up to 1");
+        assert_eq!(error.to_string(), message);
+        let hint = "a repair is written like 2d:0.8,4d:0.2 (s, m, h or d)";
+        assert_eq!(error.hint().as_deref(), Some(hint));
     }
 }
 
@@ -239,8 +242,9 @@ fn a_deployment_is_named_by_pods_switches_and_the_top_layer() {
     let one_link = named("pod1-tor1,pod1-fabric0").expect("both exist");
     let covered: Vec<u32> = (0..48).filter(|link| one_link.covers(&topology, LinkId(*link))).collect();
     assert_eq!(covered, [8 + 4]);
-    let error = named("pod0,pod3").expect_err("there are three").to_string();
-    assert_eq!(error, "there is no pod or switch `pod3`; pods are pod0 to pod2, the top layer is `top`");
+    let error = named("pod0,pod3").expect_err("there are three");
+    assert_eq!(error.to_string(), "there is no pod or switch `pod3`");
+    assert_eq!(error.hint().as_deref(), Some("pods are pod0 to pod2, the top layer is `top`"));
 }
 
 /// One leaf with four links to four spines; it must keep all but one path. Its four ports share a pipe.

@@ -45,6 +45,7 @@ impl Diagnose for LinkEndsError {
         match self {
             LinkEndsError::Namespace(error) => error.hint(),
             LinkEndsError::Start(error) => error.hint(),
+            LinkEndsError::Command(error) => error.hint(),
             _ => None,
         }
     }

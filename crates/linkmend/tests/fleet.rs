@@ -133,7 +133,10 @@ fn impossible_arguments_are_refused_with_the_reason() {
         ),
         (&["--constraint", "101%"], "not a share from 0% to 100%"),
         (&["--constraint=-1"], "not a share from 0% to 100%"),
-        (&["--repair", "2:1"], "\"2\" has no unit"),
+        (
+            &["--repair", "2:1"],
+            "error: --repair 2:1: \"2\" has no unit\nhint: a repair is written like 2d:0.8,4d:0.2 (s, m, h or d)\n",
+        ),
         (&["--repair", "2d:0"], "share 0 is not above 0"),
         (&["--topology", "torus"], "there is no topology `torus`"),
         (&["--topology", "fat-tree:k=7"], "k is 7; it must be even, 2 to 256"),

@@ -95,7 +95,11 @@ fn a_repair_crew_is_reported_and_limits_repairs() {
 #[test]
 fn impossible_arguments_are_refused_with_the_reason() {
     let cases: [(&str, &[&str], &str); 7] = [
-        ("simulate", &["--upgraded", "pod9"], "there is no pod or switch `pod9`; pods are pod0 to pod4"),
+        (
+            "simulate",
+            &["--upgraded", "pod9"],
+            "there is no pod or switch `pod9`\nhint: pods are pod0 to pod4, ",
+        ),
         ("simulate", &["--upgraded", "@/nonexistent"], "--upgraded: cannot read /nonexistent"),
         ("simulate", &["--upgraded", "pod1", "--deploy", "30%"], "cannot be used with"),
         ("simulate", &["--repair-order", "worst-first"], "--crew <N>"),

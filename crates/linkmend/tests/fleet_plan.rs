@@ -114,7 +114,7 @@ fn wrong_files_and_arguments_are_refused_with_their_place() {
         (
             LINKS,
             &["--upgraded", "pod0,pod9"],
-            "error: --upgraded pod0,pod9: there is no pod or switch `pod9`; pods are pod0 to pod2",
+            "error: --upgraded pod0,pod9: there is no pod or switch `pod9`\nhint: pods are pod0 to pod2, ",
         ),
         (LINKS, &["--constraint", "140%"], "not a share from 0% to 100%"),
         (LINKS, &["--explain", "pod9"], "error: --explain pod9: there is no link `pod9`"),

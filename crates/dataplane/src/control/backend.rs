@@ -136,5 +136,5 @@ fn refused(error: &CommandError) -> ErrorReply {
             ErrorKind::Stopped
         }
     };
-    ErrorReply::new(kind, error.to_string())
+    ErrorReply { hint: error.hint(), ..ErrorReply::new(kind, error.to_string()) }
 }

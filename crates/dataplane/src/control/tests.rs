@@ -117,6 +117,7 @@ fn refusals_are_typed() {
     assert_eq!(unknown.hint.as_deref(), Some("this daemon serves up, down"));
     let forbidden = refusal(client.corrupt("down", None).expect_err("not allowed"));
     assert_eq!(forbidden.kind, ErrorKind::NotAllowed);
+    assert_eq!(forbidden.hint.as_deref(), Some("start the daemon with --allow-corruption"));
     let rate = Some(CorruptionModel::Iid { rate: 7.0 });
     let invalid = refusal(client.corrupt("up", rate).expect_err("invalid"));
     assert_eq!(

@@ -104,7 +104,7 @@ fn what_is_wrong_with_a_file_is_named_with_its_line() {
             "constraint: not a share from 0% to 100%",
         ),
         ("days = 365", "days = 0", "days = 0: must be from 1 to 36600"),
-        ("days = 365", "pods = 0", "pods = 0: must be 1 to 65,536"),
+        ("days = 365", "pods = 0", "pods is 0; it must be 1 to 65,536"),
         ("days = 365", "seeds = 20", "unknown key `seeds`, expected runs or one of constraint, pods, days"),
         ("metric = \"pen", "metric = \"den", "there is no metric `denalty_reduction_orders`"),
         ("week-from-day", "week-of-day", "unknown field `week-of-day`"),

@@ -14,7 +14,7 @@ pub struct RepairDelays {
 
 /// Why a repair distribution was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("repair {written:?}: {reason}; a repair is written like 2d:0.8,4d:0.2 (s, m, h or d)")]
+#[error("repair {written}: {reason}")]
 pub struct RepairError {
     written: String,
     reason: String,
@@ -23,6 +23,10 @@ pub struct RepairError {
 impl Diagnose for RepairError {
     fn fault(&self) -> Fault {
         Fault::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("a repair is written like 2d:0.8,4d:0.2 (s, m, h or d)".to_owned())
     }
 }
 

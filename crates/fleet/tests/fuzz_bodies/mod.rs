@@ -68,7 +68,7 @@ pub fn repair_delays(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match text.parse::<RepairDelays>() {
         Ok(delays) => assert_eq!(delays.to_string().parse(), Ok(delays)),
-        Err(error) => assert!(error.to_string().contains("a repair is written like")),
+        Err(error) => assert!(error.to_string().starts_with(&format!("repair {text}: "))),
     }
 }
 

@@ -2,14 +2,13 @@
 
 use super::network::NetworkArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
-use super::{protection, share};
+use super::{protection, repair, share};
 use crate::commands::interrupt;
 use crate::failure::{Context, Hinted, Plain, Result};
 use crate::output;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_experiment::Measurement;
-use linkmend_fleet::repair::RepairDelays;
 use linkmend_fleet::upgrades::{ALWAYS, PodBenefit, Spared, Upgrades, spared_by_seed, spared_in};
 
 use linkmend_fleet::simulate::Settings;
@@ -53,7 +52,7 @@ pub struct DeployArgs {
     constraint: f64,
     /// Times that repairs take, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
-    repair: RepairDelays,
+    repair: String,
     /// What protection leaves of a loss rate: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
@@ -81,7 +80,7 @@ pub struct DeployArgs {
 pub fn execute(arguments: &DeployArgs) -> Result<()> {
     let mut settings = Settings::paper(Strategy::CorrOpt, arguments.constraint, arguments.draw.seed);
     settings.protection = protection::read(&arguments.protection)?;
-    settings.repair = arguments.repair.clone();
+    settings.repair = repair::delays(&arguments.repair)?;
     let (topology, runs) = arguments.runs(&settings)?;
     let upgrades = Upgrades::new(&topology, &runs);
     if let (Some(path), Some(budget)) = (&arguments.write, arguments.budget) {

@@ -3,6 +3,7 @@
 use super::share;
 use crate::failure::{Context, Result, UsageError};
 use clap::Args;
+use linkmend_diagnose::Diagnose;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_topology::Topology;
 
@@ -42,7 +43,7 @@ impl UpgradedArgs {
             None => written.replace(',', "\n"),
         };
         let deployment = Deployment::listed(topology, &list)
-            .map_err(|error| UsageError::new(format!("--upgraded {written}: {error}")))?;
+            .map_err(|error| UsageError::hinted(format!("--upgraded {written}: {error}"), error.hint()))?;
         Ok(Some(deployment))
     }
 

@@ -1,14 +1,16 @@
 //! The crew that repairs disabled links, and its order.
 
+use crate::failure::{Result, UsageError};
 use clap::{Args, ValueEnum};
-use linkmend_fleet::repair::{Crew, RepairDelays, RepairOrder, TakeDown};
+use linkmend_diagnose::Diagnose;
+use linkmend_fleet::repair::{Crew, RepairDelays, RepairError, RepairOrder, TakeDown};
 
 /// Arguments about repairs.
 #[derive(Debug, Args)]
 pub struct RepairArgs {
     /// Times that repairs take, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
-    pub repair: RepairDelays,
+    repair: String,
     /// Most repairs in progress at a time [default: no limit, every repair begins at once]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     crew: Option<u32>,
@@ -34,7 +36,18 @@ enum TakeDownName {
     ForRepair,
 }
 
+/// Reads the argument `--repair`. It is no parser of clap, which would not show the hint.
+pub fn delays(written: &str) -> Result<RepairDelays> {
+    let delays = written.parse();
+    Ok(delays.map_err(|error: RepairError| UsageError::hinted(format!("--{error}"), error.hint()))?)
+}
+
 impl RepairArgs {
+    /// How long repairs take.
+    pub fn delays(&self) -> Result<RepairDelays> {
+        delays(&self.repair)
+    }
+
     /// The crew, if its size is limited.
     pub fn crew(&self) -> Option<Crew> {
         let order = match self.repair_order {

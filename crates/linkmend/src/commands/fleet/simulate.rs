@@ -188,7 +188,7 @@ impl SimulateArgs {
         Ok(Settings {
             strategy: self.strategy.into(),
             constraint: self.constraint,
-            repair: self.repair.repair.clone(),
+            repair: self.repair.delays()?,
             crew: self.repair.crew(),
             seed: self.draw.seed,
             protection,
@@ -214,7 +214,7 @@ impl SimulateArgs {
             "links": topology.link_count(),
             "strategy": Strategy::from(self.strategy).name(),
             "constraint": self.constraint,
-            "repair": self.repair.repair.to_string(),
+            "repair": self.repair.delays()?.to_string(),
             "crew": self.repair.crew(),
             "wall_s": wall_s,
         });
