@@ -86,7 +86,7 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
         (&["path", "--hops", "17"], "error: --hops 17: must be 1 to 16"),
         (&["path", "--hops", "2", "--hop", "25G"], "cannot be used with"),
         (&["path", "--hop", "3G"], "error: --hop 3G: speed 3G: must be above 0, at most 8T"),
-        (&["path", "--hop", "25G,1"], "error: --hop 25G,1: loss 1: a protected link may lose"),
+        (&["path", "--hop", "25G,1"], "error: --hop 25G,1: loss 1: must be lower on a protected link: "),
         (&["path", "--hop", "25G,0.1,on"], "write it like 25G,1e-3 or 25G,off"),
         (&["path", "--queue", "100B"], "error: --queue 100B: must have room for a frame"),
         (&["both-directions", "--window", "17"], "error: --window 17: must be a power of two"),

@@ -50,11 +50,11 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (&["--distance", "1000000000km"], "error: --distance 1000000000km: must be at most 100km\n"),
         (
             &["--loss", "1"],
-            "error: --loss 1: a protected link may lose a share of at most 0.999 of its 64-byte frames, or its session \
-             hardly ever opens; ",
+            "error: --loss 1: must be lower on a protected link: of the 64-byte frames that open its session at most \
+             99.9% may be lost, and here 100% are; with `mode` off all may be lost\n",
         ),
-        (&["--reverse-loss", "1"], "error: --reverse-loss 1: a protected link may lose"),
-        (&["--bit-error-rate", "0.5"], "error: --bit-error-rate 0.5: a protected link may lose"),
+        (&["--reverse-loss", "1"], "error: --reverse-loss 1: must be lower on a protected link: "),
+        (&["--bit-error-rate", "0.5"], "error: --bit-error-rate 0.5: must be lower on a protected link: "),
         (&["--distance", "2"], "`2` has no unit; a distance is written like `2m`"),
         (&["--loss", "2"], "a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`"),
         (&["--loss", "1e-3", "--bit-error-rate", "1e-9"], "cannot be used with"),

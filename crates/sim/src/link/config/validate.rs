@@ -6,7 +6,7 @@ use super::{Buffering, Copies, LinkConfig, Protection};
 use crate::corruption::Corruption;
 use crate::link::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
 use crate::time::Time;
-use linkmend_quantity::{ByteSize, Count, Decibels, Distance, LossRate, Span};
+use linkmend_quantity::{ByteSize, Count, Decibels, Distance, LossRate, Share, Span};
 use std::time::Duration;
 
 /// Frame lengths, with frame check sequence.
@@ -114,9 +114,10 @@ impl LinkConfig {
         {
             let loss = corruption.frame_loss(FRAME_BYTES_MIN);
             if loss > HANDSHAKE_LOSS_MAX {
+                let [most, loss_here] = [HANDSHAKE_LOSS_MAX, loss].map(|share| Share(share).percent());
                 let requirement = format!(
-                    "a protected link may lose a share of at most {HANDSHAKE_LOSS_MAX} of its 64-byte frames, or its session \
-                     hardly ever opens; this makes it {loss}; with `mode` off it may lose all"
+                    "must be lower on a protected link: of the 64-byte frames that open its session at most {most}% may be \
+                     lost, and here {loss_here}% are; with `mode` off all may be lost"
                 );
                 return Err(ParameterError { parameter, value: self.written(parameter, loss), requirement });
             }
@@ -159,25 +160,27 @@ impl LinkConfig {
             ("distance", 5 * u64::from(self.distance_m)),
         ];
         let longest = times.into_iter().max_by_key(|(_, nanos)| *nanos);
-        let (parameter, value) = match longest {
+        let losses = || {
+            let [forth, back] = [forth, back].map(|share| Share(share).percent());
+            format!("the link loses {forth}% of its 64-byte frames forth and {back}% back")
+        };
+        let (parameter, value, cause) = match longest {
             Some((parameter, nanos)) if there_and_back.0 > waited.0 / HANDSHAKES_LEAST => {
                 let value = match parameter {
                     "distance" => Distance(u64::from(self.distance_m)).to_string(),
                     _ => Span(Duration::from_nanos(nanos)).to_string(),
                 };
-                (parameter, value)
+                (parameter, value, format!("it takes {} us there and back", there_and_back.as_nanos() / 1e3))
             }
-            _ if back > forth => ("reverse-loss", back.to_string()),
+            _ if back > forth => ("reverse-loss", back.to_string(), losses()),
             _ => match &self.corruption {
-                Corruption::Recorded(numbers) => ("losses", format!("{} frames", numbers.len())),
-                _ => (self.loss_parameter(), forth.to_string()),
+                Corruption::Recorded(numbers) => ("losses", format!("{} frames", numbers.len()), losses()),
+                _ => (self.loss_parameter(), forth.to_string(), losses()),
             },
         };
         let requirement = format!(
-            "no session opened in {} s of simulated time; a handshake takes {} us there and back, and of 64-byte frames \
-             the link loses a share of {forth} forth and {back} back; lower what is highest",
+            "must be lower: no session opened in {} s of simulated time, because no handshake got through; {cause}",
             waited.as_secs(),
-            there_and_back.as_nanos() / 1e3,
         );
         ParameterError { parameter, value, requirement }
     }
