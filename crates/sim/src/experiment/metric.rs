@@ -97,7 +97,7 @@ static STRESS_METRICS: &[Metric] = metrics! {
         counted(|r| (r.recovery_timeouts, r.frames_lost));
     "retransmitted_copies", "copies sent", Count, 1.0, number(|r| r.retransmitted_copies as f64);
     "rx_buffer_overflows", "Rx buffer overflows", Count, 1.0, number(|r| r.rx_buffer_overflows as f64);
-    "rx_buffer_overflow_rate", "frames dropped by a full Rx buffer", LossRate, 1.0,
+    "rx_buffer_overflow_rate", "share of frames dropped by a full Rx buffer", LossRate, 1.0,
         counted(|r| (r.rx_buffer_overflows, r.frames_sent));
     "pauses", "pauses", Count, 1.0, number(|r| r.pauses as f64);
     "paused_pct", "time paused", Share, PERCENT, number(|r| 100.0 * r.paused_ns / r.simulated_ns);
