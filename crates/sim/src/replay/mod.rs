@@ -31,7 +31,7 @@ pub use agreement::{Agreement, agree, longest_transit_ns};
 pub use log::ProtocolLog;
 pub use repeat::{Repetition, repeat};
 
-use linkmend_diagnose::Diagnose;
+use linkmend_diagnose::{Diagnose, Fault};
 use linkmend_protocol::ConfigError;
 use serde::Serialize;
 use std::fmt;
@@ -80,15 +80,14 @@ pub enum ReplayError {
     #[error("{log}: nothing happened")]
     Empty { log: String },
     /// No protected frame of one log arrived in the other.
-    #[error("the two logs have no protected frame in common; are they the two ends of one run?")]
+    #[error("the two logs have no protected frame in common")]
     NothingInCommon,
     /// Clocks that differ by more than a link can delay a frame.
     #[error("the two logs are of two clocks: frames arrived {delay_ns} ns after they left")]
     TwoClocks { delay_ns: i64 },
     /// A loss that cannot be repeated at another time.
     #[error(
-        "{log}, line {line}: {what} was lost, and which one that is in a run of other timing cannot be told; \
-         replay this log alone, or script the losses"
+        "{log}, line {line}: {what} was lost, and which one that is in a run of other timing cannot be told"
     )]
     Loss {
         log: String,
@@ -113,7 +112,25 @@ pub enum ReplayError {
     },
 }
 
-impl Diagnose for ReplayError {}
+impl Diagnose for ReplayError {
+    /// A difference is a result, and a file that cannot be read a failure. Every other error means that the log is wrong.
+    fn fault(&self) -> Fault {
+        match self {
+            ReplayError::Unreadable { .. } | ReplayError::Answer { .. } | ReplayError::Order { .. } => {
+                Fault::Failure
+            }
+            _ => Fault::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            ReplayError::NothingInCommon => Some("give the logs of the two ends of one run".to_owned()),
+            ReplayError::Loss { .. } => Some("replay this log alone, or script the losses".to_owned()),
+            _ => None,
+        }
+    }
+}
 
 /// What was replayed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,10 +1,10 @@
 //! `linkmend sim replay`: repeats protocol logs.
 
-use crate::failure::{Context, Error, Result, UsageError};
+use crate::failure::{Context, Result};
 use crate::output;
 use clap::Args;
 use indicatif::ProgressBar;
-use linkmend_sim::replay::{self, ReplayError};
+use linkmend_sim::replay;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ Examples:
 
 Logs to be compared with a simulated run come from traffic with pauses longer than a recovery, and from two ends on \
 one machine, or on one clock.
-Exit codes, as those of `diff`: 0 the same, 1 different (the first difference is shown), 2 a log cannot be read or \
-cannot be compared.")]
+Exit codes: 0 the same, 1 different (the first difference is shown) or a file that cannot be read, 2 a file that is no \
+log, or logs that cannot be compared.")]
 pub struct ReplayArgs {
     /// Protocol log of a link end
     #[arg(value_name = "FIRST")]
@@ -42,25 +42,11 @@ pub fn execute(arguments: &ReplayArgs) -> Result<()> {
     spinner.enable_steady_tick(SPINNER_TICK);
     let report = replay::replay(&arguments.first, arguments.second.as_deref());
     spinner.finish_and_clear();
-    let report = report.map_err(explain)?;
+    let report = report?;
     if arguments.json {
         output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
     } else {
         output::print(&report.to_string())?;
     }
     Ok(())
-}
-
-/// Turns a difference, which is a result, into an error message. Every other error means that the log is wrong.
-fn explain(error: ReplayError) -> Error {
-    match &error {
-        ReplayError::Answer { .. } | ReplayError::Order { .. } => error.into(),
-        _ => {
-            let cause = std::error::Error::source(&error);
-            // The reason for refusing a parameter already stands in its message.
-            let cause = cause.map(ToString::to_string).filter(|cause| !error.to_string().ends_with(cause));
-            let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
-            UsageError::new(format!("{error}{cause}")).into()
-        }
-    }
 }
