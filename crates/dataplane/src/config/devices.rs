@@ -4,7 +4,8 @@ use super::link::{InnerPort, LinkConfig};
 use linkmend_diagnose::Diagnose;
 use linkmend_linux::route::{self, InterfaceFacts};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
-use std::io;
+use std::error::Error;
+use std::{fmt, io};
 
 /// Why the interfaces of a link cannot be used as they are.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +81,38 @@ impl Diagnose for DeviceError {
     }
 }
 
+/// All reasons why the interfaces of some links cannot be used as they are. There is at least one.
+#[derive(Debug)]
+pub struct DeviceErrors(Vec<DeviceError>);
+
+impl fmt::Display for DeviceErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{error}")?;
+            if let Some(source) = error.source() {
+                write!(f, ": {source}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Error for DeviceErrors {}
+
+impl Diagnose for DeviceErrors {
+    /// The hints of all errors, each once.
+    fn hint(&self) -> Option<String> {
+        let mut hints: Vec<String> = Vec::new();
+        for hint in self.0.iter().filter_map(Diagnose::hint) {
+            if !hints.contains(&hint) {
+                hints.push(hint);
+            }
+        }
+        (!hints.is_empty()).then(|| hints.join("; "))
+    }
+}
+
 /// The largest number of bytes by which a frame grows.
 pub(super) fn growth() -> u32 {
     u32::try_from(HEADER_GROWTH_MAX).unwrap_or(u32::MAX)
@@ -91,6 +124,15 @@ pub(super) fn growth() -> u32 {
 /// The first [`DeviceError`].
 pub fn check_devices(config: &LinkConfig) -> Result<(), DeviceError> {
     device_problems(config).into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Checks the interfaces of all links. Ports that are yet to be created are skipped.
+///
+/// # Errors
+/// Everything that is wrong with any of them.
+pub fn check_all_devices(links: &[LinkConfig]) -> Result<(), DeviceErrors> {
+    let errors: Vec<DeviceError> = links.iter().flat_map(device_problems).collect();
+    if errors.is_empty() { Ok(()) } else { Err(DeviceErrors(errors)) }
 }
 
 /// All problems with the interfaces of one link. A port that is yet to be created is skipped.

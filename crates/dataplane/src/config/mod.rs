@@ -4,7 +4,7 @@
 //!    fill the same structs, whose documentation is also the help.
 //! 2. [`DaemonConfig::validate`] checks everything that can be checked without a device; an error names the file, the
 //!    line and the key, or the option.
-//! 3. [`check_devices`] and [`device_problems`] look at the interfaces without changing them.
+//! 3. [`check_devices`], [`check_all_devices`] and [`device_problems`] look at the interfaces without changing them.
 //! 4. [`HostPort::make`] creates the veth pair of an `inner = "create:NAME"`; [`LinkConfig::settings`] returns what the
 //!    link end is started with.
 
@@ -25,7 +25,7 @@ mod validate;
 
 pub use class_field::ClassField;
 pub use daemon::{CONTROL_FOLDER, DaemonConfig};
-pub use devices::{DeviceError, check_devices, device_problems};
+pub use devices::{DeviceError, DeviceErrors, check_all_devices, check_devices, device_problems};
 pub use error::{ConfigError, Place, Problem};
 pub use fallback::FallbackLimits;
 pub use header_format::HeaderFormat;

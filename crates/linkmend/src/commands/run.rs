@@ -7,7 +7,7 @@ use crate::output::print;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use linkmend_dataplane::Daemon;
-use linkmend_dataplane::config::{DaemonConfig, device_problems};
+use linkmend_dataplane::config::{DaemonConfig, check_all_devices, device_problems};
 use linkmend_diagnose::Diagnose;
 use std::path::Path;
 
@@ -39,11 +39,7 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> R
     }
     // This comes before anything is changed, so that an early Ctrl-C leaves nothing behind.
     let signals = Signals::catch()?;
-    let mut problems = config.links.iter().flat_map(device_problems);
-    if let Some(first) = problems.next() {
-        problems.for_each(|error| tracing::error!("{error}"));
-        return Err(first.into());
-    }
+    check_all_devices(&config.links)?;
     serve(Daemon::start(&config, crate::logging::lost_lines)?, &signals)
 }
 
