@@ -123,7 +123,8 @@ impl Link {
             self.round();
             self.now_ns += QUIET_NS;
         }
-        panic!("{what}: not after {QUIET_ROUNDS_MAX} rounds, {:?}", self.case);
+        let reports = self.ends.each_mut().map(|end| end.report());
+        panic!("{what}: not after {QUIET_ROUNDS_MAX} rounds, {:?}\n{reports:#?}", self.case);
     }
 
     fn offer(&mut self, index: usize) {
@@ -167,7 +168,11 @@ impl Link {
             assert_eq!(self.buffer.len(), self.case.frame_bytes, "{:?}", self.case);
             let number = &self.buffer[NUMBER_AT..NUMBER_AT + 8];
             let number = number.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
-            assert!(!ordered || number == flow.delivered, "in order: {:?}", self.case);
+            if ordered && number != flow.delivered {
+                let delivered = flow.delivered;
+                let reports = self.ends.each_mut().map(|end| end.report());
+                panic!("frame {number} in place of {delivered}: {:?}\n{reports:#?}", self.case);
+            }
             flow.delivered += 1;
             flow.sum += number;
         }

@@ -6,6 +6,7 @@ use crate::clock;
 use crate::frame_pool::FramePool;
 use crate::port::MemoryPort;
 use crate::port_pair::PortPair;
+use crate::report::LinkReport;
 use crate::settings::LinkSettings;
 use linkmend_protocol::{ReceiveState, TransmitState};
 use nix::sys::eventfd::EventFd;
@@ -77,6 +78,11 @@ impl BenchedEnd {
             Side::Link => link,
         };
         (port.in_memory(), pool)
+    }
+
+    /// What the end has counted.
+    pub fn report(&mut self) -> LinkReport {
+        self.engine.report(clock::now_ns())
     }
 
     /// Whether the sessions that this end takes part in are open: as a sender, if it protects, and as a receiver, if

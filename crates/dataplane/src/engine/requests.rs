@@ -120,7 +120,7 @@ impl Engine {
         Ok(())
     }
 
-    fn report(&mut self, now: u64) -> LinkReport {
+    pub(super) fn report(&mut self, now: u64) -> LinkReport {
         let status = self.end.status();
         let stats = self.end.stats();
         let bypassed = self.ports.bypass.as_ref().map(|bypass| bypass.counters()).unwrap_or_default();
