@@ -243,8 +243,8 @@ fn a_new_lane_is_confirmed_within_a_round_trip_and_after_a_lost_feedback_within_
     }
 }
 
-/// Offers more frames of the other lane than a round trip holds, and returns the time until the first `released` of them
-/// are released.
+/// Offers more frames of the other lane than a round trip holds, and returns the time until the first `released` of
+/// them are released.
 fn release_on_a_busy_lane_ns(pair: &mut Pair, released: u64) -> u64 {
     const FRAMES: u64 = 600;
     let begun = pair.now;
@@ -288,7 +288,7 @@ fn a_lane_that_was_never_confirmed_does_not_delay_the_acks_of_the_next_session()
         pair.links[B].loss = Loss::None;
         pair.run_until(20 * MILLI, |pair| pair.is_active(A));
         pair.run_for(MILLI / 10);
-        // The first feedback releases the first frame. Fifty are some 20 us of the link, and ACKs must release the others.
+        // The first feedback releases one frame; ACKs must release the others. Fifty take the link some 20 us.
         let waited = release_on_a_busy_lane_ns(&mut pair, 50);
         assert!(waited <= 40 * MICRO, "seed {seed}: {waited} ns");
     }
