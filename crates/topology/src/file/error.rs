@@ -46,6 +46,13 @@ impl Diagnose for TopologyFileError {
     fn fault(&self) -> Fault {
         Fault::Usage
     }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            TopologyFileError::Refused { fault, .. } => fault.hint(),
+            TopologyFileError::Io { .. } => None,
+        }
+    }
 }
 
 /// What is wrong with a topology file.
@@ -70,10 +77,7 @@ pub enum TopologyFault {
     #[error("the network has no switches")]
     Empty,
     /// A lab of hosts alone.
-    #[error(
-        "all nodes are of kinds that are taken for hosts, such as linux; add the label `linkmend.layer` (0 for a ToR) to \
-         every switch"
-    )]
+    #[error("all nodes are of kinds that are taken for hosts, such as linux")]
     OnlyHosts,
     /// A network without ToRs.
     #[error("no switch has layer 0, the layer of the ToRs")]
@@ -121,35 +125,30 @@ pub enum TopologyFault {
         error: ParameterError,
     },
     /// A link whose speed nobody says.
-    #[error("link {link} has no speed; give it {how}, or give a default speed")]
+    #[error("link {link} has no speed")]
     NoSpeed {
         link: String,
         /// How a link of this format is given a speed.
         how: &'static str,
     },
     /// A switch whose layer nobody says.
-    #[error("{switch} has no layer; {how}")]
+    #[error("{switch} has no layer")]
     NoLayer {
         switch: String,
         /// How a switch of this format is given a layer.
         how: &'static str,
     },
     /// Layers that do not follow from names.
-    #[error("cannot tell the layers: {reason}; add the label `linkmend.layer` (0 for a ToR) to every switch")]
+    #[error("cannot tell the layers: {reason}")]
     AmbiguousLayers {
         /// What speaks against it.
         reason: String,
     },
     /// LLDP dumps without rules that say which switch is of which layer.
-    #[error(
-        "nothing says which layer each switch has; write rules like `layers: [{{match: \"tor*\", layer: 0}}]` into \
-         layers.yaml beside the dumps"
-    )]
+    #[error("nothing says which layer each switch has")]
     NoRules,
     /// A port with two links.
-    #[error(
-        "{switch} port {port} leads to {one} and to {other}; if it is a management port, add it to `ignore_ports`"
-    )]
+    #[error("{switch} port {port} leads to {one} and to {other}")]
     TwoNeighbours { switch: String, port: String, one: String, other: String },
     /// Switches and links that are no layered network.
     #[error(transparent)]
@@ -157,6 +156,24 @@ pub enum TopologyFault {
 }
 
 impl TopologyFault {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            TopologyFault::OnlyHosts | TopologyFault::AmbiguousLayers { .. } => {
+                "add the label `linkmend.layer` (0 for a ToR) to every switch"
+            }
+            TopologyFault::NoSpeed { how, .. } => {
+                return Some(format!("give it {how}, or give a default speed"));
+            }
+            TopologyFault::NoLayer { how, .. } => how,
+            TopologyFault::NoRules => {
+                "write rules like `layers: [{match: \"tor*\", layer: 0}]` into layers.yaml beside the dumps"
+            }
+            TopologyFault::TwoNeighbours { .. } => "if it is a management port, add it to `ignore_ports`",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+
     /// A number of a switch or link that is out of its range; `requirement` begins with `must`.
     pub(super) fn out_of_range(
         of: String,

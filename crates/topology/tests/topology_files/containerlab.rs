@@ -74,25 +74,25 @@ fn what_is_wrong_with_a_lab_is_said_with_its_line() {
         ("topology:\n".to_owned(), "the network has no switches".to_owned()),
         (
             lab(&["h: {kind: linux}"], &[]),
-            format!("all nodes are of kinds that are taken for hosts, such as linux; {hint}"),
+            format!("all nodes are of kinds that are taken for hosts, such as linux\n{hint}"),
         ),
         (
             lab(&["a:", "b:"], &["a:1, b:1"]),
-            format!("{label}: no group or name says `tor` or `leaf`; {hint}"),
+            format!("{label}: no group or name says `tor` or `leaf`\n{hint}"),
         ),
-        (lab(&["leaf1:", "b:"], &[]), format!("{label}: b has no path to a leaf; {hint}")),
+        (lab(&["leaf1:", "b:"], &[]), format!("{label}: b has no path to a leaf\n{hint}")),
         (
             lab(
                 &["leaf1:", "spine1:", "x:", "spine2:"],
                 &["leaf1:1, spine1:1", "spine1:2, x:1", "x:2, spine2:1"],
             ),
             format!(
-                "{label}: spine1 is 1 and spine2 is 3 above the lowest layer, but both are called spine; {hint}"
+                "{label}: spine1 is 1 and spine2 is 3 above the lowest layer, but both are called spine\n{hint}"
             ),
         ),
         (
             lab(&["leaf1:", "agg1:", "core1:"], &["leaf1:1, agg1:1", "leaf1:2, core1:2"]),
-            format!("{label}: core1 (superspine or core) is not above agg1 (agg); {hint}"),
+            format!("{label}: core1 (superspine or core) is not above agg1 (agg)\n{hint}"),
         ),
         (
             lab(&["leaf1:", "leaf2:", "spine1:"], &["leaf1:1, spine1:1", "leaf1:2, leaf2:2"]),
@@ -104,7 +104,7 @@ fn what_is_wrong_with_a_lab_is_said_with_its_line() {
         ),
         (
             lab(&["leaf1:", "spine1:"], &["leaf1:1, leaf1:2"]),
-            format!("{label}: spine1 has no path to a leaf; {hint}"),
+            format!("{label}: spine1 has no path to a leaf\n{hint}"),
         ),
         (
             lab(&["a: {labels: {linkmend.layer: 0}}", "b: {labels: {linkmend.layer: 1}}"], &["a:1, a:2"]),
@@ -128,6 +128,7 @@ fn what_is_wrong_with_a_lab_is_said_with_its_line() {
         assert_eq!(message, expected, "{text}");
     }
     let text = lab(&["leaf1:", "spine1:"], &["leaf1:1, spine1:1"]);
-    let error = read_text("l.clab.yml", text.as_bytes(), &NO_OPTIONS).unwrap_err().to_string();
-    assert!(error.ends_with(":6: link leaf1:1--spine1:1 has no speed; give it a label `linkmend.speed`, like `100G`, or give a default speed"), "{error}");
+    let error = read_text("l.clab.yml", text.as_bytes(), &NO_OPTIONS).unwrap_err();
+    let error = with_hint(&error);
+    assert!(error.ends_with(":6: link leaf1:1--spine1:1 has no speed\ngive it a label `linkmend.speed`, like `100G`, or give a default speed"), "{error}");
 }

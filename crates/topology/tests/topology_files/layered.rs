@@ -134,9 +134,9 @@ fn what_is_wrong_with_the_links_of_a_layered_network_is_said_with_its_line() {
 #[test]
 fn a_link_without_a_speed_and_a_file_that_is_no_text_or_not_there_are_refused() {
     let no_speed = format!("{TWO}links:\n- {{from: t, to: s}}\n");
-    let error = read_text("n.yaml", no_speed.as_bytes(), &NO_OPTIONS).unwrap_err().to_string();
+    let error = with_hint(&read_text("n.yaml", no_speed.as_bytes(), &NO_OPTIONS).unwrap_err());
     assert!(error.ends_with(
-        "n.yaml:5: link t--s has no speed; give it a `speed`, like `100G`, or give a default speed"
+        "n.yaml:5: link t--s has no speed\ngive it a `speed`, like `100G`, or give a default speed"
     ));
     let error = read_text("n.yaml", b"switches:\n- {name: \xff}", &NO_OPTIONS).unwrap_err().to_string();
     assert!(error.ends_with("n.yaml:2: this is not UTF-8 text"), "{error}");

@@ -40,7 +40,7 @@ fn read_dumps(files: &[(&str, String)]) -> Result<Loaded, String> {
     }
     let all = format!("{}/", directory.path().display());
     read_topology(directory.path(), &AT_100G)
-        .map_err(|error| error.to_string().replace(&all, "").replace(all.trim_end_matches('/'), "."))
+        .map_err(|error| with_hint(&error).replace(&all, "").replace(all.trim_end_matches('/'), "."))
 }
 
 const RULES: &str = "layers:\n- {match: 't*', layer: 0}\n- {match: 's*', layer: 1}\n";
@@ -52,11 +52,11 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
         (vec![], ".: there are no LLDP dumps (*.json) in this directory"),
         (
             vec![("t1.json", dump(&[]))],
-            ".: nothing says which layer each switch has; write rules like `layers: [{match: \"tor*\", layer: 0}]` into layers.yaml beside the dumps",
+            ".: nothing says which layer each switch has\nwrite rules like `layers: [{match: \"tor*\", layer: 0}]` into layers.yaml beside the dumps",
         ),
         (
             vec![rules(), ("x.json", dump(&[]))],
-            "x.json: x has no layer; add a rule to `layers` that matches it, or remove its dump",
+            "x.json: x has no layer\nadd a rule to `layers` that matches it, or remove its dump",
         ),
         (
             vec![rules(), ("t1.json", dump(&[]))],
@@ -68,7 +68,7 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
         ),
         (
             vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("1", "s2", "1")]))],
-            "t1.json:3: t1 port 1 leads to s1:1 and to s2:1; if it is a management port, add it to `ignore_ports`",
+            "t1.json:3: t1 port 1 leads to s1:1 and to s2:1\nif it is a management port, add it to `ignore_ports`",
         ),
         (
             vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("2", "t1", "3")]))],

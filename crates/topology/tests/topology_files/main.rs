@@ -7,6 +7,7 @@ mod hosts;
 mod layered;
 mod lldp;
 
+use linkmend_diagnose::Diagnose;
 use linkmend_quantity::BitRate;
 use linkmend_topology::file::{Loaded, TopologyFileError, TopologyFileOptions, read_topology};
 use linkmend_topology::{LinkId, SwitchId, Topology};
@@ -23,12 +24,17 @@ fn read_text(name: &str, text: &[u8], options: &TopologyFileOptions) -> Result<L
     read_topology(&path, options)
 }
 
-/// The message, without the directory.
+/// The message, and on a line of its own the hint, if there is one.
+fn with_hint(error: &TopologyFileError) -> String {
+    [Some(error.to_string()), error.hint()].into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// The same for a file that is refused, without the directory.
 fn refused(name: &str, text: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
     std::fs::write(&path, text).unwrap();
-    let message = read_topology(&path, &AT_100G).expect_err(text).to_string();
+    let message = with_hint(&read_topology(&path, &AT_100G).expect_err(text));
     message.replace(&format!("{}/", directory.path().display()), "")
 }
 
