@@ -238,6 +238,11 @@ impl Sender {
         self.settings.send_buffer.saturating_sub(self.written.saturating_sub(self.unacknowledged))
     }
 
+    /// Changes the size of the send buffer; what it holds stays.
+    pub fn set_send_buffer(&mut self, bytes: u64) {
+        self.settings.send_buffer = bytes.max(1);
+    }
+
     /// A FIN follows what was written.
     pub fn finish(&mut self) {
         self.is_finishing = true;
@@ -387,6 +392,7 @@ impl Sender {
             timeouts: self.counts.timeouts,
             loss_probes: self.counts.probes,
             snd_wnd: self.peer_window,
+            ..Info::default()
         }
     }
 }

@@ -53,6 +53,27 @@ fn a_lost_syn_ack_is_sent_again() {
     assert_eq!((pair.state(0), pair.state(1)), (State::Established, State::Established));
 }
 
+/// RFC 9293, section 3.10.7.4: each SYN is answered; only the timer of the SYN-ACK itself counts its attempts, so that the
+/// server goes on trying when it is the answers that were lost.
+#[test]
+fn a_syn_that_is_repeated_neither_delays_the_next_syn_ack_nor_uses_up_attempts() {
+    // The client's SYNs leave at 0, 1, 3 and 7 s, and the network doubles them. All answers to them are lost but the last,
+    // and the client's ACK of that is lost, too.
+    let mut pair = Pair::opening(config(), config()).with_faults(|sent| {
+        let is_syn = sent.segment.flags.contains(Flags::SYN);
+        match sent.from {
+            0 if is_syn => Fate::ArrivesTwice,
+            0 if sent.at < Instant(10 * SECOND) => Fate::IsLost,
+            1 if sent.at < Instant(7 * SECOND) => Fate::IsLost,
+            _ => Fate::Arrives,
+        }
+    });
+    pair.run_until(Instant(60 * SECOND));
+    let server_gave_up = pair.has_event(1, Event::Aborted(Abort::TimedOut));
+    assert!(!server_gave_up, "SYN-ACKs at {:?}", syns(&pair, 1));
+    assert_eq!((pair.state(0), pair.state(1)), (State::Established, State::Established));
+}
+
 /// The SYN-ACK is repeated, and answered again.
 #[test]
 fn a_lost_ack_of_a_syn_ack_is_made_up_for() {

@@ -1,5 +1,6 @@
 //! Connections over a virtual link: scenarios counted by hand, random faults, hostile segments.
 
+mod adversity;
 mod closing;
 mod handshake;
 mod hostile;

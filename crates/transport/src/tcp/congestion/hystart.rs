@@ -39,14 +39,12 @@ impl HyStart {
     pub fn sample(&mut self, now: Instant, rtt: Nanos, unacknowledged: u64, next: u64, window: &mut Window) {
         let min_rtt = self.min_rtt.map_or(rtt, |least| least.min(rtt));
         self.min_rtt = Some(min_rtt);
-        if self.has_ended || !window.in_slow_start() {
+        if self.has_ended || !window.in_slow_start() || window.cwnd < WINDOW_MIN {
             return;
         }
+        // The first round begins when the window is large enough.
         if unacknowledged > self.round_end {
             self.begin_round(now, next);
-        }
-        if window.cwnd < WINDOW_MIN {
-            return;
         }
         if self.train_is_long(now, min_rtt) || self.delay_has_grown(rtt, min_rtt) {
             self.has_ended = true;

@@ -47,6 +47,11 @@ pub fn agree(config: &Config, peer: &Segment) -> (Options, u32) {
     (options, room(own.min(peer_mss), timestamps).max(MSS_MIN))
 }
 
+/// Whether it is the SYN of a peer: number 0 of its stream.
+pub fn is_first_syn(segment: &Segment) -> bool {
+    segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::RST) && segment.sequence == 0
+}
+
 /// What both ends have agreed on who begin without a handshake.
 pub fn agreed_without_handshake(config: &Config) -> Options {
     Options { sack: config.sack, timestamps: config.timestamps, ecn: config.ecn, scaling: true }
@@ -58,8 +63,10 @@ pub struct Handshake {
     timer: Option<Instant>,
     /// When it was first sent, while it was sent once: the round-trip time of one that was sent again is unknown (Karn).
     sent_at: Option<Instant>,
-    /// How often it was sent.
+    /// How often it was sent, and how often the timer has expired: a peer that repeats its SYN makes neither the timeout
+    /// longer nor the handshake end sooner.
     sent: u32,
+    timeouts: u32,
     is_due: bool,
 }
 
@@ -94,7 +101,8 @@ impl Handshake {
     pub fn handle_sent(&mut self, now: Instant, config: &Config) {
         self.is_due = false;
         self.sent_at = if self.sent == 0 { Some(now) } else { None };
-        let timeout = Nanos(config.rto_initial.0.saturating_mul(1 << self.sent.min(30))).min(config.rto_max);
+        let timeout =
+            Nanos(config.rto_initial.0.saturating_mul(1 << self.timeouts.min(30))).min(config.rto_max);
         self.timer = Some(now + timeout.max(Nanos(1)));
         self.sent = self.sent.saturating_add(1);
     }
@@ -116,9 +124,10 @@ impl Handshake {
         }
         self.timer = None;
         let retries_max = if is_answer { SYN_ACK_RETRIES } else { SYN_RETRIES };
-        if self.sent > retries_max {
+        if self.timeouts >= retries_max {
             return true;
         }
+        self.timeouts += 1;
         self.is_due = true;
         false
     }

@@ -16,7 +16,7 @@ use super::segment::{Flags, Segment};
 use super::sender::Sender;
 use crate::time::{Instant, Nanos};
 use events::Events;
-use handshake::Handshake;
+use handshake::{Handshake, is_first_syn};
 use persist::Persist;
 use std::sync::Arc;
 
@@ -149,7 +149,8 @@ impl Connection {
 
     /// What both ends know of it, as Linux reports it in `tcp_info`.
     pub fn info(&self, now: Instant) -> Info {
-        self.sender.info(now)
+        let advmss = handshake::offer(&self.config).mss.map_or(0, u32::from);
+        Info { advmss, rcv_mss: self.receiver.segment(), ..self.sender.info(now) }
     }
 
     /// Whether what arrives counts as read at once, which it does unless told otherwise; if not, it fills the receive
@@ -162,6 +163,11 @@ impl Connection {
     /// Minshall's modification); they do not unless told so.
     pub fn set_nagle(&mut self, nagle: bool) {
         self.sender.set_nagle(nagle);
+    }
+
+    /// Most bytes written and not acknowledged from now on, at least one; what was written stays.
+    pub fn set_send_buffer(&mut self, bytes: u64) {
+        self.sender.set_send_buffer(bytes);
     }
 
     /// Writes up to `bytes` more, also before the connection is open. Returns how many there was room for in the send
@@ -376,6 +382,10 @@ impl Connection {
         let received = self.receiver.handle_data(now, segment, self.round_trip());
         self.events.delivered += received.bytes;
         if received.is_finished {
+            if self.state != State::Established {
+                // This end has closed already: there is no FIN to come that could carry the acknowledgement.
+                self.receiver.owe_ack();
+            }
             self.events.peer_closed = true;
             self.enter(now, self.state.after_peer_fin());
         }
@@ -485,9 +495,4 @@ impl Connection {
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }
-}
-
-/// Whether it is the SYN of a peer: number 0 of its stream.
-fn is_first_syn(segment: &Segment) -> bool {
-    segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::RST) && segment.sequence == 0
 }

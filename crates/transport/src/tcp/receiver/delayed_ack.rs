@@ -83,6 +83,21 @@ impl DelayedAck {
         self.segment = self.segment.max(length.min(self.segment_max));
         self.unacknowledged = self.unacknowledged.saturating_add(advanced);
         self.is_pushed |= is_pushed;
+        if length > 0 {
+            self.adapt(now, rtt);
+        }
+        // Quick acknowledgements are for one-way data; more than one full segment is acknowledged at once (RFC 5681,
+        // section 4.2, with segments as long as receive offload makes them).
+        let is_quick = self.quick > 0 && !self.is_interactive;
+        if is_quick || self.unacknowledged > u64::from(self.segment) {
+            self.owe_now();
+        } else {
+            self.owe_later(now, rtt);
+        }
+    }
+
+    /// Adapts the delay to the time between segments.
+    fn adapt(&mut self, now: Instant, rtt: RoundTrip) {
         let pause = now.since(self.last_data);
         self.last_data = now;
         if self.delay == Nanos::ZERO {
@@ -97,14 +112,12 @@ impl DelayedAck {
             // The sender may have lost its window meanwhile.
             self.allow_quick();
         }
-        // Quick acknowledgements are for one-way data; more than one full segment is acknowledged at once (RFC 5681,
-        // section 4.2, with segments as long as receive offload makes them).
-        let is_quick = self.quick > 0 && !self.is_interactive;
-        if is_quick || self.unacknowledged > u64::from(self.segment) {
-            self.owe_now();
-        } else {
-            self.owe_later(now, rtt);
-        }
+    }
+
+    /// The peer has no more to say: the application's FIN may carry the acknowledgement (RFC 9293, section 3.10.7.4, asks
+    /// for one and not for it alone; Linux).
+    pub fn handle_end(&mut self) {
+        self.is_interactive = true;
     }
 
     /// The application has read all there is. Data that was pushed is acknowledged then, unless it answers.

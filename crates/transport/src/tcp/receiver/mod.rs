@@ -131,6 +131,11 @@ impl Receiver {
         self.window.edge().max(self.next())
     }
 
+    /// Bytes of a full segment of the peer, as far as is known.
+    pub fn segment(&self) -> u32 {
+        self.timing.segment()
+    }
+
     /// Bytes in order that were not read.
     pub fn unread(&self) -> u64 {
         self.window.unread()
@@ -212,10 +217,15 @@ impl Receiver {
         let bytes = inserted.advanced - u64::from(is_finished);
         self.window.arrived(bytes);
         self.handle_marks(segment, next_before);
+        if is_finished {
+            // The application answers by closing, and what is SACKed of a stream that is complete matters to nobody.
+            self.timing.handle_end();
+            self.report = SackReport::default();
+        }
         let is_pushed = segment.flags.contains(Flags::PSH) && bytes > 0;
         self.timing.handle_data(now, segment.length, inserted.advanced, is_pushed, rtt);
         // RFC 5681, section 4.2: at once when it is out of order or fills a gap.
-        if had_gap || self.reassembly.has_gap() || inserted.duplicate.is_some() || is_finished {
+        if had_gap || self.reassembly.has_gap() || (inserted.duplicate.is_some() && !is_finished) {
             self.timing.owe_now();
         }
         if self.reads_at_once {
@@ -289,7 +299,7 @@ impl Receiver {
         self.timing.handle_data_sent(now);
     }
 
-    /// Owes an acknowledgement at once: of a SYN.
+    /// Owes an acknowledgement at once: of a SYN, or of a FIN after this end has closed.
     pub fn owe_ack(&mut self) {
         self.timing.owe_now();
     }

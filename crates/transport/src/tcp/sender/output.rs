@@ -173,7 +173,7 @@ impl Sender {
         if self.unsent() == 0 {
             return None;
         }
-        if self.board.is_empty() {
+        if self.board.is_empty() && self.new_data_length(1, u64::from(self.mss)).is_some() {
             self.end_idle(now);
         }
         let room = self.window.cwnd.saturating_sub(self.board.pipe());
