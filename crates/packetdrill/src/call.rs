@@ -5,7 +5,7 @@ mod transfer;
 use crate::error::Lacking;
 use crate::host::Host;
 use crate::script::{Call, Expression};
-use crate::settings::single;
+use crate::settings::{Settings, single};
 use crate::socket::{Descriptor, Descriptors, POLL_BITS, Role, error_of, poll_events};
 use linkmend_transport::tcp::State;
 
@@ -95,7 +95,7 @@ pub fn attempt(
         "fcntl" => fcntl(call, fd, &descriptor, descriptors)?,
         "ioctl" => ioctl(call, host)?,
         "setsockopt" => set_option(call, fd, descriptors, host)?,
-        "getsockopt" => option(call, host)?,
+        "getsockopt" => option(call, &descriptor, host)?,
         other => return Err(format!("the call `{other}`")),
     };
     Ok(match progress {
@@ -288,19 +288,37 @@ fn set_option(
     if descriptor.role != Role::Connected || name == "SO_KEEPALIVE" {
         return Ok(Returned(0));
     }
-    if name != "TCP_NODELAY" {
-        return Err(format!("the socket option {name} of a connection that is open"));
-    }
-    let has_nagle = descriptor.settings.has_nagle;
-    host.with(|connection, _| connection.set_nagle(has_nagle));
+    let (has_nagle, send_buffer) = (descriptor.settings.has_nagle, descriptor.settings.config.send_buffer);
+    match name.as_str() {
+        "TCP_NODELAY" => host.with(|connection, _| connection.set_nagle(has_nagle)),
+        "SO_SNDBUF" | "SO_SNDBUFFORCE" => host.with(|connection, _| connection.set_send_buffer(send_buffer)),
+        name if Settings::is_without_effect(name) => Some(()),
+        _ => return Err(format!("the socket option {name} of a connection that is open")),
+    };
     Ok(Returned(0))
 }
 
-fn option(call: &Call, host: &mut Host) -> Result<Progress, Lacking> {
+fn option(call: &Call, descriptor: &Descriptor, host: &mut Host) -> Result<Progress, Lacking> {
     let name = names(call.arguments.get(2)).first().copied().unwrap_or_default();
-    if name != "SO_ERROR" {
-        return Err(format!("getsockopt {name}"));
-    }
+    let settings = &descriptor.settings;
+    let number = match name {
+        // That of the connection once there is one, as the peer may take less.
+        "TCP_MAXSEG" => match (&host.connection, &descriptor.role) {
+            (Some(connection), Role::Connected) => u64::from(connection.info(host.instant()).snd_mss),
+            _ => u64::from(settings.largest_segment()),
+        },
+        // The kernel doubles what was set.
+        "SO_SNDBUF" => settings.config.send_buffer,
+        "SO_RCVBUF" => u64::from(settings.config.receive_buffer) * 2,
+        "TCP_NODELAY" => u64::from(!settings.has_nagle),
+        "SO_ERROR" => return Ok(pending_error(call, host)),
+        _ => return Err(format!("getsockopt {name}")),
+    };
+    let number = i64::try_from(number).map_err(|_| format!("getsockopt {name} of what was not set"))?;
+    Ok(compared(name, call.arguments.get(3), number))
+}
+
+fn pending_error(call: &Call, host: &mut Host) -> Progress {
     let actual = host.abort.take().map_or("0", error_of);
     let expected = match call.arguments.get(3) {
         Some(Expression::Array(list)) => list.first(),
@@ -309,7 +327,7 @@ fn option(call: &Call, host: &mut Host) -> Result<Progress, Lacking> {
     let expected = match expected {
         Some(Expression::Word(word)) => word.clone(),
         Some(Expression::Number(number)) => number.to_string(),
-        _ => return Ok(Returned(0)),
+        _ => return Returned(0),
     };
     // Linux's numbers of the errors that a connection can end with.
     let number = match actual {
@@ -319,7 +337,7 @@ fn option(call: &Call, host: &mut Host) -> Result<Progress, Lacking> {
         other => other,
     };
     let is_same = expected == actual || expected == number;
-    Ok(if is_same { Returned(0) } else { Differs(format!("SO_ERROR is {actual} instead of {expected}")) })
+    if is_same { Returned(0) } else { Differs(format!("SO_ERROR is {actual} instead of {expected}")) }
 }
 
 fn poll(call: &Call, descriptors: &Descriptors, host: &Host) -> Result<Progress, Lacking> {

@@ -75,6 +75,8 @@ fn field_of(connection: &Connection, now: Instant, field: &str) -> Option<i128> 
         "notsent_bytes" => info.notsent_bytes.into(),
         "dsack_dups" => info.dsack_dups.into(),
         "total_rto" => info.timeouts.into(),
+        "advmss" => info.advmss.into(),
+        "rcv_mss" => info.rcv_mss.into(),
         "snd_wnd" => info.snd_wnd.into(),
         _ => return None,
     })

@@ -27,6 +27,13 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
         parser.advance();
     }
     while *parser.peek() != TokenKind::End {
+        // A command that tidies up stands at the end, without a time.
+        if matches!(parser.peek(), TokenKind::Command(_)) && *parser.peek_behind() == TokenKind::End {
+            let time = EventTime::Relative(Nanos::ZERO);
+            let event = Event { at: parser.position(), time, action: parser.command_or_code() };
+            script.events.push(event);
+            continue;
+        }
         script.events.push(parser.event()?);
     }
     Ok(script)
@@ -109,20 +116,21 @@ impl Parser {
         let time = self.event_time()?;
         let action = match self.peek() {
             TokenKind::Sign('<' | '>') => self.packet()?,
-            TokenKind::Command(command) => {
-                let command = Action::Command(command.clone());
-                self.advance();
-                command
-            }
-            TokenKind::Code(code) => {
-                let code = Action::Code(code.clone());
-                self.advance();
-                code
-            }
+            TokenKind::Command(_) | TokenKind::Code(_) => self.command_or_code(),
             TokenKind::Word(_) | TokenKind::Ellipsis => Action::Call(self.call()?),
             _ => return self.expected("a packet (`<` or `>`), a call, a command or code"),
         };
         Ok(Event { at, time, action })
+    }
+
+    fn command_or_code(&mut self) -> Action {
+        let action = match self.peek() {
+            TokenKind::Command(command) => Action::Command(command.clone()),
+            TokenKind::Code(code) => Action::Code(code.clone()),
+            other => Action::Lacking(other.describe()),
+        };
+        self.advance();
+        action
     }
 
     fn event_time(&mut self) -> Result<EventTime, ParseError> {
@@ -179,7 +187,7 @@ mod tests {
 
     #[test]
     fn times_are_absolute_relative_ranges_or_any() {
-        let text = "`a`\n`b`\n0 `c` +.1 `d` * `e` 1~1.5 `f` +0.000000001~+2 `g`";
+        let text = "`a`\n`b`\n0 `c` +.1 `d` * `e` 1~1.5 `f` +0.000000001~+2 `g`\n`h`";
         let script = parse(text).expect("a script");
         assert_eq!(script.preparation.len(), 2);
         let times: Vec<_> = script.events.iter().map(|event| event.time).collect();
@@ -189,6 +197,7 @@ mod tests {
             EventTime::Any,
             EventTime::AbsoluteRange(Nanos::from_secs(1), Nanos::from_millis(1_500)),
             EventTime::RelativeRange(Nanos(1), Nanos::from_secs(2)),
+            EventTime::Relative(Nanos::ZERO),
         ];
         assert_eq!(times, wanted);
     }

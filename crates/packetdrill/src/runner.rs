@@ -6,11 +6,12 @@ use crate::call::{self, Attempt, Progress};
 use crate::host::Host;
 use crate::info;
 use crate::python::{Interpreter, Stopped};
-use crate::script::{Action, Call, Direction, Event, EventTime, Expression, Script};
+use crate::script::{Action, Call, Direction, Event, EventTime, Expression, Options, Script, TcpOption};
 use crate::settings::{Settings, ShellScripts};
 use crate::socket::Descriptors;
 use crate::{ParseError, Position};
 use linkmend_transport::Nanos;
+use linkmend_transport::tcp::Flags;
 use std::fmt;
 
 /// The longest wait for something that may come at any time.
@@ -84,6 +85,9 @@ pub fn run(script: &Script, read: &dyn Fn(&str) -> Option<String>) -> Outcome {
             return Outcome::Lacking { at: *at, feature };
         }
     }
+    if let Some(shift) = expected_window_scale(script) {
+        settings.expect_window_scale(shift);
+    }
     let mut runner = Runner::new(settings);
     match runner.run(&script.events) {
         Ok(()) => Outcome::Pass,
@@ -102,6 +106,20 @@ fn shell_scripts(script: &Script, read: &dyn Fn(&str) -> Option<String>) -> Shel
     let words = commands.flat_map(|command| command.split([';', '&', '|']).flat_map(str::split_whitespace));
     let named = words.filter(|word| word.ends_with(".sh"));
     named.filter_map(|name| Some((name.to_owned(), read(name)?))).collect()
+}
+
+/// The window scale in the first SYN that the script expects.
+fn expected_window_scale(script: &Script) -> Option<u8> {
+    let packets = script.events.iter().filter_map(|event| match &event.action {
+        Action::Packet(packet) if packet.direction == Direction::Outbound => Some(packet),
+        _ => None,
+    });
+    let mut syns = packets.filter(|packet| packet.flags.contains(Flags::SYN));
+    let Options::These(options) = &syns.next()?.options else { return None };
+    options.iter().find_map(|option| match option {
+        TcpOption::WindowScale(shift) => Some(*shift),
+        _ => None,
+    })
 }
 
 /// Why a script ends before its end.

@@ -12,6 +12,10 @@ use std::rc::Rc;
 const HEADERS: u32 = 40;
 /// The timestamps option with its padding.
 const TIMESTAMPS: u32 = 12;
+/// The receive buffer in bytes that Google's suite sets.
+const RECEIVE_BUFFER: u32 = 15 << 20;
+/// Most bytes that leave at once from a host that paces.
+const OFFLOAD: u32 = 65_000;
 /// Bit of `net.ipv4.tcp_recovery`: RACK. The others change it in ways that the simulated TCP does not have.
 const RECOVERY_RACK: u64 = 1;
 
@@ -20,7 +24,7 @@ const PASSED_OVER: [&str; 11] =
     ["ip", "tc", "ethtool", "sleep", "true", "rm", "modprobe", "ulimit", "iptables-save", "cat", "sync"];
 
 /// Settings of the kernel that change nothing of what the simulated TCP does, at any value.
-const WITHOUT_EFFECT: [&str; 28] = [
+const WITHOUT_EFFECT: [&str; 29] = [
     "tcp_adv_win_scale",
     "tcp_autocorking",
     "tcp_challenge_ack_limit",
@@ -32,6 +36,7 @@ const WITHOUT_EFFECT: [&str; 28] = [
     "tcp_max_orphans",
     "tcp_max_syn_backlog",
     "tcp_mem",
+    "tcp_min_tso_segs",
     "tcp_moderate_rcvbuf",
     "tcp_no_metrics_save",
     "tcp_no_ssthresh_metrics_save",
@@ -66,10 +71,23 @@ const FIXED: [(&str, &str); 17] = [
     ("tcp_rfc1337", "0"),
     ("tcp_shrink_window", "0"),
     ("tcp_stdurg", "0"),
-    ("tcp_syn_linear_timeouts", "4"),
+    ("tcp_syn_linear_timeouts", "0"),
     ("tcp_syn_retries", "6"),
     ("tcp_synack_retries", "5"),
     ("tcp_window_scaling", "1"),
+];
+
+/// Options of sockets that change nothing of what the simulated TCP does, at any value.
+const SOCKET_OPTIONS_WITHOUT_EFFECT: [&str; 9] = [
+    "IP_FREEBIND",
+    "IP_MTU_DISCOVER",
+    "IP_TOS",
+    "IPV6_TCLASS",
+    "SO_MARK",
+    "SO_PRIORITY",
+    "SO_REUSEADDR",
+    "SO_REUSEPORT",
+    "TCP_NOTSENT_LOWAT",
 ];
 
 /// Parameters of kernel modules that the simulated TCP has at this value only.
@@ -94,6 +112,8 @@ pub struct Settings {
     has_rack: bool,
     /// Nagle's algorithm (RFC 9293, section 3.7.4), unless `TCP_NODELAY`.
     pub has_nagle: bool,
+    /// Whether the script sets the receive buffer.
+    sets_receive_buffer: bool,
     /// What the shell scripts contain that the script calls.
     shell_scripts: Rc<ShellScripts>,
 }
@@ -117,6 +137,7 @@ impl Default for Settings {
             has_tail_loss_probe: true,
             has_rack: true,
             has_nagle: true,
+            sets_receive_buffer: false,
             shell_scripts: Rc::default(),
         }
     }
@@ -128,6 +149,14 @@ impl Settings {
         Settings { shell_scripts: Rc::new(shell_scripts), ..Settings::default() }
     }
 
+    /// A script that does not set the receive buffer says by the window scale which it expects in the host's SYN how large
+    /// that of the machine is which it was written on.
+    pub fn expect_window_scale(&mut self, shift: u8) {
+        if !self.sets_receive_buffer {
+            self.config.receive_buffer = u32::from(u16::MAX) << shift.min(14);
+        }
+    }
+
     /// The configuration of a connection that is opened now, by this side or the other.
     ///
     /// # Errors
@@ -135,9 +164,10 @@ impl Settings {
     pub fn connection(&self, is_server: bool) -> Result<Config, Lacking> {
         let mut config = self.config;
         let options = if config.timestamps { TIMESTAMPS } else { 0 };
-        let largest = self.mtu.saturating_sub(HEADERS).min(self.maximum_segment.unwrap_or(u32::MAX));
+        let largest = self.largest_segment();
         config.mss = largest.saturating_sub(options).max(1);
-        config.offload_bytes = config.mss + options;
+        // Without pacing it makes no difference what leaves as one, and single segments say most.
+        config.offload_bytes = if config.pacing { OFFLOAD } else { config.mss + options };
         config.ecn = match self.ecn {
             1 | 2 if config.algorithm == Algorithm::Dctcp => Ecn::Dctcp,
             1 => Ecn::Classic,
@@ -163,6 +193,8 @@ impl Settings {
         let lacking = || format!("the option --{name}={value}");
         let number = || value.parse::<u64>().map_err(|_| lacking());
         match name {
+            // What offload would have joined long inbound packets from.
+            "mss" => (),
             "tolerance_usecs" => self.tolerance = Nanos::from_micros(number()?),
             "tcp_ts_tick_usecs" => {
                 let micros = number()?;
@@ -217,7 +249,8 @@ impl Settings {
 
     /// What Google's suite sets before each of its scripts, as far as it is another value than the kernel's.
     fn defaults(&mut self) -> Result<(), Lacking> {
-        self.config.receive_buffer = 15 << 20;
+        self.config.receive_buffer = RECEIVE_BUFFER;
+        self.sets_receive_buffer = true;
         self.config.restart_after_idle = false;
         self.ecn = 0;
         Ok(())
@@ -293,6 +326,7 @@ impl Settings {
             "tcp_rmem" => {
                 let largest = value.split_whitespace().nth(2).and_then(|word| word.parse().ok());
                 self.config.receive_buffer = largest.ok_or_else(lacking)?;
+                self.sets_receive_buffer = true;
             }
             "tcp_rto_min_us" => self.config.rto_min = Nanos::from_micros(number()?),
             _ if WITHOUT_EFFECT.contains(&short) || short.starts_with("tcp_comp_sack") => (),
@@ -302,6 +336,16 @@ impl Settings {
             _ => return Err(lacking()),
         }
         Ok(())
+    }
+
+    /// Whether a socket option changes nothing of what the simulated TCP does.
+    pub fn is_without_effect(name: &str) -> bool {
+        SOCKET_OPTIONS_WITHOUT_EFFECT.contains(&name)
+    }
+
+    /// What `TCP_MAXSEG` reads: the payload of a full segment without regard to options.
+    pub fn largest_segment(&self) -> u32 {
+        self.mtu.saturating_sub(HEADERS).min(self.maximum_segment.unwrap_or(u32::MAX))
     }
 
     fn algorithm(&mut self, name: &str) -> Result<(), Lacking> {
@@ -324,12 +368,13 @@ impl Settings {
             },
             "TCP_NODELAY" => self.has_nagle = number()? == 0,
             "TCP_MAXSEG" => self.maximum_segment = Some(number()?),
-            // Linux takes twice the number, half of which is for its own bookkeeping.
+            // Linux takes twice the number. Half of a receive buffer is for its own bookkeeping; what is sent hardly has any.
             "SO_RCVBUF" | "SO_RCVBUFFORCE" => self.config.receive_buffer = number()?,
-            "SO_SNDBUF" | "SO_SNDBUFFORCE" => self.config.send_buffer = u64::from(number()?),
+            "SO_SNDBUF" | "SO_SNDBUFFORCE" => {
+                self.config.send_buffer = u64::from(number()?) * 2;
+            }
             "SO_KEEPALIVE" | "SO_ZEROCOPY" | "TCP_CORK" if single(value) == Some(0) => (),
-            "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_PRIORITY" | "SO_MARK" | "IP_TOS" | "IP_MTU_DISCOVER"
-            | "TCP_NOTSENT_LOWAT" | "IP_FREEBIND" => (),
+            _ if Settings::is_without_effect(name) => (),
             _ => return Err(lacking()),
         }
         Ok(())
