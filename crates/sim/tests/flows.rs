@@ -4,10 +4,11 @@ mod common;
 
 use common::gigabits;
 use linkmend_sim::flows::{Demand, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run};
-use linkmend_sim::host::{FlowSizes, HostLatency};
+use linkmend_sim::host::{FlowSizes, HostLatency, Transport};
 use linkmend_sim::network::Balance;
 use linkmend_sim::time::Time;
 use linkmend_topology::spec;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Six links in a row at 100G, of which the one in the middle corrupts.
@@ -188,6 +189,10 @@ fn what_cannot_be_is_refused_by_name() {
         let demand = Demand::Load { sizes: sizes.clone(), load, duration: Time::from_nanos(1_000) };
         assert!(refused(&base(demand)).starts_with("load = "), "{load}");
     }
+    let mut unusable = base(trials(1, 143));
+    let Transport::Tcp(tcp) = &mut unusable.hosts.transport else { unreachable!("DCTCP is a TCP") };
+    Arc::make_mut(tcp).mss = 0;
+    assert!(refused(&unusable).starts_with("mss = 0"), "{}", refused(&unusable));
     let nowhere = on("fat-tree:k=4,hosts=0", TransportKind::Dctcp, SchemeKind::None, 0.0, trials(1, 1));
     assert!(refused(&nowhere).starts_with("topology = 0 hosts"));
     let error = "tcp".parse::<TransportKind>().expect_err("there is none").to_string();

@@ -6,6 +6,7 @@ use super::packets::Packets;
 use super::workload::{Start, Workload};
 use super::{Card, Host, HostLatency, TransportHosts};
 use crate::link::PortId;
+use crate::link::config::ParameterError;
 use crate::node::NodeId;
 use crate::random::Random;
 use crate::time::Time;
@@ -34,6 +35,19 @@ pub struct HostsConfig {
 }
 
 impl HostsConfig {
+    /// # Errors
+    /// The first parameter of the transport that cannot be used.
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+        match &self.transport {
+            Transport::Tcp(config) => config
+                .check()
+                .map_err(|error| ParameterError::new(error.parameter, error.value, error.requirement)),
+            Transport::Roce(config) => config
+                .check()
+                .map_err(|error| ParameterError::new(error.parameter, error.value, error.requirement)),
+        }
+    }
+
     /// Most bytes of a segment's payload.
     pub(super) fn mss(&self) -> u32 {
         match &self.transport {

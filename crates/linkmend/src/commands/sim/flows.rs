@@ -28,7 +28,7 @@ const MICRO: f64 = 1e-6;
 Examples:
   linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme none
       One-packet flows over six links of 100G, of which the middle one loses one frame in a thousand:
-      one flow in a thousand waits for a retransmission timeout.
+      one flow in a thousand waits for its sender's timer, some milliseconds.
 
   linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme ordered
       The same with LinkGuardian at that link (Figure 10).

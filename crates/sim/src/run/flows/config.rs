@@ -81,6 +81,7 @@ impl FlowsConfig {
                 check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
             }
         }
+        self.hosts.validate()?;
         self.link.validate()
     }
 
