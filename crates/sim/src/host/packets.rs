@@ -1,5 +1,7 @@
 //! The packets under way: frames carry their handles, so that a frame stays small.
 
+use crate::link::FRAME_BYTES_MIN;
+use linkmend_protocol::wire;
 use linkmend_transport::{roce, tcp};
 
 /// What a frame of a host carries.
@@ -22,11 +24,9 @@ impl Packet {
 }
 
 /// Ethernet header and frame check sequence, IPv4, TCP without options.
-const TCP_HEADERS_BYTES: u32 = 14 + 4 + 20 + 20;
+const TCP_HEADERS_BYTES: u32 = (wire::ETHERNET_HEADER_BYTES + wire::FCS_BYTES) as u32 + 20 + 20;
 /// Timestamps with their padding (RFC 7323, appendix A).
 const TIMESTAMPS_BYTES: u32 = 12;
-/// Shortest Ethernet frame.
-const FRAME_BYTES_MIN: u32 = 64;
 
 fn tcp_frame_bytes(segment: &tcp::Segment) -> u16 {
     let timestamps = if segment.timestamps.is_some() { TIMESTAMPS_BYTES } else { 0 };

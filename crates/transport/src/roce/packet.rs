@@ -1,10 +1,11 @@
 //! Packets of a reliable connection without their payload.
 
 use crate::tcp::Codepoint;
+use linkmend_protocol::wire as ethernet;
 
 /// Ethernet header and frame check sequence, IPv4, UDP, base transport header (BTH) and invariant CRC (ICRC): what every
 /// packet has besides its extended headers and its payload.
-const COMMON_BYTES: u16 = 14 + 4 + 20 + 8 + 12 + 4;
+const COMMON_BYTES: u16 = (ethernet::ETHERNET_HEADER_BYTES + ethernet::FCS_BYTES) as u16 + 20 + 8 + 12 + 4;
 /// RDMA extended transport header (section 9.3.3).
 const RETH_BYTES: u16 = 16;
 /// ACK extended transport header (section 9.3.5).
@@ -14,7 +15,7 @@ const CNP_RESERVED_BYTES: u16 = 16;
 /// A [`Selective`] as `crate::wire` writes it: a PSN and 64 bits.
 const SELECTIVE_BYTES: u16 = 4 + 8;
 /// Shortest frame of Ethernet, with its check sequence.
-const FRAME_BYTES_MIN: u16 = 64;
+const FRAME_BYTES_MIN: u16 = ethernet::FRAME_BYTES_MIN as u16;
 
 /// A packet of a reliable connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

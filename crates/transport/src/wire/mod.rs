@@ -12,14 +12,14 @@ pub mod tcp;
 
 use crate::tcp::Codepoint;
 use check::internet_checksum;
+use linkmend_protocol::wire as ethernet;
 
-const ETHERNET_BYTES: usize = 14;
+const ETHERNET_BYTES: usize = ethernet::ETHERNET_HEADER_BYTES;
 const IPV4_BYTES: usize = 20;
 /// Ethernet's frame check sequence, which captures leave out.
-const FCS_BYTES: u32 = 4;
+const FCS_BYTES: u32 = ethernet::FCS_BYTES as u32;
 /// Shortest frame without its check sequence.
-const FRAME_BYTES_MIN: u32 = 60;
-const ETHERTYPE_IPV4: u16 = 0x0800;
+const FRAME_BYTES_MIN: u32 = ethernet::FRAME_BYTES_MIN_IN_MEMORY as u32;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
 
 /// An end of a connection as it is addressed.
@@ -55,7 +55,7 @@ impl Way {
         frame.clear();
         frame.extend(self.destination.mac);
         frame.extend(self.source.mac);
-        frame.extend(ETHERTYPE_IPV4.to_be_bytes());
+        frame.extend(ethernet::ethertype::IPV4.to_be_bytes());
         let total = u16::try_from(bytes.saturating_add(IPV4_BYTES as u32)).unwrap_or(u16::MAX);
         frame.extend([0x45, self.dscp << 2 | ecn_bits(codepoint)]);
         frame.extend(total.to_be_bytes());
