@@ -35,7 +35,7 @@ impl ProtectionName {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferingName {
-    /// Each when it comes round through a recirculation port, as on the Tofino
+    /// Each when it comes back through a recirculation port, as on the Tofino
     Recirculating,
     /// At once: software, or the credit-based queues of the Tofino2
     Direct,

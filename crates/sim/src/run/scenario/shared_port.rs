@@ -47,7 +47,7 @@ pub struct SharedLink {
 /// A recirculation port.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PortReport {
-    /// Frames that came round.
+    /// Passes of frames through its loop.
     pub passes: u64,
     /// Passes for each frame that was delivered over the links of this port.
     pub passes_per_frame: f64,
