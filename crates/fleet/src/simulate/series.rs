@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 /// Writes two rows for every event: the metrics before it and those after it.
 #[derive(Debug)]
-pub struct SeriesWriter<W> {
-    writer: W,
+pub struct SeriesWriter<W: Write> {
+    writer: csv::Writer<W>,
 }
 
 impl<W: Write> SeriesWriter<W> {
@@ -15,8 +15,9 @@ impl<W: Write> SeriesWriter<W> {
     ///
     /// # Errors
     /// That of the writer.
-    pub fn new(mut writer: W) -> io::Result<SeriesWriter<W>> {
-        writeln!(writer, "time_s,{}", Metrics::names().join(","))?;
+    pub fn new(writer: W) -> io::Result<SeriesWriter<W>> {
+        let mut writer = csv::Writer::from_writer(writer);
+        writer.write_record(["time_s"].iter().chain(&Metrics::names()))?;
         Ok(SeriesWriter { writer })
     }
 
@@ -25,8 +26,8 @@ impl<W: Write> SeriesWriter<W> {
     /// # Errors
     /// That of the writer.
     pub fn write(&mut self, step: &Step) -> io::Result<()> {
-        row(&mut self.writer, step.time_s, &step.before)?;
-        row(&mut self.writer, step.time_s, &step.after)
+        self.writer.write_record(row(step.time_s, &step.before))?;
+        Ok(self.writer.write_record(row(step.time_s, &step.after))?)
     }
 
     /// Flushes the rows that are left.
@@ -38,19 +39,18 @@ impl<W: Write> SeriesWriter<W> {
     }
 }
 
-fn row(writer: &mut impl Write, time_s: u64, metrics: &Metrics) -> io::Result<()> {
-    writeln!(
-        writer,
-        "{time_s},{:e},{:e},{},{},{},{},{:e},{},{},{}",
-        metrics.total_penalty,
-        metrics.total_effective_penalty,
-        metrics.avg_paths_per_tor,
-        metrics.min_paths_per_tor,
-        metrics.avg_pod_capacity_gbps,
-        metrics.min_pod_capacity_gbps,
-        metrics.max_loss_rate,
-        metrics.disabled_links,
-        metrics.corrupting_links,
-        metrics.max_protected_links_per_pipe
-    )
+fn row(time_s: u64, metrics: &Metrics) -> [String; 11] {
+    [
+        time_s.to_string(),
+        format!("{:e}", metrics.total_penalty),
+        format!("{:e}", metrics.total_effective_penalty),
+        metrics.avg_paths_per_tor.to_string(),
+        metrics.min_paths_per_tor.to_string(),
+        metrics.avg_pod_capacity_gbps.to_string(),
+        metrics.min_pod_capacity_gbps.to_string(),
+        format!("{:e}", metrics.max_loss_rate),
+        metrics.disabled_links.to_string(),
+        metrics.corrupting_links.to_string(),
+        metrics.max_protected_links_per_pipe.to_string(),
+    ]
 }

@@ -72,9 +72,10 @@ fn parse(line: &str) -> Result<LossEvent, String> {
 /// If the writer fails.
 pub fn write_csv(trace: &Trace, topology: &Topology, writer: &mut impl Write) -> std::io::Result<()> {
     writeln!(writer, "# {NETWORK} {topology}")?;
-    writeln!(writer, "{HEADER}")?;
+    let mut writer = csv::Writer::from_writer(writer);
+    writer.write_record(HEADER.split(','))?;
     for LossEvent { time_s, link, loss_rate } in trace.events() {
-        writeln!(writer, "{time_s},{},{loss_rate:e}", link.0)?;
+        writer.write_record([time_s.to_string(), link.0.to_string(), format!("{loss_rate:e}")])?;
     }
-    Ok(())
+    writer.flush()
 }

@@ -6,7 +6,7 @@ use linkmend_quantity::Span;
 use linkmend_sim::stress::{BufferSeries, StressConfig};
 use linkmend_sim::time::Time;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,22 +66,21 @@ impl SeriesFile {
     /// # Errors
     /// If the file cannot be written.
     pub fn finish(self, series: &BufferSeries) -> Result<()> {
-        write(BufWriter::new(self.file), series)
-            .with_context(|| format!("cannot write the series {}", self.path.display()))
+        write(self.file, series).with_context(|| format!("cannot write the series {}", self.path.display()))
     }
 }
 
-fn write(mut out: impl Write, series: &BufferSeries) -> std::io::Result<()> {
-    let levels =
-        |buffer: &str| ["min", "mean", "max"].map(|of| format!("{buffer}_buffer_{of}_bytes")).join(",");
-    writeln!(out, "at_ns,length_ns,{},{}", levels("tx"), levels("rx"))?;
+fn write(out: impl Write, series: &BufferSeries) -> std::io::Result<()> {
+    let mut out = csv::Writer::from_writer(out);
+    let levels = |buffer: &str| ["min", "mean", "max"].map(|of| format!("{buffer}_buffer_{of}_bytes"));
+    let names = ["at_ns", "length_ns"].map(str::to_owned).into_iter();
+    out.write_record(names.chain(levels("tx")).chain(levels("rx")))?;
     for (tx, rx) in series.tx.samples().zip(series.rx.samples()) {
-        let (at, length) = ((tx.at - series.began).as_nanos(), tx.length.as_nanos());
-        write!(out, "{at},{length}")?;
-        for level in [tx, rx] {
-            write!(out, ",{},{:.1},{}", level.min, level.mean, level.max)?;
-        }
-        writeln!(out)?;
+        let times = [tx.at - series.began, tx.length].map(|time| time.as_nanos().to_string()).into_iter();
+        let levels = [tx, rx]
+            .into_iter()
+            .flat_map(|level| [level.min.to_string(), format!("{:.1}", level.mean), level.max.to_string()]);
+        out.write_record(times.chain(levels))?;
     }
     out.flush()
 }
