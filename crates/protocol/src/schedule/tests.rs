@@ -78,6 +78,9 @@ fn marks_above_the_threshold_and_drops_at_the_limit() {
     assert_eq!((queues.bytes_max(Mode::Ordered), queues.bytes_max(Mode::NonBlocking)), (2_500, 0));
     queues.reset_extremes();
     assert_eq!((queues.buffer().min, queues.buffer().max), (1_000, 1_000));
+    assert_eq!(queues.arrival(Mode::Ordered, 3_000), Arrival::Queue, "what has left takes no room");
+    queues.push(ordered(1));
+    assert_eq!(queues.bytes_max(Mode::Ordered), 2_500, "that was more");
 }
 
 #[test]
@@ -133,6 +136,17 @@ fn classes_that_may_both_go_share_the_port_by_bytes() {
 }
 
 #[test]
+fn a_frame_that_leaves_none_behind_takes_no_turn() {
+    for alone in Mode::ALL {
+        let mut queues = ClassQueues::new(LIMITS);
+        let before = *queues.turns();
+        queues.push(frame(0, alone));
+        assert_eq!(order(&mut Script::default(), &mut queues), [(alone, 100)]);
+        assert_eq!(*queues.turns(), before);
+    }
+}
+
+#[test]
 fn a_rarely_used_class_does_not_wait_behind_the_backlog_of_the_other() {
     for rare in Mode::ALL {
         let mut queues = ClassQueues::new(LIMITS);
@@ -152,22 +166,25 @@ fn a_rarely_used_class_does_not_wait_behind_the_backlog_of_the_other() {
     }
 }
 
-/// While a class is paused, the other one uses the port alone. Afterwards they share it again at once.
+/// While a class is held, the other one uses the port alone. Afterwards they share it again at once.
 #[test]
 fn a_class_that_was_held_may_catch_up_by_one_frame_at_most() {
-    let mut queues = ClassQueues::new(LIMITS);
-    (0..1_000).for_each(|number| queues.push(frame(number, Mode::NonBlocking)));
-    let mut end = Script { held: ORDERED_HELD, ..Script::default() };
-    (0..100).for_each(|number| queues.push(frame(number, Mode::Ordered)));
-    let mut round = Round::new(Instant(0));
-    for _ in 0..500 {
-        let next = round.next(&mut end, &mut queues, PortRoom::All);
-        assert!(matches!(next, Some(Next::Normal(Waiting { mode: Mode::NonBlocking, .. }, _))), "{next:?}");
-    }
-    end.held = PerMode::default();
-    let order = order(&mut end, &mut queues);
-    for pair in order[..200].windows(3) {
-        assert!(pair.iter().any(|(mode, _)| *mode == Mode::NonBlocking), "{order:?}");
+    for (held, holds) in [(Mode::Ordered, ORDERED_HELD), (Mode::NonBlocking, PerMode([false, true]))] {
+        let mut queues = ClassQueues::new(LIMITS);
+        (0..1_000).for_each(|number| queues.push(frame(number, held.other())));
+        let mut end = Script { held: holds, ..Script::default() };
+        (0..100).for_each(|number| queues.push(frame(number, held)));
+        let mut round = Round::new(Instant(0));
+        for _ in 0..500 {
+            let next = round.next(&mut end, &mut queues, PortRoom::All);
+            let Some(Next::Normal(waiting, _)) = next else { panic!("frames wait: {next:?}") };
+            assert_eq!(waiting.mode, held.other());
+        }
+        end.held = PerMode::default();
+        let order = order(&mut end, &mut queues);
+        for three in order[..200].windows(3) {
+            assert!(three.iter().any(|(mode, _)| *mode == held.other()), "{held}: {order:?}");
+        }
     }
 }
 
@@ -184,10 +201,17 @@ fn a_class_that_waits_for_its_lane_lets_32_frames_pass() {
     };
     (0..10).for_each(|_| assert!(round.next(&mut end, &mut queues, PortRoom::All).is_some()));
     queues.push(frame(0, Mode::Ordered));
-    assert_eq!(passed(&mut queues, &mut round, &mut end), 32, "those that had left before do not count");
+    (0..16).for_each(|_| assert!(round.next(&mut end, &mut queues, PortRoom::All).is_some()));
+    queues.push(frame(1, Mode::Ordered));
+    let left = passed(&mut queues, &mut round, &mut end);
+    assert_eq!(left, 32 - 16, "neither those that left before count, nor those that wait behind it");
     // Its lane is free now, and the other class waits for its own.
     end.held = PerMode([false, true]);
     (0..100).for_each(|number| queues.push(frame(number, Mode::Ordered)));
+    let mut round = Round::new(Instant(0));
+    assert_eq!(passed(&mut queues, &mut round, &mut end), 32);
+    // What waits next is overtaken by as many again.
+    end.held = ORDERED_HELD;
     let mut round = Round::new(Instant(0));
     assert_eq!(passed(&mut queues, &mut round, &mut end), 32);
 }
