@@ -31,6 +31,16 @@ impl FlowRecord {
     }
 }
 
+/// Who a flow is between, and which one it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowIdentity {
+    /// Its number among all flows of the network, in the order in which they began.
+    pub number: u64,
+    /// Numbers of the hosts that send and receive it.
+    pub source: u32,
+    pub destination: u32,
+}
+
 /// A flow under way.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Active {

@@ -26,7 +26,7 @@ mod setup;
 mod sizes;
 mod workload;
 
-pub use flow::FlowRecord;
+pub use flow::{FlowIdentity, FlowRecord};
 pub use latency::HostLatency;
 pub use packets::Packet;
 pub use setup::{HostsConfig, Transport};
@@ -89,6 +89,9 @@ pub struct TransportHosts {
     /// By pair of ends.
     active: Vec<Option<Active>>,
     active_flows: usize,
+    /// By pair of ends: the flow that has it, or had it last.
+    identities: Vec<FlowIdentity>,
+    begun: u64,
     /// Pairs that can be used again, and since when.
     free: VecDeque<(Time, u32)>,
     packets: Packets,
@@ -207,6 +210,9 @@ impl TransportHosts {
             timeouts: 0,
             failed: false,
         };
+        let Start { source, destination, .. } = *start;
+        self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
+        self.begun += 1;
         self.active[pair as usize] = Some(Active { record, missing: start.bytes, is_acknowledged: false });
         self.active_flows += 1;
         self.make_ready(sending);
@@ -223,6 +229,7 @@ impl TransportHosts {
         self.endpoints.push(None);
         self.endpoints.push(None);
         self.active.push(None);
+        self.identities.push(FlowIdentity { number: 0, source: 0, destination: 0 });
         (self.active.len() - 1) as u32
     }
 
@@ -380,6 +387,17 @@ impl TransportHosts {
     /// The state of the sender of a flow under way, counted from the first one that began, if its transport is TCP.
     pub fn tcp_info(&self, now: Time, flow: usize) -> Option<tcp::Info> {
         self.endpoints.get(2 * flow)?.as_ref()?.tcp_info(now)
+    }
+
+    /// For observers: the packet that a frame carries, if it is still known at the end of the event in which the frame was
+    /// seen, and the flow of the frame. A copy of a frame that has been handled may find nothing.
+    pub fn packet(&self, frame: &Frame) -> (Option<&Packet>, FlowIdentity) {
+        (self.packets.last_at(Handle::of_frame(frame.id)), self.identities[frame.flow.0 as usize / 2])
+    }
+
+    /// The configuration of all hosts.
+    pub fn config(&self) -> &HostsConfig {
+        &self.config
     }
 
     /// Whether every flow of the workload has begun and ended.

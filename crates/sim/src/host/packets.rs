@@ -67,7 +67,8 @@ impl Handle {
 #[derive(Debug)]
 struct Place {
     generation: u32,
-    packet: Option<Packet>,
+    is_taken: bool,
+    packet: Packet,
 }
 
 /// The packets of all hosts that have been sent and have neither arrived nor been dropped. Those that a link loses for
@@ -83,30 +84,31 @@ impl Packets {
     pub(crate) fn put(&mut self, packet: Packet) -> Handle {
         if let Some(index) = self.free.pop() {
             let place = &mut self.places[index as usize];
-            place.packet = Some(packet);
+            (place.packet, place.is_taken) = (packet, false);
             return Handle::new(index, place.generation);
         }
-        self.places.push(Place { generation: 0, packet: Some(packet) });
+        self.places.push(Place { generation: 0, is_taken: false, packet });
         Handle::new(self.places.len() as u32 - 1, 0)
     }
 
     /// Removes a packet; `None` if it was removed before.
     pub(crate) fn take(&mut self, handle: Handle) -> Option<Packet> {
         let place = self.places.get_mut(handle.place())?;
-        if place.generation != handle.generation() {
+        if place.is_taken || place.generation != handle.generation() {
             return None;
         }
-        let packet = place.packet.take()?;
+        place.is_taken = true;
         place.generation = place.generation.wrapping_add(1);
         self.free.push(handle.place() as u32);
-        Some(packet)
+        Some(place.packet)
     }
 
-    /// The packet, if it is still under way.
-    #[cfg(test)]
-    fn at(&self, handle: Handle) -> Option<&Packet> {
+    /// The packet, as long as its place belongs to no other one, for observers: a frame that a link has corrupted is
+    /// forgotten in the event in which it was sent.
+    pub(crate) fn last_at(&self, handle: Handle) -> Option<&Packet> {
         let place = self.places.get(handle.place())?;
-        place.packet.as_ref().filter(|_| place.generation == handle.generation())
+        let since = place.generation.wrapping_sub(handle.generation());
+        (since == u32::from(place.is_taken)).then_some(&place.packet)
     }
 
     /// Number of packets stored.
@@ -128,10 +130,12 @@ mod tests {
     fn a_packet_is_found_once_and_its_place_is_used_again() {
         let mut packets = Packets::default();
         let first = packets.put(packet(1));
-        assert_eq!(packets.at(first), Some(&packet(1)));
+        assert_eq!(packets.last_at(first), Some(&packet(1)));
         assert_eq!(packets.take(first), Some(packet(1)));
         assert_eq!(packets.take(first), None, "a frame that was doubled finds nothing");
+        assert_eq!(packets.last_at(first), Some(&packet(1)), "an observer may still look");
         let second = packets.put(packet(2));
+        assert_eq!(packets.last_at(first), None);
         assert_eq!((packets.places.len(), packets.count()), (1, 1));
         assert_eq!(packets.take(first), None, "the place belongs to another packet");
         assert_eq!(packets.take(Handle::of_frame(second.frame_number())), Some(packet(2)));

@@ -136,6 +136,8 @@ impl TransportHosts {
             endpoints: Vec::new(),
             active: Vec::new(),
             active_flows: 0,
+            identities: Vec::new(),
+            begun: 0,
             free: VecDeque::new(),
             packets: Packets::default(),
             workload,

@@ -146,12 +146,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Simulates while `goes_on`, and at most until `last`. Returns `false` as soon as `wanted`, which is asked after
+    /// Simulates while `goes_on`, which is asked before every event and may look at the one before, and at most until
+    /// `last`. Returns `false` as soon as `wanted`, which is asked after
     /// some millions of events, says that the run is no longer wanted.
     pub fn run_while(
         &mut self,
         last: Time,
-        goes_on: impl Fn(&Self) -> bool,
+        mut goes_on: impl FnMut(&mut Self) -> bool,
         wanted: &mut dyn FnMut() -> bool,
     ) -> bool {
         let mut asked_at = self.events;

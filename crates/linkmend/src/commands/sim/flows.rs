@@ -1,5 +1,6 @@
 //! `linkmend sim flows` and `linkmend sim throughput`: flows between hosts over a corrupting link.
 
+use super::pcap::PcapArgs;
 use super::stress::usage;
 use crate::commands::interrupt;
 use crate::failure::{Context, Error, Hinted, Result, UsageError};
@@ -39,6 +40,9 @@ Examples:
   linkmend sim flows --topology fat-tree:k=4,hosts=2 --size web-search --load 0.5 --duration 10ms
       Many flows at once between all hosts of a fat tree, of the sizes of a web search.
 
+  linkmend sim flows --trials 1k --scheme non-blocking --pcap flows.pcapng --pcap-port left0--switch0
+      What the sending host sends and receives, for Wireshark.
+
 Sizes, rates and times need a unit. The same seed gives the same results, on any number of threads.")]
 pub struct FlowsArgs {
     #[command(flatten)]
@@ -58,6 +62,8 @@ pub struct FlowsArgs {
     duration: Option<Span>,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    pcap: PcapArgs,
 }
 
 /// Arguments of `linkmend sim throughput`.
@@ -77,6 +83,8 @@ pub struct ThroughputArgs {
     duration: Span,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    pcap: PcapArgs,
 }
 
 /// The network, its transport, and its corrupting link.
@@ -184,7 +192,7 @@ pub fn execute(arguments: &FlowsArgs) -> Result<()> {
         arguments.network.loss,
         arguments.network.seed
     );
-    run_and_show(&config, &arguments.network, &arguments.output, &title)
+    run_and_show(&config, &arguments.network, &arguments.output, &arguments.pcap, &title)
 }
 
 /// Executes `linkmend sim throughput`.
@@ -198,20 +206,39 @@ pub fn throughput(arguments: &ThroughputArgs) -> Result<()> {
         arguments.network.loss,
         arguments.network.seed
     );
-    run_and_show(&config, &arguments.network, &arguments.output, &title)
+    run_and_show(&config, &arguments.network, &arguments.output, &arguments.pcap, &title)
 }
 
 fn time(span: Span) -> Time {
     Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn run_and_show(config: &FlowsConfig, network: &NetworkArgs, output: &OutputArgs, title: &str) -> Result<()> {
+fn run_and_show(
+    config: &FlowsConfig,
+    network: &NetworkArgs,
+    output: &OutputArgs,
+    pcap: &PcapArgs,
+    title: &str,
+) -> Result<()> {
+    let capturing = pcap.begin(config)?;
     let stop = interrupt::flag()?;
     let bar = ProgressBar::new(config.parts() as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
         bar.set_style(style);
     }
-    let report = flows::run(config, network.threads(), &stop, &|| bar.inc(1)).map_err(usage);
+    let done = &|| bar.inc(1);
+    let report = match capturing {
+        None => flows::run(config, network.threads(), &stop, done).map_err(usage),
+        Some(capturing) => {
+            let (capture, ending) = capturing.begun();
+            flows::run_captured(config, network.threads(), &stop, done, capture).map_err(usage).and_then(
+                |(report, capture)| {
+                    capture.map_or(Ok(()), |capture| ending.finish(capture))?;
+                    Ok(report)
+                },
+            )
+        }
+    };
     bar.finish_and_clear();
     let report = report?.ok_or_else(|| -> Error {
         let hint = "fewer --trials or a shorter --duration take less time".to_owned();

@@ -4,6 +4,7 @@ mod capture;
 mod flows;
 mod kernel;
 mod packetdrill;
+mod pcap;
 mod replay;
 mod scenario;
 mod series;

@@ -13,6 +13,7 @@ use crate::time::Time;
 use linkmend_protocol::{Admission, ConfigError, Mode};
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 
 /// Header of a protected frame: number of the block, and place in it.
 pub const WHARF_HEADER_BYTES: u32 = 4;
@@ -49,6 +50,25 @@ impl WharfConfig {
 pub struct WharfHeader {
     block: u32,
     place: u8,
+}
+
+impl fmt::Display for WharfHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "frame {} of block {}", self.place, self.block)
+    }
+}
+
+impl Parity {
+    /// Length of the frame, with its check sequence.
+    pub(crate) fn bytes(&self) -> u32 {
+        self.bytes
+    }
+}
+
+impl fmt::Display for Parity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "parity of block {}, {} frames", self.block, self.frames.len())
+    }
 }
 
 /// A parity frame. Here it holds the frames themselves that a decoder would compute.

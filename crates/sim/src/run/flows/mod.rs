@@ -4,16 +4,20 @@
 //! (section 4.3). They are independent, so they run in parts, on several threads, with the same result on any number of
 //! them. A load is flows between many hosts at once; a flow without an end measures throughput (section 4.2).
 
+mod capture;
 mod config;
 mod network;
 mod parameters;
+mod ports;
 mod report;
 mod run;
 mod statistics;
 
+pub use capture::{PortCapture, PortCaptureOptions};
 pub use config::{Demand, FlowsConfig, Recovery};
-pub use network::{FlowSchemeConfig, FlowSchemes};
+pub use network::{FlowNetwork, FlowObserver, FlowSchemeConfig, FlowSchemes};
 pub use parameters::{SchemeKind, TransportKind};
+pub use ports::{find_port, port_name};
 pub use report::FlowsReport;
-pub use run::run;
+pub use run::{run, run_captured};
 pub use statistics::Summary;

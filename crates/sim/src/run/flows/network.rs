@@ -5,7 +5,7 @@ use crate::host::TransportHosts;
 use crate::link::config::ParameterError;
 use crate::link::scheme::{AnyConfig, LinkGuardian, Unprotected, Wharf, WharfConfig};
 use crate::link::{LinkConfig, PortConfig};
-use crate::network::{Network, NoObserver, Plan};
+use crate::network::{Network, NoObserver, Observer, Plan};
 use linkmend_topology::LinkId;
 
 crate::schemes! {
@@ -18,8 +18,19 @@ crate::schemes! {
     }
 }
 
-/// The network of a run with flows.
-pub(super) type FlowNetwork = Network<NoObserver, FlowSchemes, TransportHosts>;
+/// The network of a run with flows, and what observes it.
+pub type FlowNetwork<O = NoObserver> = Network<O, FlowSchemes, TransportHosts>;
+
+/// An observer of a run with flows. What happens on links it is told as it happens; for anything else it looks at the
+/// network after each event.
+pub trait FlowObserver: Observer<FlowSchemes> + Send + Sized {
+    /// Looks at the network.
+    fn after_event(network: &mut FlowNetwork<Self>) {
+        let _ = network;
+    }
+}
+
+impl FlowObserver for NoObserver {}
 
 impl FlowsConfig {
     /// The network's nodes and links.

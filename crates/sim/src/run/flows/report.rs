@@ -1,7 +1,7 @@
 //! What a run with flows measured.
 
 use super::config::FlowsConfig;
-use super::network::FlowNetwork;
+use super::network::{FlowNetwork, FlowObserver};
 use super::statistics::Summary;
 use crate::host::FlowRecord;
 use crate::network::PortId;
@@ -25,7 +25,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn of(network: &FlowNetwork, elapsed: Time) -> Totals {
+    pub(super) fn of<O: FlowObserver>(network: &FlowNetwork<O>, elapsed: Time) -> Totals {
         let mut totals = Totals {
             elapsed_s: elapsed.as_secs(),
             events: network.events(),

@@ -1,7 +1,8 @@
 //! Builds the network of a run with flows, and runs it.
 
+use super::capture::PortCapture;
 use super::config::{Demand, FlowsConfig, TRIALS_AT_ONCE};
-use super::network::{FlowNetwork, FlowSchemes};
+use super::network::{FlowNetwork, FlowObserver, FlowSchemes};
 use super::report::FlowsReport;
 use crate::host::{FlowRecord, Poisson, Schedule, Start, TransportHosts, Trials, Workload};
 use crate::link::config::ParameterError;
@@ -9,7 +10,9 @@ use crate::network::{NoObserver, Opening, Plan, PortId};
 use crate::random::Random;
 use crate::time::Time;
 use linkmend_experiment::run_each;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pause between two trials, at least, and at most twice that: longer than a round trip, so that nothing of the one is
 /// left in the other, and than the silence after which the moderation of interrupts begins anew.
@@ -28,9 +31,48 @@ pub fn run(
     stop: &AtomicBool,
     done: &(impl Fn() + Sync),
 ) -> Result<Option<FlowsReport>, ParameterError> {
+    run_parts(config, threads, stop, done, |part| Ok(run_part(config, part, stop, NoObserver)?.0))
+}
+
+/// As [`run`], and captures what a port of its network sends and receives: of the first part if there are several.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_captured<W: Write + Send>(
+    config: &FlowsConfig,
+    threads: usize,
+    stop: &AtomicBool,
+    done: &(impl Fn() + Sync),
+    capture: PortCapture<W>,
+) -> Result<(Option<FlowsReport>, Option<PortCapture<W>>), ParameterError> {
+    let place = Mutex::new(Some(capture));
+    let take = |part: u64| (part == 0).then(|| held(&place).take()).flatten();
+    let report = run_parts(config, threads, stop, done, |part| match take(part) {
+        Some(capture) => {
+            let (outcome, capture) = run_part(config, part, stop, capture)?;
+            *held(&place) = Some(capture);
+            Ok(outcome)
+        }
+        None => Ok(run_part(config, part, stop, NoObserver)?.0),
+    })?;
+    let capture = held(&place).take();
+    Ok((report, capture))
+}
+
+/// What a mutex holds. A thread that panicked ends the run, so nobody sees what it left.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run_parts(
+    config: &FlowsConfig,
+    threads: usize,
+    stop: &AtomicBool,
+    done: &(impl Fn() + Sync),
+    work: impl Fn(u64) -> Result<Option<Outcome>, ParameterError> + Sync,
+) -> Result<Option<FlowsReport>, ParameterError> {
     config.validate()?;
-    let parts = config.parts();
-    let outcomes = run_each(parts, threads, stop, done, |part| run_part(config, part as u64, stop));
+    let outcomes = run_each(config.parts(), threads, stop, done, |part| work(part as u64));
     let Some(outcomes) = outcomes else { return Ok(None) };
     let mut records = Vec::new();
     let mut totals = super::report::Totals::default();
@@ -58,14 +100,19 @@ struct Outcome {
     totals: super::report::Totals,
 }
 
-/// Runs a part; `None` if it was stopped.
-fn run_part(config: &FlowsConfig, part: u64, stop: &AtomicBool) -> Result<Option<Outcome>, ParameterError> {
+/// Runs a part; no outcome if it was stopped.
+fn run_part<O: FlowObserver>(
+    config: &FlowsConfig,
+    part: u64,
+    stop: &AtomicBool,
+    observer: O,
+) -> Result<(Option<Outcome>, O), ParameterError> {
     let seed = linkmend_random::mix(config.seed ^ linkmend_random::mix(part));
-    let mut network = build(config, part, seed)?;
+    let mut network = build(config, part, seed, observer)?;
     let wanted = &mut || !stop.load(Ordering::Relaxed);
     match network.open_sessions(wanted) {
         Opening::Open => {}
-        Opening::Unwanted => return Ok(None),
+        Opening::Unwanted => return Ok((None, network.observer)),
         Opening::Failed { .. } => {
             return Err(ParameterError::new("loss", "", "must let the session of the protected link open"));
         }
@@ -78,15 +125,25 @@ fn run_part(config: &FlowsConfig, part: u64, stop: &AtomicBool) -> Result<Option
         Demand::Load { duration, .. } => began + *duration + DRAINING_MAX,
         Demand::Endless { duration } => began + *duration,
     };
-    if !network.run_while(last, |network| !network.hosts.is_finished(), wanted) {
-        return Ok(None);
+    let goes_on = |network: &mut FlowNetwork<O>| {
+        O::after_event(network);
+        !network.hosts.is_finished()
+    };
+    if !network.run_while(last, goes_on, wanted) {
+        return Ok((None, network.observer));
     }
+    O::after_event(&mut network);
     let elapsed = Time(network.now().0 - began.0);
     let totals = super::report::Totals::of(&network, elapsed);
-    Ok(Some(Outcome { records: network.hosts.take_records(), totals }))
+    Ok((Some(Outcome { records: network.hosts.take_records(), totals }), network.observer))
 }
 
-fn build(config: &FlowsConfig, part: u64, seed: u64) -> Result<FlowNetwork, ParameterError> {
+fn build<O: FlowObserver>(
+    config: &FlowsConfig,
+    part: u64,
+    seed: u64,
+    observer: O,
+) -> Result<FlowNetwork<O>, ParameterError> {
     let plan = config.plan()?;
     let hosts: Vec<_> = config
         .graph
@@ -98,7 +155,7 @@ fn build(config: &FlowsConfig, part: u64, seed: u64) -> Result<FlowNetwork, Para
     let workload = workload(config, part, hosts.len() as u32, seed);
     let size = (config.graph.nodes().len(), plan.port_count());
     let hosts = TransportHosts::new(config.hosts.clone(), &hosts, size, workload, seed);
-    Ok(plan.build_with_hosts(seed, NoObserver, hosts)?)
+    Ok(plan.build_with_hosts(seed, observer, hosts)?)
 }
 
 /// The flows of a part.
