@@ -52,6 +52,7 @@ fn help_is_the_golden_one() {
         "sim packetdrill",
         "sim replay",
         "sim throughput",
+        "sim timeline",
         "sim scenario",
         "sim scenario shared-port",
         "sim scenario path",

@@ -27,4 +27,4 @@ pub mod run;
 pub use kernel::{event_queue, time};
 pub use linkmend_corruption as corruption;
 pub use linkmend_random as random;
-pub use run::{flows, scenario, stress, transfer};
+pub use run::{flows, scenario, stress, timeline, transfer};

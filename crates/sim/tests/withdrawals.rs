@@ -84,6 +84,7 @@ fn run(mode: Mode, recirculates: bool) -> Network<Measured<Deliveries>> {
         scheme: AnyConfig::LinkGuardian(LinkGuardianConfig {
             protocol: config(),
             protect,
+            begins_dormant: false,
             recirculation: recirculates.then(|| plan.recirculation((rate, Time::from_nanos(500)))),
             timer_interval: Time::ZERO,
         }),

@@ -130,6 +130,14 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.ports[port.index()].replenishes = replenishes;
     }
 
+    /// Changes the scheme at a port, and lets the port do what follows.
+    pub fn with_scheme<T>(&mut self, port: PortId, change: impl FnOnce(&mut S, Time) -> T) -> T {
+        let result = change(&mut self.schemes[port.index()], self.now);
+        self.ports[port.index()].timer.attention = true;
+        self.wake(port);
+        result
+    }
+
     /// Runs until the session of every port that protects is open and the wires are silent, or for a second. `wanted`
     /// is asked now and then whether to continue.
     pub fn open_sessions(&mut self, wanted: &mut dyn FnMut() -> bool) -> Opening {
@@ -332,6 +340,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let port = &self.ports[port.index()];
         let bytes_max = Mode::ALL.into_iter().map(|mode| port.normal.bytes_max(mode)).sum();
         (port.dropped, port.marked, bytes_max)
+    }
+
+    /// Bytes that wait in the normal queue of `port`.
+    #[inline]
+    pub fn queued_bytes(&self, port: PortId) -> u64 {
+        self.ports[port.index()].normal.buffer().now
     }
 
     /// Serves the port as soon as it can begin something.

@@ -89,26 +89,26 @@ pub struct ThroughputArgs {
 
 /// The network, its transport, and its corrupting link.
 #[derive(Debug, Args)]
-struct NetworkArgs {
+pub(super) struct NetworkArgs {
     /// Transport of the hosts: dctcp, cubic, bbr, reno or rdma
     #[arg(long, default_value = "dctcp", value_name = "NAME")]
-    transport: String,
+    pub(super) transport: String,
     /// How the corrupting link recovers: none, ordered, non-blocking or wharf
     #[arg(long, default_value = "none", value_name = "NAME")]
-    scheme: String,
+    pub(super) scheme: String,
     /// Share of frames that the link in the middle corrupts
     #[arg(long, default_value = "1e-3", value_name = "RATE")]
-    loss: LossRate,
+    pub(super) loss: LossRate,
     /// Speed of all links, unless the topology says another
     #[arg(long, default_value = "100G", value_name = "RATE")]
-    speed: BitRate,
+    pub(super) speed: BitRate,
     /// The network with its hosts: a line such as fat-tree:k=4,hosts=2, or a file [default: five switches in a row with a
     /// host at either end, as in the paper]
     #[arg(long, value_name = "TOPOLOGY")]
     topology: Option<String>,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Threads to use [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -123,7 +123,7 @@ struct OutputArgs {
 }
 
 impl NetworkArgs {
-    fn config(&self, demand: Demand) -> Result<FlowsConfig> {
+    pub(super) fn config(&self, demand: Demand) -> Result<FlowsConfig> {
         let transport: TransportKind = self.transport.parse().map_err(usage)?;
         let scheme: SchemeKind = self.scheme.parse().map_err(usage)?;
         let rate = Rate::from_bits_per_second(self.speed.0)
@@ -160,7 +160,7 @@ impl NetworkArgs {
         }
     }
 
-    fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.unwrap_or(processors)
     }
@@ -209,7 +209,7 @@ pub fn throughput(arguments: &ThroughputArgs) -> Result<()> {
     run_and_show(&config, &arguments.network, &arguments.output, &arguments.pcap, &title)
 }
 
-fn time(span: Span) -> Time {
+pub(super) fn time(span: Span) -> Time {
     Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX))
 }
 

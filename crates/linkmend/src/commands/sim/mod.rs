@@ -9,6 +9,7 @@ mod replay;
 mod scenario;
 mod series;
 mod stress;
+mod timeline;
 
 use super::reproduce::ExperimentArgs;
 use crate::failure::Result;
@@ -40,6 +41,9 @@ enum SimCommand {
     Flows(Box<flows::FlowsArgs>),
     /// Run one endless flow over a corrupting link, and show how much it carries (sections 4.2 and 4.7)
     Throughput(Box<flows::ThroughputArgs>),
+    /// Run one endless flow over a link that begins to corrupt and is protected later, and show goodput, queue and
+    /// buffers over time (section 4.2, Figures 9 and 21)
+    Timeline(Box<timeline::TimelineArgs>),
     /// Compare the simulated TCP with this machine's kernel, over the same path and with the same losses
     ///
     /// Sends data over one TCP connection for a while, once with the kernel, in a laboratory of network namespaces, and once
@@ -66,6 +70,7 @@ pub fn execute(arguments: &SimArgs) -> Result<()> {
         SimCommand::Stress(arguments) => stress::execute(arguments),
         SimCommand::Flows(arguments) => flows::execute(arguments),
         SimCommand::Throughput(arguments) => flows::throughput(arguments),
+        SimCommand::Timeline(arguments) => timeline::execute(arguments),
         SimCommand::Kernel(arguments) => kernel::execute(arguments),
         SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),
         SimCommand::Scenario(arguments) => scenario::execute(arguments),

@@ -24,6 +24,7 @@ impl LinkConfig {
                 AnyConfig::LinkGuardian(LinkGuardianConfig {
                     protocol,
                     protect,
+                    begins_dormant: false,
                     recirculation: self.recirculates().then_some(recirculation),
                     timer_interval: Time::from_nanos(timer_ns),
                 })

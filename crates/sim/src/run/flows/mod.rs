@@ -19,5 +19,6 @@ pub use network::{FlowNetwork, FlowObserver, FlowSchemeConfig, FlowSchemes};
 pub use parameters::{SchemeKind, TransportKind};
 pub use ports::{find_port, port_name};
 pub use report::FlowsReport;
+pub(crate) use run::build_flow;
 pub use run::{run, run_captured};
 pub use statistics::Summary;

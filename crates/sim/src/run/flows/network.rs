@@ -6,6 +6,8 @@ use crate::link::config::ParameterError;
 use crate::link::scheme::{AnyConfig, LinkGuardian, Unprotected, Wharf, WharfConfig};
 use crate::link::{LinkConfig, PortConfig};
 use crate::network::{Network, NoObserver, Observer, Plan};
+use crate::time::Time;
+use linkmend_protocol::TransmitState;
 use linkmend_topology::LinkId;
 
 crate::schemes! {
@@ -32,9 +34,39 @@ pub trait FlowObserver: Observer<FlowSchemes> + Send + Sized {
 
 impl FlowObserver for NoObserver {}
 
+impl FlowSchemes {
+    /// Begins to protect, if that was left to the run.
+    pub(crate) fn protect(&mut self, now: Time) {
+        if let FlowSchemes::LinkGuardian(scheme) = self {
+            scheme.protect(now);
+        }
+    }
+
+    /// Whether it protects what it sends, and its peer knows.
+    pub(crate) fn is_protecting(&self) -> bool {
+        match self {
+            FlowSchemes::LinkGuardian(scheme) => scheme.link_end().status().transmit == TransmitState::Active,
+            FlowSchemes::Unprotected(_) | FlowSchemes::Wharf(_) => false,
+        }
+    }
+}
+
 impl FlowsConfig {
     /// The network's nodes and links.
     pub(super) fn plan(&self) -> Result<Plan<FlowSchemes>, ParameterError> {
+        self.plan_with(|_| ())
+    }
+
+    /// The same, with link ends that protect nothing until they are told to.
+    pub(crate) fn plan_dormant(&self) -> Result<Plan<FlowSchemes>, ParameterError> {
+        self.plan_with(|scheme| {
+            if let FlowSchemeConfig::LinkGuardian(config) = scheme {
+                config.begins_dormant = true;
+            }
+        })
+    }
+
+    fn plan_with(&self, change: impl Fn(&mut FlowSchemeConfig)) -> Result<Plan<FlowSchemes>, ParameterError> {
         let mut plan = Plan::with_nodes(&self.graph, self.balance);
         let clean = LinkConfig::clean(self.link.rate);
         for id in self.graph.links() {
@@ -42,10 +74,11 @@ impl FlowsConfig {
             let is_corrupting = self.corrupting.contains(&id);
             let link = if is_corrupting { &self.link } else { &clean }.clone().over(edge.cable)?;
             link.validate()?;
-            let ports = match &self.recovery {
+            let mut ports = match &self.recovery {
                 Recovery::Wharf(wharf) if is_corrupting => wharf_ports(&link, *wharf),
                 _ => ports(&mut plan, &link),
             };
+            ports.iter_mut().for_each(|port| change(&mut port.scheme));
             let added: LinkId = plan.link(edge.ends.map(|end| end.node), ports);
             debug_assert_eq!(added, id, "links keep their numbers");
         }

@@ -144,7 +144,25 @@ fn build<O: FlowObserver>(
     seed: u64,
     observer: O,
 ) -> Result<FlowNetwork<O>, ParameterError> {
-    let plan = config.plan()?;
+    build_on(config.plan()?, config, part, seed, observer)
+}
+
+/// The network of a run of one part on a plan of its network.
+pub(crate) fn build_flow<O: FlowObserver>(
+    plan: Plan<FlowSchemes>,
+    config: &FlowsConfig,
+    observer: O,
+) -> Result<FlowNetwork<O>, ParameterError> {
+    build_on(plan, config, 0, config.seed, observer)
+}
+
+fn build_on<O: FlowObserver>(
+    plan: Plan<FlowSchemes>,
+    config: &FlowsConfig,
+    part: u64,
+    seed: u64,
+    observer: O,
+) -> Result<FlowNetwork<O>, ParameterError> {
     let hosts: Vec<_> = config
         .graph
         .hosts()

@@ -26,6 +26,8 @@ pub struct LinkGuardianConfig {
     pub protocol: Config,
     /// Whether it protects what it sends, and with how many copies.
     pub protect: Option<Copies>,
+    /// Whether it waits for [`LinkGuardian::protect`] until it protects.
+    pub begins_dormant: bool,
     /// The recirculation port that holds its buffered frames; `None` for direct buffering.
     pub recirculation: Option<usize>,
     /// Time between the timer packets that carry timeouts, pause and resume (section 3.5); zero for none.
@@ -36,6 +38,8 @@ pub struct LinkGuardianConfig {
 #[derive(Debug)]
 pub struct LinkGuardian {
     end: LinkEnd,
+    /// With how many copies it protects when it does.
+    protect: Option<Copies>,
     recirculation: Option<usize>,
     timer_interval: Time,
     /// How often the link end must be served while its port is busy; an idle port serves it anyway.
@@ -62,11 +66,18 @@ impl LinkGuardian {
         &self.end
     }
 
+    /// Begins to protect, if it began dormant. The link stays dormant until the peer has answered.
+    pub fn protect(&mut self, now: Time) {
+        if let Some(copies) = self.protect {
+            self.end.protect(Instant(now.0), Protection { copies });
+        }
+    }
+
     /// How often an end must be served while it sends. A port that is never idle sends no ACK, repeats no handshake,
     /// and retries no fallback, so an end that may have to is served as often as its ACKs are due.
     fn housekeeping(config: &LinkGuardianConfig, peer: &LinkGuardianConfig) -> Option<Time> {
         let fallback = config.protect.is_some() && config.protocol.fallback.enabled;
-        let needed = fallback || peer.protect.is_some();
+        let needed = fallback || config.begins_dormant || peer.protect.is_some();
         let interval = config.protocol.ack_interval;
         (needed && interval.0 < OUT_OF_REACH).then_some(Time(interval.0))
     }
@@ -108,11 +119,14 @@ impl Scheme for LinkGuardian {
     ) -> Result<Self, ConfigError> {
         let session = Random::new(port_seed.seed, &format!("end {} session", port_seed.port)).next_u64();
         let mut end = LinkEnd::new(config.protocol, session)?;
-        if let Some(copies) = config.protect {
+        if let Some(copies) = config.protect
+            && !config.begins_dormant
+        {
             end.protect(Instant(0), Protection { copies });
         }
         Ok(LinkGuardian {
             end,
+            protect: config.protect,
             recirculation: config.recirculation,
             timer_interval: config.timer_interval,
             housekeeping: LinkGuardian::housekeeping(config, peer),
