@@ -1,10 +1,9 @@
 //! How a link recovers what it corrupts.
 //!
-//! A scheme is a type behind the trait [`Scheme`], with static dispatch. One place, [`named`], lists all schemes: the
-//! links of a network may have different ones, and a network of others is made by the same macro. A scheme never sees
-//! the event queue, the wire or the nodes. The port asks it what to send, tells it what has arrived, and gives it a
-//! [`SchemeContext`], through which it sets its timer, reports that it has something urgent, sends frames through loops, and
-//! tells observers.
+//! A scheme is a type behind the trait [`Scheme`], with static dispatch. The macro in [`named`] makes a set of schemes one
+//! type, so that the links of a network may have different ones. A scheme never sees the event queue, the wire or the
+//! nodes. The port asks it what to send, tells it what has arrived, and gives it a [`SchemeContext`], through which it sets
+//! its timer, reports that it has something urgent, sends frames through loops, and tells observers.
 //!
 //! # Who calls what
 //!

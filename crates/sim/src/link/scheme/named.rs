@@ -1,4 +1,5 @@
-//! The list of schemes. Besides its own file, this is the only place that names a scheme.
+//! Sets of schemes, and the set of those that links without hosts may have. Besides its own file, a scheme is named only
+//! where a set is made, here or in [`flows`](crate::flows).
 
 use super::{LinkGuardian, Unprotected};
 

@@ -1,6 +1,7 @@
 //! Captures what passes one port of a network with hosts, as a file for packet analysers, which read TCP and RoCEv2 in it.
 
-use super::network::{FlowAck, FlowControl, FlowHeader, FlowNetwork, FlowObserver, FlowSchemes};
+use super::network::{FlowNetwork, FlowObserver};
+use super::schemes::{FlowAck, FlowControl, FlowHeader, FlowSchemes};
 use crate::host::{FlowIdentity, Packet, Transport};
 use crate::link::{Frame, Observer, OnWire, PortId, Received, Sent};
 use crate::time::{Rate, Time};

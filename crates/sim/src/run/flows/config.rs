@@ -1,9 +1,9 @@
 //! What a run with flows is.
 
+use super::schemes::{Recovery, SchemeKind};
 use crate::host::{FlowSizes, HostsConfig};
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check};
-use crate::link::scheme::WharfConfig;
 use crate::network::{Balance, LinkId};
 use crate::time::Time;
 use linkmend_topology::{Graph, NodeKind};
@@ -24,15 +24,6 @@ pub enum Demand {
     Load { sizes: FlowSizes, load: f64, duration: Time },
     /// One flow without an end, from the first host to the last one.
     Endless { duration: Time },
-}
-
-/// What recovers losses on the corrupting links.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Recovery {
-    /// What the description of the links says: LinkGuardian or nothing.
-    Described,
-    /// Forward error correction.
-    Wharf(WharfConfig),
 }
 
 /// A network with hosts, a link in it that corrupts, and the flows between the hosts.
@@ -83,6 +74,13 @@ impl FlowsConfig {
         }
         self.hosts.validate()?;
         self.link.validate()
+    }
+
+    /// The same run with frames of the class that the scheme protects.
+    #[must_use]
+    pub fn in_class_of(mut self, scheme: SchemeKind) -> FlowsConfig {
+        self.hosts.mode = scheme.mode();
+        self
     }
 
     /// The link in the middle of a path through the network: the one that corrupts unless another is named. The path's

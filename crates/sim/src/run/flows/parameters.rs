@@ -1,12 +1,8 @@
-//! The names under which transports and schemes are asked for, and what they mean: the hosts and links of the paper's
-//! testbed (section 4).
+//! The names under which transports are asked for, and what they mean: the hosts of the paper's testbed (section 4).
 
-use super::config::{FlowsConfig, Recovery};
 use crate::host::{HostLatency, HostsConfig, Transport};
-use crate::link::LinkConfig;
 use crate::link::config::ParameterError;
-use crate::link::scheme::WharfConfig;
-use crate::time::{Rate, Time};
+use crate::time::Time;
 use linkmend_protocol::Mode;
 use linkmend_transport::{Nanos, roce, tcp};
 use std::str::FromStr;
@@ -111,57 +107,8 @@ impl HostLatency {
     };
 }
 
-/// How the corrupting link recovers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemeKind {
-    None,
-    Ordered,
-    NonBlocking,
-    /// Forward error correction.
-    Wharf,
-}
-
-impl SchemeKind {
-    /// All of them.
-    pub const ALL: [SchemeKind; 4] =
-        [SchemeKind::None, SchemeKind::Ordered, SchemeKind::NonBlocking, SchemeKind::Wharf];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            SchemeKind::None => "none",
-            SchemeKind::Ordered => "ordered",
-            SchemeKind::NonBlocking => "non-blocking",
-            SchemeKind::Wharf => "wharf",
-        }
-    }
-
-    /// The class of the frames that this scheme protects.
-    pub fn mode(self) -> Mode {
-        if self == SchemeKind::NonBlocking { Mode::NonBlocking } else { Mode::Ordered }
-    }
-
-    /// A link of the testbed that loses this share of frames and recovers so.
-    pub fn link(self, rate: Rate, loss: f64) -> LinkConfig {
-        let link = LinkConfig::paper(rate, loss, self.mode());
-        match self {
-            SchemeKind::None | SchemeKind::Wharf => LinkConfig { protection: None, ..link },
-            SchemeKind::Ordered | SchemeKind::NonBlocking => link,
-        }
-    }
-
-    /// What recovers on that link.
-    pub fn recovery(self, loss: f64) -> Recovery {
-        if self == SchemeKind::Wharf {
-            Recovery::Wharf(WharfConfig::published(loss))
-        } else {
-            Recovery::Described
-        }
-    }
-}
-
-/// A name that no transport or scheme has.
-fn unknown(parameter: &'static str, given: &str, known: &[&str]) -> ParameterError {
+/// A name that no transport or scheme has, and those that there are.
+pub(super) fn unknown(parameter: &'static str, given: &str, known: &[&str]) -> ParameterError {
     ParameterError::new(parameter, given, format!("must be one of {}", known.join(", ")))
 }
 
@@ -171,23 +118,5 @@ impl FromStr for TransportKind {
     fn from_str(text: &str) -> Result<TransportKind, ParameterError> {
         let found = TransportKind::ALL.into_iter().find(|kind| kind.name() == text);
         found.ok_or_else(|| unknown("transport", text, &TransportKind::ALL.map(TransportKind::name)))
-    }
-}
-
-impl FromStr for SchemeKind {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<SchemeKind, ParameterError> {
-        let found = SchemeKind::ALL.into_iter().find(|kind| kind.name() == text);
-        found.ok_or_else(|| unknown("scheme", text, &SchemeKind::ALL.map(SchemeKind::name)))
-    }
-}
-
-impl FlowsConfig {
-    /// The same run with frames of the class that the scheme protects.
-    #[must_use]
-    pub fn in_class_of(mut self, scheme: SchemeKind) -> FlowsConfig {
-        self.hosts.mode = scheme.mode();
-        self
     }
 }

@@ -2,8 +2,9 @@
 
 use super::capture::PortCapture;
 use super::config::{Demand, FlowsConfig, TRIALS_AT_ONCE};
-use super::network::{FlowNetwork, FlowObserver, FlowSchemes};
+use super::network::{FlowNetwork, FlowObserver};
 use super::report::FlowsReport;
+use super::schemes::FlowSchemes;
 use crate::host::{FlowRecord, Poisson, Schedule, Start, TransportHosts, Trials, Workload};
 use crate::link::config::ParameterError;
 use crate::network::{NoObserver, Opening, Plan, PortId};
