@@ -120,7 +120,11 @@ fn a_captured_port_shows_every_frame_its_direction_and_what_the_link_did_with_it
         let told = |what: &str| all.iter().filter(|packet| comment(packet).contains(what)).count();
         match scheme {
             SchemeKind::None => assert_eq!(told("LinkGuardian") + told("Wharf"), 0),
-            SchemeKind::Wharf => assert!(told("Wharf: frame") > 600 && told("Wharf: parity") > 10),
+            SchemeKind::Wharf => {
+                assert!(told("Wharf: frame") > 600 && told("Wharf: parity") > 10);
+                let is_linkmend = |packet: &&EnhancedPacketBlock| packet.data[12..14] == [0x88, 0xb5];
+                assert_eq!(all.iter().filter(is_linkmend).count(), 0, "parity is no frame of Linkmend's");
+            }
             SchemeKind::Ordered | SchemeKind::NonBlocking => {
                 assert!(copies > 5 && told(&format!("data {} ", scheme.name())) == sent - copies);
                 assert!(told("ACK before") > 0 && told("loss notification") > 0);

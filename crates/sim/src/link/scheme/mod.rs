@@ -92,6 +92,15 @@ pub enum Round {
     },
 }
 
+/// What a capture shows of a control frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// What the frame says, in words.
+    pub text: String,
+    /// The frame without its check sequence; `None` if it has no known format.
+    pub bytes: Option<Vec<u8>>,
+}
+
 /// What happens at one end of a link during some cycles of a steady state.
 #[derive(Debug, Clone, Copy)]
 pub struct Cycles {
@@ -303,6 +312,24 @@ pub trait Scheme: Sized + Debug {
     fn announces(control: &Self::Control) -> bool {
         let _ = control;
         false
+    }
+
+    /// What a header says, in words, for captures.
+    fn show_header(header: &Self::Header, frame: &Frame) -> String {
+        let _ = (header, frame);
+        String::new()
+    }
+
+    /// An acknowledgement as captures show it, sent from this MAC address.
+    fn show_ack(ack: &Self::Ack, source: [u8; 6]) -> Shown {
+        let _ = (ack, source);
+        Shown::default()
+    }
+
+    /// Another control frame as captures show it, sent from this MAC address.
+    fn show_control(control: &Self::Control, source: [u8; 6]) -> Shown {
+        let _ = (control, source);
+        Shown::default()
     }
 
     /// The optional steady state, for fast-forward: records what determines the future of this end, relative to the

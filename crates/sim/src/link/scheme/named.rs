@@ -50,7 +50,7 @@ macro_rules! schemes {
             use $crate::link::Frame;
             use $crate::link::scheme::{
                 Admission, Buffer, ControlPlace, Cycles, Mode, SchemeContext, Idle, Reception, Round, Scheme,
-                PortSeed, Urgent,
+                PortSeed, Shown, Urgent,
             };
             use $crate::time::Time;
 
@@ -282,6 +282,20 @@ macro_rules! schemes {
                 #[inline(always)]
                 fn announces(control: &$control) -> bool {
                     match control { $($control::$scheme(control) => <$type as Scheme>::announces(control)),+ }
+                }
+
+                fn show_header(header: &$header, frame: &Frame) -> String {
+                    match header {
+                        $($header::$scheme(header) => <$type as Scheme>::show_header(header, frame)),+
+                    }
+                }
+
+                fn show_ack(ack: &$ack, source: [u8; 6]) -> Shown {
+                    match ack { $($ack::$scheme(ack) => <$type as Scheme>::show_ack(ack, source)),+ }
+                }
+
+                fn show_control(control: &$control, source: [u8; 6]) -> Shown {
+                    match control { $($control::$scheme(control) => <$type as Scheme>::show_control(control, source)),+ }
                 }
 
                 fn steady_state(&self, now: Time, state: &mut Vec<u64>) -> Option<()> {

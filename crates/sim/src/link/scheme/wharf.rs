@@ -7,13 +7,12 @@
 //! arrived, behind those that followed it. A block that is not full after a while is closed with fewer frames, so that a
 //! lost tail can be recovered.
 
-use super::{ControlPlace, PortSeed, Reception, Scheme, SchemeContext, Urgent};
+use super::{ControlPlace, PortSeed, Reception, Scheme, SchemeContext, Shown, Urgent};
 use crate::link::frame::{FRAME_BYTES_MIN, Frame};
 use crate::time::Time;
 use linkmend_protocol::{Admission, ConfigError, Mode};
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::fmt;
 
 /// Header of a protected frame: number of the block, and place in it.
 pub const WHARF_HEADER_BYTES: u32 = 4;
@@ -50,25 +49,6 @@ impl WharfConfig {
 pub struct WharfHeader {
     block: u32,
     place: u8,
-}
-
-impl fmt::Display for WharfHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "frame {} of block {}", self.place, self.block)
-    }
-}
-
-impl Parity {
-    /// Length of the frame, with its check sequence.
-    pub(crate) fn bytes(&self) -> u32 {
-        self.bytes
-    }
-}
-
-impl fmt::Display for Parity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "parity of block {}, {} frames", self.block, self.frames.len())
-    }
 }
 
 /// A parity frame. Here it holds the frames themselves that a decoder would compute.
@@ -239,5 +219,14 @@ impl Scheme for Wharf {
 
     fn control_bytes(parity: &Parity) -> u32 {
         parity.bytes
+    }
+
+    fn show_header(header: &WharfHeader, _: &Frame) -> String {
+        format!("Wharf: frame {} of block {}", header.place, header.block)
+    }
+
+    fn show_control(parity: &Parity, _: [u8; 6]) -> Shown {
+        let text = format!("Wharf: parity of block {}, {} frames", parity.block, parity.frames.len());
+        Shown { text, bytes: None }
     }
 }

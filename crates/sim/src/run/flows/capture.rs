@@ -1,13 +1,13 @@
 //! Captures what passes one port of a network with hosts, as a file for packet analysers, which read TCP and RoCEv2 in it.
 
 use super::network::{FlowNetwork, FlowObserver};
-use super::schemes::{FlowAck, FlowControl, FlowHeader, FlowSchemes};
+use super::schemes::{FlowControl, FlowHeader, FlowSchemes};
 use crate::host::{FlowIdentity, Packet, Transport};
-use crate::link::{Frame, Observer, OnWire, PortId, Received, Sent};
+use crate::link::scheme::Shown;
+use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Received, Scheme, Sent};
 use crate::time::{Rate, Time};
 use linkmend_pcapng::{Direction, PcapngWriter, PortId as FilePort, PortOptions};
-use linkmend_protocol::wire::{self, CONTROL_FRAME_MAX, emit_control};
-use linkmend_protocol::{Control, Mode};
+use linkmend_protocol::wire;
 use linkmend_transport::tcp::Codepoint;
 use linkmend_transport::wire::{Host, Way, roce, tcp};
 use std::io::{self, Write};
@@ -18,8 +18,8 @@ const PICOSECONDS: u8 = 12;
 /// so its packets are captured whole.
 const SNAP_TCP: u32 = 128;
 const SNAP_ROCE: u32 = 65_535;
-/// EtherType for local experiments (IEEE 802), of frames that are not known.
-const ETHERTYPE_EXPERIMENT: u16 = 0x88b5;
+/// EtherType of frames whose format is not known; not the one of Linkmend's own frames.
+const UNKNOWN: u16 = wire::ethertype::EXPERIMENTAL_2;
 const FCS_BYTES: u32 = wire::FCS_BYTES as u32;
 /// Ports of flows: a client's is one of the dynamic range (RFC 6335), and when they are used up the server's changes.
 const CLIENT_PORTS: (u16, u64) = (49_152, 16_384);
@@ -125,18 +125,14 @@ impl<W: Write> PortCapture<W> {
         let what = match frame {
             OnWire::Protected { header, frame } => What::Frame(*frame, Some(*header)),
             OnWire::Plain { frame } => What::Frame(*frame, None),
-            OnWire::Ack { ack: FlowAck::LinkGuardian(next) } => {
-                link_guardian(&Control::CompactAck { next: *next }, sender)
+            OnWire::Ack { ack } => {
+                What::control(FlowSchemes::show_ack(ack, port_mac(sender)), FRAME_BYTES_MIN, sender)
             }
-            OnWire::Ack { .. } => return,
-            OnWire::Control { .. } => match control {
-                Some(FlowControl::LinkGuardian(control)) => link_guardian(control, sender),
-                Some(FlowControl::Wharf(parity)) => {
-                    let head = unknown(sender);
-                    What::Scheme(head, parity.bytes() - FCS_BYTES, format!("Wharf: {parity}"))
-                }
-                _ => return,
-            },
+            OnWire::Control { .. } => {
+                let Some(control) = control else { return };
+                let shown = FlowSchemes::show_control(control, port_mac(sender));
+                What::control(shown, FlowSchemes::control_bytes(control), sender)
+            }
         };
         self.seen.push(Seen { at, direction, corrupted: false, what });
     }
@@ -193,7 +189,7 @@ fn write_seen<W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>>) {
                         u32::from(frame.bytes) - FCS_BYTES
                     }
                 };
-                (bytes, described(frame.mode, header, packet.is_some()))
+                (bytes, described(frame, header, packet.is_some()))
             }
         };
         if corrupted {
@@ -217,38 +213,34 @@ fn write_seen<W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>>) {
 }
 
 /// What the link's scheme adds to a frame, in words.
-fn described(mode: Mode, header: Option<FlowHeader>, is_known: bool) -> String {
-    let mut comment = match header {
-        Some(FlowHeader::LinkGuardian(header)) => {
-            let what = if header.retransmitted { "copy of" } else { "data" };
-            format!("LinkGuardian: {what} {mode} {}", header.sequence)
-        }
-        Some(FlowHeader::Wharf(header)) => format!("Wharf: {header}"),
-        Some(FlowHeader::Unprotected(never)) => match never {},
-        None => String::new(),
-    };
+fn described(frame: Frame, header: Option<FlowHeader>, is_known: bool) -> String {
+    let mut comment = header.map_or_else(String::new, |header| FlowSchemes::show_header(&header, &frame));
     if !is_known {
         comment.push_str(" (the packet has been handled already)");
     }
     comment
 }
 
-/// A control frame of LinkGuardian.
-fn link_guardian(control: &Control, sender: PortId) -> What {
-    let mut head = [0; CONTROL_FRAME_MAX];
-    let bytes = emit_control(control, mac(PORT_ADDRESSES, sender.index() as u32), &mut head);
-    What::Scheme(head[..bytes].to_vec(), bytes as u32, format!("LinkGuardian: {control}"))
+impl What {
+    /// A control frame of this length, with its check sequence.
+    fn control(shown: Shown, bytes: u32, sender: PortId) -> What {
+        What::Scheme(shown.bytes.unwrap_or_else(|| unknown(sender)), bytes - FCS_BYTES, shown.text)
+    }
 }
 
 /// The beginning of a frame of which nothing but its length is known.
 fn unknown(sender: PortId) -> Vec<u8> {
-    let [from, to] = [sender, sender.peer()].map(|port| mac(PORT_ADDRESSES, port.index() as u32));
-    [&to[..], &from[..], &ETHERTYPE_EXPERIMENT.to_be_bytes()].concat()
+    let [from, to] = [sender, sender.peer()].map(port_mac);
+    [&to[..], &from[..], &UNKNOWN.to_be_bytes()].concat()
 }
 
 /// Locally administered addresses, of hosts and of ports of links.
 const HOST_ADDRESSES: u8 = 0;
 const PORT_ADDRESSES: u8 = 1;
+
+fn port_mac(port: PortId) -> [u8; 6] {
+    mac(PORT_ADDRESSES, port.index() as u32)
+}
 
 fn mac(kind: u8, number: u32) -> [u8; 6] {
     let [_, high, middle, low] = number.to_be_bytes();

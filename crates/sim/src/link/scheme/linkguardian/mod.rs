@@ -7,7 +7,9 @@ mod buffers;
 mod steady;
 
 use super::context::OUT_OF_REACH;
-use super::{Buffer, ControlPlace, Cycles, Idle, PortSeed, Reception, Round, Scheme, SchemeContext, Urgent};
+use super::{
+    Buffer, ControlPlace, Cycles, Idle, PortSeed, Reception, Round, Scheme, SchemeContext, Shown, Urgent,
+};
 use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame};
 use crate::link::slots::Slots;
 use crate::random::Random;
@@ -407,6 +409,21 @@ impl Scheme for LinkGuardian {
 
     fn control_bytes(control: &Control) -> u32 {
         emit_control(control, [0; 6], &mut [0; CONTROL_FRAME_MAX]) as u32 + FCS_BYTES
+    }
+
+    fn show_header(header: &DataHeader, frame: &Frame) -> String {
+        let what = if header.retransmitted { "copy of" } else { "data" };
+        format!("LinkGuardian: {what} {} {}", frame.mode, header.sequence)
+    }
+
+    fn show_ack(next: &SequenceNumber, source: [u8; 6]) -> Shown {
+        Self::show_control(&Control::CompactAck { next: *next }, source)
+    }
+
+    fn show_control(control: &Control, source: [u8; 6]) -> Shown {
+        let mut frame = [0; CONTROL_FRAME_MAX];
+        let bytes = emit_control(control, source, &mut frame);
+        Shown { text: format!("LinkGuardian: {control}"), bytes: Some(frame[..bytes].to_vec()) }
     }
 
     fn replenishes(control: &Control) -> bool {
