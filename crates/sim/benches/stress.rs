@@ -147,7 +147,7 @@ fn long_cases() -> Vec<Case> {
     vec![long("ten billion frames at 1e-5, ordered", 1e-5), long("ten billion frames at 1e-3, ordered", 1e-3)]
 }
 
-/// Linux only.
+/// The largest resident memory so far; only Linux says it.
 fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,8 +1,8 @@
 //! What is public is documented, and no documentation is there for its own sake.
 //!
-//! Public types, functions and constants need documentation, and every file says what is in it. Fields and variants do not: their names are full words
-//! and carry their units, and a comment on them says what the name cannot, or is left out. That is why `missing_docs` of
-//! the compiler, which asks for both, is off.
+//! Public types, functions and constants need documentation, and every file says what is in it. Fields and variants do not:
+//! their names are full words and carry their units, and a comment on them says what the name cannot, or is left out. That
+//! is why `missing_docs` of the compiler, which asks for both, is off.
 
 use crate::{Source, Violation};
 use proc_macro2::Span;
@@ -57,10 +57,8 @@ impl Items<'_> {
     }
 
     fn item(&mut self, visibility: &Visibility, attributes: &[Attribute], name: &syn::Ident) {
-        if !matches!(visibility, Visibility::Public(_)) {
-            return;
-        }
-        if self.in_library && doc(attributes).is_none() {
+        let is_public = matches!(visibility, Visibility::Public(_));
+        if is_public && self.in_library && doc(attributes).is_none() {
             self.violation(name.span(), format!("`{name}` is public and has no documentation"));
         }
         self.not_too_short(attributes);

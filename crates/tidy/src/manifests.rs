@@ -32,8 +32,9 @@ pub fn violations(root: &Path, in_real_time: &[&str]) -> Vec<Violation> {
                 "the crate does not take the workspace's lints (`[lints] workspace = true`)",
             );
         }
+        // Not a list: `clap = ["dep:clap"]` is the feature.
         let needs_clap = |line: &str| {
-            line.starts_with("clap") && line.contains("workspace") && !line.contains("optional = true")
+            line.starts_with("clap") && !line.contains("= [") && !line.contains("optional = true")
         };
         if name != PROGRAM && manifest.lines().any(needs_clap) {
             violation("Cargo.toml", "a library parses no arguments; make `clap` optional, behind a feature");

@@ -35,7 +35,14 @@ fn what_breaks_determinism_is_banned_each_with_its_reason() {
         ("pub fn f() { let _ = std::time::SystemTime::now(); }", "time is an argument here"),
         ("pub fn f() { std::thread::sleep(std::time::Duration::ZERO); }", "nothing here waits in real time"),
         ("pub fn f() { let _ = std::env::var(\"SEED\"); }", "what a run does is in its arguments"),
+        ("pub fn f() { let _ = std::thread::spawn(|| ()); }", "results of threads come in any order"),
+        (
+            "pub fn f() { let _ = std::thread::available_parallelism(); }",
+            "the number of threads is an argument",
+        ),
         ("pub fn f(x: f64) -> f64 { x.ln() }", "differs between platforms; use libm"),
+        ("pub fn f(x: f64) -> f64 { x.hypot(1.0) }", "differs between platforms; use libm"),
+        ("pub fn f() { let _ = std::hash::DefaultHasher::new(); }", "differ between versions of Rust"),
         ("pub fn f(x: &std::collections::HashMap<u8, u8>) -> bool { x.is_empty() }", "use BTreeMap"),
         ("pub fn f(x: &std::collections::HashSet<u8>) -> bool { x.is_empty() }", "use BTreeSet"),
     ];

@@ -205,6 +205,7 @@ fn a_library_that_cannot_be_used_without_clap_is_found() {
     for (name, clap) in [
         ("linkmend", "clap.workspace = true"),
         ("parsing", "clap.workspace = true"),
+        ("pinned", "clap = \"4\""),
         ("featured", "clap = { workspace = true, optional = true }\n[features]\nclap = [\"dep:clap\"]"),
     ] {
         let folder = folder.path().join("crates").join(name);
@@ -214,5 +215,5 @@ fn a_library_that_cannot_be_used_without_clap_is_found() {
     }
     let found = manifests::violations(folder.path(), &[]);
     let files: Vec<_> = found.iter().map(|violation| violation.file.to_string_lossy()).collect();
-    assert_eq!(files, ["crates/parsing/Cargo.toml"]);
+    assert_eq!(files, ["crates/parsing/Cargo.toml", "crates/pinned/Cargo.toml"]);
 }

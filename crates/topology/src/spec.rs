@@ -21,7 +21,7 @@ use std::path::Path;
 /// Kinds with layers.
 const LAYERED: &str = "facebook-fabric, fat-tree or leaf-spine";
 
-/// All kinds.
+/// The kinds of networks that a line can describe.
 const KINDS: &str = "facebook-fabric, fat-tree, leaf-spine, line, dumbbell or star";
 
 /// Why a line describes no network.

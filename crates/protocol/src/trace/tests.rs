@@ -11,7 +11,6 @@ use std::vec::Vec;
 /// Steps of one end, in memory.
 type Steps = Vec<Record>;
 
-/// What travels.
 enum Item {
     Data(DataHeader, u32),
     Control(Box<Control>),

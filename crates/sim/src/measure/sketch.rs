@@ -15,7 +15,7 @@ const IPV4_BYTES: usize = 20;
 const PROTOCOL_EXPERIMENT: u8 = 253;
 /// Congestion experienced (RFC 3168).
 const ECN_MARKED: u8 = 0b11;
-/// ECN-capable.
+/// Not congested, from a sender that understands marks: ECT(0) (RFC 3168).
 const ECN_CAPABLE: u8 = 0b10;
 /// The traffic's number of a frame stands behind its IPv4 header.
 const NUMBER_BYTES: usize = 8;

@@ -28,7 +28,7 @@ const fn timer_of(end: usize) -> usize {
     4 + end
 }
 
-/// What travels.
+/// What travels from one link end to the other.
 #[derive(Debug)]
 enum Item {
     Data {

@@ -152,7 +152,7 @@ impl FallbackRunConfig {
         self.protocol().map_or(Ok(()), |config| config.validate()).map_err(of_protocol)
     }
 
-    /// All phases.
+    /// How long all phases take together.
     fn duration(&self) -> Time {
         let us = self.phases.iter().fold(0u64, |sum, phase| sum.saturating_add(phase.duration_us));
         Time(us.saturating_mul(PS_PER_US))

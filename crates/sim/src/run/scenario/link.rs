@@ -68,7 +68,6 @@ impl LinkReport {
 pub(super) const SENDER: PortId = PortId::new(LinkId(0), Side::A);
 pub(super) const RECEIVER: PortId = SENDER.peer();
 
-/// Two switches.
 pub(super) fn switches(plan: &mut Plan) -> [NodeId; 2] {
     [plan.switch(Balance::Static), plan.switch(Balance::Static)]
 }

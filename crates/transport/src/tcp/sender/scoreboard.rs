@@ -20,7 +20,7 @@ pub use record::{Marks, Record, Snapshot};
 use crate::time::Instant;
 use std::ops::Range;
 
-/// No record.
+/// The index that stands for no record.
 const NONE: u32 = u32::MAX;
 /// Records that a scoreboard has room for when the first is added.
 const CAPACITY_MIN: usize = 16;

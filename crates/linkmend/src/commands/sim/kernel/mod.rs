@@ -32,7 +32,7 @@ use std::time::Duration;
 const TABLE_WIDTH: usize = 110;
 /// Congestion controls that both the simulator and Linux have.
 const BOTH_HAVE: [TransportKind; 3] = [TransportKind::Reno, TransportKind::Cubic, TransportKind::Bbr];
-/// Longest transfer.
+/// The longest that a transfer may last.
 const DURATION_MAX: Duration = Duration::from_secs(600);
 /// Time between two samples: a round trip of the usual path.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);

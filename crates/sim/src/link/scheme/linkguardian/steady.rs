@@ -29,7 +29,6 @@ impl LinkGuardian {
         Some(())
     }
 
-    /// Skips cycles.
     pub(super) fn advance(&mut self, cycles: &Cycles) {
         let lane = |of: Mode, frames: u64| PerMode(Mode::ALL.map(|mode| if mode == of { frames } else { 0 }));
         self.tx.iter_mut().for_each(|held| held.frame.id += cycles.sent);
