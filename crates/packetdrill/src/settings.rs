@@ -181,7 +181,7 @@ impl Settings {
             (false, false) => LossDetection::AdaptiveDuplicateAcks,
             (false, true) => return Err("tail loss probes without RACK (net.ipv4.tcp_recovery)".to_owned()),
         };
-        config.check().map_err(|error| format!("the configuration {error:?}"))?;
+        config.check().map_err(|error| format!("the configuration {error}"))?;
         Ok(config)
     }
 

@@ -1,9 +1,10 @@
 //! One end of a flow on a host: a transport protocol's state machine, and when it wants to be called.
 
+use super::clock::{instant, time};
 use super::packets::Packet;
 use crate::time::Time;
 use linkmend_protocol::Mode;
-use linkmend_transport::{Instant, roce, tcp};
+use linkmend_transport::{roce, tcp};
 
 /// The state machine of one end of a flow.
 #[derive(Debug)]
@@ -96,17 +97,6 @@ pub(crate) struct Endpoint {
     pub(crate) timer_at: Time,
 }
 
-/// The transport's instant for a simulated time: the nanosecond that has begun last.
-pub(crate) fn instant(now: Time) -> Instant {
-    Instant(now.0 / PICOS_PER_NANO)
-}
-
-/// The beginning of a transport's nanosecond.
-pub(crate) fn time(at: Instant) -> Time {
-    Time(at.0.saturating_mul(PICOS_PER_NANO))
-}
-
-const PICOS_PER_NANO: u64 = 1_000;
 /// Longest message of a flow that needs several.
 const MESSAGE_BYTES_MAX: u32 = 1 << 24;
 

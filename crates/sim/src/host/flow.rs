@@ -41,6 +41,34 @@ pub struct FlowIdentity {
     pub destination: u32,
 }
 
+/// The number of an end of a flow. The two ends of a flow follow each other, and the first one, which is even, sends the
+/// data; the frames of an end have its number as the number of their flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End(pub(crate) u32);
+
+impl End {
+    /// The sending and the receiving end of a pair.
+    pub(crate) fn of_pair(pair: u32) -> [End; 2] {
+        [End(2 * pair), End(2 * pair + 1)]
+    }
+
+    /// The end at the other host.
+    pub(crate) fn other(self) -> End {
+        let [sending, receiving] = End::of_pair(self.pair());
+        if self == sending { receiving } else { sending }
+    }
+
+    /// The number of its pair.
+    pub(crate) fn pair(self) -> u32 {
+        self.0 / 2
+    }
+
+    /// Whether it sends the data.
+    pub(crate) fn is_sending(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+}
+
 /// A flow under way.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Active {

@@ -16,6 +16,7 @@
 //! source begins flows.
 
 mod card;
+pub(crate) mod clock;
 mod endpoint;
 mod flow;
 mod interrupts;
@@ -26,11 +27,12 @@ mod setup;
 mod sizes;
 mod workload;
 
+pub(crate) use flow::End;
 pub use flow::{FlowIdentity, FlowRecord};
 pub use latency::HostLatency;
 pub use packets::Packet;
 pub use setup::{HostsConfig, Transport};
-pub use sizes::{FlowSizeError, FlowSizes};
+pub use sizes::FlowSizes;
 pub use workload::{Poisson, Schedule, Start, Trials, Workload};
 
 use crate::link::{Frame, PortId};
@@ -130,7 +132,7 @@ impl Hosts for TransportHosts {
         let index = self.host_of_node[node.index()] as usize;
         let host = &mut self.hosts[index];
         // The frames of one end of a flow are for the other one.
-        host.received.push((frame.flow.0 ^ 1, Handle::of_frame(frame.id), frame.marked));
+        host.received.push((End(frame.flow.0).other().0, Handle::of_frame(frame.id), frame.marked));
         let Host { interrupts, stack_at, random, .. } = host;
         *stack_at = interrupts.frame_arrived(now, frame.bytes, *stack_at, &self.config.latency, random);
         index
@@ -179,8 +181,8 @@ impl TransportHosts {
     fn begin(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) {
         let pair = self.new_pair(now);
         let [sender, receiver] = self.config.endpoints(now, start);
-        let sending = 2 * pair;
-        for (number, endpoint) in [(sending, sender), (sending + 1, receiver)] {
+        let [End(sending), End(receiving)] = End::of_pair(pair);
+        for (number, endpoint) in [(sending, sender), (receiving, receiver)] {
             let [from, to] = if number == sending {
                 [start.source, start.destination]
             } else {
@@ -314,7 +316,7 @@ impl TransportHosts {
 
     /// Takes note of what an end tells, and ends the flow when both ends are done.
     fn note_progress(&mut self, now: Time, number: u32) {
-        let pair = (number / 2) as usize;
+        let pair = End(number).pair() as usize;
         loop {
             let Some(endpoint) = &mut self.endpoints[number as usize] else { return };
             let Some(progress) = endpoint.poll_progress() else { return };
@@ -344,10 +346,11 @@ impl TransportHosts {
         let Some(active) = self.active[pair as usize].take() else { return };
         self.active_flows -= 1;
         let mut record = active.record;
-        if let Some(endpoint) = &self.endpoints[2 * pair as usize] {
+        let [End(sending), End(receiving)] = End::of_pair(pair);
+        if let Some(endpoint) = &self.endpoints[sending as usize] {
             (record.retransmissions, record.timeouts) = endpoint.effort(now);
         }
-        for number in [2 * pair, 2 * pair + 1] {
+        for number in [sending, receiving] {
             self.endpoints[number as usize] = None;
         }
         self.records.push(record);
@@ -374,8 +377,9 @@ impl TransportHosts {
     /// Of the flows under way: bytes that have arrived in order, segments sent again, and retransmission timeouts.
     pub fn under_way(&self, now: Time) -> (u64, u64, u64) {
         let mut sum = (0, 0, 0);
-        for (pair, active) in self.active.iter().enumerate() {
-            let (Some(active), Some(sender)) = (active, &self.endpoints[2 * pair]) else { continue };
+        // Of the two ends of a flow, the first one sends.
+        for (active, ends) in self.active.iter().zip(self.endpoints.chunks(2)) {
+            let (Some(active), Some(sender)) = (active, &ends[0]) else { continue };
             let (retransmissions, timeouts) = sender.effort(now);
             sum.0 += active.record.bytes - active.missing;
             sum.1 += u64::from(retransmissions);
@@ -386,13 +390,13 @@ impl TransportHosts {
 
     /// The state of the sender of a flow under way, counted from the first one that began, if its transport is TCP.
     pub fn tcp_info(&self, now: Time, flow: usize) -> Option<tcp::Info> {
-        self.endpoints.get(2 * flow)?.as_ref()?.tcp_info(now)
+        self.endpoints.chunks(2).nth(flow)?[0].as_ref()?.tcp_info(now)
     }
 
     /// For observers: the packet that a frame carries, if it is still known at the end of the event in which the frame was
     /// seen, and the flow of the frame. A copy of a frame that has been handled may find nothing.
     pub fn packet(&self, frame: &Frame) -> (Option<&Packet>, FlowIdentity) {
-        (self.packets.last_at(Handle::of_frame(frame.id)), self.identities[frame.flow.0 as usize / 2])
+        (self.packets.last_at(Handle::of_frame(frame.id)), self.identities[End(frame.flow.0).pair() as usize])
     }
 
     /// The configuration of all hosts.

@@ -39,12 +39,8 @@ impl HostsConfig {
     /// The first parameter of the transport that cannot be used.
     pub(crate) fn validate(&self) -> Result<(), ParameterError> {
         match &self.transport {
-            Transport::Tcp(config) => config
-                .check()
-                .map_err(|error| ParameterError::new(error.parameter, error.value, error.requirement)),
-            Transport::Roce(config) => config
-                .check()
-                .map_err(|error| ParameterError::new(error.parameter, error.value, error.requirement)),
+            Transport::Tcp(config) => config.check(),
+            Transport::Roce(config) => config.check(),
         }
     }
 
@@ -58,7 +54,7 @@ impl HostsConfig {
 
     /// The two ends of a flow, that of the sender first. The connection is open already, as with the paper's trials.
     pub(super) fn endpoints(&self, now: Time, start: &Start) -> [Endpoint; 2] {
-        let now: Instant = super::endpoint::instant(now);
+        let now: Instant = super::clock::instant(now);
         let machines = match &self.transport {
             Transport::Tcp(config) => {
                 let [mut sender, receiver] = [(); 2].map(|()| connection(now, config, self.known_rtt));
@@ -82,7 +78,7 @@ impl HostsConfig {
 fn connection(now: Instant, config: &Arc<tcp::Config>, rtt: Option<Nanos>) -> tcp::Connection {
     match tcp::Connection::established_with(now, Arc::clone(config), rtt) {
         Ok(connection) => connection,
-        Err(error) => panic!("{error:?}"),
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -93,7 +89,7 @@ fn connection(now: Instant, config: &Arc<tcp::Config>, rtt: Option<Nanos>) -> tc
 fn queue_pair(config: &Arc<roce::Config>) -> roce::QueuePair {
     match roce::QueuePair::new(Arc::clone(config)) {
         Ok(queue_pair) => queue_pair,
-        Err(error) => panic!("{error:?}"),
+        Err(error) => panic!("{error}"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How long flows are: published distributions, or one size.
 
+use crate::link::config::ParameterError;
 use crate::random::Random;
 use std::str::FromStr;
 
@@ -103,13 +104,6 @@ const PUBLISHED: [Published; 7] = [
     },
 ];
 
-/// A name or size that is none.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("flow size \"{given}\" is neither a size above 0, such as 24387B, nor a workload ({})", FlowSizes::names().collect::<Vec<_>>().join(", "))]
-pub struct FlowSizeError {
-    given: String,
-}
-
 impl FlowSizes {
     /// Flows of one size; `None` for a size of 0.
     pub fn one(bytes: u64) -> Option<FlowSizes> {
@@ -193,14 +187,21 @@ impl FlowSizes {
 }
 
 impl FromStr for FlowSizes {
-    type Err = FlowSizeError;
+    type Err = ParameterError;
 
-    fn from_str(text: &str) -> Result<FlowSizes, FlowSizeError> {
+    fn from_str(text: &str) -> Result<FlowSizes, ParameterError> {
         if let Some(sizes) = FlowSizes::published(text) {
             return Ok(sizes);
         }
         let size = text.parse::<linkmend_quantity::ByteSize>().ok();
-        size.and_then(|size| FlowSizes::one(size.0)).ok_or_else(|| FlowSizeError { given: text.to_owned() })
+        size.and_then(|size| FlowSizes::one(size.0)).ok_or_else(|| {
+            let names = FlowSizes::names().collect::<Vec<_>>().join(", ");
+            ParameterError::new(
+                "size",
+                text,
+                format!("must be a size above 0, such as 24387B, or one of {names}"),
+            )
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! ```
 
 use crate::corruption::Corruption;
+use crate::host::clock::nanos;
 use crate::host::{HostLatency, HostsConfig, Schedule, Start, Transport, TransportHosts};
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
 use crate::link::scheme::Unprotected;
@@ -15,7 +16,7 @@ use crate::time::{Rate, Time};
 use linkmend_protocol::Mode;
 use linkmend_quantity::{BitRate, ByteSize, Span};
 use linkmend_topology::{LinkId, NodeId};
-use linkmend_transport::{Nanos, tcp};
+use linkmend_transport::tcp;
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,12 +123,7 @@ impl TransferConfig {
             .ok_or_else(|| ParameterError::new("transport", transport.name(), "must be one of TCP"))?;
         Ok(TransferConfig {
             // Linux gives a tail loss probe two ticks more.
-            tcp: tcp::Config {
-                algorithm,
-                seed,
-                probe_slack: Nanos(2 * JIFFY.0 / PICOS_PER_NANO),
-                ..tcp::Config::default()
-            },
+            tcp: tcp::Config { algorithm, seed, probe_slack: nanos(JIFFY) * 2, ..tcp::Config::default() },
             latency: HostLatency { least: RECEIVE_LATENCY, timer_tick: JIFFY, ..HostLatency::NONE },
             path,
             duration,
@@ -139,7 +135,7 @@ impl TransferConfig {
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        let written = |time: Time| Span(Duration::from_nanos(time.0 / PICOS_PER_NANO));
+        let written = |time: Time| Span(Duration::from_nanos(nanos(time).0));
         check(
             self.path.delay <= DELAY_MAX,
             "delay",
@@ -159,7 +155,7 @@ impl TransferConfig {
             "must leave at most 100,000 samples",
         )?;
         self.path.losses.validate()?;
-        self.tcp.check().map_err(|error| ParameterError::new(error.parameter, error.value, error.requirement))
+        self.tcp.check()
     }
 
     /// The rate as a [`Rate`].
@@ -196,7 +192,7 @@ impl TransferConfig {
         let hosts = HostsConfig {
             transport: Transport::Tcp(Arc::new(self.tcp)),
             latency: self.latency,
-            known_rtt: Some(Nanos(2 * self.path.delay.0 / PICOS_PER_NANO)),
+            known_rtt: Some(nanos(self.path.delay) * 2),
             mode: Mode::Ordered,
         };
         let workload = Box::new(Schedule::new(vec![start]));
@@ -205,8 +201,6 @@ impl TransferConfig {
         Ok((network, PortId::new(far, Side::A)))
     }
 }
-
-const PICOS_PER_NANO: u64 = 1_000;
 
 type TransferNetwork = Network<NoObserver, Unprotected, TransportHosts>;
 

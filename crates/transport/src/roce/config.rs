@@ -1,7 +1,7 @@
 //! The configuration of one end of a reliable connection.
 
-use crate::tcp::ConfigError;
 use crate::time::Nanos;
+use linkmend_diagnose::ParameterError;
 
 /// Payload of full packets (path MTU) that the specification knows, in bytes.
 const PATH_MTUS: [u16; 5] = [256, 512, 1_024, 2_048, 4_096];
@@ -188,35 +188,46 @@ impl Config {
     ///
     /// # Errors
     /// The first parameter that is out of its range.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), ParameterError> {
         let within = |parameter, value: u64, low: u64, high: u64, requirement| {
-            let error = || ConfigError { parameter, value: value.to_string(), requirement };
+            let error = || ParameterError::new(parameter, value, requirement);
             if (low..=high).contains(&value) { Ok(()) } else { Err(error()) }
         };
         if !PATH_MTUS.contains(&self.path_mtu) {
-            let requirement = "256, 512, 1024, 2048 or 4096 bytes";
-            let value = self.path_mtu.to_string();
-            return Err(ConfigError { parameter: "path_mtu", value, requirement });
+            let requirement = "must be 256, 512, 1024, 2048 or 4096 bytes";
+            return Err(ParameterError::new("path_mtu", self.path_mtu, requirement));
         }
-        within("timeout_exponent", self.timeout_exponent.into(), 0, TIMEOUT_EXPONENT_MAX.into(), "0 to 31")?;
-        within("timeout_factor", self.timeout_factor.into(), 1, TIMEOUT_FACTOR_MAX.into(), "1 to 4")?;
-        within("retries", self.retries.into(), 0, RETRIES_MAX.into(), "0 to 7")?;
-        within("rnr_retries", self.rnr_retries.into(), 0, RETRIES_MAX.into(), "0 to 7")?;
-        within("rnr_timer", self.rnr_timer.into(), 0, 31, "0 to 31")?;
-        within("window_packets", self.window_packets.into(), 1, WINDOW_MAX.into(), "1 to 8388607 packets")?;
-        within("send_queue", self.send_queue.into(), 1, u32::MAX.into(), "at least 1 message")?;
+        within(
+            "timeout_exponent",
+            self.timeout_exponent.into(),
+            0,
+            TIMEOUT_EXPONENT_MAX.into(),
+            "must be 0 to 31",
+        )?;
+        within("timeout_factor", self.timeout_factor.into(), 1, TIMEOUT_FACTOR_MAX.into(), "must be 1 to 4")?;
+        within("retries", self.retries.into(), 0, RETRIES_MAX.into(), "must be 0 to 7")?;
+        within("rnr_retries", self.rnr_retries.into(), 0, RETRIES_MAX.into(), "must be 0 to 7")?;
+        within("rnr_timer", self.rnr_timer.into(), 0, 31, "must be 0 to 31")?;
+        within(
+            "window_packets",
+            self.window_packets.into(),
+            1,
+            WINDOW_MAX.into(),
+            "must be 1 to 8388607 packets",
+        )?;
+        within("send_queue", self.send_queue.into(), 1, u32::MAX.into(), "must be at least 1 message")?;
         if let Recovery::SelectiveRepeat { window_packets, .. } = self.recovery {
             let max = SELECTIVE_WINDOW_MAX.into();
-            within("recovery.window_packets", window_packets.into(), 1, max, "1 to 65536 packets")?;
+            within("recovery.window_packets", window_packets.into(), 1, max, "must be 1 to 65536 packets")?;
         }
         self.dcqcn.map_or(Ok(()), |dcqcn| dcqcn.check())
     }
 }
 
 impl Dcqcn {
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ParameterError> {
         let demand = |holds: bool, parameter, value: String, requirement| {
-            if holds { Ok(()) } else { Err(ConfigError { parameter, value, requirement }) }
+            if holds { Ok(()) } else { Err(ParameterError::new(parameter, value, requirement)) }
         };
         let rates = [
             ("dcqcn.line_rate", self.line_rate),
@@ -227,20 +238,20 @@ impl Dcqcn {
             ("dcqcn.alpha_interval", self.alpha_interval.0),
         ];
         for (parameter, value) in rates {
-            demand(value > 0, parameter, value.to_string(), "above 0")?;
+            demand(value > 0, parameter, value.to_string(), "must be above 0")?;
         }
         let in_gain = self.gain > 0.0 && self.gain < 1.0;
-        demand(in_gain, "dcqcn.gain", self.gain.to_string(), "above 0 and below 1")?;
+        demand(in_gain, "dcqcn.gain", self.gain.to_string(), "must be above 0 and below 1")?;
         // What a long pause of the sender leaves to be caught up at once stays bounded.
         let steps = self.line_rate / self.additive_increase;
         let increase = self.additive_increase.to_string();
-        let requirement = "at least a millionth of the line rate";
+        let requirement = "must be at least a millionth of the line rate";
         demand(steps <= RISES_MAX, "dcqcn.additive_increase", increase, requirement)?;
         let min_rate = self.min_rate.to_string();
-        demand(self.min_rate <= self.line_rate, "dcqcn.min_rate", min_rate, "at most the line rate")?;
+        demand(self.min_rate <= self.line_rate, "dcqcn.min_rate", min_rate, "must be at most the line rate")?;
         let interval = format!("{} ns", self.alpha_interval.0);
         let is_longer = self.alpha_interval > self.cnp_interval;
-        demand(is_longer, "dcqcn.alpha_interval", interval, "longer than the interval of CNPs")
+        demand(is_longer, "dcqcn.alpha_interval", interval, "must be longer than the interval of CNPs")
     }
 }
 

@@ -7,8 +7,9 @@ use super::info::{Info, State};
 use super::packet::{Body, Packet};
 use super::requester::Requester;
 use super::responder::Responder;
-use crate::tcp::{Codepoint, ConfigError};
+use crate::tcp::Codepoint;
 use crate::time::Instant;
+use linkmend_diagnose::ParameterError;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ impl QueuePair {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub fn new(config: Arc<Config>) -> Result<QueuePair, ConfigError> {
+    pub fn new(config: Arc<Config>) -> Result<QueuePair, ParameterError> {
         config.check()?;
         Ok(QueuePair {
             requester: Requester::default(),

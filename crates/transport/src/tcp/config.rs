@@ -2,6 +2,7 @@
 
 use super::congestion::Algorithm;
 use crate::time::Nanos;
+use linkmend_diagnose::ParameterError;
 
 /// Least and largest payload of a segment, in bytes: what every network carries (RFC 791: packets of 68 B), and what an IP
 /// packet can hold.
@@ -114,48 +115,49 @@ impl Default for Config {
     }
 }
 
-/// A configuration that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError {
-    pub parameter: &'static str,
-    pub value: String,
-    /// What it must be.
-    pub requirement: &'static str,
-}
-
 impl Config {
     /// Whether it can be used.
     ///
     /// # Errors
     /// If a value is not in its range, or contradicts another.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), ParameterError> {
         let demand = |holds: bool, parameter, value: String, requirement| {
-            if holds { Ok(()) } else { Err(ConfigError { parameter, value, requirement }) }
+            if holds { Ok(()) } else { Err(ParameterError::new(parameter, value, requirement)) }
         };
         let time = |span: Nanos| format!("{} ns", span.0);
         let is_mss = (MSS_MIN..=MSS_MAX).contains(&self.mss);
-        demand(is_mss, "mss", self.mss.to_string(), "28 to 65000 bytes")?;
+        demand(is_mss, "mss", self.mss.to_string(), "must be 28 to 65000 bytes")?;
         let is_window = (1..=INITIAL_WINDOW_MAX).contains(&self.initial_window);
-        demand(is_window, "initial_window", self.initial_window.to_string(), "1 to 1048576 segments")?;
+        demand(
+            is_window,
+            "initial_window",
+            self.initial_window.to_string(),
+            "must be 1 to 1048576 segments",
+        )?;
         for (parameter, span) in [("rto_min", self.rto_min), ("rto_initial", self.rto_initial)] {
             let is_timeout = span > Nanos::ZERO && span <= self.rto_max;
-            demand(is_timeout, parameter, time(span), "above 0 and at most rto_max")?;
+            demand(is_timeout, parameter, time(span), "must be above 0 and at most rto_max")?;
         }
         let least = time(self.delayed_ack_min);
         demand(
             self.delayed_ack_min <= self.delayed_ack_max,
             "delayed_ack_min",
             least,
-            "at most delayed_ack_max",
+            "must be at most delayed_ack_max",
         )?;
         let longest = time(self.delayed_ack_max);
-        demand(self.delayed_ack_max <= DELAYED_ACK_MAX, "delayed_ack_max", longest, "at most 500 ms")?;
+        demand(
+            self.delayed_ack_max <= DELAYED_ACK_MAX,
+            "delayed_ack_max",
+            longest,
+            "must be at most 500 ms",
+        )?;
         let offload = self.offload_bytes.to_string();
-        demand(self.offload_bytes >= self.mss, "offload_bytes", offload, "at least mss")?;
+        demand(self.offload_bytes >= self.mss, "offload_bytes", offload, "must be at least mss")?;
         let is_buffer = self.receive_buffer >= self.mss && self.receive_buffer <= RECEIVE_BUFFER_MAX;
         let buffer = self.receive_buffer.to_string();
-        demand(is_buffer, "receive_buffer", buffer, "at least mss and at most 1073725440 bytes")?;
-        demand(self.send_buffer > 0, "send_buffer", self.send_buffer.to_string(), "at least 1 byte")
+        demand(is_buffer, "receive_buffer", buffer, "must be at least mss and at most 1073725440 bytes")?;
+        demand(self.send_buffer > 0, "send_buffer", self.send_buffer.to_string(), "must be at least 1 byte")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::network::{FlowNetwork, FlowObserver};
 use super::schemes::{FlowControl, FlowHeader, FlowSchemes};
-use crate::host::{FlowIdentity, Packet, Transport};
+use crate::host::{End, FlowIdentity, Packet, Transport};
 use crate::link::scheme::Shown;
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Received, Scheme, Sent};
 use crate::time::{Rate, Time};
@@ -181,7 +181,7 @@ fn write_seen<W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>>) {
             }
             What::Frame(frame, header) => {
                 let (packet, flow) = hosts.packet(&frame);
-                let addresses = Addresses { flow, from_source: frame.flow.0 % 2 == 0 };
+                let addresses = Addresses { flow, from_source: End(frame.flow.0).is_sending() };
                 let bytes = match packet {
                     Some(packet) => addresses.write(buffer, packet, frame.marked, &hosts.config().transport),
                     None => {

@@ -1,5 +1,6 @@
 //! The names under which transports are asked for, and what they mean: the hosts of the paper's testbed (section 4).
 
+use crate::host::clock::nanos;
 use crate::host::{HostLatency, HostsConfig, Transport};
 use crate::link::config::ParameterError;
 use crate::time::Time;
@@ -72,7 +73,7 @@ impl TransportKind {
             timestamps: false,
             mss: 1_460,
             rto_min: Nanos::from_millis(1),
-            probe_slack: Nanos(2 * HostLatency::KERNEL.timer_tick.0 / 1_000),
+            probe_slack: nanos(HostLatency::KERNEL.timer_tick) * 2,
             ..tcp::Config::default()
         };
         HostsConfig {

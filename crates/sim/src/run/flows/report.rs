@@ -25,7 +25,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn of<O: FlowObserver>(network: &FlowNetwork<O>, elapsed: Time) -> Totals {
+    pub(super) fn measure<O: FlowObserver>(network: &FlowNetwork<O>, elapsed: Time) -> Totals {
         let mut totals = Totals {
             elapsed_s: elapsed.as_secs(),
             events: network.events(),
@@ -100,7 +100,7 @@ impl FlowsReport {
         };
         FlowsReport {
             seed: config.seed,
-            fct_us: Summary::of(times),
+            fct_us: Summary::from_values(times),
             unfinished_flows: totals.unfinished,
             failed_flows: records.iter().filter(|record| record.failed).count() as u64,
             retransmissions: sum(|record| record.retransmissions) + totals.retransmissions,

@@ -7,7 +7,7 @@ use super::report::FlowsReport;
 use super::schemes::FlowSchemes;
 use crate::host::{FlowRecord, Poisson, Schedule, Start, TransportHosts, Trials, Workload};
 use crate::link::config::ParameterError;
-use crate::network::{NoObserver, Opening, Plan, PortId};
+use crate::network::{NoObserver, OPENING_MAX, Opening, Plan, PortId};
 use crate::random::Random;
 use crate::time::Time;
 use linkmend_experiment::run_each;
@@ -114,9 +114,7 @@ fn run_part<O: FlowObserver>(
     match network.open_sessions(wanted) {
         Opening::Open => {}
         Opening::Unwanted => return Ok((None, network.observer)),
-        Opening::Failed { .. } => {
-            return Err(ParameterError::new("loss", "", "must let the session of the protected link open"));
-        }
+        Opening::Failed { .. } => return Err(config.link.not_opened(OPENING_MAX)),
     }
     let began = network.now();
     network.hosts.begin_at(began);
@@ -135,7 +133,7 @@ fn run_part<O: FlowObserver>(
     }
     O::after_event(&mut network);
     let elapsed = Time(network.now().0 - began.0);
-    let totals = super::report::Totals::of(&network, elapsed);
+    let totals = super::report::Totals::measure(&network, elapsed);
     Ok((Some(Outcome { records: network.hosts.take_records(), totals }), network.observer))
 }
 

@@ -22,7 +22,7 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of these values, in any order; `None` if there are none.
-    pub fn of(mut values: Vec<f64>) -> Option<Summary> {
+    pub fn from_values(mut values: Vec<f64>) -> Option<Summary> {
         values.sort_unstable_by(f64::total_cmp);
         let (&min, &max) = (values.first()?, values.last()?);
         let count = values.len();
@@ -62,13 +62,14 @@ mod tests {
 
     #[test]
     fn percentiles_are_linear_between_values() {
-        let summary = Summary::of((0..=1_000).rev().map(f64::from).collect()).expect("there are some");
+        let summary =
+            Summary::from_values((0..=1_000).rev().map(f64::from).collect()).expect("there are some");
         assert_eq!((summary.count, summary.min, summary.max, summary.mean), (1_001, 0.0, 1_000.0, 500.0));
         assert_eq!((summary.p50, summary.p99, summary.p99_9), (500.0, 990.0, 999.0));
         assert!((summary.p99_99 - 999.9).abs() < 1e-9);
         assert!((summary.std - 289.108).abs() < 1e-3, "{}", summary.std);
-        let two = Summary::of(vec![4.0, 1.0]).expect("there are two");
+        let two = Summary::from_values(vec![4.0, 1.0]).expect("there are two");
         assert_eq!((two.p50, two.p90), (2.5, 3.7));
-        assert_eq!(Summary::of(Vec::new()), None);
+        assert_eq!(Summary::from_values(Vec::new()), None);
     }
 }

@@ -9,7 +9,7 @@ mod transmit;
 pub use events::{Abort, Event};
 pub use state::State;
 
-use super::config::{Config, ConfigError};
+use super::config::Config;
 use super::info::Info;
 use super::receiver::{Options, Receiver, RoundTrip};
 use super::segment::{Flags, Segment};
@@ -17,6 +17,7 @@ use super::sender::Sender;
 use crate::time::{Instant, Nanos};
 use events::Events;
 use handshake::{Handshake, is_first_syn};
+use linkmend_diagnose::ParameterError;
 use persist::Persist;
 use std::sync::Arc;
 
@@ -73,7 +74,7 @@ impl Connection {
     ///
     /// # Errors
     /// If the configuration cannot be used.
-    pub fn new_client(config: impl Into<Arc<Config>>) -> Result<Connection, ConfigError> {
+    pub fn new_client(config: impl Into<Arc<Config>>) -> Result<Connection, ParameterError> {
         Connection::new(config.into(), State::Closed)
     }
 
@@ -81,7 +82,7 @@ impl Connection {
     ///
     /// # Errors
     /// If the configuration cannot be used.
-    pub fn new_server(config: impl Into<Arc<Config>>) -> Result<Connection, ConfigError> {
+    pub fn new_server(config: impl Into<Arc<Config>>) -> Result<Connection, ParameterError> {
         Connection::new(config.into(), State::Listen)
     }
 
@@ -90,7 +91,7 @@ impl Connection {
     ///
     /// # Errors
     /// If the configuration cannot be used.
-    pub fn established(now: Instant, config: impl Into<Arc<Config>>) -> Result<Connection, ConfigError> {
+    pub fn established(now: Instant, config: impl Into<Arc<Config>>) -> Result<Connection, ParameterError> {
         Connection::established_with(now, config, None)
     }
 
@@ -102,7 +103,7 @@ impl Connection {
         now: Instant,
         config: impl Into<Arc<Config>>,
         rtt: Option<Nanos>,
-    ) -> Result<Connection, ConfigError> {
+    ) -> Result<Connection, ParameterError> {
         let mut connection = Connection::new(config.into(), State::Established)?;
         let options = handshake::agreed_without_handshake(&connection.config);
         connection.options = Some(options);
@@ -116,7 +117,7 @@ impl Connection {
         Ok(connection)
     }
 
-    fn new(config: Arc<Config>, state: State) -> Result<Connection, ConfigError> {
+    fn new(config: Arc<Config>, state: State) -> Result<Connection, ParameterError> {
         config.check()?;
         Ok(Connection {
             state,
