@@ -11,7 +11,13 @@ impl Connection {
     /// The next segment to send now, until `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if let Some(reset) = self.reset.take() {
-            return Some(reset_segment(reset));
+            let mut segment = reset_segment(reset);
+            // RFC 7323, section 3.2: also a RST should have the option; one that answers a foreign segment has the number 0,
+            // or no acknowledgement.
+            if reset.sequence > 0 && reset.acknowledgement.is_some() {
+                segment.timestamps = self.receiver.timestamps(now);
+            }
+            return Some(segment);
         }
         match self.state {
             State::Closed | State::Listen => return None,
