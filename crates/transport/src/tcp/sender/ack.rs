@@ -222,16 +222,26 @@ impl Sender {
         ack.has_advanced = true;
         let min_rtt = self.min_rtt.least().unwrap_or_default();
         let mut measures = Measures { rack: &mut self.rack, min_rtt, recovery_end: self.recovery.end };
+        let has_sacked_original = ack.is_original_delivered;
+        let mut fills_hole = false;
         while let Some(head) = self.board.head() {
             if head.end() > acknowledgement {
                 break;
             }
             let Some(record) = self.board.pop() else { break };
             ack.acknowledged += 1;
-            ack.has_resent |= record.marks.contains(Marks::EVER_RESENT);
+            let is_resent = record.marks.contains(Marks::EVER_RESENT);
+            ack.has_resent |= is_resent;
+            fills_hole |= is_resent && ack.since(record.sent_at) >= min_rtt;
             if !record.marks.contains(Marks::SACKED) {
                 ack.deliver(&record, false, &mut measures);
             }
+        }
+        if fills_hole {
+            // RFC 5682, section 3.1, step 2: a retransmission that has arrived lets what is above it be acknowledged, which
+            // the receiver may have held for long while the blocks that said so were lost. As in RFC 8985, section 6.2,
+            // step 2, it was the original that arrived if the answer came sooner than a round trip.
+            ack.is_original_delivered = has_sacked_original;
         }
         if self.board.head().is_some_and(|head| head.start < acknowledgement) {
             self.board.trim(acknowledgement);

@@ -352,7 +352,8 @@ impl Sender {
         self.probe.forget();
         self.output.owes_cwr = true;
         self.recovery.sends_new_first = false;
-        self.recovery.is_f_rto = self.settings.f_rto && (is_new || is_repeated);
+        // What a receiver has reneged on is no evidence when it is acknowledged: it may have arrived before the timeout.
+        self.recovery.is_f_rto = self.settings.f_rto && !has_reneged && (is_new || is_repeated);
         self.set_phase(now, Phase::Loss);
     }
 
