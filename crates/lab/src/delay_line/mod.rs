@@ -16,6 +16,7 @@ pub use service::{WiresError, WiresReport, serve};
 use linkmend_corruption::{Corruption, CorruptionProcess, ParameterError};
 use linkmend_diagnose::Diagnose;
 use linkmend_linux::packet_ring::PacketRing;
+use linkmend_protocol::wire::{FULL_FRAME_BYTES_IN_MEMORY, wire_bytes};
 use linkmend_random::Random;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -48,7 +49,7 @@ const FRAMES_MAX: u64 = 32_768;
 const STALL: Duration = Duration::from_millis(100);
 /// The rate for which the memory is computed if the link has none.
 const ASSUMED_RATE_BPS: u64 = 5_000_000_000;
-const USUAL_FRAME_BITS: u64 = 1538 * 8;
+const USUAL_FRAME_BITS: u64 = wire_bytes(FULL_FRAME_BYTES_IN_MEMORY as u64) * 8;
 
 /// Why delay lines could not be started.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use linkmend_dataplane::report::{BufferReport, HistogramReport, LinkReport};
-use linkmend_protocol::wire::wire_bytes;
+use linkmend_protocol::wire::{FULL_FRAME_BYTES_IN_MEMORY, wire_bytes};
 use serde::{Deserialize, Serialize};
 
 use super::slots::{Demo, DemoError};
@@ -15,7 +15,7 @@ use crate::packet::FramePath;
 use crate::statistics::MedianInterval;
 
 /// Size of the generator's frames.
-const FRAME_BYTES: u64 = 1514;
+const FRAME_BYTES: u64 = FULL_FRAME_BYTES_IN_MEMORY as u64;
 
 /// The stress tests of one condition. Counts cover all its undisturbed slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn the_generator_offers_the_rate_of_the_link_and_fits_its_queue() {
         let options = generator_options(&DemoOptions::standard(Part::Link));
-        let offered = u64::from(options.frames_per_second.expect("paced")) * 1538 * 8;
+        let offered = u64::from(options.frames_per_second.expect("paced")) * wire_bytes(FRAME_BYTES) * 8;
         assert!((299_980_000..=300_000_000).contains(&offered), "{offered}");
         assert!(options.window_frames as usize * options.frame_bytes <= 1 << 20);
         assert_eq!(generator_options(&DemoOptions::standard(Part::Fast)).frames_per_second, None);

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use linkmend_diagnose::{Diagnose, ParameterError};
-use linkmend_protocol::wire::{ethertype, is_vlan_tag};
+use linkmend_protocol::wire::{FULL_FRAME_BYTES_IN_MEMORY, ethertype, is_vlan_tag};
 use serde::{Deserialize, Serialize};
 
 pub use wire::{FRAME_MAX, FRAME_MIN};
@@ -59,7 +59,7 @@ impl Default for GeneratorOptions {
         Self {
             count: 1_000_000,
             duration: None,
-            frame_bytes: 1514,
+            frame_bytes: FULL_FRAME_BYTES_IN_MEMORY,
             ethertype: ethertype::EXPERIMENTAL_2,
             frames_per_second: None,
             window_frames: 512,

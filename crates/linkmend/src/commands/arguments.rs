@@ -216,3 +216,8 @@ pub enum Generated {
     /// Completions for bash, zsh, fish and elvish
     Completions,
 }
+
+/// The threads that were asked for, or one for each processor.
+pub fn threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}

@@ -46,6 +46,8 @@ pub const FCS_BYTES: usize = 4;
 pub const FRAME_BYTES_MIN: usize = 64;
 /// Bytes of the shortest frame without its check sequence; what is shorter is padded to it.
 pub const FRAME_BYTES_MIN_IN_MEMORY: usize = FRAME_BYTES_MIN - FCS_BYTES;
+/// Bytes of a frame with the usual 1,500 bytes of payload, without its check sequence.
+pub const FULL_FRAME_BYTES_IN_MEMORY: usize = ETHERNET_HEADER_BYTES + 1_500;
 /// Bytes of preamble and start-of-frame delimiter, in front of a frame.
 pub const PREAMBLE_BYTES: usize = 8;
 /// Least gap behind a frame, in byte times.
@@ -126,6 +128,7 @@ mod tests {
 
     #[test]
     fn the_shortest_and_the_longest_standard_frame_take_84_and_1538_byte_times() {
+        assert_eq!(FULL_FRAME_BYTES_IN_MEMORY, 1514);
         assert_eq!([0, 1, 60, 61, 1514].map(wire_bytes), [84, 84, 84, 85, 1538]);
     }
 

@@ -16,8 +16,8 @@ pub use compact::COMPACT_HEADER_BYTES;
 pub use control::{CONTROL_FRAME_MAX, emit_control};
 pub use ethernet::{
     ADDRESSES_BYTES, ETHERNET_HEADER_BYTES, FCS_BYTES, FRAME_BYTES_MIN, FRAME_BYTES_MIN_IN_MEMORY,
-    INTERPACKET_GAP_BYTES, PREAMBLE_BYTES, Untagged, VLAN_TAG_BYTES, VLAN_TAGS_MAX, WIRE_OVERHEAD_BYTES,
-    ethertype, is_vlan_tag, wire_bytes,
+    FULL_FRAME_BYTES_IN_MEMORY, INTERPACKET_GAP_BYTES, PREAMBLE_BYTES, Untagged, VLAN_TAG_BYTES,
+    VLAN_TAGS_MAX, WIRE_OVERHEAD_BYTES, ethertype, is_vlan_tag, wire_bytes,
 };
 pub use priority_pause::parse_priority_pause;
 pub use transparent::CODED_ETHERTYPES;

@@ -6,6 +6,8 @@ use linkmend_protocol::{Mode, wire};
 pub const WIRE_OVERHEAD_BYTES: u64 = wire::WIRE_OVERHEAD_BYTES as u64;
 /// Shortest Ethernet frame, with its frame check sequence.
 pub const FRAME_BYTES_MIN: u32 = wire::FRAME_BYTES_MIN as u32;
+/// A frame with the usual 1,500 bytes of payload, with its frame check sequence.
+pub const FULL_FRAME_BYTES: u32 = wire::FULL_FRAME_BYTES_IN_MEMORY as u32 + FCS_BYTES;
 /// How many bytes the data header of the authors' program (section 3.5) adds to a frame.
 pub const COMPACT_HEADER_BYTES: u32 = wire::COMPACT_HEADER_BYTES as u32;
 /// Frame check sequence.

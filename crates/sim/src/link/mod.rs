@@ -22,7 +22,9 @@ pub(crate) mod slots;
 
 pub use config::LinkConfig;
 pub use control_store::ControlPlace;
-pub use frame::{COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FlowId, Frame, WIRE_OVERHEAD_BYTES};
+pub use frame::{
+    COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FULL_FRAME_BYTES, FlowId, Frame, WIRE_OVERHEAD_BYTES,
+};
 pub use frames::PORT_QUEUE;
 pub use generator::Traffic;
 pub use id::{LinkId, PortId, Side};

@@ -3,6 +3,7 @@
 use super::network::NetworkArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use super::{protection, repair, share};
+use crate::commands::arguments::threads;
 use crate::commands::interrupt;
 use crate::failure::{Context, Hinted, Plain, Result};
 use crate::output;
@@ -113,10 +114,7 @@ impl DeployArgs {
             .checked_add(self.seeds)
             .ok_or_else(|| Plain("--seed and --seeds are too large together".to_owned()))?;
         let stop = interrupt::flag()?;
-        let threads = match self.threads {
-            Some(threads) => usize::from(threads),
-            None => std::thread::available_parallelism().map_or(1, usize::from),
-        };
+        let threads = threads(self.threads.map(usize::from));
         let bar = progress(self.seeds);
         let draw = |seed| self.draw.trace_of(&topology, seed);
         let watch = (threads, &*stop, &|| bar.inc(1));

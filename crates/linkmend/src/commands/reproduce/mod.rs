@@ -15,6 +15,7 @@ mod planned;
 mod present;
 mod run;
 
+use crate::commands::arguments::threads;
 use crate::failure::{Context, Result, UsageError};
 use clap::Args;
 use linkmend_sim::experiment::Experiment;
@@ -113,8 +114,7 @@ pub struct Options {
 
 impl Options {
     fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.jobs.map_or_else(cores, usize::from)
+        threads(self.jobs.map(usize::from))
     }
 
     fn shortened(&self, planned: Vec<Planned>) -> Vec<Planned> {

@@ -2,6 +2,7 @@
 
 use super::pcap::PcapArgs;
 use super::stress::usage;
+use crate::commands::arguments::threads;
 use crate::commands::interrupt;
 use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
@@ -161,8 +162,7 @@ impl NetworkArgs {
     }
 
     pub(super) fn threads(&self) -> usize {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.threads.unwrap_or(processors)
+        threads(self.threads)
     }
 }
 

@@ -18,6 +18,7 @@ pub use validate::{DISTANCE_REQUIREMENT, RATE_REQUIREMENT};
 pub(crate) use error::{check, of_protocol};
 pub(crate) use ports::REPEAT;
 
+use super::frame::FULL_FRAME_BYTES;
 use super::frames::PORT_QUEUE;
 use crate::corruption::Corruption;
 use crate::time::Rate;
@@ -135,7 +136,7 @@ impl LinkConfig {
         let fast = rate.bits_per_second() > 50_000_000_000;
         let slow = rate.bits_per_second() <= 10_000_000_000;
         let resume_bytes = if fast { 37_000 } else { 40_000 };
-        let frame_bytes = 1518;
+        let frame_bytes = FULL_FRAME_BYTES;
         LinkConfig {
             frame_bytes,
             corruption: Corruption::iid(loss),
@@ -164,7 +165,7 @@ impl LinkConfig {
         LinkConfig {
             rate,
             distance_m: 2,
-            frame_bytes: 1518,
+            frame_bytes: FULL_FRAME_BYTES,
             corruption: Corruption::None,
             reverse_corruption: Corruption::None,
             protection: None,

@@ -20,6 +20,7 @@ use linkmend_lab::{Impairments, StopFlag, transfers};
 use linkmend_quantity::{BitRate, ByteSize, Span};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::flows::TransportKind;
+use linkmend_sim::network::{FULL_FRAME_BYTES, WIRE_OVERHEAD_BYTES};
 use linkmend_sim::time::Time;
 use linkmend_sim::transfer::{self, TransferConfig, TransferPath};
 use losses::LossPattern;
@@ -110,8 +111,8 @@ impl KernelArgs {
 
     /// No more data frames than this pass the bottleneck: full ones, back to back.
     fn frames_max(&self) -> u64 {
-        const FRAME_BITS: f64 = 1538.0 * 8.0;
-        (self.rate.0 as f64 * self.duration.0.as_secs_f64() / FRAME_BITS) as u64 + 1
+        let frame_bits = (u64::from(FULL_FRAME_BYTES) + WIRE_OVERHEAD_BYTES) * 8;
+        (self.rate.0 as f64 * self.duration.0.as_secs_f64() / frame_bits as f64) as u64 + 1
     }
 
     fn impairments(&self) -> Impairments {
