@@ -2,25 +2,24 @@
 //!
 //! packetdrill (Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from Sockets to Packets", USENIX ATC
 //! 2013) is a language for tests of TCP implementations: calls of the socket interface, packets that arrive, and packets
-//! that are expected, each with its time. Scripts that were written for Linux can so be held against a TCP that nobody
-//! wrote them for.
+//! that are expected, each with its time. Scripts that were written for Linux thus test another TCP, too.
 //!
 //! - [`parse`] reads a script into a [`Script`].
 //! - [`run`] executes one; its [`Outcome`] is a pass, the first difference, or the feature that is lacking.
 //!
-//! # What is there
+//! # What is supported
 //! - Times: absolute, relative, ranges, and `*`. Packets and blocking calls may be off by `--tolerance_usecs` (4,000).
 //! - Calls: `socket`, `bind`, `listen`, `accept`, `connect`, `write`, `writev`, `send`, `sendto`, `sendmsg`, `read`,
 //!   `readv`, `recv`, `recvfrom`, `recvmsg`, `close`, `shutdown`, `fcntl`, `ioctl`, `poll`, `setsockopt`, `getsockopt`.
 //! - Packets: TCP with all flags, ECN codepoints, and options. An expected packet with more than a segment of payload is
-//!   compared with as many consecutive ones, as segmentation offload would have joined them, without regard to PSH. Of
-//!   options the kinds and values are compared, and not their order or padding, which the simulated packets do not have.
-//!   The script's timestamps of the host name the actual ones; with `--tcp_ts_tick_usecs` their differences are compared.
+//!   compared with as many consecutive ones, as segmentation offload would have joined them, without regard to PSH. Options
+//!   are compared by kind and value, and not by order and padding, which the simulated packets do not have. Timestamps of
+//!   the host in the script stand for the actual ones; with `--tcp_ts_tick_usecs` their differences are compared.
 //! - Commands: `sysctl` of what the simulated host has, also in the shell scripts that a suite keeps beside its own
-//!   (`../common/defaults.sh`), which are read as text. Others that only set up a network or tidy it are passed over.
+//!   (`../common/defaults.sh`), which are read as text. Commands that only set up a network or remove it are skipped.
 //! - Code: `assert`, `print`, assignments and `if`, with the fields of `tcp_info` that the simulated host keeps.
 //!
-//! # What is lacking, and is named by the outcome
+//! # What is not supported, and named by the outcome
 //! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, zero-copy and time-stamped sends, keep-alives and
 //! user timeouts, several connections at once.
 #![forbid(unsafe_code)]

@@ -6,9 +6,9 @@
 //! - [`wire`]: segments and packets as Ethernet frames, for captures.
 //! - [`time`]: instants and spans in nanoseconds of the driver's clock.
 //!
-//! A driver calls `handle_*` with the instant and what happened, then `poll_*` until it answers `None`, and comes back no
-//! later than `next_timeout`. The state machines count bytes and never see them. They allocate when a window grows beyond
-//! what it ever was, and not for each segment.
+//! A driver calls `handle_*` with the instant and what happened, then `poll_*` until it returns `None`, and again at
+//! `next_timeout` at the latest. The state machines count bytes and never see them. They allocate only when a window becomes
+//! larger than ever before, not for each segment.
 #![forbid(unsafe_code)]
 
 pub mod roce;
