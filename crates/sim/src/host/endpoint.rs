@@ -72,7 +72,7 @@ pub(crate) struct Timeout {
     pub(crate) is_exact: bool,
 }
 
-/// What an end of a flow tells.
+/// What an end of a flow reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// These bytes have arrived in order.
@@ -105,8 +105,7 @@ impl Endpoint {
         Endpoint { machine, host, mode, is_ready: false, timer_at: Time::NEVER }
     }
 
-    /// Handles a packet from the other end, several of them if they were joined. `marked` tells whether a switch has marked
-    /// one of them.
+    /// Handles a packet from the other end, several of them if they were joined. `marked` if a switch has marked one of them.
     pub(crate) fn handle(&mut self, now: Time, packet: &Packet, marked: bool) {
         match (&mut self.machine, packet) {
             (Machine::Tcp(connection), Packet::Tcp(segment)) => {

@@ -314,7 +314,7 @@ impl TransportHosts {
         }
     }
 
-    /// Takes note of what an end tells, and ends the flow when both ends are done.
+    /// Records what an end reports, and ends the flow when both ends are done.
     fn note_progress(&mut self, now: Time, number: u32) {
         let pair = End(number).pair() as usize;
         loop {

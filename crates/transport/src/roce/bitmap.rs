@@ -3,7 +3,7 @@
 /// Bits of a word.
 const WORD: u64 = u64::BITS as u64;
 
-/// A ring of bits. The numbers in it lie within a window no wider than its capacity; whoever owns it sees to that, and
+/// A ring of bits. The numbers in it lie within a window no wider than its capacity; its owner ensures that, and
 /// removes numbers that leave the window. It takes memory when the first number is added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bitmap {

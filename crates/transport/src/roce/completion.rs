@@ -1,4 +1,4 @@
-//! What a queue pair is asked to do, and what it tells of that.
+//! What a queue pair is asked to do, and what it reports.
 
 use super::packet::{Nak, Opcode};
 use std::fmt;

@@ -226,7 +226,8 @@ mod tests {
         close(point.alpha, alpha * 255.0 / 256.0 + 1.0 / 256.0);
     }
 
-    /// The first CNP halves the rate however late it comes. Equation 3: in fast recovery the distance to the target halves with each expiry: 50, 75, 87.5, ... of 100 Gb/s.
+    /// The first CNP halves the rate however late it comes. Equation 3: in fast recovery the distance to the target halves
+    /// with each expiry: 50, 75, 87.5, ... of 100 Gb/s.
     #[test]
     fn fast_recovery_halves_the_distance_to_the_target_five_times() {
         let mut point = ReactionPoint::new(&parameters());

@@ -148,7 +148,8 @@ impl LinkConfig {
         }
     }
 
-    /// Why no session could be opened in the time `waited`: the parameter that is the most likely cause, and the values of the others.
+    /// Why no session could be opened in the time `waited`: the parameter that is the most likely cause, and the values of
+    /// the others.
     pub(crate) fn not_opened(&self, waited: Time) -> ParameterError {
         let switch = &self.switch;
         let there_and_back = Time(2 * (self.wire_latency().0 + self.ingress_latency().0));

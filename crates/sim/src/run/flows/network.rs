@@ -11,8 +11,8 @@ use linkmend_topology::LinkId;
 /// The network of a run with flows, and what observes it.
 pub type FlowNetwork<O = NoObserver> = Network<O, FlowSchemes, TransportHosts>;
 
-/// An observer of a run with flows. What happens on links it is told as it happens; for anything else it looks at the
-/// network after each event.
+/// An observer of a run with flows. The network reports to it what happens on links; for anything else, it may look at
+/// the network after each event.
 pub trait FlowObserver: Observer<FlowSchemes> + Send + Sized {
     /// Looks at the network.
     fn after_event(network: &mut FlowNetwork<Self>) {

@@ -1,4 +1,4 @@
-//! What a connection tells its application.
+//! What a connection reports to its application.
 
 /// Why a connection ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

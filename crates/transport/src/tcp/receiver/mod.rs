@@ -1,8 +1,9 @@
 //! The receiving half of a connection: reassembly, acknowledgements, and the receive window.
 //!
-//! The calls: [`Receiver::accepts`] for each segment; if it has data or a FIN, [`Receiver::wants`] and then
-//! [`Receiver::handle_data`]; and [`Receiver::handle_unacceptable`] after a no. Before a segment leaves, [`Receiver::fill`] writes what it says of this half and
-//! settles the acknowledgement that is owed. While [`Receiver::has_prior_ack`], [`Receiver::fill_prior`] comes first.
+//! The calls: [`Receiver::accepts`] for each segment, and [`Receiver::handle_unacceptable`] if it is not accepted; if it has
+//! data or a FIN, [`Receiver::wants`] and then [`Receiver::handle_data`]. Before a segment leaves, [`Receiver::fill`] writes
+//! into it what concerns this half, and settles the acknowledgement that is owed. While [`Receiver::has_prior_ack`],
+//! [`Receiver::fill_prior`] comes first.
 
 mod delayed_ack;
 mod ecn;
