@@ -45,3 +45,10 @@ fn no_modules_use_each_other_in_a_circle() {
 fn every_crate_is_under_the_lints_of_the_workspace_and_no_library_needs_clap() {
     demand_none(&manifests::violations(&workspace_root(), &IN_REAL_TIME));
 }
+
+#[test]
+fn property_tests_draw_the_same_cases_in_every_run() {
+    let seed = proptest::test_runner::Config::default().rng_seed;
+    let is_fixed = matches!(seed, proptest::test_runner::RngSeed::Fixed(_));
+    assert!(is_fixed, "{seed:?}: cargo sets it to PROPTEST_RNG_SEED in .cargo/config.toml");
+}
