@@ -2,6 +2,7 @@
 //! ethtool, sysfs and the rings of packet sockets.
 //!
 //! - [`route`]: facts about an interface, and its XDP program (rtnetlink);
+//! - [`announcements`]: which interfaces have changed (rtnetlink);
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
 //! - [`veth`]: making, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
@@ -19,6 +20,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod announcements;
 pub mod clock;
 pub mod device_counters;
 #[allow(
