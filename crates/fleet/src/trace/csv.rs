@@ -55,8 +55,16 @@ fn check_network(comment: &str, topology: &Topology) -> Result<(), String> {
 }
 
 fn parse(line: &str) -> Result<LossEvent, String> {
-    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    let [time_s, link, loss_rate] = fields[..] else {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .trim(csv::Trim::All)
+        .buffer_capacity(line.len())
+        .from_reader(line.as_bytes());
+    let mut fields = csv::StringRecord::new();
+    reader.read_record(&mut fields).map_err(|error| error.to_string())?;
+    let (3, Some(time_s), Some(link), Some(loss_rate)) =
+        (fields.len(), fields.get(0), fields.get(1), fields.get(2))
+    else {
         return Err(format!("{} fields where {HEADER} has 3", fields.len()));
     };
     Ok(LossEvent {

@@ -76,7 +76,7 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
                 ProtectionObstacle::PipeFull { switch, .. } => ("pipe full", Some(switch)),
                 ProtectionObstacle::SwitchFull { switch, .. } => ("switch full", Some(switch)),
             };
-            value["hindrance"] = json!(reason);
+            value["reason"] = json!(reason);
             value["at_switch"] = json!(switch.map(|switch| topology.names().switch(switch)));
         }
         Action::Disable | Action::KeepDisabled | Action::Watch => {}
