@@ -72,8 +72,18 @@ impl Undo {
         matches!((ack.echo, self.first_resent), (Some(echo), Some(first)) if is_older(echo, first))
     }
 
+    /// Whether what was taken for lost has arrived without being sent again: it was delayed (as Linux since 6.13 infers it).
+    fn is_nothing_resent(&self) -> bool {
+        self.marker.is_some() && self.unreported.is_none()
+    }
+
+    /// Whether an acknowledgement of new data shows that the originals were delayed and not lost.
+    fn is_delayed(&self, ack: &Ack) -> bool {
+        self.is_echo_older(ack) || self.is_nothing_resent()
+    }
+
     fn may_undo(&self, ack: &Ack) -> bool {
-        self.marker.is_some() && (self.are_all_reported() || self.is_echo_older(ack))
+        self.marker.is_some() && (self.are_all_reported() || self.is_delayed(ack))
     }
 }
 
@@ -119,7 +129,7 @@ impl Sender {
 
     /// RFC 3522: the original of the first segment that was taken for lost has arrived late.
     pub(super) fn try_undo_partial(&mut self, ack: &Ack) -> bool {
-        if !self.recovery.undo.is_possible() || !self.recovery.undo.is_echo_older(ack) {
+        if !self.recovery.undo.is_possible() || !self.recovery.undo.is_delayed(ack) {
             return false;
         }
         if self.settings.sack {
@@ -167,5 +177,39 @@ impl Sender {
         }
         self.recovery.undo.forget();
         self.rack.detect_again();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tcp::congestion::Phase;
+    use crate::tcp::{Config, Connection, Flags, Segment};
+    use crate::time::Instant;
+
+    /// A link that recovers out of order: the stack takes the report of a hole and, before anything was sent, what fills it.
+    #[test]
+    fn a_hole_that_is_filled_before_anything_is_resent_leaves_the_window_as_it_was() {
+        let config = Config { mss: 1_000, timestamps: false, ..Config::default() };
+        let mut connection = Connection::established(Instant(0), config).expect("valid");
+        connection.write(100_000);
+        while connection.poll_transmit(Instant(0)).is_some() {}
+        let before = connection.info(Instant(0));
+        let now = Instant(1_000_000);
+        let ack = |acknowledgement| Segment {
+            sequence: 1,
+            acknowledgement,
+            flags: Flags::ACK,
+            window: 60_000,
+            ..Segment::default()
+        };
+        let mut hole = ack(1);
+        hole.sack.push(1_001..6_001);
+        connection.handle_segment(now, &hole);
+        assert_eq!(connection.info(now).phase, Phase::Recovery);
+        connection.handle_segment(now, &ack(6_001));
+        let after = connection.info(now);
+        assert_eq!(after.phase, Phase::Open);
+        assert!(after.snd_cwnd >= before.snd_cwnd, "{after:?}");
+        assert_eq!((after.snd_ssthresh, after.total_retrans), (before.snd_ssthresh, 0));
     }
 }

@@ -125,6 +125,18 @@ impl Comparison {
         }
     }
 
+    /// The same without the samples of the connections.
+    pub fn without_samples(&self) -> Comparison {
+        let mut without = self.clone();
+        for row in &mut without.rows {
+            row.simulated.trace = Vec::new();
+            if let Some(kernel) = &mut row.kernel {
+                kernel.trace = Vec::new();
+            }
+        }
+        without
+    }
+
     /// Number of rows with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()

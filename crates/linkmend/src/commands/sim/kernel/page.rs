@@ -42,7 +42,9 @@ pub fn render(comparison: &Comparison) -> Result<String> {
     for row in &comparison.rows {
         report = report.section(section(row));
     }
-    let raw = Section::new("Raw results").json("All of it as JSON", comparison)?;
+    // The samples would make a page of 16 MB.
+    let raw = Section::new("Raw results")
+        .json("Without the samples, which --json prints", &comparison.without_samples())?;
     Ok(report.section(raw).to_html())
 }
 

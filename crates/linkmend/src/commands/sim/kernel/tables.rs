@@ -58,7 +58,7 @@ fn note(comparison: &Comparison) -> String {
         "Goodput in Mbit/s, windows in segments. {} of {} rows have a goodput within {} of the kernel's.",
         comparison.count(Verdict::Inside),
         comparison.rows.len(),
-        quantity::percent(TOLERANCE)
+        format_args!("{:.0} %", TOLERANCE * 100.0)
     );
     let disturbed = comparison.count(Verdict::Disturbed);
     if disturbed > 0 {
