@@ -31,33 +31,55 @@ impl<K: Kind> Experiment<K> {
     /// # Errors
     /// The first file that cannot be used, or that there is none.
     pub fn read_folder(folder: &Path) -> Result<Vec<Experiment<K>>, ExperimentError> {
-        let name = folder.display().to_string();
-        let unreadable = |source| ExperimentError::Unreadable { path: name.clone(), source };
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                paths.push(path);
-            }
-        }
-        paths.sort();
-        if paths.is_empty() {
-            return Err(ExperimentError::NoExperiment { path: name });
-        }
-        let mut experiments: Vec<Experiment<K>> = Vec::new();
-        for (index, path) in paths.iter().enumerate() {
-            let experiment = Experiment::read(path)?;
-            if let Some(other) =
-                experiments.iter().position(|other: &Experiment<K>| other.id == experiment.id)
-            {
-                return Err(ExperimentError::Twice {
-                    path: paths[index].display().to_string(),
-                    id: experiment.id,
-                    other: paths[other].display().to_string(),
-                });
-            }
-            experiments.push(experiment);
-        }
-        Ok(experiments)
+        read_each(folder, Experiment::read, |experiment| &experiment.id)
     }
+}
+
+/// Reads each file of a folder whose name ends in `.toml`, in the order of their names.
+///
+/// # Errors
+/// The first file that cannot be used or whose experiment has the name of another, or that there is none.
+pub fn read_each<T, E: From<ExperimentError>>(
+    folder: &Path,
+    read: impl Fn(&Path) -> Result<T, E>,
+    id: impl Fn(&T) -> &str,
+) -> Result<Vec<T>, E> {
+    let name = folder.display().to_string();
+    let unreadable = |source| ExperimentError::Unreadable { path: name.clone(), source };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() {
+        return Err(ExperimentError::NoExperiment { path: name }.into());
+    }
+    let mut experiments: Vec<T> = Vec::new();
+    for path in &paths {
+        let experiment = read(path)?;
+        if let Some(other) = experiments.iter().position(|other| id(other) == id(&experiment)) {
+            return Err(ExperimentError::Twice {
+                path: path.display().to_string(),
+                id: id(&experiment).to_owned(),
+                other: paths[other].display().to_string(),
+            }
+            .into());
+        }
+        experiments.push(experiment);
+    }
+    Ok(experiments)
+}
+
+/// What an experiment's file is about: its `kind`, if it says one. What is wrong with the file is said when it is read.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn kind_of(path: &Path) -> Result<Option<String>, ExperimentError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ExperimentError::Unreadable { path: path.display().to_string(), source })?;
+    let kind = toml::from_str::<toml::Table>(&text).ok().and_then(|mut file| file.remove("kind"));
+    Ok(kind.and_then(|kind| kind.as_str().map(str::to_owned)))
 }

@@ -32,6 +32,7 @@ pub mod tables;
 mod threads;
 
 pub use bootstrap::bootstrap_interval;
+pub use catalogue::{kind_of, read_each};
 pub use definition::Experiment;
 pub use error::{ExperimentError, Source};
 pub use interval::{CONFIDENCE, poisson_interval};

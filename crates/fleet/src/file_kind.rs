@@ -33,11 +33,18 @@ impl FileKind {
         let text = beginning.trim_start_matches('\u{feff}').lines().map(str::trim);
         let mut lines = text.filter(|line| !line.is_empty() && !line.starts_with('#'));
         let Some(first) = lines.next() else { return FileKind::Unclear };
-        if first.split(',').any(|column| column.trim() == "link") {
+        if has_column(first, "link") {
             return FileKind::List;
         }
         let keys = ["switches:", "links:", "topology:"];
         let is_network = |line: &str| line.starts_with('{') || keys.iter().any(|key| line.starts_with(key));
         if is_network(first) || lines.any(is_network) { FileKind::Network } else { FileKind::Unclear }
     }
+}
+
+/// Whether a line of CSV has this field.
+fn has_column(line: &str, name: &str) -> bool {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+    let first = reader.records().next();
+    first.is_some_and(|record| record.is_ok_and(|record| record.iter().any(|field| field.trim() == name)))
 }

@@ -382,6 +382,33 @@ fn a_users_own_experiment_can_fail() {
 }
 
 #[test]
+fn files_of_all_kinds_are_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    let out = folder.path().join("out");
+    let name = path.to_str().expect("UTF-8");
+    let arguments = ["sim", "experiment", name, "--quick", "--json", "--out", out.to_str().expect("UTF-8")];
+    let of_kind = |kind: &str, rest: &str| {
+        let head = format!("id = \"mine\"\nkind = \"{kind}\"\ntitle = \"Mine\"\nsource = \"me\"\n");
+        fs::write(&path, head + rest).expect("a file");
+        run(&arguments)
+    };
+    let flows = "figure = { tail = { above-percentile = 50 } }\n[base]\nsize = \"10kB\"\ntrials = 50\n\
+                 [[sweep]]\nscheme = [\"none\", \"ordered\"]\n";
+    let (code, _, err) = of_kind("flows", flows);
+    assert_eq!(code, 0, "{err}");
+    let results: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("mine/results.json")).expect("results"))
+            .expect("JSON");
+    assert_eq!(results["points"][1]["measured"]["flows_sacked_pct"], 0.0, "{results}");
+    let fleet = "figure = \"week\"\n[base]\ndays = 10\npods = 2\nconstraint = \"50%\"\n";
+    assert_eq!(of_kind("fleet", fleet).0, 0);
+    let (code, _, err) = of_kind("flow", flows);
+    let expected = format!("error: {name}: there is no kind of experiments `flow`\nhint: `kind` is `stress`");
+    assert!(code == 2 && err.starts_with(&expected), "exit code {code}: {err}");
+}
+
+#[test]
 fn an_interrupted_reproduction_keeps_what_is_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");

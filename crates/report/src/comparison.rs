@@ -133,10 +133,12 @@ impl Comparison {
         self.verdict() == Verdict::Outside && self.explanation.is_none()
     }
 
-    /// Whether too few were counted to tell, although the tolerance needs an answer. If only an expectation was
-    /// published, a count of zero confirms nothing, but does not refute anything either.
+    /// Whether too few were counted to tell, although the tolerance needs an answer, and nothing explains why more would not
+    /// give one. If only an expectation was published, a count of zero confirms nothing, but does not refute anything either.
     pub fn is_undecided(&self) -> bool {
-        self.verdict() == Verdict::TooFewToTell && self.tolerance != Tolerance::Interval
+        self.verdict() == Verdict::TooFewToTell
+            && self.tolerance != Tolerance::Interval
+            && self.explanation.is_none()
     }
 
     fn allows(&self, measured: f64) -> bool {
@@ -189,6 +191,9 @@ impl Comparison {
             Verdict::Inside => ("✓ inside", Tone::Good),
             Verdict::Outside if self.explanation.is_some() => ("✗ outside, explained", Tone::Neutral),
             Verdict::Outside => ("✗ outside", Tone::Bad),
+            Verdict::TooFewToTell if self.explanation.is_some() => {
+                ("? too few to tell, explained", Tone::Neutral)
+            }
             Verdict::TooFewToTell => ("? too few to tell", Tone::Neutral),
             Verdict::NotMeasured => ("not measured", Tone::Neutral),
         };
@@ -310,6 +315,7 @@ mod tests {
         let few = Comparison::new("m", "s", Unit::Plain, 0.0, Tolerance::Absolute(0.0));
         let few = few.measured(0.0).between(0.0, 3.0);
         assert!(few.verdict() == Verdict::TooFewToTell && !few.is_unexplained() && few.is_undecided());
+        assert!(!few.explain("it is a matter of chance").is_undecided());
         let missed = Comparison::new("m", "s", Unit::Plain, 1.0, Tolerance::AtMost).measured(2.0);
         assert!(missed.is_unexplained() && !missed.explain("known").is_unexplained());
     }

@@ -133,6 +133,30 @@ fn non_blocking_protection_spares_rdma_its_timeouts_and_ordered_protection_all_d
     }
 }
 
+/// Section 4.4: with non-blocking protection few flows have anything left to send when enough is SACKed for a smaller
+/// window, and with ordered protection none sees any reordering. Without protection every hole lasts a round trip.
+#[test]
+fn affected_flows_fall_into_the_groups_of_the_paper() {
+    let run = |scheme| trials_of_the_paper(TransportKind::Dctcp, scheme, 1e-3, 1);
+    let non_blocking = run(SchemeKind::NonBlocking).affected_flows;
+    let groups = [non_blocking.group_a, non_blocking.group_b, non_blocking.group_c, non_blocking.group_d];
+    assert_eq!(groups.iter().sum::<u64>(), non_blocking.sacked, "{non_blocking:?}");
+    // 17 packets at 1e-3: 340 of 20,000 flows.
+    assert!((270..410).contains(&non_blocking.corrupted), "{non_blocking:?}");
+    assert!(non_blocking.sacked > non_blocking.corrupted / 3, "{non_blocking:?}");
+    assert!(non_blocking.sacked <= non_blocking.corrupted, "{non_blocking:?}");
+    let [a, b, c, d] = groups;
+    assert!(a > 0 && b > 0 && c > 0, "{non_blocking:?}");
+    assert!(d < a + b + c, "{non_blocking:?}");
+    assert!(non_blocking.group_d_pending_bytes_max <= 7 * 1_460, "{non_blocking:?}");
+    assert!(non_blocking.reduced <= c + d, "{non_blocking:?}");
+    let ordered = run(SchemeKind::Ordered).affected_flows;
+    assert!((270..410).contains(&ordered.corrupted), "{ordered:?}");
+    assert_eq!((ordered.sacked, ordered.reduced), (0, 0), "{ordered:?}");
+    let none = run(SchemeKind::None).affected_flows;
+    assert!(none.reduced > non_blocking.reduced, "{none:?} and {non_blocking:?}");
+}
+
 /// Table 3: within 2 % with LinkGuardian, 10 % with Wharf, of which the paper has computed values only, and 30 % without
 /// protection, where a second holds a thousand losses.
 #[test]
@@ -197,4 +221,16 @@ fn what_cannot_be_is_refused_by_name() {
     assert!(refused(&nowhere).starts_with("topology = 0 hosts"));
     let error = "tcp".parse::<TransportKind>().expect_err("there is none").to_string();
     assert!(error.contains("tcp") && error.contains("dctcp, cubic, bbr, reno, rdma"), "{error}");
+}
+
+#[test]
+fn a_lost_tail_without_dummies_waits_for_the_host() {
+    for scheme in [SchemeKind::Ordered, SchemeKind::NonBlocking] {
+        let mut config = testbed(TransportKind::Dctcp, scheme, 1e-2, trials(1_000, 143));
+        config.link.protection.as_mut().expect("protected").dummy_copies = 0;
+        let report = measure(&config);
+        let fct = report.fct_us.expect("flows end");
+        assert_eq!((fct.count, report.unfinished_flows), (1_000, 0), "{scheme:?}: {report:?}");
+        assert!(report.retransmissions >= 5 && fct.max > 1_000.0, "{scheme:?}: {report:?}");
+    }
 }

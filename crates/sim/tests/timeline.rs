@@ -92,7 +92,10 @@ fn without_backpressure_the_rx_buffer_overflows_and_hosts_retransmit_more_than_c
 
 #[test]
 fn cubic_recovers_as_dctcp_does_and_bbr_hardly_notices() {
-    let [healthy, corrupting, protected] = phases(&measure(&config(TransportKind::Cubic, 25, 1e-3)));
+    // CUBIC's window grows by time; the paper gives it three seconds.
+    let mut cubic = config(TransportKind::Cubic, 25, 1e-3);
+    cubic.flows.demand = Demand::Endless { duration: Time::from_nanos(500_000_000) };
+    let [healthy, corrupting, protected] = phases(&measure(&cubic));
     assert!(corrupting.goodput_gbps < 0.7 * healthy.goodput_gbps, "{corrupting:?}");
     assert!(protected.goodput_gbps > 0.95 * healthy.goodput_gbps, "{protected:?}");
     let [healthy, corrupting, protected] = phases(&measure(&config(TransportKind::Bbr, 10, 1e-3)));

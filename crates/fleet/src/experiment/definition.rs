@@ -52,10 +52,20 @@ pub enum Figure {
     Deployment,
 }
 
+/// The kind that such a file says it has.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FileKind {
+    Fleet,
+}
+
 /// A file of an experiment with fleets.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct File {
+    /// Tells the file from those of other experiments.
+    #[serde(rename = "kind")]
+    _kind: FileKind,
     id: Spanned<String>,
     title: String,
     source: String,
@@ -85,7 +95,7 @@ impl ExperimentFile<FleetExperiments> for File {
     type Extra = Figure;
 
     fn split(self) -> (Head, Rest) {
-        let File { id, title, source, about, figure, week_from_day, base, sweep, published } = self;
+        let File { id, title, source, about, figure, week_from_day, base, sweep, published, .. } = self;
         (Head { id, title, source, about, base, sweep, published }, Rest { figure, week_from_day })
     }
 

@@ -228,7 +228,7 @@ impl LinkReader<'_> {
     fn expected(&self, row: Spanned<ExpectedTable>) -> Result<Expected, ExperimentError> {
         let place = row.span().start;
         if self.kind != Kind::Stress {
-            return Err(self.reader.error(place, "a law is of stress runs"));
+            return Err(self.reader.error(place, "only stress runs have an expected value"));
         }
         let row = row.into_inner();
         let at = self.reader.selection(&row.at, place)?;

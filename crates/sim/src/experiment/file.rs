@@ -23,7 +23,7 @@ pub struct File {
     pub(super) plot: Vec<Spanned<PlotTable>>,
     #[serde(default)]
     pub(super) published: Vec<Spanned<PublishedTable>>,
-    #[serde(default, rename = "law")]
+    #[serde(default)]
     pub(super) expected: Vec<Spanned<ExpectedTable>>,
 }
 
@@ -41,7 +41,6 @@ pub enum Kind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ExpectedTable {
-    #[serde(rename = "law")]
     pub theory: Theory,
     #[serde(default)]
     pub at: Settings,

@@ -7,6 +7,7 @@
 //!   [`Kind`].
 //! - [`Experiment::parse`] reads and checks a file; [`built_in`] has those of the paper.
 //! - [`compare`] puts published and expected values beside measured ones. Judging them is left to the caller.
+//! - [`flows`] are another kind, in a folder of its own: experiments with flows between hosts.
 //! - A [`Sweep`] is an experiment with its outcomes; [`plots`] and [`tables`] are made of it.
 
 mod catalogue;
@@ -14,6 +15,7 @@ mod check;
 mod compare;
 mod definition;
 mod file;
+pub mod flows;
 mod metric;
 mod names;
 mod outcome;

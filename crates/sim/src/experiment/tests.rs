@@ -129,7 +129,7 @@ fn every_parameter_has_a_name_for_tables() {
 }
 
 const SMALL: &str = "[base]\nframes = 2000\nloss = \"1%\"\n[[sweep]]\nmode = [\"ordered\", \"non-blocking\"]\n\
-                     runs = 7\n[[sweep]]\nspeed = \"25G\"\n[[law]]\nlaw = \"equation-1\"\n\
+                     runs = 7\n[[sweep]]\nspeed = \"25G\"\n[[expected]]\ntheory = \"equation-1\"\n\
                      [[published]]\nmetric = \"frames_sent\"\nvalue = 30000\ntolerance = { absolute = 0 }\n";
 
 fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {

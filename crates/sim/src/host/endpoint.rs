@@ -4,6 +4,7 @@ use super::clock::{instant, time};
 use super::packets::Packet;
 use crate::time::Time;
 use linkmend_protocol::Mode;
+use linkmend_transport::tcp::congestion::Phase;
 use linkmend_transport::{roce, tcp};
 
 /// The state machine of one end of a flow.
@@ -127,6 +128,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether the host's processor writes its acknowledgements; the card writes those of RoCE.
+    pub(crate) fn is_of_the_kernel(&self) -> bool {
+        matches!(self.machine, Machine::Tcp(_))
+    }
+
     /// The next packet for the network; a segment may be as long as segmentation offload allows.
     pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match &mut self.machine {
@@ -172,6 +178,19 @@ impl Endpoint {
         match &self.machine {
             Machine::Tcp(connection) => Some(connection.info(instant(now))),
             Machine::Roce(_) => None,
+        }
+    }
+
+    /// Bytes that it has not sent yet, and whether it recovers from a loss: from one that it has inferred, or from what its
+    /// timer has found.
+    pub(crate) fn pending(&self, now: Time) -> (u64, bool) {
+        match &self.machine {
+            Machine::Tcp(connection) => {
+                let info = connection.info(instant(now));
+                let recovers = matches!(info.phase, Phase::Recovery | Phase::Loss);
+                (info.notsent_bytes, recovers)
+            }
+            Machine::Roce(writes) => (writes.left, false),
         }
     }
 

@@ -28,7 +28,7 @@ mod sizes;
 mod workload;
 
 pub(crate) use flow::End;
-pub use flow::{FlowIdentity, FlowRecord};
+pub use flow::{Disturbance, FlowIdentity, FlowRecord, Group};
 pub use latency::HostLatency;
 pub use packets::Packet;
 pub use setup::{HostsConfig, Transport};
@@ -144,7 +144,8 @@ impl Hosts for TransportHosts {
 
     fn poll_frame(&mut self, now: Time, port: PortId) -> Option<Frame> {
         let index = self.host_of_port[port.index()] as usize;
-        if let Some((endpoint, packet)) = self.hosts[index].card.next_piece() {
+        let card = &mut self.hosts[index].card;
+        if let Some((endpoint, packet)) = card.next_piece().or_else(|| card.acknowledgements.pop_front()) {
             return Some(self.frame(endpoint, packet));
         }
         while let Some(number) = self.hosts[index].card.ready.pop_front() {
@@ -160,6 +161,19 @@ impl Hosts for TransportHosts {
             self.changed.push(Changed::Time(index));
         }
         None
+    }
+
+    fn corrupted(&mut self, frame: &Frame) {
+        let end = End(frame.flow.0);
+        let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return };
+        if let Some(active) = &mut self.active[end.pair() as usize]
+            && end.is_sending()
+            && let Some(behind) = self.config.packets_behind(packet, active.record.bytes)
+        {
+            let disturbance = &mut active.record.disturbance;
+            disturbance.frames_corrupted += 1;
+            disturbance.tail_corrupted |= behind < Disturbance::TAIL_PACKETS;
+        }
     }
 
     fn dropped(&mut self, frame: &Frame) {
@@ -211,6 +225,7 @@ impl TransportHosts {
             retransmissions: 0,
             timeouts: 0,
             failed: false,
+            disturbance: Disturbance::default(),
         };
         let Start { source, destination, .. } = *start;
         self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
@@ -288,8 +303,32 @@ impl TransportHosts {
     fn hand_over(&mut self, now: Time, joined: &Joined) {
         let Some(Some(endpoint)) = self.endpoints.get_mut(joined.endpoint as usize) else { return };
         endpoint.handle(now, &joined.packet, joined.marked);
+        let sacked_bytes = joined.packet.sacked_bytes();
+        if sacked_bytes > 0 {
+            let (pending_bytes, recovers) = endpoint.pending(now);
+            if let Some(active) = &mut self.active[End(joined.endpoint).pair() as usize] {
+                let disturbance = &mut active.record.disturbance;
+                disturbance.note_sack(sacked_bytes, pending_bytes, self.config.mss());
+                disturbance.recovered |= recovers;
+            }
+        }
+        self.acknowledge(now, joined.endpoint);
         self.make_ready(joined.endpoint);
         self.note_progress(now, joined.endpoint);
+    }
+
+    /// A kernel acknowledges each segment that receive offload has made before it looks at the next one, also when both came
+    /// with one interrupt: what is out of order is reported even if the missing piece is the next in line.
+    fn acknowledge(&mut self, now: Time, number: u32) {
+        let Some(Some(endpoint)) = self.endpoints.get_mut(number as usize) else { return };
+        // The receiving end has nothing else to send.
+        if End(number).is_sending() || !endpoint.is_of_the_kernel() {
+            return;
+        }
+        let card = &mut self.hosts[endpoint.host as usize].card;
+        while let Some(packet) = endpoint.poll_transmit(now) {
+            card.acknowledgements.push_back((number, packet));
+        }
     }
 
     /// Calls the ends whose time has come.

@@ -21,6 +21,18 @@ impl Packet {
             Packet::Roce(packet) => packet.frame_bytes(),
         }
     }
+
+    /// Bytes that it reports beyond a hole (SACK), without those that arrived twice (DSACK).
+    #[inline]
+    pub(crate) fn sacked_bytes(&self) -> u64 {
+        match self {
+            Packet::Tcp(segment) if !segment.sack.is_empty() => {
+                let blocks = segment.sack.iter().filter(|block| block.start > segment.acknowledgement);
+                blocks.map(|block| block.end.saturating_sub(block.start)).sum()
+            }
+            _ => 0,
+        }
+    }
 }
 
 /// Ethernet header and frame check sequence, IPv4, TCP without options.

@@ -2,7 +2,7 @@
 
 use super::endpoint::{Endpoint, Machine, Writes};
 use super::interrupts::Interrupts;
-use super::packets::Packets;
+use super::packets::{Packet, Packets};
 use super::workload::{Start, Workload};
 use super::{Card, Host, HostLatency, TransportHosts};
 use crate::link::PortId;
@@ -45,10 +45,26 @@ impl HostsConfig {
     }
 
     /// Most bytes of a segment's payload.
-    pub(super) fn mss(&self) -> u32 {
+    pub(crate) fn mss(&self) -> u32 {
         match &self.transport {
             Transport::Tcp(config) => config.mss,
             Transport::Roce(_) => u32::MAX,
+        }
+    }
+
+    /// How many packets of a flow with this many bytes come after this one; `None` if it carries no data.
+    pub(super) fn packets_behind(&self, packet: &Packet, bytes: u64) -> Option<u64> {
+        match (packet, &self.transport) {
+            // The first byte of data has the number 1, behind the SYN.
+            (Packet::Tcp(segment), Transport::Tcp(config)) if segment.length > 0 => {
+                Some((bytes + 1).saturating_sub(segment.end()).div_ceil(u64::from(config.mss)))
+            }
+            (Packet::Roce(packet), Transport::Roce(config))
+                if matches!(packet.body, roce::Body::Request(_)) =>
+            {
+                Some(bytes.div_ceil(u64::from(config.path_mtu)).saturating_sub(packet.psn + 1))
+            }
+            _ => None,
         }
     }
 

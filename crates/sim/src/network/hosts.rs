@@ -28,6 +28,11 @@ pub trait Hosts: std::fmt::Debug {
     /// The next frame for a free port; `None` if there is none until it is reported again by [`Hosts::poll_changed`].
     fn poll_frame(&mut self, now: Time, port: PortId) -> Option<Frame>;
 
+    /// Takes note that a link has corrupted a frame that it carried for the first time, whether it recovers or not.
+    fn corrupted(&mut self, frame: &Frame) {
+        let _ = frame;
+    }
+
     /// Forgets a frame that has been dropped on its way.
     fn dropped(&mut self, frame: &Frame);
 }

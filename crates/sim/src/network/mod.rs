@@ -245,6 +245,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     #[inline]
     fn is_stuck(&self) -> bool {
         (0..PortId::sources(self.ports.len())).all(|source| self.queue.time_of(source) == Time::NEVER)
+            && (0..self.hosts.sources()).all(|source| self.hosts.next_time(source) == Time::NEVER)
             && self.loops.iter().all(|port| port.iter().all(|circling| self.keeps_circulating(circling)))
     }
 

@@ -100,6 +100,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.observer.sent(port, self.now, &Sent { frame: on_wire, control: None, arrives_at, corrupted });
         if !corrupted {
             this.propagate(&mut self.queue, arrives_at, OnWire::Protected { header, frame });
+        } else if H::ANY {
+            self.hosts.corrupted(&frame);
         }
     }
 
@@ -117,6 +119,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if !corrupted {
             this.propagate(&mut self.queue, arrives_at, on_wire);
         } else if H::ANY {
+            self.hosts.corrupted(&frame);
             self.hosts.dropped(&frame);
         }
     }

@@ -2,12 +2,13 @@
 //!
 //! - [`run`] runs them and writes each as it finishes;
 //! - [`planned`] is an experiment before it runs, [`finished`] afterwards;
-//! - [`link`] and [`fleet`] present the results of one kind each, and [`present`] does what they share;
+//! - [`link`], [`flows`] and [`fleet`] present the results of one kind each, and [`present`] does what they share;
 //! - [`files`] and [`page`] present the results.
 
 mod files;
 mod finished;
 mod fleet;
+mod flows;
 mod link;
 mod list;
 mod page;
@@ -18,7 +19,6 @@ mod run;
 use crate::commands::arguments::threads;
 use crate::failure::{Context, Result, UsageError};
 use clap::Args;
-use linkmend_sim::experiment::Experiment;
 use planned::Planned;
 use std::path::PathBuf;
 
@@ -38,7 +38,8 @@ Examples:
 DIR/report.html is the report; DIR/summary.json has the comparisons, and DIR/ID the plots (SVG, CSV), all points (CSV) \
 and all results (JSON) of each experiment. Files are written as experiments finish, so Ctrl-C leaves what is finished.
 A counted value is within its tolerance if all of its 99.9 % interval is; one that may be either is `too few to tell`, \
-which --quick often is. So is a count of zero where an equation expects some, but that is not a failure.
+which --quick often is. So is a count of zero where an equation expects some; neither that nor what has an explanation is a \
+failure.
 Exit codes: 0 all values are within their tolerance or explained, 1 some are not, 2 wrong usage.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
@@ -83,7 +84,25 @@ A file sweeps the parameters of `linkmend sim stress`, by the same names: every 
   series = [\"mode\"]
   log = \"x\"
 
-Names that a plot can show are those of `linkmend sim stress --json`.")]
+Names that a plot can show are those of `linkmend sim stress --json`.
+
+With `kind = \"flows\"` a file sweeps parameters of `linkmend sim flows` and `linkmend sim throughput` instead, and says \
+what its figure shows:
+
+  id = \"short\"
+  title = \"Short flows over a link that corrupts\"
+  source = \"our own\"
+  kind = \"flows\"
+  figure = { tail = { above-percentile = 95 } }
+
+  [base]
+  size = \"10kB\"
+  trials = 2000
+  loss = 1e-3
+
+  [[sweep]]
+  transport = [\"dctcp\", \"rdma\"]
+  scheme = [\"none\", \"ordered\"]")]
 pub struct ExperimentArgs {
     /// The file
     #[arg(value_name = "FILE")]
@@ -125,7 +144,7 @@ impl Options {
 /// Executes the command.
 pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
     let known = match &arguments.experiments {
-        Some(folder) => Experiment::read_folder(folder)?.into_iter().map(Planned::Link).collect(),
+        Some(folder) => Planned::read_folder(folder)?,
         None => Planned::built_in().context("an experiment that is built in is broken")?,
     };
     let chosen = arguments.options.shortened(choose(known, &arguments.what)?);
@@ -137,8 +156,8 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
 
 /// Runs the experiment of a file.
 pub fn run_file(arguments: &ExperimentArgs) -> Result<()> {
-    let experiment = Experiment::read(&arguments.file)?;
-    run::run(&arguments.options.shortened(vec![Planned::Link(experiment)]), &arguments.options)
+    let planned = Planned::read(&arguments.file)?;
+    run::run(&arguments.options.shortened(vec![planned]), &arguments.options)
 }
 
 /// Chooses experiments by name, in the order in which they are known; all of them for `all` or no name.

@@ -1,14 +1,22 @@
-//! An experiment of either kind, before it runs.
+//! An experiment of any kind, before it runs.
 
-use crate::failure::Result;
+use crate::failure::{Result, UsageError};
 use linkmend_experiment::{self as experiment, Kind};
 use linkmend_fleet::experiment::FleetExperiment;
 use linkmend_sim::experiment::Experiment;
+use linkmend_sim::experiment::flows::FlowExperiment;
+use std::path::Path;
 
-/// An experiment of either kind, before it runs.
+/// What a file can say that it is.
+const KINDS: &str =
+    "`kind` is `stress` (a link, which it is if nothing is said), `attenuation`, `flows` or `fleet`";
+
+/// An experiment of any kind, before it runs.
 pub enum Planned {
     /// A simulated link.
     Link(Experiment),
+    /// Flows between simulated hosts.
+    Flows(FlowExperiment),
     /// A simulated fleet.
     Fleet(FleetExperiment),
 }
@@ -30,29 +38,62 @@ pub struct Overview<'a> {
 }
 
 impl Planned {
-    /// All built-in experiments: links first, then fleets.
+    /// All built-in experiments: links first, then flows, then fleets.
     ///
     /// # Errors
     /// None, unless a file was broken before the program was built; a test sees to that.
     pub fn built_in() -> Result<Vec<Planned>> {
         let links = linkmend_sim::experiment::built_in()?.into_iter().map(Planned::Link);
+        let flows = linkmend_sim::experiment::flows::built_in()?.into_iter().map(Planned::Flows);
         let fleets = linkmend_fleet::experiment::built_in()?.into_iter().map(Planned::Fleet);
-        Ok(links.chain(fleets).collect())
+        Ok(links.chain(flows).chain(fleets).collect())
+    }
+
+    /// Reads an experiment from a file, which says of what kind it is.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a valid experiment.
+    pub fn read(path: &Path) -> Result<Planned> {
+        match experiment::kind_of(path)?.as_deref() {
+            None | Some("stress" | "attenuation") => Ok(Planned::Link(Experiment::read(path)?)),
+            Some("flows") => Ok(Planned::Flows(FlowExperiment::read(path)?)),
+            Some("fleet") => Ok(Planned::Fleet(FleetExperiment::read(path)?)),
+            Some(other) => {
+                let message = format!("{}: there is no kind of experiments `{other}`", path.display());
+                Err(UsageError::hinted(message, KINDS.to_owned()).into())
+            }
+        }
+    }
+
+    /// Reads all experiments of a folder, in the order of file names.
+    ///
+    /// # Errors
+    /// The first file that cannot be used, or that there is none.
+    pub fn read_folder(folder: &Path) -> Result<Vec<Planned>> {
+        experiment::read_each(folder, Planned::read, |planned| planned.overview().id)
     }
 
     /// The experiment, if it is one with links.
     pub fn link(&self) -> Option<&Experiment> {
         match self {
             Planned::Link(experiment) => Some(experiment),
-            Planned::Fleet(_) => None,
+            Planned::Flows(_) | Planned::Fleet(_) => None,
         }
     }
 
     /// The experiment, if it is one with fleets.
     pub fn fleet(&self) -> Option<&FleetExperiment> {
         match self {
-            Planned::Link(_) => None,
+            Planned::Link(_) | Planned::Flows(_) => None,
             Planned::Fleet(experiment) => Some(experiment),
+        }
+    }
+
+    /// The experiment, if it is one with flows.
+    pub fn flows(&self) -> Option<&FlowExperiment> {
+        match self {
+            Planned::Flows(experiment) => Some(experiment),
+            Planned::Link(_) | Planned::Fleet(_) => None,
         }
     }
 
@@ -60,6 +101,7 @@ impl Planned {
     pub fn overview(&self) -> Overview<'_> {
         match self {
             Planned::Link(experiment) => overview(experiment),
+            Planned::Flows(experiment) => overview(experiment),
             Planned::Fleet(experiment) => overview(experiment),
         }
     }
@@ -68,6 +110,7 @@ impl Planned {
     pub fn quick(self) -> Planned {
         match self {
             Planned::Link(experiment) => Planned::Link(experiment.quick()),
+            Planned::Flows(experiment) => Planned::Flows(experiment.quick()),
             Planned::Fleet(experiment) => Planned::Fleet(experiment.quick()),
         }
     }

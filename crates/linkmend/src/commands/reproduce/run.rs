@@ -25,6 +25,7 @@ pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
     let stop = interrupt::flag()?;
     let mut collected = Collected::new(planned, options);
     run_kind(planned, Planned::link, &mut collected, &stop)?;
+    run_kind(planned, Planned::flows, &mut collected, &stop)?;
     run_kind(planned, Planned::fleet, &mut collected, &stop)?;
     collected.bar.finish_and_clear();
     let finished: Vec<&Finished> = collected.finished.iter().flatten().collect();

@@ -276,6 +276,16 @@ fn table(title: &str, report: &FlowsReport) -> Table {
     row("flows given up", count(report.failed_flows));
     row("retransmissions by hosts", count(report.retransmissions));
     row("retransmission timeouts", count(report.timeouts));
+    let affected = &report.affected_flows;
+    if affected.sacked > 0 {
+        row("flows with a corrupted frame", count(affected.corrupted));
+        row("flows with a SACK", count(affected.sacked));
+        row("of these, at most 2 segments SACKed (A)", count(affected.group_a));
+        row("the same after a loss at the end (B)", count(affected.group_b));
+        row("more SACKed, nothing left to send (C)", count(affected.group_c));
+        row("more SACKed, something left to send (D)", count(affected.group_d));
+        row("flows that reduced their window", count(affected.reduced));
+    }
     row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
     row("frames sent, on all links", count(report.frame_hops));
     row("frames corrupted", count(report.frames_corrupted));

@@ -3,7 +3,7 @@
 use super::config::FlowsConfig;
 use super::network::{FlowNetwork, FlowObserver};
 use super::statistics::Summary;
-use crate::host::FlowRecord;
+use crate::host::{FlowRecord, Group};
 use crate::network::PortId;
 use crate::time::Time;
 use serde::Serialize;
@@ -59,6 +59,51 @@ impl Totals {
     }
 }
 
+/// Flows that ended, by what disturbed them. The groups are those of Figure 13: of flows whose sender received a SACK, because
+/// a packet was lost or reordered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Affected {
+    /// Flows of which a link corrupted a frame.
+    pub corrupted: u64,
+    /// Flows whose sender received a SACK.
+    pub sacked: u64,
+    /// Of these, those with at most two segments SACKed, without a loss among the last three packets.
+    pub group_a: u64,
+    /// Those with such a loss.
+    pub group_b: u64,
+    /// Those with more SACKed, after everything had been sent.
+    pub group_c: u64,
+    /// Those with more SACKed before everything had been sent.
+    pub group_d: u64,
+    /// The largest number of bytes that a flow of the last group had not sent yet.
+    pub group_d_pending_bytes_max: u64,
+    /// Flows whose sender reduced its window because of a SACK.
+    pub reduced: u64,
+}
+
+impl Affected {
+    fn of(records: &[FlowRecord], mss: u32) -> Affected {
+        let mut affected = Affected::default();
+        for disturbance in records.iter().map(|record| &record.disturbance) {
+            affected.corrupted += u64::from(disturbance.frames_corrupted > 0);
+            affected.reduced += u64::from(disturbance.recovered);
+            let Some(group) = disturbance.group(mss) else { continue };
+            affected.sacked += 1;
+            *match group {
+                Group::A => &mut affected.group_a,
+                Group::B => &mut affected.group_b,
+                Group::C => &mut affected.group_c,
+                Group::D => {
+                    let most = affected.group_d_pending_bytes_max.max(disturbance.pending_bytes);
+                    affected.group_d_pending_bytes_max = most;
+                    &mut affected.group_d
+                }
+            } += 1;
+        }
+        affected
+    }
+}
+
 /// What a run measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowsReport {
@@ -74,6 +119,8 @@ pub struct FlowsReport {
     pub retransmissions: u64,
     /// Expirations of hosts' retransmission timers.
     pub timeouts: u64,
+    /// Flows that losses or reordering disturbed.
+    pub affected_flows: Affected,
     /// Bytes that arrived in order, of all flows, for each second, in Gbit/s.
     pub goodput_gbps: f64,
     /// Frames that ports put on wires, each link counted.
@@ -105,6 +152,7 @@ impl FlowsReport {
             failed_flows: records.iter().filter(|record| record.failed).count() as u64,
             retransmissions: sum(|record| record.retransmissions) + totals.retransmissions,
             timeouts: sum(|record| record.timeouts) + totals.timeouts,
+            affected_flows: Affected::of(records, config.hosts.mss()),
             goodput_gbps: bytes as f64 * 8.0 / totals.elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
             frame_hops: totals.frames,
             frames_corrupted: totals.corrupted,

@@ -32,6 +32,19 @@ pub fn run(
     stop: &AtomicBool,
     done: &(impl Fn() + Sync),
 ) -> Result<Option<FlowsReport>, ParameterError> {
+    Ok(run_with_records(config, threads, stop, done)?.map(|(report, _)| report))
+}
+
+/// As [`run`], with what became of each flow.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_records(
+    config: &FlowsConfig,
+    threads: usize,
+    stop: &AtomicBool,
+    done: &(impl Fn() + Sync),
+) -> Result<Option<(FlowsReport, Vec<FlowRecord>)>, ParameterError> {
     run_parts(config, threads, stop, done, |part| Ok(run_part(config, part, stop, NoObserver)?.0))
 }
 
@@ -48,7 +61,7 @@ pub fn run_captured<W: Write + Send>(
 ) -> Result<(Option<FlowsReport>, Option<PortCapture<W>>), ParameterError> {
     let place = Mutex::new(Some(capture));
     let take = |part: u64| (part == 0).then(|| held(&place).take()).flatten();
-    let report = run_parts(config, threads, stop, done, |part| match take(part) {
+    let outcome = run_parts(config, threads, stop, done, |part| match take(part) {
         Some(capture) => {
             let (outcome, capture) = run_part(config, part, stop, capture)?;
             *held(&place) = Some(capture);
@@ -57,7 +70,7 @@ pub fn run_captured<W: Write + Send>(
         None => Ok(run_part(config, part, stop, NoObserver)?.0),
     })?;
     let capture = held(&place).take();
-    Ok((report, capture))
+    Ok((outcome.map(|(report, _)| report), capture))
 }
 
 /// What a mutex holds. A thread that panicked ends the run, so nobody sees what it left.
@@ -71,7 +84,7 @@ fn run_parts(
     stop: &AtomicBool,
     done: &(impl Fn() + Sync),
     work: impl Fn(u64) -> Result<Option<Outcome>, ParameterError> + Sync,
-) -> Result<Option<FlowsReport>, ParameterError> {
+) -> Result<Option<(FlowsReport, Vec<FlowRecord>)>, ParameterError> {
     config.validate()?;
     let outcomes = run_each(config.parts(), threads, stop, done, |part| work(part as u64));
     let Some(outcomes) = outcomes else { return Ok(None) };
@@ -82,7 +95,7 @@ fn run_parts(
         records.extend(outcome.records);
         totals.add(&outcome.totals);
     }
-    Ok(Some(FlowsReport::new(config, &records, totals)))
+    Ok(Some((FlowsReport::new(config, &records, totals), records)))
 }
 
 impl FlowsConfig {

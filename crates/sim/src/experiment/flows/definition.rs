@@ -1,0 +1,255 @@
+//! Experiments with flows as a kind of experiments.
+
+use super::metric::METRICS;
+use super::outcome::{FlowOutcome, FlowRun};
+use super::parameters::{DUMMY_COPIES, FlowParameters, PAIRED};
+use crate::host::FlowSizes;
+use crate::link::config::{ParameterError, RATE_REQUIREMENT};
+use crate::network::Balance;
+use crate::run::flows::{Demand, FlowsConfig, SchemeKind, TransportKind, run_with_records};
+use crate::time::{Rate, Time};
+use linkmend_experiment::{
+    Combination, ExperimentError, ExperimentFile, Head, Kind, Metric, PointOf, PublishedTable, Reader, Run,
+    Runs, Settings, Source,
+};
+use linkmend_quantity::{BitRate, Count, LossRate, Span};
+use linkmend_topology::spec;
+use serde::Deserialize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use toml::Spanned;
+
+/// Frame-hops that one core simulates in a second, roughly.
+const FRAME_HOPS_PER_SECOND: f64 = 6e6;
+/// Links that a frame of the testbed passes, and about as many as it passes in other networks.
+const HOPS: f64 = 6.0;
+/// Data frames and the acknowledgements that they cause, for each data frame.
+const FRAMES_PER_SEGMENT: f64 = 1.5;
+/// Bytes of data in a frame.
+const SEGMENT_BYTES: f64 = 1448.0;
+/// Frame-hops that a quick run may have.
+const QUICK_WORK: f64 = 60_000.0;
+/// Trials that a quick run has at least.
+const QUICK_TRIALS_MIN: u64 = 20;
+
+/// Experiments with flows between hosts: each combination of transport, scheme and so on is a point, each seed a run.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowExperiments;
+
+/// An experiment with flows.
+pub type FlowExperiment = linkmend_experiment::Experiment<FlowExperiments>;
+
+/// One combination of its parameters.
+pub type Point = PointOf<FlowExperiments>;
+
+/// The figure that an experiment's report draws.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Figure {
+    /// Distributions of flow completion times above a percentile, a plot for each transport.
+    Tail { above_percentile: f64 },
+    /// Goodput at each loss rate, a series for each scheme.
+    Goodput,
+    /// The groups of flows that losses or reordering affected (Figure 13), for each flow size.
+    Groups,
+}
+
+/// The kind that such a file says it has.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FileKind {
+    Flows,
+}
+
+/// A file of an experiment with flows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct File {
+    /// Tells the file from those of other experiments.
+    #[serde(rename = "kind")]
+    _kind: FileKind,
+    id: Spanned<String>,
+    title: String,
+    source: String,
+    #[serde(default)]
+    about: String,
+    figure: Figure,
+    #[serde(default)]
+    base: Settings,
+    #[serde(default)]
+    sweep: Vec<Settings>,
+    #[serde(default)]
+    published: Vec<Spanned<PublishedTable>>,
+}
+
+/// What a file says beyond what all experiment files say.
+#[derive(Debug, Clone, Copy)]
+pub struct Rest {
+    figure: Figure,
+}
+
+impl ExperimentFile<FlowExperiments> for File {
+    type Rest = Rest;
+    type Extra = Figure;
+
+    fn split(self) -> (Head, Rest) {
+        let File { id, title, source, about, figure, base, sweep, published, .. } = self;
+        (Head { id, title, source, about, base, sweep, published }, Rest { figure })
+    }
+
+    fn extra(rest: Rest, _reader: &Reader<'_, FlowExperiments>) -> Result<Figure, ExperimentError> {
+        Ok(rest.figure)
+    }
+}
+
+impl Kind for FlowExperiments {
+    type Parameters = FlowParameters;
+    type Task = Arc<FlowsConfig>;
+    type Outcome = FlowOutcome;
+    type Error = ParameterError;
+    type File = File;
+
+    fn metrics(_rest: &Rest) -> &'static [Metric<FlowOutcome>] {
+        &METRICS
+    }
+
+    fn task(
+        _rest: &Rest,
+        at: &Combination<FlowParameters>,
+        source: Source<'_>,
+        _folder: &Path,
+    ) -> Result<(FlowParameters, Arc<FlowsConfig>), ExperimentError> {
+        let parameters = completed(&at.parameters);
+        let config = config(&parameters)
+            .and_then(|config| config.validate().map(|()| config))
+            .map_err(|error| source.error(at.place, error.to_string()))?;
+        Ok((parameters, Arc::new(config)))
+    }
+
+    fn run(
+        task: &Arc<FlowsConfig>,
+        run: Run,
+        progress: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<FlowOutcome>, ParameterError> {
+        let config = FlowsConfig { seed: run.seed, ..FlowsConfig::clone(task) };
+        // Runs are short, and many: they are not stopped in the middle, and each has one thread.
+        let Some((report, records)) = run_with_records(&config, 1, &AtomicBool::new(false), &|| ())? else {
+            return Ok(None);
+        };
+        Ok(progress(1.0).then(|| Runs::one(FlowRun::new(report, &records))))
+    }
+
+    /// Frame-hops.
+    fn work(task: &Arc<FlowsConfig>) -> f64 {
+        frame_hops(task)
+    }
+
+    const WORK_PER_SECOND: f64 = FRAME_HOPS_PER_SECOND;
+
+    /// Whatever recovers losses, or does not, gets the same flows.
+    fn seed(base_seed: u64, id: &str, point: &Point, number: u64) -> u64 {
+        point.shared_seed(base_seed, id, number, &PAIRED)
+    }
+
+    fn quick(point: &Point) -> Point {
+        let mut quick = point.clone();
+        quick.runs = quick.runs.min(2);
+        let share = (QUICK_WORK / frame_hops(&quick.task)).min(1.0);
+        let parameters = &mut quick.parameters;
+        if let Some(Count(trials)) = &mut parameters.trials {
+            *trials = ((*trials as f64 * share) as u64).max(QUICK_TRIALS_MIN);
+        }
+        if let Some(Span(duration)) = &mut parameters.duration {
+            *duration = Duration::from_nanos((duration.as_nanos() as f64 * share) as u64 + 1);
+        }
+        if let Ok(shorter) = config(parameters) {
+            quick.task = Arc::new(shorter);
+        }
+        quick
+    }
+}
+
+/// The same parameters with those of the paper where the file says nothing.
+fn completed(written: &FlowParameters) -> FlowParameters {
+    let is_trials = written.trials.is_none() && written.duration.is_none();
+    let speed = BitRate(100_000_000_000);
+    FlowParameters {
+        transport: Some(written.transport.unwrap_or(TransportKind::Dctcp)),
+        scheme: Some(written.scheme.unwrap_or(SchemeKind::None)),
+        loss: Some(written.loss.unwrap_or(LossRate(0.0))),
+        speed: Some(written.speed.unwrap_or(speed)),
+        trials: if is_trials { Some(Count(5_000)) } else { written.trials },
+        ..written.clone()
+    }
+}
+
+/// The run that completed parameters describe.
+fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
+    let transport = parameters.transport.unwrap_or(TransportKind::Dctcp);
+    let scheme = parameters.scheme.unwrap_or(SchemeKind::None);
+    let loss = parameters.loss.map_or(0.0, |loss| loss.0);
+    let speed = parameters.speed.unwrap_or(BitRate(0));
+    let rate = Rate::from_bits_per_second(speed.0)
+        .ok_or_else(|| ParameterError::new("speed", speed, RATE_REQUIREMENT))?;
+    let testbed = || format!("line:switches=5,hosts=1,speed={speed},host-speed={speed}");
+    let topology = parameters.topology.clone().unwrap_or_else(testbed);
+    let graph = spec::graph(&topology)
+        .map_err(|error| ParameterError::new("topology", &topology, error.to_string()))?;
+    let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
+    let mut link = scheme.link(rate, loss);
+    if let Some(copies) = parameters.dummy_copies {
+        let Some(protection) = &mut link.protection else {
+            return Err(ParameterError::new(DUMMY_COPIES, copies, "needs a scheme with LinkGuardian"));
+        };
+        protection.dummy_copies = copies;
+    }
+    let config = FlowsConfig {
+        seed: 0,
+        graph,
+        balance: Balance::FlowHash,
+        corrupting,
+        recovery: scheme.recovery(loss),
+        link,
+        hosts: transport.hosts(),
+        demand: demand(parameters)?,
+    };
+    Ok(config.in_class_of(scheme))
+}
+
+fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
+    let time =
+        |Span(duration)| Time::from_nanos(u64::try_from(Duration::as_nanos(&duration)).unwrap_or(u64::MAX));
+    let size = || parameters.size.clone().ok_or_else(|| ParameterError::new("size", "", "must be given"));
+    match (parameters.trials, parameters.load, parameters.duration) {
+        (Some(Count(count)), None, None) => {
+            let bytes = size()?.only().ok_or_else(|| {
+                let name = parameters.size.as_ref().map_or("", FlowSizes::name).to_owned();
+                ParameterError::new("size", name, "must be one size; a workload needs `load` and `duration`")
+            })?;
+            Ok(Demand::Trials { count, bytes })
+        }
+        (None, Some(load), Some(duration)) => {
+            Ok(Demand::Load { sizes: size()?, load: load.0, duration: time(duration) })
+        }
+        (None, None, Some(duration)) => Ok(Demand::Endless { duration: time(duration) }),
+        _ => Err(ParameterError::new(
+            "trials",
+            "",
+            "must be alone, or `load` with `duration`, or `duration` alone, for one flow without an end",
+        )),
+    }
+}
+
+/// About how many frames a run puts on wires.
+fn frame_hops(config: &FlowsConfig) -> f64 {
+    let of_bytes = |bytes: f64| (bytes / SEGMENT_BYTES).ceil().max(1.0) * FRAMES_PER_SEGMENT * HOPS;
+    let hosts = config.graph.hosts().count() as f64;
+    let carried = |duration: Time| config.link.rate.bits_per_second() as f64 / 8.0 * duration.as_secs();
+    match &config.demand {
+        Demand::Trials { count, bytes } => *count as f64 * (of_bytes(*bytes as f64) + HOPS),
+        Demand::Load { load, duration, .. } => of_bytes(load * hosts * carried(*duration)),
+        Demand::Endless { duration } => of_bytes(carried(*duration)),
+    }
+}

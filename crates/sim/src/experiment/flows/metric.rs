@@ -1,0 +1,69 @@
+//! What runs with flows measure, and what is compared with published values.
+
+use super::outcome::{FlowOutcome, extremes, flows, measured_percentile, moments};
+use crate::run::flows::Affected;
+use linkmend_experiment::{CONFIDENCE, Measurement, Quantity};
+
+/// Something that runs with flows measure.
+pub type Metric = linkmend_experiment::Metric<FlowOutcome>;
+
+/// The distribution that tables show.
+pub(super) const COMPLETION_TIMES: &str = "fct_us";
+
+macro_rules! metrics {
+    ($($name:literal, $label:literal, $quantity:ident, $scale:expr, $read:expr;)*) => {
+        [$(Metric { name: $name, label: $label, quantity: Quantity::$quantity, scale: $scale, read: $read }),*]
+    };
+}
+
+/// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
+/// over the runs. A percentile has the interval in which the true one lies.
+pub(super) static METRICS: [Metric; 22] = metrics! {
+    "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
+    "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
+    "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
+    "fct_us.p90", "90 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9);
+    "fct_us.p95", "95 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.95);
+    "fct_us.p99", "99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99);
+    "fct_us.p99_9", "99.9 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.999);
+    "fct_us.p99_99", "99.99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9999);
+    "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99999);
+    "fct_us.max", "greatest FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
+    "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.1);
+    "goodput_gbps", "goodput", Rate, 1e9,
+        |outcome, scale| outcome.mean(|run| Some(run.report.goodput_gbps * scale));
+    "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01,
+        |outcome, _| outcome.mean(|run| Some(run.resent));
+    "retransmissions", "retransmissions of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64));
+    "timeouts", "timeouts of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64));
+    "flows_corrupted_pct", "flows with a corrupted frame", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.corrupted);
+    "flows_sacked_pct", "flows whose sender received a SACK", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.sacked);
+    "group_a_pct", "group A of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_a);
+    "group_b_pct", "group B of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_b);
+    "group_c_pct", "group C of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_c);
+    "group_d_pct", "group D of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_d);
+    "group_d_pending_bytes_max", "most that a flow of group D had to send", Size, 1.0, |outcome, _| {
+        let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
+        exact(pending.max()? as f64)
+    };
+};
+
+fn exact(value: f64) -> Option<Measurement> {
+    Measurement::exact(value)
+}
+
+/// The share of all flows, with its interval.
+fn share_of_flows(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
+    Measurement::counted(sum(outcome, count), flows(outcome) as u64, 1.0, CONFIDENCE)
+}
+
+/// The share of those whose sender received a SACK, with its interval.
+fn share_of_sacked(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
+    Measurement::counted(sum(outcome, count), sum(outcome, |of| of.sacked), 1.0, CONFIDENCE)
+}
+
+fn sum(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> u64 {
+    outcome.iter().map(|run| count(&run.report.affected_flows)).sum()
+}

@@ -1,0 +1,115 @@
+//! What experiments with flows find out.
+
+use crate::host::FlowRecord;
+use crate::run::flows::FlowsReport;
+use linkmend_experiment::{CONFIDENCE, Measurement, Runs, poisson_interval};
+
+/// What became of the flows of one run.
+#[derive(Debug, PartialEq)]
+pub struct FlowRun {
+    pub report: FlowsReport,
+    /// Flow completion times in picoseconds, ascending.
+    times_ps: Vec<u64>,
+    /// Of these flows, the share of which hosts sent something again.
+    pub(super) resent: f64,
+}
+
+/// The runs of a point, in the order of their seeds.
+pub type FlowOutcome = Runs<FlowRun>;
+
+/// Picoseconds in a second.
+const PS: f64 = 1e12;
+
+impl FlowRun {
+    pub(super) fn new(report: FlowsReport, records: &[FlowRecord]) -> FlowRun {
+        let ended = records.iter().filter(|record| !record.failed);
+        let resent = ended.clone().filter(|record| record.retransmissions > 0).count();
+        let mut times_ps: Vec<u64> = ended.map(|record| record.completion_time().0).collect();
+        times_ps.sort_unstable();
+        let resent = resent as f64 / times_ps.len().max(1) as f64;
+        FlowRun { report, times_ps, resent }
+    }
+}
+
+/// How many flows of all runs ended.
+pub(super) fn flows(outcome: &FlowOutcome) -> usize {
+    outcome.iter().map(|run| run.times_ps.len()).sum()
+}
+
+/// The flow completion time of this rank among those of all runs, counted from 0, in picoseconds. Runs are sorted, so that
+/// it is found without merging them.
+fn of_rank(outcome: &FlowOutcome, rank: usize) -> Option<u64> {
+    let (mut low, mut high) = (u64::MAX, 0);
+    for run in outcome.iter() {
+        if let [first, .., last] | [first @ last] = run.times_ps.as_slice() {
+            (low, high) = (low.min(*first), high.max(*last));
+        }
+    }
+    if rank >= flows(outcome) {
+        return None;
+    }
+    // The least value that more than `rank` of all are at or below.
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let at_most: usize =
+            outcome.iter().map(|run| run.times_ps.partition_point(|time| *time <= middle)).sum();
+        (low, high) = if at_most > rank { (low, middle) } else { (middle + 1, high) };
+    }
+    Some(low)
+}
+
+/// The flow completion time that a share of all flows is below, in seconds, linear between two of them.
+pub(super) fn percentile(outcome: &FlowOutcome, share: f64) -> Option<f64> {
+    let place = share * flows(outcome).checked_sub(1)? as f64;
+    let below = of_rank(outcome, place as usize)? as f64;
+    let above = of_rank(outcome, place as usize + 1).map_or(below, |above| above as f64);
+    Some((below + (above - below) * place.fract()) / PS)
+}
+
+/// The same with its interval: the times between which the true percentile lies, by the number of flows above it, which is
+/// one of rare and independent events. `None` if all flows are below it.
+pub(super) fn measured_percentile(outcome: &FlowOutcome, share: f64) -> Option<Measurement> {
+    let count = flows(outcome);
+    // Rounded, because 1 - 0.9999 of ten thousand flows is not quite one.
+    let expected = libm::round((1.0 - share) * count as f64) as u64;
+    if expected == 0 {
+        return None;
+    }
+    let (fewest, most) = poisson_interval(expected, CONFIDENCE);
+    let rank = |above: f64| count.saturating_sub(above as usize).min(count - 1);
+    let at = |above: f64| of_rank(outcome, rank(above)).map(|time| time as f64 / PS);
+    let value = percentile(outcome, share)?;
+    Some(Measurement { value, interval: Some((at(most)?.min(value), at(fewest)?.max(value))) })
+}
+
+/// The share of all runs' flow completion times, in seconds, at each of these percentiles: what a plot draws.
+pub(super) fn distribution(outcome: &FlowOutcome, from: f64) -> Vec<(f64, f64)> {
+    /// Points for each nine.
+    const STEPS: usize = 60;
+    let count = flows(outcome);
+    if count == 0 {
+        return Vec::new();
+    }
+    let (first, last) = (-libm::log10(1.0 - from), libm::log10(count as f64));
+    let steps = ((last - first).max(0.0) * STEPS as f64) as usize;
+    let share = |step: usize| 1.0 - libm::pow(10.0, -(first + step as f64 / STEPS as f64));
+    let point = |share: f64| Some((100.0 * share, percentile(outcome, share)?));
+    (0..=steps).map(share).filter_map(point).collect()
+}
+
+/// Mean and standard deviation of all flow completion times, in seconds.
+pub(super) fn moments(outcome: &FlowOutcome) -> Option<(f64, f64)> {
+    let count = flows(outcome) as f64;
+    let sum = |value: &dyn Fn(f64) -> f64| {
+        outcome.iter().flat_map(|run| run.times_ps.iter()).map(|time| value(*time as f64 / PS)).sum::<f64>()
+    };
+    let mean = sum(&|time| time) / count;
+    let deviation = libm::sqrt(sum(&|time| (time - mean) * (time - mean)) / (count - 1.0));
+    (count > 1.0).then_some((mean, deviation))
+}
+
+/// The least and the greatest flow completion time, in seconds.
+pub(super) fn extremes(outcome: &FlowOutcome) -> Option<(f64, f64)> {
+    let last = flows(outcome).checked_sub(1)?;
+    Some((of_rank(outcome, 0)? as f64 / PS, of_rank(outcome, last)? as f64 / PS))
+}

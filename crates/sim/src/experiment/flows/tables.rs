@@ -1,0 +1,51 @@
+//! The tables of experiments with flows.
+
+use super::definition::{Figure, FlowExperiment};
+use super::metric::{COMPLETION_TIMES, Metric};
+use super::outcome::FlowOutcome;
+use super::parameters::FlowParameters;
+use linkmend_experiment::Parameters;
+use linkmend_experiment::tables::{Headings, of_distribution, of_points};
+use linkmend_report::Table;
+
+/// What the experiment is about: percentiles of flow completion times, or goodput; a row for each point.
+pub fn points(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Table {
+    match experiment.extra {
+        Figure::Tail { .. } => {
+            let title = format!("{}: flow completion times", experiment.title);
+            of_distribution(title, (experiment, outcomes), COMPLETION_TIMES)
+        }
+        Figure::Groups => {
+            let metrics: Vec<&'static Metric> =
+                experiment.metrics.iter().filter(|metric| is_of_groups(metric)).collect();
+            let title = format!("{}: affected flows", experiment.title);
+            of_points(title, (experiment, outcomes), &experiment.varied, &metrics, Headings::Labels)
+        }
+        Figure::Goodput => {
+            let metrics: Vec<&'static Metric> =
+                experiment.metrics.iter().filter(|metric| is_of_throughput(metric)).collect();
+            let title = format!("{}: means over the runs", experiment.title);
+            of_points(title, (experiment, outcomes), &experiment.varied, &metrics, Headings::Labels)
+        }
+    }
+}
+
+/// Whether a metric is of a flow without an end.
+fn is_of_throughput(metric: &Metric) -> bool {
+    matches!(metric.name, "goodput_gbps" | "retransmissions" | "timeouts")
+}
+
+/// Whether a metric counts flows that losses or reordering affected.
+fn is_of_groups(metric: &Metric) -> bool {
+    metric.name.starts_with("group_") || metric.name.starts_with("flows_")
+}
+
+/// Every parameter and metric; a row for each point.
+pub fn everything(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Table {
+    let keys: Vec<&'static str> = FlowParameters::keys()
+        .filter(|key| experiment.points.iter().any(|point| point.value(key).is_some()))
+        .collect();
+    let metrics: Vec<&'static Metric> = experiment.metrics.iter().collect();
+    let title = format!("{}: all points", experiment.title);
+    of_points(title, (experiment, outcomes), &keys, &metrics, Headings::Names)
+}

@@ -1,0 +1,150 @@
+//! Experiment files with flows: all that are built in, and what is refused; and that threads change nothing.
+
+use super::*;
+use linkmend_experiment::{Event, Metric, run_all};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+fn parse(rest: &str) -> Result<FlowExperiment, ExperimentError> {
+    let head = "id = \"x\"\nkind = \"flows\"\ntitle = \"t\"\nsource = \"s\"\nfigure = { tail = { above-percentile = 90 } }\n";
+    FlowExperiment::parse("x.toml", &format!("{head}{rest}"), Path::new(""))
+}
+
+fn outcomes(experiments: &[FlowExperiment], threads: usize) -> Vec<Vec<FlowOutcome>> {
+    let mut outcomes: Vec<Vec<Option<FlowOutcome>>> =
+        experiments.iter().map(|experiment| vec![None; experiment.points.len()]).collect();
+    run_all(experiments, 1, threads, &AtomicBool::new(false), |event| match event {
+        Event::Progress(_) => {}
+        Event::Point { experiment, point, outcome } => outcomes[experiment][point] = Some(outcome),
+        Event::Failed { experiment, point, failure } => {
+            panic!("{} {point}: {}", experiments[experiment].id, failure.error)
+        }
+    });
+    let complete = |outcomes: Vec<Option<FlowOutcome>>| outcomes.into_iter().flatten().collect();
+    outcomes.into_iter().map(complete).collect()
+}
+
+#[test]
+fn every_built_in_file_can_be_used_and_a_short_run_of_it_has_plots_and_tables() {
+    let experiments: Vec<FlowExperiment> = built_in()
+        .unwrap_or_else(|error| panic!("{error}"))
+        .into_iter()
+        .map(linkmend_experiment::Experiment::quick)
+        .collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/flows");
+    let ids = |experiments: &[FlowExperiment]| -> BTreeSet<String> {
+        experiments.iter().map(|experiment| experiment.id.clone()).collect()
+    };
+    let files = FlowExperiment::read_folder(&folder).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(ids(&experiments), ids(&files), "every file of the folder is built in");
+    for (experiment, outcomes) in experiments.iter().zip(outcomes(&experiments, 2)) {
+        assert_eq!(outcomes.len(), experiment.points.len(), "{}", experiment.id);
+        assert!(!experiment.about.is_empty() && !experiment.published.is_empty(), "{}", experiment.id);
+        assert!(!plots::all(experiment, &outcomes).is_empty(), "{}", experiment.id);
+        let rows = tables::points(experiment, &outcomes).to_csv().lines().count();
+        assert_eq!(rows, 1 + outcomes.len(), "{}", experiment.id);
+    }
+}
+
+const SMALL: &str = "[base]\nsize = \"24387B\"\ntrials = 200\nruns = 3\ntransport = [\"dctcp\", \"rdma\"]\n\
+    [[sweep]]\nloss = 0\n[[sweep]]\nloss = 1e-2\nscheme = [\"none\", \"ordered\"]\n";
+
+#[test]
+fn threads_change_nothing() {
+    let experiments = [parse(SMALL).expect("a file")];
+    assert_eq!(outcomes(&experiments, 1), outcomes(&experiments, 2));
+}
+
+#[test]
+fn a_percentile_of_several_runs_is_that_of_all_their_flows() {
+    let experiments = [parse(SMALL).expect("a file")];
+    let outcomes = outcomes(&experiments, 2).remove(0);
+    let named = |name: &str| -> &Metric<FlowOutcome> {
+        experiments[0].metrics.iter().find(|metric| metric.name == name).expect("it is there")
+    };
+    for outcome in &outcomes {
+        let value = |name| named(name).value(outcome).expect("flows ended").value;
+        let each: Vec<f64> =
+            outcome.each().map(|run| named("fct_us.p50").value(&run).expect("flows").value).collect();
+        let (low, high) =
+            (each.iter().copied().fold(f64::MAX, f64::min), each.iter().copied().fold(0.0, f64::max));
+        assert!((low..=high).contains(&value("fct_us.p50")), "{each:?}");
+        assert!(value("fct_us.min") <= value("fct_us.p50") && value("fct_us.p99") <= value("fct_us.max"));
+        let interval = named("fct_us.p90").value(outcome).and_then(|measured| measured.interval);
+        let (low, high) = interval.expect("it is estimated");
+        assert!(low <= value("fct_us.p90") && value("fct_us.p90") <= high);
+        assert_eq!(named("fct_us.p99_99").value(outcome), None, "600 flows do not tell");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_line() {
+    for (rest, message) in [
+        (
+            "[base]\ntransport = \"tcp\"\n",
+            "x.toml:7: transport: transport = tcp: must be one of dctcp, cubic",
+        ),
+        ("[base]\nsize = \"0B\"\n", "x.toml:7: size: "),
+        ("[base]\nsize = \"web-search\"\ntrials = 3\n", "must be one size"),
+        ("[base]\nsize = \"143B\"\nload = \"50%\"\n", "`load` with `duration`"),
+        ("[base]\nsize = \"143B\"\ndummy-copies = 0\n", "needs a scheme with LinkGuardian"),
+        ("[base]\nsize = \"143B\"\ntopology = \"fat-tree:k=4,hosts=0\"\n", "must have at least 2 hosts"),
+    ] {
+        let error = parse(rest).expect_err(rest).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+const CONDITIONS: &str = "size = \"24387B\"\ntrials = 10_000\nruns = 5\n\
+    [[sweep]]\nloss = 0\n[[sweep]]\nloss = 1e-3\nscheme = [\"ordered\", \"non-blocking\", \"none\"]\n";
+
+/// The runs of no loss, ordered mode, non-blocking mode and loss, run by run.
+fn run_by_run(transport: &str) -> Vec<[FlowOutcome; 4]> {
+    let experiments = [parse(&format!("[base]\ntransport = \"{transport}\"\n{CONDITIONS}")).expect("a file")];
+    let outcomes = outcomes(&experiments, 2).remove(0);
+    (0..outcomes[0].count())
+        .map(|run| [0, 1, 2, 3].map(|point| outcomes[point].each().nth(run).expect("as many runs")))
+        .collect()
+}
+
+/// "At and above the 99.9th percentile": a percentile of ten thousand flows is known within an interval, so what is not
+/// above another one must not begin above where that ends.
+#[test]
+fn for_every_seed_no_loss_is_best_then_ordered_then_non_blocking_and_loss_is_far_worse() {
+    for transport in ["dctcp", "bbr"] {
+        for (number, conditions) in run_by_run(transport).iter().enumerate() {
+            for share in [0.999, 0.9999] {
+                let [none, ordered, non_blocking, loss] = conditions
+                    .each_ref()
+                    .map(|runs| outcome::measured_percentile(runs, share).expect("flows"));
+                let not_above = |one: linkmend_experiment::Measurement,
+                                 other: linkmend_experiment::Measurement| {
+                    one.interval.expect("known").0 <= other.interval.expect("known").1
+                };
+                let seen = format!(
+                    "{transport}, seed {number}, {share}: {none:?} {ordered:?} {non_blocking:?} {loss:?}"
+                );
+                assert!(not_above(none, ordered) && not_above(ordered, non_blocking), "{seen}");
+                assert!(loss.value > 5.0 * non_blocking.value, "{seen}");
+            }
+        }
+    }
+}
+
+#[test]
+fn for_every_seed_rdma_gains_nothing_by_non_blocking_mode_but_its_timeouts() {
+    for (number, [none, ordered, non_blocking, loss]) in run_by_run("rdma").iter().enumerate() {
+        let at = |runs, share| outcome::percentile(runs, share).expect("flows");
+        let timeouts = |runs: &FlowOutcome| runs.iter().map(|run| run.report.timeouts).sum::<u64>();
+        let resent = |runs: &FlowOutcome| runs.iter().map(|run| run.report.retransmissions).sum::<u64>();
+        assert_eq!((timeouts(none), timeouts(ordered), timeouts(non_blocking)), (0, 0, 0), "seed {number}");
+        // Of ten thousand flows, about ten lose their last packet: as many as are above the 99.9th percentile.
+        assert!(timeouts(loss) > 0 && at(loss, 0.9999) > 5.0 * at(ordered, 0.9999), "seed {number}");
+        // Go-back-N sends again whatever came before the frame that was missing.
+        assert_eq!(resent(ordered), 0, "seed {number}");
+        assert!(resent(non_blocking) > resent(loss) / 2, "seed {number}");
+        let (low, high) = (at(loss, 0.99) * 0.9, at(loss, 0.99) * 1.1);
+        assert!((low..=high).contains(&at(non_blocking, 0.99)), "seed {number}");
+    }
+}
