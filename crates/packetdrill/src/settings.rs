@@ -16,8 +16,10 @@ const TIMESTAMPS: u32 = 12;
 const RECEIVE_BUFFER: u32 = 15 << 20;
 /// Most bytes that leave at once from a host that paces.
 const OFFLOAD: u32 = 65_000;
-/// Bit of `net.ipv4.tcp_recovery`: RACK. The others change it in ways that the simulated TCP does not have.
+/// Bits of `net.ipv4.tcp_recovery`: RACK, and RACK whose reordering window DSACKs do not widen. The third changes it in a way
+/// that the simulated TCP does not have.
 const RECOVERY_RACK: u64 = 1;
+const RECOVERY_STATIC_WINDOW: u64 = 2;
 
 /// Commands that set up or tidy a network which the simulated host has without them.
 const PASSED_OVER: [&str; 11] =
@@ -320,7 +322,10 @@ impl Settings {
             "tcp_slow_start_after_idle" => self.config.restart_after_idle = number()? != 0,
             "tcp_early_retrans" => self.has_tail_loss_probe = number()? >= 3,
             "tcp_recovery" => match number()? {
-                bits if bits & !RECOVERY_RACK == 0 => self.has_rack = bits & RECOVERY_RACK != 0,
+                bits if bits & !(RECOVERY_RACK | RECOVERY_STATIC_WINDOW) == 0 => {
+                    self.has_rack = bits & RECOVERY_RACK != 0;
+                    self.config.adapt_reordering_window = bits & RECOVERY_STATIC_WINDOW == 0;
+                }
                 _ => return Err(lacking()),
             },
             "tcp_rmem" => {

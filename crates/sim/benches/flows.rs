@@ -6,10 +6,9 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
-use linkmend_sim::flows::{Demand, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run};
+use linkmend_sim::flows::{Demand, FlowSetup, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run};
 use linkmend_sim::host::{FlowSizes, Transport};
-use linkmend_sim::network::Balance;
-use linkmend_sim::time::{Rate, Time};
+use linkmend_sim::time::Time;
 use linkmend_topology::spec;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,18 +58,8 @@ fn config(
     demand: Demand,
 ) -> FlowsConfig {
     let graph = spec::graph(topology).unwrap_or_else(|error| panic!("{error}"));
-    let rate = Rate::from_bits_per_second(100_000_000_000).unwrap_or_else(|| unreachable!("exact"));
-    FlowsConfig {
-        seed: 1,
-        corrupting: FlowsConfig::middle_link(&graph).into_iter().collect(),
-        graph,
-        balance: Balance::FlowHash,
-        recovery: scheme.recovery(loss),
-        link: scheme.link(rate, loss),
-        hosts: transport.hosts(),
-        demand,
-    }
-    .in_class_of(scheme)
+    let setup = FlowSetup { transport, scheme, loss, ..FlowSetup::default() };
+    setup.config(graph, demand).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn show(name: &str, config: &FlowsConfig, bench: bool) {

@@ -4,10 +4,10 @@ mod common;
 
 use common::gigabits;
 use linkmend_sim::flows::{
-    Demand, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, SchemeKind, TransportKind, find_port,
-    run, run_captured,
+    Demand, FlowSetup, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, SchemeKind, TransportKind,
+    find_port, run, run_captured,
 };
-use linkmend_sim::network::Balance;
+
 use linkmend_topology::spec;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
@@ -23,18 +23,8 @@ const HOST: &str = "left0--switch0";
 
 fn config(transport: TransportKind, scheme: SchemeKind) -> FlowsConfig {
     let graph = spec::graph("line:switches=5,hosts=1").expect("it can be built");
-    let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
-    FlowsConfig {
-        seed: 1,
-        graph,
-        balance: Balance::FlowHash,
-        corrupting,
-        recovery: scheme.recovery(2e-2),
-        link: scheme.link(gigabits(100), 2e-2),
-        hosts: transport.hosts(),
-        demand: Demand::Trials { count: 40, bytes: 24_387 },
-    }
-    .in_class_of(scheme)
+    let setup = FlowSetup { transport, scheme, loss: 2e-2, ..FlowSetup::default() };
+    setup.config(graph, Demand::Trials { count: 40, bytes: 24_387 }).expect("valid")
 }
 
 fn capture_on(config: &FlowsConfig, port: &str, frames_max: u64, threads: usize) -> (Vec<u8>, FlowsReport) {

@@ -3,9 +3,12 @@
 mod common;
 
 use common::gigabits;
-use linkmend_sim::flows::{Demand, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run};
+use linkmend_sim::flows::{
+    Demand, FlowSetup, FlowsConfig, FlowsReport, HostRecovery, SchemeKind, TransportKind, port_name, run,
+    run_with_records,
+};
 use linkmend_sim::host::{FlowSizes, HostLatency, Transport};
-use linkmend_sim::network::Balance;
+use linkmend_sim::network::{PortId, Side};
 use linkmend_sim::time::Time;
 use linkmend_topology::spec;
 use std::sync::Arc;
@@ -24,18 +27,8 @@ fn on(
     demand: Demand,
 ) -> FlowsConfig {
     let graph = spec::graph(topology).expect("it can be built");
-    let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
-    FlowsConfig {
-        seed: 1,
-        graph,
-        balance: Balance::FlowHash,
-        corrupting,
-        recovery: scheme.recovery(loss),
-        link: scheme.link(gigabits(100), loss),
-        hosts: transport.hosts(),
-        demand,
-    }
-    .in_class_of(scheme)
+    let setup = FlowSetup { transport, scheme, loss, ..FlowSetup::default() };
+    setup.config(graph, demand).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn measure(config: &FlowsConfig) -> FlowsReport {
@@ -206,19 +199,42 @@ fn what_cannot_be_is_refused_by_name() {
         Ok(report) => panic!("not refused: {report:?}"),
     };
     let base = |demand| testbed(TransportKind::Dctcp, SchemeKind::None, 1e-3, demand);
-    assert!(refused(&base(trials(0, 143))).starts_with("trials = 0"));
-    assert!(refused(&base(trials(10, 0))).starts_with("size = 0"));
+    let with = |demand| FlowsConfig { demand, ..base(trials(1, 1)) };
+    assert!(refused(&with(trials(0, 143))).starts_with("trials = 0"));
+    assert!(refused(&with(trials(10, 0))).starts_with("size = 0"));
+    let incast = |senders, rounds, bytes| with(Demand::Incast { senders, rounds, bytes });
+    assert!(refused(&incast(0, 1, 1)).starts_with("incast = 0"));
+    assert!(refused(&incast(2, 1, 1)).starts_with("incast = 2: must be 1 to 1"), "two hosts");
+    assert!(refused(&incast(1, 0, 1)).starts_with("trials = 0"));
+    assert!(refused(&incast(1, 1, 0)).starts_with("size = 0"));
     let sizes = FlowSizes::published("web-search").expect("it is there");
     for load in [0.0, 1.0, 1.2, f64::NAN] {
         let demand = Demand::Load { sizes: sizes.clone(), load, duration: Time::from_nanos(1_000) };
-        assert!(refused(&base(demand)).starts_with("load = "), "{load}");
+        assert!(refused(&with(demand)).starts_with("load = "), "{load}");
     }
     let mut unusable = base(trials(1, 143));
     let Transport::Tcp(tcp) = &mut unusable.hosts.transport else { unreachable!("DCTCP is a TCP") };
     Arc::make_mut(tcp).mss = 0;
     assert!(refused(&unusable).starts_with("mss = 0"), "{}", refused(&unusable));
-    let nowhere = on("fat-tree:k=4,hosts=0", TransportKind::Dctcp, SchemeKind::None, 0.0, trials(1, 1));
-    assert!(refused(&nowhere).starts_with("topology = 0 hosts"));
+    let not_set_up = |setup: FlowSetup, topology: &str| {
+        let graph = spec::graph(topology).expect("it can be built");
+        setup.config(graph, trials(1, 1)).expect_err("refused").to_string()
+    };
+    let refused = |setup, topology| not_set_up(setup, topology);
+    let default = FlowSetup::default();
+    assert!(refused(default.clone(), "fat-tree:k=4,hosts=0").starts_with("topology = 0 hosts"));
+    let lossy = FlowSetup { loss: 1e-3, corrupting_links: 2, ..default.clone() };
+    let error = refused(lossy, "line:switches=2,hosts=1");
+    assert!(error.starts_with("corrupting-links = 2: must be at most the 1 "), "{error}");
+    let lossy = FlowSetup { loss: 1e-3, ..default.clone() };
+    assert!(refused(lossy, "star:hosts=3").starts_with("corrupting-links = 1: must be at most the 0 "));
+    for (transport, recovery) in
+        [(TransportKind::Rdma, HostRecovery::Rack), (TransportKind::Dctcp, HostRecovery::SelectiveRepeat)]
+    {
+        let setup = FlowSetup { transport, host_recovery: Some(recovery), ..default.clone() };
+        let error = refused(setup, "line:switches=2,hosts=1");
+        assert!(error.starts_with(&format!("host-recovery = {}", recovery.name())), "{error}");
+    }
     let error = "tcp".parse::<TransportKind>().expect_err("there is none").to_string();
     assert!(error.contains("tcp") && error.contains("dctcp, cubic, bbr, reno, rdma"), "{error}");
 }
@@ -232,5 +248,81 @@ fn a_lost_tail_without_dummies_waits_for_the_host() {
         let fct = report.fct_us.expect("flows end");
         assert_eq!((fct.count, report.unfinished_flows), (1_000, 0), "{scheme:?}: {report:?}");
         assert!(report.retransmissions >= 5 && fct.max > 1_000.0, "{scheme:?}: {report:?}");
+    }
+}
+
+#[test]
+fn hosts_that_send_again_only_what_is_missing_lose_little_by_reordering() {
+    let p99 = |recovery, scheme| {
+        let graph = spec::graph("line:switches=5,hosts=1").expect("it can be built");
+        let setup = FlowSetup {
+            transport: TransportKind::Rdma,
+            host_recovery: Some(recovery),
+            scheme,
+            loss: 1e-3,
+            ..FlowSetup::default()
+        };
+        let config = setup.config(graph, trials(1_000, 2_000_000)).expect("valid");
+        measure(&config).fct_us.expect("flows end").p99
+    };
+    let [go_back, selective] = [HostRecovery::GoBackN, HostRecovery::SelectiveRepeat]
+        .map(|recovery| p99(recovery, SchemeKind::NonBlocking) / p99(recovery, SchemeKind::Ordered));
+    assert!(go_back > 1.3, "{go_back}");
+    assert!((0.9..1.05).contains(&selective), "{selective}");
+}
+
+#[test]
+fn the_corrupting_links_are_those_in_the_middle() {
+    let graph = spec::graph("line:switches=5,hosts=1").expect("it can be built");
+    let names = |count| {
+        let links = FlowsConfig::middle_links(&graph, count);
+        links.iter().map(|link| port_name(&graph, PortId::new(*link, Side::A))).collect::<Vec<_>>()
+    };
+    assert_eq!(names(0), Vec::<String>::new());
+    assert_eq!(names(1), ["switch2--switch3"]);
+    assert_eq!(names(2), ["switch1--switch2", "switch2--switch3"]);
+    assert_eq!(names(9).len(), 4, "all between switches");
+}
+
+#[test]
+fn an_incast_is_rounds_of_flows_that_begin_at_once() {
+    let demand = Demand::Incast { rounds: 150, senders: 8, bytes: 24_387 };
+    let config = on("line:switches=2,hosts=8", TransportKind::Dctcp, SchemeKind::Ordered, 1e-3, demand);
+    let (report, mut records) =
+        run_with_records(&config, 2, &AtomicBool::new(false), &|| ()).expect("valid").expect("not stopped");
+    assert_eq!((records.len(), report.unfinished_flows, report.flows_not_begun), (1_200, 0, 0));
+    // Of the first 100 rounds: the others are in a network of their own, whose time begins anew.
+    records.truncate(800);
+    records.sort_by_key(|record| (record.began, record.source));
+    let mut ended = Time::ZERO;
+    for round in records.chunks(8) {
+        let sources: Vec<u32> = round.iter().map(|record| record.source).collect();
+        assert_eq!(sources, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(round.iter().all(|record| record.began == round[0].began && record.destination == 15));
+        assert!(round[0].began > ended, "a round begins when the last one has ended");
+        ended = round.iter().map(|record| record.acknowledged).max().expect("flows");
+    }
+    assert_eq!(report, measure_on(&config, 1));
+}
+
+#[test]
+fn flows_that_never_begin_are_reported() {
+    let config = testbed(TransportKind::Dctcp, SchemeKind::None, 1.0, trials(5, 143));
+    let report = measure(&config);
+    assert_eq!((report.fct_us, report.failed_flows, report.unfinished_flows), (None, 1, 1), "{report:?}");
+    assert_eq!(report.flows_not_begun, 3);
+}
+
+/// A link that is busy in both directions has no idle moments for ACKs: they ride on the frames of the other direction
+/// (section 3.1). Otherwise the Tx buffer grows, its frames come round too late, and the receiver gives up waiting.
+#[test]
+fn a_link_that_is_busy_in_both_directions_gives_up_no_frame() {
+    let sizes = FlowSizes::published("web-search").expect("it is there");
+    let demand = Demand::Load { sizes, load: 0.7, duration: Time::from_nanos(4_000_000) };
+    for scheme in [SchemeKind::Ordered, SchemeKind::NonBlocking] {
+        let network = "line:switches=2,hosts=8,host-speed=25G";
+        let report = measure(&on(network, TransportKind::Dctcp, scheme, 1e-2, demand.clone()));
+        assert!(report.frames_corrupted > 300, "{report:?}");
+        assert_eq!(report.frames_given_up, 0, "{scheme:?}: {report:?}");
     }
 }

@@ -196,29 +196,33 @@ fn a_cable_that_no_link_can_be_made_of_is_named_before_anything_runs() {
     assert_eq!(plan(Cable { length: Distance(1 << 40), ..Cable::DEFAULT }), Err("distance"));
 }
 
-/// An ACK becomes due while the port sends the last frame of its own, and nothing else wakes the port.
+/// ACKs for one direction ride on the frames of the other one, as long as there are some (section 3.1), and have frames of
+/// their own when there are none. One becomes due while a port sends its last frame, and nothing else wakes that port.
 #[test]
-fn a_port_that_was_busy_sends_the_ack_it_owes_when_it_has_nothing_else() {
+fn acks_ride_on_frames_of_the_other_direction_and_go_alone_behind_the_last_of_them() {
     let rate = Rate::from_bits_per_second(BITS_PER_SECOND).expect("exact");
     let link = LinkConfig::paper(rate, 0.0, Mode::Ordered).buffered(Buffering::Direct);
-    let mut plan: Plan = Plan::new();
-    let [one, other] = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
-    let [a, b] = PortId::both(plan.link([one, other], link.ports([0, 0])));
     let frame_time = rate.time_of(u64::from(FRAME_BYTES) + 20);
     let traffic = |frames| Traffic::LineRate { frames, bytes: FRAME_BYTES, mode: Mode::Ordered };
-    // More than a window, and so much in the other direction that the port is never idle until the whole window waits
-    // for its ACK.
-    plan.traffic(a, other, traffic(3_000));
-    plan.traffic(b, one, traffic(20_000));
-    let mut network = plan.build(1, linkmend_sim::network::NoObserver).expect("valid");
-    assert_eq!(network.open_sessions(&mut || true), Opening::Open);
-    network.start_traffic();
-    let busy_until = Time(network.now().0 + 20_000 * frame_time.0);
-    network.run_while(busy_until, |network| network.produced(b) < 20_000, &mut || true);
-    assert_eq!(network.produced(a), 1_024, "it stands still with a full window");
-    // The other 1,976 frames take 243 us.
-    network.run_while(Time(busy_until.0 + 400_000_000), |network| !network.is_drained(), &mut || true);
-    assert!(network.is_drained(), "{:?}", network.status(a));
+    // More than a window in either case. The other direction has so much that its port is never idle before all has been
+    // sent, or so little that it is idle for most of the time.
+    for (frames, others) in [(3_000, 20_000), (20_000, 3_000)] {
+        let mut plan: Plan = Plan::new();
+        let [one, other] = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
+        let [a, b] = PortId::both(plan.link([one, other], link.ports([0, 0])));
+        plan.traffic(a, other, traffic(frames));
+        plan.traffic(b, one, traffic(others));
+        let mut network = plan.build(1, linkmend_sim::network::NoObserver).expect("valid");
+        assert_eq!(network.open_sessions(&mut || true), Opening::Open);
+        network.start_traffic();
+        // The header of three bytes, and what ACKs of their own take, are less than 2 %.
+        let needed = |frames: u64| Time(network.now().0 + frames * frame_time.0 * 51 / 50);
+        let (all_sent, all_done) = (needed(frames), Time(needed(frames.max(others)).0 + 10_000_000));
+        network.run_while(all_sent, |network| network.produced(a) < frames, &mut || true);
+        assert_eq!(network.produced(a), frames, "it stands still");
+        network.run_while(all_done, |network| !network.is_drained(), &mut || true);
+        assert!(network.is_drained(), "{:?}", network.status(a));
+    }
 }
 
 #[test]

@@ -1,34 +1,19 @@
 //! Corruption begins, and protection is switched on: what the paper says of Figures 9 and 21.
 
-mod common;
+use linkmend_quantity::BitRate;
+use linkmend_sim::flows::{Demand, FlowSetup, SchemeKind, TransportKind};
 
-use common::gigabits;
-use linkmend_sim::flows::{Demand, FlowsConfig, SchemeKind, TransportKind};
-use linkmend_sim::network::Balance;
 use linkmend_sim::time::Time;
 use linkmend_sim::timeline::{Phase, TimelineConfig, TimelineReport, run};
-use linkmend_topology::spec;
 use std::sync::atomic::AtomicBool;
 
 /// A hundredth of the times of the paper, and some more at the end, until the window has grown.
 fn config(transport: TransportKind, gbps: u64, loss: f64) -> TimelineConfig {
-    let line = format!("line:switches=5,hosts=1,speed={gbps}G,host-speed={gbps}G");
-    let graph = spec::graph(&line).expect("it can be built");
-    let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
-    let scheme = SchemeKind::Ordered;
-    let duration = Time::from_nanos(220_000_000);
+    let speed = BitRate(gbps * 1_000_000_000);
+    let setup = FlowSetup { transport, scheme: SchemeKind::Ordered, loss, speed, ..FlowSetup::default() };
+    let demand = Demand::Endless { duration: Time::from_nanos(220_000_000) };
     TimelineConfig {
-        flows: FlowsConfig {
-            seed: 1,
-            graph,
-            balance: Balance::FlowHash,
-            corrupting,
-            recovery: scheme.recovery(loss),
-            link: scheme.link(gigabits(gbps), loss),
-            hosts: transport.hosts(),
-            demand: Demand::Endless { duration },
-        }
-        .in_class_of(scheme),
+        flows: setup.config(setup.testbed().expect("a speed of links"), demand).expect("valid"),
         corruption_at: Time::from_nanos(20_000_000),
         protection_at: Time::from_nanos(70_000_000),
         sample: Time::from_nanos(1_000_000),

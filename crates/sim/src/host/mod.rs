@@ -33,7 +33,7 @@ pub use latency::HostLatency;
 pub use packets::Packet;
 pub use setup::{HostsConfig, Transport};
 pub use sizes::FlowSizes;
-pub use workload::{Poisson, Schedule, Start, Trials, Workload};
+pub use workload::{Incast, Poisson, Schedule, Start, Trials, Workload};
 
 use crate::link::{Frame, PortId};
 use crate::network::{Changed, Hosts};

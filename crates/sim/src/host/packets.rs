@@ -40,10 +40,14 @@ const TCP_HEADERS_BYTES: u32 = (wire::ETHERNET_HEADER_BYTES + wire::FCS_BYTES) a
 /// Timestamps with their padding (RFC 7323, appendix A).
 const TIMESTAMPS_BYTES: u32 = 12;
 
+/// Headers of a TCP segment, with the frame check sequence.
+pub(super) fn tcp_headers_bytes(has_timestamps: bool) -> u32 {
+    TCP_HEADERS_BYTES + if has_timestamps { TIMESTAMPS_BYTES } else { 0 }
+}
+
 fn tcp_frame_bytes(segment: &tcp::Segment) -> u16 {
-    let timestamps = if segment.timestamps.is_some() { TIMESTAMPS_BYTES } else { 0 };
     let sack = if segment.sack.is_empty() { 0 } else { 4 + 8 * segment.sack.len() as u32 };
-    let bytes = TCP_HEADERS_BYTES + timestamps + sack + segment.length;
+    let bytes = tcp_headers_bytes(segment.timestamps.is_some()) + sack + segment.length;
     u16::try_from(bytes.max(FRAME_BYTES_MIN)).unwrap_or(u16::MAX)
 }
 

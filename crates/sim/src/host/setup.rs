@@ -2,11 +2,11 @@
 
 use super::endpoint::{Endpoint, Machine, Writes};
 use super::interrupts::Interrupts;
-use super::packets::{Packet, Packets};
+use super::packets::{self, Packet, Packets};
 use super::workload::{Start, Workload};
 use super::{Card, Host, HostLatency, TransportHosts};
-use crate::link::PortId;
 use crate::link::config::ParameterError;
+use crate::link::{PortId, WIRE_OVERHEAD_BYTES};
 use crate::node::NodeId;
 use crate::random::Random;
 use crate::time::Time;
@@ -49,6 +49,33 @@ impl HostsConfig {
         match &self.transport {
             Transport::Tcp(config) => config.mss,
             Transport::Roce(_) => u32::MAX,
+        }
+    }
+
+    /// Bytes that the frames of a flow take on a wire, headers, preambles and gaps included.
+    pub(crate) fn wire_bytes(&self, bytes: u64) -> u64 {
+        let (payload, frame) = self.full_frame();
+        bytes + bytes.div_ceil(u64::from(payload)) * u64::from(frame - payload + WIRE_OVERHEAD_BYTES as u32)
+    }
+
+    /// The payload of a full packet, and its frame, in bytes.
+    fn full_frame(&self) -> (u32, u32) {
+        match &self.transport {
+            Transport::Tcp(config) => {
+                (config.mss, packets::tcp_headers_bytes(config.timestamps) + config.mss)
+            }
+            Transport::Roce(config) => {
+                let request = roce::RequestPacket {
+                    opcode: roce::Opcode::Write,
+                    position: roce::Position::Middle,
+                    payload: config.path_mtu,
+                    ack_request: false,
+                    dma_length: None,
+                };
+                let body = roce::Body::Request(request);
+                let packet = roce::Packet { psn: 0, codepoint: tcp::Codepoint::NotEct, body };
+                (config.path_mtu.into(), packet.frame_bytes().into())
+            }
         }
     }
 

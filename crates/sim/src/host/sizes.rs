@@ -2,6 +2,7 @@
 
 use crate::link::config::ParameterError;
 use crate::random::Random;
+use linkmend_quantity::ByteSize;
 use std::str::FromStr;
 
 /// Bytes of payload in a packet of the data-mining workload, which is published in packets.
@@ -107,7 +108,7 @@ const PUBLISHED: [Published; 7] = [
 impl FlowSizes {
     /// Flows of one size; `None` for a size of 0.
     pub fn one(bytes: u64) -> Option<FlowSizes> {
-        (bytes > 0).then(|| FlowSizes { name: format!("{bytes} B"), shape: Shape::One(bytes) })
+        (bytes > 0).then(|| FlowSizes { name: ByteSize(bytes).to_string(), shape: Shape::One(bytes) })
     }
 
     /// The names of the published workloads.
@@ -193,7 +194,7 @@ impl FromStr for FlowSizes {
         if let Some(sizes) = FlowSizes::published(text) {
             return Ok(sizes);
         }
-        let size = text.parse::<linkmend_quantity::ByteSize>().ok();
+        let size = text.parse::<ByteSize>().ok();
         size.and_then(|size| FlowSizes::one(size.0)).ok_or_else(|| {
             let names = FlowSizes::names().collect::<Vec<_>>().join(", ");
             ParameterError::new(

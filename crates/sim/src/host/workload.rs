@@ -97,6 +97,67 @@ impl Workload for Trials {
     }
 }
 
+/// Rounds in which several hosts send a flow each to one host at once. A round begins some time after all flows of the one
+/// before have ended.
+#[derive(Debug)]
+pub struct Incast {
+    rounds_left: u64,
+    senders: u32,
+    /// The next host to send in this round.
+    next_sender: u32,
+    active: u32,
+    start: Start,
+    /// Pauses between two rounds are uniform from `gap` to twice that.
+    gap: Time,
+    random: Random,
+    next_at: Time,
+}
+
+impl Incast {
+    /// `rounds` rounds of flows like `first` by the first `senders` hosts, at least one, of which none is its destination.
+    pub fn new(rounds: u64, senders: u32, first: Start, gap: Time, random: Random) -> Incast {
+        let next_at = if rounds > 0 { first.at } else { Time::NEVER };
+        Incast { rounds_left: rounds, senders, next_sender: 0, active: 0, start: first, gap, random, next_at }
+    }
+}
+
+impl Workload for Incast {
+    fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    fn start(&mut self, now: Time) -> Option<Start> {
+        if now < self.next_at {
+            return None;
+        }
+        let source = self.next_sender;
+        self.active += 1;
+        self.next_sender += 1;
+        if self.next_sender == self.senders {
+            self.next_sender = 0;
+            self.rounds_left = self.rounds_left.saturating_sub(1);
+            self.next_at = Time::NEVER;
+        }
+        Some(Start { at: now, source, ..self.start })
+    }
+
+    fn ended(&mut self, now: Time) {
+        self.active -= 1;
+        if self.active == 0 && self.next_sender == 0 && self.rounds_left > 0 {
+            let further = (self.gap.0 as f64 * self.random.uniform()) as u64;
+            self.next_at = now + self.gap + Time(further);
+        }
+    }
+
+    fn begin_at(&mut self, now: Time) {
+        self.next_at = later(self.next_at, now);
+    }
+
+    fn is_finished(&self) -> bool {
+        self.rounds_left == 0
+    }
+}
+
 /// Flows between pairs of hosts drawn at random, which begin as in a Poisson process until the end of a period.
 #[derive(Debug)]
 pub struct Poisson {

@@ -19,6 +19,13 @@ pub enum OnWire<S: Scheme = Schemes> {
         /// The frame of the traffic.
         frame: Frame,
     },
+    /// A frame without the header of data, which carries an acknowledgement for the other direction.
+    WithAck {
+        /// The content of the acknowledgement.
+        ack: S::Ack,
+        /// The frame of the traffic.
+        frame: Frame,
+    },
     /// An acknowledgement of the link's scheme: the one control frame that is as frequent as data.
     Ack {
         /// The content of the acknowledgement.
@@ -42,7 +49,7 @@ impl<S: Scheme> Copy for OnWire<S> {}
 impl<S: Scheme> OnWire<S> {
     /// Whether it carries a frame of the traffic.
     pub(crate) fn is_traffic(&self) -> bool {
-        matches!(self, OnWire::Protected { .. } | OnWire::Plain { .. })
+        matches!(self, OnWire::Protected { .. } | OnWire::Plain { .. } | OnWire::WithAck { .. })
     }
 
     /// The content of a control frame, for observers. It contains no panic, so it costs nothing without an observer.
@@ -58,7 +65,7 @@ impl<S: Scheme> OnWire<S> {
     pub fn original(&self) -> Option<&Frame> {
         match self {
             OnWire::Protected { header, frame } if !S::is_copy(header) => Some(frame),
-            OnWire::Plain { frame } => Some(frame),
+            OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => Some(frame),
             _ => None,
         }
     }

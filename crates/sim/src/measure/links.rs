@@ -138,7 +138,9 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
                 this.losses.sent(frame.id, header, sent.arrives_at, sent.corrupted);
                 this.resumes.sent(sent.arrives_at);
             }
-            OnWire::Plain { .. } => self.ports[port.index()].losses.sent_unprotected(sent.corrupted),
+            OnWire::Plain { .. } | OnWire::WithAck { .. } => {
+                self.ports[port.index()].losses.sent_unprotected(sent.corrupted)
+            }
             _ => {}
         }
     }
@@ -154,7 +156,7 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
                     self.ports[sender.index()].losses.arrived(at);
                 }
             }
-            OnWire::Plain { .. } | OnWire::Ack { .. } => {}
+            OnWire::Plain { .. } | OnWire::WithAck { .. } | OnWire::Ack { .. } => {}
         }
     }
 

@@ -59,7 +59,9 @@ impl Sketch {
                 self.control(from, &Control::CompactAck { next: *next })
             }
             // Of other schemes only the frames are known.
-            OnWire::Protected { frame, .. } | OnWire::Plain { frame } => self.frame(from, to, frame),
+            OnWire::Protected { frame, .. } | OnWire::WithAck { frame, .. } | OnWire::Plain { frame } => {
+                self.frame(from, to, frame)
+            }
             OnWire::Ack { .. } => (&[], 0),
             OnWire::Control { .. } => match control {
                 Some(AnyControl::LinkGuardian(control)) => self.control(from, control),

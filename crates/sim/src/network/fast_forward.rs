@@ -177,6 +177,10 @@ impl<S: Scheme> Port<S> {
                 OnWire::Plain { frame } => {
                     out.extend([1, frame.id.wrapping_sub(produced), u64::from(frame.bytes)]);
                 }
+                OnWire::WithAck { ack, frame } => {
+                    out.extend([3, frame.id.wrapping_sub(produced), u64::from(frame.bytes)]);
+                    out.push(S::ack_state(ack, arriving));
+                }
                 OnWire::Ack { ack } => out.extend([2, S::ack_state(ack, arriving)]),
                 OnWire::Control { .. } => return None,
             }
@@ -208,6 +212,10 @@ impl<S: Scheme> Port<S> {
                     frame.id += sent;
                 }
                 OnWire::Plain { frame } => frame.id += sent,
+                OnWire::WithAck { ack, frame } => {
+                    S::skip_ack(ack, received);
+                    frame.id += sent;
+                }
                 OnWire::Ack { ack } => S::skip_ack(ack, received),
                 OnWire::Control { .. } => {}
             }

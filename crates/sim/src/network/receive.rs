@@ -23,6 +23,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.observer.received(port, self.now, &Received { frame: on_wire, control });
         let (frame, reception) = match on_wire {
             OnWire::Plain { frame } => (*frame, Reception::Deliver),
+            OnWire::WithAck { ack, frame } => {
+                let frame = *frame;
+                scheme.handle_ack(&mut port_context!(self, this), *ack);
+                (frame, Reception::Deliver)
+            }
             OnWire::Protected { header, frame } => {
                 let frame = *frame;
                 let reception = scheme.handle_data(&mut port_context!(self, this), header, frame);

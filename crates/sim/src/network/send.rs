@@ -105,15 +105,26 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Sends a frame as it is.
+    /// Sends a frame without the header of data. If an ACK is owed, it rides on the frame (section 3.1).
     fn send_plain(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
+        let mut ack = None;
         if !this.is_inert {
             scheme.send_plain(&mut port_context!(self, this), &frame);
+            ack = scheme.poll_ack(self.now);
         }
-        let on_wire = OnWire::Plain { frame };
-        let (arrives_at, corrupted) = this.begin(self.now, u32::from(frame.bytes), false);
+        let (on_wire, bytes) = match ack {
+            Some(ack) => (OnWire::WithAck { ack, frame }, u32::from(frame.bytes) + scheme.header_bytes()),
+            None => (OnWire::Plain { frame }, u32::from(frame.bytes)),
+        };
+        let (arrives_at, corrupted) = this.begin(self.now, bytes, false);
+        if let Some(ack) = ack
+            && corrupted
+            && this.replenishes
+        {
+            this.replenished = Some(OnWire::Ack { ack });
+        }
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
         self.queue.set(port.service(), if this.has_more(scheme) { this.free_at } else { Time::NEVER });
         if !corrupted {
@@ -146,7 +157,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let scheme = &self.schemes[port.index()];
         let (bytes, is_copy) = match &on_wire {
             OnWire::Protected { frame, .. } => (u32::from(frame.bytes) + scheme.header_bytes(), true),
-            OnWire::Plain { frame } => (u32::from(frame.bytes), false),
+            OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (u32::from(frame.bytes), false),
             OnWire::Ack { .. } => (FRAME_BYTES_MIN, false),
             OnWire::Control { place } => (S::control_bytes(self.controls.at(*place)), false),
         };

@@ -52,7 +52,7 @@ impl Observer for Ledger {
     fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_>) {
         let (frame, copy) = match sent.frame {
             OnWire::Protected { header, frame } => (frame, Schemes::is_copy(header)),
-            OnWire::Plain { frame } => (frame, false),
+            OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (frame, false),
             OnWire::Ack { .. } | OnWire::Control { .. } => return,
         };
         assert_eq!(port, SENDER, "only the sender has traffic");
@@ -69,7 +69,7 @@ impl Observer for Ledger {
 
     fn received(&mut self, port: PortId, at: Time, received: &Received<'_>) {
         match received.frame {
-            OnWire::Protected { frame, .. } | OnWire::Plain { frame } => {
+            OnWire::Protected { frame, .. } | OnWire::WithAck { frame, .. } | OnWire::Plain { frame } => {
                 assert_eq!(port, RECEIVER, "only the sender has traffic");
                 let fate = self.fate(frame);
                 fate.arrived_at = fate.arrived_at.or(Some(at));

@@ -49,6 +49,9 @@ pub struct Config {
     /// Whether an algorithm without a rate of its own is paced by its window (Linux: with the `fq` queueing discipline).
     pub pacing: bool,
     pub loss_detection: LossDetection,
+    /// Whether DSACKs widen the reordering window of [`LossDetection::RackTlp`] (RFC 8985, section 6.2, step 4; bit 2 of Linux'
+    /// `tcp_recovery` keeps it as it is).
+    pub adapt_reordering_window: bool,
     /// Whether the tail is probed, with [`LossDetection::RackTlp`] (RFC 8985, section 7; Linux: `tcp_early_retrans`).
     pub tail_loss_probe: bool,
     /// What a probe waits for beyond two round trips if several segments are in flight (RFC 8985: nothing; Linux: two
@@ -94,6 +97,7 @@ impl Default for Config {
             seed: 0,
             pacing: false,
             loss_detection: LossDetection::RackTlp,
+            adapt_reordering_window: true,
             tail_loss_probe: true,
             probe_slack: Nanos::ZERO,
             initial_window: 10,

@@ -70,6 +70,7 @@ pub(super) struct Acknowledged {
 #[derive(Debug, Clone)]
 struct Settings {
     loss_detection: LossDetection,
+    adapt_reordering_window: bool,
     tail_loss_probe: bool,
     probe_slack: Nanos,
     initial_window: u32,
@@ -139,6 +140,7 @@ impl Sender {
     pub fn new(config: &Config, mss: u32) -> Sender {
         let settings = Settings {
             loss_detection: config.loss_detection,
+            adapt_reordering_window: config.adapt_reordering_window,
             tail_loss_probe: config.tail_loss_probe,
             probe_slack: config.probe_slack,
             initial_window: config.initial_window.max(1),

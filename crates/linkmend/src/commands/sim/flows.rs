@@ -10,11 +10,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_quantity::{BitRate, Count, LossRate, Span};
 use linkmend_report::{Alignment, Cell, Column, Table, Unit};
-use linkmend_sim::flows::{self, Demand, FlowsConfig, FlowsReport, SchemeKind, TransportKind};
+use linkmend_sim::flows::{self, Demand, FlowSetup, FlowsConfig, FlowsReport};
 use linkmend_sim::host::FlowSizes;
-use linkmend_sim::link::config::RATE_REQUIREMENT;
-use linkmend_sim::network::Balance;
-use linkmend_sim::time::{Rate, Time};
+use linkmend_sim::time::Time;
 use linkmend_topology::Cable;
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
 use linkmend_topology::graph::Graph;
@@ -41,6 +39,12 @@ Examples:
   linkmend sim flows --topology fat-tree:k=4,hosts=2 --size web-search --load 0.5 --duration 10ms
       Many flows at once between all hosts of a fat tree, of the sizes of a web search.
 
+  linkmend sim flows --transport rdma --host-recovery selective-repeat --scheme non-blocking --size 2MB
+      Hosts that send again only what is missing, behind a link that delivers out of order.
+
+  linkmend sim flows --topology line:switches=2,hosts=16 --incast 16 --trials 500 --scheme ordered
+      Sixteen hosts send to one at once, over a link that corrupts.
+
   linkmend sim flows --trials 1k --scheme non-blocking --pcap flows.pcapng --pcap-port left0--switch0
       What the sending host sends and receives, for Wireshark.
 
@@ -52,9 +56,12 @@ pub struct FlowsArgs {
     /// google-search-rpc, facebook-key-value, data-mining
     #[arg(long, value_name = "SIZE|WORKLOAD", default_value = "24387B")]
     size: FlowSizes,
-    /// Flows, one after the other, from the first host to the last
+    /// Flows, one after the other, from the first host to the last; with --incast, its rounds
     #[arg(long, value_name = "N", default_value = "5k", conflicts_with_all = ["load", "duration"])]
     trials: Count,
+    /// The first N hosts send to the last one at once, again and again
+    #[arg(long, value_name = "N", conflicts_with_all = ["load", "duration"])]
+    incast: Option<u32>,
     /// Instead of trials: flows between all hosts at once that load their links by this share, above 0 and below 1
     #[arg(long, value_name = "SHARE", requires = "duration")]
     load: Option<f64>,
@@ -94,12 +101,19 @@ pub(super) struct NetworkArgs {
     /// Transport of the hosts: dctcp, cubic, bbr, reno or rdma
     #[arg(long, default_value = "dctcp", value_name = "NAME")]
     pub(super) transport: String,
-    /// How the corrupting link recovers: none, ordered, non-blocking or wharf
+    /// How hosts recover losses: rack, rack-static, duplicate-acks or adaptive-duplicate-acks with TCP, go-back-n or
+    /// selective-repeat with RDMA [default: rack; go-back-n]
+    #[arg(long, value_name = "NAME")]
+    host_recovery: Option<String>,
+    /// How the corrupting links recover: none, ordered, non-blocking or wharf
     #[arg(long, default_value = "none", value_name = "NAME")]
     pub(super) scheme: String,
-    /// Share of frames that the link in the middle corrupts
+    /// Share of frames that each corrupting link corrupts
     #[arg(long, default_value = "1e-3", value_name = "RATE")]
     pub(super) loss: LossRate,
+    /// Corrupting links: those in the middle, of the links between switches
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    corrupting_links: u32,
     /// Speed of all links, unless the topology says another
     #[arg(long, default_value = "100G", value_name = "RATE")]
     pub(super) speed: BitRate,
@@ -125,32 +139,23 @@ struct OutputArgs {
 
 impl NetworkArgs {
     pub(super) fn config(&self, demand: Demand) -> Result<FlowsConfig> {
-        let transport: TransportKind = self.transport.parse().map_err(usage)?;
-        let scheme: SchemeKind = self.scheme.parse().map_err(usage)?;
-        let rate = Rate::from_bits_per_second(self.speed.0)
-            .ok_or_else(|| UsageError::new(format!("--speed {}: {RATE_REQUIREMENT}", self.speed)))?;
-        let graph = self.graph()?;
-        let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
-        let config = FlowsConfig {
+        let host_recovery = self.host_recovery.as_deref().map(str::parse).transpose().map_err(usage)?;
+        let setup = FlowSetup {
             seed: self.seed,
-            graph,
-            balance: Balance::FlowHash,
-            corrupting,
-            recovery: scheme.recovery(self.loss.0),
-            link: scheme.link(rate, self.loss.0),
-            hosts: transport.hosts(),
-            demand,
+            transport: self.transport.parse().map_err(usage)?,
+            host_recovery,
+            scheme: self.scheme.parse().map_err(usage)?,
+            loss: self.loss.0,
+            corrupting_links: self.corrupting_links,
+            speed: self.speed,
+            ..FlowSetup::default()
         };
-        let config = config.in_class_of(scheme);
-        config.validate().map_err(usage)?;
-        Ok(config)
+        setup.config(self.graph(&setup)?, demand).map_err(usage)
     }
 
-    fn graph(&self) -> Result<Graph> {
+    fn graph(&self, setup: &FlowSetup) -> Result<Graph> {
         match &self.topology {
-            None => {
-                Ok(spec::graph(&format!("line:switches=5,hosts=1,speed={0},host-speed={0}", self.speed))?)
-            }
+            None => setup.testbed().map_err(usage),
             Some(written) if spec::names_file(written) => {
                 let options =
                     TopologyFileOptions { default_speed: Some(self.speed), ..TopologyFileOptions::default() };
@@ -180,7 +185,11 @@ pub fn execute(arguments: &FlowsArgs) -> Result<()> {
                     arguments.size.name()
                 ))
             })?;
-            Demand::Trials { count: arguments.trials.0, bytes }
+            let count = arguments.trials.0;
+            match arguments.incast {
+                Some(senders) => Demand::Incast { rounds: count, senders, bytes },
+                None => Demand::Trials { count, bytes },
+            }
         }
     };
     let config = arguments.network.config(demand)?;
@@ -272,6 +281,9 @@ fn table(title: &str, report: &FlowsReport) -> Table {
         row("most", time(fct.max));
         row("standard deviation", time(fct.std));
     }
+    if report.flows_not_begun > 0 {
+        row("flows not begun, because one did not end", count(report.flows_not_begun));
+    }
     row("flows not ended", count(report.unfinished_flows));
     row("flows given up", count(report.failed_flows));
     row("retransmissions by hosts", count(report.retransmissions));
@@ -289,6 +301,7 @@ fn table(title: &str, report: &FlowsReport) -> Table {
     row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
     row("frames sent, on all links", count(report.frame_hops));
     row("frames corrupted", count(report.frames_corrupted));
+    row("frames given up by protected links", count(report.frames_given_up));
     row("frames dropped by queues", count(report.frames_dropped));
     row("frames marked (ECN)", count(report.frames_marked));
     row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));

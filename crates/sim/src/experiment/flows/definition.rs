@@ -2,17 +2,16 @@
 
 use super::metric::METRICS;
 use super::outcome::{FlowOutcome, FlowRun};
-use super::parameters::{DUMMY_COPIES, FlowParameters, PAIRED};
+use super::parameters::{FlowParameters, PAIRED};
 use crate::host::FlowSizes;
-use crate::link::config::{ParameterError, RATE_REQUIREMENT};
-use crate::network::Balance;
-use crate::run::flows::{Demand, FlowsConfig, SchemeKind, TransportKind, run_with_records};
-use crate::time::{Rate, Time};
+use crate::link::config::ParameterError;
+use crate::run::flows::{Demand, FlowSetup, FlowsConfig, run_with_records};
+use crate::time::Time;
 use linkmend_experiment::{
     Combination, ExperimentError, ExperimentFile, Head, Kind, Metric, PointOf, PublishedTable, Reader, Run,
     Runs, Settings, Source,
 };
-use linkmend_quantity::{BitRate, Count, LossRate, Span};
+use linkmend_quantity::{Count, LossRate, Span};
 use linkmend_topology::spec;
 use serde::Deserialize;
 use std::path::Path;
@@ -52,6 +51,8 @@ pub enum Figure {
     Tail { above_percentile: f64 },
     /// Goodput at each loss rate, a series for each scheme.
     Goodput,
+    /// The 99th percentile of slowdowns by flow size, a plot for each workload and load.
+    Slowdown,
     /// The groups of flows that losses or reordering affected (Figure 13), for each flow size.
     Groups,
 }
@@ -122,9 +123,7 @@ impl Kind for FlowExperiments {
         _folder: &Path,
     ) -> Result<(FlowParameters, Arc<FlowsConfig>), ExperimentError> {
         let parameters = completed(&at.parameters);
-        let config = config(&parameters)
-            .and_then(|config| config.validate().map(|()| config))
-            .map_err(|error| source.error(at.place, error.to_string()))?;
+        let config = config(&parameters).map_err(|error| source.error(at.place, error.to_string()))?;
         Ok((parameters, Arc::new(config)))
     }
 
@@ -138,7 +137,7 @@ impl Kind for FlowExperiments {
         let Some((report, records)) = run_with_records(&config, 1, &AtomicBool::new(false), &|| ())? else {
             return Ok(None);
         };
-        Ok(progress(1.0).then(|| Runs::one(FlowRun::new(report, &records))))
+        Ok(progress(1.0).then(|| Runs::one(FlowRun::new(&config, report, &records))))
     }
 
     /// Frame-hops.
@@ -174,12 +173,12 @@ impl Kind for FlowExperiments {
 /// The same parameters with those of the paper where the file says nothing.
 fn completed(written: &FlowParameters) -> FlowParameters {
     let is_trials = written.trials.is_none() && written.duration.is_none();
-    let speed = BitRate(100_000_000_000);
+    let defaults = FlowSetup::default();
     FlowParameters {
-        transport: Some(written.transport.unwrap_or(TransportKind::Dctcp)),
-        scheme: Some(written.scheme.unwrap_or(SchemeKind::None)),
-        loss: Some(written.loss.unwrap_or(LossRate(0.0))),
-        speed: Some(written.speed.unwrap_or(speed)),
+        transport: Some(written.transport.unwrap_or(defaults.transport)),
+        scheme: Some(written.scheme.unwrap_or(defaults.scheme)),
+        loss: Some(written.loss.unwrap_or(LossRate(defaults.loss))),
+        speed: Some(written.speed.unwrap_or(defaults.speed)),
         trials: if is_trials { Some(Count(5_000)) } else { written.trials },
         ..written.clone()
     }
@@ -187,35 +186,23 @@ fn completed(written: &FlowParameters) -> FlowParameters {
 
 /// The run that completed parameters describe.
 fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
-    let transport = parameters.transport.unwrap_or(TransportKind::Dctcp);
-    let scheme = parameters.scheme.unwrap_or(SchemeKind::None);
-    let loss = parameters.loss.map_or(0.0, |loss| loss.0);
-    let speed = parameters.speed.unwrap_or(BitRate(0));
-    let rate = Rate::from_bits_per_second(speed.0)
-        .ok_or_else(|| ParameterError::new("speed", speed, RATE_REQUIREMENT))?;
-    let testbed = || format!("line:switches=5,hosts=1,speed={speed},host-speed={speed}");
-    let topology = parameters.topology.clone().unwrap_or_else(testbed);
-    let graph = spec::graph(&topology)
-        .map_err(|error| ParameterError::new("topology", &topology, error.to_string()))?;
-    let corrupting = FlowsConfig::middle_link(&graph).into_iter().collect();
-    let mut link = scheme.link(rate, loss);
-    if let Some(copies) = parameters.dummy_copies {
-        let Some(protection) = &mut link.protection else {
-            return Err(ParameterError::new(DUMMY_COPIES, copies, "needs a scheme with LinkGuardian"));
-        };
-        protection.dummy_copies = copies;
-    }
-    let config = FlowsConfig {
+    let defaults = FlowSetup::default();
+    let setup = FlowSetup {
         seed: 0,
-        graph,
-        balance: Balance::FlowHash,
-        corrupting,
-        recovery: scheme.recovery(loss),
-        link,
-        hosts: transport.hosts(),
-        demand: demand(parameters)?,
+        transport: parameters.transport.unwrap_or(defaults.transport),
+        host_recovery: parameters.host_recovery,
+        scheme: parameters.scheme.unwrap_or(defaults.scheme),
+        loss: parameters.loss.map_or(defaults.loss, |loss| loss.0),
+        corrupting_links: parameters.corrupting_links.unwrap_or(defaults.corrupting_links),
+        dummy_copies: parameters.dummy_copies,
+        speed: parameters.speed.unwrap_or(defaults.speed),
     };
-    Ok(config.in_class_of(scheme))
+    let graph = match &parameters.topology {
+        None => setup.testbed()?,
+        Some(topology) => spec::graph(topology)
+            .map_err(|error| ParameterError::new("topology", topology, error.to_string()))?,
+    };
+    setup.config(graph, demand(parameters)?)
 }
 
 fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
@@ -228,16 +215,21 @@ fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
                 let name = parameters.size.as_ref().map_or("", FlowSizes::name).to_owned();
                 ParameterError::new("size", name, "must be one size; a workload needs `load` and `duration`")
             })?;
-            Ok(Demand::Trials { count, bytes })
+            Ok(match parameters.incast {
+                Some(senders) => Demand::Incast { rounds: count, senders, bytes },
+                None => Demand::Trials { count, bytes },
+            })
         }
-        (None, Some(load), Some(duration)) => {
+        (None, Some(load), Some(duration)) if parameters.incast.is_none() => {
             Ok(Demand::Load { sizes: size()?, load: load.0, duration: time(duration) })
         }
-        (None, None, Some(duration)) => Ok(Demand::Endless { duration: time(duration) }),
+        (None, None, Some(duration)) if parameters.incast.is_none() => {
+            Ok(Demand::Endless { duration: time(duration) })
+        }
         _ => Err(ParameterError::new(
             "trials",
             "",
-            "must be alone, or `load` with `duration`, or `duration` alone, for one flow without an end",
+            "must be alone or with `incast`, or `load` with `duration`, or `duration` alone, for one flow without an end",
         )),
     }
 }
@@ -249,6 +241,9 @@ fn frame_hops(config: &FlowsConfig) -> f64 {
     let carried = |duration: Time| config.link.rate.bits_per_second() as f64 / 8.0 * duration.as_secs();
     match &config.demand {
         Demand::Trials { count, bytes } => *count as f64 * (of_bytes(*bytes as f64) + HOPS),
+        Demand::Incast { rounds, senders, bytes } => {
+            *rounds as f64 * f64::from(*senders) * (of_bytes(*bytes as f64) + HOPS)
+        }
         Demand::Load { load, duration, .. } => of_bytes(load * hosts * carried(*duration)),
         Demand::Endless { duration } => of_bytes(carried(*duration)),
     }

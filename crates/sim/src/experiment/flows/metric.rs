@@ -1,14 +1,20 @@
 //! What runs with flows measure, and what is compared with published values.
 
-use super::outcome::{FlowOutcome, extremes, flows, measured_percentile, moments};
+use super::outcome::{FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments};
 use crate::run::flows::Affected;
 use linkmend_experiment::{CONFIDENCE, Measurement, Quantity};
+use std::ops::RangeInclusive;
 
 /// Something that runs with flows measure.
 pub type Metric = linkmend_experiment::Metric<FlowOutcome>;
 
 /// The distribution that tables show.
 pub(super) const COMPLETION_TIMES: &str = "fct_us";
+
+/// Sizes of flows, in bytes.
+const ALL: RangeInclusive<u64> = 0..=u64::MAX;
+const SMALL: RangeInclusive<u64> = 0..=10_000;
+const LARGE: RangeInclusive<u64> = 1_000_000..=u64::MAX;
 
 macro_rules! metrics {
     ($($name:literal, $label:literal, $quantity:ident, $scale:expr, $read:expr;)*) => {
@@ -18,7 +24,7 @@ macro_rules! metrics {
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
-pub(super) static METRICS: [Metric; 22] = metrics! {
+pub(super) static METRICS: [Metric; 28] = metrics! {
     "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
     "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
@@ -30,6 +36,12 @@ pub(super) static METRICS: [Metric; 22] = metrics! {
     "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99999);
     "fct_us.max", "greatest FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
     "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.1);
+    "slowdown.p50", "median slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.5);
+    "slowdown.p99", "99 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.99);
+    "slowdown.p99_9", "99.9 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.999);
+    "slowdown_small.p99", "99 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.99);
+    "slowdown_small.p99_9", "99.9 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.999);
+    "slowdown_large.p99", "99 % slowdown from 1 MB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, LARGE, 0.99);
     "goodput_gbps", "goodput", Rate, 1e9,
         |outcome, scale| outcome.mean(|run| Some(run.report.goodput_gbps * scale));
     "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01,

@@ -30,8 +30,20 @@ macro_rules! built_in {
 }
 
 /// Built into the program, in the order in which they are listed and run.
-static BUILT_IN: &[(&str, &str)] =
-    built_in!["fig10", "fig11", "artifact-fct", "fig12", "fig13", "table2", "table3"];
+static BUILT_IN: &[(&str, &str)] = built_in![
+    "fig10",
+    "fig11",
+    "artifact-fct",
+    "fig12",
+    "fig13",
+    "table2",
+    "table3",
+    "reordering",
+    "several-links",
+    "incast",
+    "clos",
+    "slowdown"
+];
 
 /// The built-in experiments.
 ///

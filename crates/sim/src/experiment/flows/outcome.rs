@@ -1,8 +1,9 @@
 //! What experiments with flows find out.
 
 use crate::host::FlowRecord;
-use crate::run::flows::FlowsReport;
+use crate::run::flows::{Demand, FlowsConfig, FlowsReport, Ideals};
 use linkmend_experiment::{CONFIDENCE, Measurement, Runs, poisson_interval};
+use std::ops::RangeInclusive;
 
 /// What became of the flows of one run.
 #[derive(Debug, PartialEq)]
@@ -12,6 +13,8 @@ pub struct FlowRun {
     times_ps: Vec<u64>,
     /// Of these flows, the share of which hosts sent something again.
     pub(super) resent: f64,
+    /// Under a load, size and slowdown of each flow: how many times as long it took as in an idle network.
+    slowdowns: Vec<(u64, f64)>,
 }
 
 /// The runs of a point, in the order of their seeds.
@@ -21,13 +24,20 @@ pub type FlowOutcome = Runs<FlowRun>;
 const PS: f64 = 1e12;
 
 impl FlowRun {
-    pub(super) fn new(report: FlowsReport, records: &[FlowRecord]) -> FlowRun {
+    pub(super) fn new(config: &FlowsConfig, report: FlowsReport, records: &[FlowRecord]) -> FlowRun {
         let ended = records.iter().filter(|record| !record.failed);
+        let slowdowns = match config.demand {
+            Demand::Load { .. } => {
+                let ideals = Ideals::new(config);
+                ended.clone().map(|record| (record.bytes, ideals.slowdown(record))).collect()
+            }
+            Demand::Trials { .. } | Demand::Incast { .. } | Demand::Endless { .. } => Vec::new(),
+        };
         let resent = ended.clone().filter(|record| record.retransmissions > 0).count();
         let mut times_ps: Vec<u64> = ended.map(|record| record.completion_time().0).collect();
         times_ps.sort_unstable();
         let resent = resent as f64 / times_ps.len().max(1) as f64;
-        FlowRun { report, times_ps, resent }
+        FlowRun { report, times_ps, resent, slowdowns }
     }
 }
 
@@ -80,6 +90,42 @@ pub(super) fn measured_percentile(outcome: &FlowOutcome, share: f64) -> Option<M
     let at = |above: f64| of_rank(outcome, rank(above)).map(|time| time as f64 / PS);
     let value = percentile(outcome, share)?;
     Some(Measurement { value, interval: Some((at(most)?.min(value), at(fewest)?.max(value))) })
+}
+
+/// The slowdown that a share of all flows of these sizes is below, with its interval.
+pub(super) fn measured_slowdown(
+    outcome: &FlowOutcome,
+    sizes: RangeInclusive<u64>,
+    share: f64,
+) -> Option<Measurement> {
+    let mut slowdowns: Vec<f64> = outcome
+        .iter()
+        .flat_map(|run| &run.slowdowns)
+        .filter(|(bytes, _)| sizes.contains(bytes))
+        .map(|flow| flow.1)
+        .collect();
+    slowdowns.sort_unstable_by(f64::total_cmp);
+    let expected = libm::round((1.0 - share) * slowdowns.len() as f64) as u64;
+    if expected == 0 {
+        return None;
+    }
+    let (fewest, most) = poisson_interval(expected, CONFIDENCE);
+    let above = |flows: f64| slowdowns[slowdowns.len().saturating_sub(flows as usize + 1)];
+    let value = above(expected as f64);
+    Some(Measurement { value, interval: Some((above(most).min(value), above(fewest).max(value))) })
+}
+
+/// Flows by their size: in parts of as many flows each, the size in the middle and the slowdown that a share of them is below.
+pub(super) fn slowdowns_by_size(outcome: &FlowOutcome, parts: usize, share: f64) -> Vec<(f64, f64)> {
+    let mut flows: Vec<(u64, f64)> = outcome.iter().flat_map(|run| run.slowdowns.iter().copied()).collect();
+    flows.sort_unstable_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    let of_part = |part: &mut [(u64, f64)]| {
+        let bytes = part[part.len() / 2].0 as f64;
+        part.sort_unstable_by(|one, other| one.1.total_cmp(&other.1));
+        (bytes, part[((part.len() - 1) as f64 * share) as usize].1)
+    };
+    let length = flows.len().div_ceil(parts).max(1);
+    flows.chunks_mut(length).map(of_part).collect()
 }
 
 /// The share of all runs' flow completion times, in seconds, at each of these percentiles: what a plot draws.

@@ -1,7 +1,7 @@
 //! What experiments with flows vary.
 
 use crate::host::FlowSizes;
-use crate::run::flows::{SchemeKind, TransportKind};
+use crate::run::flows::{HostRecovery, SchemeKind, TransportKind};
 use linkmend_experiment::{Parameters, Value};
 use linkmend_quantity::{BitRate, Count, LossRate, Share, Span};
 use serde::{Deserialize, Deserializer};
@@ -15,11 +15,16 @@ pub struct FlowParameters {
     /// The hosts' transport.
     #[serde(deserialize_with = "named")]
     pub transport: Option<TransportKind>,
-    /// How the corrupting link recovers.
+    /// How the hosts recover losses, if it is not by RACK-TLP or go-back-N.
+    #[serde(deserialize_with = "named")]
+    pub host_recovery: Option<HostRecovery>,
+    /// How the corrupting links recover.
     #[serde(deserialize_with = "named")]
     pub scheme: Option<SchemeKind>,
-    /// Share of frames that it corrupts.
+    /// Share of frames that they corrupt.
     pub loss: Option<LossRate>,
+    /// Links that corrupt, of those between switches.
+    pub corrupting_links: Option<u32>,
     /// Copies of the dummy that reveals a lost tail; 0 switches tail loss handling off.
     pub dummy_copies: Option<u8>,
     /// Size of each flow, or a published workload.
@@ -33,7 +38,9 @@ pub struct FlowParameters {
     pub load: Option<Share>,
     /// How long flows begin under a load; without load and trials, how long the one flow sends.
     pub duration: Option<Span>,
-    /// Flows of a run, one after the other.
+    /// Hosts that send to one at once, as often as there are trials.
+    pub incast: Option<u32>,
+    /// Flows of a run, one after the other; with an incast, its rounds.
     pub trials: Option<Count>,
 }
 
@@ -48,12 +55,15 @@ where
 }
 
 /// Names and headings, in the order of tables.
-const PARAMETERS: [(&str, &str); 10] = [
+const PARAMETERS: [(&str, &str); 13] = [
     ("transport", "transport"),
+    (HOST_RECOVERY, "host recovery"),
     ("size", "flow size"),
     ("topology", "topology"),
     ("speed", "link speed"),
     ("load", "load"),
+    ("incast", "senders at once"),
+    (CORRUPTING_LINKS, "corrupting links"),
     ("loss", "loss rate"),
     (SCHEME, "scheme"),
     (DUMMY_COPIES, "dummy copies"),
@@ -63,9 +73,11 @@ const PARAMETERS: [(&str, &str); 10] = [
 
 pub(super) const SCHEME: &str = "scheme";
 pub(super) const DUMMY_COPIES: &str = "dummy-copies";
+const HOST_RECOVERY: &str = "host-recovery";
+const CORRUPTING_LINKS: &str = "corrupting-links";
 
 /// What points may differ in and still have the same flows and the same seeds.
-pub(super) const PAIRED: [&str; 3] = [SCHEME, DUMMY_COPIES, "loss"];
+pub(super) const PAIRED: [&str; 5] = [SCHEME, HOST_RECOVERY, DUMMY_COPIES, CORRUPTING_LINKS, "loss"];
 
 impl Parameters for FlowParameters {
     fn keys() -> impl Iterator<Item = &'static str> {
@@ -80,6 +92,9 @@ impl Parameters for FlowParameters {
         match key {
             "transport" => self.transport.map(|kind| Value::word(kind.name())),
             SCHEME => self.scheme.map(|kind| Value::word(kind.name())),
+            HOST_RECOVERY => self.host_recovery.map(|recovery| Value::word(recovery.name())),
+            CORRUPTING_LINKS => self.corrupting_links.map(|links| Value::number(links, f64::from(links))),
+            "incast" => self.incast.map(|senders| Value::number(senders, f64::from(senders))),
             "loss" => self.loss.map(|loss| Value::number(loss, loss.0)),
             DUMMY_COPIES => self.dummy_copies.map(|copies| Value::number(copies, f64::from(copies))),
             "size" => self.size.as_ref().map(|size| match size.only() {
@@ -96,7 +111,7 @@ impl Parameters for FlowParameters {
     }
 
     fn needs_no_heading(key: &str) -> bool {
-        matches!(key, "transport" | "size" | "speed" | "topology" | SCHEME)
+        matches!(key, "transport" | "size" | "speed" | "topology" | SCHEME | HOST_RECOVERY)
     }
 
     fn word(key: &str, value: String) -> String {
@@ -104,6 +119,9 @@ impl Parameters for FlowParameters {
             (SCHEME, "none") => "unprotected".to_owned(),
             ("loss", "0") => "no loss".to_owned(),
             (DUMMY_COPIES, "0") => "no dummies".to_owned(),
+            (CORRUPTING_LINKS, "1") => "1 corrupting link".to_owned(),
+            (CORRUPTING_LINKS, _) => format!("{value} corrupting links"),
+            ("incast", _) => format!("{value} senders"),
             _ if Self::needs_no_heading(key) => value,
             _ => format!("{} {value}", Self::label_of(key)),
         }

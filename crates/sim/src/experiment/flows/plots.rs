@@ -1,10 +1,10 @@
 //! The plots of experiments with flows.
 
 use super::definition::{Figure, FlowExperiment, Point};
-use super::outcome::{FlowOutcome, distribution};
+use super::outcome::{FlowOutcome, distribution, slowdowns_by_size};
 use super::parameters::{FlowParameters, PAIRED};
 use linkmend_experiment::Parameters;
-use linkmend_report::{Axis, Distribution, GroupedBars, Plot, TailPlot, Unit};
+use linkmend_report::{Axis, Distribution, GroupedBars, Plot, Scatter, Series, TailPlot, Unit};
 
 /// The plots of an experiment. There is one outcome for each point.
 pub fn all(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Vec<Plot> {
@@ -12,6 +12,10 @@ pub fn all(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Vec<Plot> {
         Figure::Tail { above_percentile } => groups(experiment)
             .into_iter()
             .map(|(name, points)| tail((experiment, outcomes), &name, &points, above_percentile))
+            .collect(),
+        Figure::Slowdown => groups(experiment)
+            .into_iter()
+            .map(|(name, points)| slowdown((experiment, outcomes), &name, &points))
             .collect(),
         Figure::Goodput => vec![goodput(experiment, outcomes)],
         Figure::Groups => vec![groups_of_affected(experiment, outcomes)],
@@ -42,7 +46,7 @@ fn condition(experiment: &FlowExperiment, point: &Point) -> String {
     let losses: Vec<_> = experiment.points.iter().filter_map(|point| point.parameters.loss).collect();
     let lossy = losses.iter().find(|loss| loss.0 > 0.0);
     let one_loss = losses.iter().all(|loss| loss.0 == 0.0 || Some(loss) == lossy);
-    let keys = ["scheme", "dummy-copies", "loss"].into_iter();
+    let keys = PAIRED.into_iter();
     let keys = keys.filter(|key| experiment.varied.contains(key) && !(one_loss && *key == "loss"));
     keys.filter_map(|key| point.word(key)).collect::<Vec<_>>().join(", ")
 }
@@ -61,6 +65,21 @@ fn tail(
         let percentiles = distribution(&outcomes[*index], above_percentile / 100.0);
         let name = condition(experiment, &experiment.points[*index]);
         plot = plot.series(Distribution::from_percentiles(name, percentiles));
+    }
+    plot.into()
+}
+
+/// Slowdowns by flow size, a line for each way to recover.
+fn slowdown((experiment, outcomes): (&FlowExperiment, &[FlowOutcome]), name: &str, points: &[usize]) -> Plot {
+    /// Parts of all flows, with as many flows each.
+    const PARTS: usize = 20;
+    const SHARE: f64 = 0.99;
+    let size = Axis::new("flow size", Unit::Byte).log();
+    let times = Axis::new("slowdown, 99th percentile", Unit::Plain).log();
+    let mut plot = Scatter::new(format!("{}: {name}", experiment.title), size, times);
+    for index in points {
+        let line = slowdowns_by_size(&outcomes[*index], PARTS, SHARE);
+        plot = plot.series(Series::joined(condition(experiment, &experiment.points[*index]), line));
     }
     plot.into()
 }

@@ -15,19 +15,27 @@ pub fn points(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Table {
             let title = format!("{}: flow completion times", experiment.title);
             of_distribution(title, (experiment, outcomes), COMPLETION_TIMES)
         }
-        Figure::Groups => {
-            let metrics: Vec<&'static Metric> =
-                experiment.metrics.iter().filter(|metric| is_of_groups(metric)).collect();
-            let title = format!("{}: affected flows", experiment.title);
-            of_points(title, (experiment, outcomes), &experiment.varied, &metrics, Headings::Labels)
-        }
-        Figure::Goodput => {
-            let metrics: Vec<&'static Metric> =
-                experiment.metrics.iter().filter(|metric| is_of_throughput(metric)).collect();
-            let title = format!("{}: means over the runs", experiment.title);
-            of_points(title, (experiment, outcomes), &experiment.varied, &metrics, Headings::Labels)
-        }
+        Figure::Groups => chosen(experiment, outcomes, "affected flows", is_of_groups),
+        Figure::Goodput => chosen(experiment, outcomes, "means over the runs", is_of_throughput),
+        Figure::Slowdown => chosen(experiment, outcomes, "times as long as in an idle network", is_of_load),
     }
+}
+
+/// Some of the metrics, of all runs of a point.
+fn chosen(
+    experiment: &FlowExperiment,
+    outcomes: &[FlowOutcome],
+    what: &str,
+    is_shown: fn(&Metric) -> bool,
+) -> Table {
+    let metrics: Vec<&'static Metric> = experiment.metrics.iter().filter(|metric| is_shown(metric)).collect();
+    let title = format!("{}: {what}", experiment.title);
+    of_points(title, (experiment, outcomes), &experiment.varied, &metrics, Headings::Labels)
+}
+
+/// Whether a metric is of flows under load.
+fn is_of_load(metric: &Metric) -> bool {
+    metric.name.starts_with("slowdown") || matches!(metric.name, "flows_corrupted_pct" | "flows_resent_pct")
 }
 
 /// Whether a metric is of a flow without an end.

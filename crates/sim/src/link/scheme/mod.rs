@@ -196,7 +196,7 @@ pub trait Scheme: Sized + Debug {
         None
     }
 
-    /// An acknowledgement for a port that would otherwise be idle.
+    /// An acknowledgement for a port that would otherwise be idle, or for a frame without a header to carry.
     fn poll_ack(&mut self, now: Time) -> Option<Self::Ack> {
         let _ = now;
         None
@@ -293,6 +293,11 @@ pub trait Scheme: Sized + Debug {
 
     /// As receiver: how many frames found no room.
     fn overflows(&self) -> u64 {
+        0
+    }
+
+    /// As receiver: how many missing frames it waits for no more.
+    fn given_up(&self) -> u64 {
         0
     }
 

@@ -262,6 +262,10 @@ macro_rules! schemes {
                     }
                 }
 
+                fn given_up(&self) -> u64 {
+                    match self { $($name::$scheme(scheme) => scheme.given_up()),+ }
+                }
+
                 fn overflows(&self) -> u64 {
                     match self { $($name::$scheme(scheme) => scheme.overflows()),+ }
                 }

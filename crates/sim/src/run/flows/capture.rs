@@ -124,7 +124,8 @@ impl<W: Write> PortCapture<W> {
         let sender = if direction == Direction::Outbound { self.port } else { self.port.peer() };
         let what = match frame {
             OnWire::Protected { header, frame } => What::Frame(*frame, Some(*header)),
-            OnWire::Plain { frame } => What::Frame(*frame, None),
+            // The three bytes of an ACK that rides on it are left out.
+            OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => What::Frame(*frame, None),
             OnWire::Ack { ack } => {
                 What::control(FlowSchemes::show_ack(ack, port_mac(sender)), FRAME_BYTES_MIN, sender)
             }

@@ -11,6 +11,8 @@ use linkmend_topology::{Graph, NodeKind};
 /// Trials in one network, after each other; further ones are in another network with random numbers of its own. It bounds
 /// how long a thread works alone, and does not depend on the number of threads.
 pub(super) const TRIALS_AT_ONCE: u64 = 10_000;
+/// The same for rounds of an incast, each of which is many flows.
+pub(super) const ROUNDS_AT_ONCE: u64 = 100;
 /// Most trials of a run.
 const TRIALS_MAX: u64 = 100_000_000;
 
@@ -19,11 +21,24 @@ const TRIALS_MAX: u64 = 100_000_000;
 pub enum Demand {
     /// One flow after the other from the first host to the last one.
     Trials { count: u64, bytes: u64 },
+    /// All of these hosts, the first ones, send a flow to the last host at once, and again when all of them have ended.
+    Incast { rounds: u64, senders: u32, bytes: u64 },
     /// Flows between hosts drawn at random, which begin as in a Poisson process: each host's links are loaded by this
     /// share, above 0 and below 1, on average.
     Load { sizes: FlowSizes, load: f64, duration: Time },
     /// One flow without an end, from the first host to the last one.
     Endless { duration: Time },
+}
+
+impl Demand {
+    /// How many flows there will be, if that does not depend on chance.
+    pub(super) fn flows(&self) -> Option<u64> {
+        match self {
+            Demand::Trials { count, .. } => Some(*count),
+            Demand::Incast { rounds, senders, .. } => Some(rounds * u64::from(*senders)),
+            Demand::Load { .. } | Demand::Endless { .. } => None,
+        }
+    }
 }
 
 /// A network with hosts, a link in it that corrupts, and the flows between the hosts.
@@ -64,6 +79,13 @@ impl FlowsConfig {
                 check((1..=TRIALS_MAX).contains(count), "trials", count, "must be 1 to 100,000,000")?;
                 check(*bytes > 0, "size", bytes, "must be above 0")?;
             }
+            Demand::Incast { rounds, senders, bytes } => {
+                let others = hosts - 1;
+                let range = format!("must be 1 to {others}: all hosts but the last, which receives");
+                check((1..=others).contains(&(*senders as usize)), "incast", senders, &range)?;
+                check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 100,000,000")?;
+                check(*bytes > 0, "size", bytes, "must be above 0")?;
+            }
             Demand::Load { load, duration, .. } => {
                 check(*load > 0.0 && *load < 1.0, "load", load, "must be above 0 and below 1")?;
                 check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
@@ -83,15 +105,16 @@ impl FlowsConfig {
         self
     }
 
-    /// The link in the middle of a path through the network: the one that corrupts unless another is named. The path's
-    /// switches are in a row, so their middle link is that between the two in the middle.
-    pub fn middle_link(graph: &Graph) -> Option<LinkId> {
-        let between_switches: Vec<LinkId> = graph
-            .links()
-            .filter(|link| {
-                graph.link(*link).ends.iter().all(|end| graph.node(end.node).kind == NodeKind::Switch)
-            })
-            .collect();
-        between_switches.get(between_switches.len() / 2).copied()
+    /// As many links in the middle of the network as are asked for, or as there are between switches: those that corrupt
+    /// unless others are named. They are in the middle of the list of links, so that of switches in a row they are those in the
+    /// middle.
+    pub fn middle_links(graph: &Graph, count: usize) -> Vec<LinkId> {
+        let is_switch = |node| graph.node(node).kind == NodeKind::Switch;
+        let is_between = |link: &LinkId| graph.link(*link).ends.iter().all(|end| is_switch(end.node));
+        let mut links: Vec<LinkId> = graph.links().filter(is_between).collect();
+        let others = links.len().saturating_sub(count);
+        links.drain(..others.div_ceil(2));
+        links.truncate(count);
+        links
     }
 }

@@ -6,16 +6,21 @@
 
 mod capture;
 mod config;
+mod host_recovery;
+mod ideal;
 mod network;
 mod parameters;
 mod ports;
 mod report;
 mod run;
 mod schemes;
+mod setup;
 mod statistics;
 
 pub use capture::{PortCapture, PortCaptureOptions};
 pub use config::{Demand, FlowsConfig};
+pub use host_recovery::HostRecovery;
+pub(crate) use ideal::Ideals;
 pub use network::{FlowNetwork, FlowObserver};
 pub use parameters::TransportKind;
 pub use ports::{find_port, port_name};
@@ -23,4 +28,5 @@ pub use report::{Affected, FlowsReport};
 pub(crate) use run::build_flow;
 pub use run::{run, run_captured, run_with_records};
 pub use schemes::{FlowSchemeConfig, FlowSchemes, Recovery, SchemeKind};
+pub use setup::FlowSetup;
 pub use statistics::Summary;

@@ -4,6 +4,7 @@ use super::config::FlowsConfig;
 use super::network::{FlowNetwork, FlowObserver};
 use super::statistics::Summary;
 use crate::host::{FlowRecord, Group};
+use crate::link::scheme::Scheme;
 use crate::network::PortId;
 use crate::time::Time;
 use serde::Serialize;
@@ -17,6 +18,7 @@ pub(super) struct Totals {
     pub(super) corrupted: u64,
     pub(super) dropped: u64,
     pub(super) marked: u64,
+    pub(super) given_up: u64,
     pub(super) unfinished: u64,
     /// Of flows without an end.
     pub(super) delivered_bytes: u64,
@@ -39,6 +41,7 @@ impl Totals {
             let (dropped, marked, _) = network.normal_queue(port);
             totals.dropped += dropped;
             totals.marked += marked;
+            totals.given_up += network.scheme(port).given_up();
         }
         let under_way = network.hosts.under_way(network.now());
         (totals.delivered_bytes, totals.retransmissions, totals.timeouts) = under_way;
@@ -52,6 +55,7 @@ impl Totals {
         self.corrupted += other.corrupted;
         self.dropped += other.dropped;
         self.marked += other.marked;
+        self.given_up += other.given_up;
         self.unfinished += other.unfinished;
         self.delivered_bytes += other.delivered_bytes;
         self.retransmissions += other.retransmissions;
@@ -111,6 +115,8 @@ pub struct FlowsReport {
     pub seed: u64,
     /// Flow completion times in microseconds, from the write until everything is acknowledged; none if no flow ended.
     pub fct_us: Option<Summary>,
+    /// Flows that did not begin, because one before them had not ended when the run did.
+    pub flows_not_begun: u64,
     /// Flows that had not ended when the run did.
     pub unfinished_flows: u64,
     /// Flows that their transport gave up.
@@ -127,6 +133,8 @@ pub struct FlowsReport {
     pub frame_hops: u64,
     /// Of these, those that links corrupted.
     pub frames_corrupted: u64,
+    /// Frames that protected links did not recover.
+    pub frames_given_up: u64,
     /// Frames that found no room in a switch.
     pub frames_dropped: u64,
     /// Frames that switches marked (ECN).
@@ -145,9 +153,12 @@ impl FlowsReport {
         let sum = |count: fn(&FlowRecord) -> u32| {
             records.iter().map(|record| u64::from(count(record))).sum::<u64>()
         };
+        let begun = records.len() as u64 + totals.unfinished;
+        let not_begun = config.demand.flows().map_or(0, |flows| flows.saturating_sub(begun));
         FlowsReport {
             seed: config.seed,
             fct_us: Summary::from_values(times),
+            flows_not_begun: not_begun,
             unfinished_flows: totals.unfinished,
             failed_flows: records.iter().filter(|record| record.failed).count() as u64,
             retransmissions: sum(|record| record.retransmissions) + totals.retransmissions,
@@ -156,6 +167,7 @@ impl FlowsReport {
             goodput_gbps: bytes as f64 * 8.0 / totals.elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
             frame_hops: totals.frames,
             frames_corrupted: totals.corrupted,
+            frames_given_up: totals.given_up,
             frames_dropped: totals.dropped,
             frames_marked: totals.marked,
             simulated_s: totals.elapsed_s,

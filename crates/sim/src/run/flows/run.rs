@@ -1,11 +1,11 @@
 //! Builds the network of a run with flows, and runs it.
 
 use super::capture::PortCapture;
-use super::config::{Demand, FlowsConfig, TRIALS_AT_ONCE};
+use super::config::{Demand, FlowsConfig, ROUNDS_AT_ONCE, TRIALS_AT_ONCE};
 use super::network::{FlowNetwork, FlowObserver};
 use super::report::FlowsReport;
 use super::schemes::FlowSchemes;
-use crate::host::{FlowRecord, Poisson, Schedule, Start, TransportHosts, Trials, Workload};
+use crate::host::{FlowRecord, Incast, Poisson, Schedule, Start, TransportHosts, Trials, Workload};
 use crate::link::config::ParameterError;
 use crate::network::{NoObserver, OPENING_MAX, Opening, Plan, PortId};
 use crate::random::Random;
@@ -103,6 +103,7 @@ impl FlowsConfig {
     pub fn parts(&self) -> usize {
         match &self.demand {
             Demand::Trials { count, .. } => count.div_ceil(TRIALS_AT_ONCE) as usize,
+            Demand::Incast { rounds, .. } => rounds.div_ceil(ROUNDS_AT_ONCE) as usize,
             Demand::Load { .. } | Demand::Endless { .. } => 1,
         }
     }
@@ -133,7 +134,9 @@ fn run_part<O: FlowObserver>(
     network.hosts.begin_at(began);
     network.start_traffic();
     let last = match &config.demand {
-        Demand::Trials { count, .. } => began + Time(DRAINING_MAX.0.saturating_mul(*count)),
+        Demand::Trials { count, .. } | Demand::Incast { rounds: count, .. } => {
+            began + Time(DRAINING_MAX.0.saturating_mul(*count))
+        }
         Demand::Load { duration, .. } => began + *duration + DRAINING_MAX,
         Demand::Endless { duration } => began + *duration,
     };
@@ -196,6 +199,10 @@ fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn W
         Demand::Trials { count, bytes } => {
             let count = TRIALS_AT_ONCE.min(count - part * TRIALS_AT_ONCE);
             Box::new(Trials::new(count, pair(*bytes), TRIAL_GAP, random))
+        }
+        Demand::Incast { rounds, senders, bytes } => {
+            let rounds = ROUNDS_AT_ONCE.min(rounds - part * ROUNDS_AT_ONCE);
+            Box::new(Incast::new(rounds, *senders, pair(*bytes), TRIAL_GAP, random))
         }
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
         Demand::Load { sizes, load, duration } => {

@@ -62,7 +62,7 @@ impl TimelineConfig {
     pub fn duration(&self) -> Time {
         match self.flows.demand {
             Demand::Endless { duration } => duration,
-            Demand::Trials { .. } | Demand::Load { .. } => Time::ZERO,
+            Demand::Trials { .. } | Demand::Incast { .. } | Demand::Load { .. } => Time::ZERO,
         }
     }
 

@@ -207,7 +207,7 @@ impl Sender {
             return;
         }
         ack.has_dsack = true;
-        if !ack.has_probe_dsack {
+        if !ack.has_probe_dsack && self.settings.adapt_reordering_window {
             self.rack.handle_dsack(self.unacknowledged, self.next);
         }
         if block.start < self.unacknowledged || self.board.is_resent_and_sacked(block.start) {

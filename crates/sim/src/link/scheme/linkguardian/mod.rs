@@ -397,6 +397,11 @@ impl Scheme for LinkGuardian {
     }
 
     /// Frames that arrive while the window is full of circling frames find no room, either.
+    fn given_up(&self) -> u64 {
+        let stats = self.end.stats();
+        stats.recovery_timeouts + stats.withdrawn_frames + stats.unrecovered_frames
+    }
+
     fn overflows(&self) -> u64 {
         let stats = self.end.stats();
         stats.rx_buffer_overflows + stats.overflowed_copies + stats.out_of_window_frames

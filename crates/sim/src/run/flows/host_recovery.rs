@@ -1,0 +1,98 @@
+//! How hosts find and repair the losses that links leave to them.
+
+use super::parameters::unknown;
+use crate::host::{HostsConfig, Transport};
+use crate::link::config::ParameterError;
+use linkmend_transport::{roce, tcp};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Most packets outstanding with selective repeat, in packets of 1,024 bytes: three times what a link of 100G carries in the
+/// 30 us of the paper's round trips.
+const SELECTIVE_WINDOW: u32 = 1_024;
+
+/// What hosts take for a loss, and what they send again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostRecovery {
+    /// TCP by time, with probes of the tail (RFC 8985): as in Linux.
+    Rack,
+    /// The same with a reordering window that DSACKs do not widen.
+    RackStatic,
+    /// TCP by three duplicate acknowledgements (RFC 6675).
+    DuplicateAcks,
+    /// TCP by as many duplicates as the reordering seen so far demands.
+    AdaptiveDuplicateAcks,
+    /// RDMA: everything from the missing packet on.
+    GoBackN,
+    /// RDMA: only what is missing.
+    SelectiveRepeat,
+}
+
+impl HostRecovery {
+    /// All of them.
+    pub const ALL: [HostRecovery; 6] = [
+        HostRecovery::Rack,
+        HostRecovery::RackStatic,
+        HostRecovery::DuplicateAcks,
+        HostRecovery::AdaptiveDuplicateAcks,
+        HostRecovery::GoBackN,
+        HostRecovery::SelectiveRepeat,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            HostRecovery::Rack => "rack",
+            HostRecovery::RackStatic => "rack-static",
+            HostRecovery::DuplicateAcks => "duplicate-acks",
+            HostRecovery::AdaptiveDuplicateAcks => "adaptive-duplicate-acks",
+            HostRecovery::GoBackN => "go-back-n",
+            HostRecovery::SelectiveRepeat => "selective-repeat",
+        }
+    }
+
+    /// Hosts that recover so.
+    ///
+    /// # Errors
+    /// If their transport does not know it.
+    pub fn of(self, mut hosts: HostsConfig) -> Result<HostsConfig, ParameterError> {
+        let is_known = match &mut hosts.transport {
+            Transport::Tcp(config) => self.set_tcp(Arc::make_mut(config)),
+            Transport::Roce(config) => self.set_roce(Arc::make_mut(config)),
+        };
+        let others = "must be rack, rack-static, duplicate-acks or adaptive-duplicate-acks with TCP, go-back-n or \
+                      selective-repeat with RDMA";
+        is_known.then_some(hosts).ok_or_else(|| ParameterError::new("host-recovery", self.name(), others))
+    }
+
+    fn set_tcp(self, config: &mut tcp::Config) -> bool {
+        config.loss_detection = match self {
+            HostRecovery::Rack | HostRecovery::RackStatic => tcp::LossDetection::RackTlp,
+            HostRecovery::DuplicateAcks => tcp::LossDetection::DuplicateAcks,
+            HostRecovery::AdaptiveDuplicateAcks => tcp::LossDetection::AdaptiveDuplicateAcks,
+            HostRecovery::GoBackN | HostRecovery::SelectiveRepeat => return false,
+        };
+        config.adapt_reordering_window = self != HostRecovery::RackStatic;
+        true
+    }
+
+    fn set_roce(self, config: &mut roce::Config) -> bool {
+        config.recovery = match self {
+            HostRecovery::GoBackN => roce::Recovery::GoBackN,
+            HostRecovery::SelectiveRepeat => {
+                roce::Recovery::SelectiveRepeat { window_packets: SELECTIVE_WINDOW, short_timeout: None }
+            }
+            _ => return false,
+        };
+        true
+    }
+}
+
+impl FromStr for HostRecovery {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<HostRecovery, ParameterError> {
+        let found = HostRecovery::ALL.into_iter().find(|recovery| recovery.name() == text);
+        found.ok_or_else(|| unknown("host-recovery", text, &HostRecovery::ALL.map(HostRecovery::name)))
+    }
+}

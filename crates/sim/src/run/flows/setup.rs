@@ -1,0 +1,99 @@
+//! A run with flows as it is asked for: by names and numbers.
+
+use super::config::{Demand, FlowsConfig};
+use super::host_recovery::HostRecovery;
+use super::parameters::TransportKind;
+use super::schemes::SchemeKind;
+use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
+use crate::network::Balance;
+use crate::time::Rate;
+use linkmend_quantity::BitRate;
+use linkmend_topology::{Graph, spec};
+
+/// Hosts of the paper's testbed, with links of which some corrupt frames.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowSetup {
+    pub seed: u64,
+    pub transport: TransportKind,
+    /// How hosts recover losses, if it is not what [`TransportKind::hosts`] has.
+    pub host_recovery: Option<HostRecovery>,
+    /// How the corrupting links recover.
+    pub scheme: SchemeKind,
+    /// Share of frames that they corrupt.
+    pub loss: f64,
+    /// Links that corrupt, of those between switches.
+    pub corrupting_links: u32,
+    /// Copies of the dummy that reveals a lost tail, if they are not as many as the loss rate demands.
+    pub dummy_copies: Option<u8>,
+    /// Speed of the links, where the network does not say another.
+    pub speed: BitRate,
+}
+
+impl Default for FlowSetup {
+    /// DCTCP over a link of 100G that corrupts nothing.
+    fn default() -> FlowSetup {
+        FlowSetup {
+            seed: 1,
+            transport: TransportKind::Dctcp,
+            host_recovery: None,
+            scheme: SchemeKind::None,
+            loss: 0.0,
+            corrupting_links: 1,
+            dummy_copies: None,
+            speed: BitRate(100_000_000_000),
+        }
+    }
+}
+
+impl FlowSetup {
+    /// The network of the paper's testbed: five switches in a row, with a host at either end.
+    ///
+    /// # Errors
+    /// If there are no links of this speed.
+    pub fn testbed(&self) -> Result<Graph, ParameterError> {
+        self.rate()?;
+        let spec = format!("line:switches=5,hosts=1,speed={0},host-speed={0}", self.speed);
+        spec::graph(&spec).map_err(|error| ParameterError::new("topology", spec, error.to_string()))
+    }
+
+    /// The run of these flows in this network.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be used.
+    pub fn config(&self, graph: Graph, demand: Demand) -> Result<FlowsConfig, ParameterError> {
+        let mut link = self.scheme.link(self.rate()?, self.loss);
+        if let Some(copies) = self.dummy_copies {
+            let Some(protection) = &mut link.protection else {
+                return Err(ParameterError::new("dummy-copies", copies, "needs a scheme with LinkGuardian"));
+            };
+            protection.dummy_copies = copies;
+        }
+        let between_switches = FlowsConfig::middle_links(&graph, usize::MAX).len();
+        check(
+            self.corrupting_links as usize <= between_switches || self.loss == 0.0,
+            "corrupting-links",
+            self.corrupting_links,
+            &format!("must be at most the {between_switches} links between switches of the topology"),
+        )?;
+        let corrupting = FlowsConfig::middle_links(&graph, self.corrupting_links as usize);
+        let hosts = self.transport.hosts();
+        let config = FlowsConfig {
+            seed: self.seed,
+            graph,
+            balance: Balance::FlowHash,
+            corrupting,
+            recovery: self.scheme.recovery(self.loss),
+            link,
+            hosts: self.host_recovery.map_or(Ok(hosts.clone()), |recovery| recovery.of(hosts))?,
+            demand,
+        };
+        let config = config.in_class_of(self.scheme);
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn rate(&self) -> Result<Rate, ParameterError> {
+        Rate::from_bits_per_second(self.speed.0)
+            .ok_or_else(|| ParameterError::new("speed", self.speed, RATE_REQUIREMENT))
+    }
+}
