@@ -326,3 +326,20 @@ fn a_link_that_is_busy_in_both_directions_gives_up_no_frame() {
         assert_eq!(report.frames_given_up, 0, "{scheme:?}: {report:?}");
     }
 }
+
+/// RDMA runs over switches that drop nothing: 24 hosts at once send to one at the other end of one link.
+#[test]
+fn an_incast_of_rdma_pauses_hosts_and_drops_nothing() {
+    let demand = Demand::Incast { rounds: 3, senders: 24, bytes: 1_000_000 };
+    let config = on("line:switches=3,hosts=24", TransportKind::Rdma, SchemeKind::None, 0.0, demand);
+    let report = measure(&config);
+    assert_eq!((report.frames_dropped, report.retransmissions, report.unfinished_flows), (0, 0, 0));
+    // A flow pauses its host about once for each hundred kilobytes, so that queues hold 24 times that and little more.
+    assert!(report.pauses > 24 * 3, "{report:?}");
+    let fct = report.fct_us.expect("flows end");
+    // 24 MB at 100G with headers take 2.04 ms, and nothing stands still.
+    assert!((2_000.0..2_250.0).contains(&fct.max), "{fct:?}");
+
+    let dropping = measure(&FlowsConfig { pfc: None, ..config });
+    assert!(dropping.frames_dropped > 1_000 && dropping.pauses == 0, "{dropping:?}");
+}

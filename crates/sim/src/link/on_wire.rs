@@ -31,6 +31,11 @@ pub enum OnWire<S: Scheme = Schemes> {
         /// The content of the acknowledgement.
         ack: S::Ack,
     },
+    /// A pause frame (PFC), which no scheme has to do with.
+    Pause {
+        /// Whether the port that it arrives at must wait from now on.
+        paused: bool,
+    },
     /// Any other control frame.
     Control {
         /// Where its content is.

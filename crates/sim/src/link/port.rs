@@ -104,6 +104,8 @@ pub(crate) struct Port<S: Scheme> {
     /// Whether the host of this port has frames to send, of which it hands over one when the port is free.
     pub(crate) host_has_frames: bool,
     pub(crate) peer_traffic: PeerTraffic,
+    /// Whether the switch at the other end has no room for normal frames (PFC).
+    pub(crate) is_paused: bool,
     pub(crate) normal: ClassQueues<Frame>,
     /// Number of frames that found no room in these queues, and of those that were marked.
     pub(crate) dropped: u64,
@@ -155,6 +157,7 @@ impl<S: Scheme> Port<S> {
             generator,
             host_has_frames: false,
             peer_traffic: PeerTraffic { mode: Mode::Ordered, bytes: 0 },
+            is_paused: false,
             normal: ClassQueues::new(config.queue),
             dropped: 0,
             marked: 0,
@@ -264,7 +267,13 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     pub(crate) fn next(&mut self, scheme: &mut S, now: Time) -> Option<Next<Ready<S::Ack>, Frame>> {
         let mut frames = PortFrames { queues: &mut self.normal, generator: &mut self.generator };
-        let mut transmitter = PortTransmitter { scheme, is_inert: self.is_inert, urgent: &self.urgent, now };
+        let mut transmitter = PortTransmitter {
+            scheme,
+            is_inert: self.is_inert,
+            is_paused: self.is_paused,
+            urgent: &self.urgent,
+            now,
+        };
         Round::new(now.instant()).next(&mut transmitter, &mut frames, PortRoom::All)
     }
 
@@ -312,6 +321,7 @@ pub(crate) enum Ready<A> {
 struct PortTransmitter<'a, S: Scheme> {
     scheme: &'a mut S,
     is_inert: bool,
+    is_paused: bool,
     urgent: &'a VecDeque<QueuedUrgent<S>>,
     now: Time,
 }
@@ -330,7 +340,11 @@ impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
 
     #[inline(always)]
     fn admission(&self, mode: Mode, bytes: u32) -> Admission {
-        if self.is_inert { Admission::Unprotected } else { self.scheme.admission(mode, bytes) }
+        match (self.is_paused, self.is_inert) {
+            (true, _) => Admission::Held,
+            (_, true) => Admission::Unprotected,
+            (_, false) => self.scheme.admission(mode, bytes),
+        }
     }
 
     #[inline(always)]

@@ -156,7 +156,7 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
                     self.ports[sender.index()].losses.arrived(at);
                 }
             }
-            OnWire::Plain { .. } | OnWire::WithAck { .. } | OnWire::Ack { .. } => {}
+            OnWire::Plain { .. } | OnWire::WithAck { .. } | OnWire::Ack { .. } | OnWire::Pause { .. } => {}
         }
     }
 

@@ -182,7 +182,7 @@ impl<S: Scheme> Port<S> {
                     out.push(S::ack_state(ack, arriving));
                 }
                 OnWire::Ack { ack } => out.extend([2, S::ack_state(ack, arriving)]),
-                OnWire::Control { .. } => return None,
+                OnWire::Pause { .. } | OnWire::Control { .. } => return None,
             }
         }
         Some(())
@@ -217,7 +217,7 @@ impl<S: Scheme> Port<S> {
                     frame.id += sent;
                 }
                 OnWire::Ack { ack } => S::skip_ack(ack, received),
-                OnWire::Control { .. } => {}
+                OnWire::Pause { .. } | OnWire::Control { .. } => {}
             }
         }
         scheme.skip(cycles);

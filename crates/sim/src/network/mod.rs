@@ -22,6 +22,7 @@
 mod context;
 mod fast_forward;
 mod hosts;
+mod pfc;
 mod plan;
 mod receive;
 mod send;
@@ -35,6 +36,7 @@ pub use crate::link::{
 pub use crate::node::{Balance, Flow, NodeId};
 pub use fast_forward::Moment;
 pub use hosts::{Changed, Hosts, NoHosts};
+pub use pfc::PfcLimits;
 pub use plan::Plan;
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
@@ -47,6 +49,7 @@ use crate::node::Node;
 use crate::random::Random;
 use crate::time::Time;
 use linkmend_protocol::{LinkEnd, Mode, Status};
+use pfc::Pfc;
 
 /// A session that is not open after a second, which is a thousand handshakes, will never open.
 pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
@@ -86,6 +89,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     /// Whether any flow crosses more than one link.
     passed_on: bool,
     controls: ControlStore<S::Control>,
+    /// What switches hold, if they pause others before they hold too much.
+    pfc: Option<Pfc>,
     /// What runs on the hosts besides generators.
     pub hosts: H,
     /// The observer of the run.

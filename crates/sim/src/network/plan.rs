@@ -2,6 +2,7 @@
 
 use super::Network;
 use super::hosts::{Hosts, NoHosts};
+use super::pfc::{Pfc, PfcLimits};
 use crate::event_queue::EventQueue;
 use crate::link::control_store::ControlStore;
 use crate::link::generator::Generator;
@@ -23,6 +24,7 @@ pub struct Plan<S: Scheme = Schemes> {
     flows: Vec<Flow>,
     traffic: Vec<(PortId, FlowId, Traffic)>,
     loops: Vec<(Rate, Time)>,
+    pfc: Option<PfcLimits>,
 }
 
 /// A link between two nodes.
@@ -40,6 +42,7 @@ impl<S: Scheme> Default for Plan<S> {
             flows: Vec::new(),
             traffic: Vec::new(),
             loops: Vec::new(),
+            pfc: None,
         }
     }
 }
@@ -80,6 +83,12 @@ impl<S: Scheme> Plan<S> {
     pub fn recirculation(&mut self, (rate, latency): (Rate, Time)) -> usize {
         self.loops.push((rate, latency));
         self.loops.len() - 1
+    }
+
+    /// Lets switches pause what they have no room for, instead of dropping it. It is for networks with hosts, whose queues
+    /// have no bound of their own then.
+    pub fn pausing(&mut self, limits: PfcLimits) {
+        self.pfc = Some(limits);
     }
 
     /// Number of ports: two for each link.
@@ -176,6 +185,7 @@ impl<S: Scheme> Plan<S> {
             flows: self.flows,
             passed_on,
             controls: ControlStore::new(),
+            pfc: self.pfc.map(|limits| Pfc::new(limits, count)),
             hosts,
             observer,
         };

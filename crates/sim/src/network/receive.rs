@@ -36,6 +36,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 }
                 (frame, reception)
             }
+            OnWire::Pause { paused } => {
+                let paused = *paused;
+                return self.obey_pause(port, paused);
+            }
             OnWire::Control { place } => {
                 let place = *place;
                 return self.arrive_control(port, place);
@@ -207,8 +211,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         let Node::Switch(switch) = &self.nodes[node.index()] else { return };
         let Some(out) = switch.route(flow, frame) else { return };
-        if !self.ports[out.index()].push_normal(*frame) && H::ANY {
-            self.hosts.dropped(frame);
+        let mut is_last = is_last;
+        if !self.ports[out.index()].push_normal(*frame) {
+            if H::ANY {
+                self.hosts.dropped(frame);
+            }
+        } else if H::ANY && self.pfc_entered(port, out, frame) {
+            is_last = false;
         }
         if is_last { self.wake_last(out) } else { self.wake(out) }
     }

@@ -23,8 +23,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         let scheme = &mut self.schemes[port.index()];
         match self.ports[port.index()].next(scheme, self.now) {
-            Some(Next::Normal(waiting, Admission::Protected)) => self.send_protected(port, waiting.frame),
-            Some(Next::Normal(waiting, _)) => self.send_plain(port, waiting.frame),
+            Some(Next::Normal(waiting, admission)) => {
+                if H::ANY {
+                    self.pfc_left(port, &waiting.frame);
+                }
+                match admission {
+                    Admission::Protected => self.send_protected(port, waiting.frame),
+                    _ => self.send_plain(port, waiting.frame),
+                }
+            }
             Some(Next::Urgent(Ready::Ack(ack)) | Next::Idle(Ready::Ack(ack))) => self.transmit_ack(port, ack),
             Some(Next::Urgent(Ready::Urgent(index)) | Next::Idle(Ready::Urgent(index))) => {
                 if let Some(urgent) = self.ports[port.index()].urgent.remove(index) {
@@ -158,7 +165,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let (bytes, is_copy) = match &on_wire {
             OnWire::Protected { frame, .. } => (u32::from(frame.bytes) + scheme.header_bytes(), true),
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (u32::from(frame.bytes), false),
-            OnWire::Ack { .. } => (FRAME_BYTES_MIN, false),
+            OnWire::Ack { .. } | OnWire::Pause { .. } => (FRAME_BYTES_MIN, false),
             OnWire::Control { place } => (S::control_bytes(self.controls.at(*place)), false),
         };
         let (arrives_at, corrupted) = this.begin(self.now, bytes, is_copy);

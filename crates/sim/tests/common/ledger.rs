@@ -53,7 +53,7 @@ impl Observer for Ledger {
         let (frame, copy) = match sent.frame {
             OnWire::Protected { header, frame } => (frame, Schemes::is_copy(header)),
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (frame, false),
-            OnWire::Ack { .. } | OnWire::Control { .. } => return,
+            OnWire::Ack { .. } | OnWire::Pause { .. } | OnWire::Control { .. } => return,
         };
         assert_eq!(port, SENDER, "only the sender has traffic");
         let fate = self.fate(frame);

@@ -303,6 +303,9 @@ fn table(title: &str, report: &FlowsReport) -> Table {
     row("frames corrupted", count(report.frames_corrupted));
     row("frames given up by protected links", count(report.frames_given_up));
     row("frames dropped by queues", count(report.frames_dropped));
+    if report.pauses > 0 {
+        row("pauses by switches (PFC)", count(report.pauses));
+    }
     row("frames marked (ECN)", count(report.frames_marked));
     row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));
     row("events simulated", count(report.events));

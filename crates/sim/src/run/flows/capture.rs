@@ -129,6 +129,7 @@ impl<W: Write> PortCapture<W> {
             OnWire::Ack { ack } => {
                 What::control(FlowSchemes::show_ack(ack, port_mac(sender)), FRAME_BYTES_MIN, sender)
             }
+            OnWire::Pause { .. } => return,
             OnWire::Control { .. } => {
                 let Some(control) = control else { return };
                 let shown = FlowSchemes::show_control(control, port_mac(sender));

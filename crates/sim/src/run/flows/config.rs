@@ -4,7 +4,7 @@ use super::schemes::{Recovery, SchemeKind};
 use crate::host::{FlowSizes, HostsConfig};
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check};
-use crate::network::{Balance, LinkId};
+use crate::network::{Balance, LinkId, PfcLimits};
 use crate::time::Time;
 use linkmend_topology::{Graph, NodeKind};
 
@@ -13,8 +13,8 @@ use linkmend_topology::{Graph, NodeKind};
 pub(super) const TRIALS_AT_ONCE: u64 = 10_000;
 /// The same for rounds of an incast, each of which is many flows.
 pub(super) const ROUNDS_AT_ONCE: u64 = 100;
-/// Most trials of a run.
-const TRIALS_MAX: u64 = 100_000_000;
+/// Most trials of a run: what became of each flow is kept, in about 100 bytes.
+const TRIALS_MAX: u64 = 10_000_000;
 
 /// Which flows there are.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +56,8 @@ pub struct FlowsConfig {
     pub recovery: Recovery,
     /// The description of these links; the speed and length of a cable are those of the graph.
     pub link: LinkConfig,
+    /// Whether switches pause what they have no room for (PFC), and when; their queues have no bound then. `None` drops it.
+    pub pfc: Option<PfcLimits>,
     pub hosts: HostsConfig,
     pub demand: Demand,
 }
@@ -76,14 +78,14 @@ impl FlowsConfig {
         }
         match &self.demand {
             Demand::Trials { count, bytes } => {
-                check((1..=TRIALS_MAX).contains(count), "trials", count, "must be 1 to 100,000,000")?;
+                check((1..=TRIALS_MAX).contains(count), "trials", count, "must be 1 to 10,000,000")?;
                 check(*bytes > 0, "size", bytes, "must be above 0")?;
             }
             Demand::Incast { rounds, senders, bytes } => {
                 let others = hosts - 1;
                 let range = format!("must be 1 to {others}: all hosts but the last, which receives");
                 check((1..=others).contains(&(*senders as usize)), "incast", senders, &range)?;
-                check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 100,000,000")?;
+                check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 10,000,000")?;
                 check(*bytes > 0, "size", bytes, "must be above 0")?;
             }
             Demand::Load { load, duration, .. } => {

@@ -6,6 +6,7 @@ use crate::host::TransportHosts;
 use crate::link::LinkConfig;
 use crate::link::config::ParameterError;
 use crate::network::{Network, NoObserver, Observer, Plan};
+use linkmend_protocol::schedule::QueueLimits;
 use linkmend_topology::LinkId;
 
 /// The network of a run with flows, and what observes it.
@@ -35,11 +36,17 @@ impl FlowsConfig {
 
     fn plan_with(&self, change: impl Fn(&mut FlowSchemeConfig)) -> Result<Plan<FlowSchemes>, ParameterError> {
         let mut plan = Plan::with_nodes(&self.graph, self.balance);
-        let clean = LinkConfig::clean(self.link.rate);
+        let mut link = self.link.clone();
+        let mut clean = LinkConfig::clean(link.rate);
+        if let Some(limits) = self.pfc {
+            plan.pausing(limits);
+            link.queue = QueueLimits::UNLIMITED;
+            clean.queue = QueueLimits::UNLIMITED;
+        }
         for id in self.graph.links() {
             let edge = self.graph.link(id);
             let is_corrupting = self.corrupting.contains(&id);
-            let link = if is_corrupting { &self.link } else { &clean }.clone().over(edge.cable)?;
+            let link = if is_corrupting { &link } else { &clean }.clone().over(edge.cable)?;
             link.validate()?;
             let recovery = if is_corrupting { self.recovery } else { Recovery::Described };
             let mut ports = recovery.ports(&mut plan, &link);

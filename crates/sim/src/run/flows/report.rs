@@ -19,6 +19,7 @@ pub(super) struct Totals {
     pub(super) dropped: u64,
     pub(super) marked: u64,
     pub(super) given_up: u64,
+    pub(super) pauses: u64,
     pub(super) unfinished: u64,
     /// Of flows without an end.
     pub(super) delivered_bytes: u64,
@@ -32,6 +33,7 @@ impl Totals {
             elapsed_s: elapsed.as_secs(),
             events: network.events(),
             unfinished: network.hosts.active_flows() as u64,
+            pauses: network.pauses(),
             ..Totals::default()
         };
         for index in 0..network.port_count() {
@@ -56,6 +58,7 @@ impl Totals {
         self.dropped += other.dropped;
         self.marked += other.marked;
         self.given_up += other.given_up;
+        self.pauses += other.pauses;
         self.unfinished += other.unfinished;
         self.delivered_bytes += other.delivered_bytes;
         self.retransmissions += other.retransmissions;
@@ -137,6 +140,8 @@ pub struct FlowsReport {
     pub frames_given_up: u64,
     /// Frames that found no room in a switch.
     pub frames_dropped: u64,
+    /// How often a switch paused the other end of a link (PFC).
+    pub pauses: u64,
     /// Frames that switches marked (ECN).
     pub frames_marked: u64,
     /// Simulated time, of all parts together, s.
@@ -169,6 +174,7 @@ impl FlowsReport {
             frames_corrupted: totals.corrupted,
             frames_given_up: totals.given_up,
             frames_dropped: totals.dropped,
+            pauses: totals.pauses,
             frames_marked: totals.marked,
             simulated_s: totals.elapsed_s,
             events: totals.events,

@@ -5,7 +5,7 @@ use super::host_recovery::HostRecovery;
 use super::parameters::TransportKind;
 use super::schemes::SchemeKind;
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
-use crate::network::Balance;
+use crate::network::{Balance, PfcLimits};
 use crate::time::Rate;
 use linkmend_quantity::BitRate;
 use linkmend_topology::{Graph, spec};
@@ -84,6 +84,7 @@ impl FlowSetup {
             corrupting,
             recovery: self.scheme.recovery(self.loss),
             link,
+            pfc: (self.transport == TransportKind::Rdma).then(PfcLimits::default),
             hosts: self.host_recovery.map_or(Ok(hosts.clone()), |recovery| recovery.of(hosts))?,
             demand,
         };

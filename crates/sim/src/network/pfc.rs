@@ -1,0 +1,127 @@
+//! Priority flow control (PFC, IEEE 802.1Qbb), for networks that must not drop: a switch counts what it holds of the frames
+//! that came in by each port, and tells the other end of that port's link to pause before there is too much.
+//!
+//! Left out, because it does not change when frames pass: pauses end when they are resumed and not after a time, a pause
+//! frame is never corrupted, and what it takes of the link, 84 bytes, is not taken from other frames.
+
+use super::Network;
+use super::hosts::Hosts;
+use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, WIRE_OVERHEAD_BYTES};
+use linkmend_protocol::Mode;
+use std::collections::VecDeque;
+
+/// When a switch pauses a port's peer, by the bytes that it holds of what came in there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PfcLimits {
+    /// More than this many bytes pause it.
+    pub pause_bytes: u64,
+    /// This many or fewer let it go on.
+    pub resume_bytes: u64,
+}
+
+impl Default for PfcLimits {
+    /// A tenth of a megabyte, as much as DCTCP's marking threshold at 100G. What still arrives after a pause, 30 kB at 100G
+    /// over the few metres between switches, comes on top.
+    fn default() -> PfcLimits {
+        PfcLimits { pause_bytes: 100_000, resume_bytes: 90_000 }
+    }
+}
+
+/// What all switches of a network hold, by the port where it came in.
+#[derive(Debug)]
+pub(super) struct Pfc {
+    limits: PfcLimits,
+    ingress: Vec<Ingress>,
+    /// By port: where the frames in its queues came in, for each class in the order in which they leave.
+    queued: Vec<[VecDeque<PortId>; 2]>,
+    /// How often a port was paused.
+    pauses: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Ingress {
+    bytes: u64,
+    /// Whether the peer was told to pause.
+    is_paused: bool,
+}
+
+/// A port whose peer is to be told to pause, or to go on.
+type Change = (PortId, bool);
+
+impl Pfc {
+    pub(super) fn new(limits: PfcLimits, ports: usize) -> Pfc {
+        let queued = (0..ports).map(|_| [VecDeque::new(), VecDeque::new()]).collect();
+        Pfc { limits, ingress: vec![Ingress::default(); ports], queued, pauses: 0 }
+    }
+
+    pub(super) fn pauses(&self) -> u64 {
+        self.pauses
+    }
+
+    /// A frame that came in by one port waits at another.
+    fn entered(&mut self, port: PortId, out: PortId, frame: &Frame) -> Option<Change> {
+        self.queued[out.index()][frame.mode as usize].push_back(port);
+        let ingress = &mut self.ingress[port.index()];
+        ingress.bytes += u64::from(frame.bytes);
+        if ingress.is_paused || ingress.bytes <= self.limits.pause_bytes {
+            return None;
+        }
+        ingress.is_paused = true;
+        self.pauses += 1;
+        Some((port, true))
+    }
+
+    /// The first frame of a class leaves the queues of a port.
+    fn left(&mut self, out: PortId, mode: Mode, bytes: u16) -> Option<Change> {
+        // What a host sends came in nowhere.
+        let port = self.queued[out.index()][mode as usize].pop_front()?;
+        let ingress = &mut self.ingress[port.index()];
+        ingress.bytes -= u64::from(bytes);
+        let resumes = ingress.is_paused && ingress.bytes <= self.limits.resume_bytes;
+        ingress.is_paused &= !resumes;
+        resumes.then_some((port, false))
+    }
+}
+
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
+    /// Takes note of a frame that came in by `port` and waits at `out`; whether that pauses anything.
+    pub(super) fn pfc_entered(&mut self, port: PortId, out: PortId, frame: &Frame) -> bool {
+        let change = self.pfc.as_mut().and_then(|pfc| pfc.entered(port, out, frame));
+        change.inspect(|change| self.tell(*change)).is_some()
+    }
+
+    /// Takes note of a frame that leaves the queues of `out`.
+    pub(super) fn pfc_left(&mut self, out: PortId, frame: &Frame) {
+        if let Some(change) = self.pfc.as_mut().and_then(|pfc| pfc.left(out, frame.mode, frame.bytes)) {
+            self.tell(change);
+        }
+    }
+
+    /// Puts a pause frame in flight behind the frame that the port sends just now. The peer obeys it as soon as it has
+    /// arrived, ahead of its pipeline.
+    fn tell(&mut self, (port, paused): Change) {
+        let this = &mut self.ports[port.index()];
+        let length = this.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES);
+        let arrives_at = this.free_at.max(self.now) + length + this.wire_latency;
+        let place = this.in_flight.partition_point(|(at, _)| *at <= arrives_at);
+        this.in_flight.insert(place, (arrives_at, OnWire::Pause { paused }));
+        self.queue.set(port.peer().arrival(), this.next_arrival());
+    }
+
+    /// A pause frame has arrived.
+    #[cold]
+    pub(super) fn obey_pause(&mut self, port: PortId, paused: bool) {
+        let from = &mut self.ports[port.peer().index()];
+        from.in_flight.pop_front();
+        self.queue.set(port.arrival(), from.next_arrival());
+        self.ports[port.index()].is_paused = paused;
+        if !paused {
+            self.wake(port);
+        }
+    }
+
+    /// How often a switch paused a port, if it does that.
+    pub fn pauses(&self) -> u64 {
+        self.pfc.as_ref().map_or(0, Pfc::pauses)
+    }
+}
