@@ -51,7 +51,7 @@ pub enum Figure {
     Tail { above_percentile: f64 },
     /// Goodput at each loss rate, a series for each scheme.
     Goodput,
-    /// The 99th percentile of slowdowns by flow size, a plot for each workload and load.
+    /// The 99.9th percentile of slowdowns by flow size, a plot for each workload and load.
     Slowdown,
     /// The groups of flows that losses or reordering affected (Figure 13), for each flow size.
     Groups,

@@ -72,10 +72,10 @@ fn tail(
 /// Slowdowns by flow size, a line for each way to recover.
 fn slowdown((experiment, outcomes): (&FlowExperiment, &[FlowOutcome]), name: &str, points: &[usize]) -> Plot {
     /// Parts of all flows, with as many flows each.
-    const PARTS: usize = 20;
-    const SHARE: f64 = 0.99;
+    const PARTS: usize = 10;
+    const SHARE: f64 = 0.999;
     let size = Axis::new("flow size", Unit::Byte).log();
-    let times = Axis::new("slowdown, 99th percentile", Unit::Plain).log();
+    let times = Axis::new("slowdown, 99.9th percentile", Unit::Plain).log();
     let mut plot = Scatter::new(format!("{}: {name}", experiment.title), size, times);
     for index in points {
         let line = slowdowns_by_size(&outcomes[*index], PARTS, SHARE);

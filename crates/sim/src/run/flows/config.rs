@@ -24,7 +24,7 @@ pub enum Demand {
     /// All of these hosts, the first ones, send a flow to the last host at once, and again when all of them have ended.
     Incast { rounds: u64, senders: u32, bytes: u64 },
     /// Flows between hosts drawn at random, which begin as in a Poisson process: each host's links are loaded by this
-    /// share, above 0 and below 1, on average.
+    /// share, above 0 and below 1, on average; headers count, acknowledgements and what is sent again do not.
     Load { sizes: FlowSizes, load: f64, duration: Time },
     /// One flow without an end, from the first host to the last one.
     Endless { duration: Time },

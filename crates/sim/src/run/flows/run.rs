@@ -5,7 +5,9 @@ use super::config::{Demand, FlowsConfig, ROUNDS_AT_ONCE, TRIALS_AT_ONCE};
 use super::network::{FlowNetwork, FlowObserver};
 use super::report::FlowsReport;
 use super::schemes::FlowSchemes;
-use crate::host::{FlowRecord, Incast, Poisson, Schedule, Start, TransportHosts, Trials, Workload};
+use crate::host::{
+    FlowRecord, FlowSizes, HostsConfig, Incast, Poisson, Schedule, Start, TransportHosts, Trials, Workload,
+};
 use crate::link::config::ParameterError;
 use crate::network::{NoObserver, OPENING_MAX, Opening, Plan, PortId};
 use crate::random::Random;
@@ -206,12 +208,25 @@ fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn W
         }
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
         Demand::Load { sizes, load, duration } => {
-            let bits = sizes.mean() * 8.0;
+            let bits = mean_wire_bytes(sizes, &config.hosts) * 8.0;
             let flows_per_second = load * config.host_bits_per_second() * f64::from(hosts) / bits;
             let interval = Time((1e12 / flows_per_second) as u64);
             Box::new(Poisson::new(sizes.clone(), hosts, interval, *duration, random))
         }
     }
+}
+
+/// What a flow takes of a link on average: its bytes, with the headers of as many frames as they need.
+fn mean_wire_bytes(sizes: &FlowSizes, hosts: &HostsConfig) -> f64 {
+    /// Flows, one for each part of the distribution, whose share of headers is taken for that of all.
+    const FLOWS: u32 = 10_000;
+    let (mut bytes, mut wire_bytes) = (0.0, 0.0);
+    for number in 0..FLOWS {
+        let size = sizes.at((f64::from(number) + 0.5) / f64::from(FLOWS));
+        bytes += size as f64;
+        wire_bytes += hosts.wire_bytes(size) as f64;
+    }
+    sizes.mean() * wire_bytes / bytes
 }
 
 impl FlowsConfig {
