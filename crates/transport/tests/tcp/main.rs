@@ -7,4 +7,5 @@ mod hostile;
 mod pair;
 mod random_faults;
 mod receiving;
+mod timing;
 mod transfer;
