@@ -236,7 +236,7 @@ fn what_cannot_be_is_refused_by_name() {
         assert!(error.starts_with(&format!("host-recovery = {}", recovery.name())), "{error}");
     }
     let error = "tcp".parse::<TransportKind>().expect_err("there is none").to_string();
-    assert!(error.contains("tcp") && error.contains("dctcp, cubic, bbr, reno, rdma"), "{error}");
+    assert!(error.contains("tcp") && error.contains("dctcp, cubic, bbr, reno, rdma, rdma-dcqcn"), "{error}");
 }
 
 #[test]
@@ -339,6 +339,17 @@ fn an_incast_of_rdma_pauses_hosts_and_drops_nothing() {
     let fct = report.fct_us.expect("flows end");
     // 24 MB at 100G with headers take 2.04 ms, and nothing stands still.
     assert!((2_000.0..2_250.0).contains(&fct.max), "{fct:?}");
+
+    // DCQCN slows senders down before switches have to, most of the time.
+    let demand = Demand::Incast { rounds: 1, senders: 24, bytes: 10_000_000 };
+    let pauses = |transport| {
+        let config = on("line:switches=3,hosts=24", transport, SchemeKind::None, 0.0, demand.clone());
+        let report = measure(&config);
+        assert_eq!((report.frames_dropped, report.unfinished_flows), (0, 0), "{report:?}");
+        report.pauses
+    };
+    let [plain, slowed] = [TransportKind::Rdma, TransportKind::RdmaDcqcn].map(pauses);
+    assert!(slowed < plain / 2, "{slowed} pauses instead of {plain}");
 
     let dropping = measure(&FlowsConfig { pfc: None, ..config });
     assert!(dropping.frames_dropped > 1_000 && dropping.pauses == 0, "{dropping:?}");

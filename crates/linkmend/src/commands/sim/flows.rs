@@ -98,7 +98,7 @@ pub struct ThroughputArgs {
 /// The network, its transport, and its corrupting link.
 #[derive(Debug, Args)]
 pub(super) struct NetworkArgs {
-    /// Transport of the hosts: dctcp, cubic, bbr, reno or rdma
+    /// Transport of the hosts: dctcp, cubic, bbr, reno, rdma or rdma-dcqcn
     #[arg(long, default_value = "dctcp", value_name = "NAME")]
     pub(super) transport: String,
     /// How hosts recover losses: rack, rack-static, duplicate-acks or adaptive-duplicate-acks with TCP, go-back-n or

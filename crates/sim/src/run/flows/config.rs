@@ -83,7 +83,9 @@ impl FlowsConfig {
             }
             Demand::Incast { rounds, senders, bytes } => {
                 let others = hosts - 1;
-                let range = format!("must be 1 to {others}: all hosts but the last, which receives");
+                let range = format!(
+                    "must be 1 to {others}: all hosts but the last, which receives; line:switches=2,hosts=16 has 32"
+                );
                 check((1..=others).contains(&(*senders as usize)), "incast", senders, &range)?;
                 check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 10,000,000")?;
                 check(*bytes > 0, "size", bytes, "must be above 0")?;
@@ -119,4 +121,10 @@ impl FlowsConfig {
         links.truncate(count);
         links
     }
+}
+
+/// Rate of the first host's link; all hosts' are alike in generated networks.
+pub(super) fn host_bits_per_second(graph: &Graph) -> u64 {
+    let link = graph.hosts().next().and_then(|host| graph.node(host).links().first().copied());
+    link.map_or(0, |link| graph.link(link).cable.speed.0)
 }

@@ -40,8 +40,8 @@ impl FlowsConfig {
         let mut clean = LinkConfig::clean(link.rate);
         if let Some(limits) = self.pfc {
             plan.pausing(limits);
-            link.queue = QueueLimits::UNLIMITED;
-            clean.queue = QueueLimits::UNLIMITED;
+            let queue = QueueLimits { ecn_bytes: link.queue.ecn_bytes, ..QueueLimits::UNLIMITED };
+            (link.queue, clean.queue) = (queue, queue);
         }
         for id in self.graph.links() {
             let edge = self.graph.link(id);

@@ -18,16 +18,19 @@ pub enum TransportKind {
     Bbr,
     /// RoCEv2, reliable connection, RDMA WRITE.
     Rdma,
+    /// The same with DCQCN, for the rate of the hosts' links.
+    RdmaDcqcn,
 }
 
 impl TransportKind {
     /// All of them.
-    pub const ALL: [TransportKind; 5] = [
+    pub const ALL: [TransportKind; 6] = [
         TransportKind::Dctcp,
         TransportKind::Cubic,
         TransportKind::Bbr,
         TransportKind::Reno,
         TransportKind::Rdma,
+        TransportKind::RdmaDcqcn,
     ];
 
     /// Its name on the command line.
@@ -38,6 +41,7 @@ impl TransportKind {
             TransportKind::Dctcp => "dctcp",
             TransportKind::Bbr => "bbr",
             TransportKind::Rdma => "rdma",
+            TransportKind::RdmaDcqcn => "rdma-dcqcn",
         }
     }
 
@@ -48,12 +52,12 @@ impl TransportKind {
             TransportKind::Cubic => Some(tcp::Algorithm::Cubic),
             TransportKind::Dctcp => Some(tcp::Algorithm::Dctcp),
             TransportKind::Bbr => Some(tcp::Algorithm::Bbr),
-            TransportKind::Rdma => None,
+            TransportKind::Rdma | TransportKind::RdmaDcqcn => None,
         }
     }
 
     /// Hosts of the testbed with this transport: Linux with RACK-TLP, SACK, ECN for DCTCP, and a least retransmission timeout of
-    /// 1 ms; or a card with a retransmission timeout of 1 ms (section 4).
+    /// 1 ms; or a card with a retransmission timeout of 1 ms (section 4). DCQCN is left to who knows the rate of the hosts' links.
     pub fn hosts(self) -> HostsConfig {
         let Some(algorithm) = self.algorithm() else {
             // 4.096 us times 2^8 is the timeout of about 1 ms that the authors found.

@@ -1,7 +1,7 @@
 //! Builds the network of a run with flows, and runs it.
 
 use super::capture::PortCapture;
-use super::config::{Demand, FlowsConfig, ROUNDS_AT_ONCE, TRIALS_AT_ONCE};
+use super::config::{Demand, FlowsConfig, ROUNDS_AT_ONCE, TRIALS_AT_ONCE, host_bits_per_second};
 use super::network::{FlowNetwork, FlowObserver};
 use super::report::FlowsReport;
 use super::schemes::FlowSchemes;
@@ -209,7 +209,8 @@ fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn W
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
         Demand::Load { sizes, load, duration } => {
             let bits = mean_wire_bytes(sizes, &config.hosts) * 8.0;
-            let flows_per_second = load * config.host_bits_per_second() * f64::from(hosts) / bits;
+            let flows_per_second =
+                load * host_bits_per_second(&config.graph) as f64 * f64::from(hosts) / bits;
             let interval = Time((1e12 / flows_per_second) as u64);
             Box::new(Poisson::new(sizes.clone(), hosts, interval, *duration, random))
         }
@@ -227,13 +228,4 @@ fn mean_wire_bytes(sizes: &FlowSizes, hosts: &HostsConfig) -> f64 {
         wire_bytes += hosts.wire_bytes(size) as f64;
     }
     sizes.mean() * wire_bytes / bytes
-}
-
-impl FlowsConfig {
-    /// Rate of the first host's link; all hosts' are alike in generated networks.
-    fn host_bits_per_second(&self) -> f64 {
-        let host = self.graph.hosts().next();
-        let link = host.and_then(|host| self.graph.node(host).links().first().copied());
-        link.map_or(0.0, |link| self.graph.link(link).cable.speed.0 as f64)
-    }
 }

@@ -1,14 +1,17 @@
 //! A run with flows as it is asked for: by names and numbers.
 
-use super::config::{Demand, FlowsConfig};
+use super::config::{Demand, FlowsConfig, host_bits_per_second};
 use super::host_recovery::HostRecovery;
 use super::parameters::TransportKind;
 use super::schemes::SchemeKind;
+use crate::host::Transport;
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
 use crate::network::{Balance, PfcLimits};
 use crate::time::Rate;
 use linkmend_quantity::BitRate;
 use linkmend_topology::{Graph, spec};
+use linkmend_transport::roce;
+use std::sync::Arc;
 
 /// Hosts of the paper's testbed, with links of which some corrupt frames.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,21 +76,32 @@ impl FlowSetup {
             self.corrupting_links as usize <= between_switches || self.loss == 0.0,
             "corrupting-links",
             self.corrupting_links,
-            &format!("must be at most the {between_switches} links between switches of the topology"),
+            &match between_switches {
+                0 => "there is no link between switches that could corrupt; take `loss` 0, or a topology such as \
+                      line:switches=2,hosts=4"
+                    .to_owned(),
+                _ => format!("must be at most the {between_switches} links between switches of the topology"),
+            },
         )?;
         let corrupting = FlowsConfig::middle_links(&graph, self.corrupting_links as usize);
         let hosts = self.transport.hosts();
-        let config = FlowsConfig {
+        let host_rate = host_bits_per_second(&graph);
+        let mut config = FlowsConfig {
             seed: self.seed,
             graph,
             balance: Balance::FlowHash,
             corrupting,
             recovery: self.scheme.recovery(self.loss),
             link,
-            pfc: (self.transport == TransportKind::Rdma).then(PfcLimits::default),
+            pfc: self.transport.algorithm().is_none().then(PfcLimits::default),
             hosts: self.host_recovery.map_or(Ok(hosts.clone()), |recovery| recovery.of(hosts))?,
             demand,
         };
+        if let (TransportKind::RdmaDcqcn, Transport::Roce(card)) =
+            (self.transport, &mut config.hosts.transport)
+        {
+            Arc::make_mut(card).dcqcn = Some(roce::Dcqcn::of_paper(host_rate));
+        }
         let config = config.in_class_of(self.scheme);
         config.validate()?;
         Ok(config)
