@@ -3,8 +3,9 @@
 mod program;
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// How far goodput and mean window may be from the kernel's, as a share of the latter.
+/// How far goodput and mean window may be from the kernel's on average, as a share of the latter.
 const GOODPUT_TOLERANCE: f64 = 0.2;
 const WINDOW_TOLERANCE: f64 = 0.3;
 
@@ -17,45 +18,61 @@ fn the_simulated_tcp_carries_what_the_kernels_carries_under_the_same_losses() {
         );
         return;
     }
-    let arguments =
-        ["sim", "kernel", "--duration", "5s", "--losses", "random-1e-3,random-1e-2", "--json", "--no-report"];
-    let (code, printed, said) = program::run(&arguments);
-    assert_eq!(code, 0, "{said}");
-    let comparison: Value = serde_json::from_str(&printed).expect("JSON");
-    let rows = comparison["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 6);
-    let mut judged = 0;
-    for row in rows {
-        let name = format!("{}, {}", row["congestion_control"], row["losses"]);
-        let (kernel, simulated) = (&row["kernel"], &row["simulated"]);
-        if kernel.is_null() {
-            eprintln!("\n######## NOT COMPARED: {name}: this kernel does not have it ########\n");
-            continue;
-        }
-        if row["disturbed"] == true {
-            eprintln!(
-                "\n######## NOT JUDGED: {name}: the machine disturbed it: {} ########\n",
-                comparison["noise"]
+    // Which loss meets which window is chance: with one list of losses the ratio is anything from 0.98 to 1.19.
+    let mut ratios: BTreeMap<(String, &str), Vec<f64>> = BTreeMap::new();
+    for seed in ["1", "2", "3"] {
+        let comparison =
+            compare(&["--duration", "3s", "--losses", "random-1e-3,random-1e-2", "--seed", seed]);
+        let rows = comparison["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), 6);
+        for row in rows {
+            let name = format!("{}, {}", row["congestion_control"], row["losses"]);
+            let (kernel, simulated) = (&row["kernel"], &row["simulated"]);
+            if kernel.is_null() {
+                eprintln!("\n######## NOT COMPARED: {name}: this kernel does not have it ########\n");
+                continue;
+            }
+            if row["disturbed"] == true {
+                let noise = &comparison["noise"];
+                eprintln!("\n######## NOT JUDGED: {name}: the machine disturbed it: {noise} ########\n");
+                continue;
+            }
+            for value in ["goodput_bps", "congestion_window_mean_segments"] {
+                let of = |side: &Value| side[value].as_f64().expect("a number");
+                ratios.entry((name.clone(), value)).or_default().push(of(simulated) / of(kernel));
+            }
+            // Both sides lost frames of one list: as many as there are in what they sent.
+            let lost = |side: &Value| side["frames_lost"].as_u64().expect("a count");
+            assert!(lost(kernel) > 0 && lost(simulated) > 0, "{name}: nothing was lost");
+            let retransmitted = kernel["retransmitted_segments"].as_u64().expect("a count");
+            assert!(
+                retransmitted + 5 >= lost(kernel),
+                "{name}: {retransmitted} sent again of {}",
+                lost(kernel)
             );
-            continue;
         }
-        judged += 1;
-        for (value, tolerance) in
-            [("goodput_bps", GOODPUT_TOLERANCE), ("congestion_window_mean_segments", WINDOW_TOLERANCE)]
-        {
-            let of = |side: &Value| side[value].as_f64().expect("a number");
-            let ratio = of(simulated) / of(kernel);
-            assert!((ratio - 1.0).abs() <= tolerance, "{name}: {value} is {ratio:.3} of the kernel's");
-        }
-        // Both sides lost frames of one list: as many as there are in what they sent.
-        let lost = |side: &Value| side["frames_lost"].as_u64().expect("a count");
-        assert!(lost(kernel) > 0 && lost(simulated) > 0, "{name}: nothing was lost");
-        let retransmitted = kernel["retransmitted_segments"].as_u64().expect("a count");
-        assert!(retransmitted + 5 >= lost(kernel), "{name}: {retransmitted} sent again of {}", lost(kernel));
     }
-    if judged == 0 {
+    if ratios.is_empty() {
         eprintln!("\n######## NOTHING JUDGED: {TEST}: this machine was too disturbed ########\n");
     }
+    for ((name, value), ratios) in ratios {
+        let tolerance = if value == "goodput_bps" { GOODPUT_TOLERANCE } else { WINDOW_TOLERANCE };
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        println!("{name}: {value} is {mean:.3} of the kernel's ({ratios:.3?})");
+        let judged = ratios.len() > 1;
+        assert!(
+            !judged || (mean - 1.0).abs() <= tolerance,
+            "{name}: {value} is {mean:.3} of the kernel's: {ratios:.3?}"
+        );
+    }
+}
+
+/// What `linkmend sim kernel` prints with these arguments.
+fn compare(arguments: &[&str]) -> Value {
+    let (code, printed, said) =
+        program::run(&[&["sim", "kernel", "--json", "--no-report"], arguments].concat());
+    assert_eq!(code, 0, "{said}");
+    serde_json::from_str(&printed).expect("JSON")
 }
 
 #[test]
