@@ -48,6 +48,15 @@ fn at_most(count: u64, mean: f64) -> f64 {
     sum * exactly(count, mean)
 }
 
+/// Probability that a Poisson distribution with this mean gives `count` or more. It is exact for means up to `count`, and 1
+/// beyond it, where it is at least one half.
+pub fn poisson_at_least(count: u64, mean: f64) -> f64 {
+    if mean <= 0.0 || count == 0 {
+        return if count == 0 { 1.0 } else { 0.0 };
+    }
+    if mean > count as f64 { 1.0 } else { at_least(count, mean).min(1.0) }
+}
+
 /// Probability of `count` or more at a mean of at most that.
 fn at_least(count: u64, mean: f64) -> f64 {
     let (mut term, mut sum, mut k) = (1.0, 1.0, count);
@@ -97,6 +106,21 @@ mod tests {
             let (low, high) = poisson_interval(count, confidence);
             assert!((low - lower).abs() < 1e-3 && (high - upper).abs() < 1e-3, "{count}: {low} {high}");
         }
+    }
+
+    #[test]
+    fn tails_are_those_of_the_distribution() {
+        for (count, mean, expected) in [
+            (1, 1.0, 0.632_120_6),
+            (6, 1.0, 5.941_85e-4),
+            (2, 1e-6, 4.999_997e-13),
+            (0, 3.0, 1.0),
+            (3, 0.0, 0.0),
+        ] {
+            let tail = poisson_at_least(count, mean);
+            assert!((tail - expected).abs() <= 1e-6 * expected, "{count}, {mean}: {tail}");
+        }
+        assert_eq!(poisson_at_least(5, 6.0), 1.0);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub use bootstrap::bootstrap_interval;
 pub use catalogue::{kind_of, read_each};
 pub use definition::Experiment;
 pub use error::{ExperimentError, Source};
-pub use interval::{CONFIDENCE, poisson_interval};
+pub use interval::{CONFIDENCE, poisson_at_least, poisson_interval};
 pub use kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, PublishedTable, Reader, RestOf};
 pub use linkmend_report::Tolerance;
 pub use measurement::Measurement;

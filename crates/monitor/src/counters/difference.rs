@@ -1,0 +1,200 @@
+//! From counters that only grow, until they do not, to what a poll adds.
+
+use super::Reading;
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// A frame of minimum size on the wire, with preamble and gap, in bits.
+const FRAME_BITS_LEAST: u64 = (64 + 8 + 12) * 8;
+/// The speed of a port that does not say its own: the fastest there are.
+const SPEED_DEFAULT: u64 = 1_600_000_000_000;
+/// A port's clock and ours differ, and polls are late: twice the frames that fit are still believed.
+const SLACK: u64 = 2;
+/// Counters of 32 bits begin again after this many.
+const WRAP: u64 = 1 << 32;
+
+/// What a port received between two polls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Increment {
+    /// All frames, corrupted ones among them.
+    pub frames: u64,
+    pub corrupted: u64,
+}
+
+/// Why what two polls say cannot be subtracted. The next poll is compared with the latest one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Irregularity {
+    /// The first poll of this port.
+    First,
+    /// Counters began again, and what they had counted before is unknown.
+    Reset,
+    /// The carrier came or went: frames are cut off and bit patterns trained, which is no corruption.
+    Flap,
+    /// The port changed its speed.
+    SpeedChange,
+    /// The port does not count corrupted frames.
+    NotCounted,
+    /// More frames than fit through the port.
+    Implausible,
+}
+
+impl fmt::Display for Irregularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Irregularity::First => "first poll",
+            Irregularity::Reset => "its counters began again",
+            Irregularity::Flap => "its carrier came or went",
+            Irregularity::SpeedChange => "it changed its speed",
+            Irregularity::NotCounted => "it does not count corrupted frames",
+            Irregularity::Implausible => "it counted more frames than it can receive",
+        })
+    }
+}
+
+/// Subtracts each reading of a port from the one before.
+#[derive(Debug, Clone, Default)]
+pub struct Difference {
+    last: Option<(Duration, Reading)>,
+}
+
+impl Difference {
+    /// Takes a reading made at `now`, on a clock that never goes back. Polls may be missing between this and the last.
+    ///
+    /// # Errors
+    /// [`Irregularity`], if the two readings cannot be compared.
+    pub fn handle_reading(&mut self, now: Duration, reading: Reading) -> Result<Increment, Irregularity> {
+        let (then, last) = self.last.replace((now, reading)).ok_or(Irregularity::First)?;
+        let corrupted = (reading.corrupted_frames).ok_or(Irregularity::NotCounted)?;
+        if reading.epoch != last.epoch {
+            return Err(Irregularity::Reset);
+        }
+        if reading.carrier_changes != last.carrier_changes {
+            return Err(Irregularity::Flap);
+        }
+        if let (Some(speed), Some(before)) = (reading.speed, last.speed)
+            && speed != before
+        {
+            return Err(Irregularity::SpeedChange);
+        }
+        let before = last.corrupted_frames.ok_or(Irregularity::First)?;
+        let most = frames_that_fit(reading.speed.unwrap_or(SPEED_DEFAULT), now.saturating_sub(then));
+        let good = grown(last.good_frames, reading.good_frames, most)?;
+        let corrupted = grown(before, corrupted, most)?;
+        let frames = good.checked_add(corrupted).ok_or(Irregularity::Implausible)?;
+        if frames > most {
+            return Err(Irregularity::Implausible);
+        }
+        Ok(Increment { frames, corrupted })
+    }
+}
+
+/// By how much a counter has grown. One that has shrunk has begun again: after 2^32, if that is the shorter way and fits the
+/// time, or at a reset.
+fn grown(before: u64, after: u64, most: u64) -> Result<u64, Irregularity> {
+    if let Some(grown) = after.checked_sub(before) {
+        return Ok(grown);
+    }
+    let wrapped = after.checked_add(WRAP - before.min(WRAP)).filter(|_| before < WRAP);
+    wrapped.filter(|&grown| grown <= most && grown < WRAP / 2).ok_or(Irregularity::Reset)
+}
+
+/// The most frames that a port of this speed can receive in this time.
+fn frames_that_fit(speed: u64, time: Duration) -> u64 {
+    let frames = u128::from(speed) * time.as_nanos() / 1_000_000_000 / u128::from(FRAME_BITS_LEAST);
+    // Counters are updated in steps, of up to a second in some drivers, so that a poll may see those of two steps.
+    let step = u128::from(speed / FRAME_BITS_LEAST);
+    u64::try_from((frames + step) * u128::from(SLACK)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GIGABIT: u64 = 1_000_000_000;
+
+    fn reading(good_frames: u64, corrupted: u64) -> Reading {
+        let corrupted_frames = Some(corrupted);
+        Reading { good_frames, corrupted_frames, speed: Some(GIGABIT), ..Reading::default() }
+    }
+
+    /// What the second of two readings says, a second after the first.
+    fn second(first: Reading, then: Reading) -> Result<Increment, Irregularity> {
+        let mut difference = Difference::default();
+        assert_eq!(difference.handle_reading(Duration::ZERO, first), Err(Irregularity::First));
+        difference.handle_reading(Duration::from_secs(1), then)
+    }
+
+    #[test]
+    fn all_frames_are_the_good_and_the_corrupted() {
+        let both = second(reading(u64::MAX - 1_000, 7), reading(u64::MAX - 900, 9));
+        assert_eq!(both, Ok(Increment { frames: 102, corrupted: 2 }));
+    }
+
+    #[test]
+    fn a_counter_of_32_bits_wraps_and_a_restarted_one_does_not() {
+        let last = u64::from(u32::MAX);
+        let wrapped = second(reading(last - 9, last), reading(90, 0));
+        assert_eq!(wrapped, Ok(Increment { frames: 101, corrupted: 1 }));
+        // A gigabit carries 1.5 million frames a second, so that a billion and a half are not the distance.
+        assert_eq!(second(reading(2_800_000_000, 7), reading(5, 7)), Err(Irregularity::Reset));
+        assert_eq!(second(reading(100, 7), reading(100, 6)), Err(Irregularity::Reset));
+        let fast = |reading| Reading { speed: None, ..reading };
+        assert_eq!(second(fast(reading(100, 9_000)), fast(reading(100, 0))), Err(Irregularity::Reset));
+        assert_eq!(second(reading(1 << 40, 7), reading(1 << 30, 7)), Err(Irregularity::Reset));
+    }
+
+    #[test]
+    fn what_was_counted_while_the_port_changed_is_not_believed() {
+        let base = reading(100, 0);
+        for (changed, why) in [
+            (Reading { carrier_changes: Some(2), ..reading(200, 50) }, Irregularity::Flap),
+            (Reading { speed: Some(10 * GIGABIT), ..reading(200, 50) }, Irregularity::SpeedChange),
+            (Reading { epoch: Some(2), ..reading(200, 50) }, Irregularity::Reset),
+            (Reading { corrupted_frames: None, ..reading(200, 50) }, Irregularity::NotCounted),
+            (reading(100 + (1 << 40), 0), Irregularity::Implausible),
+        ] {
+            let mut difference = Difference::default();
+            let before = Reading { carrier_changes: Some(1), epoch: Some(1), ..base };
+            let changed = Reading {
+                carrier_changes: changed.carrier_changes.or(Some(1)),
+                epoch: changed.epoch.or(Some(1)),
+                ..changed
+            };
+            let _ = difference.handle_reading(Duration::ZERO, before);
+            assert_eq!(difference.handle_reading(Duration::from_secs(1), changed), Err(why));
+            // The next poll counts from there.
+            if changed.corrupted_frames.is_some() {
+                let next = Reading { good_frames: changed.good_frames + 10, ..changed };
+                let increment = difference.handle_reading(Duration::from_secs(2), next);
+                assert_eq!(increment, Ok(Increment { frames: 10, corrupted: 0 }), "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn missing_polls_leave_the_sum() {
+        let mut difference = Difference::default();
+        let _ = difference.handle_reading(Duration::ZERO, reading(0, 0));
+        let increment = difference.handle_reading(Duration::from_secs(60), reading(50_000_000, 3));
+        assert_eq!(increment, Ok(Increment { frames: 50_000_003, corrupted: 3 }));
+    }
+
+    proptest! {
+        #[test]
+        fn no_reading_panics_and_an_increment_fits(
+            readings in prop::collection::vec((any::<u64>(), any::<Option<u64>>(), any::<u64>(), 0_u64..u64::MAX), 2..9),
+        ) {
+            let mut difference = Difference::default();
+            for (good_frames, corrupted_frames, speed, now) in readings {
+                let reading =
+                    Reading { good_frames, corrupted_frames, speed: Some(speed), ..Reading::default() };
+                if let Ok(increment) = difference.handle_reading(Duration::from_nanos(now), reading) {
+                    prop_assert!(increment.corrupted <= increment.frames);
+                }
+            }
+        }
+    }
+}

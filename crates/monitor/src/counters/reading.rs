@@ -1,0 +1,25 @@
+//! The counters of a port at one moment.
+
+use serde::{Deserialize, Serialize};
+
+/// What a port had counted when it was polled. Counters begin anywhere, and say nothing until they are polled again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Reading {
+    /// Frames received intact.
+    pub good_frames: u64,
+    /// Frames received with a wrong frame check sequence. `None` if the port does not count them: its link cannot be
+    /// judged then. Frames that were dropped for lack of room are not among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrupted_frames: Option<u64>,
+    /// How often the carrier came or went, where that is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carrier_changes: Option<u64>,
+    /// Speed in bit/s, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<u64>,
+    /// What identifies the time since counters began, such as the number of a boot or of an interface. A port whose
+    /// number differs from that of the last poll counts from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+}
