@@ -2,10 +2,20 @@
 //! and off again once a link has been repaired.
 //!
 //! - [`counters`]: what a port has counted, and how much of it is new since the last poll;
-//! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over.
+//! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over;
+//! - [`Cabling`]: which [port](PortName) faces which;
+//! - [`exchange`]: what the two ends of a link tell each other;
+//! - [`agent`]: what one machine decides, and asks others for.
 //!
-//! Detection does no I/O and reads no clock: what is true of recorded counters is true of a running daemon.
+//! All of this does no I/O and reads no clock: what is true of recorded counters is true of a running daemon.
 #![forbid(unsafe_code)]
 
+pub mod agent;
+mod cabling;
 pub mod counters;
 pub mod detection;
+pub mod exchange;
+mod port_name;
+
+pub use cabling::{Cabling, CablingError};
+pub use port_name::{PortName, PortNameError};

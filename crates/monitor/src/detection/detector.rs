@@ -80,11 +80,12 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// A detector of a link that was found corrupting at this rate before the monitor was restarted at `now`. It waits
-    /// for the hold-down to pass.
-    pub fn corrupting(loss_rate: f64, now: Duration) -> Detector {
-        let calm = Stretch { since: now, ..Stretch::default() };
-        Detector { state: State::Corrupting, loss_rate, calm, ..Detector::default() }
+    /// The link was found corrupting at this rate by a monitor before a restart. It counts as corrupting until the
+    /// hold-down has passed.
+    pub fn resume(&mut self, loss_rate: f64, now: Duration) {
+        self.state = State::Corrupting;
+        self.loss_rate = loss_rate;
+        self.calm = Stretch { since: now, ..Stretch::default() };
     }
 
     /// Takes a reading made at `now`, on a clock that never goes back, and returns how it changes the state.
@@ -198,8 +199,11 @@ impl Detector {
 
 /// Whether a corrupting link is severe: certainly above the limit, and after that until certainly below half of it.
 fn severity(settings: &Settings, evidence: Evidence, before: State) -> State {
-    let (low, high) = evidence.interval();
-    let severe = low >= settings.disable || before == State::Severe && high >= settings.disable / 2.0;
+    let (rate, limit) = (evidence.loss_rate(), settings.disable);
+    let severe = match before {
+        State::Severe => rate >= limit / 2.0 || evidence.interval().1 >= limit / 2.0,
+        _ => rate >= limit && evidence.interval().0 >= limit,
+    };
     if severe { State::Severe } else { State::Corrupting }
 }
 
@@ -351,7 +355,8 @@ mod tests {
     #[test]
     fn a_restarted_monitor_goes_on_where_it_was() {
         let mut port = Port::new();
-        port.detector = Detector::corrupting(1e-3, port.now);
+        port.detector = Detector::default();
+        port.detector.resume(1e-3, port.now);
         assert_eq!(port.poll(25_000, 0), Err(Irregularity::First));
         assert_eq!(port.until(State::Healthy, 99, |_| (25_000, 0)), 59);
     }

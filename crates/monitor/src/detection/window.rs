@@ -61,7 +61,7 @@ impl Window {
         }
     }
 
-    /// Forgets everything.
+    /// Forgets all polls: they have served as evidence.
     pub fn clear(&mut self) {
         self.stretches.clear();
     }

@@ -1,0 +1,113 @@
+//! What was decided and found, with its evidence, for the audit log.
+
+use super::watched::Watched;
+use crate::PortName;
+use crate::detection::{Change, State};
+use crate::exchange::{Acknowledgement, Effect, Protection, Request};
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// A line of the audit log.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Decision {
+    /// Since the monitor was started.
+    #[serde(rename = "uptime_s", serialize_with = "seconds")]
+    pub at: Duration,
+    /// The port that receives in the direction concerned.
+    pub port: PortName,
+    #[serde(flatten)]
+    pub kind: DecisionKind,
+}
+
+/// What was decided or found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum DecisionKind {
+    /// What is known of a link has changed.
+    State {
+        from: State,
+        to: State,
+        /// Of the stretch of time that decided.
+        frames: u64,
+        corrupted_frames: u64,
+        loss_rate: f64,
+        /// 95 % confidence interval of the loss rate.
+        interval: (f64, f64),
+        /// Probability of so many corrupted frames at the activation rate.
+        chance: f64,
+    },
+    /// The receiving end has asked for something.
+    Request { generation: u64, protection: Option<Protection>, disable: bool, reason: String },
+    /// The sending end has done something.
+    Effect { generation: u64, effect: Effect, error: Option<String> },
+}
+
+impl Decision {
+    pub(super) fn of_state(at: Duration, watched: &Watched, change: Change) -> Decision {
+        let evidence = watched.detector.evidence();
+        let stretch = evidence.map(|evidence| evidence.stretch).unwrap_or_default();
+        let kind = DecisionKind::State {
+            from: change.from,
+            to: change.to,
+            frames: stretch.frames,
+            corrupted_frames: stretch.corrupted,
+            loss_rate: stretch.loss_rate().unwrap_or(0.0),
+            interval: evidence.map_or((0.0, 0.0), |evidence| evidence.interval()),
+            chance: evidence.map_or(1.0, |evidence| evidence.chance),
+        };
+        Decision { at, port: watched.name().clone(), kind }
+    }
+
+    pub(super) fn of_request(at: Duration, watched: &Watched, request: &Request) -> Decision {
+        let Request { generation, protection, disable, reason } = request.clone();
+        let kind = DecisionKind::Request { generation, protection, disable, reason };
+        Decision { at, port: watched.name().clone(), kind }
+    }
+
+    pub(super) fn of_effect(
+        at: Duration,
+        port: &PortName,
+        request: &Request,
+        acknowledgement: &Acknowledgement,
+    ) -> Decision {
+        let Acknowledgement { effect, error, .. } = acknowledgement.clone();
+        let kind = DecisionKind::Effect { generation: request.generation, effect, error };
+        Decision { at, port: port.clone(), kind }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let port = &self.port;
+        match &self.kind {
+            DecisionKind::State { from, to, frames, corrupted_frames, loss_rate, chance, .. } => {
+                write!(f, "{port}: {from} -> {to}")?;
+                if *corrupted_frames > 0 {
+                    write!(
+                        f,
+                        ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}), by chance with a \
+                         probability of {chance:.1e}"
+                    )?;
+                }
+                Ok(())
+            }
+            DecisionKind::Request { protection: Some(protection), disable, reason, .. } => {
+                let Protection { mode, copies, .. } = protection;
+                let disable = if *disable { "; should be disabled" } else { "" };
+                write!(f, "{port}: asks for protection, {mode}, copies {copies}: {reason}{disable}")
+            }
+            DecisionKind::Request { protection: None, reason, .. } => {
+                write!(f, "{port}: needs no protection: {reason}")
+            }
+            DecisionKind::Effect { effect, error, .. } => {
+                write!(f, "{port}: its sender is {}", effect.name())?;
+                error.as_ref().map_or(Ok(()), |error| write!(f, ": {error}"))
+            }
+        }
+    }
+}
+
+fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}

@@ -1,0 +1,325 @@
+//! What one machine's `corruptd` decides, without I/O and clock.
+//!
+//! An [`Agent`] has two parts to play. For the ports that it watches it asks for protection of the direction towards them,
+//! and takes the request back; for the ports that it acts at it carries out what the agents at the other ends ask for.
+//! Whoever drives it
+//!
+//! - brings it readings ([`handle_readings`](Agent::handle_readings)), what the bus says
+//!   ([`handle_state`](Agent::handle_state), [`handle_synchronised`](Agent::handle_synchronised),
+//!   [`handle_disconnected`](Agent::handle_disconnected)), and what became of actions
+//!   ([`handle_effect`](Agent::handle_effect));
+//! - carries out [`poll_action`](Agent::poll_action) and writes down [`poll_decision`](Agent::poll_decision) until there
+//!   are no more, after each of these and at [`next_timeout`](Agent::next_timeout).
+//!
+//! Nothing is asked for before the bus has said what was asked for earlier, so that a restart does not end protection.
+
+mod decision;
+mod direction;
+mod status;
+#[cfg(test)]
+mod tests;
+mod watched;
+
+pub use decision::{Decision, DecisionKind};
+pub use status::{AgentStatus, PortStatus};
+
+use crate::counters::Reading;
+use crate::detection::Settings;
+use crate::exchange::{Acknowledgement, DirectionState, Effect, Request};
+use crate::{Cabling, PortName};
+use direction::{Carrying, Due};
+use linkmend_dataplane::config::ProtectMode;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+use watched::Watched;
+
+/// Ports of one agent. The largest switches have some hundred.
+pub const PORTS_MOST: usize = 100_000;
+
+/// When and how an agent asks for protection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    pub detection: Settings,
+    pub mode: ProtectMode,
+    /// Effective loss rate to stay below.
+    pub target: f64,
+}
+
+impl Default for Policy {
+    /// Ordered mode and a target of 1e-8, as in the paper.
+    fn default() -> Policy {
+        Policy { detection: Settings::default(), mode: ProtectMode::Ordered, target: 1e-8 }
+    }
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Put this request on the bus, unless it has one of a later generation.
+    Request { port: PortName, request: Request },
+    /// Put this acknowledgement on the bus, unless it has one of a later generation.
+    Acknowledge { port: PortName, acknowledgement: Acknowledgement },
+    /// Carry out a request at a port of this agent, and say what became of it.
+    Actuate {
+        /// The port that sends, as this agent calls it.
+        sender: String,
+        /// The direction that the request is about.
+        port: PortName,
+        request: Request,
+        /// Whether the request was carried out before, as far as the bus knows.
+        again: bool,
+    },
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Agent {
+    name: String,
+    policy: Policy,
+    cabling: Cabling,
+    ports: BTreeMap<String, Watched>,
+    /// What is known of directions to and from ports of this agent.
+    directions: BTreeMap<PortName, DirectionState>,
+    carrying: BTreeMap<PortName, Carrying>,
+    /// Directions of which the bus knows as much as we do, as far as it has said so since the connection began.
+    in_step: BTreeSet<PortName>,
+    synchronised: bool,
+    actions: VecDeque<Action>,
+    decisions: VecDeque<Decision>,
+    refused_ports: u64,
+}
+
+impl Agent {
+    /// An agent of this name.
+    pub fn new(name: &str, policy: Policy, cabling: Cabling) -> Agent {
+        Agent {
+            name: name.to_owned(),
+            policy,
+            cabling,
+            ports: BTreeMap::new(),
+            directions: BTreeMap::new(),
+            carrying: BTreeMap::new(),
+            in_step: BTreeSet::new(),
+            synchronised: false,
+            actions: VecDeque::new(),
+            decisions: VecDeque::new(),
+            refused_ports: 0,
+        }
+    }
+
+    /// Other settings and cables from now on. What is protected stays so until it is found healthy.
+    pub fn reconfigure(&mut self, policy: Policy, cabling: Cabling) {
+        self.policy = policy;
+        self.cabling = cabling;
+    }
+
+    /// Takes what all ports had counted at `now`, on a clock that never goes back. A port that is not among them keeps its
+    /// state.
+    pub fn handle_readings(&mut self, now: Duration, readings: impl IntoIterator<Item = (String, Reading)>) {
+        for watched in self.ports.values_mut() {
+            watched.missing = true;
+        }
+        for (port, reading) in readings {
+            if !self.ports.contains_key(&port) && !self.watch(now, &port) {
+                continue;
+            }
+            let Some(watched) = self.ports.get_mut(&port) else { continue };
+            if let Some(change) = watched.handle_reading(&self.policy.detection, now, reading) {
+                let decision = Decision::of_state(now, watched, change);
+                self.decisions.push_back(decision);
+            }
+            self.ask(now, &port);
+        }
+    }
+
+    /// Takes what the bus says of a direction, be it new, known or outdated.
+    pub fn handle_state(&mut self, now: Duration, port: &PortName, state: DirectionState) {
+        let receives = port.agent() == self.name;
+        let sends = self.sender(port).is_some();
+        if !receives && !sends {
+            return;
+        }
+        let known = self.directions.entry(port.clone()).or_default();
+        // Either end gives a bus its memory back: the other one may have been restarted meanwhile.
+        let behind = state.request_generation() < known.request_generation()
+            || sends
+                && state.acknowledgement != known.acknowledgement
+                && state.acknowledgement_generation() <= known.acknowledgement_generation();
+        if state.request_generation() > known.request_generation() {
+            known.request = state.request;
+            if receives {
+                self.resume(now, port);
+            }
+        }
+        if let Some(acknowledgement) = state.acknowledgement {
+            self.learn(port, acknowledgement, sends);
+        }
+        if behind {
+            self.in_step.remove(port);
+            self.repeat(port);
+        } else {
+            self.in_step.insert(port.clone());
+        }
+        if sends {
+            self.carry_out(now, port);
+        }
+    }
+
+    /// The bus has named every direction that it knows; from here on it names those that change.
+    pub fn handle_synchronised(&mut self, now: Duration) {
+        self.synchronised = true;
+        let forgotten: Vec<PortName> =
+            self.directions.keys().filter(|port| !self.in_step.contains(*port)).cloned().collect();
+        for port in forgotten {
+            self.repeat(&port);
+        }
+        let ports: Vec<String> = self.ports.keys().cloned().collect();
+        for port in ports {
+            self.ask(now, &port);
+        }
+    }
+
+    /// The bus cannot be reached. Everything stays as it is, until it has been heard again.
+    pub fn handle_disconnected(&mut self) {
+        self.synchronised = false;
+        self.in_step.clear();
+        // What could not be put there is put there again when it is known what it has.
+        self.actions.retain(|action| matches!(action, Action::Actuate { .. }));
+    }
+
+    /// Takes what became of a request that was to be carried out, or how its effect has changed since.
+    pub fn handle_effect(
+        &mut self,
+        now: Duration,
+        port: &PortName,
+        generation: u64,
+        effect: Effect,
+        error: Option<String>,
+    ) {
+        let Some(request) = self.directions.get(port).and_then(|state| state.request.clone()) else { return };
+        let carrying = self.carrying.entry(port.clone()).or_default();
+        if generation < request.generation {
+            // A newer request has come meanwhile, and is under way already.
+            return;
+        }
+        let acknowledgement = Acknowledgement { generation, effect, error };
+        carrying.settle(now, &request, &acknowledgement);
+        let known = self.directions.entry(port.clone()).or_default();
+        if known.acknowledgement.as_ref() != Some(&acknowledgement) {
+            known.acknowledgement = Some(acknowledgement.clone());
+            self.decisions.push_back(Decision::of_effect(now, port, &request, &acknowledgement));
+            self.in_step.remove(port);
+            self.acknowledge(port);
+        }
+    }
+
+    /// Starts what has waited long enough to be tried again.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        let due: Vec<PortName> = self.carrying.keys().cloned().collect();
+        for port in due {
+            self.carry_out(now, &port);
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn next_timeout(&self) -> Option<Duration> {
+        self.carrying.values().filter_map(Carrying::retry_at).min()
+    }
+
+    /// The next thing to do.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// The next decision to write down.
+    pub fn poll_decision(&mut self) -> Option<Decision> {
+        self.decisions.pop_front()
+    }
+
+    /// Ports beyond [`PORTS_MOST`], or with names that are none, that were not watched.
+    pub fn refused_ports(&self) -> u64 {
+        self.refused_ports
+    }
+
+    /// The port of this agent that sends in this direction.
+    fn sender(&self, port: &PortName) -> Option<&PortName> {
+        self.cabling.peer(port).filter(|peer| peer.agent() == self.name)
+    }
+
+    /// Begins to watch a port; whether it may be watched.
+    fn watch(&mut self, now: Duration, port: &str) -> bool {
+        let name = PortName::new(&self.name, port).ok().filter(|_| self.ports.len() < PORTS_MOST);
+        let Some(name) = name else {
+            self.refused_ports += 1;
+            return false;
+        };
+        self.ports.insert(port.to_owned(), Watched::new(name.clone()));
+        self.resume(now, &name);
+        true
+    }
+
+    /// What was found corrupting before a restart is watched for the end of it.
+    fn resume(&mut self, now: Duration, port: &PortName) {
+        let request = self.directions.get(port).and_then(|state| state.request.as_ref());
+        let protection = request.and_then(|request| request.protection);
+        if let (Some(protection), Some(watched)) = (protection, self.ports.get_mut(port.port())) {
+            watched.resume(now, protection.loss_rate);
+        }
+    }
+
+    /// Asks for what a watched port needs, if it is not what was asked for last.
+    fn ask(&mut self, now: Duration, port: &str) {
+        let Some(watched) = self.ports.get(port).filter(|_| self.synchronised) else { return };
+        let name = watched.name().clone();
+        let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
+        let Some(request) = watched.request(&self.policy, known) else { return };
+        self.decisions.push_back(Decision::of_request(now, watched, &request));
+        self.directions.entry(name.clone()).or_default().request = Some(request.clone());
+        self.actions.push_back(Action::Request { port: name.clone(), request });
+        if self.sender(&name).is_some() {
+            self.carry_out(now, &name);
+        }
+    }
+
+    /// Puts on the bus what it should have from us.
+    fn repeat(&mut self, port: &PortName) {
+        let Some(state) = self.directions.get(port).filter(|_| self.synchronised) else { return };
+        if let Some(request) = state.request.clone() {
+            self.actions.push_back(Action::Request { port: port.clone(), request });
+        }
+        self.acknowledge(port);
+    }
+
+    fn acknowledge(&mut self, port: &PortName) {
+        let ours = self.sender(port).is_some() && self.synchronised;
+        let acknowledgement = self.directions.get(port).and_then(|state| state.acknowledgement.clone());
+        if let Some(acknowledgement) = acknowledgement.filter(|_| ours) {
+            self.actions.push_back(Action::Acknowledge { port: port.clone(), acknowledgement });
+        }
+    }
+
+    /// Takes an acknowledgement from the bus: another agent's, or our own from before a restart.
+    fn learn(&mut self, port: &PortName, acknowledgement: Acknowledgement, sends: bool) {
+        let Some(known) = self.directions.get_mut(port) else { return };
+        if !sends || known.acknowledgement_generation() < Some(acknowledgement.generation) {
+            known.acknowledgement = Some(acknowledgement);
+        }
+    }
+
+    /// Carries out the latest request for a direction that starts at a port of this agent, unless that is under way, done,
+    /// or to be tried again later.
+    fn carry_out(&mut self, now: Duration, port: &PortName) {
+        let Some(sender) = self.sender(port).map(|sender| sender.port().to_owned()) else { return };
+        let Some(state) = self.directions.get(port) else { return };
+        let Some(request) = state.request.clone() else { return };
+        let carrying = self.carrying.entry(port.clone()).or_default();
+        if carrying.due(now, &request) == Due::Now {
+            let again = state
+                .acknowledgement
+                .as_ref()
+                .is_some_and(|done| done.generation == request.generation && done.effect != Effect::Failed);
+            carrying.begin(request.generation);
+            self.actions.push_back(Action::Actuate { sender, port: port.clone(), request, again });
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What people are shown.
+
+use super::Agent;
+use crate::PortName;
+use crate::detection::State;
+use crate::exchange::{Acknowledgement, Request};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// An agent and its ports at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentStatus {
+    pub agent: String,
+    /// Whether the bus has said everything that it knows.
+    pub synchronised: bool,
+    /// Ports that are not watched, because there are too many or their names cannot be used.
+    pub refused_ports: u64,
+    pub ports: Vec<PortStatus>,
+}
+
+/// A port that is watched, or at which protection is carried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PortStatus {
+    pub port: PortName,
+    /// The port that sends to it, if it is known.
+    pub sender: Option<PortName>,
+    /// `None` if another agent watches it.
+    pub state: Option<State>,
+    /// Corrupted frames and all frames in the window.
+    pub corrupted_frames: u64,
+    pub frames: u64,
+    /// Their ratio; `None` without frames.
+    pub loss_rate: Option<f64>,
+    /// 95 % confidence interval of the loss rate of the evidence, while there is any.
+    pub interval: Option<(f64, f64)>,
+    /// Seconds since the last poll that had this port.
+    pub age_s: Option<f64>,
+    /// Why its latest counters say nothing.
+    pub irregularity: Option<String>,
+    /// Seconds until protection may end, if nothing is corrupted meanwhile.
+    pub hold_down_s: Option<f64>,
+    pub request: Option<Request>,
+    pub acknowledgement: Option<Acknowledgement>,
+}
+
+impl Agent {
+    /// The agent's status, with the ports sorted by name.
+    pub fn status(&self, now: Duration) -> AgentStatus {
+        let watched = self.ports.values().map(|watched| watched.name());
+        let carried = self.directions.keys().filter(|port| port.agent() != self.name);
+        let mut names: Vec<&PortName> = watched.chain(carried).collect();
+        names.sort();
+        AgentStatus {
+            agent: self.name.clone(),
+            synchronised: self.synchronised,
+            refused_ports: self.refused_ports,
+            ports: names.into_iter().map(|name| self.port_status(now, name)).collect(),
+        }
+    }
+
+    fn port_status(&self, now: Duration, name: &PortName) -> PortStatus {
+        let settings = &self.policy.detection;
+        let watched = self.ports.get(name.port()).filter(|watched| watched.name() == name);
+        let detector = watched.map(|watched| &watched.detector);
+        let current = detector.map(|detector| detector.current(settings)).unwrap_or_default();
+        let known = self.directions.get(name).cloned().unwrap_or_default();
+        let ends = |watched: &super::Watched| {
+            let since = watched.detector.calm_since()?;
+            Some((since + watched.detector.hold_down(settings)).saturating_sub(now).as_secs_f64())
+        };
+        PortStatus {
+            port: name.clone(),
+            sender: self.cabling.peer(name).cloned(),
+            state: detector.map(|detector| detector.state()),
+            corrupted_frames: current.corrupted,
+            frames: current.frames,
+            loss_rate: current.loss_rate(),
+            interval: detector.and_then(|detector| detector.evidence()).map(|evidence| evidence.interval()),
+            age_s: watched
+                .and_then(|watched| watched.polled)
+                .map(|polled| now.saturating_sub(polled).as_secs_f64()),
+            irregularity: watched
+                .and_then(|watched| watched.irregularity)
+                .map(|irregularity| irregularity.to_string()),
+            hold_down_s: watched.and_then(ends),
+            request: known.request,
+            acknowledgement: known.acknowledgement,
+        }
+    }
+}

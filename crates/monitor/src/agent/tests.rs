@@ -1,0 +1,258 @@
+//! Agents over a bus that loses its connections, forgets, repeats and reorders, with agents and ports that restart. After
+//! each such course everything works again, and then what is protected must be what corrupts.
+
+use super::*;
+use crate::exchange::Protection;
+use linkmend_random::Random;
+
+const SEEDS: u64 = 300;
+const PORTS: usize = 6;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A port as it is: what it has counted, and whether it protects what it sends.
+#[derive(Debug, Clone, Default)]
+struct Port {
+    reading: Reading,
+    loss: f64,
+    protected: Option<Protection>,
+    activations: u32,
+}
+
+struct World {
+    random: Random,
+    now: Duration,
+    agents: Vec<Agent>,
+    connected: Vec<bool>,
+    ports: BTreeMap<PortName, Port>,
+    bus: BTreeMap<PortName, DirectionState>,
+    /// Directions that changed, in the order in which agents hear of it.
+    news: Vec<VecDeque<PortName>>,
+    cabling: Cabling,
+    trouble: bool,
+}
+
+fn name(agent: usize, port: usize) -> PortName {
+    PortName::new(&format!("s{agent}"), &format!("p{port}")).expect("a name")
+}
+
+fn policy() -> Policy {
+    let detection = Settings { hold_down: Duration::from_secs(20), ..Settings::default() };
+    Policy { detection, ..Policy::default() }
+}
+
+impl World {
+    /// Three switches in a triangle with `PORTS` ports each; half of them face each neighbour.
+    fn new(seed: u64) -> World {
+        let half = PORTS / 2;
+        let cables = (0..3)
+            .flat_map(|agent| (0..half).map(move |i| [name(agent, half + i), name((agent + 1) % 3, i)]));
+        let cabling = Cabling::new(cables).expect("no contradiction");
+        let ports = cabling.ports().map(|port| {
+            let reading = Reading { corrupted_frames: Some(0), ..Reading::default() };
+            (port.clone(), Port { reading, ..Port::default() })
+        });
+        let mut world = World {
+            random: Random::new(seed, "agents"),
+            now: Duration::ZERO,
+            ports: ports.collect(),
+            agents: Vec::new(),
+            connected: vec![false; 3],
+            bus: BTreeMap::new(),
+            news: vec![VecDeque::new(); 3],
+            cabling,
+            trouble: true,
+        };
+        world.agents = (0..3).map(|agent| world.agent(agent)).collect();
+        world
+    }
+
+    fn agent(&self, agent: usize) -> Agent {
+        Agent::new(&format!("s{agent}"), policy(), self.cabling.clone())
+    }
+
+    fn chance(&mut self, probability: f64) -> bool {
+        self.trouble && self.random.uniform() < probability
+    }
+
+    fn step(&mut self) {
+        self.now += SECOND;
+        for port in self.ports.values_mut() {
+            port.reading.good_frames += 1_000_000;
+            let corrupted = (port.loss * 1e6) as u64;
+            port.reading.corrupted_frames = port.reading.corrupted_frames.map(|count| count + corrupted);
+        }
+        if self.chance(0.05) {
+            // The server restarts with what it had a while ago, which may be nothing.
+            let lost = self.random.next_u64() as usize % 3;
+            let keys: Vec<PortName> = self.bus.keys().step_by(lost + 1).cloned().collect();
+            keys.iter().for_each(|key| _ = self.bus.remove(key));
+            self.connected.fill(false);
+            self.agents.iter_mut().for_each(Agent::handle_disconnected);
+        }
+        for agent in 0..3 {
+            self.run(agent);
+        }
+    }
+
+    fn run(&mut self, agent: usize) {
+        if self.chance(0.03) {
+            self.agents[agent] = self.agent(agent);
+            self.connected[agent] = false;
+        }
+        if self.connected[agent] && self.chance(0.1) {
+            self.connected[agent] = false;
+            self.agents[agent].handle_disconnected();
+        }
+        if !self.connected[agent] && !self.chance(0.6) {
+            self.connect(agent);
+        }
+        if self.connected[agent] {
+            self.hear(agent);
+        }
+        let own = format!("s{agent}");
+        let ours = self.ports.iter().filter(|(port, _)| port.agent() == own);
+        let readings: Vec<_> = ours.map(|(port, at)| (port.port().to_owned(), at.reading)).collect();
+        if !self.chance(0.1) {
+            self.agents[agent].handle_readings(self.now, readings);
+        }
+        self.agents[agent].handle_timeout(self.now);
+        while let Some(action) = self.agents[agent].poll_action() {
+            self.act(agent, action);
+        }
+    }
+
+    fn connect(&mut self, agent: usize) {
+        self.connected[agent] = true;
+        self.news[agent].clear();
+        for (port, state) in self.bus.clone() {
+            self.agents[agent].handle_state(self.now, &port, state);
+        }
+        self.agents[agent].handle_synchronised(self.now);
+    }
+
+    fn hear(&mut self, agent: usize) {
+        while let Some(port) = self.news[agent].pop_front() {
+            let state = self.bus.get(&port).cloned().unwrap_or_default();
+            self.agents[agent].handle_state(self.now, &port, state.clone());
+            if self.chance(0.2) {
+                self.agents[agent].handle_state(self.now, &port, state);
+            }
+        }
+    }
+
+    fn act(&mut self, agent: usize, action: Action) {
+        let (port, written) = match action {
+            Action::Actuate { sender, port, request, .. } => {
+                let failed = self.chance(0.3);
+                let sender =
+                    self.ports.get_mut(&PortName::new(&format!("s{agent}"), &sender).expect("a name"));
+                let sender = sender.expect("it is there");
+                let effect = match request.protection {
+                    _ if failed => Effect::Failed,
+                    Some(protection) => {
+                        sender.activations += u32::from(sender.protected.is_none());
+                        sender.protected = Some(protection);
+                        Effect::Active
+                    }
+                    None => {
+                        sender.protected = None;
+                        Effect::Dormant
+                    }
+                };
+                self.agents[agent].handle_effect(self.now, &port, request.generation, effect, None);
+                return;
+            }
+            Action::Request { port, request } => {
+                (port, DirectionState { request: Some(request), acknowledgement: None })
+            }
+            Action::Acknowledge { port, acknowledgement } => {
+                (port, DirectionState { request: None, acknowledgement: Some(acknowledgement) })
+            }
+        };
+        if !self.connected[agent] || self.chance(0.05) {
+            self.connected[agent] = false;
+            self.agents[agent].handle_disconnected();
+            return;
+        }
+        self.bus.entry(port.clone()).or_default().advance(written);
+        for news in 0..3 {
+            self.news[news].push_back(port.clone());
+            if self.chance(0.3) {
+                let at = self.random.next_u64() as usize % self.news[news].len();
+                self.news[news].insert(at, port.clone());
+            }
+        }
+    }
+
+    fn sender(&self, port: &PortName) -> &Port {
+        &self.ports[self.cabling.peer(port).expect("every port has a peer")]
+    }
+}
+
+#[test]
+fn after_any_trouble_exactly_what_corrupts_is_protected() {
+    for seed in 0..SEEDS {
+        let mut world = World::new(seed);
+        let corrupting: Vec<PortName> =
+            world.ports.keys().skip(seed as usize % 3).step_by(3).cloned().collect();
+        for step in 0..60 {
+            if step == 5 {
+                corrupting.iter().for_each(|port| world.ports.get_mut(port).expect("there").loss = 1e-3);
+            }
+            world.step();
+        }
+        world.trouble = false;
+        (0..70).for_each(|_| world.step());
+        for port in world.ports.keys() {
+            let protected = world.sender(port).protected.is_some();
+            assert_eq!(protected, corrupting.contains(port), "seed {seed}: {port} {:?}", world.bus.get(port));
+        }
+        for port in &corrupting {
+            let state = &world.bus[port];
+            let generation = state.request.as_ref().map(|request| request.generation);
+            let done = state.acknowledgement.as_ref().map(|done| (done.generation, done.effect));
+            assert_eq!(
+                done,
+                generation.map(|generation| (generation, Effect::Active)),
+                "seed {seed}: {port}"
+            );
+            assert_eq!(world.sender(port).activations, 1, "seed {seed}: {port} was activated once");
+        }
+        // Repaired, they are let go, and stay so.
+        corrupting.iter().for_each(|port| world.ports.get_mut(port).expect("there").loss = 0.0);
+        (0..120).for_each(|_| world.step());
+        assert!(world.ports.values().all(|port| port.protected.is_none()), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_direction_without_a_known_sender_is_asked_for_and_shown() {
+    let mut agent = Agent::new("s0", policy(), Cabling::default());
+    agent.handle_synchronised(Duration::ZERO);
+    for second in 1..5 {
+        let reading = Reading {
+            good_frames: second * 1_000_000,
+            corrupted_frames: Some(second * 1_000),
+            ..Reading::default()
+        };
+        agent.handle_readings(SECOND * second as u32, [("p0".to_owned(), reading)]);
+    }
+    let actions: Vec<Action> = std::iter::from_fn(|| agent.poll_action()).collect();
+    assert!(
+        matches!(&actions[..], [Action::Request { request, .. }] if request.generation == 1),
+        "{actions:?}"
+    );
+    let status = agent.status(SECOND * 5);
+    assert!(status.ports[0].sender.is_none() && status.ports[0].request.is_some(), "{status:?}");
+    let decisions: Vec<String> =
+        std::iter::from_fn(|| agent.poll_decision()).map(|decision| decision.to_string()).collect();
+    assert_eq!(decisions.len(), 3, "{decisions:?}");
+    assert!(decisions[2].contains("asks for protection, ordered, copies 2"), "{decisions:?}");
+}
+
+#[test]
+fn names_that_are_none_are_refused_and_counted() {
+    let mut agent = Agent::new("s0", policy(), Cabling::default());
+    agent.handle_readings(SECOND, [("a b".to_owned(), Reading::default())]);
+    assert_eq!((agent.refused_ports(), agent.status(SECOND).ports.len()), (1, 0));
+}

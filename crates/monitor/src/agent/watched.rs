@@ -1,0 +1,80 @@
+//! A port under watch, and what it needs.
+
+use super::Policy;
+use crate::PortName;
+use crate::counters::{Irregularity, Reading};
+use crate::detection::{Change, Detector, Settings, State};
+use crate::exchange::{Protection, Request};
+use linkmend_protocol::copies_for;
+use std::time::Duration;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Watched {
+    name: PortName,
+    pub(super) detector: Detector,
+    /// Why the latest reading said nothing.
+    pub(super) irregularity: Option<Irregularity>,
+    pub(super) polled: Option<Duration>,
+    /// Whether the latest poll did not have this port.
+    pub(super) missing: bool,
+}
+
+impl Watched {
+    pub(super) fn new(name: PortName) -> Watched {
+        Watched { name, detector: Detector::default(), irregularity: None, polled: None, missing: false }
+    }
+
+    pub(super) fn name(&self) -> &PortName {
+        &self.name
+    }
+
+    pub(super) fn handle_reading(
+        &mut self,
+        settings: &Settings,
+        now: Duration,
+        reading: Reading,
+    ) -> Option<Change> {
+        (self.missing, self.polled) = (false, Some(now));
+        let outcome = self.detector.handle_reading(settings, now, reading);
+        self.irregularity = outcome.err();
+        outcome.ok().flatten()
+    }
+
+    /// Goes on where a monitor before a restart was: what was protected stays so until it has been healthy for long enough.
+    pub(super) fn resume(&mut self, now: Duration, loss_rate: f64) {
+        if !self.detector.state().corrupts() {
+            self.detector.resume(loss_rate, now);
+        }
+    }
+
+    /// What to ask for, if it differs from what was asked for last.
+    pub(super) fn request(&self, policy: &Policy, last: Option<&Request>) -> Option<Request> {
+        let state = self.detector.state();
+        let asked = last.and_then(|last| last.protection);
+        if state == State::Unknown || asked.is_none() && !state.corrupts() {
+            return None;
+        }
+        let generation = last.map_or(1, |last| last.generation.saturating_add(1));
+        if !state.corrupts() {
+            let reason = "no corruption during the hold-down".to_owned();
+            return Some(Request { generation, protection: None, disable: false, reason });
+        }
+        let loss_rate = self.detector.loss_rate();
+        // Fewer copies than before are not worth a change, and would be wrong if the rate rises again.
+        let copies = copies_for(loss_rate, policy.target).max(asked.map_or(0, |asked| asked.copies));
+        let same = asked.is_some_and(|asked| {
+            (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies)
+        });
+        let disable = state == State::Severe;
+        if same && last.is_some_and(|last| last.disable == disable) {
+            return None;
+        }
+        let protection = Protection { mode: policy.mode, loss_rate, target: policy.target, copies };
+        let reason = match disable {
+            true => format!("loss rate {loss_rate:.1e}, beyond what protection should carry"),
+            false => format!("loss rate {loss_rate:.1e}"),
+        };
+        Some(Request { generation, protection: Some(protection), disable, reason })
+    }
+}
