@@ -20,6 +20,8 @@ const QUEUE_HEADER_BYTES: usize = 20;
 pub struct DeviceCounters {
     /// Received frames that were dropped or missed because there was no room.
     pub rx_dropped: u64,
+    /// Received frames with a wrong frame check sequence.
+    pub rx_crc_errors: u64,
     /// Frames that the device did not take.
     pub tx_dropped: u64,
     /// Frames that the queue dropped.
@@ -68,6 +70,7 @@ impl CounterSocket {
         let counters = counters.ok_or(io::ErrorKind::InvalidData)?;
         Ok(DeviceCounters {
             rx_dropped: counters.rx_dropped + counters.rx_missed_errors,
+            rx_crc_errors: counters.rx_crc_errors,
             tx_dropped: counters.tx_dropped,
             ..DeviceCounters::default()
         })

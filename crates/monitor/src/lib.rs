@@ -7,15 +7,26 @@
 //! - [`exchange`]: what the two ends of a link tell each other;
 //! - [`agent`]: what one machine decides, and asks others for.
 //!
-//! All of this does no I/O and reads no clock: what is true of recorded counters is true of a running daemon.
+//! All of this does no I/O and reads no clock: what is true of recorded counters is true of a running daemon. Around it are
+//!
+//! - [`source`]: where counters come from;
+//! - [`bus`]: where agents put what they ask for and what they have done;
+//! - [`actuator`]: what carries requests out;
+//! - [`config`]: what people write;
+//! - [`daemon`]: the loop that drives all of it.
 #![forbid(unsafe_code)]
 
+pub mod actuator;
 pub mod agent;
+pub mod bus;
 mod cabling;
+pub mod config;
 pub mod counters;
+pub mod daemon;
 pub mod detection;
 pub mod exchange;
 mod port_name;
+pub mod source;
 
 pub use cabling::{Cabling, CablingError};
 pub use port_name::{PortName, PortNameError};

@@ -57,6 +57,8 @@ fn own_program(interface: &Interface) -> io::Result<Option<u32>> {
 pub struct KernelDrops {
     /// They arrived and found no room (`rx_dropped` and `rx_missed_errors` of the interface).
     pub received: u64,
+    /// They arrived with a wrong frame check sequence (`rx_crc_errors` of the interface).
+    pub corrupted: u64,
     /// The device did not take them (`tx_dropped` of the interface).
     pub transmitted: u64,
     /// The port's queue was full.
@@ -89,6 +91,7 @@ impl Device {
         let since = |now: u64, first: u64| if now >= first { now - first } else { now };
         KernelDrops {
             received: since(now.rx_dropped, first.rx_dropped),
+            corrupted: since(now.rx_crc_errors, first.rx_crc_errors),
             transmitted: since(now.tx_dropped, first.tx_dropped),
             queued: since(now.queue_dropped, first.queue_dropped),
             failed_redirects: 0,

@@ -23,4 +23,4 @@ pub use client_error::ClientError;
 pub use links::{Links, Loss};
 pub use message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, REQUEST_BYTES_MAX, Request, Response};
 pub use server::Server;
-pub use socket::{Reservation, SocketError};
+pub use socket::{ControlSocket, Reservation, SocketError};

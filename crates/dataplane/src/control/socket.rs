@@ -81,7 +81,10 @@ impl Reservation {
     }
 
     /// Listens at the path. Replaces a socket that a dead daemon left.
-    pub(super) fn listen(self) -> Result<ControlSocket, SocketError> {
+    ///
+    /// # Errors
+    /// [`SocketError::System`].
+    pub fn listen(self) -> Result<ControlSocket, SocketError> {
         // The socket is created under another name and moved, so that it is never visible with other permissions.
         let fresh = beside(&self.path, "new");
         let _ = fs::remove_file(&fresh);
@@ -101,12 +104,17 @@ impl Drop for Reservation {
 
 /// A listening socket. Dropping it removes its files.
 #[derive(Debug)]
-pub(super) struct ControlSocket {
+pub struct ControlSocket {
     pub(super) listener: UnixListener,
     reservation: Reservation,
 }
 
 impl ControlSocket {
+    /// Where clients connect.
+    pub fn listener(&self) -> &UnixListener {
+        &self.listener
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.reservation.path
     }

@@ -270,6 +270,7 @@ fn port(
         bypassed_bytes: bypassed.bypassed_bytes,
         bypass_drops: bypassed.dropped,
         kernel_rx_drops: kernel.received,
+        kernel_rx_crc_errors: kernel.corrupted,
         kernel_tx_drops: kernel.transmitted,
         kernel_queue_drops: kernel.queued,
         bypass_failed_redirects: kernel.failed_redirects,

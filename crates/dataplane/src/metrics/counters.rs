@@ -76,6 +76,7 @@ pub(super) const PORT_COUNTERS: &[PortCounter] = counters! { PortCounter, report
     bypassed_bytes = "Bytes of the frames that the in-kernel bypass took in at the port and forwarded",
     bypass_drops = "Copies, dummies and control frames that the in-kernel bypass dropped for want of a daemon",
     kernel_rx_drops = "Frames that arrived at the interface and that the kernel had no room for",
+    kernel_rx_crc_errors = "Frames that arrived at the interface with a wrong frame check sequence",
     kernel_tx_drops = "Frames that the driver of the interface did not take",
     kernel_queue_drops = "Frames that found the queue of the interface full",
     bypass_failed_redirects = "Frames that the in-kernel bypass took in at the port and could not send on",

@@ -115,6 +115,9 @@ pub struct PortReport {
     pub bypass_drops: u64,
     /// Frames that arrived at the interface and for which the kernel had no room.
     pub kernel_rx_drops: u64,
+    /// Frames that arrived at the interface with a wrong frame check sequence.
+    #[serde(default)]
+    pub kernel_rx_crc_errors: u64,
     /// Frames that the interface's driver did not take.
     pub kernel_tx_drops: u64,
     /// Frames for which the interface's own queue had no room.

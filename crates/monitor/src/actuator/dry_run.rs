@@ -1,0 +1,22 @@
+//! Nothing is done, and what would be is written down.
+
+use super::Actuator;
+use crate::exchange::{Effect, Request};
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub struct DryRun;
+
+impl Actuator for DryRun {
+    fn describe(&self) -> String {
+        "none: a dry run".to_owned()
+    }
+
+    fn apply(&mut self, _: &str, request: &Request, _: bool) -> Result<Effect, String> {
+        Ok(if request.protection.is_some() { Effect::Rehearsed } else { Effect::Dormant })
+    }
+
+    fn observe(&mut self, _: &str) -> Option<Effect> {
+        None
+    }
+}

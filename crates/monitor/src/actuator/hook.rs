@@ -1,0 +1,146 @@
+//! A command of the operator's, for everything that has no daemon of ours.
+
+use super::Actuator;
+use crate::exchange::{Effect, Request};
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The longest time that a command may take.
+const TIME_MOST: Duration = Duration::from_secs(30);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// What is kept of what a command that failed has said.
+const SAID_BYTES_MOST: u64 = 2_000;
+
+/// Runs a program with what is to be done in its environment: `LINKMEND_PORT`, `LINKMEND_ACTION` (`protect` or
+/// `unprotect`), `LINKMEND_MODE`, `LINKMEND_LOSS_RATE`, `LINKMEND_TARGET`, `LINKMEND_COPIES`, `LINKMEND_DISABLE` (`yes` if
+/// the link should be disabled), `LINKMEND_GENERATION`.
+#[derive(Debug)]
+pub struct Hook {
+    program: PathBuf,
+}
+
+impl Hook {
+    /// Runs this program for each request.
+    pub fn new(program: PathBuf) -> Hook {
+        Hook { program }
+    }
+
+    fn command(&self, sender: &str, request: &Request) -> Command {
+        let mut command = Command::new(&self.program);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.env("LINKMEND_PORT", sender);
+        command.env("LINKMEND_GENERATION", request.generation.to_string());
+        command.env("LINKMEND_DISABLE", if request.disable { "yes" } else { "no" });
+        let action = if request.protection.is_some() { "protect" } else { "unprotect" };
+        command.env("LINKMEND_ACTION", action);
+        if let Some(protection) = request.protection {
+            command.env("LINKMEND_MODE", protection.mode.to_string());
+            command.env("LINKMEND_LOSS_RATE", format!("{:e}", protection.loss_rate));
+            command.env("LINKMEND_TARGET", format!("{:e}", protection.target));
+            command.env("LINKMEND_COPIES", protection.copies.to_string());
+        }
+        command
+    }
+}
+
+impl Actuator for Hook {
+    fn describe(&self) -> String {
+        format!("the command {}", self.program.display())
+    }
+
+    fn apply(&mut self, sender: &str, request: &Request, again: bool) -> Result<Effect, String> {
+        let done = if request.protection.is_some() { Effect::Active } else { Effect::Dormant };
+        // A command cannot be asked how things are, and doing it twice may be wrong.
+        if again {
+            return Ok(done);
+        }
+        let program = self.program.display().to_string();
+        let mut child = self
+            .command(sender, request)
+            .spawn()
+            .map_err(|error| format!("cannot run {program}: {error}"))?;
+        match wait(&mut child).map_err(|error| format!("{program}: {error}"))? {
+            Some(true) => Ok(done),
+            Some(false) => Err(format!("{program} failed: {}", said(&mut child))),
+            None => Err(format!("{program} took longer than {} s, and was ended", TIME_MOST.as_secs())),
+        }
+    }
+
+    fn observe(&mut self, _: &str) -> Option<Effect> {
+        None
+    }
+}
+
+/// Whether the command succeeded; `None` if it took too long.
+fn wait(child: &mut Child) -> std::io::Result<Option<bool>> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.success()));
+        }
+        if started.elapsed() > TIME_MOST {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK_INTERVAL);
+    }
+}
+
+/// The end of what it wrote to standard error, on one line.
+fn said(child: &mut Child) -> String {
+    let mut text = Vec::new();
+    if let Some(output) = child.stderr.take() {
+        let _ = output.take(SAID_BYTES_MOST).read_to_end(&mut text);
+    }
+    let text = String::from_utf8_lossy(&text);
+    let text: Vec<&str> = text.split_whitespace().collect();
+    if text.is_empty() { "it said nothing".to_owned() } else { text.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Protection;
+    use linkmend_dataplane::config::ProtectMode;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn script(folder: &tempfile::TempDir, text: &str) -> Hook {
+        let path = folder.path().join("hook.sh");
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("made executable");
+        Hook::new(path)
+    }
+
+    #[test]
+    fn a_command_is_told_everything_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let text = format!(
+            "echo $LINKMEND_ACTION $LINKMEND_PORT $LINKMEND_MODE $LINKMEND_COPIES $LINKMEND_LOSS_RATE >> {}",
+            out.display()
+        );
+        let mut hook = script(&folder, &text);
+        let protection =
+            Protection { mode: ProtectMode::NonBlocking, loss_rate: 1e-3, target: 1e-8, copies: 2 };
+        let request = Request { generation: 1, protection: Some(protection), ..Request::default() };
+        assert_eq!(hook.apply("eth0", &request, false), Ok(Effect::Active));
+        assert_eq!(hook.apply("eth0", &request, true), Ok(Effect::Active));
+        let request = Request { generation: 2, ..Request::default() };
+        assert_eq!(hook.apply("eth0", &request, false), Ok(Effect::Dormant));
+        let said = std::fs::read_to_string(out).expect("it ran");
+        assert_eq!(said, "protect eth0 non-blocking 2 1e-3\nunprotect eth0\n");
+    }
+
+    #[test]
+    fn a_command_that_fails_says_why() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut hook = script(&folder, "echo no such port >&2; exit 3");
+        let error = hook.apply("eth0", &Request::default(), false).expect_err("it failed");
+        assert!(error.ends_with("hook.sh failed: no such port"), "{error}");
+        let mut missing = Hook::new(folder.path().join("missing"));
+        assert!(missing.apply("eth0", &Request::default(), false).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! What carries out requests at a port of this machine.
+
+mod control_socket;
+mod dry_run;
+mod hook;
+mod worker;
+
+pub use control_socket::ControlSocket;
+pub use dry_run::DryRun;
+pub use hook::Hook;
+pub use worker::{Outcome, Worker};
+
+use crate::exchange::{Effect, Request};
+
+/// Carries out requests. It may take seconds, so a [`Worker`] calls it from a thread of its own.
+pub trait Actuator: Send {
+    /// What it is, for the log.
+    fn describe(&self) -> String;
+
+    /// Carries out a request at a port that sends. `again` says that it was done before, as far as the bus knows: then
+    /// only what is missing is done.
+    ///
+    /// # Errors
+    /// What went wrong, for people.
+    fn apply(&mut self, sender: &str, request: &Request, again: bool) -> Result<Effect, String>;
+
+    /// How a port that was asked for protection is now; `None` if that cannot be seen.
+    fn observe(&mut self, sender: &str) -> Option<Effect>;
+}

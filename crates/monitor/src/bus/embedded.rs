@@ -1,0 +1,159 @@
+//! The bus of a single machine: no server, and a file as its memory.
+
+use super::{Bus, BusError, BusEvent};
+use crate::PortName;
+use crate::exchange::DirectionState;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Increases when the meaning of the file changes.
+const VERSION: u32 = 1;
+/// The largest file that is read: more than a kilobyte for each port of the largest agent.
+const FILE_BYTES_MOST: u64 = 128 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Memory {
+    version: u32,
+    directions: BTreeMap<PortName, DirectionState>,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub struct EmbeddedBus {
+    path: Option<PathBuf>,
+    directions: BTreeMap<PortName, DirectionState>,
+    changed: BTreeSet<PortName>,
+    synchronised: bool,
+}
+
+impl EmbeddedBus {
+    /// A bus that remembers in the file at `path`, or forgets with the process if there is none. A file that is not there
+    /// yet is made with the first change.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be used.
+    pub fn open(path: Option<PathBuf>) -> Result<EmbeddedBus, BusError> {
+        let directions = path.as_deref().map_or(Ok(BTreeMap::new()), |path| {
+            read(path).map_err(|problem| BusError {
+                what: format!("cannot use {}: {problem}", path.display()),
+                hint: Some(
+                    "move the file away to begin with nothing; what is protected then stays so until somebody ends it"
+                        .to_owned(),
+                ),
+            })
+        })?;
+        let changed = directions.keys().cloned().collect();
+        Ok(EmbeddedBus { path, directions, changed, synchronised: false })
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let memory = Memory { version: VERSION, directions: self.directions.clone() };
+        let mut fresh = path.as_os_str().to_owned();
+        fresh.push(".new");
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut file = File::create(&fresh)?;
+        serde_json::to_writer(&mut file, &memory)?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        std::fs::rename(&fresh, path)
+    }
+}
+
+fn read(path: &Path) -> Result<BTreeMap<PortName, DirectionState>, String> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut text = String::new();
+    file.take(FILE_BYTES_MOST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > FILE_BYTES_MOST {
+        return Err(format!("it has more than {FILE_BYTES_MOST} bytes"));
+    }
+    let memory: Memory = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    match memory.version {
+        VERSION => Ok(memory.directions),
+        version => Err(format!("its version is {version}, this program knows {VERSION}")),
+    }
+}
+
+impl Bus for EmbeddedBus {
+    fn describe(&self) -> String {
+        match &self.path {
+            Some(path) => format!("this process alone, remembering in {}", path.display()),
+            None => "this process alone, forgetting with it".to_owned(),
+        }
+    }
+
+    fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError> {
+        if self.directions.entry(port.clone()).or_default().advance(state) {
+            self.changed.insert(port.clone());
+            if let Some(path) = &self.path {
+                self.write(path).map_err(|error| BusError {
+                    what: format!("cannot write {}: {error}", path.display()),
+                    hint: Some("free some disk, or choose another file with --state".to_owned()),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<Vec<BusEvent>, BusError> {
+        let changed = std::mem::take(&mut self.changed);
+        let states = changed.into_iter().map(|port| {
+            let state = self.directions.get(&port).cloned().unwrap_or_default();
+            BusEvent::State(port, state)
+        });
+        let mut events: Vec<BusEvent> = states.collect();
+        if !std::mem::replace(&mut self.synchronised, true) {
+            events.push(BusEvent::Synchronised);
+        }
+        Ok(events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Request;
+
+    fn request(generation: u64) -> DirectionState {
+        let request = Request { generation, reason: "a test".to_owned(), ..Request::default() };
+        DirectionState { request: Some(request), acknowledgement: None }
+    }
+
+    #[test]
+    fn what_was_written_is_there_after_a_restart_and_said_before_all_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("made").join("state.json");
+        let port: PortName = "a/1".parse().expect("a port");
+        let mut bus = EmbeddedBus::open(Some(path.clone())).expect("a new one");
+        assert_eq!(bus.poll().expect("works"), [BusEvent::Synchronised]);
+        bus.put(&port, request(2)).expect("written");
+        bus.put(&port, request(1)).expect("outdated");
+        assert_eq!(bus.poll().expect("works"), [BusEvent::State(port.clone(), request(2))]);
+        let mut again = EmbeddedBus::open(Some(path)).expect("the same");
+        assert_eq!(again.poll().expect("works"), [BusEvent::State(port, request(2)), BusEvent::Synchronised]);
+        assert_eq!(again.poll().expect("works"), []);
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state.json");
+        for text in
+            ["", "{", "{\"version\":9,\"directions\":{}}", "{\"version\":1,\"directions\":{\"x\":{}}}"]
+        {
+            std::fs::write(&path, text).expect("written");
+            let error = EmbeddedBus::open(Some(path.clone())).expect_err("refused").to_string();
+            assert!(error.contains("state.json"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).expect("still there"), text);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Where agents put what they ask for and what they have done.
+
+mod embedded;
+
+pub use embedded::EmbeddedBus;
+
+use crate::PortName;
+use crate::exchange::DirectionState;
+use linkmend_diagnose::Diagnose;
+
+/// What a bus says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BusEvent {
+    /// The state of a direction, as it is now.
+    State(PortName, DirectionState),
+    /// Every direction that the bus knows has been named.
+    Synchronised,
+}
+
+/// Holds the state of all directions, and tells every agent about changes.
+pub trait Bus: Send {
+    /// What it is, for the log.
+    fn describe(&self) -> String;
+
+    /// Writes what is not older than what the bus has of this direction.
+    ///
+    /// # Errors
+    /// If it cannot be reached; the next [`poll`](Self::poll) connects anew.
+    fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError>;
+
+    /// What has changed since the last call, without waiting. After a new connection that is everything, and then
+    /// [`BusEvent::Synchronised`].
+    ///
+    /// # Errors
+    /// If it cannot be reached; the next call connects anew.
+    fn poll(&mut self) -> Result<Vec<BusEvent>, BusError>;
+}
+
+/// Why a bus cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct BusError {
+    /// What was tried, and what came of it.
+    pub what: String,
+    /// What a person can do about it.
+    pub hint: Option<String>,
+}
+
+impl Diagnose for BusError {
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+}

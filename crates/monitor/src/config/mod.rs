@@ -1,0 +1,216 @@
+//! What people write: the configuration file, or the arguments of `linkmend corruptd`.
+
+mod error;
+mod resolved;
+
+pub use error::ConfigError;
+pub use resolved::{ActuatorChoice, Resolved, SourceChoice};
+
+use crate::PortName;
+use linkmend_dataplane::config::ProtectMode;
+use linkmend_quantity::{Count, LossRate, Span};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The largest configuration file.
+const FILE_BYTES_MOST: u64 = 16 << 20;
+/// Where `corruptd status` asks, unless configured. It does not end in `.sock`, because those are links' daemons.
+pub const CONTROL_DEFAULT: &str = "/run/linkmend/corruptd.socket";
+/// Where the embedded bus remembers, unless configured.
+pub const STATE_DEFAULT: &str = "/var/lib/linkmend/corruptd.json";
+
+/// A configuration file, or arguments.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MonitorConfig {
+    /// Name of this machine in links, like leaf1 [default: its host name]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Where counters come from
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
+    pub source: SourceKind,
+    /// How often counters are read, 100ms to 1h [default: 1s]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll: Option<Span>,
+    /// Two ports that face each other, like leaf1/eth4=spine1/eth0, or eth4=eth0 for two of this machine; may be repeated
+    #[cfg_attr(feature = "clap", arg(long = "cable", value_name = "PORT=PORT"))]
+    #[serde(rename = "cable", skip_serializing_if = "Vec::is_empty")]
+    pub cables: Vec<Cable>,
+    /// Control socket of a link's daemon to watch and to protect [default: all in /run/linkmend]; may be repeated
+    #[cfg_attr(feature = "clap", arg(long = "daemon", value_name = "PATH"))]
+    #[serde(rename = "daemons", skip_serializing_if = "Vec::is_empty")]
+    pub daemons: Vec<PathBuf>,
+    /// When a link corrupts.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[serde(rename = "detection")]
+    pub detection: DetectionConfig,
+    /// What is done about it.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[serde(rename = "protection")]
+    pub protection: ProtectionConfig,
+    /// Socket for `linkmend corruptd status` [default: /run/linkmend/corruptd.socket]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", help_heading = "Files"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<PathBuf>,
+    /// What must outlive a restart [default: /var/lib/linkmend/corruptd.json]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<PathBuf>,
+    /// Append every decision with its evidence to this file, one JSON object a line
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
+}
+
+/// Where counters come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceKind {
+    /// The links of Linkmend's daemons on this machine, by their names
+    #[default]
+    Linkmend,
+}
+
+/// When a link counts as corrupting: `[detection]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Detection"))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DetectionConfig {
+    /// Protect links that corrupt more than this share of frames [default: 1e-8]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activate: Option<LossRate>,
+    /// End it when no more than this is corrupted during the hold-down [default: a tenth of --activate]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deactivate: Option<LossRate>,
+    /// Call for the link to be disabled when it certainly corrupts more than this [default: 5%]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disable: Option<LossRate>,
+    /// Probability at which chance is ruled out, for each decision [default: 1e-6]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub false_alarm: Option<LossRate>,
+    /// The loss rate shown is that of this many latest frames [default: 100M]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_frames: Option<Count>,
+    /// Forget frames of longer ago than this [default: 1h]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_time: Option<Span>,
+    /// How long a link must be healthy before its protection ends; twice as long with each relapse, up to 16 times
+    /// [default: 10min]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_down: Option<Span>,
+    /// A link that corrupts again within this time has relapsed [default: 24h]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flap_memory: Option<Span>,
+}
+
+/// What is done about it: `[protection]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Protection"))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ProtectionConfig {
+    /// How links are protected
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
+    pub mode: ProtectMode,
+    /// Effective loss rate to stay below [default: 1e-8]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<LossRate>,
+    /// Run this program to protect a port, instead of asking Linkmend's daemons; it is told what to do in LINKMEND_PORT,
+    /// LINKMEND_ACTION, LINKMEND_MODE, LINKMEND_COPIES, LINKMEND_LOSS_RATE
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<PathBuf>,
+    /// Only say what would be done
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub dry_run: bool,
+}
+
+/// The two ends of a cable: `leaf1/eth4=spine1/eth0`. A port without an agent is of the agent that reads this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cable([String; 2]);
+
+impl FromStr for Cable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Cable, String> {
+        match text.split('=').collect::<Vec<_>>()[..] {
+            [one, other] if !one.is_empty() && !other.is_empty() => {
+                Ok(Cable([one.to_owned(), other.to_owned()]))
+            }
+            _ => Err(format!("`{text}` is no cable; write PORT=PORT, like leaf1/eth4=spine1/eth0")),
+        }
+    }
+}
+
+impl TryFrom<String> for Cable {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Cable, String> {
+        text.parse()
+    }
+}
+
+impl From<Cable> for String {
+    fn from(cable: Cable) -> String {
+        cable.to_string()
+    }
+}
+
+impl fmt::Display for Cable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.0[0], self.0[1])
+    }
+}
+
+impl Cable {
+    /// Its two ports, for an agent of this name.
+    fn ports(&self, agent: &str) -> Result<[PortName; 2], crate::PortNameError> {
+        let port = |text: &String| match text.split_once('/') {
+            Some(_) => text.parse(),
+            None => PortName::new(agent, text),
+        };
+        Ok([port(&self.0[0])?, port(&self.0[1])?])
+    }
+}
+
+impl MonitorConfig {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with the line where there is one.
+    pub fn read(path: &Path) -> Result<MonitorConfig, ConfigError> {
+        let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
+        let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+        if bytes > FILE_BYTES_MOST {
+            return Err(ConfigError::TooLarge { path: path.to_owned(), bytes, limit: FILE_BYTES_MOST });
+        }
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        toml::from_str(&text).map_err(|error| ConfigError::syntax(path, &text, &error))
+    }
+
+    /// As a file, with what was written and nothing else.
+    ///
+    /// # Panics
+    /// Never: every value has a form in TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self)
+            .unwrap_or_else(|error| unreachable!("a configuration is tables of texts: {error}"))
+    }
+}

@@ -1,0 +1,60 @@
+//! Every decision, in the log and in a file of its own.
+
+use crate::agent::{Decision, DecisionKind};
+use crate::exchange::Effect;
+use serde::Serialize;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Audit {
+    file: Option<(PathBuf, File)>,
+    lost: u64,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    /// Seconds since 1970, by the machine's clock, which may be set while the monitor runs.
+    time_s: f64,
+    #[serde(flatten)]
+    decision: &'a Decision,
+}
+
+impl Audit {
+    /// Appends to the file at this path, if there is one.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn open(path: Option<PathBuf>) -> io::Result<Audit> {
+        let file = path.map(|path| {
+            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            Ok::<_, io::Error>((path, file))
+        });
+        Ok(Audit { file: file.transpose()?, lost: 0 })
+    }
+
+    /// Writes a decision down.
+    pub fn write(&mut self, decision: &Decision) {
+        match &decision.kind {
+            DecisionKind::Effect { effect: Effect::Failed, .. } => tracing::warn!("{decision}"),
+            DecisionKind::State { to, .. } if to.corrupts() => tracing::warn!("{decision}"),
+            _ => tracing::info!("{decision}"),
+        }
+        let Some((path, file)) = &mut self.file else { return };
+        let time_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let written =
+            serde_json::to_vec(&Line { time_s, decision }).map_err(io::Error::other).and_then(|mut line| {
+                line.push(b'\n');
+                // One call for each line, so that none is ever torn.
+                file.write_all(&line)
+            });
+        if let Err(error) = written {
+            self.lost += 1;
+            let path = path.display();
+            tracing::warn!("{path}: a decision could not be written down ({} so far): {error}", self.lost);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! `corruptd` itself: polls, and carries out what its [`Agent`](crate::agent::Agent) decides.
+
+mod audit;
+mod run;
+mod status;
+
+pub use audit::Audit;
+pub use run::{Corruptd, StartError};
+pub use status::{StatusError, ask};

@@ -1,0 +1,230 @@
+//! The loop.
+
+use super::audit::Audit;
+use super::status::StatusSocket;
+use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Worker};
+use crate::agent::{Action, Agent, AgentStatus};
+use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus};
+use crate::config::{ActuatorChoice, Resolved, SourceChoice};
+use crate::exchange::DirectionState;
+use crate::source::{LinkmendSource, Source};
+use linkmend_dataplane::control::SocketError;
+use linkmend_diagnose::Diagnose;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How often the bus, clients and whoever stops the daemon are heard between polls.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// How often the bus is tried again after it could not be reached.
+const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Why the daemon cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// See [`SocketError`].
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// See [`BusError`].
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    /// The audit log cannot be written.
+    #[error("cannot write the audit log")]
+    Audit(#[source] io::Error),
+    /// There can be no more threads.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+}
+
+impl Diagnose for StartError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            StartError::Socket(error) => error.hint(),
+            StartError::Bus(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// A running daemon.
+pub struct Corruptd {
+    agent: Agent,
+    source: Box<dyn Source>,
+    bus: Box<dyn Bus>,
+    worker: Worker,
+    outcomes: Receiver<Outcome>,
+    audit: Audit,
+    status: StatusSocket,
+    started: Instant,
+    poll: Duration,
+    next_poll: Duration,
+    bus_from: Duration,
+    /// What could not be reached the last time, so that each trouble is logged once.
+    troubles: Troubles,
+}
+
+/// What does not work at the moment.
+#[derive(Debug, Default)]
+struct Troubles {
+    source: Option<String>,
+    bus: Option<String>,
+}
+
+impl Corruptd {
+    /// Opens everything, and logs what was chosen.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start(config: Resolved) -> Result<Corruptd, StartError> {
+        let status = StatusSocket::open(&config.control)?;
+        let bus = EmbeddedBus::open(Some(config.state.clone()))?;
+        let audit = Audit::open(config.audit.clone()).map_err(StartError::Audit)?;
+        let source: Box<dyn Source> = match config.source {
+            SourceChoice::Linkmend(paths) => Box::new(LinkmendSource::new(paths)),
+        };
+        let actuator: Box<dyn Actuator> = match config.actuator {
+            ActuatorChoice::Linkmend(paths) => Box::new(ControlSocket::new(paths)),
+            ActuatorChoice::Hook(program) => Box::new(Hook::new(program)),
+            ActuatorChoice::DryRun => Box::new(DryRun),
+        };
+        tracing::info!("agent {}: watches {}", config.agent, source.describe());
+        tracing::info!("protection by {}; state: {}", actuator.describe(), bus.describe());
+        let (sender, outcomes) = channel();
+        let worker = Worker::start(actuator, sender).map_err(StartError::Thread)?;
+        Ok(Corruptd {
+            agent: Agent::new(&config.agent, config.policy, config.cabling),
+            source,
+            bus: Box::new(bus),
+            worker,
+            outcomes,
+            audit,
+            status,
+            started: Instant::now(),
+            poll: config.poll,
+            next_poll: Duration::ZERO,
+            bus_from: Duration::ZERO,
+            troubles: Troubles::default(),
+        })
+    }
+
+    /// Runs until `stop` says so, which is asked every few hundredths of a second.
+    pub fn run(&mut self, mut stop: impl FnMut() -> bool) {
+        while !stop() {
+            self.step();
+            let until_poll = self.next_poll.saturating_sub(self.now());
+            match self.outcomes.recv_timeout(until_poll.min(LOOK_INTERVAL)) {
+                Ok(outcome) => self.take(outcome),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_INTERVAL),
+            }
+        }
+    }
+
+    /// The agent's status.
+    pub fn status(&self) -> AgentStatus {
+        self.agent.status(self.now())
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn step(&mut self) {
+        self.hear();
+        let now = self.now();
+        if now >= self.next_poll {
+            self.read(now);
+            // A poll that took too long is followed by one at the next full interval, and not by several at once.
+            let polls = self.now().as_nanos() / self.poll.as_nanos() + 1;
+            self.next_poll = self.poll.saturating_mul(u32::try_from(polls).unwrap_or(u32::MAX));
+        }
+        if self.agent.next_timeout().is_some_and(|at| at <= now) {
+            self.agent.handle_timeout(now);
+        }
+        self.act();
+        let (agent, started) = (&self.agent, self.started);
+        self.status.answer(|| agent.status(started.elapsed()));
+    }
+
+    /// Hears the bus.
+    fn hear(&mut self) {
+        let now = self.now();
+        if now < self.bus_from {
+            return;
+        }
+        match self.bus.poll() {
+            Ok(events) => {
+                if self.troubles.bus.take().is_some() {
+                    tracing::info!("the bus answers again");
+                }
+                for event in events {
+                    match event {
+                        BusEvent::State(port, state) => self.agent.handle_state(now, &port, state),
+                        BusEvent::Synchronised => self.agent.handle_synchronised(now),
+                    }
+                }
+            }
+            Err(error) => self.bus_is_away(&error),
+        }
+    }
+
+    fn bus_is_away(&mut self, error: &BusError) {
+        self.agent.handle_disconnected();
+        self.bus_from = self.now() + RECONNECT_INTERVAL;
+        let text = error.to_string();
+        if self.troubles.bus.as_ref() != Some(&text) {
+            tracing::warn!("the bus cannot be used; what is protected stays so: {text}");
+            self.troubles.bus = Some(text);
+        }
+    }
+
+    /// Reads the counters.
+    fn read(&mut self, now: Duration) {
+        match self.source.poll() {
+            Ok(readings) => {
+                if self.troubles.source.take().is_some() {
+                    tracing::info!("counters can be read again");
+                }
+                self.agent.handle_readings(now, readings);
+            }
+            Err(error) => {
+                let text = error.to_string();
+                if self.troubles.source.as_ref() != Some(&text) {
+                    tracing::warn!("no counters can be read; what is protected stays so: {text}");
+                    self.troubles.source = Some(text);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, outcome: Outcome) {
+        let now = self.now();
+        let Outcome { port, generation, effect, error } = outcome;
+        self.agent.handle_effect(now, &port, generation, effect, error);
+        self.act();
+    }
+
+    /// Does and writes down what the agent has decided.
+    fn act(&mut self) {
+        while let Some(decision) = self.agent.poll_decision() {
+            self.audit.write(&decision);
+        }
+        while let Some(action) = self.agent.poll_action() {
+            let (port, state) = match action {
+                Action::Actuate { sender, port, request, again } => {
+                    self.worker.carry_out(sender, port, request, again);
+                    continue;
+                }
+                Action::Request { port, request } => {
+                    (port, DirectionState { request: Some(request), acknowledgement: None })
+                }
+                Action::Acknowledge { port, acknowledgement } => {
+                    (port, DirectionState { request: None, acknowledgement: Some(acknowledgement) })
+                }
+            };
+            if let Err(error) = self.bus.put(&port, state) {
+                self.bus_is_away(&error);
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Recorded or generated counters, from a file.
+
+use crate::counters::Reading;
+use linkmend_diagnose::{Diagnose, Fault};
+use serde::Deserialize;
+use std::io::Read;
+use std::time::Duration;
+
+/// Rows of a file, at most: a day of 1,000 ports.
+const ROWS_MOST: u64 = 86_400_000;
+
+/// Why a file cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It is not CSV of this form.
+    #[error(transparent)]
+    Form(#[from] csv::Error),
+    /// Time goes back.
+    #[error("line {line}: {time_s} s comes after {before_s} s; rows must be in the order of time")]
+    Order { line: u64, time_s: f64, before_s: f64 },
+    /// No time of a poll.
+    #[error("line {line}: {time_s} is no time in seconds from 0 to 1e9")]
+    Time { line: u64, time_s: f64 },
+    /// More than anybody would wait for.
+    #[error("more than {ROWS_MOST} rows")]
+    TooLong,
+}
+
+impl Diagnose for ReplayError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let header = "time_s,port,good_frames,corrupted_frames";
+        Some(format!(
+            "the first line is {header}, with carrier_changes,speed,epoch if there are such; others are one poll of one port each"
+        ))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    time_s: f64,
+    port: String,
+    good_frames: u64,
+    corrupted_frames: Option<u64>,
+    #[serde(default)]
+    carrier_changes: Option<u64>,
+    #[serde(default)]
+    speed: Option<u64>,
+    #[serde(default)]
+    epoch: Option<u64>,
+}
+
+/// The polls of a file, each with its time and what all its ports had counted.
+pub struct Replay<R> {
+    reader: csv::Reader<R>,
+    header: csv::StringRecord,
+    /// The first row of the next poll.
+    next: Option<(Duration, String, Reading)>,
+    rows_read: u64,
+    before_s: f64,
+}
+
+impl<R: Read> Replay<R> {
+    /// Reads rows with the columns `time_s`, `port`, `good_frames`, `corrupted_frames` and, if there are such,
+    /// `carrier_changes`, `speed` and `epoch`. Rows of the same time are one poll.
+    ///
+    /// # Errors
+    /// [`ReplayError`], if the first row cannot be read.
+    pub fn new(reader: R) -> Result<Replay<R>, ReplayError> {
+        let mut reader =
+            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(reader);
+        let header = reader.headers()?.clone();
+        let mut replay = Replay { reader, header, next: None, rows_read: 0, before_s: 0.0 };
+        replay.next = replay.row()?;
+        Ok(replay)
+    }
+
+    fn row(&mut self) -> Result<Option<(Duration, String, Reading)>, ReplayError> {
+        let mut record = csv::StringRecord::new();
+        if !self.reader.read_record(&mut record)? {
+            return Ok(None);
+        }
+        let row: Row = record.deserialize(Some(&self.header))?;
+        self.rows_read += 1;
+        let (line, time_s) = (record.position().map_or(0, csv::Position::line), row.time_s);
+        if self.rows_read > ROWS_MOST {
+            return Err(ReplayError::TooLong);
+        }
+        if !(0.0..=1e9).contains(&time_s) {
+            return Err(ReplayError::Time { line, time_s });
+        }
+        if time_s < self.before_s {
+            return Err(ReplayError::Order { line, time_s, before_s: self.before_s });
+        }
+        self.before_s = time_s;
+        let reading = Reading {
+            good_frames: row.good_frames,
+            corrupted_frames: row.corrupted_frames,
+            carrier_changes: row.carrier_changes,
+            speed: row.speed,
+            epoch: row.epoch,
+        };
+        Ok(Some((Duration::from_secs_f64(time_s), row.port, reading)))
+    }
+
+    /// The next poll: its time, and the ports with what they had counted; `None` at the end.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    #[expect(clippy::type_complexity, reason = "a time and a list need no names of their own")]
+    pub fn poll(&mut self) -> Result<Option<(Duration, Vec<(String, Reading)>)>, ReplayError> {
+        let Some((now, port, reading)) = self.next.take() else { return Ok(None) };
+        let mut readings = vec![(port, reading)];
+        while let Some((time, port, reading)) = self.row()? {
+            if time != now {
+                self.next = Some((time, port, reading));
+                break;
+            }
+            readings.push((port, reading));
+        }
+        Ok(Some((now, readings)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn polls(text: &str) -> Result<Vec<(u64, usize)>, String> {
+        let mut replay = Replay::new(text.as_bytes()).map_err(|error| error.to_string())?;
+        let mut polls = Vec::new();
+        while let Some((now, readings)) = replay.poll().map_err(|error| error.to_string())? {
+            polls.push((now.as_secs(), readings.len()));
+        }
+        Ok(polls)
+    }
+
+    #[test]
+    fn rows_of_a_time_are_one_poll() {
+        let text = "time_s,port,good_frames,corrupted_frames\n# a comment\n0,a,1,0\n0,b,1,\n1,a,2,0\n";
+        assert_eq!(polls(text), Ok(vec![(0, 2), (1, 1)]));
+        assert_eq!(polls("time_s,port,good_frames,corrupted_frames\n"), Ok(Vec::new()));
+        assert_eq!(
+            polls("port,time_s,good_frames,corrupted_frames,speed\na,0,1,0,25000000000\n"),
+            Ok(vec![(0, 1)])
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_line() {
+        let head = "time_s,port,good_frames,corrupted_frames\n";
+        for (rows, part) in [
+            ("1,a,1,0\n0,a,2,0\n", "line 3: 0 s comes after 1 s"),
+            ("nan,a,1,0\n", "line 2: NaN is no time"),
+            ("-1,a,1,0\n", "line 2: -1 is no time"),
+            ("0,a,-1,0\n", "line: 2"),
+            ("0,a\n", "line: 2"),
+        ] {
+            let error = polls(&format!("{head}{rows}")).expect_err("refused");
+            assert!(error.contains(part), "{rows:?}: {error}");
+        }
+        assert!(polls("time_s,port,frames\n0,a,1\n").is_err(), "unknown column");
+    }
+}
