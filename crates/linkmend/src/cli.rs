@@ -4,7 +4,7 @@ use crate::commands::arguments::{
     CorruptArgs, DetachArgs, GenerateArgs, ProtectArgs, RunArgs, StatusArgs, TopArgs, UnprotectArgs,
 };
 use crate::commands::{
-    capture, control, demo, detach, fleet, generate, lab, reproduce, run, sim, status, top,
+    capture, control, corruptd, demo, detach, fleet, generate, lab, reproduce, run, sim, status, top,
 };
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
@@ -52,6 +52,8 @@ pub enum Command {
     Capture(Box<capture::CaptureArgs>),
     /// Drop arriving frames on purpose, for tests
     Corrupt(CorruptArgs),
+    /// Find links that corrupt, switch their protection on, and off again after their repair
+    Corruptd(Box<corruptd::CorruptdArgs>),
     /// Show what Linkmend does: kernel TCP over a corrupting link in a laboratory of its own, unprotected and protected
     Demo(demo::DemoArgs),
     /// Keep a laboratory of network namespaces running, for your own experiments
@@ -79,6 +81,7 @@ impl Command {
             Command::Unprotect(arguments) => control::unprotect(&arguments),
             Command::Capture(arguments) => capture::execute(&arguments),
             Command::Corrupt(arguments) => control::corrupt(&arguments),
+            Command::Corruptd(arguments) => corruptd::execute(&arguments),
             Command::Lab(arguments) => lab::execute(&arguments),
             Command::Demo(arguments) => demo::execute(&arguments),
             Command::Sim(arguments) => sim::execute(&arguments),

@@ -5,7 +5,8 @@
 //! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over;
 //! - [`Cabling`]: which [port](PortName) faces which;
 //! - [`exchange`]: what the two ends of a link tell each other;
-//! - [`agent`]: what one machine decides, and asks others for.
+//! - [`agent`]: what one machine decides, and asks others for;
+//! - [`recording`]: counters from a file, and what would have been decided.
 //!
 //! All of this does no I/O and reads no clock: what is true of recorded counters is true of a running daemon. Around it are
 //!
@@ -26,6 +27,7 @@ pub mod daemon;
 pub mod detection;
 pub mod exchange;
 mod port_name;
+pub mod recording;
 pub mod source;
 
 pub use cabling::{Cabling, CablingError};

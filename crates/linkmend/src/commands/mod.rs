@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod capture;
 mod connect;
 pub mod control;
+pub mod corruptd;
 pub mod demo;
 pub mod detach;
 pub mod fleet;

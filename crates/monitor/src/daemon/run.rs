@@ -120,6 +120,15 @@ impl Corruptd {
         }
     }
 
+    /// Other settings, cables and intervals from now on. Where counters come from, what carries requests out, names and
+    /// files stay as they are until a restart.
+    pub fn reconfigure(&mut self, config: Resolved) {
+        tracing::info!("the configuration was read again");
+        self.poll = config.poll;
+        self.next_poll = self.now();
+        self.agent.reconfigure(config.policy, config.cabling);
+    }
+
     /// The agent's status.
     pub fn status(&self) -> AgentStatus {
         self.agent.status(self.now())

@@ -1,10 +1,8 @@
 //! Where counters come from.
 
 mod linkmend;
-mod replay;
 
 pub use linkmend::LinkmendSource;
-pub use replay::{Replay, ReplayError};
 
 use crate::counters::Reading;
 use linkmend_diagnose::Diagnose;

@@ -1,5 +1,7 @@
 //! Recorded or generated counters, from a file.
 
+use crate::Cabling;
+use crate::agent::{Agent, AgentStatus, Decision, Policy};
 use crate::counters::Reading;
 use linkmend_diagnose::{Diagnose, Fault};
 use serde::Deserialize;
@@ -11,7 +13,7 @@ const ROWS_MOST: u64 = 86_400_000;
 
 /// Why a file cannot be replayed.
 #[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
+pub enum RecordingError {
     /// It is not CSV of this form.
     #[error(transparent)]
     Form(#[from] csv::Error),
@@ -26,7 +28,7 @@ pub enum ReplayError {
     TooLong,
 }
 
-impl Diagnose for ReplayError {
+impl Diagnose for RecordingError {
     fn fault(&self) -> Fault {
         Fault::Usage
     }
@@ -34,7 +36,7 @@ impl Diagnose for ReplayError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header}, with carrier_changes,speed,epoch if there are such; others are one poll of one port each"
+            "the first line is {header} (and carrier_changes, speed, epoch); each other is a poll of a port"
         ))
     }
 }
@@ -55,7 +57,7 @@ struct Row {
 }
 
 /// The polls of a file, each with its time and what all its ports had counted.
-pub struct Replay<R> {
+pub struct Recording<R> {
     reader: csv::Reader<R>,
     header: csv::StringRecord,
     /// The first row of the next poll.
@@ -64,22 +66,22 @@ pub struct Replay<R> {
     before_s: f64,
 }
 
-impl<R: Read> Replay<R> {
+impl<R: Read> Recording<R> {
     /// Reads rows with the columns `time_s`, `port`, `good_frames`, `corrupted_frames` and, if there are such,
     /// `carrier_changes`, `speed` and `epoch`. Rows of the same time are one poll.
     ///
     /// # Errors
-    /// [`ReplayError`], if the first row cannot be read.
-    pub fn new(reader: R) -> Result<Replay<R>, ReplayError> {
+    /// [`RecordingError`], if the first row cannot be read.
+    pub fn new(reader: R) -> Result<Recording<R>, RecordingError> {
         let mut reader =
             csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(reader);
         let header = reader.headers()?.clone();
-        let mut replay = Replay { reader, header, next: None, rows_read: 0, before_s: 0.0 };
-        replay.next = replay.row()?;
-        Ok(replay)
+        let mut recording = Recording { reader, header, next: None, rows_read: 0, before_s: 0.0 };
+        recording.next = recording.row()?;
+        Ok(recording)
     }
 
-    fn row(&mut self) -> Result<Option<(Duration, String, Reading)>, ReplayError> {
+    fn row(&mut self) -> Result<Option<(Duration, String, Reading)>, RecordingError> {
         let mut record = csv::StringRecord::new();
         if !self.reader.read_record(&mut record)? {
             return Ok(None);
@@ -88,13 +90,13 @@ impl<R: Read> Replay<R> {
         self.rows_read += 1;
         let (line, time_s) = (record.position().map_or(0, csv::Position::line), row.time_s);
         if self.rows_read > ROWS_MOST {
-            return Err(ReplayError::TooLong);
+            return Err(RecordingError::TooLong);
         }
         if !(0.0..=1e9).contains(&time_s) {
-            return Err(ReplayError::Time { line, time_s });
+            return Err(RecordingError::Time { line, time_s });
         }
         if time_s < self.before_s {
-            return Err(ReplayError::Order { line, time_s, before_s: self.before_s });
+            return Err(RecordingError::Order { line, time_s, before_s: self.before_s });
         }
         self.before_s = time_s;
         let reading = Reading {
@@ -110,9 +112,9 @@ impl<R: Read> Replay<R> {
     /// The next poll: its time, and the ports with what they had counted; `None` at the end.
     ///
     /// # Errors
-    /// [`ReplayError`].
+    /// [`RecordingError`].
     #[expect(clippy::type_complexity, reason = "a time and a list need no names of their own")]
-    pub fn poll(&mut self) -> Result<Option<(Duration, Vec<(String, Reading)>)>, ReplayError> {
+    pub fn poll(&mut self) -> Result<Option<(Duration, Vec<(String, Reading)>)>, RecordingError> {
         let Some((now, port, reading)) = self.next.take() else { return Ok(None) };
         let mut readings = vec![(port, reading)];
         while let Some((time, port, reading)) = self.row()? {
@@ -126,14 +128,40 @@ impl<R: Read> Replay<R> {
     }
 }
 
+/// What an agent of this name would have decided, decision by decision, and how it sees its ports at the end. Nothing is
+/// carried out.
+///
+/// # Errors
+/// [`RecordingError`].
+pub fn replay(
+    name: &str,
+    policy: Policy,
+    recording: impl Read,
+    mut decided: impl FnMut(&Decision),
+) -> Result<AgentStatus, RecordingError> {
+    let mut recording = Recording::new(recording)?;
+    let mut agent = Agent::new(name, policy, Cabling::default());
+    agent.handle_synchronised(Duration::ZERO);
+    let mut end = Duration::ZERO;
+    while let Some((now, readings)) = recording.poll()? {
+        end = now;
+        agent.handle_readings(now, readings);
+        while let Some(decision) = agent.poll_decision() {
+            decided(&decision);
+        }
+        while agent.poll_action().is_some() {}
+    }
+    Ok(agent.status(end))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn polls(text: &str) -> Result<Vec<(u64, usize)>, String> {
-        let mut replay = Replay::new(text.as_bytes()).map_err(|error| error.to_string())?;
+        let mut recording = Recording::new(text.as_bytes()).map_err(|error| error.to_string())?;
         let mut polls = Vec::new();
-        while let Some((now, readings)) = replay.poll().map_err(|error| error.to_string())? {
+        while let Some((now, readings)) = recording.poll().map_err(|error| error.to_string())? {
             polls.push((now.as_secs(), readings.len()));
         }
         Ok(polls)

@@ -1,0 +1,107 @@
+//! `linkmend corruptd`: the control plane.
+
+mod replay;
+mod run;
+mod status;
+
+use crate::failure::{Context, Result, UsageError};
+use clap::{Args, Subcommand};
+use linkmend_monitor::config::{CONTROL_DEFAULT, MonitorConfig, Resolved};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  linkmend corruptd --cable left=right      both ends of a link at this machine's daemons, called left and right
+  linkmend corruptd --config corruptd.toml  as configured; SIGHUP reads the file again
+  linkmend corruptd --dry-run -v            what it would do
+  linkmend corruptd status                  which links corrupt, and what was done
+  linkmend corruptd --replay counters.csv   what it would have done with recorded counters
+
+A port is watched at the end that receives, and protection is switched on at the end that sends: --cable says which port
+that is. A link corrupts if more frames are corrupted than chance explains at a loss rate of --activate, in at least two
+polls. It is healthy again after --hold-down without more than --deactivate, and after as many frames as would have shown
+its former loss rate.";
+
+/// Arguments of `linkmend corruptd`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub struct CorruptdArgs {
+    /// Configuration file, instead of the options below
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["MonitorConfig", "DetectionConfig", "ProtectionConfig"])]
+    config: Option<PathBuf>,
+    /// Check the configuration, print it, and end
+    #[arg(long)]
+    check: bool,
+    /// Decide about recorded counters, and end: CSV with time_s,port,good_frames,corrupted_frames
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+    /// With --replay: decisions as JSON, one a line
+    #[arg(long, requires = "replay")]
+    json: bool,
+    #[command(flatten)]
+    monitor: MonitorConfig,
+    #[command(subcommand)]
+    command: Option<CorruptdCommand>,
+}
+
+/// What else can be asked of it.
+#[derive(Debug, Subcommand)]
+enum CorruptdCommand {
+    /// Show which links corrupt, and what was done about it
+    #[command(after_help = "\
+Examples:
+  linkmend corruptd status                   ports that are not healthy, and how many are
+  linkmend corruptd status --all             all ports
+  linkmend corruptd status --json | jq '.ports[] | select(.state == \"corrupting\")'")]
+    Status(StatusArgs),
+}
+
+/// Arguments of `linkmend corruptd status`.
+#[derive(Debug, Args)]
+struct StatusArgs {
+    /// Socket of the corruptd
+    #[arg(long, value_name = "PATH", default_value = CONTROL_DEFAULT)]
+    control: PathBuf,
+    /// Show healthy ports, too
+    #[arg(long)]
+    all: bool,
+    /// Print one JSON object with all ports
+    #[arg(long)]
+    json: bool,
+}
+
+/// Executes the command.
+pub fn execute(arguments: &CorruptdArgs) -> Result<()> {
+    match &arguments.command {
+        Some(CorruptdCommand::Status(arguments)) => status::execute(arguments),
+        None => match &arguments.replay {
+            Some(file) => replay::execute(arguments, file),
+            None => run::execute(arguments),
+        },
+    }
+}
+
+impl CorruptdArgs {
+    /// The configuration as it is now: a file may have been changed since the last time.
+    fn configuration(&self) -> Result<(MonitorConfig, Resolved)> {
+        let read;
+        let config = match &self.config {
+            Some(path) => {
+                read = MonitorConfig::read(path)?;
+                &read
+            }
+            None => &self.monitor,
+        };
+        let host =
+            nix::unistd::gethostname().map_err(std::io::Error::from).context("this machine has no name")?;
+        let host = host.into_string().map_err(|name| {
+            UsageError::new(format!("host name {} is not UTF-8; name it with --agent", name.display()))
+        })?;
+        let resolved = config.resolve(&host);
+        let resolved = match &self.config {
+            Some(path) => resolved.context(format!("{}", path.display()))?,
+            None => resolved?,
+        };
+        Ok((config.clone(), resolved))
+    }
+}

@@ -1,0 +1,38 @@
+//! Runs until a signal.
+
+use super::CorruptdArgs;
+use crate::daemon::{Signals, service_manager};
+use crate::failure::Result;
+use crate::output::print;
+use linkmend_monitor::daemon::Corruptd;
+use std::time::Duration;
+
+/// Starts, and serves until SIGINT or SIGTERM. SIGHUP reads the configuration file again.
+pub(super) fn execute(arguments: &CorruptdArgs) -> Result<()> {
+    let (config, resolved) = arguments.configuration()?;
+    if arguments.check {
+        return Ok(print(&config.to_toml())?);
+    }
+    let signals = Signals::catch()?;
+    let mut daemon = Corruptd::start(resolved)?;
+    service_manager::ready();
+    let mut stopped_by = None;
+    loop {
+        daemon.run(|| {
+            stopped_by = signals.wait(Duration::ZERO);
+            stopped_by.is_some()
+        });
+        match stopped_by {
+            Some("SIGHUP") if arguments.config.is_some() => match arguments.configuration() {
+                Ok((_, resolved)) => daemon.reconfigure(resolved),
+                Err(error) => tracing::error!("SIGHUP: the configuration stays as it was: {error:#}"),
+            },
+            signal => {
+                let signal = signal.unwrap_or("stopped");
+                tracing::info!("{signal}: stopping; what is protected stays so");
+                service_manager::stopping();
+                return Ok(());
+            }
+        }
+    }
+}

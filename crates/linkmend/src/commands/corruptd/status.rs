@@ -1,0 +1,116 @@
+//! Shows what a running `corruptd` knows.
+
+use super::StatusArgs;
+use crate::failure::Result;
+use crate::output::{print, terminal};
+use linkmend_monitor::agent::{AgentStatus, PortStatus};
+use linkmend_monitor::daemon::ask;
+use linkmend_monitor::detection::State;
+use linkmend_report::quantity::{count, duration, loss_rate};
+use linkmend_report::{Alignment, Cell, Column, Table};
+
+/// Width of tables where there is no terminal.
+const WIDTH: usize = 120;
+
+pub(super) fn execute(arguments: &StatusArgs) -> Result<()> {
+    let status = ask(&arguments.control)?;
+    let text = match arguments.json {
+        true => serde_json::to_string_pretty(&status)?,
+        false => table(&status, arguments.all),
+    };
+    Ok(print(&text)?)
+}
+
+/// The ports as a table: all, or those about which there is something to say.
+pub(super) fn table(status: &AgentStatus, all: bool) -> String {
+    let mut table = Table::new(format!("corruptd at {}", status.agent));
+    for name in ["port", "sender", "state"] {
+        table = table.column(Column::text(name));
+    }
+    for name in ["loss rate", "corrupted", "of frames"] {
+        table = table.column(Column::text(name).align(Alignment::Right));
+    }
+    for name in ["asked for", "done", ""] {
+        table = table.column(Column::text(name));
+    }
+    let shown: Vec<&PortStatus> = status.ports.iter().filter(|port| all || has_news(port)).collect();
+    for port in &shown {
+        table.push_row(cells(port));
+    }
+    let (width, colour) = terminal(WIDTH);
+    let rendered =
+        if shown.is_empty() { String::new() } else { table.note(note(status)).to_text(width, colour) };
+    if rendered.is_empty() { format!("corruptd at {}: {}\n", status.agent, note(status)) } else { rendered }
+}
+
+fn has_news(port: &PortStatus) -> bool {
+    let quiet = matches!(port.state, Some(State::Healthy) | None);
+    let asked = port.request.as_ref().is_some_and(|request| request.protection.is_some());
+    !quiet || asked || port.irregularity.is_some()
+}
+
+fn note(status: &AgentStatus) -> String {
+    let states = |state| status.ports.iter().filter(|port| port.state == Some(state)).count();
+    let mut note = format!("{} ports", status.ports.iter().filter(|port| port.state.is_some()).count());
+    for state in [State::Healthy, State::Suspect, State::Corrupting, State::Severe, State::Unknown] {
+        if states(state) > 0 {
+            note.push_str(&format!(", {} {}", states(state), state.name()));
+        }
+    }
+    if !status.synchronised {
+        note.push_str("; the bus cannot be reached, so nothing new is asked for");
+    }
+    if status.refused_ports > 0 {
+        note.push_str(&format!("; {} ports cannot be watched", status.refused_ports));
+    }
+    note
+}
+
+fn cells(port: &PortStatus) -> [Cell; 9] {
+    let state = port.state.map_or_else(Cell::missing, |state| {
+        let cell = Cell::text(state.name());
+        match state {
+            State::Healthy => cell.good(),
+            State::Corrupting | State::Severe => cell.bad(),
+            State::Suspect | State::Unknown => cell.neutral(),
+        }
+    });
+    let rate = match port.loss_rate {
+        Some(rate) if port.corrupted_frames > 0 => Cell::text(loss_rate(rate)),
+        Some(_) => Cell::text("0"),
+        None => Cell::missing(),
+    };
+    let asked = port.request.as_ref().map(|request| match request.protection {
+        Some(protection) => format!("{}, copies {}", protection.mode, protection.copies),
+        None => "nothing".to_owned(),
+    });
+    let done = match (&port.request, &port.acknowledgement) {
+        (Some(request), Some(done)) if done.generation == request.generation => done.effect.name(),
+        (Some(_), _) if port.sender.is_none() => "its sender is not known",
+        (Some(_), _) => "not yet",
+        (None, _) => "-",
+    };
+    [
+        Cell::text(port.port.to_string()),
+        port.sender.as_ref().map_or_else(Cell::missing, |sender| Cell::text(sender.to_string())),
+        state,
+        rate,
+        Cell::text(count(port.corrupted_frames as f64)),
+        Cell::text(count(port.frames as f64)),
+        Cell::text(asked.unwrap_or_else(|| "-".to_owned())),
+        Cell::text(done),
+        Cell::text(remark(port)),
+    ]
+}
+
+fn remark(port: &PortStatus) -> String {
+    let error = port.acknowledgement.as_ref().and_then(|done| done.error.clone());
+    let disable =
+        port.request.as_ref().filter(|request| request.disable).map(|_| "should be disabled".to_owned());
+    let ends = port.hold_down_s.map(|time| match time > 0.0 {
+        true => format!("may end in {}", duration(time)),
+        false => "waits for frames".to_owned(),
+    });
+    let remarks = [disable, error, port.irregularity.clone(), ends];
+    remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
