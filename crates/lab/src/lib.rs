@@ -19,6 +19,7 @@
 //!   changed.
 //! - [`frames`] sends unusual frames and compares each with what arrives.
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] has the experiments of `linkmend demo`.
+//! - [`unattended`] shows `corruptd` at work on a link that begins to corrupt and is repaired.
 //! - [`hog`] occupies the processors for a moment.
 //! - [`stop`] ends and follows any of these; [`summary`] turns a sample into percentiles, [`statistics`] adds
 //!   intervals, and [`noise`] measures how the machine disturbed a measurement.
@@ -61,6 +62,7 @@ mod sys;
 pub mod tcp;
 pub mod topology;
 pub mod transfers;
+pub mod unattended;
 pub mod unprivileged;
 
 pub use delay_line::{DelayLineError, DelayLines, LineReport};

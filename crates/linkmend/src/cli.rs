@@ -81,7 +81,7 @@ impl Command {
             Command::Unprotect(arguments) => control::unprotect(&arguments),
             Command::Capture(arguments) => capture::execute(&arguments),
             Command::Corrupt(arguments) => control::corrupt(&arguments),
-            Command::Corruptd(arguments) => corruptd::execute(&arguments),
+            Command::Corruptd(arguments) => corruptd::execute(&arguments, matches, &Cli::command()),
             Command::Lab(arguments) => lab::execute(&arguments),
             Command::Demo(arguments) => demo::execute(&arguments),
             Command::Sim(arguments) => sim::execute(&arguments),

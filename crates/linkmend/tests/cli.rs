@@ -40,6 +40,8 @@ fn help_is_the_golden_one() {
         "unprotect",
         "capture",
         "corrupt",
+        "corruptd",
+        "corruptd status",
         "detach",
         "generate",
         "demo",

@@ -1,7 +1,8 @@
 //! Arguments of the commands that run or ask a daemon. [`linkmend_dataplane::config`] describes the keys of a link, for
 //! file and command line alike; only what a file does not have is described here.
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
 use linkmend_dataplane::config::{DaemonConfig, LinkConfig, LossRate, ProtectConfig};
 use std::path::PathBuf;
 
@@ -220,4 +221,22 @@ pub enum Generated {
 /// The threads that were asked for, or one for each processor.
 pub fn threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// The first option of a subcommand that was written and is not among those allowed beside a configuration file, where it
+/// would be unclear which of the two counts.
+pub fn written_beside(
+    subcommand: &str,
+    allowed: &[&str],
+    matches: &ArgMatches,
+    command: &Command,
+) -> Option<String> {
+    let command = command.find_subcommand(subcommand)?;
+    let (_, matches) = matches.subcommand()?;
+    let written = |argument: &&clap::Arg| {
+        let id = argument.get_id().as_str();
+        !allowed.contains(&id) && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let argument = command.get_arguments().find(written)?;
+    Some(argument.get_long().unwrap_or(argument.get_id().as_str()).to_owned())
 }

@@ -1,15 +1,14 @@
 //! `linkmend run`.
 
 use super::arguments::RunArgs;
+use crate::commands::arguments::written_beside;
 use crate::daemon::{Signals, serve};
 use crate::failure::{Result, UsageError};
 use crate::output::print;
-use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use linkmend_dataplane::Daemon;
 use linkmend_dataplane::config::{DaemonConfig, check_all_devices, device_problems};
 use linkmend_diagnose::Diagnose;
-use std::path::Path;
 
 /// Options that are allowed with a configuration file.
 const BESIDE_CONFIG: [&str; 7] = ["config", "check", "control", "metrics", "state", "restore", "verbose"];
@@ -47,7 +46,14 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
     let RunArgs { config, daemon, link, .. } = arguments;
     match config {
         Some(path) => {
-            refuse_link_options(&path, matches, command)?;
+            let refused = written_beside("run", &BESIDE_CONFIG, matches, command);
+            if let Some(option) = refused {
+                let file = path.display();
+                return Err(UsageError::new(format!(
+                    "--{option} cannot stand beside --config; write it in {file}, in the [[link]] it concerns"
+                ))
+                .into());
+            }
             let file = DaemonConfig::read(&path)?;
             let control = daemon.control.or(file.control);
             let metrics = daemon.metrics.or(file.metrics);
@@ -58,23 +64,4 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
         }
         None => Ok(daemon.with_link(link)?.resolved(false)),
     }
-}
-
-/// Refuses options of a link beside a configuration file, because it would be unclear which link they refer to.
-fn refuse_link_options(path: &Path, matches: &ArgMatches, command: &Command) -> Result<(), UsageError> {
-    let (Some(run), Some((_, matches))) = (command.find_subcommand("run"), matches.subcommand()) else {
-        return Ok(());
-    };
-    for argument in run.get_arguments() {
-        let id = argument.get_id().as_str();
-        let written = matches.value_source(id) == Some(ValueSource::CommandLine);
-        if written && !BESIDE_CONFIG.contains(&id) {
-            let option = argument.get_long().unwrap_or(id);
-            let file = path.display();
-            return Err(UsageError::new(format!(
-                "--{option} cannot stand beside --config; write it in {file}, in the [[link]] it concerns"
-            )));
-        }
-    }
-    Ok(())
 }

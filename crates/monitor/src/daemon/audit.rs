@@ -21,6 +21,8 @@ struct Line<'a> {
     time_s: f64,
     #[serde(flatten)]
     decision: &'a Decision,
+    /// The same as a sentence.
+    text: String,
 }
 
 impl Audit {
@@ -45,8 +47,9 @@ impl Audit {
         }
         let Some((path, file)) = &mut self.file else { return };
         let time_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        let written =
-            serde_json::to_vec(&Line { time_s, decision }).map_err(io::Error::other).and_then(|mut line| {
+        let written = serde_json::to_vec(&Line { time_s, decision, text: decision.to_string() })
+            .map_err(io::Error::other)
+            .and_then(|mut line| {
                 line.push(b'\n');
                 // One call for each line, so that none is ever torn.
                 file.write_all(&line)

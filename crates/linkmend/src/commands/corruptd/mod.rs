@@ -4,8 +4,9 @@ mod replay;
 mod run;
 mod status;
 
+use crate::commands::arguments::written_beside;
 use crate::failure::{Context, Result, UsageError};
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, Command, Subcommand};
 use linkmend_monitor::config::{CONTROL_DEFAULT, MonitorConfig, Resolved};
 use std::path::PathBuf;
 
@@ -22,12 +23,15 @@ that is. A link corrupts if more frames are corrupted than chance explains at a 
 polls. It is healthy again after --hold-down without more than --deactivate, and after as many frames as would have shown
 its former loss rate.";
 
+/// Options that are allowed with a configuration file.
+const BESIDE_CONFIG: [&str; 5] = ["config", "check", "replay", "json", "verbose"];
+
 /// Arguments of `linkmend corruptd`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct CorruptdArgs {
     /// Configuration file, instead of the options below
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["MonitorConfig", "DetectionConfig", "ProtectionConfig"])]
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Check the configuration, print it, and end
     #[arg(long)]
@@ -71,7 +75,14 @@ struct StatusArgs {
 }
 
 /// Executes the command.
-pub fn execute(arguments: &CorruptdArgs) -> Result<()> {
+pub fn execute(arguments: &CorruptdArgs, matches: &ArgMatches, command: &Command) -> Result<()> {
+    let refused = written_beside("corruptd", &BESIDE_CONFIG, matches, command);
+    if let Some((option, path)) = refused.zip(arguments.config.as_ref()) {
+        let file = path.display();
+        return Err(
+            UsageError::new(format!("--{option} cannot stand beside --config; write it in {file}")).into()
+        );
+    }
     match &arguments.command {
         Some(CorruptdCommand::Status(arguments)) => status::execute(arguments),
         None => match &arguments.replay {

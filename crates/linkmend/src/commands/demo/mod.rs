@@ -1,5 +1,6 @@
 //! `linkmend demo`: runs the experiments of the laboratory and shows their results.
 
+mod corruptd;
 mod html;
 mod noise;
 pub mod progress;
@@ -15,6 +16,7 @@ use linkmend_lab::StopFlag;
 use linkmend_lab::demo::{DemoOptions, DemoResult, Part, run};
 use linkmend_lab::unprivileged::{Privileges, ensure_privileges};
 use linkmend_quantity::{BitRate, Span};
+use linkmend_report::Plot;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Width of the tables when standard output is no terminal.
@@ -32,6 +34,7 @@ Examples:
   sudo linkmend demo                     a link people have: 300 Mbit/s, 4 ms; 1 to 2 minutes
   sudo linkmend demo --part fast         a link as fast as this machine can, without delay
   sudo linkmend demo --quick             less of everything: under a minute
+  sudo linkmend demo --corruptd          a link that nobody attends to, found and protected
   sudo linkmend demo --rate 200M --delay 5ms --loss 1e-3
   linkmend demo                          as an ordinary user: AF_PACKET in a user namespace
   sudo linkmend demo --json > demo.json  all results as one object")]
@@ -39,6 +42,9 @@ pub struct DemoArgs {
     /// Which link
     #[arg(long, value_enum, value_name = "PART", default_value_t = LinkPart::Link)]
     part: LinkPart,
+    /// Show corruptd instead: a link begins to corrupt, is found and protected, is repaired, and is given back; 45 seconds
+    #[arg(long, conflicts_with_all = ["part", "quick"])]
+    corruptd: bool,
     /// Measure less of everything, in under a minute
     #[arg(long)]
     quick: bool,
@@ -119,7 +125,6 @@ pub fn enter_namespace() -> Result<()> {
 /// Executes the command. After Ctrl-C the laboratory is taken down, too.
 pub fn execute(arguments: &DemoArgs) -> Result<()> {
     let privileges = ensure_privileges().context("the demo needs network namespaces")?;
-    let options = arguments.options(privileges)?;
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&raised)).context("cannot catch signals")?;
@@ -130,7 +135,12 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
             "user {user} has no privileges: running in a user namespace, with AF_PACKET ports"
         ));
     }
-    let result = run(&options, &StopFlag::from_shared(raised), &progress);
+    let stop = StopFlag::from_shared(raised);
+    if arguments.corruptd {
+        return corruptd::execute(arguments, privileges, &stop, &progress);
+    }
+    let options = arguments.options(privileges)?;
+    let result = run(&options, &stop, &progress);
     progress.finish();
     let result = result.context("the demo did not finish")?;
     if arguments.json {
@@ -143,14 +153,15 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
         progress.print_line(&format!("report: {}", arguments.report.display()));
     }
     if let Some(folder) = &arguments.plots {
-        write_plots(&result, folder)?;
+        write_plots(html::plots(&result), folder)?;
     }
     Ok(())
 }
 
-fn write_plots(result: &DemoResult, folder: &Path) -> Result<()> {
+/// Writes plots by their names.
+fn write_plots(plots: impl IntoIterator<Item = (&'static str, Plot)>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for (name, plot) in html::plots(result) {
+    for (name, plot) in plots {
         for (ending, content) in [("svg", plot.to_svg()), ("csv", plot.to_csv())] {
             let path = folder.join(format!("demo-{name}.{ending}"));
             std::fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
