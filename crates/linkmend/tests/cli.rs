@@ -42,6 +42,7 @@ fn help_is_the_golden_one() {
         "corrupt",
         "corruptd",
         "corruptd status",
+        "corruptd evaluate",
         "detach",
         "generate",
         "demo",

@@ -6,6 +6,7 @@
 //! - [`Cabling`]: which [port](PortName) faces which;
 //! - [`exchange`]: what the two ends of a link tell each other;
 //! - [`agent`]: what one machine decides, and asks others for;
+//! - [`evaluation`]: how good detection is, on links of which the truth is known;
 //! - [`recording`]: counters from a file, and what would have been decided.
 //!
 //! All of this does no I/O and reads no clock: what is true of recorded counters is true of a running daemon. Around it are
@@ -25,6 +26,7 @@ pub mod config;
 pub mod counters;
 pub mod daemon;
 pub mod detection;
+pub mod evaluation;
 pub mod exchange;
 mod port_name;
 pub mod recording;

@@ -1,5 +1,6 @@
 //! `linkmend corruptd`: the control plane.
 
+mod evaluate;
 mod replay;
 mod run;
 mod status;
@@ -17,6 +18,7 @@ Examples:
   linkmend corruptd --dry-run -v            what it would do
   linkmend corruptd status                  which links corrupt, and what was done
   linkmend corruptd --replay counters.csv   what it would have done with recorded counters
+  linkmend corruptd evaluate                how soon it finds which loss rate, and how many false alarms there are
 
 A port is watched at the end that receives, and protection is switched on at the end that sends: --cable says which port
 that is. A link corrupts if more frames are corrupted than chance explains at a loss rate of --activate, in at least two
@@ -58,6 +60,8 @@ Examples:
   linkmend corruptd status --all             all ports
   linkmend corruptd status --json | jq '.ports[] | select(.state == \"corrupting\")'")]
     Status(StatusArgs),
+    /// Show how soon detection finds corrupting links, and how often healthy ones
+    Evaluate(Box<evaluate::EvaluateArgs>),
 }
 
 /// Arguments of `linkmend corruptd status`.
@@ -85,6 +89,7 @@ pub fn execute(arguments: &CorruptdArgs, matches: &ArgMatches, command: &Command
     }
     match &arguments.command {
         Some(CorruptdCommand::Status(arguments)) => status::execute(arguments),
+        Some(CorruptdCommand::Evaluate(arguments)) => evaluate::execute(arguments),
         None => match &arguments.replay {
             Some(file) => replay::execute(arguments, file),
             None => run::execute(arguments),

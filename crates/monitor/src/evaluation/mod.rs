@@ -1,0 +1,196 @@
+//! How good detection is, on generated counters of which the truth is known: how soon it finds a link that begins to
+//! corrupt, and how often it finds one that does not. The paper's rule stands beside it: at least the activation rate among
+//! the latest 100 million frames (appendix C).
+
+mod link;
+mod measure;
+mod paper;
+
+use crate::detection::Settings;
+use linkmend_experiment::run_each;
+use serde::Serialize;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Frames a second of a 100G link that is full of 1,518-byte frames.
+pub const FULL_LOAD: f64 = 100e9 / ((1_518 + 20) * 8) as f64;
+
+/// What to measure, and how much.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EvaluationOptions {
+    pub settings: Settings,
+    pub seed: u64,
+    /// Loss rates that begin.
+    pub losses: Vec<f64>,
+    /// Loads of the links, as shares of [`FULL_LOAD`].
+    pub loads: Vec<f64>,
+    /// How often each begins.
+    pub runs: usize,
+    /// Loss rates of healthy links.
+    pub backgrounds: Vec<f64>,
+    /// For how long each of them is watched, at the highest load.
+    pub link_years: f64,
+}
+
+impl Default for EvaluationOptions {
+    /// Takes about a minute.
+    fn default() -> EvaluationOptions {
+        EvaluationOptions {
+            settings: Settings::default(),
+            seed: 1,
+            losses: vec![2e-8, 5e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2],
+            loads: vec![0.001, 0.01, 0.1, 0.5],
+            runs: 200,
+            backgrounds: vec![1e-9, 1e-10, 1e-11, 1e-12],
+            link_years: 4.0,
+        }
+    }
+}
+
+/// Time from the beginning of a loss rate to its detection.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DetectionCell {
+    pub loss_rate: f64,
+    /// Share of what the link carries.
+    pub load: f64,
+    pub runs: usize,
+    /// Runs in which it was found within a day.
+    pub found: usize,
+    /// Median and 95th percentile in seconds; `None` if fewer runs than that found it.
+    pub median_s: Option<f64>,
+    pub p95_s: Option<f64>,
+    /// The median of the paper's rule.
+    pub paper_median_s: Option<f64>,
+}
+
+/// How often a healthy link is found corrupting.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FalseAlarmCell {
+    /// Loss rate of the healthy link.
+    pub background: f64,
+    pub load: f64,
+    pub link_years: f64,
+    pub alarms: u64,
+    /// Alarms a link-year, and their 95 % confidence interval.
+    pub per_link_year: f64,
+    pub interval: (f64, f64),
+    /// Those of the paper's rule.
+    pub paper_per_link_year: f64,
+}
+
+/// The quality of detection. `linkmend corruptd evaluate --json` prints this object.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// Version of Linkmend.
+    pub version: &'static str,
+    pub seed: u64,
+    pub activate: f64,
+    pub false_alarm: f64,
+    pub detection: Vec<DetectionCell>,
+    pub false_alarms: Vec<FalseAlarmCell>,
+}
+
+/// Parts into which the link-years of a background are cut, for threads and progress.
+const PARTS: usize = 8;
+
+impl EvaluationOptions {
+    /// Number of parts that [`evaluate`] has.
+    pub fn parts(&self) -> usize {
+        self.losses.len() * self.loads.len() + self.backgrounds.len() * PARTS
+    }
+}
+
+enum Part {
+    Detection(DetectionCell),
+    FalseAlarms(measure::Alarms),
+}
+
+/// Measures. The result does not depend on the number of threads; it is `None` if `stop` became true. `done` is called
+/// after each part.
+pub fn evaluate(
+    options: &EvaluationOptions,
+    threads: usize,
+    stop: &AtomicBool,
+    done: &(impl Fn() + Sync),
+) -> Option<Evaluation> {
+    let cells: Vec<(f64, f64)> =
+        options.losses.iter().flat_map(|&loss| options.loads.iter().map(move |&load| (loss, load))).collect();
+    let load = options.loads.iter().copied().fold(0.0, f64::max);
+    let year_part = options.link_years / PARTS as f64;
+    let parts = run_each(options.parts(), threads, stop, done, |index| match cells.get(index) {
+        Some(&(loss, load)) => Part::Detection(measure::detection(options, loss, load)),
+        None => {
+            let index = index - cells.len();
+            let background = options.backgrounds[index / PARTS];
+            let part = (index % PARTS) as u64;
+            Part::FalseAlarms(measure::false_alarms(options, background, load, year_part, part))
+        }
+    })?;
+    let mut detection = Vec::new();
+    let mut alarms = Vec::new();
+    for part in parts {
+        match part {
+            Part::Detection(cell) => detection.push(cell),
+            Part::FalseAlarms(part) => alarms.push(part),
+        }
+    }
+    let false_alarms = options.backgrounds.iter().zip(alarms.chunks(PARTS));
+    Some(Evaluation {
+        version: env!("CARGO_PKG_VERSION"),
+        seed: options.seed,
+        activate: options.settings.activate,
+        false_alarm: options.settings.false_alarm,
+        detection,
+        false_alarms: false_alarms
+            .map(|(&background, parts)| measure::pool(background, load, options.link_years, parts))
+            .collect(),
+    })
+}
+
+/// Polls are a second apart.
+const POLL: Duration = Duration::from_secs(1);
+const YEAR_S: f64 = 365.25 * 86_400.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> EvaluationOptions {
+        EvaluationOptions {
+            losses: vec![1e-7, 1e-5, 1e-3],
+            loads: vec![0.01, 0.5],
+            runs: 20,
+            backgrounds: vec![1e-9, 1e-10],
+            link_years: 0.02,
+            ..EvaluationOptions::default()
+        }
+    }
+
+    #[test]
+    fn results_do_not_depend_on_threads_and_seeds_differ() {
+        let run = |options: &EvaluationOptions, threads| {
+            evaluate(options, threads, &AtomicBool::new(false), &|| ()).expect("not stopped")
+        };
+        let one = run(&small(), 1);
+        assert_eq!(one, run(&small(), 3));
+        assert_ne!(one.detection, run(&EvaluationOptions { seed: 2, ..small() }, 3).detection);
+    }
+
+    #[test]
+    fn higher_rates_and_loads_are_found_sooner_and_healthy_links_left_alone() {
+        let evaluation = evaluate(&small(), 2, &AtomicBool::new(false), &|| ()).expect("not stopped");
+        let median = |loss, load| {
+            let cell = evaluation.detection.iter().find(|cell| cell.loss_rate == loss && cell.load == load);
+            let cell = cell.expect("it was measured");
+            assert_eq!(cell.found, 20, "{cell:?}");
+            cell.median_s.expect("found")
+        };
+        assert!(median(1e-3, 0.5) <= 2.0, "two polls");
+        assert!(median(1e-5, 0.5) <= median(1e-7, 0.5) && median(1e-7, 0.5) < median(1e-7, 0.01));
+        for cell in &evaluation.false_alarms {
+            assert_eq!(cell.alarms, 0, "{cell:?}");
+        }
+        // One corrupted frame among the latest 100 million is enough for the paper's rule.
+        assert!(evaluation.false_alarms[0].paper_per_link_year > 1_000.0, "{:?}", evaluation.false_alarms);
+    }
+}
