@@ -112,7 +112,11 @@ fn samples_in_the_documents_are_what_their_commands_print() {
             checked.push(sample.name);
         }
     }
-    assert_eq!(checked, ["plan", "protected-flows", "flows", "sim"], "does the test still find the samples?");
+    assert_eq!(
+        checked,
+        ["corruptd-replay", "plan", "protected-flows", "flows", "sim"],
+        "does the test still find the samples?"
+    );
 }
 
 /// Lines of indented or fenced code blocks, as far as they are commands.

@@ -60,8 +60,9 @@ pub(crate) const TIME: Kind = Kind {
         ("ms", 1_000_000),
         ("s", 1_000_000_000),
         ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
     ],
-    shown: &["ns", "us", "ms", "s", "min"],
+    shown: &["ns", "us", "ms", "s", "min", "h"],
 };
 
 pub(crate) const DISTANCE: Kind = Kind {

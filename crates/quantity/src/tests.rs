@@ -41,7 +41,7 @@ fn every_mistake_has_its_message() {
         ),
         (
             "20".parse::<Span>().expect_err("bare").to_string(),
-            "`20` has no unit; a time is written like `20us`, with one of ns, us, ms, s, min",
+            "`20` has no unit; a time is written like `20us`, with one of ns, us, ms, s, min, h",
         ),
         (
             "120%".parse::<LossRate>().expect_err("too much").to_string(),

@@ -224,7 +224,7 @@ fn every_bad_value_of_its_protection_is_named_with_its_line() {
         ),
         (
             "parameters.recovery-timeout = 20",
-            "`20` has no unit; a time is written like `20us`, with one of ns, us, ms, s, min".to_owned(),
+            "`20` has no unit; a time is written like `20us`, with one of ns, us, ms, s, min, h".to_owned(),
         ),
         (
             "parameters = { pause = \"1MiB\", resume = \"2MiB\" }",

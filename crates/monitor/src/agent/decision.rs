@@ -8,6 +8,9 @@ use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
+/// Smaller probabilities are not told apart.
+const CHANCE_TOLD_LEAST: f64 = 1e-12;
+
 /// A line of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -84,11 +87,12 @@ impl fmt::Display for Decision {
             DecisionKind::State { from, to, frames, corrupted_frames, loss_rate, chance, .. } => {
                 write!(f, "{port}: {from} -> {to}")?;
                 if *corrupted_frames > 0 {
-                    write!(
-                        f,
-                        ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}), by chance with a \
-                         probability of {chance:.1e}"
-                    )?;
+                    write!(f, ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}), ")?;
+                    // Beyond this, nobody believes the model to hold.
+                    match *chance < CHANCE_TOLD_LEAST {
+                        true => write!(f, "by chance with a probability below {CHANCE_TOLD_LEAST:.0e}")?,
+                        false => write!(f, "by chance with a probability of {chance:.1e}")?,
+                    }
                 }
                 Ok(())
             }

@@ -137,6 +137,14 @@ mod tests {
     }
 
     #[test]
+    fn the_delivered_file_says_what_is_usual() {
+        let resolved = resolve(include_str!("../../../../dist/corruptd.toml")).expect("usable");
+        let usual = resolve("").expect("usable");
+        let own = (resolved.cabling.clone(), resolved.agent.clone());
+        assert_eq!(resolved, Resolved { cabling: own.0, agent: own.1, ..usual });
+    }
+
+    #[test]
     fn a_full_file_reads_back_as_written() {
         let text = "agent = \"leaf2\"\nsource = \"linkmend\"\npoll = \"500ms\"\ncable = [\"up=spine1/eth0\"]\n\n\
                     [detection]\nactivate = 1e-7\nwindow-frames = \"10M\"\nhold-down = \"5s\"\n\n\

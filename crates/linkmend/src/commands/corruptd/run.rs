@@ -5,7 +5,7 @@ use crate::daemon::{Signals, service_manager};
 use crate::failure::Result;
 use crate::output::print;
 use linkmend_monitor::daemon::Corruptd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Starts, and serves until SIGINT or SIGTERM. SIGHUP reads the configuration file again.
 pub(super) fn execute(arguments: &CorruptdArgs) -> Result<()> {
@@ -17,8 +17,14 @@ pub(super) fn execute(arguments: &CorruptdArgs) -> Result<()> {
     let mut daemon = Corruptd::start(resolved)?;
     service_manager::ready();
     let mut stopped_by = None;
+    let watchdog = service_manager::watchdog_interval();
+    let mut fed = Instant::now();
     loop {
         daemon.run(|| {
+            if watchdog.is_some_and(|watchdog| fed.elapsed() >= watchdog) {
+                service_manager::alive();
+                fed = Instant::now();
+            }
             stopped_by = signals.wait(Duration::ZERO);
             stopped_by.is_some()
         });
