@@ -246,11 +246,16 @@ fn the_daemon_of_a_link_is_found() {
     assert!(matches!(Client::find("up", &[]), Err(ClientError::UnknownLink { .. })));
 }
 
+fn fake_page() -> crate::metrics::Page {
+    let backend = Fake::default();
+    Box::new(move || crate::metrics::page_of_links(&backend))
+}
+
 #[test]
 fn metrics_are_served_over_http() {
     let address = "127.0.0.1:0".parse().expect("an address");
     let health = Arc::new(crate::health::DaemonHealth::default());
-    let server = crate::metrics::MetricsServer::start(address, Arc::new(Fake::default()), health);
+    let server = crate::metrics::MetricsServer::start(address, fake_page(), health);
     let server = server.expect("it starts");
     let get = |request: &str| {
         let mut stream = std::net::TcpStream::connect(server.address()).expect("it listens");
@@ -275,9 +280,8 @@ fn an_address_for_metrics_that_is_taken_is_no_reason_not_to_run_and_is_had_when_
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound");
     let health = Arc::new(crate::health::DaemonHealth::default());
-    let backend = Arc::new(Fake::default());
     let _server =
-        crate::metrics::MetricsServer::start(address, backend, Arc::clone(&health)).expect("it starts");
+        crate::metrics::MetricsServer::start(address, fake_page(), Arc::clone(&health)).expect("it starts");
     let troubles = health.report().troubles;
     assert!(troubles[0].starts_with(&format!("metrics cannot be served at {address}: ")), "{troubles:?}");
     drop(taken);

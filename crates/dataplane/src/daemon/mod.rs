@@ -7,7 +7,7 @@ pub use error::DaemonError;
 
 use crate::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
 use crate::control::{Backend, Links, Loss, Reservation, Server};
-use crate::metrics::MetricsServer;
+use crate::metrics::{MetricsServer, page_of_links};
 use crate::{DaemonHealth, LinkEndHandle, SavedProtection};
 use link_restarts::LinkRestarts;
 use std::path::Path;
@@ -51,7 +51,11 @@ impl Daemon {
         let backend = || Arc::clone(&daemon.links) as Arc<dyn Backend>;
         let metrics = config
             .metrics
-            .map(|address| MetricsServer::start(address, backend(), Arc::clone(&daemon.health)))
+            .map(|address| {
+                let backend = backend();
+                let page = Box::new(move || page_of_links(&*backend));
+                MetricsServer::start(address, page, Arc::clone(&daemon.health))
+            })
             .transpose()?;
         let control = Server::start(reservation, backend())?;
         tracing::info!("control socket {}", control.path().display());

@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Interval between attempts to bind an address that another program has, or that no interface has yet.
 const BIND_INTERVAL_MS: u16 = 3_000;
 
+/// Writes a page in the OpenMetrics text format.
+pub type Page = Box<dyn Fn() -> String + Send>;
+
 /// Why metrics cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serve metrics at {address}")]
@@ -46,14 +49,14 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves the links of `backend` at `address`. An address that is unavailable does not keep links from running: the
-    /// server keeps trying, and reports it to `health`.
+    /// Serves what `page` writes, as OpenMetrics, at `address`. An address that is unavailable keeps nothing else from
+    /// running: the server keeps trying, and reports it to `health`.
     ///
     /// # Errors
     /// [`MetricsError`] when no thread can be started.
     pub fn start(
         address: SocketAddr,
-        backend: Arc<dyn Backend>,
+        page: Page,
         health: Arc<DaemonHealth>,
     ) -> Result<MetricsServer, MetricsError> {
         let failed = |source| MetricsError { address, source };
@@ -66,7 +69,7 @@ impl MetricsServer {
                 listener = bind(address, &health);
             }
             if let Some(listener) = listener {
-                serve_all(&listener, &woken, &*backend);
+                serve_all(&listener, &woken, &page);
             }
         };
         let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(failed)?;
@@ -114,7 +117,7 @@ fn is_woken(woken: &UnixStream, timeout_ms: u16) -> bool {
     poll(&mut ready, PollTimeout::from(timeout_ms)).is_ok_and(|count| count > 0)
 }
 
-fn serve_all(listener: &TcpListener, woken: &UnixStream, backend: &dyn Backend) {
+fn serve_all(listener: &TcpListener, woken: &UnixStream, page: &Page) {
     loop {
         let mut ready =
             [PollFd::new(listener.as_fd(), PollFlags::POLLIN), PollFd::new(woken.as_fd(), PollFlags::POLLIN)];
@@ -126,7 +129,7 @@ fn serve_all(listener: &TcpListener, woken: &UnixStream, backend: &dyn Backend) 
         }
         match listener.accept() {
             Ok((mut stream, peer)) => {
-                if let Err(error) = serve(&mut stream, backend) {
+                if let Err(error) = serve(&mut stream, page) {
                     tracing::debug!("metrics: {peer}: {error}");
                 }
             }
@@ -139,7 +142,7 @@ fn serve_all(listener: &TcpListener, woken: &UnixStream, backend: &dyn Backend) 
     }
 }
 
-fn serve(stream: &mut TcpStream, backend: &dyn Backend) -> io::Result<()> {
+fn serve(stream: &mut TcpStream, page: &Page) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = read_head(stream)?;
@@ -147,8 +150,8 @@ fn serve(stream: &mut TcpStream, backend: &dyn Backend) -> io::Result<()> {
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = target.split('?').next().unwrap_or_default();
     let (status, content_type, body) = match (method, path) {
-        ("GET" | "HEAD", "/metrics") if wants_open_metrics(&head) => ("200 OK", OPEN_METRICS, page(backend)),
-        ("GET" | "HEAD", "/metrics") => ("200 OK", TEXT_FORMAT, from_open_metrics(&page(backend))),
+        ("GET" | "HEAD", "/metrics") if wants_open_metrics(&head) => ("200 OK", OPEN_METRICS, page()),
+        ("GET" | "HEAD", "/metrics") => ("200 OK", TEXT_FORMAT, from_open_metrics(&page())),
         ("GET" | "HEAD", "/") => ("200 OK", "text/plain", "Linkmend: metrics are at /metrics\n".to_owned()),
         ("GET" | "HEAD", _) => ("404 Not Found", "text/plain", "not found\n".to_owned()),
         ("", _) => ("400 Bad Request", "text/plain", "not HTTP\n".to_owned()),
@@ -205,7 +208,8 @@ fn read_head(stream: &mut TcpStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-fn page(backend: &dyn Backend) -> String {
+/// The page of a daemon's links.
+pub fn page_of_links(backend: &dyn Backend) -> String {
     let (mut reports, mut silent) = (Vec::new(), Vec::new());
     for link in backend.links() {
         match backend.command(&link, Command::Report) {

@@ -12,4 +12,5 @@ mod lint;
 mod text_format;
 
 pub use encode::encode;
-pub use http::{MetricsError, MetricsServer};
+pub use http::{MetricsError, MetricsServer, Page, page_of_links};
+pub use text_format::from_open_metrics;

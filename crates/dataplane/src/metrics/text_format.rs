@@ -5,7 +5,7 @@
 //! end mark.
 
 /// Turns a page of OpenMetrics into the text format.
-pub(super) fn from_open_metrics(page: &str) -> String {
+pub fn from_open_metrics(page: &str) -> String {
     let mut counters = Vec::new();
     for line in page.lines() {
         let mut words = line.split(' ');

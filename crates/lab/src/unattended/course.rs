@@ -47,7 +47,7 @@ pub(super) fn transfer(
     Ok((course, stage.decisions()))
 }
 
-/// Numbered frames.
+/// Numbered frames through the whole course, and what became of them.
 pub(super) fn frames(
     stage: &Stage,
     options: &UnattendedOptions,

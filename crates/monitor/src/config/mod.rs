@@ -11,6 +11,7 @@ use linkmend_dataplane::config::ProtectMode;
 use linkmend_quantity::{Count, LossRate, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -54,15 +55,19 @@ pub struct MonitorConfig {
     #[serde(rename = "protection")]
     pub protection: ProtectionConfig,
     /// Socket for `linkmend corruptd status` [default: /run/linkmend/corruptd.socket]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", help_heading = "Files"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<PathBuf>,
+    /// Address to serve Prometheus metrics at, like 127.0.0.1:9465 [default: none]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", help_heading = "Files and addresses"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<SocketAddr>,
     /// What must outlive a restart [default: /var/lib/linkmend/corruptd.json]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<PathBuf>,
     /// Append every decision with its evidence to this file, one JSON object a line
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<PathBuf>,
 }

@@ -6,6 +6,7 @@ use crate::detection::Settings;
 use crate::{Cabling, PortName};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_diagnose::ParameterError;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,9 +26,9 @@ pub enum SourceChoice {
 pub enum ActuatorChoice {
     /// Daemons at these sockets, or all.
     Linkmend(Vec<PathBuf>),
-    /// This program.
+    /// A program that is run for each request.
     Hook(PathBuf),
-    /// Nothing.
+    /// Nothing is carried out, and everything written down.
     DryRun,
 }
 
@@ -43,6 +44,7 @@ pub struct Resolved {
     pub control: PathBuf,
     pub state: PathBuf,
     pub audit: Option<PathBuf>,
+    pub metrics: Option<SocketAddr>,
 }
 
 impl MonitorConfig {
@@ -92,6 +94,7 @@ impl MonitorConfig {
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
             state: self.state.clone().unwrap_or_else(|| STATE_DEFAULT.into()),
             audit: self.audit.clone(),
+            metrics: self.metrics,
             agent,
         })
     }

@@ -1,6 +1,7 @@
 //! `corruptd` itself: polls, and carries out what its [`Agent`](crate::agent::Agent) decides.
 
 mod audit;
+mod metrics;
 mod run;
 mod status;
 

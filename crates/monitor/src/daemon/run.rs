@@ -1,6 +1,7 @@
 //! The loop.
 
 use super::audit::Audit;
+use super::metrics;
 use super::status::StatusSocket;
 use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Worker};
 use crate::agent::{Action, Agent, AgentStatus};
@@ -8,10 +9,14 @@ use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus};
 use crate::config::{ActuatorChoice, Resolved, SourceChoice};
 use crate::exchange::DirectionState;
 use crate::source::{LinkmendSource, Source};
+use linkmend_dataplane::DaemonHealth;
 use linkmend_dataplane::control::SocketError;
+use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
 use linkmend_diagnose::Diagnose;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often the bus, clients and whoever stops the daemon are heard between polls.
@@ -31,6 +36,9 @@ pub enum StartError {
     /// The audit log cannot be written.
     #[error("cannot write the audit log")]
     Audit(#[source] io::Error),
+    /// See [`MetricsError`].
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
     /// There can be no more threads.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
@@ -55,12 +63,26 @@ pub struct Corruptd {
     outcomes: Receiver<Outcome>,
     audit: Audit,
     status: StatusSocket,
+    /// What the metrics show, if anybody asked for them.
+    shown: Option<(Arc<Mutex<AgentStatus>>, MetricsServer)>,
     started: Instant,
     poll: Duration,
     next_poll: Duration,
     bus_from: Duration,
     /// What could not be reached the last time, so that each trouble is logged once.
     troubles: Troubles,
+}
+
+/// Serves what was last put into the place that is returned.
+fn serve_metrics(address: SocketAddr) -> Result<(Arc<Mutex<AgentStatus>>, MetricsServer), MetricsError> {
+    let shown = Arc::new(Mutex::new(AgentStatus::default()));
+    let place = Arc::clone(&shown);
+    let page = Box::new(move || {
+        let status = place.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        metrics::encode(status)
+    });
+    let server = MetricsServer::start(address, page, Arc::new(DaemonHealth::default()))?;
+    Ok((shown, server))
 }
 
 /// What does not work at the moment.
@@ -99,6 +121,7 @@ impl Corruptd {
             outcomes,
             audit,
             status,
+            shown: config.metrics.map(serve_metrics).transpose()?,
             started: Instant::now(),
             poll: config.poll,
             next_poll: Duration::ZERO,
@@ -143,6 +166,9 @@ impl Corruptd {
         let now = self.now();
         if now >= self.next_poll {
             self.read(now);
+            if let Some((shown, _)) = &self.shown {
+                *shown.lock().unwrap_or_else(PoisonError::into_inner) = self.agent.status(self.now());
+            }
             // A poll that took too long is followed by one at the next full interval, and not by several at once.
             let polls = self.now().as_nanos() / self.poll.as_nanos() + 1;
             self.next_poll = self.poll.saturating_mul(u32::try_from(polls).unwrap_or(u32::MAX));

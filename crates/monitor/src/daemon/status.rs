@@ -56,7 +56,7 @@ fn write(mut stream: UnixStream, status: &AgentStatus) -> io::Result<()> {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
-    /// Nobody answers.
+    /// There is no socket, or nobody listens at it any more.
     #[error("no corruptd answers at {}", path.display())]
     Connect { path: PathBuf, source: io::Error },
     /// Something else answers.

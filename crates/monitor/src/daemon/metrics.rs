@@ -1,0 +1,188 @@
+//! What Prometheus scrapes: four series for each port, and a few about the daemon.
+
+use crate::agent::{AgentStatus, PortStatus};
+use crate::detection::State;
+use crate::exchange::Effect;
+use linkmend_protocol::effective_loss;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use std::fmt;
+
+type Value = fn(&PortStatus) -> Option<f64>;
+
+/// Series of each port: name, meaning and value.
+const OF_PORTS: [(&str, &str, Value); 4] = [
+    ("link_loss_ratio", "Share of corrupted frames among the latest that the port received", |port| {
+        port.loss_rate
+    }),
+    (
+        "link_effective_loss_ratio",
+        "The same after recovery: while the link is protected, what Equation 1 leaves of it",
+        effective,
+    ),
+    (
+        "link_state",
+        "What is known of the link: 0 unknown, 1 healthy, 2 suspect, 3 corrupting, 4 severe",
+        |port| port.state.map(|state| f64::from(state as u8)),
+    ),
+    ("link_protected", "Whether the sending end has reported that it protects the link", |port| {
+        port.state.map(|_| f64::from(u8::from(is_protected(port))))
+    }),
+];
+
+/// Writes a status in the OpenMetrics text format.
+pub(super) fn encode(status: AgentStatus) -> String {
+    let mut registry = Registry::with_prefix("linkmend");
+    registry.register_collector(Box::new(Page(status)));
+    let mut page = String::new();
+    // Writing to a string does not fail.
+    let _ = text::encode(&mut page, &registry);
+    page
+}
+
+#[derive(Debug)]
+struct Page(AgentStatus);
+
+impl Collector for Page {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for (name, help, value) in OF_PORTS {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for port in &self.0.ports {
+                if let Some(value) = value(port) {
+                    family.encode_family(&[("port", port.port.to_string())])?.encode_gauge(&value)?;
+                }
+            }
+        }
+        let help = "Ports in each state";
+        let mut family = encoder.encode_descriptor("corruptd_ports", help, None, MetricType::Gauge)?;
+        for state in [State::Unknown, State::Healthy, State::Suspect, State::Corrupting, State::Severe] {
+            let count = self.0.ports.iter().filter(|port| port.state == Some(state)).count() as i64;
+            family.encode_family(&[("state", state.name())])?.encode_gauge(&count)?;
+        }
+        let help = "Whether the bus has said everything that it knows";
+        encoder
+            .encode_descriptor("corruptd_bus_up", help, None, MetricType::Gauge)?
+            .encode_gauge(&i64::from(self.0.synchronised))?;
+        let help = "Seconds since the counters of the port were read for which that is the longest ago";
+        let oldest = self.0.ports.iter().filter_map(|port| port.age_s).fold(0.0, f64::max);
+        encoder
+            .encode_descriptor("corruptd_oldest_reading_seconds", help, None, MetricType::Gauge)?
+            .encode_gauge(&oldest)
+    }
+}
+
+fn is_protected(port: &PortStatus) -> bool {
+    port.acknowledgement.as_ref().is_some_and(|done| done.effect == Effect::Active)
+}
+
+fn effective(port: &PortStatus) -> Option<f64> {
+    let loss_rate = port.loss_rate?;
+    let protection = port.request.as_ref().and_then(|request| request.protection);
+    let protection = protection.filter(|_| is_protected(port));
+    Some(protection.map_or(loss_rate, |protection| effective_loss(loss_rate, protection.copies)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{Acknowledgement, Protection, Request};
+    use linkmend_dataplane::config::ProtectMode;
+    use std::path::Path;
+
+    fn status() -> AgentStatus {
+        let protection = Protection { mode: ProtectMode::Ordered, loss_rate: 1e-3, target: 1e-8, copies: 2 };
+        let port = |name: &str, state| PortStatus {
+            port: name.parse().expect("a port"),
+            sender: None,
+            state: Some(state),
+            corrupted_frames: 1,
+            frames: 1_000,
+            loss_rate: Some(1e-3),
+            interval: None,
+            age_s: Some(0.5),
+            irregularity: None,
+            hold_down_s: None,
+            request: None,
+            acknowledgement: None,
+        };
+        let protected = PortStatus {
+            request: Some(Request { generation: 1, protection: Some(protection), ..Request::default() }),
+            acknowledgement: Some(Acknowledgement { generation: 1, effect: Effect::Active, error: None }),
+            ..port("leaf1/eth0", State::Corrupting)
+        };
+        let ports = vec![protected, port("leaf1/eth1", State::Suspect)];
+        AgentStatus { agent: "leaf1".to_owned(), synchronised: true, refused_ports: 0, ports }
+    }
+
+    #[test]
+    fn a_protected_link_has_the_loss_that_equation_1_leaves() {
+        let page = encode(status());
+        for line in [
+            "linkmend_link_loss_ratio{port=\"leaf1/eth0\"} 0.001",
+            "linkmend_link_effective_loss_ratio{port=\"leaf1/eth1\"} 0.001",
+            "linkmend_link_state{port=\"leaf1/eth0\"} 3.0",
+            "linkmend_link_protected{port=\"leaf1/eth1\"} 0.0",
+            "linkmend_corruptd_ports{state=\"corrupting\"} 1",
+            "linkmend_corruptd_bus_up 1",
+        ] {
+            assert!(page.lines().any(|known| known == line), "{line}: {page}");
+        }
+        let effective = page.lines().find_map(|line| {
+            line.strip_prefix("linkmend_link_effective_loss_ratio{port=\"leaf1/eth0\"} ")?.parse::<f64>().ok()
+        });
+        assert!((effective.expect("it is there") / 1e-9 - 1.0).abs() < 1e-6, "{page}");
+    }
+
+    /// Names of metrics in a text: words that begin with the prefix.
+    fn names(text: &str) -> Vec<&str> {
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        words.filter(|word| word.starts_with("linkmend_")).collect()
+    }
+
+    #[test]
+    fn rules_and_dashboard_ask_for_series_that_there_are() {
+        let page = encode(status());
+        let known: Vec<&str> = names(&page);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist");
+        let mut asked = 0;
+        for file in ["corruptd-alerts.yml", "corruptd-dashboard.json"] {
+            let text = std::fs::read_to_string(folder.join(file)).expect("it is delivered");
+            for name in names(&text) {
+                assert!(known.contains(&name), "{file} asks for {name}");
+                asked += 1;
+            }
+        }
+        assert!(asked > 8, "the test finds the names");
+        let dashboard = std::fs::read_to_string(folder.join("corruptd-dashboard.json")).expect("delivered");
+        let dashboard: serde_json::Value = serde_json::from_str(&dashboard).expect("JSON");
+        let panels = dashboard["panels"].as_array().expect("panels");
+        assert!(panels.iter().all(|panel| panel["targets"][0]["expr"].is_string()), "{dashboard}");
+    }
+
+    #[test]
+    fn promtool_accepts_page_and_rules() {
+        use std::io::Write;
+        use std::process::{Command, Stdio};
+        let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/corruptd-alerts.yml");
+        let check = Command::new("promtool").args(["check", "rules"]).arg(&rules).output();
+        let Ok(check) = check else {
+            eprintln!(
+                "\n######## SKIPPED: promtool_accepts_page_and_rules needs promtool (Debian: prometheus) ########\n"
+            );
+            return;
+        };
+        assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+        let page = linkmend_dataplane::metrics::from_open_metrics(&encode(status()));
+        let mut child = Command::new("promtool")
+            .args(["check", "metrics"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it ran before");
+        child.stdin.take().expect("piped").write_all(page.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
