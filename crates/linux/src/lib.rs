@@ -4,6 +4,7 @@
 //! - [`route`]: facts about an interface, and its XDP program (rtnetlink);
 //! - [`announcements`]: which interfaces have changed (rtnetlink);
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
+//! - [`interface_counters`]: errors and frames of all interfaces at once (rtnetlink);
 //! - [`veth`]: making, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
@@ -12,7 +13,8 @@
 //! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread;
-//! - [`clock`]: the time.
+//! - [`clock`]: the time;
+//! - [`dump`]: what the kernel has of something when it is asked for all.
 //!
 //! Nothing in here knows about link ends or the protocol. Everything acts in the network namespace of the calling thread;
 //! a socket stays in the one in which it was opened. Unsafe code is confined to the six modules that make system calls
@@ -23,6 +25,7 @@
 pub mod announcements;
 pub mod clock;
 pub mod device_counters;
+pub mod dump;
 #[allow(
     unsafe_code,
     reason = "an ioctl whose argument is a pointer to a structure that depends on the command"
@@ -31,6 +34,7 @@ pub mod ethtool;
 #[allow(unsafe_code, reason = "the same ioctl, with buffers of a length that the kernel states")]
 pub mod features;
 mod generic_netlink;
+pub mod interface_counters;
 mod netlink;
 #[allow(unsafe_code, reason = "memory that the kernel shares with us")]
 pub mod packet_ring;
