@@ -11,7 +11,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 
 use crate::dump::Dump;
-use crate::netlink::{RequestSocket, attribute, attributes, text_of, u32_of, u64_of};
+use crate::netlink::{RequestSocket, attribute, attributes, may_be_a_name, text_of, u32_of, u64_of};
 
 /// `struct ifinfomsg`, in front of the attributes, and where it holds the index and the flags.
 const HEADER_BYTES: usize = 16;
@@ -96,6 +96,9 @@ impl InterfaceCounterSocket {
     /// # Errors
     /// See [`InterfaceCounterSocket::all`].
     pub fn named(&self, name: &str) -> io::Result<Option<InterfaceCounters>> {
+        if !may_be_a_name(name) {
+            return Ok(None);
+        }
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
         match self.0.request(RouteNetlinkMessage::GetLink(message), 0) {
@@ -238,7 +241,9 @@ mod tests {
         let alone = socket.named("lo").unwrap().unwrap();
         assert_eq!((alone.index, alone.kind.clone()), (1, None));
         assert_eq!(loopback.unwrap().index, 1);
-        assert_eq!(socket.named("no-such-thing").unwrap(), None);
+        for unknown in ["no-such-thing", "", &"long".repeat(20_000)] {
+            assert_eq!(socket.named(unknown).unwrap(), None);
+        }
         assert!(socket.named("lo").is_ok(), "the socket is in step again");
     }
 

@@ -5,6 +5,7 @@
 //! - [`announcements`]: which interfaces have changed (rtnetlink);
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
 //! - [`interface_counters`]: errors and frames of all interfaces at once (rtnetlink);
+//! - [`link_statistics`]: symbol errors, check sequence errors and error correction of links (generic netlink);
 //! - [`veth`]: making, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
@@ -35,6 +36,7 @@ pub mod ethtool;
 pub mod features;
 mod generic_netlink;
 pub mod interface_counters;
+pub mod link_statistics;
 mod netlink;
 #[allow(unsafe_code, reason = "memory that the kernel shares with us")]
 pub mod packet_ring;

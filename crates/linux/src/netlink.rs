@@ -144,6 +144,11 @@ fn invalid(error: impl ToString) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
+/// Whether an interface can have this name. Others cannot be written into a request.
+pub(crate) fn may_be_a_name(name: &str) -> bool {
+    (1..libc::IFNAMSIZ).contains(&name.len())
+}
+
 /// Kinds and values of attributes, in their order, up to one that is cut off.
 pub(crate) fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     NlasIterator::new(bytes).map_while(Result::ok).filter_map(|attribute| {
