@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::ethtool;
+use crate::string_sets::StringSet;
 
-/// Length of one name in an ethtool string set (`ETH_GSTRING_LEN`).
-const NAME_BYTES: usize = 32;
 /// More features than any kernel has. This limits what is allocated for a number that the kernel states.
 const FEATURES_MAX: usize = 1024;
 /// Features in one word of a request or an answer.
 const WORD_BITS: usize = u32::BITS as usize;
-const ETH_SS_FEATURES: u32 = 4;
-const ETHTOOL_GSTRINGS: u32 = 0x1b;
-const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3a;
 const ETHTOOL_SFEATURES: u32 = 0x3b;
 
@@ -97,19 +93,7 @@ pub fn active(interface: &str) -> io::Result<BTreeMap<String, bool>> {
 
 /// Returns the names of all features that this kernel knows, in bit order.
 fn names(interface: &str) -> io::Result<Vec<String>> {
-    // struct ethtool_sset_info: cmd, reserved, 64-bit mask, then one count per set bit.
-    let mut info: [u32; 6] = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0, 0];
-    // SAFETY: the mask names one set, so the kernel writes one count behind it.
-    unsafe { ethtool::call(interface, info.as_mut_ptr().cast()) }?;
-    let count = (info[4] as usize).min(FEATURES_MAX);
-    // struct ethtool_gstrings: cmd, string set, length, then the names.
-    let mut strings = vec![0_u32; 3 + FEATURES_MAX * NAME_BYTES / 4];
-    strings[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
-    // SAFETY: the kernel writes as many names as it has, whatever the length says; there is room for more than it has.
-    unsafe { ethtool::call(interface, strings.as_mut_ptr().cast()) }?;
-    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let name = |raw: &[u8]| raw.iter().take_while(|b| **b != 0).map(|b| char::from(*b)).collect();
-    Ok(bytes.chunks_exact(NAME_BYTES).take(count).map(name).collect())
+    StringSet::Features.names(interface, FEATURES_MAX)
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 use std::convert::Infallible;
 use std::io;
 
-use netlink_packet_core::{DefaultNla, Emitable, NetlinkDeserializable, NetlinkHeader, NetlinkSerializable};
+use netlink_packet_core::{
+    DefaultNla, Emitable, NLA_F_NESTED, NetlinkDeserializable, NetlinkHeader, NetlinkSerializable,
+};
 use netlink_sys::protocols::NETLINK_GENERIC;
 
+use crate::dump::Dump;
 use crate::netlink::{RequestSocket, attribute};
 
 /// `struct genlmsghdr`: command, version, two reserved bytes.
@@ -39,8 +42,21 @@ impl Family {
         let answer = self.socket.request(Request { family: self.number, command, attributes }, 0)?;
         Ok(answer.unwrap_or_default())
     }
+
+    /// Sends a command with these attributes for everything that it can be asked of.
+    pub(crate) fn dump(&self, command: u8, attributes: Vec<DefaultNla>) -> io::Result<Dump<Attributes>> {
+        self.socket.dump(Request { family: self.number, command, attributes })
+    }
 }
 
+/// An attribute that consists of others.
+pub(crate) fn nested(kind: u16, parts: &[DefaultNla]) -> DefaultNla {
+    let mut bytes = vec![0; parts.buffer_len()];
+    parts.emit(&mut bytes);
+    DefaultNla::new(kind | NLA_F_NESTED, bytes)
+}
+
+#[derive(Clone)]
 struct Request {
     family: u16,
     command: u8,
@@ -75,6 +91,11 @@ impl NetlinkDeserializable for Attributes {
 }
 
 impl Attributes {
+    /// The bytes of all of them.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The value of an attribute, which must be there and of this length.
     pub(crate) fn value<const BYTES: usize>(&self, kind: u16) -> io::Result<[u8; BYTES]> {
         let value = attribute(&self.0, kind).and_then(|value| value.try_into().ok());

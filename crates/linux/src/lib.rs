@@ -4,18 +4,22 @@
 //! - [`route`]: facts about an interface, and its XDP program (rtnetlink);
 //! - [`announcements`]: which interfaces have changed (rtnetlink);
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
+//! - [`interface_counters`]: errors and frames of all interfaces at once (rtnetlink);
+//! - [`link_statistics`]: symbol errors, check sequence errors and error correction of links (generic netlink);
 //! - [`veth`]: making, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
+//! - [`driver_statistics`]: what a driver counts under names of its own (ioctl);
 //! - [`features`]: device features by name, among them those that a wire does not have (ioctl);
 //! - [`packet_socket`]: packet sockets, and sending many frames in one call;
 //! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread;
-//! - [`clock`]: the time.
+//! - [`clock`]: the time;
+//! - [`dump`]: what the kernel has of something when it is asked for all.
 //!
 //! Nothing in here knows about link ends or the protocol. Everything acts in the network namespace of the calling thread;
-//! a socket stays in the one in which it was opened. Unsafe code is confined to the six modules that make system calls
+//! a socket stays in the one in which it was opened. Unsafe code is confined to the seven modules that make system calls
 //! which no safe crate covers.
 
 #![deny(unsafe_code)]
@@ -23,6 +27,8 @@
 pub mod announcements;
 pub mod clock;
 pub mod device_counters;
+pub mod driver_statistics;
+pub mod dump;
 #[allow(
     unsafe_code,
     reason = "an ioctl whose argument is a pointer to a structure that depends on the command"
@@ -31,6 +37,8 @@ pub mod ethtool;
 #[allow(unsafe_code, reason = "the same ioctl, with buffers of a length that the kernel states")]
 pub mod features;
 mod generic_netlink;
+pub mod interface_counters;
+pub mod link_statistics;
 mod netlink;
 #[allow(unsafe_code, reason = "memory that the kernel shares with us")]
 pub mod packet_ring;
@@ -40,6 +48,8 @@ pub mod packet_ring;
 )]
 pub mod packet_socket;
 pub mod route;
+#[allow(unsafe_code, reason = "the same ioctl, which writes as much as it has into memory that a guard ends")]
+mod string_sets;
 #[allow(unsafe_code, reason = "fsopen(2), fsconfig(2) and fsmount(2), which neither libc nor nix wraps")]
 pub mod sysfs;
 #[allow(unsafe_code, reason = "sched_setscheduler(2) and a thread's setpriority(2), which nix does not wrap")]

@@ -46,6 +46,16 @@ pub fn bring_up(interface: &str, mtu: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), 0).map(drop)
 }
 
+/// Brings the interface down, which takes the carrier from its peer.
+///
+/// # Errors
+/// See [`mark`].
+pub fn take_down(interface: &str) -> io::Result<()> {
+    let mut message = named(interface);
+    message.header.change_mask = LinkFlags::Up;
+    request(RouteNetlinkMessage::SetLink(message), 0).map(drop)
+}
+
 /// Removes the interface together with its peer.
 ///
 /// # Errors
