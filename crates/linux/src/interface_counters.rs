@@ -65,7 +65,7 @@ pub struct InterfaceCounters {
     pub rx_dropped: u64,
     /// Frames that the device dropped because the host was too slow.
     pub rx_missed_errors: u64,
-    /// Frames sent.
+    /// Frames handed to the driver and sent, multicast among them.
     pub tx_packets: u64,
     /// Bytes of these frames.
     pub tx_bytes: u64,
