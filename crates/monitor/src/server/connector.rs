@@ -100,10 +100,16 @@ impl Connector {
             Topology::Sentinel(master) => self.open_master(server, master),
             Topology::Cluster(key) => self.open_owner(server, key),
         };
-        if connection.is_err() {
-            self.next = index + 1;
-        }
+        self.next = if connection.is_ok() { index } else { index + 1 };
         connection
+    }
+
+    /// What an error on a connection means, and what a person can do about it.
+    pub fn explain(&self, error: &RedisError) -> ReachError {
+        match self.servers.get(self.next % self.servers.len().max(1)) {
+            Some(server) => self.failure(server, &server.info.addr().to_string(), error),
+            None => ReachError { what: error.to_string(), hint: None },
+        }
     }
 
     fn open(&self, server: &Server, info: ConnectionInfo) -> Result<Connection, ReachError> {

@@ -15,7 +15,7 @@ pub use settings::{PREFIX_DEFAULT, RedisSettings};
 use super::{Bus, BusError, BusEvent};
 use crate::PortName;
 use crate::exchange::DirectionState;
-use crate::server::Connector;
+use crate::server::{Connector, ReachError};
 use ::redis::{RedisError, Script};
 use keys::Keys;
 use linkmend_diagnose::ParameterError;
@@ -69,13 +69,14 @@ impl RedisBus {
     /// Drops the connection: an answer to an earlier question could come for a later one.
     fn lose(&mut self, error: &RedisError) -> BusError {
         self.session = None;
-        let hint = (error.code() == Some("NOPERM")).then(|| {
-            format!(
-                "the user needs `~{}*` and `+@read +@write +@stream +@scripting +info +cluster`",
-                self.keys.tag()
-            )
-        });
-        BusError { what: format!("{}: {error}", self.connector.describe()), hint }
+        let ReachError { what, mut hint } = self.connector.explain(error);
+        if error.code() == Some("NOPERM") {
+            let tag = self.keys.tag();
+            hint = Some(format!(
+                "grant the user `~{tag}* +@read +@write +@scripting`, and for databases, Sentinels and clusters `+select +role +cluster`"
+            ));
+        }
+        BusError { what, hint }
     }
 
     fn complain(&mut self, key: String, why: String) {

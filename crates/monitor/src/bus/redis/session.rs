@@ -23,6 +23,9 @@ const INDEX_STEPS_MOST: usize = 4_000;
 /// to a server that came back with less than it had.
 const REREAD_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Events that were never read, in the words of XREADGROUP.
+const NEW: &str = ">";
+
 /// A stream's entries as the library takes them apart: those that were deleted have no fields.
 type Entry = (String, Option<Vec<(Vec<u8>, Vec<u8>)>>);
 
@@ -42,8 +45,9 @@ pub(super) struct Session {
     connection: Connection,
     keys: Keys,
     group: String,
-    /// Where events are read from: `0` for those that were read before a restart and not handled, `>` for new ones.
-    from: &'static str,
+    /// Where events are read from: after this one of those that were read before a restart and not handled, or `>` for
+    /// those that were never read.
+    from: String,
     /// Events that were handed out, and count as handled when the next ones are asked for.
     handled: Vec<String>,
     /// When everything was read the last time.
@@ -52,7 +56,7 @@ pub(super) struct Session {
 
 impl Session {
     pub fn new(connection: Connection, keys: Keys, group: String) -> Session {
-        Session { connection, keys, group, from: "0", handled: Vec::new(), read_at: None }
+        Session { connection, keys, group, from: "0".to_owned(), handled: Vec::new(), read_at: None }
     }
 
     /// Writes what is not older than what is known; the answer is empty, or why the key cannot be used.
@@ -98,22 +102,24 @@ impl Session {
     }
 
     fn hear_events(&mut self) -> Result<Heard, RedisError> {
-        let mut heard = Heard::default();
+        let mut taken = Vec::new();
         let mut names = BTreeSet::new();
         for _ in 0..READS_MOST {
             let entries = self.read_events()?;
-            if entries.is_empty() && self.from == ">" {
-                break;
-            }
-            if entries.is_empty() {
-                self.from = ">";
+            match entries.last() {
+                None if self.from == NEW => break,
+                None => NEW.clone_into(&mut self.from),
+                Some((id, _)) if self.from != NEW => self.from.clone_from(id),
+                Some(_) => (),
             }
             for (id, fields) in entries {
-                self.handled.push(id);
+                taken.push(id);
                 let ports = fields.into_iter().flatten().filter(|(name, _)| name == b"port");
                 names.extend(ports.map(|(_, port)| String::from_utf8_lossy(&port).into_owned()));
             }
         }
+        self.handled = taken;
+        let mut heard = Heard::default();
         let names: Vec<String> = names.into_iter().collect();
         for some in names.chunks(DIRECTIONS_READ_MOST) {
             self.read_directions(some, &mut heard)?;
@@ -121,29 +127,30 @@ impl Session {
         Ok(heard)
     }
 
-    /// The next events, after those that were handed out are put off the list of what is pending.
+    /// The next events, after those that were handed out are taken off the list of what is pending.
     fn read_events(&mut self) -> Result<Vec<Entry>, RedisError> {
         let mut calls = pipe();
         for some in self.handled.chunks(EVENTS_READ_MOST) {
-            calls.cmd("XACK").arg(&self.keys.events).arg(&self.group).arg(some).ignore();
+            calls.cmd("XACK").arg(&self.keys.events).arg(&self.group).arg(some);
         }
         calls.cmd("XREADGROUP").arg("GROUP").arg(&self.group).arg(&self.group);
-        calls.arg("COUNT").arg(EVENTS_READ_MOST).arg("STREAMS").arg(&self.keys.events).arg(self.from);
-        // Errors of single commands are told apart by what a plain error says, so the answer is taken apart here.
+        calls.arg("COUNT").arg(EVENTS_READ_MOST).arg("STREAMS").arg(&self.keys.events).arg(&self.from);
+        // Errors come as answers then, with the code that tells them apart.
         calls.ignore_errors();
         let answers: Vec<Value> = calls.query(&mut self.connection)?;
+        self.handled.clear();
         let mut entries = Vec::new();
         for answer in answers {
-            if let Value::ServerError(error) = answer {
-                return Err(error.into());
+            match answer {
+                Value::ServerError(error) => return Err(error.into()),
+                Value::Array(_) => {
+                    let streams: Vec<(String, Vec<Entry>)> = ::redis::from_redis_value(answer)?;
+                    entries.extend(streams.into_iter().flat_map(|(_, entries)| entries));
+                }
+                // How many were taken off the list, or that there is nothing new.
+                _ => (),
             }
-            if !matches!(answer, Value::Array(_)) {
-                continue;
-            }
-            let streams: Vec<(String, Vec<Entry>)> = ::redis::from_redis_value(answer)?;
-            entries.extend(streams.into_iter().flat_map(|(_, entries)| entries));
         }
-        self.handled.clear();
         Ok(entries)
     }
 
