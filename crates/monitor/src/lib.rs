@@ -13,6 +13,7 @@
 //!
 //! - [`source`]: where counters come from;
 //! - [`bus`]: where agents put what they ask for and what they have done;
+//! - [`server`]: where servers of Redis are, which may be the bus or have counters;
 //! - [`actuator`]: what carries requests out;
 //! - [`config`]: what people write;
 //! - [`daemon`]: the loop that drives all of it.
@@ -30,6 +31,7 @@ pub mod evaluation;
 pub mod exchange;
 mod port_name;
 pub mod recording;
+pub mod server;
 pub mod source;
 
 pub use cabling::{Cabling, CablingError};

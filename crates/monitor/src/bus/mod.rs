@@ -1,8 +1,10 @@
 //! Where agents put what they ask for and what they have done.
 
 mod embedded;
+mod redis;
 
 pub use embedded::EmbeddedBus;
+pub use redis::{PREFIX_DEFAULT, RedisBus, RedisSettings};
 
 use crate::PortName;
 use crate::exchange::DirectionState;

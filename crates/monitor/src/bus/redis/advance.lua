@@ -1,0 +1,38 @@
+-- Takes what is not older than what is known of a direction, and says so to all agents: DirectionState::advance, in the server.
+-- KEYS: the direction, the index of all directions, the stream of events.
+-- ARGV: version, port, most events, then generation and JSON of the request, and of the acknowledgement; '' for none.
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'none' and kind ~= 'hash' then
+    return 'it is a ' .. kind .. ' and no hash'
+end
+local known = redis.call('HMGET', KEYS[1], 'version', 'request-generation', 'acknowledgement-generation')
+if known[1] and known[1] ~= ARGV[1] then
+    return 'its version is ' .. known[1] .. ', this program knows ' .. ARGV[1]
+end
+
+-- Numbers of Lua have 53 bits, so generations are compared as texts: the longer one is the larger one.
+local function older(one, other)
+    if #one ~= #other then
+        return #one < #other
+    end
+    return one < other
+end
+
+local changed = false
+for part, name in ipairs({ 'request', 'acknowledgement' }) do
+    local before, generation, json = known[part + 1], ARGV[2 + 2 * part], ARGV[3 + 2 * part]
+    if before and not (before == '0' or string.find(before, '^[1-9][0-9]*$')) then
+        return 'its ' .. name .. '-generation is ' .. before .. ' and no number'
+    end
+    if json ~= '' and not (before and older(generation, before)) then
+        if before ~= generation or redis.call('HGET', KEYS[1], name) ~= json then
+            redis.call('HSET', KEYS[1], 'version', ARGV[1], name, json, name .. '-generation', generation)
+            changed = true
+        end
+    end
+end
+if changed then
+    redis.call('SADD', KEYS[2], ARGV[2])
+    redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'port', ARGV[2])
+end
+return ''

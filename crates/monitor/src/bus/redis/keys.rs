@@ -1,0 +1,39 @@
+//! Names of keys.
+
+use crate::PortName;
+
+/// Keys that begin with one prefix.
+///
+/// The prefix is in braces, which makes it the *hash tag* of all keys: a cluster then has them in one slot. The script
+/// that writes a direction writes the index and the stream, too, and a script may only use keys of one slot. A bus is
+/// small (a kilobyte for each direction that was ever asked for), so one node is enough for it.
+#[derive(Debug, Clone)]
+pub(super) struct Keys {
+    tag: String,
+    directions: String,
+    /// The set of all ports whose directions are known.
+    pub index: String,
+    /// The stream of ports whose directions have changed.
+    pub events: String,
+}
+
+impl Keys {
+    pub fn new(prefix: &str) -> Keys {
+        Keys {
+            tag: format!("{{{prefix}}}"),
+            directions: format!("{{{prefix}}}:direction:"),
+            index: format!("{{{prefix}}}:directions"),
+            events: format!("{{{prefix}}}:events"),
+        }
+    }
+
+    /// What all keys begin with.
+    pub fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    /// The hash of what is known of a direction.
+    pub fn direction(&self, port: &PortName) -> String {
+        format!("{}{port}", self.directions)
+    }
+}

@@ -1,0 +1,188 @@
+//! What the bus promises, at a server that works, restarts, and has strange things in it.
+
+use super::server::{Server, is_installed};
+use linkmend_monitor::PortName;
+use linkmend_monitor::bus::{Bus, BusEvent, RedisBus};
+use linkmend_monitor::exchange::{Acknowledgement, DirectionState, Effect, Request};
+
+pub fn port(name: &str) -> PortName {
+    name.parse().expect("a port")
+}
+
+pub fn request(generation: u64) -> DirectionState {
+    let request = Request { generation, reason: "a test".to_owned(), ..Request::default() };
+    DirectionState { request: Some(request), acknowledgement: None }
+}
+
+fn acknowledgement(generation: u64, effect: Effect) -> DirectionState {
+    let acknowledgement = Acknowledgement { generation, effect, error: None };
+    DirectionState { request: None, acknowledgement: Some(acknowledgement) }
+}
+
+fn poll(bus: &mut RedisBus) -> Vec<BusEvent> {
+    bus.poll().expect("it answers")
+}
+
+#[test]
+fn every_agent_hears_what_any_agent_puts_and_what_is_older_changes_nothing() {
+    if !is_installed("every_agent_hears_what_any_agent_puts_and_what_is_older_changes_nothing") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (mut one, mut other) = (server.bus("leaf1"), server.bus("leaf2"));
+    assert!(one.put(&port("leaf1/a"), request(1)).is_err(), "nothing is put before the bus was heard");
+    assert_eq!(poll(&mut one), [BusEvent::Synchronised]);
+    assert_eq!(poll(&mut other), [BusEvent::Synchronised]);
+    assert_eq!(poll(&mut one), []);
+
+    // Generations of more than 53 bits must not be rounded.
+    let last = u64::MAX - 1;
+    for generation in [9, 10, last] {
+        one.put(&port("leaf1/a"), request(generation)).expect("put");
+    }
+    other.put(&port("leaf1/a"), acknowledgement(last, Effect::Starting)).expect("put");
+    other.put(&port("leaf1/a"), acknowledgement(last, Effect::Active)).expect("put");
+    let whole = DirectionState {
+        acknowledgement: acknowledgement(last, Effect::Active).acknowledgement,
+        ..request(last)
+    };
+    let heard = [BusEvent::State(port("leaf1/a"), whole)];
+    assert_eq!(poll(&mut one), heard);
+    assert_eq!(poll(&mut other), heard);
+
+    one.put(&port("leaf1/a"), request(last - 1)).expect("outdated");
+    one.put(&port("leaf1/a"), request(last)).expect("the same");
+    other.put(&port("leaf1/a"), acknowledgement(9, Effect::Failed)).expect("outdated");
+    assert_eq!((poll(&mut one), poll(&mut other)), (vec![], vec![]), "nothing has changed");
+
+    // An agent that starts anew hears everything before it hears what is new.
+    other.put(&port("leaf2/b"), request(1)).expect("put");
+    let mut again = server.bus("leaf1");
+    let events = poll(&mut again);
+    assert_eq!(events.len(), 3, "{events:?}");
+    assert_eq!(events[2], BusEvent::Synchronised);
+    assert_eq!(
+        poll(&mut again),
+        [BusEvent::State(port("leaf2/b"), request(1))],
+        "the event of it was not handled yet"
+    );
+    assert_eq!(poll(&mut again), []);
+}
+
+#[test]
+fn events_that_come_twice_late_or_before_a_restart_say_what_is_true_now() {
+    if !is_installed("events_that_come_twice_late_or_before_a_restart_say_what_is_true_now") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (mut one, mut other) = (server.bus("leaf1"), server.bus("leaf2"));
+    poll(&mut one);
+    poll(&mut other);
+    let mut by_hand = server.connect();
+    let pending = |by_hand: &mut redis::Connection| -> u64 {
+        let (count, ..): (u64, redis::Value, redis::Value, redis::Value) =
+            redis::cmd("XPENDING").arg("{linkmend}:events").arg("leaf2").query(by_hand).expect("counted");
+        count
+    };
+    for generation in 1..=3 {
+        one.put(&port("leaf1/a"), request(generation)).expect("put");
+        one.put(&port("leaf1/b"), request(generation)).expect("put");
+    }
+    let now = [BusEvent::State(port("leaf1/a"), request(3)), BusEvent::State(port("leaf1/b"), request(3))];
+    assert_eq!(poll(&mut other), now, "six events, two directions");
+    assert_eq!(pending(&mut by_hand), 6, "they may not have been handled yet");
+
+    // It was restarted before it could handle them.
+    drop(other);
+    let mut other = server.bus("leaf2");
+    assert_eq!(poll(&mut other).len(), 3);
+    assert_eq!(poll(&mut other), now, "its own, from before the restart");
+    assert_eq!((poll(&mut other), pending(&mut by_hand)), (vec![], 0));
+
+    for name in ["leaf1/b", "leaf1/a", "leaf1/a", "leaf9/unknown", "no port at all"] {
+        redis::cmd("XADD")
+            .arg("{linkmend}:events")
+            .arg("*")
+            .arg("port")
+            .arg(name)
+            .exec(&mut by_hand)
+            .expect("added");
+    }
+    redis::cmd("XADD")
+        .arg("{linkmend}:events")
+        .arg("*")
+        .arg("other")
+        .arg("x")
+        .exec(&mut by_hand)
+        .expect("added");
+    assert_eq!(poll(&mut other), now);
+    assert_eq!((poll(&mut other), pending(&mut by_hand)), (vec![], 0));
+}
+
+#[test]
+fn a_server_that_was_emptied_is_heard_from_the_beginning() {
+    if !is_installed("a_server_that_was_emptied_is_heard_from_the_beginning") {
+        return;
+    }
+    let mut server = Server::start(&[]);
+    let mut bus = server.bus("leaf1");
+    poll(&mut bus);
+    bus.put(&port("leaf1/a"), request(1)).expect("put");
+    assert_eq!(poll(&mut bus).len(), 1);
+    redis::cmd("FLUSHALL").exec(&mut server.connect()).expect("emptied");
+    assert_eq!(poll(&mut bus), [BusEvent::Synchronised], "nothing is there any more, and the agent is told");
+    bus.put(&port("leaf1/a"), request(1)).expect("put again, by a script that was forgotten, too");
+    assert_eq!(poll(&mut bus), [BusEvent::State(port("leaf1/a"), request(1))]);
+
+    server.restart();
+    assert!(bus.poll().is_err(), "the connection has ended");
+    assert!(bus.put(&port("leaf1/a"), request(1)).is_err(), "nothing is put before the bus was heard again");
+    assert_eq!(poll(&mut bus), [BusEvent::Synchronised]);
+}
+
+#[test]
+fn what_makes_no_sense_is_passed_over_and_stays_as_it_is() {
+    if !is_installed("what_makes_no_sense_is_passed_over_and_stays_as_it_is") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let mut bus = server.bus("leaf1");
+    poll(&mut bus);
+    bus.put(&port("leaf1/good"), request(1)).expect("put");
+    let mut by_hand = server.connect();
+    let mut call = |text: &str| {
+        let mut words = text.split(' ');
+        let mut command = redis::cmd(words.next().expect("a name"));
+        words.for_each(|word| _ = command.arg(word));
+        command.query::<redis::Value>(&mut by_hand).expect("it works")
+    };
+    call("SET {linkmend}:direction:leaf1/text x");
+    call("HSET {linkmend}:direction:leaf1/version version 2 request {} request-generation 1");
+    call("HSET {linkmend}:direction:leaf1/json version 1 request {\"generation request-generation 1");
+    call("HSET {linkmend}:direction:leaf1/number version 1 request {} request-generation many");
+    call("HSET {linkmend}:direction:leaf1/differs version 1 request-generation 1");
+    let strange = ["text", "version", "json", "number", "differs"];
+    call(
+        "SADD {linkmend}:directions leaf1/good leaf1/text leaf1/version leaf1/json leaf1/number leaf1/differs nonsense",
+    );
+    let mut fresh = server.bus("leaf2");
+    assert_eq!(poll(&mut fresh), [BusEvent::State(port("leaf1/good"), request(1)), BusEvent::Synchronised]);
+
+    for name in strange {
+        let port = port(&format!("leaf1/{name}"));
+        fresh.put(&port, request(1)).expect("the bus goes on");
+    }
+    assert_eq!(call("GET {linkmend}:direction:leaf1/text"), redis::Value::BulkString(b"x".to_vec()));
+    for (name, kept) in [("version", "{}"), ("number", "{}")] {
+        let now = call(&format!("HGET {{linkmend}}:direction:leaf1/{name} request"));
+        assert_eq!(now, redis::Value::BulkString(kept.as_bytes().to_vec()), "{name}");
+    }
+    // What has our version and a generation is written again by its agent, and then makes sense.
+    let now = poll(&mut bus);
+    assert!(now.contains(&BusEvent::State(port("leaf1/json"), request(1))), "{now:?}");
+    assert!(now.contains(&BusEvent::State(port("leaf1/differs"), request(1))), "{now:?}");
+    assert!(
+        !now.iter().any(|event| matches!(event, BusEvent::State(port, _) if port.port() == "text")),
+        "{now:?}"
+    );
+}
