@@ -105,6 +105,7 @@ impl<R: Read> Recording<R> {
             carrier_changes: row.carrier_changes,
             speed: row.speed,
             epoch: row.epoch,
+            fec: None,
         };
         Ok(Some((Duration::from_secs_f64(time_s), row.port, reading)))
     }

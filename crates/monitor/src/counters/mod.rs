@@ -1,7 +1,9 @@
 //! What a port has counted, and how much of it is new since the last poll.
 
 mod difference;
+mod fec;
 mod reading;
 
 pub use difference::{Difference, Increment, Irregularity};
+pub use fec::{ERRORS_COUNTED, FecReading};
 pub use reading::Reading;

@@ -1,5 +1,6 @@
 //! The counters of a port at one moment.
 
+use super::FecReading;
 use serde::{Deserialize, Serialize};
 
 /// What a port had counted when it was polled. Counters begin anywhere, and say nothing until they are polled again.
@@ -22,4 +23,7 @@ pub struct Reading {
     /// number differs from that of the last poll counts from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
+    /// What its forward error correction has counted, if it has one that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fec: Option<FecReading>,
 }
