@@ -1,8 +1,10 @@
 //! What people write: the configuration file, or the arguments of `linkmend corruptd`.
 
+mod bus;
 mod error;
 mod resolved;
 
+pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
 pub use resolved::{ActuatorChoice, Resolved, SourceChoice};
 
@@ -54,6 +56,10 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(rename = "protection")]
     pub protection: ProtectionConfig,
+    /// Where agents find each other.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[serde(rename = "bus")]
+    pub bus: BusConfig,
     /// Socket for `linkmend corruptd status` [default: /run/linkmend/corruptd.socket]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +68,7 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<SocketAddr>,
-    /// What must outlive a restart [default: /var/lib/linkmend/corruptd.json]
+    /// What must outlive a restart, unless it is in a Redis [default: /var/lib/linkmend/corruptd.json]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<PathBuf>,

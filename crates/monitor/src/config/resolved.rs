@@ -1,6 +1,6 @@
 //! A configuration with everything filled in and checked.
 
-use super::{CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, STATE_DEFAULT, SourceKind};
+use super::{BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, SourceKind};
 use crate::agent::Policy;
 use crate::detection::Settings;
 use crate::{Cabling, PortName};
@@ -42,7 +42,7 @@ pub struct Resolved {
     pub policy: Policy,
     pub cabling: Cabling,
     pub control: PathBuf,
-    pub state: PathBuf,
+    pub bus: BusChoice,
     pub audit: Option<PathBuf>,
     pub metrics: Option<SocketAddr>,
 }
@@ -92,7 +92,7 @@ impl MonitorConfig {
             policy: Policy { detection: self.detection.settings()?, mode, target },
             cabling: Cabling::new(cables)?,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
-            state: self.state.clone().unwrap_or_else(|| STATE_DEFAULT.into()),
+            bus: self.bus.choose(self.state.as_ref())?,
             audit: self.audit.clone(),
             metrics: self.metrics,
             agent,
@@ -179,6 +179,9 @@ mod tests {
             ("[detection]\nactivate = 1e-9\ndeactivate = 1e-8", "deactivate = "),
             ("[protection]\nmode = \"off\"", "mode = off"),
             ("[protection]\ntarget = 0", "target = 0"),
+            ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: is of no use without redis"),
+            ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),
+            ("state = \"/x\"\n[bus]\nredis = [\"redis://host\"]", "state = /x: is of no use with redis"),
         ] {
             let error = resolve(text).expect_err("refused");
             assert!(error.contains(part), "{text}: {error}");

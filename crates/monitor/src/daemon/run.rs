@@ -5,14 +5,14 @@ use super::metrics;
 use super::status::StatusSocket;
 use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Worker};
 use crate::agent::{Action, Agent, AgentStatus};
-use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus};
-use crate::config::{ActuatorChoice, Resolved, SourceChoice};
+use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus};
+use crate::config::{ActuatorChoice, BusChoice, Resolved, SourceChoice};
 use crate::exchange::DirectionState;
 use crate::source::{LinkmendSource, Source};
 use linkmend_dataplane::DaemonHealth;
 use linkmend_dataplane::control::SocketError;
 use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
-use linkmend_diagnose::Diagnose;
+use linkmend_diagnose::{Diagnose, ParameterError};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -30,6 +30,9 @@ pub enum StartError {
     /// See [`SocketError`].
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// A value cannot be used.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// See [`BusError`].
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -49,6 +52,7 @@ impl Diagnose for StartError {
         match self {
             StartError::Socket(error) => error.hint(),
             StartError::Bus(error) => error.hint(),
+            StartError::Parameter(error) => error.hint(),
             _ => None,
         }
     }
@@ -99,7 +103,10 @@ impl Corruptd {
     /// [`StartError`].
     pub fn start(config: Resolved) -> Result<Corruptd, StartError> {
         let status = StatusSocket::open(&config.control)?;
-        let bus = EmbeddedBus::open(Some(config.state.clone()))?;
+        let bus: Box<dyn Bus> = match config.bus {
+            BusChoice::Embedded(state) => Box::new(EmbeddedBus::open(Some(state))?),
+            BusChoice::Redis(settings) => Box::new(RedisBus::new(&settings, &config.agent)?),
+        };
         let audit = Audit::open(config.audit.clone()).map_err(StartError::Audit)?;
         let source: Box<dyn Source> = match config.source {
             SourceChoice::Linkmend(paths) => Box::new(LinkmendSource::new(paths)),
@@ -116,7 +123,7 @@ impl Corruptd {
         Ok(Corruptd {
             agent: Agent::new(&config.agent, config.policy, config.cabling),
             source,
-            bus: Box::new(bus),
+            bus,
             worker,
             outcomes,
             audit,

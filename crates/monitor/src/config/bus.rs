@@ -1,0 +1,85 @@
+//! Where what was asked for and done is kept.
+
+use super::STATE_DEFAULT;
+use crate::bus::{PREFIX_DEFAULT, RedisSettings};
+use crate::server::ServerUrl;
+use linkmend_diagnose::ParameterError;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Where agents find each other: `[bus]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Bus to other machines"))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BusConfig {
+    /// Address of the Redis that all machines share, like rediss://USER:PASSWORD@HOST:6379/0 or unix:/run/redis.sock; several
+    /// if they are Sentinels or nodes of a cluster [default: none, and this machine is alone]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redis: Vec<ServerUrl>,
+    /// The addresses are those of Sentinels, which call the master so
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redis_sentinel: Option<String>,
+    /// The addresses are those of nodes of a cluster
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub redis_cluster: bool,
+    /// What all keys begin with [default: linkmend]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redis_prefix: Option<String>,
+    /// Authorities that may vouch for a server with TLS, in PEM format [default: those that this machine trusts]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redis_ca: Option<PathBuf>,
+}
+
+/// What is kept where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BusChoice {
+    /// In this file, for an agent that is alone.
+    Embedded(PathBuf),
+    /// In a Redis.
+    Redis(RedisSettings),
+}
+
+impl BusConfig {
+    /// Fills in what was left out. `state` is the file of an agent that is alone.
+    pub(super) fn choose(&self, state: Option<&PathBuf>) -> Result<BusChoice, ParameterError> {
+        if self.redis.is_empty() {
+            return match self.without_a_server() {
+                Some((name, value)) => {
+                    Err(ParameterError::new(name, value, "is of no use without redis, the address of a server"))
+                }
+                None => Ok(BusChoice::Embedded(state.cloned().unwrap_or_else(|| STATE_DEFAULT.into()))),
+            };
+        }
+        if let Some(state) = state {
+            let rule = "is of no use with redis, which keeps what must outlive a restart; leave out one of them";
+            return Err(ParameterError::new("state", state.display(), rule));
+        }
+        let settings = RedisSettings {
+            urls: self.redis.clone(),
+            sentinel_master: self.redis_sentinel.clone(),
+            cluster: self.redis_cluster,
+            prefix: self.redis_prefix.clone().unwrap_or_else(|| PREFIX_DEFAULT.to_owned()),
+            ca: self.redis_ca.clone(),
+        };
+        settings.validate()?;
+        Ok(BusChoice::Redis(settings))
+    }
+
+    /// What was written although no server was.
+    fn without_a_server(&self) -> Option<(&'static str, String)> {
+        let ca = self.redis_ca.as_ref().map(|path| path.display().to_string());
+        [
+            ("redis-sentinel", self.redis_sentinel.clone()),
+            ("redis-cluster", self.redis_cluster.then(|| "true".to_owned())),
+            ("redis-prefix", self.redis_prefix.clone()),
+            ("redis-ca", ca),
+        ]
+        .into_iter()
+        .find_map(|(name, value)| value.map(|value| (name, value)))
+    }
+}
