@@ -2,11 +2,10 @@
 //! every second which links lose frames, on a host with thousands of them. Names in capitals are those of
 //! `linux/if_link.h`.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 
-use netlink_packet_core::{NetlinkDeserializable, NetlinkHeader, NetlinkSerializable};
+use netlink_packet_core::{NetlinkDeserializable, NetlinkHeader};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
@@ -18,14 +17,6 @@ use crate::netlink::{RequestSocket, attribute, attributes, may_be_a_name, text_o
 const HEADER_BYTES: usize = 16;
 const INDEX_OFFSET: usize = 4;
 const FLAGS_OFFSET: usize = 8;
-
-/// `struct if_stats_msg` of `RTM_GETSTATS`, where its index is, and the bit for the counters of `IFLA_STATS_LINK_64`.
-const RTM_GETSTATS: u16 = 94;
-const STATISTICS_HEADER_BYTES: usize = 12;
-const STATISTICS_INDEX_OFFSET: usize = 4;
-const STATISTICS_FILTER_OFFSET: usize = 8;
-const IFLA_STATS_LINK_64: u16 = 1;
-const IFLA_STATS_FILTER_LINK_64: u32 = 1 << 0;
 
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
@@ -100,28 +91,6 @@ impl InterfaceCounterSocket {
         Ok(Dump { answers: answers.ok_or(io::ErrorKind::InvalidData)?, consistent })
     }
 
-    /// Reads the counters of these interfaces again, and nothing else of them: what is up and has a carrier stays as it
-    /// was, and so does the name. [`crate::announcements`] tells when to ask for all of it. This takes a tenth of the
-    /// time of [`InterfaceCounterSocket::all`], because the kernel writes a sixth of the bytes. Returns whether these
-    /// are still all interfaces; one that is gone keeps its counters.
-    ///
-    /// # Errors
-    /// See [`InterfaceCounterSocket::all`]; the kernel has this since Linux 4.7. After an error, some counters may be
-    /// new and others old.
-    pub fn refresh(&self, interfaces: &mut [InterfaceCounters]) -> io::Result<bool> {
-        let Dump { answers, consistent } = self.0.dump(StatisticsRequest)?;
-        let mut old: BTreeMap<u32, &mut InterfaceCounters> =
-            interfaces.iter_mut().map(|interface| (interface.index, interface)).collect();
-        let mut same = consistent;
-        for Statistics { index, counters } in answers {
-            match old.remove(&index) {
-                Some(interface) => count(interface, &counters).ok_or(io::ErrorKind::InvalidData)?,
-                None => same = false,
-            }
-        }
-        Ok(same && old.is_empty())
-    }
-
     /// The interface with this name; `None` if there is none.
     ///
     /// # Errors
@@ -150,42 +119,6 @@ impl NetlinkDeserializable for Link {
 
     fn deserialize(_: &NetlinkHeader, payload: &[u8]) -> Result<Link, Infallible> {
         Ok(Link(parsed(payload)))
-    }
-}
-
-/// `RTM_GETSTATS` for the counters of all links, without anything else of them.
-#[derive(Clone)]
-struct StatisticsRequest;
-
-impl NetlinkSerializable for StatisticsRequest {
-    fn message_type(&self) -> u16 {
-        RTM_GETSTATS
-    }
-
-    fn buffer_len(&self) -> usize {
-        STATISTICS_HEADER_BYTES
-    }
-
-    fn serialize(&self, buffer: &mut [u8]) {
-        buffer[..STATISTICS_FILTER_OFFSET].fill(0);
-        buffer[STATISTICS_FILTER_OFFSET..].copy_from_slice(&IFLA_STATS_FILTER_LINK_64.to_ne_bytes());
-    }
-}
-
-/// One answer to it: an index, and `struct rtnl_link_stats64`, which is empty where something is missing.
-struct Statistics {
-    index: u32,
-    counters: Vec<u8>,
-}
-
-impl NetlinkDeserializable for Statistics {
-    type Error = Infallible;
-
-    fn deserialize(_: &NetlinkHeader, payload: &[u8]) -> Result<Statistics, Infallible> {
-        let index = payload.get(STATISTICS_INDEX_OFFSET..).and_then(u32_of).unwrap_or_default();
-        let rest = payload.get(STATISTICS_HEADER_BYTES..).unwrap_or_default();
-        let counters = attribute(rest, IFLA_STATS_LINK_64).unwrap_or_default().to_vec();
-        Ok(Statistics { index, counters })
     }
 }
 
@@ -319,8 +252,7 @@ mod tests {
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = parsed(&bytes);
             let _ = parsed(&[header(), bytes.clone()].concat());
-            let Ok(Statistics { counters, .. }) = Statistics::deserialize(&NetlinkHeader::default(), &bytes);
-            let _ = count(&mut InterfaceCounters::default(), &counters);
+            let _ = count(&mut InterfaceCounters::default(), &bytes);
         }
     }
 }

@@ -9,7 +9,7 @@ use linkmend_dataplane::report::TransmitState;
 use linkmend_quantity::LossRate;
 use std::path::PathBuf;
 
-/// Protects links of the daemons on this machine. A port has the name of its link.
+/// Protects links of the daemons on this machine. A port has the name of its link, or of the interface of its link port.
 #[derive(Debug, Default)]
 pub struct ControlSocket {
     /// The daemons' sockets; empty for all that are in the usual folder.
@@ -22,19 +22,41 @@ impl ControlSocket {
         ControlSocket { paths }
     }
 
-    fn client(&self, link: &str) -> Result<Client, String> {
+    /// The link of a port, and the daemon that serves it. A link whose name is the port's comes before one whose link port
+    /// is that interface.
+    fn report(&self, port: &str) -> Result<(Client, LinkReport), String> {
         let paths = if self.paths.is_empty() { sockets() } else { self.paths.clone() };
-        Client::find(link, &paths).map_err(|error| error.to_string())
-    }
-
-    fn report(&self, link: &str) -> Result<(Client, LinkReport), String> {
-        let mut client = self.client(link)?;
-        let report = client.status(Some(link)).map_err(|error| error.to_string())?.pop();
-        let report = report.ok_or_else(|| format!("its daemon says nothing of link {link}"))?;
-        match report.gone {
-            Some(why) => Err(why),
-            None => Ok((client, report)),
+        let (mut by_interface, mut failure) = (None, None);
+        for path in &paths {
+            let mut client = match Client::connect(path) {
+                Ok(client) => client,
+                Err(error) => {
+                    failure = Some(error.to_string());
+                    continue;
+                }
+            };
+            for report in client.status(None).map_err(|error| error.to_string())? {
+                if report.name == port {
+                    return alive(client, report);
+                }
+                if report.link.interface == port && report.gone.is_none() {
+                    by_interface = Some((path, report));
+                }
+            }
         }
+        match by_interface {
+            Some((path, report)) => alive(Client::connect(path).map_err(|error| error.to_string())?, report),
+            None => Err(failure.unwrap_or_else(|| {
+                format!("no daemon of Linkmend here has a link called {port}, or one at the interface {port}")
+            })),
+        }
+    }
+}
+
+fn alive(client: Client, report: LinkReport) -> Result<(Client, LinkReport), String> {
+    match report.gone {
+        Some(why) => Err(why),
+        None => Ok((client, report)),
     }
 }
 
@@ -48,10 +70,10 @@ impl Actuator for ControlSocket {
         let report = match request.protection {
             Some(_) if again && report.protection_requested => report,
             Some(protection) => {
-                client.protect(sender, &config(protection)).map_err(|error| error.to_string())?
+                client.protect(&report.name, &config(protection)).map_err(|error| error.to_string())?
             }
             None if !report.protection_requested => report,
-            None => client.unprotect(sender).map_err(|error| error.to_string())?,
+            None => client.unprotect(&report.name).map_err(|error| error.to_string())?,
         };
         Ok(effect(&report))
     }

@@ -3,10 +3,12 @@
 mod bus;
 mod error;
 mod resolved;
+mod source;
 
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
-pub use resolved::{ActuatorChoice, Resolved, SourceChoice};
+pub use resolved::{ActuatorChoice, Resolved};
+pub use source::{LinuxConfig, SourceChoice, SourceKind};
 
 use crate::PortName;
 use linkmend_dataplane::config::ProtectMode;
@@ -48,6 +50,10 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long = "daemon", value_name = "PATH"))]
     #[serde(rename = "daemons", skip_serializing_if = "Vec::is_empty")]
     pub daemons: Vec<PathBuf>,
+    /// Interfaces of this machine.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[serde(rename = "linux")]
+    pub linux: LinuxConfig,
     /// When a link corrupts.
     #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(rename = "detection")]
@@ -76,16 +82,6 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<PathBuf>,
-}
-
-/// Where counters come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum SourceKind {
-    /// The links of Linkmend's daemons on this machine, by their names
-    #[default]
-    Linkmend,
 }
 
 /// When a link counts as corrupting: `[detection]`.

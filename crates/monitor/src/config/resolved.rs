@@ -1,6 +1,6 @@
 //! A configuration with everything filled in and checked.
 
-use super::{BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, SourceKind};
+use super::{BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, SourceChoice};
 use crate::agent::Policy;
 use crate::detection::Settings;
 use crate::{Cabling, PortName};
@@ -13,13 +13,6 @@ use std::time::Duration;
 const POLL_DEFAULT: Duration = Duration::from_secs(1);
 const POLL_LEAST: Duration = Duration::from_millis(100);
 const POLL_MOST: Duration = Duration::from_hours(1);
-
-/// Where counters come from, with what that needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SourceChoice {
-    /// Daemons at these sockets, or all.
-    Linkmend(Vec<PathBuf>),
-}
 
 /// What carries requests out, with what that needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,9 +77,7 @@ impl MonitorConfig {
             None => ActuatorChoice::Linkmend(self.daemons.clone()),
         };
         Ok(Resolved {
-            source: match self.source {
-                SourceKind::Linkmend => SourceChoice::Linkmend(self.daemons.clone()),
-            },
+            source: self.choose_source()?,
             actuator,
             poll,
             policy: Policy { detection: self.detection.settings()?, mode, target },
@@ -179,6 +170,12 @@ mod tests {
             ("[detection]\nactivate = 1e-9\ndeactivate = 1e-8", "deactivate = "),
             ("[protection]\nmode = \"off\"", "mode = off"),
             ("[protection]\ntarget = 0", "target = 0"),
+            ("interface = [\"eth0\"]", "unknown field"),
+            ("[linux]\ninterface = [\"eth0\"]", "interface = eth0: is of no use without source"),
+            (
+                "source = \"linux\"\n[linux.drivers.x]\ngood-frames = [\"a\"]",
+                "linux.drivers = x: needs names",
+            ),
             ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: is of no use without redis"),
             ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),
             ("state = \"/x\"\n[bus]\nredis = [\"redis://host\"]", "state = /x: is of no use with redis"),

@@ -8,7 +8,7 @@ use crate::agent::{Action, Agent, AgentStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus};
 use crate::config::{ActuatorChoice, BusChoice, Resolved, SourceChoice};
 use crate::exchange::DirectionState;
-use crate::source::{LinkmendSource, Source};
+use crate::source::{LinkmendSource, LinuxSource, Source};
 use linkmend_dataplane::DaemonHealth;
 use linkmend_dataplane::control::SocketError;
 use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
@@ -36,6 +36,9 @@ pub enum StartError {
     /// See [`BusError`].
     #[error(transparent)]
     Bus(#[from] BusError),
+    /// The kernel cannot be asked for counters.
+    #[error("cannot ask the kernel for the counters of interfaces")]
+    Counters(#[source] io::Error),
     /// The audit log cannot be written.
     #[error("cannot write the audit log")]
     Audit(#[source] io::Error),
@@ -110,6 +113,9 @@ impl Corruptd {
         let audit = Audit::open(config.audit.clone()).map_err(StartError::Audit)?;
         let source: Box<dyn Source> = match config.source {
             SourceChoice::Linkmend(paths) => Box::new(LinkmendSource::new(paths)),
+            SourceChoice::Linux { patterns, drivers } => {
+                Box::new(LinuxSource::open(&patterns, &drivers).map_err(StartError::Counters)?)
+            }
         };
         let actuator: Box<dyn Actuator> = match config.actuator {
             ActuatorChoice::Linkmend(paths) => Box::new(ControlSocket::new(paths)),

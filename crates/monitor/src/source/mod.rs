@@ -1,8 +1,10 @@
 //! Where counters come from.
 
 mod linkmend;
+mod linux;
 
 pub use linkmend::LinkmendSource;
+pub use linux::{CounterNames, DriverNames, LinuxSource};
 
 use crate::counters::Reading;
 use linkmend_diagnose::Diagnose;

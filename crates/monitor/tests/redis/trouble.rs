@@ -43,6 +43,26 @@ fn remembered(server: &Server) -> BTreeMap<PortName, DirectionState> {
     states.collect()
 }
 
+/// These ports and no others are protected, each was activated once, and the server knows it.
+fn assert_protected_once(world: &World, server: &Server, corrupting: &[PortName]) {
+    for port in world.ports.keys() {
+        let sender = world.sender(port);
+        assert_eq!(sender.protected, corrupting.contains(port), "{port}");
+        assert_eq!(sender.activations, u32::from(sender.protected), "{port} was activated once");
+    }
+    let states = remembered(server);
+    for port in corrupting {
+        let state = &states[port];
+        let done = state.acknowledgement.as_ref().expect("it was acknowledged");
+        assert_eq!(
+            (Some(done.generation), done.effect),
+            (state.request_generation(), Effect::Active),
+            "{port}"
+        );
+    }
+    assert_eq!(states.len(), corrupting.len(), "no other direction was ever asked for");
+}
+
 #[test]
 fn whatever_fails_on_the_way_exactly_what_corrupts_is_protected_and_activated_once() {
     if !is_installed("whatever_fails_on_the_way_exactly_what_corrupts_is_protected_and_activated_once") {
@@ -93,23 +113,7 @@ fn whatever_fails_on_the_way_exactly_what_corrupts_is_protected_and_activated_on
     proxy.cut(false);
     run(&mut world, 10);
 
-    for port in world.ports.keys() {
-        let sender = world.sender(port);
-        assert_eq!(sender.protected, corrupting.contains(port), "{port}");
-        assert_eq!(sender.activations, u32::from(sender.protected), "{port} was activated once");
-    }
-    let states = remembered(&server);
-    for port in &corrupting {
-        let state = &states[port];
-        let done = state.acknowledgement.as_ref().expect("it was acknowledged");
-        assert_eq!(
-            (Some(done.generation), done.effect),
-            (state.request_generation(), Effect::Active),
-            "{port}"
-        );
-    }
-    assert_eq!(states.len(), corrupting.len(), "no other direction was ever asked for");
-
+    assert_protected_once(&world, &server, &corrupting);
     // Repaired, they are let go.
     corrupting.iter().for_each(|port| world.ports.get_mut(port).expect("there").loss = 0.0);
     run(&mut world, 4 * HOLD_DOWN);
