@@ -3,6 +3,7 @@
 //!
 //! - [`counters`]: what a port has counted, and how much of it is new since the last poll;
 //! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over;
+//! - [`forecast`]: what forward error correction lets expect, before frames are lost;
 //! - [`Cabling`]: which [port](PortName) faces which;
 //! - [`exchange`]: what the two ends of a link tell each other;
 //! - [`agent`]: what one machine decides, and asks others for;
@@ -29,6 +30,7 @@ pub mod daemon;
 pub mod detection;
 pub mod evaluation;
 pub mod exchange;
+pub mod forecast;
 mod port_name;
 pub mod recording;
 pub mod server;

@@ -2,7 +2,7 @@
 
 use crate::Cabling;
 use crate::agent::{Agent, AgentStatus, Decision, Policy};
-use crate::counters::Reading;
+use crate::counters::{ERRORS_COUNTED, FecReading, Reading};
 use linkmend_diagnose::{Diagnose, Fault};
 use serde::Deserialize;
 use std::io::Read;
@@ -23,6 +23,9 @@ pub enum RecordingError {
     /// No time of a poll.
     #[error("line {line}: {time_s} is no time in seconds from 0 to 1e9")]
     Time { line: u64, time_s: f64 },
+    /// No histogram.
+    #[error("line {line}: codewords {codewords} are not up to {ERRORS_COUNTED} counts with `;` between them")]
+    Codewords { line: u64, codewords: String },
     /// More than anybody would wait for.
     #[error("more than {ROWS_MOST} rows")]
     TooLong,
@@ -36,7 +39,7 @@ impl Diagnose for RecordingError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header} (and carrier_changes, speed, epoch); each other is a poll of a port"
+            "the first line is {header} (and carrier_changes, speed, epoch, corrected_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
         ))
     }
 }
@@ -54,6 +57,35 @@ struct Row {
     speed: Option<u64>,
     #[serde(default)]
     epoch: Option<u64>,
+    #[serde(default)]
+    corrected_codewords: Option<u64>,
+    #[serde(default)]
+    corrected_bits: Option<u64>,
+    #[serde(default)]
+    codewords: Option<String>,
+}
+
+impl Row {
+    /// What forward error correction has counted; `None` without these columns.
+    fn fec(&self, line: u64) -> Result<Option<FecReading>, RecordingError> {
+        let wrong = |codewords: &str| RecordingError::Codewords { line, codewords: codewords.to_owned() };
+        let histogram = |text: &str| -> Result<[u64; ERRORS_COUNTED], RecordingError> {
+            let mut codewords = [0; ERRORS_COUNTED];
+            let mut bins = codewords.iter_mut();
+            for count in text.split(';') {
+                let bin = bins.next().ok_or_else(|| wrong(text))?;
+                *bin = count.trim().parse().map_err(|_| wrong(text))?;
+            }
+            Ok(codewords)
+        };
+        let fec = FecReading {
+            corrected_codewords: self.corrected_codewords,
+            uncorrectable_codewords: None,
+            corrected_bits: self.corrected_bits,
+            codewords: self.codewords.as_deref().map(histogram).transpose()?,
+        };
+        Ok((fec != FecReading::default()).then_some(fec))
+    }
 }
 
 /// The polls of a file, each with its time and what all its ports had counted.
@@ -68,7 +100,8 @@ pub struct Recording<R> {
 
 impl<R: Read> Recording<R> {
     /// Reads rows with the columns `time_s`, `port`, `good_frames`, `corrupted_frames` and, if there are such,
-    /// `carrier_changes`, `speed` and `epoch`. Rows of the same time are one poll.
+    /// `carrier_changes`, `speed`, `epoch`, `corrected_codewords`, `corrected_bits` and `codewords` (how many had no error, how
+    /// many one, up to 15, with `;` between them). Rows of the same time are one poll.
     ///
     /// # Errors
     /// [`RecordingError`], if the first row cannot be read.
@@ -105,7 +138,7 @@ impl<R: Read> Recording<R> {
             carrier_changes: row.carrier_changes,
             speed: row.speed,
             epoch: row.epoch,
-            fec: None,
+            fec: row.fec(line)?,
         };
         Ok(Some((Duration::from_secs_f64(time_s), row.port, reading)))
     }
@@ -193,5 +226,46 @@ mod tests {
             assert!(error.contains(part), "{rows:?}: {error}");
         }
         assert!(polls("time_s,port,frames\n0,a,1\n").is_err(), "unknown column");
+        let head = "time_s,port,good_frames,corrupted_frames,codewords\n";
+        for codewords in ["1;x", "1;;2", "-1", "1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17"] {
+            let error = polls(&format!("{head}0,a,1,0,{codewords}\n")).expect_err("refused");
+            assert!(error.contains(&format!("line 2: codewords {codewords} are not")), "{error}");
+        }
+    }
+
+    /// Decisions about a port of 100 Gbit/s whose codewords have so many errors, the same every ten seconds.
+    fn decisions(policy: Policy, codewords: [u64; ERRORS_COUNTED]) -> Vec<String> {
+        let mut text = "time_s,port,good_frames,corrupted_frames,speed,codewords\n".to_owned();
+        for poll in 0..20 {
+            let counts: Vec<String> = codewords.iter().map(|count| (count * poll).to_string()).collect();
+            let (time, frames, bins) = (poll * 10, poll * 1_000_000, counts.join(";"));
+            text.push_str(&format!("{time},eth0,{frames},0,100000000000,{bins}\n"));
+        }
+        let mut decisions = Vec::new();
+        replay("leaf1", policy, text.as_bytes(), |decision| decisions.push(decision.to_string()))
+            .expect("a file");
+        decisions
+    }
+
+    #[test]
+    fn links_are_armed_before_they_lose_frames_if_that_is_wanted() {
+        // Each further error is half as likely.
+        let bad = std::array::from_fn(|errors| 100_000_000 >> errors);
+        let told = decisions(Policy::default(), bad);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[1].starts_with("leaf1/eth0: is going to lose frames: "), "{told:?}");
+        let armed = decisions(Policy { arm: true, ..Policy::default() }, bad);
+        assert_eq!(armed[..2], told);
+        assert!(
+            armed[2].contains("asks for protection, ordered, copies ")
+                && armed[2].contains("before frames are lost"),
+            "{armed:?}"
+        );
+        assert_eq!(armed.len(), 3, "{armed:?}");
+        let good = decisions(
+            Policy { arm: true, ..Policy::default() },
+            std::array::from_fn(|errors| 100_000_000 >> (4 * errors)),
+        );
+        assert_eq!(good.len(), 1, "{good:?}");
     }
 }

@@ -4,6 +4,7 @@ use super::watched::Watched;
 use crate::PortName;
 use crate::detection::{Change, State};
 use crate::exchange::{Acknowledgement, Effect, Protection, Request};
+use crate::forecast::Forecast;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -40,6 +41,12 @@ pub enum DecisionKind {
         /// Probability of so many corrupted frames at the activation rate.
         chance: f64,
     },
+    /// Frames are going to be lost, or no longer.
+    Forecast {
+        expects_loss: bool,
+        /// Of the last minute; absent if nothing was corrected in it.
+        forecast: Option<Forecast>,
+    },
     /// The receiving end has asked for something.
     Request { generation: u64, protection: Option<Protection>, disable: bool, reason: String },
     /// The sending end has done something.
@@ -59,6 +66,11 @@ impl Decision {
             interval: evidence.map_or((0.0, 0.0), |evidence| evidence.interval()),
             chance: evidence.map_or(1.0, |evidence| evidence.chance),
         };
+        Decision { at, port: watched.name().clone(), kind }
+    }
+
+    pub(super) fn of_forecast(at: Duration, watched: &Watched, expects_loss: bool) -> Decision {
+        let kind = DecisionKind::Forecast { expects_loss, forecast: watched.early_warning.forecast() };
         Decision { at, port: watched.name().clone(), kind }
     }
 
@@ -95,6 +107,11 @@ impl fmt::Display for Decision {
                     }
                 }
                 Ok(())
+            }
+            DecisionKind::Forecast { expects_loss, forecast } => {
+                let going = if *expects_loss { "is" } else { "is no longer" };
+                write!(f, "{port}: {going} going to lose frames")?;
+                forecast.map_or(Ok(()), |forecast| write!(f, ": {forecast}"))
             }
             DecisionKind::Request { protection: Some(protection), disable, reason, .. } => {
                 let Protection { mode, copies, .. } = protection;

@@ -43,12 +43,14 @@ pub struct Policy {
     pub mode: ProtectMode,
     /// Effective loss rate to stay below.
     pub target: f64,
+    /// Whether links are protected that are going to lose frames, as forward error correction lets expect.
+    pub arm: bool,
 }
 
 impl Default for Policy {
     /// Ordered mode and a target of 1e-8, as in the paper.
     fn default() -> Policy {
-        Policy { detection: Settings::default(), mode: ProtectMode::Ordered, target: 1e-8 }
+        Policy { detection: Settings::default(), mode: ProtectMode::Ordered, target: 1e-8, arm: false }
     }
 }
 
@@ -127,6 +129,10 @@ impl Agent {
             if let Some(change) = watched.handle_reading(&self.policy.detection, now, reading) {
                 let decision = Decision::of_state(now, watched, change);
                 self.decisions.push_back(decision);
+            }
+            let warning = &mut watched.early_warning;
+            if let Some(expects) = warning.handle_reading(&self.policy.detection, now, &reading) {
+                self.decisions.push_back(Decision::of_forecast(now, watched, expects));
             }
             self.ask(now, &port);
         }

@@ -4,6 +4,7 @@ use super::Agent;
 use crate::PortName;
 use crate::detection::State;
 use crate::exchange::{Acknowledgement, Request};
+use crate::forecast::Forecast;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -33,6 +34,9 @@ pub struct PortStatus {
     pub loss_rate: Option<f64>,
     /// 95 % confidence interval of the loss rate of the evidence, while there is any.
     pub interval: Option<(f64, f64)>,
+    /// The loss rate that forward error correction lets expect; `None` if it corrects nothing, or counts nothing.
+    #[serde(default)]
+    pub forecast: Option<Forecast>,
     /// Seconds since the last poll that had this port.
     pub age_s: Option<f64>,
     /// Why its latest counters say nothing.
@@ -76,6 +80,7 @@ impl Agent {
             frames: current.frames,
             loss_rate: current.loss_rate(),
             interval: detector.and_then(|detector| detector.evidence()).map(|evidence| evidence.interval()),
+            forecast: watched.and_then(|watched| watched.early_warning.forecast()),
             age_s: watched
                 .and_then(|watched| watched.polled)
                 .map(|polled| now.saturating_sub(polled).as_secs_f64()),

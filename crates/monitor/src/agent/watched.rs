@@ -5,6 +5,7 @@ use crate::PortName;
 use crate::counters::{Irregularity, Reading};
 use crate::detection::{Change, Detector, Settings, State};
 use crate::exchange::{Protection, Request};
+use crate::forecast::EarlyWarning;
 use linkmend_protocol::copies_for;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 pub(super) struct Watched {
     name: PortName,
     pub(super) detector: Detector,
+    pub(super) early_warning: EarlyWarning,
     /// Why the latest reading said nothing.
     pub(super) irregularity: Option<Irregularity>,
     pub(super) polled: Option<Duration>,
@@ -22,7 +24,14 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(name: PortName) -> Watched {
-        Watched { name, detector: Detector::default(), irregularity: None, polled: None, missing: false }
+        Watched {
+            name,
+            detector: Detector::default(),
+            early_warning: EarlyWarning::default(),
+            irregularity: None,
+            polled: None,
+            missing: false,
+        }
     }
 
     pub(super) fn name(&self) -> &PortName {
@@ -50,31 +59,48 @@ impl Watched {
 
     /// What to ask for, if it differs from what was asked for last.
     pub(super) fn request(&self, policy: &Policy, last: Option<&Request>) -> Option<Request> {
-        let state = self.detector.state();
         let asked = last.and_then(|last| last.protection);
-        if state == State::Unknown || asked.is_none() && !state.corrupts() {
-            return None;
-        }
+        let need = self.need(policy);
         let generation = last.map_or(1, |last| last.generation.saturating_add(1));
-        if !state.corrupts() {
+        let Some(Need { loss_rate, disable, reason }) = need else {
+            if asked.is_none() || self.detector.state() == State::Unknown {
+                return None;
+            }
             let reason = "no corruption during the hold-down".to_owned();
             return Some(Request { generation, protection: None, disable: false, reason });
-        }
-        let loss_rate = self.detector.loss_rate();
+        };
         // Fewer copies than before are not worth a change, and would be wrong if the rate rises again.
         let copies = copies_for(loss_rate, policy.target).max(asked.map_or(0, |asked| asked.copies));
         let same = asked.is_some_and(|asked| {
             (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies)
         });
-        let disable = state == State::Severe;
         if same && last.is_some_and(|last| last.disable == disable) {
             return None;
         }
         let protection = Protection { mode: policy.mode, loss_rate, target: policy.target, copies };
-        let reason = match disable {
-            true => format!("loss rate {loss_rate:.1e}, beyond what protection should carry"),
-            false => format!("loss rate {loss_rate:.1e}"),
-        };
         Some(Request { generation, protection: Some(protection), disable, reason })
     }
+
+    /// What the link needs; `None` if it is healthy, or nothing is known of it.
+    fn need(&self, policy: &Policy) -> Option<Need> {
+        let state = self.detector.state();
+        if state.corrupts() {
+            let (loss_rate, disable) = (self.detector.loss_rate(), state == State::Severe);
+            let reason = match disable {
+                true => format!("loss rate {loss_rate:.1e}, beyond what protection should carry"),
+                false => format!("loss rate {loss_rate:.1e}"),
+            };
+            return Some(Need { loss_rate, disable, reason });
+        }
+        let loss_rate = self.early_warning.expected().filter(|_| policy.arm)?;
+        let reason = format!("before frames are lost; loss rate {loss_rate:.1e} expected");
+        Some(Need { loss_rate, disable: false, reason })
+    }
+}
+
+/// A loss rate to protect against, and why.
+struct Need {
+    loss_rate: f64,
+    disable: bool,
+    reason: String,
 }

@@ -123,6 +123,11 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_memory: Option<Span>,
+    /// Wrong symbols of a codeword that forward error correction corrects, 1 to 15 [default: 7 up to 25 Gbit/s, which is
+    /// RS(528,514), and 15 above, which is RS(544,514)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fec_corrects: Option<u32>,
 }
 
 /// What is done about it: `[protection]`.
@@ -138,6 +143,9 @@ pub struct ProtectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<LossRate>,
+    /// Protect links that are going to lose frames, as forward error correction lets expect, before they do
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub arm: bool,
     /// Run this program to protect a port, instead of asking Linkmend's daemons; it is told what to do in LINKMEND_PORT,
     /// LINKMEND_ACTION, LINKMEND_MODE, LINKMEND_COPIES, LINKMEND_LOSS_RATE
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]

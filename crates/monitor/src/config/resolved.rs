@@ -80,7 +80,7 @@ impl MonitorConfig {
             source: self.choose_source()?,
             actuator,
             poll,
-            policy: Policy { detection: self.detection.settings()?, mode, target },
+            policy: Policy { detection: self.detection.settings()?, mode, target, arm: self.protection.arm },
             cabling: Cabling::new(cables)?,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
             bus: self.bus.choose(self.state.as_ref())?,
@@ -108,6 +108,7 @@ impl DetectionConfig {
             window_time: self.window_time.map_or(usual.window_time, |time| time.0),
             hold_down: self.hold_down.map_or(usual.hold_down, |time| time.0),
             flap_memory: self.flap_memory.map_or(usual.flap_memory, |time| time.0),
+            correctable: self.fec_corrects,
         };
         settings.validate()?;
         Ok(settings)

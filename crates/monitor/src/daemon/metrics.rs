@@ -1,4 +1,4 @@
-//! What Prometheus scrapes: four series for each port, and a few about the daemon.
+//! What Prometheus scrapes: five series for each port, and a few about the daemon.
 
 use crate::agent::{AgentStatus, PortStatus};
 use crate::detection::State;
@@ -13,7 +13,7 @@ use std::fmt;
 type Value = fn(&PortStatus) -> Option<f64>;
 
 /// Series of each port: name, meaning and value.
-const OF_PORTS: [(&str, &str, Value); 4] = [
+const OF_PORTS: [(&str, &str, Value); 5] = [
     ("link_loss_ratio", "Share of corrupted frames among the latest that the port received", |port| {
         port.loss_rate
     }),
@@ -21,6 +21,11 @@ const OF_PORTS: [(&str, &str, Value); 4] = [
         "link_effective_loss_ratio",
         "The same after recovery: while the link is protected, what Equation 1 leaves of it",
         effective,
+    ),
+    (
+        "link_expected_loss_ratio",
+        "Share of frames that will be lost if errors stay as forward error correction counts them",
+        |port| port.forecast.map(|forecast| forecast.loss_rate),
     ),
     (
         "link_state",
@@ -101,6 +106,7 @@ mod tests {
             frames: 1_000,
             loss_rate: Some(1e-3),
             interval: None,
+            forecast: None,
             age_s: Some(0.5),
             irregularity: None,
             hold_down_s: None,

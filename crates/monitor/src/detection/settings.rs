@@ -22,6 +22,9 @@ pub struct Settings {
     pub hold_down: Duration,
     /// A link that begins to corrupt again within this time after it was healthy waits twice as long the next time.
     pub flap_memory: Duration,
+    /// How many wrong symbols of a codeword forward error correction can correct, 1 to 15; `None` for 15 of RS(544,514), and
+    /// up to 25 Gbit/s 7 of RS(528,514).
+    pub correctable: Option<u32>,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -39,6 +42,7 @@ impl Default for Settings {
             window_time: Duration::from_hours(1),
             hold_down: Duration::from_mins(10),
             flap_memory: DAY,
+            correctable: None,
         }
     }
 }
@@ -59,6 +63,9 @@ impl Settings {
         rate("false-alarm", false_alarm, rare, "must be above 0, and at most 0.05")?;
         if self.window_frames == 0 {
             return Err(ParameterError::new("window-frames", 0, "must be at least 1"));
+        }
+        if let Some(symbols) = self.correctable.filter(|symbols| !(1..=15).contains(symbols)) {
+            return Err(ParameterError::new("fec-corrects", symbols, "must be 1 to 15"));
         }
         let times = [
             ("window-time", self.window_time, SECOND),
@@ -93,6 +100,7 @@ mod tests {
             (Settings { false_alarm: 0.1, ..base() }, "false-alarm"),
             (Settings { window_frames: 0, ..base() }, "window-frames"),
             (Settings { window_time: Duration::ZERO, ..base() }, "window-time"),
+            (Settings { correctable: Some(16), ..base() }, "fec-corrects"),
             (Settings { hold_down: Duration::MAX, ..base() }, "hold-down"),
         ] {
             let error = settings.validate().expect_err("refused").to_string();
