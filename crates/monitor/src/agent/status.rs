@@ -37,6 +37,9 @@ pub struct PortStatus {
     /// The loss rate that forward error correction lets expect; `None` if it corrects nothing, or counts nothing.
     #[serde(default)]
     pub forecast: Option<Forecast>,
+    /// The highest that was expected, while the link is going to lose frames.
+    #[serde(default)]
+    pub expected_loss_rate: Option<f64>,
     /// Seconds since the last poll that had this port.
     pub age_s: Option<f64>,
     /// Why its latest counters say nothing.
@@ -81,6 +84,7 @@ impl Agent {
             loss_rate: current.loss_rate(),
             interval: detector.and_then(|detector| detector.evidence()).map(|evidence| evidence.interval()),
             forecast: watched.and_then(|watched| watched.early_warning.forecast()),
+            expected_loss_rate: watched.and_then(|watched| watched.early_warning.expected()),
             age_s: watched
                 .and_then(|watched| watched.polled)
                 .map(|polled| now.saturating_sub(polled).as_secs_f64()),

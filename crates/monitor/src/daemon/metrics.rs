@@ -107,6 +107,7 @@ mod tests {
             loss_rate: Some(1e-3),
             interval: None,
             forecast: None,
+            expected_loss_rate: None,
             age_s: Some(0.5),
             irregularity: None,
             hold_down_s: None,

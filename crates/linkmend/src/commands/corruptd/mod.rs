@@ -15,6 +15,8 @@ const EXAMPLES: &str = "\
 Examples:
   linkmend corruptd --cable left=right      both ends of a link at this machine's daemons, called left and right
   linkmend corruptd --config corruptd.toml  as configured; SIGHUP reads the file again
+  linkmend corruptd --source linux --cable eth0=spine1/eth7 --redis redis://10.0.0.9
+                                            interfaces of this machine, and one of another that shares the Redis
   linkmend corruptd --dry-run -v            what it would do
   linkmend corruptd status                  which links corrupt, and what was done
   linkmend corruptd --replay counters.csv   what it would have done with recorded counters

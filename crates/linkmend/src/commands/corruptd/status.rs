@@ -46,7 +46,7 @@ pub(super) fn table(status: &AgentStatus, all: bool) -> String {
 fn has_news(port: &PortStatus) -> bool {
     let quiet = matches!(port.state, Some(State::Healthy) | None);
     let asked = port.request.as_ref().is_some_and(|request| request.protection.is_some());
-    !quiet || asked || port.irregularity.is_some()
+    !quiet || asked || port.irregularity.is_some() || port.expected_loss_rate.is_some()
 }
 
 fn note(status: &AgentStatus) -> String {
@@ -111,6 +111,8 @@ fn remark(port: &PortStatus) -> String {
         true => format!("may end in {}", duration(time)),
         false => "waits for frames".to_owned(),
     });
-    let remarks = [disable, error, port.irregularity.clone(), ends];
+    let expected =
+        port.forecast.filter(|_| port.expected_loss_rate.is_some()).map(|forecast| forecast.to_string());
+    let remarks = [disable, error, expected, port.irregularity.clone(), ends];
     remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
