@@ -2,7 +2,7 @@
 
 use super::audit::Audit;
 use super::metrics;
-use super::status::StatusSocket;
+use super::status::{Question, StatusSocket};
 use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Worker};
 use crate::agent::{Action, Agent, AgentStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus};
@@ -69,7 +69,7 @@ pub struct Corruptd {
     worker: Worker,
     outcomes: Receiver<Outcome>,
     audit: Audit,
-    status: StatusSocket,
+    socket: StatusSocket,
     /// What the metrics show, if anybody asked for them.
     shown: Option<(Arc<Mutex<AgentStatus>>, MetricsServer)>,
     started: Instant,
@@ -105,7 +105,7 @@ impl Corruptd {
     /// # Errors
     /// [`StartError`].
     pub fn start(config: Resolved) -> Result<Corruptd, StartError> {
-        let status = StatusSocket::open(&config.control)?;
+        let socket = StatusSocket::open(&config.control)?;
         let bus: Box<dyn Bus> = match config.bus {
             BusChoice::Embedded(state) => Box::new(EmbeddedBus::open(Some(state))?),
             BusChoice::Redis(settings) => Box::new(RedisBus::new(&settings, &config.agent)?),
@@ -133,7 +133,7 @@ impl Corruptd {
             worker,
             outcomes,
             audit,
-            status,
+            socket,
             shown: config.metrics.map(serve_metrics).transpose()?,
             started: Instant::now(),
             poll: config.poll,
@@ -190,8 +190,11 @@ impl Corruptd {
             self.agent.handle_timeout(now);
         }
         self.act();
-        let (agent, started) = (&self.agent, self.started);
-        self.status.answer(|| agent.status(started.elapsed()));
+        for asked in self.socket.questions() {
+            match asked.question {
+                Question::Status => asked.answer(&self.status()),
+            }
+        }
     }
 
     /// Hears the bus.

@@ -1,21 +1,57 @@
-//! Tells whoever connects to a socket how things are.
+//! Answers whoever connects to the daemon's socket: one question, a line of JSON, and one answer.
 
 use crate::agent::AgentStatus;
 use linkmend_dataplane::control::{ControlSocket, Reservation, SocketError};
 use linkmend_diagnose::Diagnose;
-use std::io::{self, Read, Write};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// How long a client may take to read, and a daemon to answer.
+/// How long a client may take to ask and to read, and a daemon to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest answer that is accepted.
+/// The longest answer that is accepted, and the longest question.
 const ANSWER_BYTES_MOST: u64 = 256 << 20;
+const QUESTION_BYTES_MOST: u64 = 64 << 10;
+/// Clients at the same time. Whoever comes beyond that is turned away.
+const CLIENTS_MOST: usize = 64;
 
-/// A socket at which a status is to be had.
+/// What can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case")]
+pub(super) enum Question {
+    /// How things are: [`AgentStatus`].
+    Status,
+}
+
+/// A question that waits for its answer, a JSON text.
+pub(super) struct Asked {
+    pub question: Question,
+    answer: Sender<Vec<u8>>,
+}
+
+impl Asked {
+    /// Answers. A client that has left meanwhile is no trouble.
+    pub fn answer(self, answer: &impl Serialize) {
+        match serde_json::to_vec(answer) {
+            Ok(text) => drop(self.answer.send(text)),
+            Err(error) => tracing::warn!("an answer has no form in JSON: {error}"),
+        }
+    }
+}
+
+/// A socket at which questions are asked.
 #[derive(Debug)]
-pub(super) struct StatusSocket(ControlSocket);
+pub(super) struct StatusSocket {
+    socket: ControlSocket,
+    asked: Receiver<Asked>,
+    asking: Sender<Asked>,
+    clients: Arc<()>,
+}
 
 impl StatusSocket {
     pub(super) fn open(path: &Path) -> Result<StatusSocket, SocketError> {
@@ -25,32 +61,58 @@ impl StatusSocket {
             step: "setting it up",
             source,
         })?;
-        Ok(StatusSocket(socket))
+        let (asking, asked) = channel();
+        Ok(StatusSocket { socket, asked, asking, clients: Arc::new(()) })
     }
 
-    /// Answers everybody who has asked since the last call. Each answer is written by a thread of its own, because a
-    /// client may be slow.
-    pub(super) fn answer(&self, status: impl Fn() -> AgentStatus) {
-        while let Ok((stream, _)) = self.0.listener().accept() {
-            let status = status();
-            let answer = move || {
-                if let Err(error) = write(stream, &status) {
+    /// What was asked since the last call. Each client has a thread of its own, because it may be slow.
+    pub(super) fn questions(&self) -> impl Iterator<Item = Asked> {
+        while let Ok((stream, _)) = self.socket.listener().accept() {
+            let here = Arc::clone(&self.clients);
+            if Arc::strong_count(&self.clients) > CLIENTS_MOST + 1 {
+                tracing::warn!("a client of the status was turned away: {CLIENTS_MOST} are being answered");
+                continue;
+            }
+            let asking = self.asking.clone();
+            let serve = move || {
+                let _here = here;
+                if let Err(error) = serve(stream, &asking) {
                     tracing::debug!("a client of the status left: {error}");
                 }
             };
-            if let Err(error) = std::thread::Builder::new().name("status".to_owned()).spawn(answer) {
+            if let Err(error) = std::thread::Builder::new().name("status".to_owned()).spawn(serve) {
                 tracing::warn!("the status could not be answered: {error}");
             }
         }
+        self.asked.try_iter()
     }
 }
 
-fn write(mut stream: UnixStream, status: &AgentStatus) -> io::Result<()> {
+fn serve(stream: UnixStream, asking: &Sender<Asked>) -> io::Result<()> {
     stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut text = serde_json::to_vec(status)?;
-    text.push(b'\n');
-    stream.write_all(&text)
+    let mut line = String::new();
+    BufReader::new((&stream).take(QUESTION_BYTES_MOST)).read_line(&mut line)?;
+    let text = match serde_json::from_str(&line) {
+        Ok(question) => {
+            let (answer, answered) = channel();
+            asking.send(Asked { question, answer }).map_err(io::Error::other)?;
+            answered.recv_timeout(PATIENCE).map_err(io::Error::other)?
+        }
+        Err(error) => {
+            serde_json::to_vec(&Refusal { error: format!("the question makes no sense: {error}") })?
+        }
+    };
+    (&stream).write_all(&text)?;
+    (&stream).write_all(b"\n")
+}
+
+/// An answer that is none.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Refusal {
+    pub error: String,
 }
 
 /// Why there is no answer.
@@ -62,6 +124,9 @@ pub enum StatusError {
     /// Something else answers.
     #[error("{}: the answer makes no sense", path.display())]
     Nonsense { path: PathBuf, source: serde_json::Error },
+    /// The daemon has no such answer.
+    #[error("corruptd at {}: {why}", path.display())]
+    Refused { path: PathBuf, why: String },
 }
 
 impl Diagnose for StatusError {
@@ -76,10 +141,59 @@ impl Diagnose for StatusError {
 /// # Errors
 /// [`StatusError`].
 pub fn ask(path: &Path) -> Result<AgentStatus, StatusError> {
+    ask_for(path, &Question::Status)
+}
+
+fn ask_for<T: DeserializeOwned>(path: &Path, question: &Question) -> Result<T, StatusError> {
     let failed = |source| StatusError::Connect { path: path.to_owned(), source };
-    let stream = UnixStream::connect(path).map_err(failed)?;
+    let nonsense = |source| StatusError::Nonsense { path: path.to_owned(), source };
+    let mut stream = UnixStream::connect(path).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+    let mut line = serde_json::to_vec(question).map_err(nonsense)?;
+    line.push(b'\n');
+    stream.write_all(&line).map_err(failed)?;
     let mut text = Vec::new();
     stream.take(ANSWER_BYTES_MOST).read_to_end(&mut text).map_err(failed)?;
-    serde_json::from_slice(&text).map_err(|source| StatusError::Nonsense { path: path.to_owned(), source })
+    if let Ok(Refusal { error }) = serde_json::from_slice(&text) {
+        return Err(StatusError::Refused { path: path.to_owned(), why: error });
+    }
+    serde_json::from_slice(&text).map_err(nonsense)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client is told that sends this.
+    fn told(send: &[u8]) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("status");
+        let socket = StatusSocket::open(&path).expect("nobody else listens");
+        let mut stream = UnixStream::connect(&path).expect("it listens");
+        stream.write_all(send).expect("it reads");
+        stream.shutdown(std::net::Shutdown::Write).expect("half");
+        let client = std::thread::spawn(move || {
+            let mut text = String::new();
+            stream.read_to_string(&mut text).map(|_| text)
+        });
+        while !client.is_finished() {
+            for asked in socket.questions() {
+                let Question::Status = asked.question;
+                asked.answer(&AgentStatus { agent: "leaf1".to_owned(), ..AgentStatus::default() });
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        client.join().expect("no panic").unwrap_or_default()
+    }
+
+    #[test]
+    fn a_question_is_answered_and_nonsense_refused() {
+        assert!(told(b"{\"ask\":\"status\"}\n").starts_with("{\"agent\":\"leaf1\""));
+        for nonsense in [&b""[..], b"status\n", b"{\"ask\":\"everything\"}\n"] {
+            assert!(told(nonsense).contains("the question makes no sense"), "{nonsense:?}");
+        }
+        // Bytes that are no text end the conversation.
+        assert_eq!(told(&[0xff, 0xfe, b'\n']), "");
+    }
 }
