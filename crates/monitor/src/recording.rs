@@ -23,7 +23,7 @@ pub enum RecordingError {
     /// No time of a poll.
     #[error("line {line}: {time_s} is no time in seconds from 0 to 1e9")]
     Time { line: u64, time_s: f64 },
-    /// No histogram.
+    /// Not counts of codewords by their errors.
     #[error("line {line}: codewords {codewords} are not up to {ERRORS_COUNTED} counts with `;` between them")]
     Codewords { line: u64, codewords: String },
     /// More than anybody would wait for.

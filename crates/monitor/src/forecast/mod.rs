@@ -53,7 +53,7 @@ pub enum Basis {
     Tail,
     /// Corrected bits and codewords.
     BitsAndCodewords,
-    /// Corrected bits.
+    /// Corrected bits alone, so that errors are taken to be independent.
     Bits,
 }
 
