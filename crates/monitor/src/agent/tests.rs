@@ -256,3 +256,80 @@ fn names_that_are_none_are_refused_and_counted() {
     agent.handle_readings(SECOND, [("a b".to_owned(), Reading::default())]);
     assert_eq!((agent.refused_ports(), agent.status(SECOND).ports.len()), (1, 0));
 }
+
+/// An agent with one port that corrupts and whose sender is its own, protected.
+fn protected() -> (Agent, Duration, Reading) {
+    let cabling = Cabling::new([[name(0, 0), name(0, 1)]]).expect("no contradiction");
+    let mut agent = Agent::new("s0", policy(), cabling);
+    agent.handle_synchronised(Duration::ZERO);
+    let mut reading = Reading { corrupted_frames: Some(0), ..Reading::default() };
+    let mut now = Duration::ZERO;
+    for _ in 0..4 {
+        now += SECOND;
+        reading.good_frames += 1_000_000;
+        reading.corrupted_frames = reading.corrupted_frames.map(|count| count + 1_000);
+        agent.handle_readings(now, [("p0".to_owned(), reading)]);
+    }
+    let actuated = std::iter::from_fn(|| agent.poll_action())
+        .filter(|action| matches!(action, Action::Actuate { .. }))
+        .count();
+    assert_eq!(actuated, 1);
+    agent.handle_effect(now, &name(0, 0), 1, Effect::Active, None);
+    (agent, now, reading)
+}
+
+/// Everything that the agent wants to do is to say again what is so.
+fn assert_unchanged(agent: &mut Agent, after: &str) {
+    while let Some(action) = agent.poll_action() {
+        match action {
+            Action::Request { request, .. } => assert_eq!(request.generation, 1, "after {after}"),
+            Action::Acknowledge { acknowledgement, .. } => assert_eq!(acknowledgement.effect, Effect::Active),
+            Action::Actuate { .. } => panic!("carries something out after {after}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_protected_stays_so_whatever_counters_and_clock_do() {
+    let (mut agent, mut now, reading) = protected();
+    let changed = |change: fn(&mut Reading)| {
+        let mut reading = reading;
+        change(&mut reading);
+        reading
+    };
+    let courses: [(&str, Duration, Option<Reading>); 7] = [
+        ("ten hours of sleep", SECOND * 36_000, Some(reading)),
+        ("counters that went back", SECOND, Some(changed(|reading| reading.good_frames = 3))),
+        ("counters that stand still", SECOND * 3_600, Some(changed(|reading| reading.good_frames = 3))),
+        ("a counter that is gone", SECOND, Some(changed(|reading| reading.corrupted_frames = None))),
+        ("more frames than there can be", SECOND, Some(changed(|reading| reading.good_frames = u64::MAX))),
+        ("a reboot", SECOND * 60, Some(Reading { epoch: Some(2), ..Reading::default() })),
+        ("a port that is gone", SECOND * 3_600, None),
+    ];
+    for (what, passed, reading) in courses {
+        now += passed;
+        agent.handle_readings(now, reading.map(|reading| ("p0".to_owned(), reading)));
+        agent.handle_timeout(now);
+        assert_unchanged(&mut agent, what);
+    }
+    // The same moment twice, and the bus away in between.
+    agent.handle_disconnected();
+    agent.handle_readings(now, [("p0".to_owned(), reading)]);
+    agent.handle_readings(now, [("p0".to_owned(), reading)]);
+    agent.handle_synchronised(now);
+    assert_unchanged(&mut agent, "a bus that was away");
+}
+
+#[test]
+fn directions_of_unknown_ports_are_none_of_its_business() {
+    let (mut agent, now, _) = protected();
+    let request = Request { generation: 9, reason: "somebody else".to_owned(), ..Request::default() };
+    let state = DirectionState { request: Some(request), acknowledgement: None };
+    for port in [name(1, 0), name(7, 7)] {
+        agent.handle_state(now, &port, state.clone());
+    }
+    // A port of its own that no reading ever had is remembered, and nothing is done about it.
+    agent.handle_state(now, &name(0, 99), state);
+    assert_unchanged(&mut agent, "what others do");
+    assert_eq!(agent.status(now).ports.len(), 1, "ports that are not here are not shown");
+}
