@@ -28,6 +28,8 @@ pub struct EmbeddedBus {
     directions: BTreeMap<PortName, DirectionState>,
     changed: BTreeSet<PortName>,
     synchronised: bool,
+    /// Whether the file lacks a change.
+    unwritten: bool,
 }
 
 impl EmbeddedBus {
@@ -47,7 +49,7 @@ impl EmbeddedBus {
             })
         })?;
         let changed = directions.keys().cloned().collect();
-        Ok(EmbeddedBus { path, directions, changed, synchronised: false })
+        Ok(EmbeddedBus { path, directions, changed, synchronised: false, unwritten: false })
     }
 
     fn write(&self, path: &Path) -> io::Result<()> {
@@ -94,13 +96,20 @@ impl Bus for EmbeddedBus {
     fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError> {
         if self.directions.entry(port.clone()).or_default().advance(state) {
             self.changed.insert(port.clone());
-            if let Some(path) = &self.path {
-                self.write(path).map_err(|error| BusError {
-                    what: format!("cannot write {}: {error}", path.display()),
-                    hint: Some("free some disk, or choose another file with --state".to_owned()),
-                })?;
-            }
+            self.unwritten = true;
         }
+        Ok(())
+    }
+
+    /// Writes the file, once for all changes: it has all directions, of which a thousand may change at once.
+    fn flush(&mut self) -> Result<(), BusError> {
+        if let (Some(path), true) = (&self.path, self.unwritten) {
+            self.write(path).map_err(|error| BusError {
+                what: format!("cannot write {}: {error}", path.display()),
+                hint: Some("free some disk, or choose another file with --state".to_owned()),
+            })?;
+        }
+        self.unwritten = false;
         Ok(())
     }
 
@@ -137,6 +146,8 @@ mod tests {
         assert_eq!(bus.poll().expect("works"), [BusEvent::Synchronised]);
         bus.put(&port, request(2)).expect("written");
         bus.put(&port, request(1)).expect("outdated");
+        assert!(!path.exists(), "all changes are written together");
+        bus.flush().expect("written");
         assert_eq!(bus.poll().expect("works"), [BusEvent::State(port.clone(), request(2))]);
         let mut again = EmbeddedBus::open(Some(path)).expect("the same");
         assert_eq!(again.poll().expect("works"), [BusEvent::State(port, request(2)), BusEvent::Synchronised]);

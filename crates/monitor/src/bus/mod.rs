@@ -30,6 +30,14 @@ pub trait Bus: Send {
     /// If it cannot be reached; the next [`poll`](Self::poll) connects anew.
     fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError>;
 
+    /// Sees to it that what was put is not forgotten. Called after all that belongs together was put.
+    ///
+    /// # Errors
+    /// If that cannot be promised; the next call tries again.
+    fn flush(&mut self) -> Result<(), BusError> {
+        Ok(())
+    }
+
     /// What has changed since the last call, without waiting. After a new connection that is everything, and then
     /// [`BusEvent::Synchronised`].
     ///

@@ -97,6 +97,7 @@ fn serve_metrics(address: SocketAddr) -> Result<(Arc<Mutex<AgentStatus>>, Metric
 struct Troubles {
     source: Option<String>,
     bus: Option<String>,
+    memory: Option<String>,
 }
 
 impl Corruptd {
@@ -229,6 +230,19 @@ impl Corruptd {
         }
     }
 
+    /// Sees to it that a restart forgets nothing. A full disk keeps no link from being protected.
+    fn flush(&mut self) {
+        let text = self.bus.flush().err().map(|error| error.to_string());
+        match &text {
+            Some(text) if self.troubles.memory.as_ref() != Some(text) => {
+                tracing::warn!("a restart would forget what was asked for and done: {text}");
+            }
+            None if self.troubles.memory.is_some() => tracing::info!("a restart would forget nothing"),
+            _ => {}
+        }
+        self.troubles.memory = text;
+    }
+
     /// Reads the counters.
     fn read(&mut self, now: Duration) {
         match self.source.poll() {
@@ -260,10 +274,11 @@ impl Corruptd {
         while let Some(decision) = self.agent.poll_decision() {
             self.audit.write(&decision);
         }
+        let mut jobs = Vec::new();
         while let Some(action) = self.agent.poll_action() {
             let (port, state) = match action {
                 Action::Actuate { sender, port, request, again } => {
-                    self.worker.carry_out(sender, port, request, again);
+                    jobs.push((sender, port, request, again));
                     continue;
                 }
                 Action::Request { port, request } => {
@@ -276,6 +291,11 @@ impl Corruptd {
             if let Err(error) = self.bus.put(&port, state) {
                 self.bus_is_away(&error);
             }
+        }
+        self.flush();
+        // What is carried out is remembered first: a crash in between must not leave protection that nobody knows of.
+        for (sender, port, request, again) in jobs {
+            self.worker.carry_out(sender, port, request, again);
         }
     }
 }
