@@ -8,7 +8,7 @@ mod source;
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
 pub use resolved::{ActuatorChoice, Resolved};
-pub use source::{LinuxConfig, SourceChoice, SourceKind};
+pub use source::{CountersConfig, SourceChoice, SourceKind};
 
 use crate::PortName;
 use linkmend_dataplane::config::ProtectMode;
@@ -50,10 +50,9 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long = "daemon", value_name = "PATH"))]
     #[serde(rename = "daemons", skip_serializing_if = "Vec::is_empty")]
     pub daemons: Vec<PathBuf>,
-    /// Interfaces of this machine.
+    /// What the source of counters needs.
     #[cfg_attr(feature = "clap", command(flatten))]
-    #[serde(rename = "linux")]
-    pub linux: LinuxConfig,
+    pub counters: CountersConfig,
     /// When a link corrupts.
     #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(rename = "detection")]
@@ -64,7 +63,6 @@ pub struct MonitorConfig {
     pub protection: ProtectionConfig,
     /// Where agents find each other.
     #[cfg_attr(feature = "clap", command(flatten))]
-    #[serde(rename = "bus")]
     pub bus: BusConfig,
     /// Socket for `linkmend corruptd status` [default: /run/linkmend/corruptd.socket]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", help_heading = "Files and addresses"))]

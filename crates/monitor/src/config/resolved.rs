@@ -172,10 +172,10 @@ mod tests {
             ("[protection]\nmode = \"off\"", "mode = off"),
             ("[protection]\ntarget = 0", "target = 0"),
             ("interface = [\"eth0\"]", "unknown field"),
-            ("[linux]\ninterface = [\"eth0\"]", "interface = eth0: is of no use without source"),
+            ("[counters]\ninterface = [\"eth0\"]", "interface = eth0: is of no use without source"),
             (
-                "source = \"linux\"\n[linux.drivers.x]\ngood-frames = [\"a\"]",
-                "linux.drivers = x: needs names",
+                "source = \"linux\"\n[counters.drivers.x]\ngood-frames = [\"a\"]",
+                "counters.drivers = x: needs names",
             ),
             ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: is of no use without redis"),
             ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),

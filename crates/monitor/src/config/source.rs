@@ -18,17 +18,17 @@ pub enum SourceKind {
     Linux,
 }
 
-/// The interfaces of this machine: `[linux]`.
+/// What the chosen source needs: `[counters]`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Sources of counters"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LinuxConfig {
-    /// With --source linux: interfaces to watch, like 'eth*' [default: all that are not virtual]; may be repeated
+pub struct CountersConfig {
+    /// Interfaces to watch, like 'eth*' [default: all; with --source linux, all that are not virtual]; may be repeated
     #[cfg_attr(feature = "clap", arg(long = "interface", value_name = "PATTERN"))]
     #[serde(rename = "interface", skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<String>,
-    /// What drivers call their counters, besides those that are known. Only in files.
+    /// With --source linux, what drivers call their counters, besides those that are known. Only in files.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[serde(skip_serializing_if = "DriverNames::is_empty")]
     pub drivers: DriverNames,
@@ -51,12 +51,12 @@ pub enum SourceChoice {
 impl MonitorConfig {
     /// Takes what the chosen source needs, and refuses what another one would.
     pub(super) fn choose_source(&self) -> Result<SourceChoice, ParameterError> {
-        let LinuxConfig { interfaces, drivers } = &self.linux;
+        let CountersConfig { interfaces, drivers } = &self.counters;
         match self.source {
             SourceKind::Linux => {
                 for (driver, names) in drivers {
                     if let Some(rule) = names.fault() {
-                        return Err(ParameterError::new("linux.drivers", driver, rule));
+                        return Err(ParameterError::new("counters.drivers", driver, rule));
                     }
                 }
                 Ok(SourceChoice::Linux { patterns: interfaces.clone(), drivers: drivers.clone() })
