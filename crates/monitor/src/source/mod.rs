@@ -1,13 +1,19 @@
 //! Where counters come from.
 
+mod complaints;
 mod linkmend;
 mod linux;
+mod sonic;
 
 pub use linkmend::LinkmendSource;
 pub use linux::{CounterNames, DriverNames, LinuxSource};
+pub use sonic::{SonicSettings, SonicSource};
 
 use crate::counters::Reading;
 use linkmend_diagnose::Diagnose;
+
+/// Ports of one kind that are named in the log.
+const NAMED_MOST: usize = 4;
 
 /// Polls the counters of ports.
 pub trait Source: Send {

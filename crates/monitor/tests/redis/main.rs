@@ -1,9 +1,11 @@
 //! Agents over a real Redis: one that restarts, forgets, cannot be reached, asks for passwords and certificates, or is one of
-//! many. The tests start `redis-server` themselves; without it they say loudly that they are skipped.
+//! many; and counters out of one that has them as a SONiC switch does. The tests start `redis-server` themselves; without it
+//! they say loudly that they are skipped.
 
 mod access;
 mod bus;
 mod proxy;
 mod server;
+mod sonic;
 mod trouble;
 mod world;

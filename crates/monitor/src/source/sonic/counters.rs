@@ -1,0 +1,257 @@
+//! From the fields of a port to a reading.
+//!
+//! Names are those of SAI (`saiport.h`), which takes them from RFC 2863 (`IF_`) and RFC 2819 (`ETHER_STATS_`).
+
+use super::Trouble;
+use crate::counters::{ERRORS_COUNTED, FecReading, Reading};
+use ::redis::Value;
+use std::fmt;
+
+const MEGABIT: u64 = 1_000_000;
+
+/// What is read of a port's counters.
+pub(super) const FIELDS: [&str; CODEWORDS + ERRORS_COUNTED] = [
+    "SAI_PORT_STAT_IF_IN_UCAST_PKTS",
+    "SAI_PORT_STAT_IF_IN_MULTICAST_PKTS",
+    "SAI_PORT_STAT_IF_IN_BROADCAST_PKTS",
+    "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS",
+    "SAI_PORT_STAT_IF_IN_ERRORS",
+    "SAI_PORT_STAT_ETHER_STATS_CRC_ALIGN_ERRORS",
+    "SAI_PORT_STAT_ETHER_STATS_FRAGMENTS",
+    "SAI_PORT_STAT_ETHER_STATS_JABBERS",
+    "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES",
+    "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES",
+    "SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S0",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S1",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S2",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S3",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S4",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S5",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S6",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S7",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S8",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S9",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S10",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S11",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S12",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S13",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S14",
+    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S15",
+];
+/// Places in [`FIELDS`].
+const UNICAST: usize = 0;
+const MULTICAST: usize = 1;
+const BROADCAST: usize = 2;
+const NOT_UNICAST: usize = 3;
+const ERRORS: usize = 4;
+const CHECK_SEQUENCE: usize = 5;
+const FRAGMENTS: usize = 6;
+const JABBERS: usize = 7;
+const CORRECTED: usize = 8;
+const UNCORRECTABLE: usize = 9;
+const CORRECTED_BITS: usize = 10;
+const CODEWORDS: usize = 11;
+
+/// What is read of a port's state: its speed in Mbit/s, and how often it went up or down.
+pub(super) const STATE_FIELDS: [&str; 2] = ["speed", "flap_count"];
+
+/// Where the corrupted frames of a port are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Corrupted {
+    /// Frames with a wrong check sequence: of a usual length, shorter, or longer. RFC 2819 counts each in one of the three.
+    CheckSequence,
+    /// All frames with errors, those of a wrong length among them. They contain the former, which are not added.
+    Errors,
+    Nowhere,
+}
+
+/// Which counters of a port are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Choice {
+    corrupted: Corrupted,
+    /// Whether multicast and broadcast are counted apart.
+    apart: bool,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.corrupted {
+            Corrupted::CheckSequence => "ETHER_STATS_CRC_ALIGN_ERRORS + FRAGMENTS + JABBERS of SAI",
+            Corrupted::Errors => {
+                "IF_IN_ERRORS of SAI, which has frames of a wrong length as well as corrupted ones"
+            }
+            Corrupted::Nowhere => "which do not count errors, so that their links cannot be judged",
+        })?;
+        f.write_str(if self.apart { "" } else { "; frames by IF_IN_UCAST_PKTS + IF_IN_NON_UCAST_PKTS" })
+    }
+}
+
+/// The counters that a port has, without those that only a comparison with the poll before can tell.
+///
+/// Good frames are those of RFC 2863: `IF_IN_*_PKTS` have no frame with errors, and depending on the chip they have those
+/// that were dropped for lack of room (`IF_IN_DISCARDS`) or not.
+///
+/// # Errors
+/// Why the port cannot be read at all. What else is wrong goes to `troubles`, and is taken as unknown.
+pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Choice, Reading), Trouble> {
+    let there = |place: usize| !matches!(fields.get(place), None | Some(Value::Nil));
+    if !there(UNICAST) {
+        return Err(Trouble::new(format!("has no {}", FIELDS[UNICAST])));
+    }
+    let corrupted = match (there(CHECK_SEQUENCE), there(ERRORS)) {
+        (true, _) => Corrupted::CheckSequence,
+        (false, true) => Corrupted::Errors,
+        (false, false) => Corrupted::Nowhere,
+    };
+    let choice = Choice { corrupted, apart: there(MULTICAST) && there(BROADCAST) };
+    let good: &[usize] =
+        if choice.apart { &[UNICAST, MULTICAST, BROADCAST] } else { &[UNICAST, NOT_UNICAST] };
+    let good_frames = sum(fields, good)?;
+    let corrupted: &[usize] = match corrupted {
+        Corrupted::CheckSequence => &[CHECK_SEQUENCE, FRAGMENTS, JABBERS],
+        Corrupted::Errors => &[ERRORS],
+        Corrupted::Nowhere => &[],
+    };
+    let mut known = |places: &[usize]| {
+        let sum =
+            if places.iter().any(|&place| there(place)) { sum(fields, places).map(Some) } else { Ok(None) };
+        sum.unwrap_or_else(|trouble| {
+            troubles.push(trouble);
+            None
+        })
+    };
+    let corrupted_frames = known(corrupted);
+    let fec = FecReading {
+        corrected_codewords: known(&[CORRECTED]),
+        uncorrectable_codewords: known(&[UNCORRECTABLE]),
+        corrected_bits: known(&[CORRECTED_BITS]),
+        codewords: codewords(|place| known(&[place])),
+    };
+    let fec = (fec != FecReading::default()).then_some(fec);
+    Ok((choice, Reading { good_frames, corrupted_frames, fec, ..Reading::default() }))
+}
+
+/// Codewords by their errors; `None` unless all of them can be read.
+fn codewords(mut known: impl FnMut(usize) -> Option<u64>) -> Option<[u64; ERRORS_COUNTED]> {
+    let mut codewords = [0; ERRORS_COUNTED];
+    for (errors, place) in codewords.iter_mut().enumerate() {
+        *place = known(CODEWORDS + errors)?;
+    }
+    Some(codewords)
+}
+
+/// A port's speed in bit/s, and how often it went up or down, as far as they are known.
+pub(super) fn speed_and_flaps(fields: &[Value], troubles: &mut Vec<Trouble>) -> (Option<u64>, Option<u64>) {
+    let mut known = |place: usize| {
+        number(fields, place, STATE_FIELDS[place]).unwrap_or_else(|trouble| {
+            troubles.push(trouble);
+            None
+        })
+    };
+    let (speed, flaps) = (known(0), known(1));
+    // A port that says 0 does not know.
+    let speed = speed.filter(|&speed| speed > 0).and_then(|megabits| megabits.checked_mul(MEGABIT));
+    (speed, flaps)
+}
+
+/// The sum of those that are there.
+fn sum(fields: &[Value], places: &[usize]) -> Result<u64, Trouble> {
+    let mut sum = 0_u64;
+    for &place in places {
+        let count = number(fields, place, FIELDS[place])?.unwrap_or_default();
+        let beyond = || Trouble::new(format!("its {} and others need more than 64 bits", FIELDS[place]));
+        sum = sum.checked_add(count).ok_or_else(beyond)?;
+    }
+    Ok(sum)
+}
+
+/// A number of at most 64 bits; `None` if the field is not there.
+fn number(fields: &[Value], place: usize, name: &str) -> Result<Option<u64>, Trouble> {
+    match fields.get(place) {
+        None | Some(Value::Nil) => Ok(None),
+        Some(Value::BulkString(bytes)) => {
+            let digits = std::str::from_utf8(bytes).ok().filter(|text| !text.starts_with('+'));
+            digits.and_then(|digits| digits.parse().ok()).map(Some).ok_or_else(|| {
+                let text = String::from_utf8_lossy(bytes);
+                Trouble::with(format!("its {name} is no whole number of at most 64 bits"), text)
+            })
+        }
+        Some(_) => Err(Trouble::new(format!("its {name} is no text"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fields(known: &[(usize, &str)]) -> Vec<Value> {
+        let mut fields = vec![Value::Nil; FIELDS.len()];
+        for &(place, text) in known {
+            fields[place] = Value::BulkString(text.as_bytes().to_vec());
+        }
+        fields
+    }
+
+    #[test]
+    fn frames_with_a_wrong_check_sequence_are_preferred_to_all_errors() {
+        let corrupted = |known: &[(usize, &str)]| {
+            let mut troubles = Vec::new();
+            let mut all = vec![(UNICAST, "5"), (NOT_UNICAST, "2")];
+            all.extend(known);
+            let (choice, reading) = take(&fields(&all), &mut troubles).expect("it has frames");
+            assert_eq!(reading.good_frames, 7);
+            (choice.corrupted, reading.corrupted_frames, troubles.len())
+        };
+        let both = [(CHECK_SEQUENCE, "3"), (JABBERS, "1"), (ERRORS, "9")];
+        assert_eq!(corrupted(&both), (Corrupted::CheckSequence, Some(4), 0));
+        assert_eq!(corrupted(&both[1..]), (Corrupted::Errors, Some(9), 0));
+        assert_eq!(corrupted(&both[1..2]), (Corrupted::Nowhere, None, 0));
+        // A counter that cannot be read is no reason to take another one.
+        assert_eq!(corrupted(&[(CHECK_SEQUENCE, "N/A"), (ERRORS, "9")]), (Corrupted::CheckSequence, None, 1));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_by_name() {
+        for wrong in ["N/A", "", "-1", "+1", "1.0", "1e3", " 1", "0x1", "18446744073709551616"] {
+            let error = take(&fields(&[(UNICAST, wrong)]), &mut Vec::new()).expect_err("refused");
+            assert!(error.what.contains("SAI_PORT_STAT_IF_IN_UCAST_PKTS"), "{error:?}");
+            assert_eq!(error.value.as_deref(), Some(wrong));
+        }
+        let most = u64::MAX.to_string();
+        let error = take(&fields(&[(UNICAST, &most), (NOT_UNICAST, "1")]), &mut Vec::new());
+        assert!(error.expect_err("refused").what.contains("more than 64 bits"));
+        assert!(take(&[], &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_speed_is_in_megabits() {
+        let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
+        let mut troubles = Vec::new();
+        assert_eq!(
+            speed_and_flaps(&[text("400000"), text("3")], &mut troubles),
+            (Some(400_000_000_000), Some(3))
+        );
+        assert_eq!(speed_and_flaps(&[text("0"), Value::Nil], &mut troubles), (None, None));
+        assert_eq!(troubles, []);
+        assert_eq!(speed_and_flaps(&[text("fast"), text("-1")], &mut troubles), (None, None));
+        assert_eq!(troubles.len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_fields_panic(texts in prop::collection::vec(prop::option::of("[0-9N/A.+-]{0,22}"), 0..40)) {
+            let fields: Vec<Value> = texts
+                .iter()
+                .map(|text| text.as_ref().map_or(Value::Nil, |text| Value::BulkString(text.clone().into_bytes())))
+                .collect();
+            let mut troubles = Vec::new();
+            if let Ok((_, reading)) = take(&fields, &mut troubles) {
+                prop_assert!(matches!(&fields[UNICAST], Value::BulkString(_)));
+                prop_assert!(reading.fec != Some(FecReading::default()));
+            }
+            let _ = speed_and_flaps(&fields, &mut troubles);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The ports of a SONiC switch, as its database has counted them.
+//!
+//! `syncd` writes the counters of the switching chip to the database COUNTERS_DB of the switch's Redis, once a second unless
+//! `counterpoll port interval` says otherwise. A poll between two such updates finds nothing new, and the next one finds all
+//! of it. When updates are rarer than polls by much, ports seem to receive more than they can, which is refused: let polls
+//! be as far apart as updates, or farther.
+//!
+//! `sonic-clear counters` does not change the database. After a restart of the switch counters begin again.
+
+mod counters;
+mod session;
+mod settings;
+
+pub use settings::SonicSettings;
+
+use super::complaints::{Complaints, Trouble};
+use super::{NAMED_MOST, Source, SourceError};
+use crate::PortName;
+use crate::agent::PORTS_MOST;
+use crate::counters::Reading;
+use crate::server::{Connector, ReachError};
+use ::redis::RedisError;
+use counters::Choice;
+use linkmend_diagnose::ParameterError;
+use session::Session;
+use std::collections::BTreeMap;
+use wildmatch::WildMatch;
+
+/// Ports that are read with one call.
+const PORTS_READ_MOST: usize = 500;
+
+/// Reads what ports have received. A port has the name that SONiC gives it, like `Ethernet4`.
+pub struct SonicSource {
+    connector: Connector,
+    patterns: Vec<WildMatch>,
+    session: Option<Session>,
+    ports: BTreeMap<String, Port>,
+    /// The number of the epoch that began last, of whichever port.
+    epoch: u64,
+    complaints: Complaints,
+}
+
+/// What is remembered of a port from one poll to the next.
+#[derive(Debug)]
+struct Port {
+    object: String,
+    choice: Choice,
+    /// Another one begins when counters are taken from elsewhere: their difference would mean nothing.
+    epoch: u64,
+    flaps: Option<u64>,
+}
+
+impl SonicSource {
+    /// It connects when it is polled the first time.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn new(settings: &SonicSettings) -> Result<SonicSource, ParameterError> {
+        Ok(SonicSource {
+            connector: settings.connector()?,
+            patterns: settings.patterns.iter().map(|pattern| WildMatch::new(pattern)).collect(),
+            session: None,
+            ports: BTreeMap::new(),
+            epoch: 0,
+            complaints: Complaints::default(),
+        })
+    }
+
+    fn session(&mut self) -> Result<Session, SourceError> {
+        if let Some(session) = self.session.take() {
+            return Ok(session);
+        }
+        let connection = self.connector.connect();
+        connection.map(Session::new).map_err(|ReachError { what, hint }| SourceError { what, hint })
+    }
+
+    fn failure(&self, error: &RedisError) -> SourceError {
+        let ReachError { what, mut hint } = self.connector.explain(error);
+        if error.code() == Some("NOPERM") {
+            let rights = "grant the user `~COUNTERS* ~PORT_TABLE:* +@read +select`";
+            hint = Some(rights.to_owned());
+        }
+        SourceError { what, hint }
+    }
+
+    /// The ports that are to be watched, with the objects that have their counters.
+    fn watched(&mut self, map: BTreeMap<String, String>) -> Vec<(String, String)> {
+        let mut watched = Vec::with_capacity(map.len().min(PORTS_MOST));
+        for (name, object) in map {
+            if !self.patterns.is_empty() && !self.patterns.iter().any(|pattern| pattern.matches(&name)) {
+                continue;
+            }
+            // Which agent will have them does not matter here.
+            if PortName::new("agent", &name).is_err() {
+                self.complaints.add(&name, &Trouble::new("cannot be the name of a port"));
+            } else if !session::is_object(&object) {
+                let trouble = Trouble::with("is not mapped to an object, like oid:0x1", object);
+                self.complaints.add(&name, &trouble);
+            } else if watched.len() >= PORTS_MOST {
+                let what = format!("is left out: at most {PORTS_MOST} ports are read");
+                self.complaints.add(&name, &Trouble::new(what));
+            } else {
+                watched.push((name, object));
+            }
+        }
+        watched
+    }
+
+    fn read(
+        &mut self,
+        session: &mut Session,
+        ports: &[(String, String)],
+        readings: &mut Vec<(String, Reading)>,
+    ) -> Result<(), RedisError> {
+        let objects = ports.iter().map(|(_, object)| object.as_str());
+        let counted = session.counters(objects)?;
+        // A flap that is not known yet when counters are read is known now.
+        let states = session.states(ports.iter().map(|(name, _)| name.as_str()))?;
+        for (((name, object), counted), state) in ports.iter().zip(counted).zip(states) {
+            let mut troubles = Vec::new();
+            let counted = counted.map_err(|why| Trouble::new(format!("has no counters: {why}")));
+            let taken = counted.and_then(|counted| counters::take(&counted, &mut troubles));
+            let (speed, flaps) = match state {
+                Ok(state) => counters::speed_and_flaps(&state, &mut troubles),
+                Err(why) => {
+                    troubles.push(Trouble::new(format!("has no speed: {why}")));
+                    (None, None)
+                }
+            };
+            match taken {
+                Ok((choice, reading)) => {
+                    let reading = Reading { speed, ..reading };
+                    readings.push((name.clone(), self.complete(name, object, choice, flaps, reading)));
+                }
+                Err(trouble) => troubles.push(trouble),
+            }
+            for trouble in &troubles {
+                self.complaints.add(name, trouble);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the readings before let know.
+    fn complete(
+        &mut self,
+        name: &str,
+        object: &str,
+        choice: Choice,
+        flaps: Option<u64>,
+        reading: Reading,
+    ) -> Reading {
+        let known = self.ports.get(name).filter(|port| port.object == object && port.choice == choice);
+        let (epoch, before) = match known {
+            Some(port) => (port.epoch, port.flaps),
+            None => {
+                self.epoch += 1;
+                (self.epoch, flaps)
+            }
+        };
+        let port = Port { object: object.to_owned(), choice, epoch, flaps };
+        self.ports.insert(name.to_owned(), port);
+        // A flap is known at once, and what it did to the counters up to a second later. With the number of the poll before
+        // added, the number changes in both polls that may have some of it.
+        let carrier_changes = flaps.map(|flaps| flaps.saturating_add(before.unwrap_or_default()));
+        Reading { carrier_changes, epoch: Some(epoch), ..reading }
+    }
+
+    /// Says which counters are taken of ports that are new, or of which they are others than before.
+    fn say_chosen(&self, epoch_before: u64) {
+        let mut chosen: BTreeMap<Choice, Vec<&str>> = BTreeMap::new();
+        for (name, port) in self.ports.iter().filter(|(_, port)| port.epoch > epoch_before) {
+            chosen.entry(port.choice).or_default().push(name);
+        }
+        for (choice, names) in chosen {
+            let more = names.len().saturating_sub(NAMED_MOST);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            tracing::info!("watches {}{more} ({choice})", names[..names.len().min(NAMED_MOST)].join(", "));
+        }
+    }
+}
+
+impl Source for SonicSource {
+    fn describe(&self) -> String {
+        let which = match &self.patterns[..] {
+            [] => String::new(),
+            patterns => {
+                let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+                format!(": {}", patterns.join(", "))
+            }
+        };
+        format!("ports of a SONiC switch, {}{which}", self.connector.describe())
+    }
+
+    fn poll(&mut self) -> Result<Vec<(String, Reading)>, SourceError> {
+        let mut session = self.session()?;
+        let map = session.ports().map_err(|error| self.failure(&error))?;
+        let there = map.len();
+        let watched = self.watched(map);
+        let epoch_before = self.epoch;
+        let mut readings = Vec::with_capacity(watched.len());
+        for ports in watched.chunks(PORTS_READ_MOST) {
+            let read = self.read(&mut session, ports, &mut readings);
+            read.map_err(|error| self.failure(&error))?;
+        }
+        // After an error the connection is dropped: an answer to an earlier question could come for a later one.
+        self.session = Some(session);
+        self.ports
+            .retain(|name, _| watched.binary_search_by(|(watched, _)| watched.as_str().cmp(name)).is_ok());
+        self.say_chosen(epoch_before);
+        for complaint in self.complaints.take() {
+            tracing::warn!("{complaint}");
+        }
+        if readings.is_empty() {
+            return Err(none_read(there, watched.len(), &self.describe()));
+        }
+        Ok(readings)
+    }
+}
+
+fn none_read(there: usize, watched: usize, which: &str) -> SourceError {
+    let (what, hint) = match (there, watched) {
+        (0, _) => (
+            "no port has counters".to_owned(),
+            "check that this is the Redis of a SONiC switch, and that `counterpoll show` has PORT_STAT enabled",
+        ),
+        (_, 0) => (format!("none of {there} ports is to be watched"), "name others"),
+        _ => (
+            format!("of {watched} ports none has counters that can be used"),
+            "see what was logged of them, and whether `counterpoll show` has PORT_STAT enabled",
+        ),
+    };
+    SourceError { what: format!("{which}: {what}"), hint: Some(hint.to_owned()) }
+}
