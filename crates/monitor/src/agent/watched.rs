@@ -25,9 +25,9 @@ pub(super) struct Watched {
 impl Watched {
     pub(super) fn new(name: PortName) -> Watched {
         Watched {
+            early_warning: EarlyWarning::of(name.port()),
             name,
             detector: Detector::default(),
-            early_warning: EarlyWarning::default(),
             irregularity: None,
             polled: None,
             missing: false,

@@ -21,12 +21,23 @@ pub struct EarlyWarning {
     /// When the window began, and what had been counted then.
     begun: Option<(Duration, Reading)>,
     last: Option<Reading>,
+    /// By how much the first window is longer.
+    phase: Duration,
     forecast: Option<Forecast>,
     /// What is expected of a link that is going to lose frames, and when that was last so.
     expected: Option<(Duration, f64)>,
 }
 
 impl EarlyWarning {
+    /// The first window of a port lasts up to twice as long, depending on its name, so that not all ports are forecast at the
+    /// same moment: a forecast takes as long as a hundred polls.
+    pub fn of(port: &str) -> EarlyWarning {
+        let number =
+            port.bytes().fold(0_u32, |number, byte| number.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        let phase = Duration::from_millis(u64::from(number) % 60_000);
+        EarlyWarning { phase, ..EarlyWarning::default() }
+    }
+
     /// Takes a reading made at `now`, on a clock that never goes back. Returns whether the link is going to lose frames, if
     /// that has changed.
     pub fn handle_reading(&mut self, settings: &Settings, now: Duration, reading: &Reading) -> Option<bool> {
@@ -38,9 +49,10 @@ impl EarlyWarning {
             return None;
         };
         let passed = now.saturating_sub(begun);
-        if passed < WINDOW {
+        if passed < WINDOW + self.phase {
             return None;
         }
+        self.phase = Duration::ZERO;
         self.begun = Some((now, *reading));
         let corrections = corrections(&before.fec?, &fec, reading.speed, passed)?;
         let short = reading.speed.is_some_and(|speed| speed <= SPEED_OF_SHORT_CODEWORDS);
