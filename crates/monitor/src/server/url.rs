@@ -11,8 +11,8 @@ const HIDDEN: &str = "***";
 /// The longest address. Nobody writes one of more than a few hundred bytes.
 const LENGTH_MOST: usize = 4096;
 
-/// Address of a server: `redis://USER:PASSWORD@HOST:PORT/DATABASE`, `rediss://` for TLS, `unix:PATH?db=DATABASE`. It is
-/// shown, and written to files, without its password.
+/// Address of a server: `redis://USER:PASSWORD@HOST:PORT/DATABASE`, `rediss://` for TLS, `unix:PATH?db=DATABASE`; that of
+/// another kind of server begins with `http://` or `https://`. It is shown, and written to files, without its password.
 #[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(from = "String", into = "String")]
 pub struct ServerUrl(String);
@@ -43,6 +43,11 @@ impl ServerUrl {
         // Answers of the newer protocol have more forms, and nothing here needs them.
         let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
         Ok(info.set_redis_settings(settings))
+    }
+
+    /// The address with its password, which is for the server and for nobody's eyes.
+    pub(crate) fn exposed(&self) -> &str {
+        &self.0
     }
 
     /// Whether the connection is encrypted.

@@ -3,10 +3,12 @@
 mod complaints;
 mod linkmend;
 mod linux;
+mod prometheus;
 mod sonic;
 
 pub use linkmend::LinkmendSource;
 pub use linux::{CounterNames, DriverNames, LinuxSource};
+pub use prometheus::{PrometheusSettings, PrometheusSource, QuerySet};
 pub use sonic::{SonicSettings, SonicSource};
 
 use crate::counters::Reading;

@@ -106,6 +106,26 @@ impl SonicSource {
         watched
     }
 
+    fn read_all(&mut self) -> Result<Vec<(String, Reading)>, SourceError> {
+        let mut session = self.session()?;
+        let map = session.ports().map_err(|error| self.failure(&error))?;
+        let there = map.len();
+        let watched = self.watched(map);
+        let mut readings = Vec::with_capacity(watched.len());
+        for ports in watched.chunks(PORTS_READ_MOST) {
+            let read = self.read(&mut session, ports, &mut readings);
+            read.map_err(|error| self.failure(&error))?;
+        }
+        // After an error the connection is dropped: an answer to an earlier question could come for a later one.
+        self.session = Some(session);
+        self.ports
+            .retain(|name, _| watched.binary_search_by(|(watched, _)| watched.as_str().cmp(name)).is_ok());
+        if readings.is_empty() {
+            return Err(none_read(there, watched.len(), &self.describe()));
+        }
+        Ok(readings)
+    }
+
     fn read(
         &mut self,
         session: &mut Session,
@@ -193,28 +213,13 @@ impl Source for SonicSource {
     }
 
     fn poll(&mut self) -> Result<Vec<(String, Reading)>, SourceError> {
-        let mut session = self.session()?;
-        let map = session.ports().map_err(|error| self.failure(&error))?;
-        let there = map.len();
-        let watched = self.watched(map);
         let epoch_before = self.epoch;
-        let mut readings = Vec::with_capacity(watched.len());
-        for ports in watched.chunks(PORTS_READ_MOST) {
-            let read = self.read(&mut session, ports, &mut readings);
-            read.map_err(|error| self.failure(&error))?;
-        }
-        // After an error the connection is dropped: an answer to an earlier question could come for a later one.
-        self.session = Some(session);
-        self.ports
-            .retain(|name, _| watched.binary_search_by(|(watched, _)| watched.as_str().cmp(name)).is_ok());
+        let readings = self.read_all();
         self.say_chosen(epoch_before);
         for complaint in self.complaints.take() {
             tracing::warn!("{complaint}");
         }
-        if readings.is_empty() {
-            return Err(none_read(there, watched.len(), &self.describe()));
-        }
-        Ok(readings)
+        readings
     }
 }
 
