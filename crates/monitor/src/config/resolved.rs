@@ -177,6 +177,15 @@ mod tests {
                 "source = \"linux\"\n[counters.drivers.x]\ngood-frames = [\"a\"]",
                 "counters.drivers = x: needs names",
             ),
+            ("source = \"prometheus\"", "prometheus = : must be the address"),
+            (
+                "source = \"prometheus\"\n[counters]\nprometheus = \"http://a\"\nprometheus-queries = \"x\"",
+                "prometheus-queries = x: must be one of linkmend, node, node-bnxt_en",
+            ),
+            (
+                "[counters]\nsonic = \"redis://me:secret@a\"",
+                "sonic = redis://me:***@a: is of no use without source",
+            ),
             ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: is of no use without redis"),
             ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),
             ("state = \"/x\"\n[bus]\nredis = [\"redis://host\"]", "state = /x: is of no use with redis"),

@@ -2,10 +2,13 @@
 
 use super::MonitorConfig;
 use crate::server::ServerUrl;
-use crate::source::{DriverNames, SonicSettings};
+use crate::source::{DriverNames, PrometheusSettings, QuerySet, SonicSettings};
 use linkmend_diagnose::ParameterError;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// Queries for what operators have most.
+const QUERIES_DEFAULT: &str = "node";
 
 /// Where counters come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +22,8 @@ pub enum SourceKind {
     Linux,
     /// Ports of a SONiC switch, from its database
     Sonic,
+    /// What a Prometheus has collected, of ports of this machine or of any other
+    Prometheus,
 }
 
 /// What the chosen source needs: `[counters]`.
@@ -39,6 +44,27 @@ pub struct CountersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sonic_ca: Option<PathBuf>,
+    /// With --source prometheus, its address, like http://10.0.0.9:9090
+    #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prometheus: Option<ServerUrl>,
+    /// Authorities that may vouch for it with TLS, in PEM format [default: those that this machine trusts]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prometheus_ca: Option<PathBuf>,
+    /// Label matchers that select a machine, like 'instance="leaf1:9100"' [default: none]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "MATCHERS"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prometheus_filter: Option<String>,
+    /// Queries for the exporter that it scrapes: node, node-mlx5_core, node-bnxt_en, node-ice, snmp, snmp-etherlike, linkmend
+    /// [default: node]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prometheus_queries: Option<String>,
+    /// Queries of one's own, instead of those. Only in files.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<QuerySet>,
     /// With --source linux, what drivers call their counters, besides those that are known. Only in files.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[serde(skip_serializing_if = "DriverNames::is_empty")]
@@ -59,31 +85,17 @@ pub enum SourceChoice {
     },
     /// Ports of a switch.
     Sonic(SonicSettings),
+    /// What was collected.
+    Prometheus(PrometheusSettings),
 }
 
 impl MonitorConfig {
     /// Takes what the chosen source needs, and refuses what another one would.
     pub(super) fn choose_source(&self) -> Result<SourceChoice, ParameterError> {
-        let CountersConfig { interfaces, sonic, sonic_ca, drivers } = &self.counters;
-        let misplaced = |name: &'static str, value: Option<String>, source: &str| match value {
-            Some(value) => {
-                Err(ParameterError::new(name, value, format!("is of no use without source = \"{source}\"")))
-            }
-            None => Ok(()),
-        };
-        let first = |texts: &[String]| texts.first().cloned();
-        if self.source != SourceKind::Sonic {
-            misplaced("sonic", sonic.as_ref().map(ToString::to_string), "sonic")?;
-            misplaced("sonic-ca", sonic_ca.as_ref().map(|path| path.display().to_string()), "sonic")?;
-        }
-        if self.source != SourceKind::Linux {
-            misplaced("counters.drivers", drivers.keys().next().cloned(), "linux")?;
-        }
+        self.refuse_what_another_source_needs()?;
+        let CountersConfig { interfaces, sonic, sonic_ca, drivers, .. } = &self.counters;
         match self.source {
-            SourceKind::Linkmend => {
-                misplaced("interface", first(interfaces), "linux")?;
-                Ok(SourceChoice::Linkmend(self.daemons.clone()))
-            }
+            SourceKind::Linkmend => Ok(SourceChoice::Linkmend(self.daemons.clone())),
             SourceKind::Linux => {
                 for (driver, names) in drivers {
                     if let Some(rule) = names.fault() {
@@ -102,6 +114,84 @@ impl MonitorConfig {
                 settings.validate()?;
                 Ok(SourceChoice::Sonic(settings))
             }
+            SourceKind::Prometheus => self.counters.prometheus().map(SourceChoice::Prometheus),
         }
+    }
+
+    /// What is written and would not be used is a mistake.
+    fn refuse_what_another_source_needs(&self) -> Result<(), ParameterError> {
+        let CountersConfig { interfaces, sonic, sonic_ca, drivers, .. } = &self.counters;
+        let CountersConfig {
+            prometheus, prometheus_ca, prometheus_filter, prometheus_queries, queries, ..
+        } = &self.counters;
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let url = |url: &Option<ServerUrl>| url.as_ref().map(ToString::to_string);
+        let has_interfaces = [SourceKind::Linux, SourceKind::Sonic];
+        let written: [(&'static str, Option<String>, &[SourceKind]); 9] = [
+            ("interface", interfaces.first().cloned(), &has_interfaces),
+            ("counters.drivers", drivers.keys().next().cloned(), &[SourceKind::Linux]),
+            ("sonic", url(sonic), &[SourceKind::Sonic]),
+            ("sonic-ca", path(sonic_ca), &[SourceKind::Sonic]),
+            ("prometheus", url(prometheus), &[SourceKind::Prometheus]),
+            ("prometheus-ca", path(prometheus_ca), &[SourceKind::Prometheus]),
+            ("prometheus-filter", prometheus_filter.clone(), &[SourceKind::Prometheus]),
+            ("prometheus-queries", prometheus_queries.clone(), &[SourceKind::Prometheus]),
+            (
+                "counters.queries",
+                queries.as_ref().map(|queries| queries.port.clone()),
+                &[SourceKind::Prometheus],
+            ),
+        ];
+        for (name, value, sources) in written {
+            if let Some(value) = value.filter(|_| !sources.contains(&self.source)) {
+                let names: Vec<String> =
+                    sources.iter().map(|source| format!("\"{}\"", source.name())).collect();
+                let rule = format!("is of no use without source = {}", names.join(" or "));
+                return Err(ParameterError::new(name, value, rule));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SourceKind {
+    /// Its name in configurations.
+    const fn name(self) -> &'static str {
+        match self {
+            SourceKind::Linkmend => "linkmend",
+            SourceKind::Linux => "linux",
+            SourceKind::Sonic => "sonic",
+            SourceKind::Prometheus => "prometheus",
+        }
+    }
+}
+
+impl CountersConfig {
+    fn prometheus(&self) -> Result<PrometheusSettings, ParameterError> {
+        let Some(url) = self.prometheus.clone() else {
+            let rule = "must be the address of a Prometheus, like http://10.0.0.9:9090, with source = \"prometheus\"";
+            return Err(ParameterError::new("prometheus", "", rule));
+        };
+        let mut known = QuerySet::known();
+        let name = self.prometheus_queries.as_deref().unwrap_or(QUERIES_DEFAULT);
+        let queries = match &self.queries {
+            Some(_) if self.prometheus_queries.is_some() => {
+                let rule = "cannot stand beside queries of one's own in [counters.queries]";
+                return Err(ParameterError::new("prometheus-queries", name, rule));
+            }
+            Some(own) => own.clone(),
+            None => known.remove(name).ok_or_else(|| {
+                let names: Vec<String> = QuerySet::known().into_keys().collect();
+                ParameterError::new(
+                    "prometheus-queries",
+                    name,
+                    format!("must be one of {}", names.join(", ")),
+                )
+            })?,
+        };
+        let filter = self.prometheus_filter.clone().unwrap_or_default();
+        let settings = PrometheusSettings { url, ca: self.prometheus_ca.clone(), filter, queries };
+        settings.validate()?;
+        Ok(settings)
     }
 }

@@ -8,7 +8,7 @@ use crate::agent::{Action, Agent, AgentStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus};
 use crate::config::{ActuatorChoice, BusChoice, Resolved, SourceChoice};
 use crate::exchange::DirectionState;
-use crate::source::{LinkmendSource, LinuxSource, SonicSource, Source};
+use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
 use linkmend_dataplane::DaemonHealth;
 use linkmend_dataplane::control::SocketError;
 use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
@@ -118,6 +118,7 @@ impl Corruptd {
                 Box::new(LinuxSource::open(&patterns, &drivers).map_err(StartError::Counters)?)
             }
             SourceChoice::Sonic(settings) => Box::new(SonicSource::new(&settings)?),
+            SourceChoice::Prometheus(settings) => Box::new(PrometheusSource::new(&settings)?),
         };
         let actuator: Box<dyn Actuator> = match config.actuator {
             ActuatorChoice::Linkmend(paths) => Box::new(ControlSocket::new(paths)),
