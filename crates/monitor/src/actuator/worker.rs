@@ -1,10 +1,12 @@
-//! A thread that carries out requests, so that a slow one delays no poll.
+//! Threads that carry out requests, so that a slow one delays no poll, and only some of the others.
 
 use super::Actuator;
 use crate::PortName;
 use crate::exchange::{Effect, Request};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -39,50 +41,71 @@ struct Observed {
     look_at: Instant,
 }
 
-/// The thread, and the way to it. Dropping it waits until the request under way is done.
+/// The threads, and the way to them. Dropping it waits until the requests under way are done; what waits behind them is
+/// carried out after the next start, because nobody was told that it was done.
 #[derive(Debug)]
 pub struct Worker {
-    jobs: Option<Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    lanes: Vec<Lane>,
+    stop: Arc<AtomicBool>,
+}
+
+/// A thread, to which all requests for some ports go, in their order.
+#[derive(Debug)]
+struct Lane {
+    jobs: Sender<Job>,
+    thread: JoinHandle<()>,
 }
 
 impl Worker {
-    /// Starts the thread, which sends what becomes of requests to `outcomes`.
+    /// Starts a thread for each of these, which are alike. They send what becomes of requests to `outcomes`.
     ///
     /// # Errors
     /// If there can be no more threads.
-    pub fn start(actuator: Box<dyn Actuator>, outcomes: Sender<Outcome>) -> io::Result<Worker> {
-        let (jobs, waiting) = channel();
-        let thread = std::thread::Builder::new()
-            .name("actuator".to_owned())
-            .spawn(move || run(actuator, &waiting, &outcomes))?;
-        Ok(Worker { jobs: Some(jobs), thread: Some(thread) })
+    pub fn start(actuators: Vec<Box<dyn Actuator>>, outcomes: &Sender<Outcome>) -> io::Result<Worker> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut lanes = Vec::with_capacity(actuators.len());
+        for actuator in actuators {
+            let (jobs, waiting) = channel();
+            let (outcomes, stop) = (outcomes.clone(), Arc::clone(&stop));
+            let thread = std::thread::Builder::new()
+                .name("actuator".to_owned())
+                .spawn(move || run(actuator, &waiting, &outcomes, &stop))?;
+            lanes.push(Lane { jobs, thread });
+        }
+        Ok(Worker { lanes, stop })
     }
 
     /// Hands over a request for a direction, to be carried out at the port that sends.
     pub fn carry_out(&self, sender: String, port: PortName, request: Request, again: bool) {
-        if let Some(jobs) = &self.jobs {
+        let number =
+            sender.bytes().fold(0_usize, |number, byte| number.wrapping_mul(31).wrapping_add(byte.into()));
+        if let Some(lane) = self.lanes.get(number % self.lanes.len().max(1)) {
             // It fails only if the thread has ended, and then everything does.
-            let _ = jobs.send(Job { sender, port, request, again });
+            let _ = lane.jobs.send(Job { sender, port, request, again });
         }
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
+        self.stop.store(true, Ordering::Relaxed);
+        for Lane { jobs, thread } in self.lanes.drain(..) {
+            drop(jobs);
             let _ = thread.join();
         }
     }
 }
 
-fn run(mut actuator: Box<dyn Actuator>, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>) {
+fn run(mut actuator: Box<dyn Actuator>, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>, stop: &AtomicBool) {
     let mut observed: BTreeMap<PortName, Observed> = BTreeMap::new();
     loop {
         let next = observed.values().map(|observed| observed.look_at).min();
         let wait = next.map_or(ACTIVE_INTERVAL, |next| next.saturating_duration_since(Instant::now()));
-        let outcome = match jobs.recv_timeout(wait) {
+        let next = jobs.recv_timeout(wait);
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let outcome = match next {
             Ok(job) => Some(carry_out(&mut *actuator, job, &mut observed)),
             Err(RecvTimeoutError::Timeout) => look(&mut *actuator, &mut observed),
             Err(RecvTimeoutError::Disconnected) => return,
@@ -121,4 +144,53 @@ fn look(actuator: &mut dyn Actuator, observed: &mut BTreeMap<PortName, Observed>
 
 fn interval(effect: Effect) -> Duration {
     if effect == Effect::Starting { STARTING_INTERVAL } else { ACTIVE_INTERVAL }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hangs at one port until it may go on.
+    struct Slow(Arc<AtomicBool>);
+
+    impl Actuator for Slow {
+        fn describe(&self) -> String {
+            "a test".to_owned()
+        }
+
+        fn apply(&mut self, sender: &str, _: &Request, _: bool) -> Result<Effect, String> {
+            while sender == "slow" && !self.0.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(Effect::Dormant)
+        }
+
+        fn observe(&mut self, _: &str) -> Option<Effect> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_port_that_hangs_holds_up_few_others_and_what_waits_at_the_end_is_left() {
+        let go_on = Arc::new(AtomicBool::new(false));
+        let (sender, outcomes) = channel();
+        let actuators = (0..4).map(|_| Box::new(Slow(Arc::clone(&go_on))) as Box<dyn Actuator>).collect();
+        let worker = Worker::start(actuators, &sender).expect("threads");
+        let names: Vec<String> = (0..40).map(|port| format!("eth{port}")).collect();
+        for name in ["slow", "slow"].into_iter().chain(names.iter().map(String::as_str)) {
+            let port = PortName::new("leaf1", name).expect("a name");
+            worker.carry_out(name.to_owned(), port, Request::default(), false);
+        }
+        let done = std::iter::from_fn(|| outcomes.recv_timeout(Duration::from_millis(500)).ok()).count();
+        assert!((20..40).contains(&done), "{done} of 40 while one hangs");
+        // The request under way ends; those behind it are not begun.
+        let release = Arc::clone(&go_on);
+        let later = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            release.store(true, Ordering::Relaxed);
+        });
+        drop(worker);
+        later.join().expect("no panic");
+        assert_eq!(outcomes.try_iter().count(), 1, "only the one that hung");
+    }
 }

@@ -1,6 +1,7 @@
 //! Every decision, in the log and in a file of its own.
 
 use crate::agent::{Decision, DecisionKind};
+use crate::detection::State;
 use crate::exchange::Effect;
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
@@ -42,6 +43,10 @@ impl Audit {
     pub fn write(&mut self, decision: &Decision) {
         match &decision.kind {
             DecisionKind::Effect { effect: Effect::Failed, .. } => tracing::warn!("{decision}"),
+            // Every port that is polled begins so.
+            DecisionKind::State { from: State::Unknown, to: State::Healthy, .. } => {
+                tracing::debug!("{decision}")
+            }
             DecisionKind::State { to, .. } if to.corrupts() => tracing::warn!("{decision}"),
             _ => tracing::info!("{decision}"),
         }

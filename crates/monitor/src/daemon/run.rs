@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How often the bus, clients and whoever stops the daemon are heard between polls.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Commands that may run at the same time.
+const HOOKS_AT_ONCE: usize = 8;
 /// How often the bus is tried again after it could not be reached.
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -92,6 +94,17 @@ fn serve_metrics(address: SocketAddr) -> Result<(Arc<Mutex<AgentStatus>>, Metric
     Ok((shown, server))
 }
 
+/// What carries requests out. Commands may hang, so that there are several to run them.
+fn actuators(choice: &ActuatorChoice) -> Vec<Box<dyn Actuator>> {
+    match choice {
+        ActuatorChoice::Linkmend(paths) => vec![Box::new(ControlSocket::new(paths.clone()))],
+        ActuatorChoice::Hook(program) => {
+            (0..HOOKS_AT_ONCE).map(|_| Box::new(Hook::new(program.clone())) as Box<dyn Actuator>).collect()
+        }
+        ActuatorChoice::DryRun => vec![Box::new(DryRun)],
+    }
+}
+
 /// What does not work at the moment.
 #[derive(Debug, Default)]
 struct Troubles {
@@ -120,15 +133,12 @@ impl Corruptd {
             SourceChoice::Sonic(settings) => Box::new(SonicSource::new(&settings)?),
             SourceChoice::Prometheus(settings) => Box::new(PrometheusSource::new(&settings)?),
         };
-        let actuator: Box<dyn Actuator> = match config.actuator {
-            ActuatorChoice::Linkmend(paths) => Box::new(ControlSocket::new(paths)),
-            ActuatorChoice::Hook(program) => Box::new(Hook::new(program)),
-            ActuatorChoice::DryRun => Box::new(DryRun),
-        };
+        let actuators = actuators(&config.actuator);
         tracing::info!("agent {}: watches {}", config.agent, source.describe());
-        tracing::info!("protection by {}; state: {}", actuator.describe(), bus.describe());
+        let by = actuators.first().map(|actuator| actuator.describe()).unwrap_or_default();
+        tracing::info!("protection by {by}; state: {}", bus.describe());
         let (sender, outcomes) = channel();
-        let worker = Worker::start(actuator, sender).map_err(StartError::Thread)?;
+        let worker = Worker::start(actuators, &sender).map_err(StartError::Thread)?;
         Ok(Corruptd {
             agent: Agent::new(&config.agent, config.policy, config.cabling),
             source,
