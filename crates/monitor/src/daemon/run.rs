@@ -105,6 +105,14 @@ fn actuators(choice: &ActuatorChoice) -> Vec<Box<dyn Actuator>> {
     }
 }
 
+/// An error with the way out of it, on one line.
+fn told(error: &(impl Diagnose + std::fmt::Display)) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    }
+}
+
 /// What does not work at the moment.
 #[derive(Debug, Default)]
 struct Troubles {
@@ -235,7 +243,7 @@ impl Corruptd {
     fn bus_is_away(&mut self, error: &BusError) {
         self.agent.handle_disconnected();
         self.bus_from = self.now() + RECONNECT_INTERVAL;
-        let text = error.to_string();
+        let text = told(error);
         if self.troubles.bus.as_ref() != Some(&text) {
             tracing::warn!("the bus cannot be used; what is protected stays so: {text}");
             self.troubles.bus = Some(text);
@@ -244,7 +252,7 @@ impl Corruptd {
 
     /// Sees to it that a restart forgets nothing. A full disk keeps no link from being protected.
     fn flush(&mut self) {
-        let text = self.bus.flush().err().map(|error| error.to_string());
+        let text = self.bus.flush().err().map(|error| told(&error));
         match &text {
             Some(text) if self.troubles.memory.as_ref() != Some(text) => {
                 tracing::warn!("a restart would forget what was asked for and done: {text}");
@@ -265,7 +273,7 @@ impl Corruptd {
                 self.agent.handle_readings(now, readings);
             }
             Err(error) => {
-                let text = error.to_string();
+                let text = told(&error);
                 if self.troubles.source.as_ref() != Some(&text) {
                     tracing::warn!("no counters can be read; what is protected stays so: {text}");
                     self.troubles.source = Some(text);
