@@ -2,7 +2,7 @@
 
 use crate::PortName;
 use linkmend_diagnose::Diagnose;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Ports and their peers at the other ends of the cables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +44,37 @@ impl Cabling {
         Ok(cabling)
     }
 
+    /// Adds cables that somebody else has seen. What contradicts is left out on both sides: then it is not known who faces
+    /// whom there. The contradictions come with it, in order of ports.
+    pub fn with_seen(&self, seen: &[[PortName; 2]]) -> (Cabling, Vec<CablingError>) {
+        let mut said: BTreeMap<&PortName, BTreeSet<&PortName>> = BTreeMap::new();
+        let known = self.peers.iter().map(|(port, peer)| [port, peer]);
+        let seen = seen.iter().flat_map(|[one, other]| [[one, other], [other, one]]);
+        for [port, peer] in known.chain(seen) {
+            said.entry(port).or_default().insert(peer);
+        }
+        let fault = |port: &PortName, peers: &BTreeSet<&PortName>| {
+            let mut peers = peers.iter().copied();
+            match (peers.next(), peers.next()) {
+                (Some(peer), None) if peer == port => Some(CablingError::Loop(Box::new(port.clone()))),
+                (Some(one), Some(other)) => {
+                    Some(CablingError::TwoPeers(Box::new([port.clone(), one.clone(), other.clone()])))
+                }
+                _ => None,
+            }
+        };
+        let faults: BTreeMap<&PortName, CablingError> =
+            said.iter().filter_map(|(port, peers)| Some((*port, fault(port, peers)?))).collect();
+        let mut cabling = Cabling::default();
+        for (port, peers) in &said {
+            let sound = |end: &PortName| !faults.contains_key(end);
+            if let Some(peer) = peers.first().filter(|peer| sound(port) && sound(peer)) {
+                cabling.peers.insert((*port).clone(), (*peer).clone());
+            }
+        }
+        (cabling, faults.into_values().collect())
+    }
+
     /// The port at the other end of a port's cable.
     pub fn peer(&self, port: &PortName) -> Option<&PortName> {
         self.peers.get(port)
@@ -79,6 +110,34 @@ mod tests {
         assert_eq!(peer("b/1").as_deref(), Some("a/1"));
         assert_eq!(peer("c/1").as_deref(), Some("a/2"));
         assert_eq!(peer("c/2"), None);
+    }
+
+    #[test]
+    fn what_was_seen_is_added_unless_it_contradicts() {
+        let names = |ends: &[[&str; 2]]| -> Vec<[PortName; 2]> {
+            ends.iter().map(|ends| ends.map(|end| end.parse().expect("a port"))).collect()
+        };
+        let known = cables(&[["a/1", "b/1"], ["a/2", "b/2"], ["a/5", "b/5"]]).expect("no contradiction");
+        let seen = names(&[
+            ["a/1", "b/1"],
+            ["a/2", "c/9"],
+            ["a/3", "c/3"],
+            ["a/4", "c/4"],
+            ["a/4", "d/4"],
+            ["a/6", "a/6"],
+        ]);
+        let (cabling, faults) = known.with_seen(&seen);
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            faults,
+            ["a/2 faces b/2, and c/9 as well", "a/4 faces c/4, and d/4 as well", "a/6 faces itself"]
+        );
+        let left = cables(&[["a/1", "b/1"], ["a/3", "c/3"], ["a/5", "b/5"]]).expect("no contradiction");
+        assert_eq!(cabling, left, "neither statement about a/2 and a/4 is believed");
+        let mut reversed = seen;
+        reversed.reverse();
+        reversed.iter_mut().for_each(|ends| ends.reverse());
+        assert_eq!(known.with_seen(&reversed).0, cabling, "order does not matter");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::CablingError;
 use linkmend_diagnose::{Diagnose, Fault, ParameterError, line_of};
+use linkmend_topology::file::TopologyFileError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,9 @@ pub enum ConfigError {
     /// A value cannot be used.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// Neighbours are not described in lldpd's form.
+    #[error(transparent)]
+    Lldp(#[from] TopologyFileError),
     /// Ports contradict each other.
     #[error(transparent)]
     Cabling(#[from] CablingError),
@@ -51,6 +55,7 @@ impl Diagnose for ConfigError {
         match self {
             ConfigError::Cabling(error) => error.hint(),
             ConfigError::Parameter(error) => error.hint(),
+            ConfigError::Lldp(error) => error.hint(),
             _ => None,
         }
     }

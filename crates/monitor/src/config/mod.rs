@@ -46,6 +46,10 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long = "cable", value_name = "PORT=PORT"))]
     #[serde(rename = "cable", skip_serializing_if = "Vec::is_empty")]
     pub cables: Vec<Cable>,
+    /// What lldpd sees of the neighbours: a file with the output of `lldpcli -f json show neighbors`
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lldp: Option<PathBuf>,
     /// Control socket of a link's daemon to watch and to protect [default: all in /run/linkmend]; may be repeated
     #[cfg_attr(feature = "clap", arg(long = "daemon", value_name = "PATH"))]
     #[serde(rename = "daemons", skip_serializing_if = "Vec::is_empty")]
@@ -203,6 +207,16 @@ impl Cable {
     }
 }
 
+/// The content of a file that is no larger than any that makes sense.
+fn read_bounded(path: &Path) -> Result<Vec<u8>, ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
+    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > FILE_BYTES_MOST {
+        return Err(ConfigError::TooLarge { path: path.to_owned(), bytes, limit: FILE_BYTES_MOST });
+    }
+    std::fs::read(path).map_err(unreadable)
+}
+
 impl MonitorConfig {
     /// Reads a file.
     ///
@@ -210,11 +224,8 @@ impl MonitorConfig {
     /// [`ConfigError`], with the line where there is one.
     pub fn read(path: &Path) -> Result<MonitorConfig, ConfigError> {
         let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
-        let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-        if bytes > FILE_BYTES_MOST {
-            return Err(ConfigError::TooLarge { path: path.to_owned(), bytes, limit: FILE_BYTES_MOST });
-        }
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let text = String::from_utf8(read_bounded(path)?)
+            .map_err(|error| unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;
         toml::from_str(&text).map_err(|error| ConfigError::syntax(path, &text, &error))
     }
 

@@ -1,11 +1,14 @@
 //! A configuration with everything filled in and checked.
 
-use super::{BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, SourceChoice};
+use super::{
+    BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, SourceChoice, read_bounded,
+};
 use crate::agent::Policy;
 use crate::detection::Settings;
 use crate::{Cabling, PortName};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_diagnose::ParameterError;
+use linkmend_topology::file::{LldpNeighbour, lldp_neighbours};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,13 +84,42 @@ impl MonitorConfig {
             actuator,
             poll,
             policy: Policy { detection: self.detection.settings()?, mode, target, arm: self.protection.arm },
-            cabling: Cabling::new(cables)?,
+            cabling: self.cabling(&agent, cables)?,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
             bus: self.bus.choose(self.state.as_ref())?,
             audit: self.audit.clone(),
             metrics: self.metrics,
             agent,
         })
+    }
+}
+
+impl MonitorConfig {
+    /// The cables that were written, and those that lldpd sees. Where these contradict each other, neither is believed.
+    fn cabling(&self, agent: &str, cables: Vec<[PortName; 2]>) -> Result<Cabling, ConfigError> {
+        let cabling = Cabling::new(cables)?;
+        let Some(path) = &self.lldp else { return Ok(cabling) };
+        let content = read_bounded(path)?;
+        let mut seen = Vec::new();
+        for LldpNeighbour { port, neighbour, far_port } in
+            lldp_neighbours(content, &path.display().to_string())?
+        {
+            let far = neighbour.zip(far_port).and_then(|(name, port)| PortName::new(&name, &port).ok());
+            match (PortName::new(agent, &port), far) {
+                (Ok(near), Some(far)) => seen.push([near, far]),
+                _ => tracing::info!(
+                    "{}: the neighbour at {port} does not say enough of itself",
+                    path.display()
+                ),
+            }
+        }
+        let (cabling, faults) = cabling.with_seen(&seen);
+        for fault in faults {
+            tracing::warn!(
+                "{fault}, so that neither is believed: nobody is asked to protect what arrives there"
+            );
+        }
+        Ok(cabling)
     }
 }
 
@@ -155,6 +187,35 @@ mod tests {
         assert_eq!(resolved.actuator, ActuatorChoice::DryRun);
         let port = "leaf2/up".parse().expect("a port");
         assert_eq!(resolved.cabling.peer(&port).map(ToString::to_string).as_deref(), Some("spine1/eth0"));
+    }
+
+    #[test]
+    fn what_lldpd_sees_is_added_to_what_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("neighbours.json");
+        let interface = |port: &str, name: &str, far: &str| {
+            format!(
+                "{{\"{port}\": {{\"chassis\": {{\"{name}\": {{\"id\": {{\"type\": \"mac\", \"value\": \"00:01\"}}}}}}, \
+                 \"port\": {{\"id\": {{\"type\": \"ifname\", \"value\": \"{far}\"}}}}}}}}"
+            )
+        };
+        let interfaces = [
+            interface("eth1", "spine1", "swp1"),
+            interface("eth2", "spine2", "swp1"),
+            interface("eth3", "id", "swp1"),
+        ];
+        let text = format!("{{\"lldp\": {{\"interface\": [{}]}}}}", interfaces.join(", "));
+        std::fs::write(&path, text).expect("written");
+        let config =
+            format!("cable = [\"eth2=spine9/swp9\", \"eth4=spine4/swp1\"]\nlldp = \"{}\"", path.display());
+        let cabling = resolve(&config).expect("usable").cabling;
+        let ports: Vec<String> = cabling.ports().map(ToString::to_string).collect();
+        // What is written about eth2 contradicts what is seen there, and the neighbour at eth3 has no name.
+        assert_eq!(ports, ["leaf1/eth1", "leaf1/eth4", "spine1/swp1", "spine4/swp1"]);
+        std::fs::write(&path, "{\"lldp\": 3}").expect("written");
+        let error = resolve(&config).expect_err("refused");
+        assert!(error.contains("neighbours.json"), "{error}");
+        assert!(resolve("lldp = \"/nowhere/at-all\"").expect_err("refused").contains("/nowhere/at-all"));
     }
 
     #[test]

@@ -207,6 +207,25 @@ pub fn parse_lldp(
     lldp::parse(dumps.into_iter().map(text), text(rules)?, options)
 }
 
+/// A neighbour of a switch, as the switch sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LldpNeighbour {
+    /// The switch's own port.
+    pub port: String,
+    /// `None` if the neighbour does not say its name.
+    pub neighbour: Option<String>,
+    /// The port of the neighbour: its interface name, else how it describes it, else what identifies it.
+    pub far_port: Option<String>,
+}
+
+/// Reads what `lldpcli -f json show neighbors` prints on one switch; `file` is the name that messages use.
+///
+/// # Errors
+/// If it is something else, with file and line.
+pub fn lldp_neighbours(content: Vec<u8>, file: &str) -> Result<Vec<LldpNeighbour>, TopologyFileError> {
+    lldp::neighbours(Text::new(content, file.to_owned())?)
+}
+
 fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {
     yaml::first_key(text, file, |key| match key {
         "switches" | "links" | "hosts" | "default_speed" | "default_length" => {

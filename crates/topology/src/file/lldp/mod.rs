@@ -5,7 +5,7 @@ mod rules;
 
 use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::yaml::{self, Text};
-use super::{HostLink, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{HostLink, LldpNeighbour, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
 use crate::SwitchId;
 use dump::{Dump, View};
 use rules::Rules;
@@ -24,6 +24,17 @@ pub(super) fn dumps_in(directory: &Path) -> Result<Vec<PathBuf>, TopologyFileErr
     }
     dumps.sort();
     Ok(dumps)
+}
+
+/// What one switch's dump says of its neighbours, in its order.
+pub(super) fn neighbours(Text { file, text }: Text) -> Result<Vec<LldpNeighbour>, TopologyFileError> {
+    let dump: Dump = yaml::parse_foreign(&text, &file)?;
+    let neighbour = |view: View| LldpNeighbour {
+        port: view.port,
+        neighbour: view.neighbour,
+        far_port: view.far_ports.into_iter().next(),
+    };
+    Ok(dump.views().into_iter().map(neighbour).collect())
 }
 
 /// Reads dumps, with the rules that the options name or else those in `directory`.
