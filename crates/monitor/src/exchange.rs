@@ -4,8 +4,10 @@
 //! Both are states and not events: what is true last is all that counts. Each has a generation, which only its one writer
 //! increases, so that what comes twice, late or in another order changes nothing.
 
+use crate::PortName;
 use linkmend_dataplane::config::ProtectMode;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How a direction should be protected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,6 +31,9 @@ pub struct Request {
     /// `None` if the direction needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
+    /// The port that sends, as the receiving end knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<PortName>,
     /// Whether the link should be disabled.
     #[serde(default)]
     pub disable: bool,
@@ -87,6 +92,9 @@ pub struct DirectionState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledgement: Option<Acknowledgement>,
 }
+
+/// Directions by the ports that receive.
+pub type Directions = BTreeMap<PortName, DirectionState>;
 
 impl DirectionState {
     /// Takes what is not older from `other`; whether anything has changed.

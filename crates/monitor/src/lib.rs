@@ -8,6 +8,7 @@
 //! - [`exchange`]: what the two ends of a link tell each other;
 //! - [`agent`]: what one machine decides, and asks others for;
 //! - [`evaluation`]: how good detection is, on links of which the truth is known;
+//! - [`planning`]: which links of a topology corrupt, for the fleet's planner;
 //! - [`recording`]: counters from a file, and what would have been decided.
 //!
 //! All of this does no I/O and reads no clock: what is true of recorded counters is true of a running daemon. Around it are
@@ -31,6 +32,7 @@ pub mod detection;
 pub mod evaluation;
 pub mod exchange;
 pub mod forecast;
+pub mod planning;
 mod port_name;
 pub mod recording;
 pub mod server;

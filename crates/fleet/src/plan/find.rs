@@ -137,11 +137,22 @@ impl<'a> LinkFinder<'a> {
         }
     }
 
-    fn between(&self, written: &str, one: SwitchId, other: SwitchId) -> Result<LinkId, FindError> {
+    /// All links between two switches, whose names may come in either order; none if a switch is not one of the network's.
+    pub fn all_between(&self, one: &str, other: &str) -> Vec<LinkId> {
+        let switches = self.by_switch();
+        let ends = switches.get(one).zip(switches.get(other));
+        ends.map_or_else(Vec::new, |(one, other)| self.joining(*one, *other))
+    }
+
+    fn joining(&self, one: SwitchId, other: SwitchId) -> Vec<LinkId> {
         let joins = |from: SwitchId, to: SwitchId| {
             self.topology.up(from).iter().filter(move |hop| hop.switch == to).map(|hop| hop.link)
         };
-        let links: Vec<LinkId> = joins(one, other).chain(joins(other, one)).collect();
+        joins(one, other).chain(joins(other, one)).collect()
+    }
+
+    fn between(&self, written: &str, one: SwitchId, other: SwitchId) -> Result<LinkId, FindError> {
+        let links = self.joining(one, other);
         if links.is_empty() {
             let names = self.topology.names();
             return Err(FindError::NotJoined { one: names.switch(one), other: names.switch(other) });

@@ -75,7 +75,7 @@ impl Decision {
     }
 
     pub(super) fn of_request(at: Duration, watched: &Watched, request: &Request) -> Decision {
-        let Request { generation, protection, disable, reason } = request.clone();
+        let Request { generation, protection, disable, reason, .. } = request.clone();
         let kind = DecisionKind::Request { generation, protection, disable, reason };
         Decision { at, port: watched.name().clone(), kind }
     }

@@ -279,6 +279,7 @@ impl Agent {
         let name = watched.name().clone();
         let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
         let Some(request) = watched.request(&self.policy, known) else { return };
+        let request = Request { sender: self.cabling.peer(&name).cloned(), ..request };
         self.decisions.push_back(Decision::of_request(now, watched, &request));
         self.directions.entry(name.clone()).or_default().request = Some(request.clone());
         self.actions.push_back(Action::Request { port: name.clone(), request });

@@ -67,7 +67,7 @@ impl Watched {
                 return None;
             }
             let reason = "no corruption during the hold-down".to_owned();
-            return Some(Request { generation, protection: None, disable: false, reason });
+            return Some(Request { generation, reason, ..Request::default() });
         };
         // Fewer copies than before are not worth a change, and would be wrong if the rate rises again.
         let copies = copies_for(loss_rate, policy.target).max(asked.map_or(0, |asked| asked.copies));
@@ -78,7 +78,7 @@ impl Watched {
             return None;
         }
         let protection = Protection { mode: policy.mode, loss_rate, target: policy.target, copies };
-        Some(Request { generation, protection: Some(protection), disable, reason })
+        Some(Request { generation, protection: Some(protection), disable, reason, ..Request::default() })
     }
 
     /// What the link needs; `None` if it is healthy, or nothing is known of it.

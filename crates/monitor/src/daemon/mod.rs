@@ -7,4 +7,4 @@ mod status;
 
 pub use audit::Audit;
 pub use run::{Corruptd, StartError};
-pub use status::{StatusError, ask};
+pub use status::{StatusError, ask, ask_directions};

@@ -3,11 +3,12 @@
 use super::audit::Audit;
 use super::metrics;
 use super::status::{Question, StatusSocket};
+use crate::PortName;
 use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Worker};
 use crate::agent::{Action, Agent, AgentStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus};
 use crate::config::{ActuatorChoice, BusChoice, Resolved, SourceChoice};
-use crate::exchange::DirectionState;
+use crate::exchange::{DirectionState, Directions};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
 use linkmend_dataplane::DaemonHealth;
 use linkmend_dataplane::control::SocketError;
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// How often the bus, clients and whoever stops the daemon are heard between polls.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Corrupting directions of all machines that are remembered. More than that are not planned for.
+const DIRECTIONS_MOST: usize = 200_000;
 /// Commands that may run at the same time.
 const HOOKS_AT_ONCE: usize = 8;
 /// How often the bus is tried again after it could not be reached.
@@ -71,6 +74,8 @@ pub struct Corruptd {
     worker: Worker,
     outcomes: Receiver<Outcome>,
     audit: Audit,
+    /// Of all machines that share the bus.
+    corrupting: Directions,
     socket: StatusSocket,
     /// What the metrics show, if anybody asked for them.
     shown: Option<(Arc<Mutex<AgentStatus>>, MetricsServer)>,
@@ -154,6 +159,7 @@ impl Corruptd {
             worker,
             outcomes,
             audit,
+            corrupting: Directions::new(),
             socket,
             shown: config.metrics.map(serve_metrics).transpose()?,
             started: Instant::now(),
@@ -214,6 +220,7 @@ impl Corruptd {
         for asked in self.socket.questions() {
             match asked.question {
                 Question::Status => asked.answer(&self.status()),
+                Question::Directions => asked.answer(&self.corrupting),
             }
         }
     }
@@ -231,12 +238,25 @@ impl Corruptd {
                 }
                 for event in events {
                     match event {
-                        BusEvent::State(port, state) => self.agent.handle_state(now, &port, state),
+                        BusEvent::State(port, state) => {
+                            self.remember(&port, &state);
+                            self.agent.handle_state(now, &port, state);
+                        }
                         BusEvent::Synchronised => self.agent.handle_synchronised(now),
                     }
                 }
             }
             Err(error) => self.bus_is_away(&error),
+        }
+    }
+
+    /// Keeps what the bus says of links anywhere that corrupt, for whoever plans what to do about them.
+    fn remember(&mut self, port: &PortName, state: &DirectionState) {
+        let corrupts = state.request.as_ref().is_some_and(|request| request.protection.is_some());
+        if !corrupts {
+            self.corrupting.remove(port);
+        } else if self.corrupting.len() < DIRECTIONS_MOST || self.corrupting.contains_key(port) {
+            self.corrupting.insert(port.clone(), state.clone());
         }
     }
 

@@ -1,6 +1,7 @@
 //! Answers whoever connects to the daemon's socket: one question, a line of JSON, and one answer.
 
 use crate::agent::AgentStatus;
+use crate::exchange::Directions;
 use linkmend_dataplane::control::{ControlSocket, Reservation, SocketError};
 use linkmend_diagnose::Diagnose;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,8 @@ const CLIENTS_MOST: usize = 64;
 pub(super) enum Question {
     /// How things are: [`AgentStatus`].
     Status,
+    /// Which directions corrupt, of all that the bus knows: [`Directions`].
+    Directions,
 }
 
 /// A question that waits for its answer, a JSON text.
@@ -144,6 +147,14 @@ pub fn ask(path: &Path) -> Result<AgentStatus, StatusError> {
     ask_for(path, &Question::Status)
 }
 
+/// Asks the daemon at a socket which directions corrupt, of all that its bus knows.
+///
+/// # Errors
+/// [`StatusError`].
+pub fn ask_directions(path: &Path) -> Result<Directions, StatusError> {
+    ask_for(path, &Question::Directions)
+}
+
 fn ask_for<T: DeserializeOwned>(path: &Path, question: &Question) -> Result<T, StatusError> {
     let failed = |source| StatusError::Connect { path: path.to_owned(), source };
     let nonsense = |source| StatusError::Nonsense { path: path.to_owned(), source };
@@ -179,7 +190,7 @@ mod tests {
         });
         while !client.is_finished() {
             for asked in socket.questions() {
-                let Question::Status = asked.question;
+                assert_eq!(asked.question, Question::Status);
                 asked.answer(&AgentStatus { agent: "leaf1".to_owned(), ..AgentStatus::default() });
             }
             std::thread::sleep(Duration::from_millis(1));

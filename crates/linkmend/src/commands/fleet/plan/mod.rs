@@ -19,6 +19,9 @@ use linkmend_fleet::plan::{
 };
 use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::{FileError, FileKind};
+use linkmend_monitor::config::CONTROL_DEFAULT;
+use linkmend_monitor::daemon::ask_directions;
+use linkmend_monitor::planning::corrupting_links;
 use linkmend_quantity::LossRate;
 use linkmend_report::wrap;
 use linkmend_topology::{FabricParameters, Topology};
@@ -48,6 +51,7 @@ Examples:
   linkmend fleet plan --links corrupting.csv --explain pod3-tor7--pod3-fabric1
   linkmend fleet plan --links corrupting.csv --upgraded pod0,pod3     only these pods can protect links
   linkmend fleet plan --topology fat-tree:k=16 --links corrupting.csv --json
+  linkmend fleet plan --topology network.yaml --corruptd              what corruptd has found by now
 
 What the plan says about each link:
   disable        no ToR falls below the constraint, and nothing better can be disabled in its pod
@@ -63,8 +67,12 @@ pub struct PlanArgs {
     #[command(flatten)]
     network: NetworkArgs,
     /// Links that corrupt or are disabled (CSV: link,loss_rate and, if wanted, state)
-    #[arg(long, value_name = "FILE")]
-    links: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "corruptd")]
+    links: Option<PathBuf>,
+    /// Ask the corruptd at this socket which links corrupt, of all that share its bus, instead of reading --links. Its agents
+    /// must have the names of the network's switches
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = CONTROL_DEFAULT, conflicts_with = "links")]
+    corruptd: Option<PathBuf>,
     /// Share of its paths to the top layer that every ToR must keep
     #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
     constraint: f64,
@@ -110,7 +118,9 @@ pub struct PlanArgs {
 /// Executes the command.
 pub fn execute(arguments: &PlanArgs) -> Result<()> {
     let protection = protection::read(&arguments.protection)?;
-    check_files(arguments.network.file(), &arguments.links)?;
+    if let Some(links) = &arguments.links {
+        check_files(arguments.network.file(), links)?;
+    }
     let topology = arguments.network.build(FabricParameters::PAPER)?;
     let settings = PlanSettings {
         constraint: arguments.constraint,
@@ -125,11 +135,15 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
         },
         crew: arguments.crew,
     };
-    let reported = links(&arguments.links, &topology)?;
+    let reported = match (&arguments.links, &arguments.corruptd) {
+        (Some(file), _) => links(file, &topology)?,
+        (None, Some(socket)) => found_by_corruptd(socket, &topology)?,
+        (None, None) => Vec::new(),
+    };
     let plan = Plan::new(&topology, &reported, settings);
     // An explanation that is impossible is refused before any file is written.
     let explanation = match &arguments.explain {
-        Some(written) => Some(explain(&plan, written, &arguments.links)?),
+        Some(written) => Some(explain(&plan, written, &arguments.source())?),
         None => None,
     };
     if let Some(path) = &arguments.html {
@@ -174,6 +188,30 @@ fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
     Err(UsageError::hinted(message, hint).into())
 }
 
+impl PlanArgs {
+    /// Where the links come from, for messages.
+    fn source(&self) -> String {
+        let path = self.links.as_ref().map(|path| path.display().to_string());
+        let asked =
+            || self.corruptd.as_ref().map(|socket| format!("what corruptd at {} knows", socket.display()));
+        path.or_else(asked).unwrap_or_default()
+    }
+}
+
+/// The links that a running corruptd says corrupt. Ports whose links are not known are named.
+fn found_by_corruptd(socket: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
+    let directions = ask_directions(socket)?;
+    let (links, unplaced) = corrupting_links(topology, &directions);
+    let more = unplaced.len().saturating_sub(MAX_NAMED);
+    for port in unplaced.iter().take(MAX_NAMED) {
+        output::remark(&format!("not planned for: {port}\n"));
+    }
+    if more > 0 {
+        output::remark(&format!("not planned for: {more} more ports\n"));
+    }
+    Ok(links)
+}
+
 fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
@@ -190,7 +228,7 @@ fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
     })
 }
 
-fn explain(plan: &Plan, written: &str, file: &Path) -> Result<Explanation> {
+fn explain(plan: &Plan, written: &str, source: &str) -> Result<Explanation> {
     let finder = LinkFinder::new(plan.topology());
     let link = finder.find(written).map_err(|error| {
         let of_these: Vec<String> = match &error {
@@ -202,20 +240,17 @@ fn explain(plan: &Plan, written: &str, file: &Path) -> Result<Explanation> {
         };
         let hint = match (&error, of_these.is_empty()) {
             (FindError::NotALink { .. }, false) => {
-                Some(format!("write one of those in {}: {}", file.display(), of_these.join(", ")))
+                Some(format!("write one of those in {source}: {}", of_these.join(", ")))
             }
             (FindError::NotALink { .. }, true) => {
-                Some(format!("none of them is in {}, so nothing is done about them", file.display()))
+                Some(format!("none of them is in {source}, so nothing is done about them"))
             }
             _ => None,
         };
         UsageError::hinted(format!("--explain {written}: {error}"), hint)
     })?;
     let explained = plan.explain(link).ok_or_else(|| Hinted {
-        message: format!(
-            "--explain {written}: this link is not in {}, so nothing is done about it",
-            file.display()
-        ),
+        message: format!("--explain {written}: this link is not in {source}, so nothing is done about it"),
         hint: "leave --explain out to see the links of the plan".to_owned(),
     })?;
     Ok(explained)

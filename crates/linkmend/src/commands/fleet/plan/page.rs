@@ -48,7 +48,7 @@ fn facts(plan: &Plan, arguments: &PlanArgs) -> Vec<(&'static str, String)> {
     let settings = plan.settings();
     let mut facts = vec![
         ("Network", tables::network(plan)),
-        ("Links", arguments.links.display().to_string()),
+        ("Links", arguments.source()),
         ("Paths that every ToR keeps", quantity::percent(settings.constraint)),
         ("Target loss rate", quantity::loss_rate(settings.target_loss)),
         ("Protection table", arguments.protection.clone()),
