@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// Rows of a file, at most: a day of 1,000 ports.
 const ROWS_MOST: u64 = 86_400_000;
+/// Columns that must be there.
+const COLUMNS: [&str; 4] = ["time_s", "port", "good_frames", "corrupted_frames"];
 
 /// Why a file cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +19,9 @@ pub enum RecordingError {
     /// It is not CSV of this form.
     #[error(transparent)]
     Form(#[from] csv::Error),
+    /// The first line does not name what every row must have.
+    #[error("the first line names no column {column}")]
+    NoColumn { column: &'static str },
     /// Time goes back.
     #[error("line {line}: {time_s} s comes after {before_s} s; rows must be in the order of time")]
     Order { line: u64, time_s: f64, before_s: f64 },
@@ -109,6 +114,9 @@ impl<R: Read> Recording<R> {
         let mut reader =
             csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(reader);
         let header = reader.headers()?.clone();
+        if let Some(column) = COLUMNS.into_iter().find(|column| !header.iter().any(|name| name == *column)) {
+            return Err(RecordingError::NoColumn { column });
+        }
         let mut recording = Recording { reader, header, next: None, rows_read: 0, before_s: 0.0 };
         recording.next = recording.row()?;
         Ok(recording)
@@ -225,7 +233,13 @@ mod tests {
             let error = polls(&format!("{head}{rows}")).expect_err("refused");
             assert!(error.contains(part), "{rows:?}: {error}");
         }
-        assert!(polls("time_s,port,frames\n0,a,1\n").is_err(), "unknown column");
+        for (text, column) in
+            [("", "time_s"), ("time_s,port,frames\n0,a,1\n", "good_frames"), ("0,a,1,0\n", "time_s")]
+        {
+            let error = polls(text).expect_err("refused");
+            assert_eq!(error, format!("the first line names no column {column}"));
+        }
+        assert!(polls("time_s,port,good_frames,corrupted_frames,x\n0,a,1,0,0\n").is_err(), "unknown column");
         let head = "time_s,port,good_frames,corrupted_frames,codewords\n";
         for codewords in ["1;x", "1;;2", "-1", "1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17"] {
             let error = polls(&format!("{head}0,a,1,0,{codewords}\n")).expect_err("refused");
