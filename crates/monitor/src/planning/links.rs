@@ -1,11 +1,21 @@
-//! From directions that corrupt to links of a topology, about which the fleet's planner decides.
+//! Which link of a topology a direction is of.
 
 use crate::PortName;
 use crate::exchange::Directions;
-use linkmend_fleet::plan::{LinkFinder, ReportedLink};
-use linkmend_topology::Topology;
+use linkmend_fleet::plan::LinkFinder;
+use linkmend_topology::{LinkId, Topology};
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// A link that corrupts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlacedLink {
+    pub link: LinkId,
+    /// Its two ports, sorted.
+    pub ports: [PortName; 2],
+    /// That of its worse direction.
+    pub loss_rate: f64,
+}
 
 /// A direction whose link is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +36,7 @@ impl fmt::Display for Unplaced {
 ///
 /// Agents must have the names of the topology's switches. Of several links between two switches, the corrupting cables are
 /// taken in order of their ports: the plan does not depend on which of equal links they are.
-pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<ReportedLink>, Vec<Unplaced>) {
+pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<PlacedLink>, Vec<Unplaced>) {
     let mut cables: BTreeMap<[&PortName; 2], f64> = BTreeMap::new();
     let mut unplaced = Vec::new();
     for (port, state) in directions {
@@ -43,14 +53,16 @@ pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<Re
     }
     let finder = LinkFinder::new(topology);
     let mut taken: BTreeMap<[&str; 2], usize> = BTreeMap::new();
-    let mut reported = Vec::new();
+    let mut placed = Vec::new();
     for ([one, other], loss_rate) in cables {
         let mut switches = [one.agent(), other.agent()];
         switches.sort_unstable();
         let links = finder.all_between(switches[0], switches[1]);
         let next = taken.entry(switches).or_default();
         match links.get(*next) {
-            Some(&link) => reported.push(ReportedLink { link, loss_rate: Some(loss_rate), disabled: false }),
+            Some(&link) => {
+                placed.push(PlacedLink { link, ports: [one.clone(), other.clone()], loss_rate });
+            }
             None => {
                 let [one_switch, other_switch] = switches;
                 let why = match links.len() {
@@ -64,11 +76,11 @@ pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<Re
         }
         *next += 1;
     }
-    (reported, unplaced)
+    (placed, unplaced)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::exchange::{DirectionState, Protection, Request};
     use linkmend_dataplane::config::ProtectMode;
@@ -79,7 +91,13 @@ mod tests {
                            - {name: spine2, layer: 1}\nlinks:\n  - {from: leaf1, to: spine1}\n  - {from: leaf1, to: spine1}\n  \
                            - {from: leaf1, to: spine2}\n  - {from: leaf2, to: spine2}\n";
 
-    fn directions(of: &[(&str, Option<&str>, f64)]) -> Directions {
+    pub(in crate::planning) fn network(text: &str) -> Topology {
+        let options =
+            TopologyFileOptions { default_speed: Some(linkmend_quantity::BitRate(1)), ..Default::default() };
+        parse_topology(text.as_bytes().to_vec(), "network.yaml", &options).expect("a network").topology
+    }
+
+    pub(in crate::planning) fn directions(of: &[(&str, Option<&str>, f64)]) -> Directions {
         let state = |sender: Option<&str>, loss_rate: f64| {
             let protection = Protection { mode: ProtectMode::Ordered, loss_rate, target: 1e-8, copies: 1 };
             let sender = sender.map(|sender| sender.parse().expect("a port"));
@@ -95,11 +113,7 @@ mod tests {
 
     #[test]
     fn both_directions_are_one_link_and_parallel_cables_are_several() {
-        let options =
-            TopologyFileOptions { default_speed: Some(linkmend_quantity::BitRate(1)), ..Default::default() };
-        let loaded =
-            parse_topology(NETWORK.as_bytes().to_vec(), "network.yaml", &options).expect("a network");
-        let topology = &loaded.topology;
+        let topology = &network(NETWORK);
         let (links, unplaced) = corrupting_links(
             topology,
             &directions(&[
@@ -113,8 +127,7 @@ mod tests {
                 ("tor9/z", Some("spine1/z"), 1e-3),
             ]),
         );
-        let mut found: Vec<(u32, f64)> =
-            links.iter().map(|link| (link.link.0, link.loss_rate.expect("known"))).collect();
+        let mut found: Vec<(u32, f64)> = links.iter().map(|link| (link.link.0, link.loss_rate)).collect();
         found.sort_by_key(|(link, _)| *link);
         assert_eq!(found, [(0, 1e-5), (1, 1e-6), (2, 1e-3)]);
         let why: Vec<String> = unplaced.iter().map(ToString::to_string).collect();

@@ -1,0 +1,189 @@
+//! A plan that is kept while links begin to corrupt, get worse and come back.
+
+use super::links::{PlacedLink, Unplaced, corrupting_links};
+use crate::PortName;
+use crate::exchange::Directions;
+use linkmend_fleet::deployment::Deployment;
+use linkmend_fleet::optimizer::Objective;
+use linkmend_fleet::plan::{Action, Plan, PlanSettings, ReportedLink};
+use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
+use linkmend_topology::{LinkId, Topology};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Loss rate that is as bad as losing a whole link's capacity.
+const CAPACITY_WEIGHT: f64 = 1e-3;
+/// Share of its capacity that ordered mode must leave a link.
+const CAPACITY_LEAST: f64 = 0.85;
+
+/// What a network can spare.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannerSettings {
+    /// Share of its paths that every ToR must keep, 0 to 1.
+    pub constraint: f64,
+    /// Loss rate that protection must reach, 0 to 1.
+    pub target: f64,
+}
+
+/// A link that should be disabled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Its name in the topology.
+    pub link: String,
+    /// Its two ports, sorted.
+    pub ports: [PortName; 2],
+    pub loss_rate: f64,
+    /// Why, for people.
+    pub why: String,
+}
+
+/// What a plan says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Planned {
+    /// Links to disable now, the worst first.
+    pub disable: Vec<Verdict>,
+    /// Links that were disabled and corrupt no longer: somebody has repaired them, and put them into operation.
+    pub returned: Vec<[PortName; 2]>,
+    /// Directions that are of no link of the topology.
+    pub unplaced: Vec<Unplaced>,
+}
+
+/// Decides which corrupting links to disable. What it says is only remembered when it was done
+/// ([`disabled`](Self::disabled)); everything else is planned anew each time.
+#[derive(Debug)]
+pub struct Planner {
+    topology: Topology,
+    settings: PlanSettings,
+    disabled: BTreeSet<[PortName; 2]>,
+}
+
+impl Planner {
+    /// A planner for a network in which these links, by their two ports, are disabled already.
+    pub fn new(
+        topology: Topology,
+        settings: PlannerSettings,
+        disabled: impl IntoIterator<Item = [PortName; 2]>,
+    ) -> Planner {
+        let PlannerSettings { constraint, target } = settings;
+        let settings = PlanSettings {
+            constraint,
+            target_loss: target,
+            objective: Objective::Effective { capacity_weight: CAPACITY_WEIGHT },
+            protection: ProtectionTable::authors(),
+            min_capacity: CAPACITY_LEAST,
+            deployment: Deployment::Everywhere,
+            limits: ProtectionLimits::default(),
+            crew: 1,
+        };
+        Planner { topology, settings, disabled: disabled.into_iter().collect() }
+    }
+
+    /// Plans for the directions that corrupt now. A disabled link stays so until none of its directions corrupts any more,
+    /// which its agents find when it is in operation again.
+    pub fn plan(&mut self, directions: &Directions) -> Planned {
+        let (placed, unplaced) = corrupting_links(&self.topology, directions);
+        let corrupting: BTreeSet<&[PortName; 2]> = placed.iter().map(|link| &link.ports).collect();
+        let returned: Vec<[PortName; 2]> =
+            self.disabled.iter().filter(|ports| !corrupting.contains(ports)).cloned().collect();
+        returned.iter().for_each(|ports| {
+            self.disabled.remove(ports);
+        });
+        let reported: Vec<ReportedLink> = placed.iter().map(|link| self.report(link)).collect();
+        let plan = Plan::new(&self.topology, &reported, self.settings.clone());
+        let of: BTreeMap<LinkId, &PlacedLink> = placed.iter().map(|link| (link.link, link)).collect();
+        let disable = plan.by_urgency().into_iter().filter(|planned| planned.action == Action::Disable);
+        let verdict = |link: LinkId| {
+            let PlacedLink { ports, loss_rate, .. } = of.get(&link)?;
+            let why = plan.explain(link).map(|explained| explained.reasons.join(" ")).unwrap_or_default();
+            let link = self.topology.names().link(link);
+            Some(Verdict { link, ports: ports.clone(), loss_rate: *loss_rate, why })
+        };
+        Planned { disable: disable.filter_map(|planned| verdict(planned.link)).collect(), returned, unplaced }
+    }
+
+    fn report(&self, link: &PlacedLink) -> ReportedLink {
+        let disabled = self.disabled.contains(&link.ports);
+        ReportedLink { link: link.link, loss_rate: Some(link.loss_rate), disabled }
+    }
+
+    /// A link was disabled.
+    pub fn disabled(&mut self, ports: [PortName; 2]) {
+        self.disabled.insert(ports);
+    }
+
+    /// The links that are disabled, by their ports.
+    pub fn all_disabled(&self) -> &BTreeSet<[PortName; 2]> {
+        &self.disabled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::links::tests::{directions, network};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A leaf with four spines, of which three must stay.
+    fn planner() -> Planner {
+        let spines: String = (1..=4).map(|spine| format!("  - {{name: spine{spine}, layer: 1}}\n")).collect();
+        let links: String = (1..=4).map(|spine| format!("  - {{from: leaf1, to: spine{spine}}}\n")).collect();
+        let text = format!("switches:\n  - {{name: leaf1, layer: 0}}\n{spines}links:\n{links}");
+        Planner::new(network(&text), PlannerSettings { constraint: 0.75, target: 1e-8 }, [])
+    }
+
+    fn corrupting(links: &[(u8, f64)]) -> Directions {
+        let texts: Vec<(String, String, f64)> = links
+            .iter()
+            .map(|(spine, loss)| (format!("leaf1/eth{spine}"), format!("spine{spine}/eth0"), *loss))
+            .collect();
+        let of: Vec<(&str, Option<&str>, f64)> =
+            texts.iter().map(|(port, sender, loss)| (port.as_str(), Some(sender.as_str()), *loss)).collect();
+        directions(&of)
+    }
+
+    fn spines(planned: &Planned) -> Vec<&str> {
+        planned.disable.iter().map(|verdict| verdict.ports[1].agent()).collect()
+    }
+
+    #[test]
+    fn what_the_network_can_spare_is_disabled_and_stays_so_until_it_is_back() {
+        let mut planner = planner();
+        let planned = planner.plan(&corrupting(&[(1, 1e-5), (2, 1e-2)]));
+        assert_eq!(spines(&planned), ["spine2"], "the worse one, and only one");
+        assert!(planned.disable[0].why.contains("paths"), "{planned:?}");
+        // Nobody has done it: it is said again, and of another one if that is worse by then.
+        assert_eq!(spines(&planner.plan(&corrupting(&[(1, 1e-5), (2, 1e-2)]))), ["spine2"]);
+        assert_eq!(spines(&planner.plan(&corrupting(&[(1, 1e-1), (2, 1e-2)]))), ["spine1"]);
+        planner.disabled(planned.disable[0].ports.clone());
+        let worse = planner.plan(&corrupting(&[(1, 1e-1), (2, 1e-2)]));
+        assert_eq!((worse.disable, worse.returned), (vec![], vec![]), "nothing is left to spare");
+        let back = planner.plan(&corrupting(&[(1, 1e-1)]));
+        assert_eq!(spines(&back), ["spine1"]);
+        assert_eq!(back.returned, [planned.disable[0].ports.clone()]);
+    }
+
+    #[test]
+    fn links_of_no_topology_are_named_and_left_alone() {
+        let mut planner = planner();
+        let strange = directions(&[("tor9/a", Some("tor8/b"), 1e-3), ("leaf1/eth1", None, 1e-3)]);
+        let planned = planner.plan(&strange);
+        assert_eq!((planned.disable.len(), planned.unplaced.len()), (0, 2));
+        assert_eq!(planner.plan(&Directions::new()), Planned::default());
+    }
+
+    proptest! {
+        #[test]
+        fn the_constraint_holds_whatever_comes_and_goes(
+            course in prop::collection::vec((prop::collection::btree_map(1_u8..=4, 1e-7_f64..0.3, 0..5), any::<bool>()), 1..12),
+        ) {
+            let mut planner = planner();
+            for (links, carried_out) in course {
+                let links: Vec<(u8, f64)> = links.into_iter().collect();
+                let planned = planner.plan(&corrupting(&links));
+                prop_assert!(planner.all_disabled().len() + planned.disable.len() <= 1, "{planned:?}");
+                for verdict in planned.disable.into_iter().filter(|_| carried_out) {
+                    planner.disabled(verdict.ports);
+                }
+            }
+        }
+    }
+}
