@@ -123,7 +123,7 @@ struct Remembering {
 }
 
 impl Remembering {
-    fn start(folder: &Path, directions: &Value) -> Remembering {
+    fn start(folder: &Path, directions: &Value, more: &[&str]) -> Remembering {
         let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
         let (state, socket) = (path("state.json"), path("socket"));
         let memory = serde_json::json!({ "version": 1, "directions": directions });
@@ -131,7 +131,7 @@ impl Remembering {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
         command.args(["corruptd", "--agent", "leaf1", "--dry-run", "--state", &state, "--control", &socket]);
         // Nobody listens at port 1.
-        command.args(["--source", "prometheus", "--prometheus", "http://127.0.0.1:1"]);
+        command.args(["--source", "prometheus", "--prometheus", "http://127.0.0.1:1"]).args(more);
         let daemon = command.stderr(std::process::Stdio::null()).spawn().expect("it starts");
         let begun = std::time::Instant::now();
         while linkmend_monitor::daemon::ask(Path::new(&socket)).is_err() {
@@ -149,30 +149,37 @@ impl Drop for Remembering {
     }
 }
 
-#[test]
-fn the_planner_decides_about_what_a_running_corruptd_has_found() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let network = folder.path().join("network.yaml");
+/// A leaf with four spines, in a file.
+fn network(folder: &Path) -> String {
+    let path = folder.join("network.yaml");
     let spines: String = (1..=4).map(|spine| format!("  - {{name: spine{spine}, layer: 1}}\n")).collect();
     let links: String =
         (1..=4).map(|spine| format!("  - {{from: leaf1, to: spine{spine}, speed: 100G}}\n")).collect();
     let text = format!("switches:\n  - {{name: leaf1, layer: 0}}\n{spines}links:\n{links}");
-    std::fs::write(&network, text).expect("written");
-    let network = network.to_str().expect("UTF-8");
-    let request = |sender: &str, loss_rate: f64| {
-        let protection =
-            serde_json::json!({ "mode": "ordered", "loss-rate": loss_rate, "target": 1e-8, "copies": 2 });
-        serde_json::json!({ "request": {
-            "generation": 1, "protection": protection, "sender": sender, "disable": false, "reason": "a test"
-        } })
-    };
+    std::fs::write(&path, text).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+/// What the receiving end of a corrupting direction has asked for.
+fn request(sender: &str, loss_rate: f64) -> Value {
+    let protection =
+        serde_json::json!({ "mode": "ordered", "loss-rate": loss_rate, "target": 1e-8, "copies": 2 });
+    serde_json::json!({ "request": {
+        "generation": 1, "protection": protection, "sender": sender, "disable": false, "reason": "a test"
+    } })
+}
+
+#[test]
+fn the_planner_decides_about_what_a_running_corruptd_has_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = &network(folder.path());
     let directions = serde_json::json!({
         "leaf1/eth1": request("spine1/eth0", 1e-4),
         "spine1/eth0": request("leaf1/eth1", 1e-5),
         "leaf1/eth2": request("spine2/eth0", 1e-3),
         "leaf7/eth0": request("spine2/eth9", 1e-3),
     });
-    let daemon = Remembering::start(folder.path(), &directions);
+    let daemon = Remembering::start(folder.path(), &directions, &[]);
     let plan = |arguments: &[&str]| {
         let all = ["fleet", "plan", "--topology", network, "--corruptd", &daemon.socket];
         program::run(&[&all[..], arguments].concat())
@@ -204,4 +211,62 @@ fn the_planner_decides_about_what_a_running_corruptd_has_found() {
     assert!(log.contains("this link is not in what corruptd at"), "{log}");
     let (code, _, log) = program::run(&["fleet", "plan", "--corruptd", "/nowhere/socket"]);
     assert!(code != 0 && log.contains("no corruptd answers at /nowhere/socket"), "{log}");
+}
+
+#[test]
+fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = network(folder.path());
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (hook, told, audit, memory) = (path("hook"), path("told"), path("audit"), path("plan.json"));
+    let script = format!("#!/bin/sh\necho $LINKMEND_ACTION $LINKMEND_PORTS $LINKMEND_LOSS_RATE >> {told}\n");
+    std::fs::write(&hook, script).expect("written");
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+    let plan = ["--plan-topology", &network, "--plan-state", &memory, "--audit", &audit];
+    let may_disable = [&plan[..], &["--disable-hook", &hook]].concat();
+    let both = serde_json::json!({
+        "leaf1/eth1": request("spine1/eth0", 1e-5),
+        "leaf1/eth2": request("spine2/eth0", 1e-2),
+    });
+    let verdicts = || -> Vec<(String, String)> {
+        let lines = std::fs::read_to_string(&audit).unwrap_or_default();
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let plans = lines.filter(|line| line["kind"] == "plan");
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        plans.map(|line| (text(&line["port"]), text(&line["verdict"]))).collect()
+    };
+    let wait_for = |count: usize| {
+        let begun = std::time::Instant::now();
+        while verdicts().len() < count {
+            assert!(begun.elapsed().as_secs() < 20, "{:?}", verdicts());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    let expected = |verdicts: &[(&str, &str)]| -> Vec<(String, String)> {
+        verdicts.iter().map(|(port, verdict)| ((*port).to_owned(), (*verdict).to_owned())).collect()
+    };
+    // Not allowed, it is said; three of four paths must stay.
+    let daemon = Remembering::start(folder.path(), &both, &plan);
+    wait_for(1);
+    drop(daemon);
+    assert_eq!(verdicts(), expected(&[("leaf1/eth2", "advised")]));
+    assert!(!Path::new(&told).exists());
+    // Allowed, it is done, and a restart does not do it again.
+    for _ in 0..2 {
+        let daemon = Remembering::start(folder.path(), &both, &may_disable);
+        wait_for(2);
+        // What the bus has said is planned for at once.
+        let socket = Path::new(&daemon.socket);
+        while linkmend_monitor::daemon::ask_directions(socket).expect("it answers").len() < 2 {}
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    assert_eq!(verdicts().len(), 2, "{:?}", verdicts());
+    assert_eq!(verdicts()[1], expected(&[("leaf1/eth2", "disabled")])[0]);
+    assert_eq!(std::fs::read_to_string(&told).expect("it ran"), "disable leaf1/eth2 spine2/eth0 1e-2\n");
+    // Repaired, it makes room for the other one.
+    let one = serde_json::json!({ "leaf1/eth1": request("spine1/eth0", 1e-5) });
+    let daemon = Remembering::start(folder.path(), &one, &may_disable);
+    wait_for(4);
+    drop(daemon);
+    assert_eq!(verdicts()[2..], expected(&[("leaf1/eth2", "returned"), ("leaf1/eth1", "disabled")]));
 }

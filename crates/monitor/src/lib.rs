@@ -32,6 +32,7 @@ pub mod detection;
 pub mod evaluation;
 pub mod exchange;
 pub mod forecast;
+mod memory;
 pub mod planning;
 mod port_name;
 pub mod recording;

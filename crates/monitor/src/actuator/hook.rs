@@ -29,7 +29,6 @@ impl Hook {
 
     fn command(&self, sender: &str, request: &Request) -> Command {
         let mut command = Command::new(&self.program);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.env("LINKMEND_PORT", sender);
         command.env("LINKMEND_GENERATION", request.generation.to_string());
         command.env("LINKMEND_DISABLE", if request.disable { "yes" } else { "no" });
@@ -56,20 +55,26 @@ impl Actuator for Hook {
         if again {
             return Ok(done);
         }
-        let program = self.program.display().to_string();
-        let mut child = self
-            .command(sender, request)
-            .spawn()
-            .map_err(|error| format!("cannot run {program}: {error}"))?;
-        match wait(&mut child).map_err(|error| format!("{program}: {error}"))? {
-            Some(true) => Ok(done),
-            Some(false) => Err(format!("{program} failed: {}", said(&mut child))),
-            None => Err(format!("{program} took longer than {} s, and was ended", TIME_MOST.as_secs())),
-        }
+        run(self.command(sender, request)).map(|()| done)
     }
 
     fn observe(&mut self, _: &str) -> Option<Effect> {
         None
+    }
+}
+
+/// Runs a command to its end, or for 30 s.
+///
+/// # Errors
+/// What went wrong, for people.
+pub(crate) fn run(mut command: Command) -> Result<(), String> {
+    let program = command.get_program().display().to_string();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("cannot run {program}: {error}"))?;
+    match wait(&mut child).map_err(|error| format!("{program}: {error}"))? {
+        Some(true) => Ok(()),
+        Some(false) => Err(format!("{program} failed: {}", said(&mut child))),
+        None => Err(format!("{program} took longer than {} s, and was ended", TIME_MOST.as_secs())),
     }
 }
 

@@ -8,6 +8,7 @@ mod worker;
 pub use control_socket::ControlSocket;
 pub use dry_run::DryRun;
 pub use hook::Hook;
+pub(crate) use hook::run;
 pub use worker::{Outcome, Worker};
 
 use crate::exchange::{Effect, Request};

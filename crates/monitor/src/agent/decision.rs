@@ -49,11 +49,47 @@ pub enum DecisionKind {
     },
     /// The receiving end has asked for something.
     Request { generation: u64, protection: Option<Protection>, disable: bool, reason: String },
+    /// The plan has decided about a link of which this is one port.
+    Plan {
+        verdict: PlanVerdict,
+        /// The port at the other end.
+        peer: PortName,
+        /// Its name in the topology; empty if it is no longer planned for.
+        link: String,
+        /// Why, or what went wrong.
+        reason: String,
+    },
     /// The sending end has done something.
     Effect { generation: u64, effect: Effect, error: Option<String> },
 }
 
+/// What came of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlanVerdict {
+    /// The link should be disabled, which is left to people.
+    Advised,
+    /// It was disabled.
+    Disabled,
+    /// It could not be disabled.
+    Failed,
+    /// It was disabled, and does not corrupt any more.
+    Returned,
+}
+
 impl Decision {
+    /// What came of a plan for the link between two ports.
+    pub fn of_plan(
+        at: Duration,
+        ports: [PortName; 2],
+        verdict: PlanVerdict,
+        link: String,
+        reason: String,
+    ) -> Decision {
+        let [port, peer] = ports;
+        Decision { at, port, kind: DecisionKind::Plan { verdict, peer, link, reason } }
+    }
+
     pub(super) fn of_state(at: Duration, watched: &Watched, change: Change) -> Decision {
         let evidence = watched.detector.evidence();
         let stretch = evidence.map(|evidence| evidence.stretch).unwrap_or_default();
@@ -120,6 +156,15 @@ impl fmt::Display for Decision {
             }
             DecisionKind::Request { protection: None, reason, .. } => {
                 write!(f, "{port}: needs no protection: {reason}")
+            }
+            DecisionKind::Plan { verdict, peer, reason, .. } => {
+                let done = match verdict {
+                    PlanVerdict::Advised => "should be disabled",
+                    PlanVerdict::Disabled => "was disabled",
+                    PlanVerdict::Failed => "could not be disabled",
+                    PlanVerdict::Returned => "is back",
+                };
+                write!(f, "{port}: its link to {peer} {done}: {reason}")
             }
             DecisionKind::Effect { effect, error, .. } => {
                 write!(f, "{port}: its sender is {}", effect.name())?;

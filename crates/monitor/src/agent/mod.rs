@@ -20,7 +20,7 @@ mod status;
 mod tests;
 mod watched;
 
-pub use decision::{Decision, DecisionKind};
+pub use decision::{Decision, DecisionKind, PlanVerdict};
 pub use status::{AgentStatus, PortStatus};
 
 use crate::counters::Reading;

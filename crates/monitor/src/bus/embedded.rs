@@ -3,16 +3,14 @@
 use super::{Bus, BusError, BusEvent};
 use crate::PortName;
 use crate::exchange::DirectionState;
+use crate::memory;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Increases when the meaning of the file changes.
 const VERSION: u32 = 1;
-/// The largest file that is read: more than a kilobyte for each port of the largest agent.
-const FILE_BYTES_MOST: u64 = 128 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,35 +51,17 @@ impl EmbeddedBus {
     }
 
     fn write(&self, path: &Path) -> io::Result<()> {
-        let memory = Memory { version: VERSION, directions: self.directions.clone() };
-        let mut fresh = path.as_os_str().to_owned();
-        fresh.push(".new");
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let mut file = File::create(&fresh)?;
-        serde_json::to_writer(&mut file, &memory)?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)
+        memory::write(path, &Memory { version: VERSION, directions: self.directions.clone() })
     }
 }
 
 fn read(path: &Path) -> Result<BTreeMap<PortName, DirectionState>, String> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(error.to_string()),
-    };
-    let mut text = String::new();
-    file.take(FILE_BYTES_MOST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if text.len() as u64 > FILE_BYTES_MOST {
-        return Err(format!("it has more than {FILE_BYTES_MOST} bytes"));
-    }
-    let memory: Memory = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    match memory.version {
-        VERSION => Ok(memory.directions),
-        version => Err(format!("its version is {version}, this program knows {VERSION}")),
+    match memory::read::<Memory>(path)? {
+        None => Ok(BTreeMap::new()),
+        Some(Memory { version: VERSION, directions }) => Ok(directions),
+        Some(Memory { version, .. }) => {
+            Err(format!("its version is {version}, this program knows {VERSION}"))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::CablingError;
 use linkmend_diagnose::{Diagnose, Fault, ParameterError, line_of};
 use linkmend_topology::file::TopologyFileError;
+use linkmend_topology::spec::SpecError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,9 +28,12 @@ pub enum ConfigError {
     /// A value cannot be used.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// Neighbours are not described in lldpd's form.
+    /// Neighbours are not described in lldpd's form, or a network in none that is known.
     #[error(transparent)]
-    Lldp(#[from] TopologyFileError),
+    Network(#[from] TopologyFileError),
+    /// A line describes no network.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
     /// Ports contradict each other.
     #[error(transparent)]
     Cabling(#[from] CablingError),
@@ -55,7 +59,8 @@ impl Diagnose for ConfigError {
         match self {
             ConfigError::Cabling(error) => error.hint(),
             ConfigError::Parameter(error) => error.hint(),
-            ConfigError::Lldp(error) => error.hint(),
+            ConfigError::Network(error) => error.hint(),
+            ConfigError::Spec(error) => error.hint(),
             _ => None,
         }
     }

@@ -2,11 +2,13 @@
 
 mod bus;
 mod error;
+mod plan;
 mod resolved;
 mod source;
 
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
+pub use plan::{PlanChoice, PlanConfig};
 pub use resolved::{ActuatorChoice, Resolved};
 pub use source::{CountersConfig, SourceChoice, SourceKind};
 
@@ -65,6 +67,9 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(rename = "protection")]
     pub protection: ProtectionConfig,
+    /// Which links the network can spare.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub plan: PlanConfig,
     /// Where agents find each other.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub bus: BusConfig,

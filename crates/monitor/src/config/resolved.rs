@@ -1,7 +1,8 @@
 //! A configuration with everything filled in and checked.
 
 use super::{
-    BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, SourceChoice, read_bounded,
+    BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, PlanChoice, SourceChoice,
+    read_bounded,
 };
 use crate::agent::Policy;
 use crate::detection::Settings;
@@ -39,6 +40,7 @@ pub struct Resolved {
     pub cabling: Cabling,
     pub control: PathBuf,
     pub bus: BusChoice,
+    pub plan: Option<PlanChoice>,
     pub audit: Option<PathBuf>,
     pub metrics: Option<SocketAddr>,
 }
@@ -86,6 +88,7 @@ impl MonitorConfig {
             policy: Policy { detection: self.detection.settings()?, mode, target, arm: self.protection.arm },
             cabling: self.cabling(&agent, cables)?,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
+            plan: self.plan.choose()?,
             bus: self.bus.choose(self.state.as_ref())?,
             audit: self.audit.clone(),
             metrics: self.metrics,
@@ -247,6 +250,9 @@ mod tests {
                 "[counters]\nsonic = \"redis://me:secret@a\"",
                 "sonic = redis://me:***@a: is of no use without source",
             ),
+            ("[plan]\nconstraint = \"50%\"", "plan-constraint = 0.5: is of no use without the topology"),
+            ("[plan]\ntopology = \"thin-tree\"", "thin-tree"),
+            ("[plan]\ntopology = \"/nowhere/network.yaml\"", "/nowhere/network.yaml"),
             ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: is of no use without redis"),
             ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),
             ("state = \"/x\"\n[bus]\nredis = [\"redis://host\"]", "state = /x: is of no use with redis"),

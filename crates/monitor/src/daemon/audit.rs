@@ -1,6 +1,6 @@
 //! Every decision, in the log and in a file of its own.
 
-use crate::agent::{Decision, DecisionKind};
+use crate::agent::{Decision, DecisionKind, PlanVerdict};
 use crate::detection::State;
 use crate::exchange::Effect;
 use serde::Serialize;
@@ -43,6 +43,9 @@ impl Audit {
     pub fn write(&mut self, decision: &Decision) {
         match &decision.kind {
             DecisionKind::Effect { effect: Effect::Failed, .. } => tracing::warn!("{decision}"),
+            DecisionKind::Plan { verdict, .. } if *verdict != PlanVerdict::Returned => {
+                tracing::warn!("{decision}")
+            }
             // Every port that is polled begins so.
             DecisionKind::State { from: State::Unknown, to: State::Healthy, .. } => {
                 tracing::debug!("{decision}")

@@ -2,6 +2,7 @@
 
 mod audit;
 mod metrics;
+mod planner;
 mod run;
 mod status;
 

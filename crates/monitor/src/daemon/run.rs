@@ -2,13 +2,15 @@
 
 use super::audit::Audit;
 use super::metrics;
+use super::planner::{PlanThread, disabled_before};
 use super::status::{Question, StatusSocket};
 use crate::PortName;
 use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Worker};
 use crate::agent::{Action, Agent, AgentStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus};
-use crate::config::{ActuatorChoice, BusChoice, Resolved, SourceChoice};
+use crate::config::{ActuatorChoice, BusChoice, ConfigError, PlanChoice, Resolved, SourceChoice};
 use crate::exchange::{DirectionState, Directions};
+use crate::planning::{Planner, PlannerSettings};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
 use linkmend_dataplane::DaemonHealth;
 use linkmend_dataplane::control::SocketError;
@@ -16,6 +18,7 @@ use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
 use linkmend_diagnose::{Diagnose, ParameterError};
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,6 +27,8 @@ use std::time::{Duration, Instant};
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Corrupting directions of all machines that are remembered. More than that are not planned for.
 const DIRECTIONS_MOST: usize = 200_000;
+/// Plans are this far apart at least.
+const PLAN_INTERVAL: Duration = Duration::from_secs(2);
 /// Commands that may run at the same time.
 const HOOKS_AT_ONCE: usize = 8;
 /// How often the bus is tried again after it could not be reached.
@@ -50,6 +55,12 @@ pub enum StartError {
     /// See [`MetricsError`].
     #[error(transparent)]
     Metrics(#[from] MetricsError),
+    /// The network that is to be planned for cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// It cannot be known which links were disabled before.
+    #[error("cannot use {}: {problem}", path.display())]
+    PlanState { path: PathBuf, problem: String },
     /// There can be no more threads.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
@@ -61,6 +72,10 @@ impl Diagnose for StartError {
             StartError::Socket(error) => error.hint(),
             StartError::Bus(error) => error.hint(),
             StartError::Parameter(error) => error.hint(),
+            StartError::Config(error) => error.hint(),
+            StartError::PlanState { .. } => {
+                Some("move the file away, and disabled links count as in operation".to_owned())
+            }
             _ => None,
         }
     }
@@ -76,6 +91,11 @@ pub struct Corruptd {
     audit: Audit,
     /// Of all machines that share the bus.
     corrupting: Directions,
+    /// Whether these have changed since the plan was made.
+    unplanned: bool,
+    synchronised: bool,
+    planner: Option<PlanThread>,
+    plan_from: Duration,
     socket: StatusSocket,
     /// What the metrics show, if anybody asked for them.
     shown: Option<(Arc<Mutex<AgentStatus>>, MetricsServer)>,
@@ -118,6 +138,20 @@ fn told(error: &(impl Diagnose + std::fmt::Display)) -> String {
     }
 }
 
+/// Starts the planner, which knows what it had disabled before.
+fn plan_thread(plan: PlanChoice, target: f64, started: Instant) -> Result<PlanThread, StartError> {
+    let network = plan.network()?;
+    let disabled = disabled_before(&plan.memory)
+        .map_err(|problem| StartError::PlanState { path: plan.memory.clone(), problem })?;
+    match &plan.hook {
+        Some(hook) => tracing::info!("plans for {network}; {} disables links", hook.display()),
+        None => tracing::info!("plans for {network}, and disables nothing"),
+    }
+    let settings = PlannerSettings { constraint: plan.constraint, target };
+    let planner = Planner::new(network, settings, disabled);
+    PlanThread::start(planner, plan.hook, plan.memory, started).map_err(StartError::Thread)
+}
+
 /// What does not work at the moment.
 #[derive(Debug, Default)]
 struct Troubles {
@@ -150,6 +184,8 @@ impl Corruptd {
         tracing::info!("agent {}: watches {}", config.agent, source.describe());
         let by = actuators.first().map(|actuator| actuator.describe()).unwrap_or_default();
         tracing::info!("protection by {by}; state: {}", bus.describe());
+        let started = Instant::now();
+        let planner = config.plan.map(|plan| plan_thread(plan, config.policy.target, started)).transpose()?;
         let (sender, outcomes) = channel();
         let worker = Worker::start(actuators, &sender).map_err(StartError::Thread)?;
         Ok(Corruptd {
@@ -160,9 +196,13 @@ impl Corruptd {
             outcomes,
             audit,
             corrupting: Directions::new(),
+            unplanned: false,
+            synchronised: false,
+            planner,
+            plan_from: Duration::ZERO,
             socket,
             shown: config.metrics.map(serve_metrics).transpose()?,
-            started: Instant::now(),
+            started,
             poll: config.poll,
             next_poll: Duration::ZERO,
             bus_from: Duration::ZERO,
@@ -217,6 +257,7 @@ impl Corruptd {
             self.agent.handle_timeout(now);
         }
         self.act();
+        self.plan();
         for asked in self.socket.questions() {
             match asked.question {
                 Question::Status => asked.answer(&self.status()),
@@ -242,7 +283,10 @@ impl Corruptd {
                             self.remember(&port, &state);
                             self.agent.handle_state(now, &port, state);
                         }
-                        BusEvent::Synchronised => self.agent.handle_synchronised(now),
+                        BusEvent::Synchronised => {
+                            (self.synchronised, self.unplanned) = (true, true);
+                            self.agent.handle_synchronised(now);
+                        }
                     }
                 }
             }
@@ -254,9 +298,10 @@ impl Corruptd {
     fn remember(&mut self, port: &PortName, state: &DirectionState) {
         let corrupts = state.request.as_ref().is_some_and(|request| request.protection.is_some());
         if !corrupts {
-            self.corrupting.remove(port);
+            self.unplanned |= self.corrupting.remove(port).is_some();
         } else if self.corrupting.len() < DIRECTIONS_MOST || self.corrupting.contains_key(port) {
-            self.corrupting.insert(port.clone(), state.clone());
+            let before = self.corrupting.insert(port.clone(), state.clone());
+            self.unplanned |= before.is_none_or(|before| before.request != state.request);
         }
     }
 
@@ -281,6 +326,20 @@ impl Corruptd {
             _ => {}
         }
         self.troubles.memory = text;
+    }
+
+    /// Has the plan made anew if links have begun to corrupt, got worse or come back, once the bus has said everything.
+    fn plan(&mut self) {
+        let Some(planner) = &self.planner else { return };
+        let now = self.started.elapsed();
+        if self.unplanned && self.synchronised && now >= self.plan_from {
+            self.unplanned = false;
+            self.plan_from = now + PLAN_INTERVAL;
+            planner.plan(self.corrupting.clone());
+        }
+        for decision in planner.decisions() {
+            self.audit.write(&decision);
+        }
     }
 
     /// Reads the counters.

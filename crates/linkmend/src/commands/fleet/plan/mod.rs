@@ -21,7 +21,7 @@ use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::{FileError, FileKind};
 use linkmend_monitor::config::CONTROL_DEFAULT;
 use linkmend_monitor::daemon::ask_directions;
-use linkmend_monitor::planning::corrupting_links;
+use linkmend_monitor::planning::{PlacedLink, corrupting_links};
 use linkmend_quantity::LossRate;
 use linkmend_report::wrap;
 use linkmend_topology::{FabricParameters, Topology};
@@ -209,7 +209,12 @@ fn found_by_corruptd(socket: &Path, topology: &Topology) -> Result<Vec<ReportedL
     if more > 0 {
         output::remark(&format!("not planned for: {more} more ports\n"));
     }
-    Ok(links)
+    let report = |PlacedLink { link, loss_rate, .. }| ReportedLink {
+        link,
+        loss_rate: Some(loss_rate),
+        disabled: false,
+    };
+    Ok(links.into_iter().map(report).collect())
 }
 
 fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
