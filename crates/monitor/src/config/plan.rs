@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Where disabled links are remembered, unless configured.
 const PLAN_STATE_DEFAULT: &str = "/var/lib/linkmend/corruptd-plan.json";
-/// The share of paths that ToRs keep in the paper (section 4.8).
+/// The share of paths that ToRs keep in the paper (sections 2 and 4.8).
 const CONSTRAINT_DEFAULT: f64 = 0.75;
 /// Speed of links whose file does not give one.
 const SPEED_DEFAULT: BitRate = BitRate(100_000_000_000);
