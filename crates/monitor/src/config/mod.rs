@@ -48,6 +48,10 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long = "cable", value_name = "PORT=PORT"))]
     #[serde(rename = "cable", skip_serializing_if = "Vec::is_empty")]
     pub cables: Vec<Cable>,
+    /// Network file whose links name their ports (`from_port` and `to_port`, or a containerlab topology): who faces whom
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cables_from: Option<PathBuf>,
     /// What lldpd sees of the neighbours: a file with the output of `lldpcli -f json show neighbors`
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]

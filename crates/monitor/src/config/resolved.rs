@@ -9,7 +9,10 @@ use crate::detection::Settings;
 use crate::{Cabling, PortName};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_diagnose::ParameterError;
-use linkmend_topology::file::{LldpNeighbour, lldp_neighbours};
+use linkmend_quantity::BitRate;
+use linkmend_topology::file::{
+    LldpNeighbour, NamedCable, TopologyFileOptions, lldp_neighbours, read_topology,
+};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -98,10 +101,43 @@ impl MonitorConfig {
 }
 
 impl MonitorConfig {
-    /// The cables that were written, and those that lldpd sees. Where these contradict each other, neither is believed.
+    /// The cables that were written, those of a network file, and those that lldpd sees. Where these contradict each other,
+    /// none is believed.
     fn cabling(&self, agent: &str, cables: Vec<[PortName; 2]>) -> Result<Cabling, ConfigError> {
-        let cabling = Cabling::new(cables)?;
-        let Some(path) = &self.lldp else { return Ok(cabling) };
+        let mut seen = self.cables_of_network()?;
+        seen.extend(self.cables_of_neighbours(agent)?);
+        let (cabling, faults) = Cabling::new(cables)?.with_seen(&seen);
+        for fault in faults {
+            tracing::warn!(
+                "{fault}, so that neither is believed: nobody is asked to protect what arrives there"
+            );
+        }
+        Ok(cabling)
+    }
+
+    fn cables_of_network(&self) -> Result<Vec<[PortName; 2]>, ConfigError> {
+        let Some(path) = &self.cables_from else { return Ok(Vec::new()) };
+        // Nobody asks for speeds here, so that a file need not have them.
+        let options = TopologyFileOptions { default_speed: Some(BitRate(1)), layers: None };
+        let network = read_topology(path, &options)?;
+        if network.cables.is_empty() {
+            let rule = "must name the ports of links, as `from_port` and `to_port`";
+            return Err(ParameterError::new("cables-from", path.display(), rule).into());
+        }
+        let mut seen = Vec::with_capacity(network.cables.len());
+        for NamedCable { ends, .. } in network.cables {
+            let [one, other] =
+                ends.map(|(switch, port)| PortName::new(&network.topology.names().switch(switch), &port));
+            let wrong = |error: crate::PortNameError| {
+                ParameterError::new("cables-from", path.display(), error.to_string())
+            };
+            seen.push([one.map_err(wrong)?, other.map_err(wrong)?]);
+        }
+        Ok(seen)
+    }
+
+    fn cables_of_neighbours(&self, agent: &str) -> Result<Vec<[PortName; 2]>, ConfigError> {
+        let Some(path) = &self.lldp else { return Ok(Vec::new()) };
         let content = read_bounded(path)?;
         let mut seen = Vec::new();
         for LldpNeighbour { port, neighbour, far_port } in
@@ -116,13 +152,7 @@ impl MonitorConfig {
                 ),
             }
         }
-        let (cabling, faults) = cabling.with_seen(&seen);
-        for fault in faults {
-            tracing::warn!(
-                "{fault}, so that neither is believed: nobody is asked to protect what arrives there"
-            );
-        }
-        Ok(cabling)
+        Ok(seen)
     }
 }
 
@@ -215,6 +245,18 @@ mod tests {
         let ports: Vec<String> = cabling.ports().map(ToString::to_string).collect();
         // What is written about eth2 contradicts what is seen there, and the neighbour at eth3 has no name.
         assert_eq!(ports, ["leaf1/eth1", "leaf1/eth4", "spine1/swp1", "spine4/swp1"]);
+        // A network file is a third opinion, which differs about eth4.
+        let network = folder.path().join("network.yaml");
+        let links = "{from: leaf1, to: spine1, from_port: eth1, to_port: swp1}\n  \
+                     - {from: leaf1, to: spine4, from_port: eth4, to_port: swp7}\n  \
+                     - {from: leaf2, to: spine1, from_port: eth1, to_port: swp2}";
+        let switches = ["leaf1, layer: 0", "leaf2, layer: 0", "spine1, layer: 1", "spine4, layer: 1"];
+        let switches: String = switches.iter().map(|switch| format!("  - {{name: {switch}}}\n")).collect();
+        std::fs::write(&network, format!("switches:\n{switches}links:\n  - {links}\n")).expect("written");
+        let three = format!("cables-from = \"{}\"\n{config}", network.display());
+        let cabling = resolve(&three).expect("usable").cabling;
+        let ports: Vec<String> = cabling.ports().map(ToString::to_string).collect();
+        assert_eq!(ports, ["leaf1/eth1", "leaf2/eth1", "spine1/swp1", "spine1/swp2"]);
         std::fs::write(&path, "{\"lldp\": 3}").expect("written");
         let error = resolve(&config).expect_err("refused");
         assert!(error.contains("neighbours.json"), "{error}");

@@ -208,6 +208,7 @@ pub(super) fn read(
         let speed = speed(wire, &nodes, options).map_err(|(fault, line)| fault.at(&file, line))?;
         let ends = wire.ends.map(|end| draft.find(nodes[end].name).expect("was added above"));
         draft.link(ends, Some(wire.name.clone()), speed, None, location)?;
+        draft.ports(wire.interfaces.map(str::to_owned));
     }
     draft.finish(warnings)
 }

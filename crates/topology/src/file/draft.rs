@@ -1,10 +1,10 @@
 //! The common part of all formats: named switches and links with the lines that they come from, checked and built.
 
 use super::{
-    HostLink, Loaded, MAX_HOST_LINKS, MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, Place,
-    TopologyFault, TopologyFileError,
+    HostLink, Loaded, MAX_HOST_LINKS, MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, NamedCable,
+    Place, TopologyFault, TopologyFileError,
 };
-use crate::{Names, SwitchId, Topology, TopologyBuilder, TopologyError};
+use crate::{LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_quantity::{BitRate, Distance};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,6 +49,7 @@ pub(super) struct Draft {
     links: Vec<DraftLink>,
     link_names: Vec<String>,
     host_links: Vec<(HostLink, Location)>,
+    cables: Vec<NamedCable>,
     /// How many links have been named after each pair of ends.
     parallel: BTreeMap<[SwitchId; 2], u32>,
 }
@@ -142,6 +143,15 @@ impl Draft {
         Ok(())
     }
 
+    /// Says which ports the link has that was added last, in the order of its ends. A port without a name says nothing.
+    pub fn ports(&mut self, ports: [String; 2]) {
+        if let Some(link) = self.links.last().filter(|_| ports.iter().all(|port| !port.is_empty())) {
+            let [one, other] = ports;
+            let ends = [(link.ends[0], one), (link.ends[1], other)];
+            self.cables.push(NamedCable { link: LinkId(self.links.len() as u32 - 1), ends });
+        }
+    }
+
     /// Adds a link of a host.
     pub fn host_link(&mut self, link: HostLink, location: Location) -> Result<(), TopologyFileError> {
         if self.host_links.len() as u64 == MAX_HOST_LINKS {
@@ -223,7 +233,7 @@ impl Draft {
         warn_of_dead_ends(&topology, &mut warnings);
         let lengths = self.links.iter().map(|link| link.length).collect();
         let host_links = self.host_links.into_iter().map(|(link, _)| link).collect();
-        Ok(Loaded { topology, host_links, lengths, warnings })
+        Ok(Loaded { topology, host_links, lengths, cables: self.cables, warnings })
     }
 
     /// Link names must be unique, because tables and lists of corrupting links use them.

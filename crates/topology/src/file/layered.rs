@@ -36,6 +36,8 @@ struct SwitchEntry {
 struct LinkEntry {
     from: WithLine<String>,
     to: WithLine<String>,
+    from_port: Option<String>,
+    to_port: Option<String>,
     name: Option<String>,
     speed: Option<BitRate>,
     length: Option<Distance>,
@@ -117,7 +119,7 @@ fn add_link(
     location: Location,
     defaults: Defaults,
 ) -> Result<(), TopologyFileError> {
-    let LinkEntry { from, to, name, speed, length } = link;
+    let LinkEntry { from, to, from_port, to_port, name, speed, length } = link;
     let called = || name.clone().unwrap_or_else(|| format!("{}--{}", from.value, to.value));
     let end = |end: &WithLine<String>| {
         draft.find(&end.value).ok_or_else(|| {
@@ -129,5 +131,14 @@ fn add_link(
     let speed = speed.or(defaults.speed).ok_or_else(|| {
         draft.refuse(location, TopologyFault::NoSpeed { link: called(), how: "a `speed`, like `100G`" })
     })?;
-    draft.link(ends, name, speed, length.or(defaults.length), location)
+    draft.link(ends, name, speed, length.or(defaults.length), location)?;
+    match (from_port, to_port) {
+        (Some(one), Some(other)) => draft.ports([one, other]),
+        (None, None) => {}
+        _ => {
+            let fault = TopologyFault::form("a link has both `from_port` and `to_port`, or neither");
+            return Err(draft.refuse(location, fault));
+        }
+    }
+    Ok(())
 }

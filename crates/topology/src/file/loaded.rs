@@ -2,7 +2,7 @@
 
 use super::MAX_HOST_LINKS;
 use crate::graph::{Cable, Graph};
-use crate::{SwitchId, Topology, TopologyError};
+use crate::{LinkId, SwitchId, Topology, TopologyError};
 use linkmend_quantity::{BitRate, Distance};
 
 /// A network, and warnings from reading it.
@@ -14,8 +14,19 @@ pub struct Loaded {
     pub host_links: Vec<HostLink>,
     /// Length of each link of the network, as far as the file says it.
     pub lengths: Vec<Option<Distance>>,
+    /// Ports at both ends of links, as far as the files say them, in the order of links.
+    pub cables: Vec<NamedCable>,
     /// What was left out of the network and what is unusual, for people to read.
     pub warnings: Vec<String>,
+}
+
+/// The two ports of a link between switches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedCable {
+    /// Which link it is.
+    pub link: LinkId,
+    /// Each switch with its own name for the port.
+    pub ends: [(SwitchId, String); 2],
 }
 
 /// A link between a host and a port of a switch.

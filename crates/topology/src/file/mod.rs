@@ -90,7 +90,7 @@ mod write;
 mod yaml;
 
 pub use error::{Place, TopologyFault, TopologyFileError};
-pub use loaded::{HostLink, Loaded};
+pub use loaded::{HostLink, Loaded, NamedCable};
 pub use write::write_layered;
 
 use linkmend_quantity::BitRate;

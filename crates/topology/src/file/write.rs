@@ -1,6 +1,6 @@
 //! Writes networks as files of the layered format.
 
-use super::{Loaded, MAX_PIPES};
+use super::{Loaded, MAX_PIPES, NamedCable};
 use crate::{LinkId, SwitchId, Topology};
 use linkmend_quantity::{BitRate, Distance};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// # Errors
 /// If the writer fails.
 pub fn write_layered(topology: &Topology, writer: &mut impl Write) -> io::Result<()> {
-    write_network(topology, |_| None, writer)
+    write_network(topology, |_| None, &[], writer)
 }
 
 impl Loaded {
@@ -21,7 +21,8 @@ impl Loaded {
     /// # Errors
     /// If the writer fails.
     pub fn write(&self, writer: &mut impl Write) -> io::Result<()> {
-        write_network(&self.topology, |link| self.lengths.get(link.index()).copied().flatten(), writer)?;
+        let length = |link: LinkId| self.lengths.get(link.index()).copied().flatten();
+        write_network(&self.topology, length, &self.cables, writer)?;
         if !self.host_links.is_empty() {
             writeln!(writer, "hosts:")?;
         }
@@ -48,6 +49,7 @@ fn write_length(length: Option<Distance>, writer: &mut impl Write) -> io::Result
 fn write_network(
     topology: &Topology,
     length: impl Fn(LinkId) -> Option<Distance>,
+    cables: &[NamedCable],
     writer: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(writer, "switches:")?;
@@ -64,6 +66,7 @@ fn write_network(
         }
         writeln!(writer, "}}")?;
     }
+    let mut cables = cables.iter().peekable();
     writeln!(writer, "links:")?;
     for id in (0..topology.link_count() as u32).map(LinkId) {
         let link = topology.link(id);
@@ -72,6 +75,12 @@ fn write_network(
         let name = quoted(topology.names().link(id))?;
         write!(writer, "  - {{from: {}, to: {}, name: {name}, speed: {speed}", from?, to?)?;
         write_length(length(id), writer)?;
+        if let Some(cable) = cables.next_if(|cable| cable.link == id) {
+            for (key, end) in [("from_port", link.lower), ("to_port", link.upper)] {
+                let port = cable.ends.iter().find(|(switch, _)| *switch == end).map(|(_, port)| port.clone());
+                write!(writer, ", {key}: {}", quoted(port.unwrap_or_default())?)?;
+            }
+        }
         writeln!(writer, "}}")?;
     }
     Ok(())

@@ -217,7 +217,9 @@ impl Reader {
             let how = "a `default_speed` beside the rules";
             return Err(self.draft.refuse(location, TopologyFault::NoSpeed { link: name, how }));
         };
-        self.draft.link([low.0, high.0], Some(name), speed, None, location)
+        self.draft.link([low.0, high.0], Some(name), speed, None, location)?;
+        self.draft.ports([low.1, high.1]);
+        Ok(())
     }
 
     fn two_neighbours(
