@@ -219,9 +219,12 @@ fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
     let network = network(folder.path());
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (hook, told, audit, memory) = (path("hook"), path("told"), path("audit"), path("plan.json"));
-    let script = format!("#!/bin/sh\necho $LINKMEND_ACTION $LINKMEND_PORTS $LINKMEND_LOSS_RATE >> {told}\n");
-    std::fs::write(&hook, script).expect("written");
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+    // Were this process to write it, a child of another test could still have it open, and it could not be run (ETXTBSY).
+    let script =
+        format!("#!/bin/sh\\necho $LINKMEND_ACTION $LINKMEND_PORTS $LINKMEND_LOSS_RATE >> {told}\\n");
+    let mut writer = std::process::Command::new("sh");
+    writer.args(["-c", "printf \"$1\" > \"$0\" && chmod +x \"$0\"", &hook, &script]);
+    assert!(writer.status().expect("there is a shell").success());
     let plan = ["--plan-topology", &network, "--plan-state", &memory, "--audit", &audit];
     let may_disable = [&plan[..], &["--disable-hook", &hook]].concat();
     let both = serde_json::json!({

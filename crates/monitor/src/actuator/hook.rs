@@ -110,12 +110,16 @@ mod tests {
     use super::*;
     use crate::exchange::Protection;
     use linkmend_dataplane::config::ProtectMode;
-    use std::os::unix::fs::PermissionsExt;
 
     fn script(folder: &tempfile::TempDir, text: &str) -> Hook {
         let path = folder.path().join("hook.sh");
-        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("written");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("made executable");
+        // Were this process to write it, a child of another test could still have it open, and it could not be run (ETXTBSY).
+        let mut writer = Command::new("sh");
+        writer
+            .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod +x \"$0\""])
+            .arg(&path)
+            .arg(text);
+        assert!(writer.status().expect("there is a shell").success());
         Hook::new(path)
     }
 
