@@ -56,7 +56,7 @@
 //! between hosts.
 //!
 //! # LLDP
-//! What `lldpctl -f json` prints on each switch, a file per switch and called after it (`tor1.json`), or a directory of
+//! What `lldpctl -f json` (or `-f json0`) prints on each switch, a file per switch and called after it (`tor1.json`), or a directory of
 //! such files; a file that also holds what `lldpcli -f json show chassis` prints is called as that says. A link that both
 //! ends see is one link. The layers come from rules in `layers.yaml` beside the dumps, or in a file that the options
 //! name; `*` stands for any characters and `?` for one, and the first rule that matches a name counts.
@@ -214,11 +214,12 @@ pub struct LldpNeighbour {
     pub port: String,
     /// `None` if the neighbour does not say its name.
     pub neighbour: Option<String>,
-    /// The port of the neighbour: its interface name, else how it describes it, else what identifies it.
+    /// The port of the neighbour: its interface name, else how it describes it; `None` if it gives a MAC address or a number
+    /// of its own only, which is no name by which anybody else knows it.
     pub far_port: Option<String>,
 }
 
-/// Reads what `lldpcli -f json show neighbors` prints on one switch; `file` is the name that messages use.
+/// Reads what `lldpcli show neighbors` prints on one switch, as `-f json` or `-f json0`; `file` is the name that messages use.
 ///
 /// # Errors
 /// If it is something else, with file and line.

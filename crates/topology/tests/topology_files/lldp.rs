@@ -1,6 +1,7 @@
 //! LLDP dumps.
 
 use super::*;
+use linkmend_topology::file::{LldpNeighbour, lldp_neighbours};
 
 #[test]
 fn lldp_dumps_give_each_link_once() {
@@ -78,7 +79,10 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
             vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("2", "t2", "3")]))],
             "t1.json:3: link t1:2--t2:3 joins t1 and t2, both of layer 0; a link must climb",
         ),
-        (vec![rules(), ("t1.json", "{\"lldp\": 5}".into())], "t1.json:1: expected mapping start"),
+        (
+            vec![rules(), ("t1.json", "{\"lldp\": 5}".into())],
+            "t1.json:1: invalid type: integer `5`, expected an object, or a list of one",
+        ),
         (
             vec![rules(), ("t1.json", "{\"lldp\": {\"interface\":\n{\"1\": {}}}}".into())],
             "t1.json:2: missing field `chassis`",
@@ -119,4 +123,58 @@ fn line_breaks_as_lldpctl_writes_them_are_read() {
     assert!(odd.contains("IOS\\\nVersion"), "{odd}");
     let loaded = read_dumps(&[("layers.yaml", RULES.to_owned()), ("t1.json", odd)]).unwrap();
     assert_eq!(links(&loaded.topology), ["t1:1--s1:1 100G"]);
+}
+
+/// What lldpd prints of one neighbour, in the short form and in the long one.
+const SHORT: &str = r#"{"lldp": {"interface": {"eth0": {"via": "LLDP", "rid": "1",
+  "chassis": {"s": {"id": {"type": "mac", "value": "00:02"}, "capability": [{"type": "Bridge", "enabled": false}]}},
+  "port": {"id": {"type": "mac", "value": "00:03"}, "descr": "eth1", "ttl": "120"}}}}}"#;
+const LONG: &str = r#"{"lldp": [{"interface": [{"name": "eth0", "via": "LLDP", "rid": "1",
+  "chassis": [{"id": [{"type": "mac", "value": "00:02"}], "name": [{"value": "s"}],
+    "capability": [{"type": "Bridge", "enabled": false}]}],
+  "port": [{"id": [{"type": "mac", "value": "00:03"}], "descr": [{"value": "eth1"}], "ttl": [{"value": "120"}]}]}]}]}"#;
+
+fn neighbours(text: &str) -> Vec<LldpNeighbour> {
+    lldp_neighbours(text.into(), "f").unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn the_long_form_says_what_the_short_one_says() {
+    let expected = LldpNeighbour {
+        port: "eth0".to_owned(),
+        neighbour: Some("s".to_owned()),
+        far_port: Some("eth1".to_owned()),
+    };
+    assert_eq!((neighbours(SHORT), neighbours(LONG)), (vec![expected.clone()], vec![expected]));
+    let nameless = LONG.replace("\"name\": [{\"value\": \"s\"}],", "");
+    assert_eq!(neighbours(&nameless)[0].neighbour, None);
+    assert_eq!(neighbours("{\"lldp\": [{}]}"), []);
+}
+
+#[test]
+fn every_neighbour_of_a_port_is_named() {
+    let long = LONG.strip_suffix("]}]}").expect("the end of the list");
+    let (_, one) = long.split_once("[{\"interface\": [").expect("the list");
+    let two = format!("{long}, {}]}}]}}", one.replace("\"s\"", "\"s2\""));
+    let systems: Vec<_> = neighbours(&two).into_iter().filter_map(|one| one.neighbour).collect();
+    assert_eq!(systems, ["s", "s2"]);
+}
+
+#[test]
+fn a_port_of_which_only_a_number_is_known_is_at_no_cable() {
+    let number = SHORT.replace("\"descr\": \"eth1\", ", "");
+    assert_eq!(neighbours(&number)[0].far_port, None);
+    let rules = || ("layers.yaml", RULES.to_owned());
+    let cables = |far: &str| {
+        let loaded =
+            read_dumps(&[rules(), ("t1.json", far.replace("\"eth0\"", "\"swp1\""))]).expect("a network");
+        assert_eq!(loaded.topology.link_count(), 1);
+        loaded.cables.into_iter().map(|cable| cable.ends.map(|(_, port)| port)).collect::<Vec<_>>()
+    };
+    assert_eq!(cables(&number), [] as [[String; 2]; 0]);
+    assert_eq!(cables(SHORT), [["swp1", "eth1"]]);
+    // The neighbour's own dump calls the port by the number, so that is its name.
+    let own = dump(&[("00:03", "t1", "swp1")]);
+    let both = read_dumps(&[rules(), ("t1.json", number.replace("eth0", "swp1")), ("s.json", own)]);
+    assert_eq!(both.expect("a network").cables.len(), 1);
 }

@@ -1,6 +1,7 @@
 //! LLDP neighbour dumps, one for each switch.
 
 mod dump;
+mod forms;
 mod rules;
 
 use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
@@ -32,7 +33,7 @@ pub(super) fn neighbours(Text { file, text }: Text) -> Result<Vec<LldpNeighbour>
     let neighbour = |view: View| LldpNeighbour {
         port: view.port,
         neighbour: view.neighbour,
-        far_port: view.far_ports.into_iter().next(),
+        far_port: view.far_ports.into_iter().next().filter(|_| view.far_is_named),
     };
     Ok(dump.views().into_iter().map(neighbour).collect())
 }
@@ -137,7 +138,8 @@ impl Reader {
                 continue;
             };
             let near = (*switch, view.port.clone());
-            let far = (neighbour, self.far_port(*switch, neighbour, view));
+            let (far_port, far_is_named) = self.far_port(*switch, neighbour, view);
+            let far = (neighbour, far_port);
             let key = if near <= far { [near.clone(), far.clone()] } else { [far.clone(), near.clone()] };
             if let Some(views) = seen_by.get_mut(&key) {
                 *views += 1;
@@ -149,7 +151,7 @@ impl Reader {
                     return Err(self.two_neighbours(location, one, &before, other));
                 }
             }
-            self.link(near, far, options, location)?;
+            self.link(near, (far, far_is_named), options, location)?;
         }
         let one_sided = seen_by
             .iter()
@@ -192,21 +194,24 @@ impl Reader {
         self.draft.switch(DraftSwitch { name, layer, pod, pipes: None, location }).map(Some)
     }
 
-    /// The name of the port in the neighbour's own dump, or else the likeliest of the names that it announces.
-    fn far_port(&self, switch: SwitchId, neighbour: SwitchId, view: &View) -> String {
+    /// The name of the port in the neighbour's own dump, or else the likeliest of the names that it announces; and whether
+    /// it is one, and not a mere number.
+    fn far_port(&self, switch: SwitchId, neighbour: SwitchId, view: &View) -> (String, bool) {
         let own = self.own.get(&neighbour);
         let known = view.far_ports.iter().find(|port| {
             let back = own.and_then(|own| own.get(&port[..]));
             back.is_some_and(|back| self.draft.find(back) == Some(switch))
         });
-        known.or(view.far_ports.first()).cloned().unwrap_or_default()
+        let is_named = known.is_some() || view.far_is_named;
+        (known.or(view.far_ports.first()).cloned().unwrap_or_default(), is_named)
     }
 
-    /// Adds a link. It is named after switches and ports, the lower switch first, whichever end sees it.
+    /// Adds a link. It is named after switches and ports, the lower switch first, whichever end sees it. A
+    /// far port without a name is at no cable: what an agent calls it is not known.
     fn link(
         &mut self,
         near: SwitchPort,
-        far: SwitchPort,
+        (far, far_is_named): (SwitchPort, bool),
         options: &TopologyFileOptions,
         location: Location,
     ) -> Result<(), TopologyFileError> {
@@ -218,7 +223,9 @@ impl Reader {
             return Err(self.draft.refuse(location, TopologyFault::NoSpeed { link: name, how }));
         };
         self.draft.link([low.0, high.0], Some(name), speed, None, location)?;
-        self.draft.ports([low.1, high.1]);
+        if far_is_named {
+            self.draft.ports([low.1, high.1]);
+        }
         Ok(())
     }
 
