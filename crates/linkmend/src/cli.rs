@@ -4,7 +4,7 @@ use crate::commands::arguments::{
     CorruptArgs, DetachArgs, GenerateArgs, ProtectArgs, RunArgs, StatusArgs, TopArgs, UnprotectArgs,
 };
 use crate::commands::{
-    capture, control, corruptd, demo, detach, fleet, generate, lab, reproduce, run, sim, status, top,
+    capture, control, corruptd, demo, detach, fleet, generate, lab, rdma, reproduce, run, sim, status, top,
 };
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
@@ -62,6 +62,8 @@ pub enum Command {
     Sim(Box<sim::SimArgs>),
     /// Decide which of many links to disable, protect and repair
     Fleet(fleet::FleetArgs),
+    /// Compute how often corruption makes RDMA wait for a timeout, and what prevents it
+    Rdma(rdma::RdmaArgs),
     /// Repeat the published evaluations in the simulator, and compare
     Reproduce(reproduce::ReproduceArgs),
     /// Remove an in-kernel bypass that a stopped daemon left, which cuts the link
@@ -86,6 +88,7 @@ impl Command {
             Command::Demo(arguments) => demo::execute(&arguments),
             Command::Sim(arguments) => sim::execute(&arguments),
             Command::Fleet(arguments) => fleet::execute(&arguments),
+            Command::Rdma(arguments) => rdma::execute(&arguments),
             Command::Reproduce(arguments) => reproduce::execute(&arguments),
             Command::Detach(arguments) => detach::execute(&arguments),
             Command::Generate(arguments) => generate::execute(&arguments, Cli::command()),

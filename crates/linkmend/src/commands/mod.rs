@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod generate;
 mod interrupt;
 pub mod lab;
+pub mod rdma;
 pub mod reproduce;
 pub mod run;
 pub mod sim;

@@ -142,6 +142,11 @@ impl FlowSizes {
         }
     }
 
+    /// Sizes of as many flows, evenly over the distribution, in ascending order.
+    pub fn spread(&self, flows: u32) -> Vec<u64> {
+        (0..flows).map(|number| self.at((f64::from(number) + 0.5) / f64::from(flows))).collect()
+    }
+
     /// Draws a size in bytes, at least 1.
     pub fn draw(&self, random: &mut Random) -> u64 {
         self.at(random.uniform())

@@ -222,8 +222,7 @@ fn mean_wire_bytes(sizes: &FlowSizes, hosts: &HostsConfig) -> f64 {
     /// Flows, one for each part of the distribution, whose share of headers is taken for that of all.
     const FLOWS: u32 = 10_000;
     let (mut bytes, mut wire_bytes) = (0.0, 0.0);
-    for number in 0..FLOWS {
-        let size = sizes.at((f64::from(number) + 0.5) / f64::from(FLOWS));
+    for size in sizes.spread(FLOWS) {
         bytes += size as f64;
         wire_bytes += hosts.wire_bytes(size) as f64;
     }

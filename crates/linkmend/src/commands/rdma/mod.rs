@@ -1,0 +1,49 @@
+//! `linkmend rdma`: how often corruption makes RDMA wait for a timeout.
+//!
+//! - [`arguments`]: the path, its corruption, the flows, and the mechanisms;
+//! - [`model`]: the probabilities;
+//! - [`plan`]: the cheapest mechanisms;
+//! - [`published`]: what the paper derives, compared.
+
+mod arguments;
+mod model;
+mod plan;
+mod published;
+
+use crate::failure::Result;
+use clap::{Args, Subcommand};
+
+/// Arguments of `linkmend rdma`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend rdma model                                   a web search over four links that lose a packet in a thousand
+  linkmend rdma model --mechanisms all --json           the same with what the paper adds, as JSON
+  linkmend rdma plan --wanted 1e-6                      the cheapest way to one timeout in a million flows
+  linkmend rdma published                               every number that the paper derives, compared
+
+After Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022. The same flows in a \
+simulated network: linkmend sim flows --transport rdma --rdma-mechanisms all")]
+pub struct RdmaArgs {
+    #[command(subcommand)]
+    command: RdmaCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum RdmaCommand {
+    /// Show how often each kind of timeout occurs, as the paper approximates it and exactly
+    Model(model::ModelArgs),
+    /// Find the cheapest mechanisms for a wanted rate of timeouts
+    Plan(plan::PlanArgs),
+    /// Compare every number that the paper derives with its own formulas and with the exact ones
+    Published(published::PublishedArgs),
+}
+
+/// Executes the command.
+pub fn execute(arguments: &RdmaArgs) -> Result<()> {
+    match &arguments.command {
+        RdmaCommand::Model(arguments) => model::execute(arguments),
+        RdmaCommand::Plan(arguments) => plan::execute(arguments),
+        RdmaCommand::Published(arguments) => published::execute(arguments),
+    }
+}

@@ -1,0 +1,268 @@
+//! The probabilities of timeouts, and what the mechanisms cost.
+
+use crate::{Flows, Mechanisms, Path, Sizes};
+use linkmend_diagnose::ParameterError;
+use serde::Serialize;
+
+/// What the paper takes for the ratio of a header's or a NAK's corruption to a full packet's (Theorem 2).
+const PUBLISHED_RATIO: f64 = 0.06;
+
+/// Why a requester waits for its timer (section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A packet is lost, and every NAK that asks for it.
+    Nak,
+    /// A packet is lost, and what is sent again for it.
+    Twice,
+    /// The last packet of a flow is lost, and whatever would have revealed it.
+    Tail,
+    /// The last packet has arrived, but no acknowledgement of it.
+    TailAck,
+}
+
+impl Kind {
+    /// All of them, in the order of the paper.
+    pub const ALL: [Kind; 4] = [Kind::Nak, Kind::Twice, Kind::Tail, Kind::TailAck];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Nak => "NAK lost",
+            Kind::Twice => "packet lost twice",
+            Kind::Tail => "tail packet lost",
+            Kind::TailAck => "tail ACK lost",
+        }
+    }
+
+    /// The theorems about it: without mechanisms, and with them.
+    pub fn theorems(self) -> &'static str {
+        match self {
+            Kind::Nak => "4, 8",
+            // The paper numbers two theorems 8 and none 9.
+            Kind::Twice => "5, 9 (printed 8)",
+            Kind::Tail => "6, 10, 11",
+            Kind::TailAck => "7, 12",
+        }
+    }
+}
+
+/// How probable a kind of timeout is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Chance {
+    /// For each packet, as the paper approximates it. Of tails, the mean over flows of what a packet of a flow has.
+    pub published: f64,
+    /// The same without approximations, for full packets.
+    pub exact: f64,
+    /// Timeouts that are expected in a flow, each of which delays it; with the sizes that last packets have.
+    pub per_flow: f64,
+}
+
+/// How probable each kind of timeout is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Chances {
+    pub nak: Chance,
+    pub twice: Chance,
+    pub tail: Chance,
+    pub tail_ack: Chance,
+}
+
+impl Chances {
+    /// That of one kind.
+    pub fn of(&self, kind: Kind) -> Chance {
+        match kind {
+            Kind::Nak => self.nak,
+            Kind::Twice => self.twice,
+            Kind::Tail => self.tail,
+            Kind::TailAck => self.tail_ack,
+        }
+    }
+
+    /// Timeouts of all kinds that are expected in a flow.
+    pub fn per_flow(&self) -> f64 {
+        Kind::ALL.into_iter().map(|kind| self.of(kind).per_flow).sum()
+    }
+}
+
+/// What the mechanisms cost, as shares of the bytes that flows take on a wire without them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Costs {
+    /// NAK replicas, in the direction of NAKs.
+    pub nak: f64,
+    /// Replicas of packets sent again.
+    pub twice: f64,
+    /// Dummies.
+    pub dummies: f64,
+    /// Replicas of last packets.
+    pub tail: f64,
+}
+
+impl Costs {
+    /// All together.
+    pub fn sum(&self) -> f64 {
+        self.nak + self.twice + self.dummies + self.tail
+    }
+}
+
+/// Flows over a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model {
+    /// The way of packets; that of NAKs is like it, with corruption of its own.
+    pub path: Path,
+    pub sizes: Sizes,
+    pub flows: Flows,
+}
+
+impl Model {
+    /// # Errors
+    /// The first parameter that is out of its range.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        self.path.validate()?;
+        self.sizes.validate()?;
+        self.flows.validate()
+    }
+
+    /// Corruption of full packets on a corrupting link (the paper's beta).
+    pub fn packet_loss(&self) -> f64 {
+        self.path.link_loss(self.sizes.packet())
+    }
+
+    /// How probable timeouts are with these mechanisms.
+    pub fn chances(&self, mechanisms: &Mechanisms) -> Chances {
+        let exact = self.exact(mechanisms);
+        let per_flow = self.per_flow(mechanisms);
+        let chance = |kind| Chance {
+            published: self.published(kind, mechanisms),
+            exact: exact(kind),
+            per_flow: per_flow(kind),
+        };
+        Chances {
+            nak: chance(Kind::Nak),
+            twice: chance(Kind::Twice),
+            tail: chance(Kind::Tail),
+            tail_ack: chance(Kind::TailAck),
+        }
+    }
+
+    /// Theorems 4 to 12. Where the paper says "on each link" and drops L (Theorems 6 and 7), it is here as in Theorems 10
+    /// to 12, so that no dummies are N = 0.
+    fn published(&self, kind: Kind, mechanisms: &Mechanisms) -> f64 {
+        let (beta, ratio) = (self.packet_loss(), PUBLISHED_RATIO);
+        let (links, omega) = (f64::from(self.path.links), self.path.corrupting);
+        let inverse = self.flows.inverse_packets;
+        let power = |base: f64, count: u8| libm::pow(base, f64::from(count));
+        let Mechanisms { nak_replicas, packet_replicas, dummies, tail_replicas } = *mechanisms;
+        match kind {
+            Kind::Nak => links * links * omega * omega * beta * power(ratio * beta, 1 + nak_replicas),
+            Kind::Twice => links * omega * beta * power(beta, 1 + packet_replicas),
+            Kind::Tail => {
+                inverse * links * omega * beta * power(ratio * beta, dummies) * power(beta, tail_replicas)
+            }
+            Kind::TailAck => inverse * links * omega * power(ratio * beta, 1 + dummies + tail_replicas),
+        }
+    }
+
+    /// The same for full packets without approximations.
+    fn exact(&self, mechanisms: &Mechanisms) -> impl Fn(Kind) -> f64 {
+        let Model { path, sizes, flows } = *self;
+        let mechanisms = *mechanisms;
+        move |kind| {
+            let packet = sizes.packet();
+            match kind {
+                Kind::Nak => path.loss(packet) * naks_lost(&path, &sizes, &mechanisms),
+                Kind::Twice => path.all_lost(&[(packet, 2 + u32::from(mechanisms.packet_replicas))]),
+                Kind::Tail => flows.inverse_packets * tail_lost(&path, &sizes, &mechanisms, packet),
+                Kind::TailAck => flows.inverse_packets * acks_lost(&path, &sizes, &mechanisms, packet),
+            }
+        }
+    }
+
+    /// Timeouts that are expected in a flow. A loss is noticed if packets or dummies follow.
+    fn per_flow(&self, mechanisms: &Mechanisms) -> impl Fn(Kind) -> f64 {
+        let Model { path, sizes, flows } = *self;
+        let mechanisms = *mechanisms;
+        let packet = sizes.packet();
+        let naks = naks_lost(&path, &sizes, &mechanisms);
+        let tails_are_noticed = mechanisms.dummies > 0;
+        // Of full packets, and of last ones.
+        let noticed = move |value: &dyn Fn(u32) -> f64| {
+            let full = (flows.packets - 1.0) * value(packet);
+            let tail = |payload| value(payload + sizes.headers);
+            full + if tails_are_noticed { flows.over_tails(sizes.mtu, tail) } else { 0.0 }
+        };
+        move |kind| match kind {
+            Kind::Nak => noticed(&|bytes| path.loss(bytes)) * naks,
+            Kind::Twice => {
+                let replicas = u32::from(mechanisms.packet_replicas);
+                noticed(&|bytes| path.all_lost(&[(bytes, 2 + replicas)])) * (1.0 - naks)
+            }
+            Kind::Tail => flows.over_tails(sizes.mtu, |payload| {
+                tail_lost(&path, &sizes, &mechanisms, payload + sizes.headers)
+            }),
+            Kind::TailAck => flows.over_tails(sizes.mtu, |payload| {
+                acks_lost(&path, &sizes, &mechanisms, payload + sizes.headers)
+            }),
+        }
+    }
+
+    /// What mechanisms cost.
+    pub fn costs(&self, mechanisms: &Mechanisms) -> Costs {
+        let Model { path, sizes, flows } = self;
+        let wire = flows.bytes + flows.packets * f64::from(sizes.headers);
+        let noticed = flows.packets - if mechanisms.dummies > 0 { 0.0 } else { 1.0 };
+        let losses = noticed * path.loss(sizes.packet());
+        let tail = flows.over_tails(sizes.mtu, |payload| f64::from(payload + sizes.headers));
+        let share = |count: u8, bytes: f64| f64::from(count) * bytes / wire;
+        Costs {
+            nak: share(mechanisms.nak_replicas, losses * f64::from(sizes.nak)),
+            twice: share(mechanisms.packet_replicas, losses * f64::from(sizes.packet())),
+            dummies: share(mechanisms.dummies, f64::from(sizes.dummy)),
+            tail: share(mechanisms.tail_replicas, tail),
+        }
+    }
+
+    /// Costs as the paper has them: Equation 1 and what follows it in sections 4.2 and 4.3. Those of tails are means over
+    /// flows, so that a flow counts as much as another, however long it is.
+    pub fn published_costs(&self, mechanisms: &Mechanisms) -> Costs {
+        let beta = self.packet_loss();
+        let full = f64::from(self.sizes.packet());
+        let inverse = self.flows.inverse_packets;
+        Costs {
+            nak: f64::from(self.sizes.nak) * f64::from(mechanisms.nak_replicas) * beta / full,
+            twice: f64::from(mechanisms.packet_replicas) * beta,
+            dummies: inverse * f64::from(self.sizes.dummy) * f64::from(mechanisms.dummies) / full,
+            tail: inverse * f64::from(mechanisms.tail_replicas),
+        }
+    }
+}
+
+/// Probability that no NAK for a lost packet arrives.
+fn naks_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms) -> f64 {
+    path.all_lost(&[(sizes.nak, 1 + u32::from(mechanisms.nak_replicas))])
+}
+
+/// Probability that a last packet of so many bytes is lost, and nothing tells.
+fn tail_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms, bytes: u32) -> f64 {
+    let copies = 1 + u32::from(mechanisms.tail_replicas);
+    path.all_lost(&[(bytes, copies), (sizes.dummy, mechanisms.dummies.into())])
+}
+
+/// Probability that a last packet of so many bytes arrives, and that neither its ACK does nor one that follows it. A copy or
+/// a dummy that is lost itself asks for none.
+fn acks_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms, bytes: u32) -> f64 {
+    path.expected(|forth| {
+        path.expected(|back| {
+            let arrives = |bytes| 1.0 - path.loss_at(forth, bytes, 1);
+            let ack = path.loss_at(back, sizes.nak, 1);
+            let unanswered = |bytes| 1.0 - arrives(bytes) * (1.0 - ack);
+            let power = |base: f64, count: u8| libm::pow(base, f64::from(count));
+            arrives(bytes)
+                * ack
+                * power(unanswered(bytes), mechanisms.tail_replicas)
+                * power(unanswered(sizes.dummy), mechanisms.dummies)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;
