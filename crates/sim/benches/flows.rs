@@ -6,8 +6,10 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
-use linkmend_sim::flows::{Demand, FlowSetup, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run};
-use linkmend_sim::host::{FlowSizes, Transport};
+use linkmend_sim::flows::{
+    Between, Demand, FlowSetup, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run,
+};
+use linkmend_sim::host::{Extent, FlowSizes, Transport};
 use linkmend_sim::time::Time;
 use linkmend_topology::spec;
 use std::sync::Arc;
@@ -39,7 +41,8 @@ fn main() {
     for k in if bench { &[4, 8, 16][..] } else { &[4] } {
         let sizes = FlowSizes::published("web-search").unwrap_or_else(|| unreachable!("it is built in"));
         let duration = Time::from_nanos(if *k > 8 { 1_000_000 } else { 10_000_000 } / scale.min(10));
-        let demand = Demand::Load { sizes, load: 0.5, duration };
+        let demand =
+            Demand::Load { sizes, load: 0.5, between: Between::All, extent: Extent::Duration(duration) };
         let topology = format!("fat-tree:k={k},hosts={}", k / 2);
         let config = config(&topology, TransportKind::Dctcp, SchemeKind::None, 0.0, demand);
         show(

@@ -4,10 +4,10 @@ mod common;
 
 use common::gigabits;
 use linkmend_sim::flows::{
-    Demand, FlowSetup, FlowsConfig, FlowsReport, HostRecovery, SchemeKind, TransportKind, port_name, run,
-    run_with_records,
+    Between, Demand, FlowSetup, FlowsConfig, FlowsReport, HostRecovery, SchemeKind, TransportKind, port_name,
+    run, run_with_records,
 };
-use linkmend_sim::host::{FlowSizes, HostLatency, Transport};
+use linkmend_sim::host::{Extent, FlowSizes, HostLatency, Transport};
 use linkmend_sim::network::{PortId, Side};
 use linkmend_sim::time::Time;
 use linkmend_topology::spec;
@@ -180,7 +180,12 @@ fn a_cubic_flow_at_10g_gets_what_the_paper_measured() {
 #[test]
 fn all_flows_of_a_fat_tree_end() {
     let sizes = FlowSizes::published("web-search").expect("it is there");
-    let demand = Demand::Load { sizes, load: 0.3, duration: Time::from_nanos(1_000_000) };
+    let demand = Demand::Load {
+        sizes,
+        load: 0.3,
+        between: Between::All,
+        extent: Extent::Duration(Time::from_nanos(1_000_000)),
+    };
     for scheme in [SchemeKind::None, SchemeKind::Ordered] {
         let config = on("fat-tree:k=4,hosts=2", TransportKind::Dctcp, scheme, 1e-3, demand.clone());
         let report = measure(&config);
@@ -209,7 +214,12 @@ fn what_cannot_be_is_refused_by_name() {
     assert!(refused(&incast(1, 1, 0)).starts_with("size = 0"));
     let sizes = FlowSizes::published("web-search").expect("it is there");
     for load in [0.0, 1.0, 1.2, f64::NAN] {
-        let demand = Demand::Load { sizes: sizes.clone(), load, duration: Time::from_nanos(1_000) };
+        let demand = Demand::Load {
+            sizes: sizes.clone(),
+            load,
+            between: Between::All,
+            extent: Extent::Duration(Time::from_nanos(1_000)),
+        };
         assert!(refused(&with(demand)).starts_with("load = "), "{load}");
     }
     let mut unusable = base(trials(1, 143));
@@ -320,7 +330,12 @@ fn flows_that_never_begin_are_reported() {
 #[test]
 fn a_link_that_is_busy_in_both_directions_gives_up_no_frame() {
     let sizes = FlowSizes::published("web-search").expect("it is there");
-    let demand = Demand::Load { sizes, load: 0.7, duration: Time::from_nanos(4_000_000) };
+    let demand = Demand::Load {
+        sizes,
+        load: 0.7,
+        between: Between::All,
+        extent: Extent::Duration(Time::from_nanos(4_000_000)),
+    };
     for scheme in [SchemeKind::Ordered, SchemeKind::NonBlocking] {
         let network = "line:switches=2,hosts=8,host-speed=25G";
         let report = measure(&on(network, TransportKind::Dctcp, scheme, 1e-2, demand.clone()));

@@ -16,8 +16,8 @@ struct Splitting {
 /// A host's card.
 #[derive(Debug, Default)]
 pub(crate) struct Card {
-    /// Acknowledgements that the stack has made, each with the end that sends it. They go before new packets.
-    pub(crate) acknowledgements: VecDeque<(u32, Packet)>,
+    /// What goes before new packets, each with the end that sends it: acknowledgements that the stack has made, and copies.
+    pub(crate) queued: VecDeque<(u32, Packet)>,
     /// Ends of flows that may have something to send, each once.
     pub(crate) ready: VecDeque<u32>,
     splitting: Option<Splitting>,

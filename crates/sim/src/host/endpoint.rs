@@ -2,6 +2,7 @@
 
 use super::clock::{instant, time};
 use super::packets::Packet;
+use super::writes::Writes;
 use crate::time::Time;
 use linkmend_protocol::Mode;
 use linkmend_transport::tcp::congestion::Phase;
@@ -12,57 +13,6 @@ use linkmend_transport::{roce, tcp};
 pub(crate) enum Machine {
     Tcp(Box<tcp::Connection>),
     Roce(Box<Writes>),
-}
-
-/// A queue pair with the rest of what is to be written: a message holds 2^31 bytes at most, and a send queue only so many
-/// messages.
-#[derive(Debug)]
-pub(crate) struct Writes {
-    queue_pair: roce::QueuePair,
-    left: u64,
-    /// Messages that were posted and are not acknowledged.
-    posted: u32,
-}
-
-impl Writes {
-    /// A queue pair that writes this many bytes.
-    pub(crate) fn new(queue_pair: roce::QueuePair, bytes: u64) -> Writes {
-        let mut writes = Writes { queue_pair, left: bytes, posted: 0 };
-        writes.post();
-        writes
-    }
-
-    /// Posts as much as the send queue takes.
-    fn post(&mut self) {
-        while self.left > 0 {
-            let bytes = self.left.min(u64::from(MESSAGE_BYTES_MAX)) as u32;
-            let request = roce::Request { opcode: roce::Opcode::Write, bytes };
-            if self.queue_pair.post(request).is_err() {
-                return;
-            }
-            self.left -= u64::from(bytes);
-            self.posted += 1;
-        }
-    }
-
-    /// What has happened since the last call.
-    fn poll_progress(&mut self) -> Option<Progress> {
-        loop {
-            match self.queue_pair.poll_completion()? {
-                roce::Completion::Received { bytes, .. } => {
-                    return Some(Progress::Delivered(u64::from(bytes)));
-                }
-                roce::Completion::Failed { .. } => return Some(Progress::Failed),
-                roce::Completion::Sent { .. } => {
-                    self.posted -= 1;
-                    self.post();
-                    if self.posted == 0 {
-                        return Some(Progress::Acknowledged);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// When an end of a flow wants to be called.
@@ -78,7 +28,7 @@ pub(crate) struct Timeout {
 pub(crate) enum Progress {
     /// These bytes have arrived in order.
     Delivered(u64),
-    /// Everything that was written is acknowledged.
+    /// Everything that was written for a flow is acknowledged.
     Acknowledged,
     /// It has given up.
     Failed,
@@ -97,9 +47,6 @@ pub(crate) struct Endpoint {
     /// The earliest of its times among the timers of its host; later ones there are ignored.
     pub(crate) timer_at: Time,
 }
-
-/// Longest message of a flow that needs several.
-const MESSAGE_BYTES_MAX: u32 = 1 << 24;
 
 impl Endpoint {
     pub(crate) fn new(machine: Machine, host: u32, mode: Mode) -> Endpoint {
@@ -190,11 +137,28 @@ impl Endpoint {
                 let recovers = matches!(info.phase, Phase::Recovery | Phase::Loss);
                 (info.notsent_bytes, recovers)
             }
-            Machine::Roce(writes) => (writes.left, false),
+            Machine::Roce(writes) => (writes.left(), false),
         }
     }
 
-    /// How many segments or packets it has sent again, and how often its retransmission timer has expired.
+    /// The queue pair with what is written over it, if it is one.
+    pub(crate) fn writes(&mut self) -> Option<&mut Writes> {
+        match &mut self.machine {
+            Machine::Tcp(_) => None,
+            Machine::Roce(writes) => Some(writes),
+        }
+    }
+
+    /// The state of its queue pair, if it is one.
+    pub(crate) fn roce_info(&self) -> Option<roce::Info> {
+        match &self.machine {
+            Machine::Tcp(_) => None,
+            Machine::Roce(writes) => Some(writes.queue_pair.info()),
+        }
+    }
+
+    /// How many segments or packets it has sent again, and how often its retransmission timer has expired, since that was
+    /// last accounted for.
     pub(crate) fn effort(&self, now: Time) -> (u32, u32) {
         let (retransmissions, timeouts) = match &self.machine {
             Machine::Tcp(connection) => {
@@ -203,7 +167,8 @@ impl Endpoint {
             }
             Machine::Roce(writes) => {
                 let info = writes.queue_pair.info();
-                (info.requests_resent, info.timeouts)
+                let (resent, timeouts) = writes.accounted;
+                (info.requests_resent - resent, info.timeouts - timeouts)
             }
         };
         (u32::try_from(retransmissions).unwrap_or(u32::MAX), u32::try_from(timeouts).unwrap_or(u32::MAX))

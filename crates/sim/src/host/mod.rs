@@ -17,23 +17,28 @@
 
 mod card;
 pub(crate) mod clock;
+mod connections;
 mod endpoint;
 mod flow;
 mod interrupts;
 mod latency;
 mod packets;
 mod receive;
+mod repeat;
 mod setup;
 mod sizes;
+mod timeouts;
 mod workload;
+mod writes;
 
 pub(crate) use flow::End;
 pub use flow::{Disturbance, FlowIdentity, FlowRecord, Group};
 pub use latency::HostLatency;
 pub use packets::Packet;
-pub use setup::{HostsConfig, Transport};
+pub use setup::{HostsConfig, RdmaConfig, Transport};
 pub use sizes::FlowSizes;
-pub use workload::{Incast, Poisson, Schedule, Start, Trials, Workload};
+pub use timeouts::TimeoutCounts;
+pub use workload::{Extent, Incast, PingPong, Poisson, Schedule, Start, Traffic, Trials, Workload};
 
 use crate::link::{Frame, PortId};
 use crate::network::{Changed, Hosts};
@@ -41,12 +46,14 @@ use crate::node::{Flow, NodeId};
 use crate::random::Random;
 use crate::time::Time;
 use card::Card;
+use connections::Connections;
 use endpoint::{Endpoint, Progress, Timeout};
 use flow::Active;
 use interrupts::Interrupts;
 use linkmend_transport::tcp;
 use packets::{Handle, Packets};
 use receive::Joined;
+use repeat::{Repeaters, Sight};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -88,14 +95,20 @@ pub struct TransportHosts {
     host_of_port: Vec<u32>,
     /// Both ends of a flow, one after the other; the one with the even number sends.
     endpoints: Vec<Option<Endpoint>>,
-    /// By pair of ends.
-    active: Vec<Option<Active>>,
+    /// By pair of ends: the flows over it, the oldest first. There are several where flows share connections.
+    active: Vec<VecDeque<Active>>,
     active_flows: usize,
     /// By pair of ends: the flow that has it, or had it last.
     identities: Vec<FlowIdentity>,
     begun: u64,
     /// Pairs that can be used again, and since when.
     free: VecDeque<(Time, u32)>,
+    /// Connections that flows share.
+    connections: Connections,
+    repeaters: Option<Repeaters>,
+    timeouts: TimeoutCounts,
+    /// Bytes of frames that were handed to the network, copies of switches among them.
+    bytes_sent: u64,
     packets: Packets,
     workload: Box<dyn Workload>,
     records: Vec<FlowRecord>,
@@ -145,7 +158,7 @@ impl Hosts for TransportHosts {
     fn poll_frame(&mut self, now: Time, port: PortId) -> Option<Frame> {
         let index = self.host_of_port[port.index()] as usize;
         let card = &mut self.hosts[index].card;
-        if let Some((endpoint, packet)) = card.next_piece().or_else(|| card.acknowledgements.pop_front()) {
+        if let Some((endpoint, packet)) = card.next_piece().or_else(|| card.queued.pop_front()) {
             return Some(self.frame(endpoint, packet));
         }
         while let Some(number) = self.hosts[index].card.ready.pop_front() {
@@ -153,6 +166,9 @@ impl Hosts for TransportHosts {
             if let Some(packet) = endpoint.poll_transmit(now) {
                 let host = &mut self.hosts[index];
                 host.card.ready.push_back(number);
+                for _ in 0..self.config.copies_of(&packet) {
+                    host.card.queued.push_back((number, packet));
+                }
                 let first = host.card.begin(number, packet, self.config.mss());
                 return Some(self.frame(number, first));
             }
@@ -166,18 +182,34 @@ impl Hosts for TransportHosts {
     fn corrupted(&mut self, frame: &Frame) {
         let end = End(frame.flow.0);
         let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return };
-        if let Some(active) = &mut self.active[end.pair() as usize]
+        if let Some(active) = self.active[end.pair() as usize].front_mut()
             && end.is_sending()
             && let Some(behind) = self.config.packets_behind(packet, active.record.bytes)
         {
             let disturbance = &mut active.record.disturbance;
             disturbance.frames_corrupted += 1;
-            disturbance.tail_corrupted |= behind < Disturbance::TAIL_PACKETS;
+            disturbance.tail_corrupted |=
+                self.config.rdma.queue_pairs.is_none() && behind < Disturbance::TAIL_PACKETS;
         }
     }
 
     fn dropped(&mut self, frame: &Frame) {
         self.packets.take(Handle::of_frame(frame.id));
+    }
+
+    #[inline]
+    fn copies(&mut self, node: NodeId, [from, to]: [PortId; 2], frame: &Frame) -> u8 {
+        let Some(repeaters) = &mut self.repeaters else { return 0 };
+        let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return 0 };
+        let is_host = |port: PortId| self.host_of_port[port.peer().index()] != u32::MAX;
+        let sight = Sight { node, from_host: is_host(from), to_host: is_host(to), end: End(frame.flow.0) };
+        repeaters.copies(sight, packet)
+    }
+
+    fn copy(&mut self, frame: &Frame) -> Option<Frame> {
+        let packet = *self.packets.last_at(Handle::of_frame(frame.id))?;
+        self.bytes_sent += u64::from(frame.bytes);
+        Some(Frame { id: self.packets.put(packet).frame_number(), ..*frame })
     }
 }
 
@@ -187,12 +219,45 @@ impl TransportHosts {
         let mode =
             self.endpoints[number as usize].as_ref().map_or(self.config.mode, |endpoint| endpoint.mode);
         let bytes = packet.frame_bytes();
+        self.bytes_sent += u64::from(bytes);
         let id = self.packets.put(packet).frame_number();
         Frame { id, flow: crate::link::FlowId(number), bytes, mode, marked: false }
     }
 
     /// Begins a flow.
     fn begin(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) {
+        let pair = match self.connections.next(start) {
+            Some(pair) => pair,
+            None => self.connect(now, start, flows),
+        };
+        let [End(sending), _] = End::of_pair(pair);
+        let rdma = self.config.rdma;
+        if let Some(writes) = self.endpoints[sending as usize].as_mut().and_then(Endpoint::writes) {
+            writes.write(now, start.bytes, rdma.mechanisms.dummies, rdma.dummy_gap);
+        }
+        let record = FlowRecord {
+            source: start.source,
+            destination: start.destination,
+            bytes: start.bytes,
+            began: now,
+            delivered: Time::NEVER,
+            acknowledged: Time::NEVER,
+            retransmissions: 0,
+            timeouts: 0,
+            failed: false,
+            disturbance: Disturbance::default(),
+        };
+        let Start { source, destination, .. } = *start;
+        self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
+        self.begun += 1;
+        let active = Active { record, missing: start.bytes, is_acknowledged: false };
+        self.active[pair as usize].push_back(active);
+        self.active_flows += 1;
+        self.make_ready(sending);
+    }
+
+    /// Sets up both ends of a connection for a flow, and for those that share it.
+    fn connect(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) -> u32 {
         let pair = self.new_pair(now);
         let [sender, receiver] = self.config.endpoints(now, start);
         let [End(sending), End(receiving)] = End::of_pair(pair);
@@ -215,24 +280,8 @@ impl TransportHosts {
             }
             self.endpoints[number] = Some(endpoint);
         }
-        let record = FlowRecord {
-            source: start.source,
-            destination: start.destination,
-            bytes: start.bytes,
-            began: now,
-            delivered: Time::NEVER,
-            acknowledged: Time::NEVER,
-            retransmissions: 0,
-            timeouts: 0,
-            failed: false,
-            disturbance: Disturbance::default(),
-        };
-        let Start { source, destination, .. } = *start;
-        self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
-        self.begun += 1;
-        self.active[pair as usize] = Some(Active { record, missing: start.bytes, is_acknowledged: false });
-        self.active_flows += 1;
-        self.make_ready(sending);
+        self.connections.add(start, pair);
+        pair
     }
 
     /// The number of a pair of ends that is not in use.
@@ -245,7 +294,7 @@ impl TransportHosts {
         }
         self.endpoints.push(None);
         self.endpoints.push(None);
-        self.active.push(None);
+        self.active.push(VecDeque::new());
         self.identities.push(FlowIdentity { number: 0, source: 0, destination: 0 });
         (self.active.len() - 1) as u32
     }
@@ -306,7 +355,7 @@ impl TransportHosts {
         let sacked_bytes = joined.packet.sacked_bytes();
         if sacked_bytes > 0 {
             let (pending_bytes, recovers) = endpoint.pending(now);
-            if let Some(active) = &mut self.active[End(joined.endpoint).pair() as usize] {
+            if let Some(active) = self.active[End(joined.endpoint).pair() as usize].front_mut() {
                 let disturbance = &mut active.record.disturbance;
                 disturbance.note_sack(sacked_bytes, pending_bytes, self.config.mss());
                 disturbance.recovered |= recovers;
@@ -327,7 +376,7 @@ impl TransportHosts {
         }
         let card = &mut self.hosts[endpoint.host as usize].card;
         while let Some(packet) = endpoint.poll_transmit(now) {
-            card.acknowledgements.push_back((number, packet));
+            card.queued.push_back((number, packet));
         }
     }
 
@@ -345,6 +394,7 @@ impl TransportHosts {
             endpoint.timer_at = Time::NEVER;
             if endpoint.next_timeout().at <= now {
                 endpoint.handle_timeout(now);
+                self.note_timeout(number);
                 self.make_ready(number);
                 self.note_progress(now, number);
             } else {
@@ -353,49 +403,87 @@ impl TransportHosts {
         }
     }
 
-    /// Records what an end reports, and ends the flow when both ends are done.
+    /// Counts a timeout of a requester of RDMA by its cause, if there was one.
+    fn note_timeout(&mut self, number: u32) {
+        let [sending, receiving] = End::of_pair(End(number).pair()).map(|End(end)| end as usize);
+        let Some(requester) = self.endpoints[sending].as_ref().and_then(Endpoint::roce_info) else { return };
+        let Some(responder) = self.endpoints[receiving].as_ref().and_then(Endpoint::roce_info) else {
+            return;
+        };
+        let Some(writes) = self.endpoints[sending].as_mut().and_then(Endpoint::writes) else { return };
+        if writes.take_timeout() {
+            let flow_waits = !writes.is_idle();
+            self.timeouts.count(flow_waits.then(|| timeouts::kind(&requester, &responder)));
+        }
+    }
+
+    /// Records what an end reports, and ends flows when both ends are done with them.
     fn note_progress(&mut self, now: Time, number: u32) {
-        let pair = End(number).pair() as usize;
+        let pair = End(number).pair();
         loop {
             let Some(endpoint) = &mut self.endpoints[number as usize] else { return };
             let Some(progress) = endpoint.poll_progress() else { return };
-            let Some(active) = &mut self.active[pair] else { return };
+            let active = &mut self.active[pair as usize];
             match progress {
                 Progress::Delivered(bytes) => {
-                    active.missing = active.missing.saturating_sub(bytes);
-                    if active.missing == 0 {
-                        active.record.delivered = now;
+                    let Some(flow) = active.iter_mut().find(|flow| flow.missing > 0) else { return };
+                    flow.missing = flow.missing.saturating_sub(bytes);
+                    if flow.missing == 0 {
+                        flow.record.delivered = now;
+                        self.workload.delivered(now);
+                        self.changed.push(Changed::Time(self.hosts.len()));
                     }
                 }
                 Progress::Acknowledged => {
-                    active.is_acknowledged = true;
-                    active.record.acknowledged = now;
+                    let Some(flow) = active.iter_mut().find(|flow| !flow.is_acknowledged) else { return };
+                    flow.is_acknowledged = true;
+                    flow.record.acknowledged = now;
                 }
-                Progress::Failed => active.record.failed = true,
+                Progress::Failed => return self.fail(now, pair),
             }
-            if active.record.failed || (active.missing == 0 && active.is_acknowledged) {
-                self.end(now, pair as u32);
-                return;
+            let is_done = |flow: &mut Active| flow.missing == 0 && flow.is_acknowledged;
+            if let Some(flow) = self.active[pair as usize].pop_front_if(is_done) {
+                self.end(now, pair, flow);
             }
         }
     }
 
-    /// Ends a flow.
-    fn end(&mut self, now: Time, pair: u32) {
-        let Some(active) = self.active[pair as usize].take() else { return };
-        self.active_flows -= 1;
-        let mut record = active.record;
-        let [End(sending), End(receiving)] = End::of_pair(pair);
-        if let Some(endpoint) = &self.endpoints[sending as usize] {
+    /// Ends a flow, and its connection if no others share it.
+    fn end(&mut self, now: Time, pair: u32, flow: Active) {
+        let mut record = flow.record;
+        let [End(sending), _] = End::of_pair(pair);
+        if let Some(endpoint) = &mut self.endpoints[sending as usize] {
             (record.retransmissions, record.timeouts) = endpoint.effort(now);
+            if let Some(writes) = endpoint.writes() {
+                writes.account();
+            }
         }
-        for number in [sending, receiving] {
-            self.endpoints[number as usize] = None;
+        if !self.connections.are_shared() {
+            self.disconnect(now, pair);
         }
+        self.active_flows -= 1;
         self.records.push(record);
-        self.free.push_back((now, pair));
         self.workload.ended(now);
         self.changed.push(Changed::Time(self.hosts.len()));
+    }
+
+    /// A transport has given up: the flows over its connection fail, and the next one needs a new one.
+    fn fail(&mut self, now: Time, pair: u32) {
+        for mut flow in std::mem::take(&mut self.active[pair as usize]) {
+            flow.record.failed = true;
+            self.end(now, pair, flow);
+        }
+        if self.connections.remove(pair) {
+            self.disconnect(now, pair);
+        }
+    }
+
+    /// Removes both ends of a connection.
+    fn disconnect(&mut self, now: Time, pair: u32) {
+        for End(number) in End::of_pair(pair) {
+            self.endpoints[number as usize] = None;
+        }
+        self.free.push_back((now, pair));
     }
 
     /// The flows that have ended, in the order in which they did.
@@ -418,9 +506,9 @@ impl TransportHosts {
         let mut sum = (0, 0, 0);
         // Of the two ends of a flow, the first one sends.
         for (active, ends) in self.active.iter().zip(self.endpoints.chunks(2)) {
-            let (Some(active), Some(sender)) = (active, &ends[0]) else { continue };
+            let (false, Some(sender)) = (active.is_empty(), &ends[0]) else { continue };
             let (retransmissions, timeouts) = sender.effort(now);
-            sum.0 += active.record.bytes - active.missing;
+            sum.0 += active.iter().map(|flow| flow.record.bytes - flow.missing).sum::<u64>();
             sum.1 += u64::from(retransmissions);
             sum.2 += u64::from(timeouts);
         }
@@ -446,6 +534,21 @@ impl TransportHosts {
     /// Whether every flow of the workload has begun and ended.
     pub fn is_finished(&self) -> bool {
         self.active_flows == 0 && self.workload.is_finished()
+    }
+
+    /// Timeouts of RDMA by their cause.
+    pub fn timeouts(&self) -> &TimeoutCounts {
+        &self.timeouts
+    }
+
+    /// Bytes of frames that hosts have sent, and of the copies that switches have made.
+    pub fn bytes_sent(&self) -> u64 {
+        self.bytes_sent
+    }
+
+    /// Flows that have begun.
+    pub fn begun(&self) -> u64 {
+        self.begun
     }
 
     /// Flows under way.

@@ -1,9 +1,13 @@
 //! What hosts are: their transport, its configuration, and their latency.
 
-use super::endpoint::{Endpoint, Machine, Writes};
+use super::connections::Connections;
+use super::endpoint::{Endpoint, Machine};
 use super::interrupts::Interrupts;
 use super::packets::{self, Packet, Packets};
+use super::repeat::Repeaters;
+use super::timeouts::TimeoutCounts;
 use super::workload::{Start, Workload};
+use super::writes::Writes;
 use super::{Card, Host, HostLatency, TransportHosts};
 use crate::link::config::ParameterError;
 use crate::link::{PortId, WIRE_OVERHEAD_BYTES};
@@ -11,6 +15,7 @@ use crate::node::NodeId;
 use crate::random::Random;
 use crate::time::Time;
 use linkmend_protocol::Mode;
+use linkmend_rdma::Mechanisms;
 use linkmend_transport::{Instant, Nanos, roce, tcp};
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
@@ -23,6 +28,38 @@ pub enum Transport {
     Roce(Arc<roce::Config>),
 }
 
+/// How applications use RDMA, and what protects it from timeouts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RdmaConfig {
+    /// Connections from each host to each other that its flows share, in turns; `None` if each flow has its own.
+    pub queue_pairs: Option<u32>,
+    /// What hosts and their switches add.
+    pub mechanisms: Mechanisms,
+    /// Dummies follow a flow only if the one before it on its connection was written longer ago (the paper's T).
+    pub dummy_gap: Time,
+}
+
+impl RdmaConfig {
+    /// Most connections between two hosts.
+    const QUEUE_PAIRS_MAX: u32 = 1_024;
+
+    fn validate(&self, transport: &Transport) -> Result<(), ParameterError> {
+        self.mechanisms.validate()?;
+        let is_rdma = matches!(transport, Transport::Roce(_));
+        let requirement = "needs a transport with RDMA";
+        if !is_rdma && !self.mechanisms.is_none() {
+            return Err(ParameterError::new("rdma-mechanisms", "with TCP", requirement));
+        }
+        match self.queue_pairs {
+            Some(count) if !is_rdma => Err(ParameterError::new("queue-pairs", count, requirement)),
+            Some(count) if !(1..=Self::QUEUE_PAIRS_MAX).contains(&count) => {
+                Err(ParameterError::new("queue-pairs", count, "must be 1 to 1024"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The configuration of all hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostsConfig {
@@ -32,12 +69,14 @@ pub struct HostsConfig {
     pub known_rtt: Option<Nanos>,
     /// Class of all frames.
     pub mode: Mode,
+    pub rdma: RdmaConfig,
 }
 
 impl HostsConfig {
     /// # Errors
     /// The first parameter of the transport that cannot be used.
     pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+        self.rdma.validate(&self.transport)?;
         match &self.transport {
             Transport::Tcp(config) => config.check(),
             Transport::Roce(config) => config.check(),
@@ -59,7 +98,7 @@ impl HostsConfig {
     }
 
     /// The payload of a full packet, and its frame, in bytes.
-    fn full_frame(&self) -> (u32, u32) {
+    pub(crate) fn full_frame(&self) -> (u32, u32) {
         match &self.transport {
             Transport::Tcp(config) => {
                 (config.mss, packets::tcp_headers_bytes(config.timestamps) + config.mss)
@@ -95,7 +134,20 @@ impl HostsConfig {
         }
     }
 
-    /// The two ends of a flow, that of the sender first. The connection is open already, as with the paper's trials.
+    /// How many copies of a packet follow it at once: of the last one of a message, if that is a mechanism.
+    pub(super) fn copies_of(&self, packet: &Packet) -> u8 {
+        match packet {
+            Packet::Roce(roce::Packet { body: roce::Body::Request(request), .. })
+                if request.position.ends() && request.payload > 0 =>
+            {
+                self.rdma.mechanisms.tail_replicas
+            }
+            _ => 0,
+        }
+    }
+
+    /// The two ends of a connection, that of the sender first. It is open already, as with the paper's trials. Of TCP, the
+    /// flow is written.
     pub(super) fn endpoints(&self, now: Time, start: &Start) -> [Endpoint; 2] {
         let now: Instant = super::clock::instant(now);
         let machines = match &self.transport {
@@ -105,7 +157,7 @@ impl HostsConfig {
                 [sender, receiver].map(|connection| Machine::Tcp(Box::new(connection)))
             }
             Transport::Roce(config) => {
-                [start.bytes, 0].map(|bytes| Machine::Roce(Box::new(Writes::new(queue_pair(config), bytes))))
+                [(); 2].map(|()| Machine::Roce(Box::new(Writes::new(queue_pair(config)))))
             }
         };
         let hosts = [start.source, start.destination];
@@ -169,6 +221,10 @@ impl TransportHosts {
         };
         TransportHosts {
             hosts: hosts.iter().enumerate().map(host).collect(),
+            connections: Connections::new(config.rdma.queue_pairs),
+            repeaters: Repeaters::new(config.rdma.mechanisms, nodes),
+            timeouts: TimeoutCounts::default(),
+            bytes_sent: 0,
             config,
             host_of_node,
             host_of_port,

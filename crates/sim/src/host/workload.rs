@@ -33,6 +33,11 @@ pub trait Workload: Debug + Send {
     /// Moves all times later by this much: the workload's time begins then.
     fn begin_at(&mut self, now: Time);
 
+    /// A flow has arrived, and may not be acknowledged yet.
+    fn delivered(&mut self, now: Time) {
+        let _ = now;
+    }
+
     /// A flow has ended.
     fn ended(&mut self, now: Time) {
         let _ = now;
@@ -158,23 +163,52 @@ impl Workload for Incast {
     }
 }
 
-/// Flows between pairs of hosts drawn at random, which begin as in a Poisson process until the end of a period.
+/// Which hosts send to which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Traffic {
+    /// Each flow is between two of so many hosts, drawn at random.
+    FullMesh { hosts: u32 },
+    /// All flows are from one host to another.
+    PointToPoint { source: u32, destination: u32 },
+}
+
+/// When no more flows begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// After this time.
+    Duration(Time),
+    /// After so many flows.
+    Flows(u64),
+}
+
+/// Flows that begin as in a Poisson process, until the end of a period or a number of flows.
 #[derive(Debug)]
 pub struct Poisson {
     sizes: FlowSizes,
-    hosts: u32,
+    traffic: Traffic,
     /// Mean time between two flows, ps.
     mean_interval: f64,
     until: Time,
+    left: u64,
     random: Random,
     next_at: Time,
 }
 
 impl Poisson {
-    /// Flows of these sizes between `hosts` hosts, at least two of them, `mean_interval` apart on average, until `until`.
-    pub fn new(sizes: FlowSizes, hosts: u32, mean_interval: Time, until: Time, random: Random) -> Poisson {
+    /// Flows of these sizes between hosts, at least two of them, `mean_interval` apart on average.
+    pub fn new(
+        sizes: FlowSizes,
+        traffic: Traffic,
+        mean_interval: Time,
+        extent: Extent,
+        random: Random,
+    ) -> Poisson {
         let mean_interval = mean_interval.0 as f64;
-        let mut poisson = Poisson { sizes, hosts, mean_interval, until, random, next_at: Time::ZERO };
+        let (until, left) = match extent {
+            Extent::Duration(duration) => (duration, u64::MAX),
+            Extent::Flows(flows) => (Time::NEVER, flows),
+        };
+        let mut poisson = Poisson { sizes, traffic, mean_interval, until, left, random, next_at: Time::ZERO };
         poisson.advance();
         poisson
     }
@@ -182,7 +216,8 @@ impl Poisson {
     fn advance(&mut self) {
         let interval = (self.mean_interval * self.random.exponential()) as u64;
         let next = self.next_at + Time(interval.max(1));
-        self.next_at = if next < self.until { next } else { Time::NEVER };
+        self.next_at = if next < self.until && self.left > 0 { next } else { Time::NEVER };
+        self.left = self.left.saturating_sub(1);
     }
 
     /// A number below `count`.
@@ -201,9 +236,14 @@ impl Workload for Poisson {
             return None;
         }
         self.advance();
-        let source = self.below(self.hosts);
-        let other = self.below(self.hosts - 1);
-        let destination = if other < source { other } else { other + 1 };
+        let (source, destination) = match self.traffic {
+            Traffic::FullMesh { hosts } => {
+                let source = self.below(hosts);
+                let other = self.below(hosts - 1);
+                (source, if other < source { other } else { other + 1 })
+            }
+            Traffic::PointToPoint { source, destination } => (source, destination),
+        };
         let bytes = self.sizes.draw(&mut self.random);
         Some(Start { at: now, source, destination, bytes })
     }
@@ -215,6 +255,51 @@ impl Workload for Poisson {
 
     fn is_finished(&self) -> bool {
         self.next_at == Time::NEVER
+    }
+}
+
+/// A request of one host and an answer of another, as long, again and again: each begins when the one before has arrived.
+#[derive(Debug)]
+pub struct PingPong {
+    /// Requests and answers.
+    left: u64,
+    next: Start,
+}
+
+impl PingPong {
+    /// So many rounds that begin with `first`.
+    pub fn new(rounds: u64, first: Start) -> PingPong {
+        PingPong { left: 2 * rounds, next: first }
+    }
+}
+
+impl Workload for PingPong {
+    fn next_at(&self) -> Time {
+        self.next.at
+    }
+
+    fn start(&mut self, now: Time) -> Option<Start> {
+        if now < self.next.at {
+            return None;
+        }
+        self.next.at = Time::NEVER;
+        self.left = self.left.checked_sub(1)?;
+        Some(Start { at: now, ..self.next })
+    }
+
+    fn delivered(&mut self, now: Time) {
+        if self.left > 0 {
+            let Start { source, destination, .. } = self.next;
+            self.next = Start { at: now, source: destination, destination: source, ..self.next };
+        }
+    }
+
+    fn begin_at(&mut self, now: Time) {
+        self.next.at = later(self.next.at, now);
+    }
+
+    fn is_finished(&self) -> bool {
+        self.left == 0
     }
 }
 

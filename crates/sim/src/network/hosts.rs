@@ -33,6 +33,18 @@ pub trait Hosts: std::fmt::Debug {
         let _ = frame;
     }
 
+    /// How many copies a switch makes of a frame that it forwards from one of its ports to another.
+    #[inline]
+    fn copies(&mut self, node: NodeId, ports: [PortId; 2], frame: &Frame) -> u8 {
+        let _ = (node, ports, frame);
+        0
+    }
+
+    /// A copy of a frame; `None` if there is nothing to copy.
+    fn copy(&mut self, frame: &Frame) -> Option<Frame> {
+        Some(*frame)
+    }
+
     /// Forgets a frame that has been dropped on its way.
     fn dropped(&mut self, frame: &Frame);
 }

@@ -212,13 +212,27 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let Node::Switch(switch) = &self.nodes[node.index()] else { return };
         let Some(out) = switch.route(flow, frame) else { return };
         let mut is_last = is_last;
-        if !self.ports[out.index()].push_normal(*frame) {
-            if H::ANY {
-                self.hosts.dropped(frame);
+        let copies = if H::ANY { self.hosts.copies(node, [port, out], frame) } else { 0 };
+        is_last &= !self.forward([port, out], frame);
+        for _ in 0..copies {
+            cold_path();
+            if let Some(copy) = self.hosts.copy(frame) {
+                is_last &= !self.forward([port, out], &copy);
             }
-        } else if H::ANY && self.pfc_entered(port, out, frame) {
-            is_last = false;
         }
         if is_last { self.wake_last(out) } else { self.wake(out) }
+    }
+
+    /// Puts a frame into the queue of the port by which it leaves a switch, or drops it. Returns whether another port was
+    /// woken because of it.
+    #[inline]
+    fn forward(&mut self, [port, out]: [PortId; 2], frame: &Frame) -> bool {
+        if self.ports[out.index()].push_normal(*frame) {
+            return H::ANY && self.pfc_entered(port, out, frame);
+        }
+        if H::ANY {
+            self.hosts.dropped(frame);
+        }
+        false
     }
 }

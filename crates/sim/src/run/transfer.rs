@@ -6,7 +6,7 @@
 
 use crate::corruption::Corruption;
 use crate::host::clock::nanos;
-use crate::host::{HostLatency, HostsConfig, Schedule, Start, Transport, TransportHosts};
+use crate::host::{HostLatency, HostsConfig, RdmaConfig, Schedule, Start, Transport, TransportHosts};
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
 use crate::link::scheme::Unprotected;
 use crate::link::{PortConfig, QueueLimits};
@@ -194,6 +194,7 @@ impl TransferConfig {
             latency: self.latency,
             known_rtt: Some(nanos(self.path.delay) * 2),
             mode: Mode::Ordered,
+            rdma: RdmaConfig::default(),
         };
         let workload = Box::new(Schedule::new(vec![start]));
         let hosts = TransportHosts::new(hosts, &ends, size, workload, self.seed);

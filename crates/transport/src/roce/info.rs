@@ -22,6 +22,10 @@ pub struct Info {
     pub next: u64,
     /// The packet that the responder expects (ePSN).
     pub expected: u64,
+    /// Whether the responder has seen a later packet, and has said so in a NAK that may still be under way or lost.
+    pub misses_expected: bool,
+    /// The packet that the last NAK of a sequence error asked for.
+    pub asked_for: Option<u64>,
     /// Messages that the responder has completed (MSN).
     pub received_messages: u64,
     /// Bytes of payload in the packets that the responder has accepted in order.

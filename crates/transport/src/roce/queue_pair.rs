@@ -170,6 +170,8 @@ impl QueuePair {
             unacknowledged: self.requester.unacknowledged(),
             next: self.requester.next(),
             expected: self.responder.expected(),
+            misses_expected: self.responder.misses_expected(),
+            asked_for: self.requester.asked_for(),
             received_messages: self.responder.messages(),
             received_bytes: responder.bytes,
             requests_sent: requester.sent,

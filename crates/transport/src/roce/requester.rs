@@ -41,6 +41,8 @@ pub(super) struct Requester {
     timer_began: Instant,
     /// The responder is not ready before this.
     rnr_until: Option<Instant>,
+    /// The packet that the last NAK of a sequence error asked for.
+    asked_for: Option<u64>,
     /// Retries since the last progress.
     retries: u8,
     rnr_retries: u8,
@@ -60,6 +62,11 @@ impl Requester {
     /// The first packet that was never sent.
     pub fn next(&self) -> u64 {
         self.next
+    }
+
+    /// The packet that the last NAK of a sequence error asked for.
+    pub fn asked_for(&self) -> Option<u64> {
+        self.asked_for
     }
 
     /// Takes a message into the queue.
@@ -197,6 +204,7 @@ impl Requester {
         config: &Config,
     ) -> Result<(), Failure> {
         self.counters.sequence_naks += 1;
+        self.asked_for = Some(psn);
         let Some(window) = config.selective_window() else {
             self.count_retry(config)?;
             self.resend_next = psn;

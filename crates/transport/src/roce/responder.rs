@@ -92,6 +92,11 @@ impl Responder {
         self.expected
     }
 
+    /// Whether a later packet than the expected one has arrived, and a NAK tells so.
+    pub fn misses_expected(&self) -> bool {
+        self.nak_is_out || self.kept.end > self.expected
+    }
+
     /// MSN, the messages completed.
     pub fn messages(&self) -> u64 {
         self.messages

@@ -10,8 +10,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_quantity::{BitRate, Count, LossRate, Span};
 use linkmend_report::{Alignment, Cell, Column, Table, Unit};
-use linkmend_sim::flows::{self, Demand, FlowSetup, FlowsConfig, FlowsReport};
-use linkmend_sim::host::FlowSizes;
+use linkmend_sim::flows::{
+    self, Demand, FlowSetup, FlowsConfig, FlowsReport, RdmaMechanisms, RdmaSetup, TrafficKind,
+};
+use linkmend_sim::host::{Extent, FlowSizes, TimeoutCounts};
 use linkmend_sim::time::Time;
 use linkmend_topology::Cable;
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
@@ -45,6 +47,11 @@ Examples:
   linkmend sim flows --topology line:switches=2,hosts=16 --incast 16 --trials 500 --scheme ordered
       Sixteen hosts send to one at once, over a link that corrupts.
 
+  linkmend sim flows --transport rdma --topology fat-tree:k=4,hosts=2 --corrupting-links 32 --bit-errors
+        --both-directions --queue-pairs 1 --window 1024 --timeout-exponent 14 --traffic point-to-point
+        --size web-search --load 0.1 --trials 1k --rdma-mechanisms all
+      All links between switches corrupt, and hosts and switches add dummies and replicas (JCST 2022, Figure 12).
+
   linkmend sim flows --trials 1k --scheme non-blocking --pcap flows.pcapng --pcap-port left0--switch0
       What the sending host sends and receives, for Wireshark.
 
@@ -56,22 +63,67 @@ pub struct FlowsArgs {
     /// google-search-rpc, facebook-key-value, data-mining
     #[arg(long, value_name = "SIZE|WORKLOAD", default_value = "24387B")]
     size: FlowSizes,
-    /// Flows, one after the other, from the first host to the last; with --incast, its rounds
-    #[arg(long, value_name = "N", default_value = "5k", conflicts_with_all = ["load", "duration"])]
-    trials: Count,
+    /// Flows, one after the other, from the first host to the last, or of the load; with --incast or a ping-pong, its rounds
+    /// [default: 5k]
+    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    trials: Option<Count>,
     /// The first N hosts send to the last one at once, again and again
     #[arg(long, value_name = "N", conflicts_with_all = ["load", "duration"])]
     incast: Option<u32>,
-    /// Instead of trials: flows between all hosts at once that load their links by this share, above 0 and below 1
-    #[arg(long, value_name = "SHARE", requires = "duration")]
+    /// Which hosts send to which: full-mesh, point-to-point (from the first to the last one) or ping-pong
+    #[arg(long, value_name = "NAME", default_value = "full-mesh")]
+    traffic: String,
+    /// Instead of one after the other: flows at random times that load the links of the hosts that send by this share, above
+    /// 0 and below 1
+    #[arg(long, value_name = "SHARE")]
     load: Option<f64>,
-    /// How long flows begin, with --load
+    /// How long flows begin, with --load, instead of a number of them
     #[arg(long, value_name = "TIME", requires = "load")]
     duration: Option<Span>,
+    #[command(flatten)]
+    rdma: RdmaArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     pcap: PcapArgs,
+}
+
+/// How applications use RDMA, and its cards.
+#[derive(Debug, Args)]
+struct RdmaArgs {
+    /// Connections of RDMA from each host to each other that its flows share [default: one of its own for each flow]
+    #[arg(long, value_name = "N", help_heading = "RDMA")]
+    queue_pairs: Option<u32>,
+    /// What hosts and switches add against timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-optimized,
+    /// testbed, or numbers: dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3
+    #[arg(long, value_name = "NAME", default_value = "none", help_heading = "RDMA")]
+    rdma_mechanisms: String,
+    /// Dummies follow a flow only if the one before it on its connection was written longer ago
+    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "RDMA")]
+    dummy_gap: Span,
+    /// Exponent t of the transport timer, 4.096 us x 2^t, 0 to 31 [default: 8, a millisecond]
+    #[arg(long, value_name = "T", help_heading = "RDMA")]
+    timeout_exponent: Option<u8>,
+    /// Payload of full packets: 256, 512, 1024, 2048 or 4096 bytes [default: 1024]
+    #[arg(long, value_name = "BYTES", help_heading = "RDMA")]
+    mtu: Option<u16>,
+    /// Most packets outstanding [default: 8388607, what numbers of 24 bits allow]
+    #[arg(long, value_name = "N", help_heading = "RDMA")]
+    window: Option<u32>,
+}
+
+impl RdmaArgs {
+    fn setup(&self) -> Result<RdmaSetup> {
+        let mechanisms: RdmaMechanisms = self.rdma_mechanisms.parse().map_err(usage)?;
+        Ok(RdmaSetup {
+            queue_pairs: self.queue_pairs,
+            mechanisms: mechanisms.0,
+            dummy_gap: time(self.dummy_gap),
+            timeout_exponent: self.timeout_exponent,
+            path_mtu: self.mtu,
+            window_packets: self.window,
+        })
+    }
 }
 
 /// Arguments of `linkmend sim throughput`.
@@ -114,6 +166,12 @@ pub(super) struct NetworkArgs {
     /// Corrupting links: those in the middle, of the links between switches
     #[arg(long, default_value_t = 1, value_name = "N")]
     corrupting_links: u32,
+    /// Take the loss rate for that of full packets, and corrupt bits, so that shorter frames lose less
+    #[arg(long)]
+    bit_errors: bool,
+    /// Corrupt both directions of these links, and protect both
+    #[arg(long)]
+    both_directions: bool,
     /// Speed of all links, unless the topology says another
     #[arg(long, default_value = "100G", value_name = "RATE")]
     pub(super) speed: BitRate,
@@ -139,6 +197,10 @@ struct OutputArgs {
 
 impl NetworkArgs {
     pub(super) fn config(&self, demand: Demand) -> Result<FlowsConfig> {
+        self.config_with(demand, RdmaSetup::default())
+    }
+
+    fn config_with(&self, demand: Demand, rdma: RdmaSetup) -> Result<FlowsConfig> {
         let host_recovery = self.host_recovery.as_deref().map(str::parse).transpose().map_err(usage)?;
         let setup = FlowSetup {
             seed: self.seed,
@@ -146,7 +208,10 @@ impl NetworkArgs {
             host_recovery,
             scheme: self.scheme.parse().map_err(usage)?,
             loss: self.loss.0,
+            bit_errors: self.bit_errors,
             corrupting_links: self.corrupting_links,
+            both_directions: self.both_directions,
+            rdma,
             speed: self.speed,
             ..FlowSetup::default()
         };
@@ -171,28 +236,43 @@ impl NetworkArgs {
     }
 }
 
+/// Flows if nobody says how many.
+const TRIALS: Count = Count(5_000);
+
+impl FlowsArgs {
+    fn trials(&self) -> Count {
+        self.trials.unwrap_or(TRIALS)
+    }
+}
+
 /// Executes `linkmend sim flows`.
 pub fn execute(arguments: &FlowsArgs) -> Result<()> {
-    let demand = match (arguments.load, arguments.duration) {
-        (Some(load), Some(duration)) => {
-            let duration = time(duration);
-            Demand::Load { sizes: arguments.size.clone(), load, duration }
+    let traffic: TrafficKind = arguments.traffic.parse().map_err(usage)?;
+    let demand = match arguments.load {
+        Some(load) => {
+            let extent = match arguments.duration {
+                Some(duration) => Extent::Duration(time(duration)),
+                None => Extent::Flows(arguments.trials().0),
+            };
+            let between = traffic.between().map_err(usage)?;
+            Demand::Load { sizes: arguments.size.clone(), load, between, extent }
         }
-        _ => {
+        None => {
             let bytes = arguments.size.only().ok_or_else(|| {
                 UsageError::new(format!(
-                    "--size {}: trials are of one size; use --load and --duration for a workload",
+                    "--size {}: trials are of one size; use --load for a workload",
                     arguments.size.name()
                 ))
             })?;
-            let count = arguments.trials.0;
+            let count = arguments.trials().0;
             match arguments.incast {
                 Some(senders) => Demand::Incast { rounds: count, senders, bytes },
+                None if traffic == TrafficKind::PingPong => Demand::PingPong { rounds: count, bytes },
                 None => Demand::Trials { count, bytes },
             }
         }
     };
-    let config = arguments.network.config(demand)?;
+    let config = arguments.network.config_with(demand, arguments.rdma.setup()?)?;
     let title = format!(
         "flows of {}, {}, {} at the corrupting link, loss {}, seed {}",
         arguments.size.name(),
@@ -288,6 +368,14 @@ fn table(title: &str, report: &FlowsReport) -> Table {
     row("flows given up", count(report.failed_flows));
     row("retransmissions by hosts", count(report.retransmissions));
     row("retransmission timeouts", count(report.timeouts));
+    let causes = &report.rdma_timeouts;
+    if *causes != TimeoutCounts::default() {
+        row("because NAKs were lost", count(causes.nak));
+        row("because a packet was lost twice", count(causes.twice));
+        row("because the last packet was lost", count(causes.tail));
+        row("because the last ACK was lost", count(causes.tail_ack));
+        row("behind flows, for dummies alone", count(causes.behind));
+    }
     let affected = &report.affected_flows;
     if affected.sacked > 0 {
         row("flows with a corrupted frame", count(affected.corrupted));

@@ -3,9 +3,9 @@
 use super::metric::METRICS;
 use super::outcome::{FlowOutcome, FlowRun};
 use super::parameters::{FlowParameters, PAIRED};
-use crate::host::FlowSizes;
+use crate::host::{Extent, FlowSizes};
 use crate::link::config::ParameterError;
-use crate::run::flows::{Demand, FlowSetup, FlowsConfig, run_with_records};
+use crate::run::flows::{Demand, FlowSetup, FlowsConfig, RdmaSetup, TrafficKind, run_with_records};
 use crate::time::Time;
 use linkmend_experiment::{
     Combination, ExperimentError, ExperimentFile, Head, Kind, Metric, PointOf, PublishedTable, Reader, Run,
@@ -51,6 +51,8 @@ pub enum Figure {
     Tail { above_percentile: f64 },
     /// Goodput at each loss rate, a series for each scheme.
     Goodput,
+    /// Distributions of flow completion times, a plot for each load and loss rate, in each of which are the flows without loss.
+    Distributions,
     /// The 99.9th percentile of slowdowns by flow size, a plot for each workload and load.
     Slowdown,
     /// The groups of flows that losses or reordering affected (Figure 13), for each flow size.
@@ -193,7 +195,17 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
         host_recovery: parameters.host_recovery,
         scheme: parameters.scheme.unwrap_or(defaults.scheme),
         loss: parameters.loss.map_or(defaults.loss, |loss| loss.0),
+        bit_errors: parameters.bit_errors.unwrap_or(defaults.bit_errors),
         corrupting_links: parameters.corrupting_links.unwrap_or(defaults.corrupting_links),
+        both_directions: parameters.both_directions.unwrap_or(defaults.both_directions),
+        rdma: RdmaSetup {
+            queue_pairs: parameters.queue_pairs,
+            mechanisms: parameters.rdma_mechanisms.unwrap_or_default().0,
+            dummy_gap: parameters.dummy_gap.map_or(Time::ZERO, time),
+            timeout_exponent: parameters.timeout_exponent,
+            path_mtu: parameters.mtu,
+            window_packets: parameters.window,
+        },
         dummy_copies: parameters.dummy_copies,
         speed: parameters.speed.unwrap_or(defaults.speed),
     };
@@ -205,9 +217,12 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
     setup.config(graph, demand(parameters)?)
 }
 
+fn time(Span(duration): Span) -> Time {
+    Time::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
 fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
-    let time =
-        |Span(duration)| Time::from_nanos(u64::try_from(Duration::as_nanos(&duration)).unwrap_or(u64::MAX));
+    let traffic = parameters.traffic.unwrap_or_default();
     let size = || parameters.size.clone().ok_or_else(|| ParameterError::new("size", "", "must be given"));
     match (parameters.trials, parameters.load, parameters.duration) {
         (Some(Count(count)), None, None) => {
@@ -217,11 +232,17 @@ fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
             })?;
             Ok(match parameters.incast {
                 Some(senders) => Demand::Incast { rounds: count, senders, bytes },
+                None if traffic == TrafficKind::PingPong => Demand::PingPong { rounds: count, bytes },
                 None => Demand::Trials { count, bytes },
             })
         }
+        (Some(Count(flows)), Some(load), None) if parameters.incast.is_none() => {
+            let (sizes, between) = (size()?, traffic.between()?);
+            Ok(Demand::Load { sizes, load: load.0, between, extent: Extent::Flows(flows) })
+        }
         (None, Some(load), Some(duration)) if parameters.incast.is_none() => {
-            Ok(Demand::Load { sizes: size()?, load: load.0, duration: time(duration) })
+            let (sizes, between) = (size()?, traffic.between()?);
+            Ok(Demand::Load { sizes, load: load.0, between, extent: Extent::Duration(time(duration)) })
         }
         (None, None, Some(duration)) if parameters.incast.is_none() => {
             Ok(Demand::Endless { duration: time(duration) })
@@ -229,7 +250,7 @@ fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
         _ => Err(ParameterError::new(
             "trials",
             "",
-            "must be alone or with `incast`, or `load` with `duration`, or `duration` alone, for one flow without an end",
+            "must be alone or with `incast` or `load`, or `load` with `duration`, or `duration` alone, for one flow without an end",
         )),
     }
 }
@@ -244,7 +265,11 @@ fn frame_hops(config: &FlowsConfig) -> f64 {
         Demand::Incast { rounds, senders, bytes } => {
             *rounds as f64 * f64::from(*senders) * (of_bytes(*bytes as f64) + HOPS)
         }
-        Demand::Load { load, duration, .. } => of_bytes(load * hosts * carried(*duration)),
+        Demand::PingPong { rounds, bytes } => *rounds as f64 * 2.0 * (of_bytes(*bytes as f64) + HOPS),
+        Demand::Load { load, extent: Extent::Duration(duration), .. } => {
+            of_bytes(load * hosts * carried(*duration))
+        }
+        Demand::Load { sizes, extent: Extent::Flows(flows), .. } => *flows as f64 * of_bytes(sizes.mean()),
         Demand::Endless { duration } => of_bytes(carried(*duration)),
     }
 }

@@ -1,8 +1,9 @@
 //! What runs with flows measure, and what is compared with published values.
 
 use super::outcome::{FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments};
+use crate::host::TimeoutCounts;
 use crate::run::flows::Affected;
-use linkmend_experiment::{CONFIDENCE, Measurement, Quantity};
+use linkmend_experiment::{CONFIDENCE, Measurement, Quantity, poisson_interval};
 use std::ops::RangeInclusive;
 
 /// Something that runs with flows measure.
@@ -24,7 +25,7 @@ macro_rules! metrics {
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
-pub(super) static METRICS: [Metric; 28] = metrics! {
+pub(super) static METRICS: [Metric; 36] = metrics! {
     "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
     "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
@@ -50,6 +51,18 @@ pub(super) static METRICS: [Metric; 28] = metrics! {
         |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64));
     "timeouts", "timeouts of a run", Plain, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64));
+    "timeouts_nak", "timeouts because NAKs were lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.nak);
+    "timeouts_twice", "timeouts because a packet was lost twice", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.twice);
+    "timeouts_tail", "timeouts because the last packet was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail);
+    "timeouts_tail_ack", "timeouts because the last ACK was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail_ack);
+    "flows_failed", "flows given up, of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.failed_flows as f64));
+    "flows_unfinished", "flows not ended, of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.unfinished_flows as f64));
+    "bytes_sent", "bytes that hosts sent, of a run", Size, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.host_bytes_sent as f64));
+    "frames_corrupted", "frames corrupted, of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.frames_corrupted as f64));
     "flows_corrupted_pct", "flows with a corrupted frame", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.corrupted);
     "flows_sacked_pct", "flows whose sender received a SACK", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.sacked);
     "group_a_pct", "group A of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_a);
@@ -64,6 +77,15 @@ pub(super) static METRICS: [Metric; 28] = metrics! {
 
 fn exact(value: f64) -> Option<Measurement> {
     Measurement::exact(value)
+}
+
+/// Timeouts of a kind in a run, with their interval.
+fn counted(outcome: &FlowOutcome, count: fn(&TimeoutCounts) -> u64) -> Option<Measurement> {
+    let (all, runs) =
+        (outcome.iter().map(|run| count(&run.report.rdma_timeouts)).sum(), outcome.iter().count());
+    let (low, high) = poisson_interval(all, CONFIDENCE);
+    let of_run = |count: f64| count / runs.max(1) as f64;
+    Some(Measurement { value: of_run(all as f64), interval: Some((of_run(low), of_run(high))) })
 }
 
 /// The share of all flows, with its interval.

@@ -31,7 +31,10 @@ impl FlowRun {
                 let ideals = Ideals::new(config);
                 ended.clone().map(|record| (record.bytes, ideals.slowdown(record))).collect()
             }
-            Demand::Trials { .. } | Demand::Incast { .. } | Demand::Endless { .. } => Vec::new(),
+            Demand::Trials { .. }
+            | Demand::Incast { .. }
+            | Demand::PingPong { .. }
+            | Demand::Endless { .. } => Vec::new(),
         };
         let resent = ended.clone().filter(|record| record.retransmissions > 0).count();
         let mut times_ps: Vec<u64> = ended.map(|record| record.completion_time().0).collect();

@@ -1,7 +1,7 @@
 //! What experiments with flows vary.
 
 use crate::host::FlowSizes;
-use crate::run::flows::{HostRecovery, SchemeKind, TransportKind};
+use crate::run::flows::{HostRecovery, RdmaMechanisms, SchemeKind, TrafficKind, TransportKind};
 use linkmend_experiment::{Parameters, Value};
 use linkmend_quantity::{BitRate, Count, LossRate, Share, Span};
 use serde::{Deserialize, Deserializer};
@@ -23,8 +23,12 @@ pub struct FlowParameters {
     pub scheme: Option<SchemeKind>,
     /// Share of frames that they corrupt.
     pub loss: Option<LossRate>,
+    /// Whether that is of full packets, and bits are corrupted independently, so that shorter frames lose less.
+    pub bit_errors: Option<bool>,
     /// Links that corrupt, of those between switches.
     pub corrupting_links: Option<u32>,
+    /// Whether they corrupt in both directions.
+    pub both_directions: Option<bool>,
     /// Copies of the dummy that reveals a lost tail; 0 switches tail loss handling off.
     pub dummy_copies: Option<u8>,
     /// Size of each flow, or a published workload.
@@ -34,14 +38,30 @@ pub struct FlowParameters {
     pub speed: Option<BitRate>,
     /// The network, if it is not the testbed's five switches in a row.
     pub topology: Option<String>,
-    /// Share by which flows between all hosts load their links, instead of one flow after the other.
+    /// Which hosts send to which, if it is not what the rest implies.
+    #[serde(deserialize_with = "named")]
+    pub traffic: Option<TrafficKind>,
+    /// Share by which flows load the links of the hosts that send, instead of one flow after the other.
     pub load: Option<Share>,
     /// How long flows begin under a load; without load and trials, how long the one flow sends.
     pub duration: Option<Span>,
     /// Hosts that send to one at once, as often as there are trials.
     pub incast: Option<u32>,
-    /// Flows of a run, one after the other; with an incast, its rounds.
+    /// Flows of a run; with an incast or a ping-pong, its rounds.
     pub trials: Option<Count>,
+    /// Connections of RDMA from each host to each other that its flows share.
+    pub queue_pairs: Option<u32>,
+    /// What hosts and switches add to RDMA.
+    #[serde(deserialize_with = "named")]
+    pub rdma_mechanisms: Option<RdmaMechanisms>,
+    /// Dummies follow a flow only if the one before it on its connection was written longer ago.
+    pub dummy_gap: Option<Span>,
+    /// Exponent of RDMA's transport timer, 4.096 us x 2^t.
+    pub timeout_exponent: Option<u8>,
+    /// Payload of RDMA's full packets, bytes.
+    pub mtu: Option<u16>,
+    /// Most packets of RDMA outstanding.
+    pub window: Option<u32>,
 }
 
 /// A value that is read from its name.
@@ -55,29 +75,54 @@ where
 }
 
 /// Names and headings, in the order of tables.
-const PARAMETERS: [(&str, &str); 13] = [
+const PARAMETERS: [(&str, &str); 22] = [
     ("transport", "transport"),
     (HOST_RECOVERY, "host recovery"),
     ("size", "flow size"),
     ("topology", "topology"),
     ("speed", "link speed"),
+    ("traffic", "traffic"),
     ("load", "load"),
     ("incast", "senders at once"),
     (CORRUPTING_LINKS, "corrupting links"),
     ("loss", "loss rate"),
+    ("bit-errors", "bit errors"),
+    (BOTH_DIRECTIONS, "both directions"),
     (SCHEME, "scheme"),
     (DUMMY_COPIES, "dummy copies"),
     ("duration", "duration"),
     ("trials", "trials"),
+    ("queue-pairs", "queue pairs"),
+    (RDMA_MECHANISMS, "mechanisms"),
+    (DUMMY_GAP, "dummy gap"),
+    ("timeout-exponent", "timeout exponent"),
+    ("mtu", "MTU"),
+    ("window", "window"),
 ];
 
 pub(super) const SCHEME: &str = "scheme";
 pub(super) const DUMMY_COPIES: &str = "dummy-copies";
+pub(super) const RDMA_MECHANISMS: &str = "rdma-mechanisms";
+const DUMMY_GAP: &str = "dummy-gap";
+const BOTH_DIRECTIONS: &str = "both-directions";
 const HOST_RECOVERY: &str = "host-recovery";
 const CORRUPTING_LINKS: &str = "corrupting-links";
 
 /// What points may differ in and still have the same flows and the same seeds.
-pub(super) const PAIRED: [&str; 5] = [SCHEME, HOST_RECOVERY, DUMMY_COPIES, CORRUPTING_LINKS, "loss"];
+pub(super) const PAIRED: [&str; 8] = [
+    SCHEME,
+    HOST_RECOVERY,
+    DUMMY_COPIES,
+    CORRUPTING_LINKS,
+    BOTH_DIRECTIONS,
+    RDMA_MECHANISMS,
+    DUMMY_GAP,
+    "loss",
+];
+
+fn yes_or_no(value: bool) -> Value {
+    Value::word(if value { "yes" } else { "no" })
+}
 
 impl Parameters for FlowParameters {
     fn keys() -> impl Iterator<Item = &'static str> {
@@ -106,12 +151,31 @@ impl Parameters for FlowParameters {
             "load" => self.load.map(|load| Value::number(format!("{} %", load.percent()), load.0)),
             "duration" => self.duration.map(|span| Value::number(span, span.0.as_secs_f64())),
             "trials" => self.trials.map(|trials| Value::number(trials, trials.0 as f64)),
+            "traffic" => self.traffic.map(|kind| Value::word(kind.name())),
+            "bit-errors" => self.bit_errors.map(yes_or_no),
+            BOTH_DIRECTIONS => self.both_directions.map(yes_or_no),
+            "queue-pairs" => self.queue_pairs.map(|count| Value::number(count, f64::from(count))),
+            RDMA_MECHANISMS => self.rdma_mechanisms.map(|mechanisms| Value::word(mechanisms)),
+            DUMMY_GAP => self.dummy_gap.map(|span| Value::number(span, span.0.as_secs_f64())),
+            "timeout-exponent" => self.timeout_exponent.map(|t| Value::number(t, f64::from(t))),
+            "mtu" => self.mtu.map(|mtu| Value::number(mtu, f64::from(mtu))),
+            "window" => self.window.map(|packets| Value::number(packets, f64::from(packets))),
             _ => None,
         }
     }
 
     fn needs_no_heading(key: &str) -> bool {
-        matches!(key, "transport" | "size" | "speed" | "topology" | SCHEME | HOST_RECOVERY)
+        matches!(
+            key,
+            "transport"
+                | "size"
+                | "speed"
+                | "topology"
+                | "traffic"
+                | SCHEME
+                | HOST_RECOVERY
+                | RDMA_MECHANISMS
+        )
     }
 
     fn word(key: &str, value: String) -> String {
@@ -122,6 +186,13 @@ impl Parameters for FlowParameters {
             (CORRUPTING_LINKS, "1") => "1 corrupting link".to_owned(),
             (CORRUPTING_LINKS, _) => format!("{value} corrupting links"),
             ("incast", _) => format!("{value} senders"),
+            (RDMA_MECHANISMS, "none") => "no mechanisms".to_owned(),
+            ("bit-errors", "yes") => "bit errors".to_owned(),
+            ("bit-errors", _) => "frame errors".to_owned(),
+            (BOTH_DIRECTIONS, "yes") => "both directions".to_owned(),
+            (BOTH_DIRECTIONS, _) => "one direction".to_owned(),
+            ("queue-pairs", "1") => "1 queue pair".to_owned(),
+            ("queue-pairs", _) => format!("{value} queue pairs"),
             _ if Self::needs_no_heading(key) => value,
             _ => format!("{} {value}", Self::label_of(key)),
         }

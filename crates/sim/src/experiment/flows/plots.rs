@@ -4,6 +4,7 @@ use super::definition::{Figure, FlowExperiment, Point};
 use super::outcome::{FlowOutcome, distribution, slowdowns_by_size};
 use super::parameters::{FlowParameters, PAIRED};
 use linkmend_experiment::Parameters;
+use linkmend_quantity::LossRate;
 use linkmend_report::{Axis, Distribution, GroupedBars, Plot, Scatter, Series, TailPlot, Unit};
 
 /// The plots of an experiment. There is one outcome for each point.
@@ -12,6 +13,10 @@ pub fn all(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Vec<Plot> {
         Figure::Tail { above_percentile } => groups(experiment)
             .into_iter()
             .map(|(name, points)| tail((experiment, outcomes), &name, &points, above_percentile))
+            .collect(),
+        Figure::Distributions => panels(experiment)
+            .into_iter()
+            .map(|(name, points)| tail((experiment, outcomes), &name, &points, 0.0))
             .collect(),
         Figure::Slowdown => groups(experiment)
             .into_iter()
@@ -37,6 +42,24 @@ fn groups(experiment: &FlowExperiment) -> Vec<(String, Vec<usize>)> {
     groups
 }
 
+/// The same for each loss rate, with the points without loss in each.
+fn panels(experiment: &FlowExperiment) -> Vec<(String, Vec<usize>)> {
+    let loss = |index: usize| experiment.points[index].parameters.loss.map_or(0.0, |loss| loss.0);
+    let mut panels = Vec::new();
+    for (name, points) in groups(experiment) {
+        let mut losses: Vec<f64> =
+            points.iter().map(|point| loss(*point)).filter(|loss| *loss > 0.0).collect();
+        losses.sort_by(f64::total_cmp);
+        losses.dedup();
+        for rate in losses.into_iter().rev() {
+            let of_panel = |point: &usize| loss(*point) == 0.0 || loss(*point) == rate;
+            let of_panel = points.iter().copied().filter(of_panel).collect();
+            panels.push((format!("{name}, loss {}", LossRate(rate)), of_panel));
+        }
+    }
+    panels
+}
+
 /// What tells a point from the others of its plot.
 fn condition(experiment: &FlowExperiment, point: &Point) -> String {
     let is_lossless = point.parameters.loss.is_some_and(|loss| loss.0 == 0.0);
@@ -45,7 +68,8 @@ fn condition(experiment: &FlowExperiment, point: &Point) -> String {
     }
     let losses: Vec<_> = experiment.points.iter().filter_map(|point| point.parameters.loss).collect();
     let lossy = losses.iter().find(|loss| loss.0 > 0.0);
-    let one_loss = losses.iter().all(|loss| loss.0 == 0.0 || Some(loss) == lossy);
+    let is_panel = experiment.extra == Figure::Distributions;
+    let one_loss = is_panel || losses.iter().all(|loss| loss.0 == 0.0 || Some(loss) == lossy);
     let keys = PAIRED.into_iter();
     let keys = keys.filter(|key| experiment.varied.contains(key) && !(one_loss && *key == "loss"));
     keys.filter_map(|key| point.word(key)).collect::<Vec<_>>().join(", ")

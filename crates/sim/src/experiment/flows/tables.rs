@@ -11,7 +11,7 @@ use linkmend_report::Table;
 /// What the experiment is about: percentiles of flow completion times, or goodput; a row for each point.
 pub fn points(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Table {
     match experiment.extra {
-        Figure::Tail { .. } => {
+        Figure::Tail { .. } | Figure::Distributions => {
             let title = format!("{}: flow completion times", experiment.title);
             of_distribution(title, (experiment, outcomes), COMPLETION_TIMES)
         }

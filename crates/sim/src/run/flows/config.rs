@@ -1,12 +1,14 @@
 //! What a run with flows is.
 
+use super::parameters::unknown;
 use super::schemes::{Recovery, SchemeKind};
-use crate::host::{FlowSizes, HostsConfig};
+use crate::host::{Extent, FlowSizes, HostsConfig};
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check};
 use crate::network::{Balance, LinkId, PfcLimits};
 use crate::time::Time;
 use linkmend_topology::{Graph, NodeKind};
+use std::str::FromStr;
 
 /// Trials in one network, after each other; further ones are in another network with random numbers of its own. It bounds
 /// how long a thread works alone, and does not depend on the number of threads.
@@ -23,11 +25,72 @@ pub enum Demand {
     Trials { count: u64, bytes: u64 },
     /// All of these hosts, the first ones, send a flow to the last host at once, and again when all of them have ended.
     Incast { rounds: u64, senders: u32, bytes: u64 },
-    /// Flows between hosts drawn at random, which begin as in a Poisson process: each host's links are loaded by this
-    /// share, above 0 and below 1, on average; headers count, acknowledgements and what is sent again do not.
-    Load { sizes: FlowSizes, load: f64, duration: Time },
+    /// Flows which begin as in a Poisson process: the links of each host that sends are loaded by this share, above 0 and
+    /// below 1, on average; headers count, acknowledgements and what is sent again do not.
+    Load { sizes: FlowSizes, load: f64, between: Between, extent: Extent },
+    /// A request of the first host and an answer of the last one, again and again.
+    PingPong { rounds: u64, bytes: u64 },
     /// One flow without an end, from the first host to the last one.
     Endless { duration: Time },
+}
+
+/// Between which hosts the flows of a load are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    /// Any two.
+    All,
+    /// From the first to the last one.
+    FirstAndLast,
+}
+
+/// Which hosts send to which, as it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TrafficKind {
+    /// Each flow of a load is between two hosts drawn at random; a trial is from the first to the last one.
+    #[default]
+    FullMesh,
+    /// From the first host to the last one.
+    PointToPoint,
+    /// The same, and each flow is answered by one.
+    PingPong,
+}
+
+impl TrafficKind {
+    /// All of them.
+    pub const ALL: [TrafficKind; 3] =
+        [TrafficKind::FullMesh, TrafficKind::PointToPoint, TrafficKind::PingPong];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            TrafficKind::FullMesh => "full-mesh",
+            TrafficKind::PointToPoint => "point-to-point",
+            TrafficKind::PingPong => "ping-pong",
+        }
+    }
+
+    /// Between which hosts the flows of a load are.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub fn between(self) -> Result<Between, ParameterError> {
+        match self {
+            TrafficKind::FullMesh => Ok(Between::All),
+            TrafficKind::PointToPoint => Ok(Between::FirstAndLast),
+            TrafficKind::PingPong => {
+                Err(ParameterError::new("traffic", self.name(), "has no `load`; it has `trials`"))
+            }
+        }
+    }
+}
+
+impl FromStr for TrafficKind {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<TrafficKind, ParameterError> {
+        let found = TrafficKind::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| unknown("traffic", text, &TrafficKind::ALL.map(TrafficKind::name)))
+    }
 }
 
 impl Demand {
@@ -36,6 +99,8 @@ impl Demand {
         match self {
             Demand::Trials { count, .. } => Some(*count),
             Demand::Incast { rounds, senders, .. } => Some(rounds * u64::from(*senders)),
+            Demand::PingPong { rounds, .. } => Some(*rounds),
+            Demand::Load { extent: Extent::Flows(flows), .. } => Some(*flows),
             Demand::Load { .. } | Demand::Endless { .. } => None,
         }
     }
@@ -52,6 +117,9 @@ pub struct FlowsConfig {
     pub balance: Balance,
     /// The links that corrupt, and are protected if that is described.
     pub corrupting: Vec<LinkId>,
+    /// Whether they corrupt, and are protected, in both directions; otherwise in the one from the end that the graph names
+    /// first.
+    pub both_directions: bool,
     /// What recovers on these links, if it is not what their description says.
     pub recovery: Recovery,
     /// The description of these links; the speed and length of a cable are those of the graph.
@@ -90,9 +158,20 @@ impl FlowsConfig {
                 check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 10,000,000")?;
                 check(*bytes > 0, "size", bytes, "must be above 0")?;
             }
-            Demand::Load { load, duration, .. } => {
+            Demand::PingPong { rounds, bytes } => {
+                check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 10,000,000")?;
+                check(*bytes > 0, "size", bytes, "must be above 0")?;
+            }
+            Demand::Load { load, extent, .. } => {
                 check(*load > 0.0 && *load < 1.0, "load", load, "must be above 0 and below 1")?;
-                check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
+                match extent {
+                    Extent::Duration(duration) => {
+                        check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
+                    }
+                    Extent::Flows(flows) => {
+                        check((1..=TRIALS_MAX).contains(flows), "trials", flows, "must be 1 to 10,000,000")?;
+                    }
+                }
             }
             Demand::Endless { duration } => {
                 check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;

@@ -37,6 +37,9 @@ impl FlowsConfig {
     fn plan_with(&self, change: impl Fn(&mut FlowSchemeConfig)) -> Result<Plan<FlowSchemes>, ParameterError> {
         let mut plan = Plan::with_nodes(&self.graph, self.balance);
         let mut link = self.link.clone();
+        if self.both_directions {
+            link.reverse_corruption = link.corruption.clone();
+        }
         let mut clean = LinkConfig::clean(link.rate);
         if let Some(limits) = self.pfc {
             plan.pausing(limits);
@@ -50,6 +53,10 @@ impl FlowsConfig {
             link.validate()?;
             let recovery = if is_corrupting { self.recovery } else { Recovery::Described };
             let mut ports = recovery.ports(&mut plan, &link);
+            if self.both_directions {
+                let [sender, receiver] = &mut ports;
+                receiver.scheme.protect_like(&sender.scheme);
+            }
             ports.iter_mut().for_each(|port| change(&mut port.scheme));
             let added: LinkId = plan.link(edge.ends.map(|end| end.node), ports);
             debug_assert_eq!(added, id, "links keep their numbers");

@@ -1,7 +1,7 @@
 //! The names under which transports are asked for, and what they mean: the hosts of the paper's testbed (section 4).
 
 use crate::host::clock::nanos;
-use crate::host::{HostLatency, HostsConfig, Transport};
+use crate::host::{HostLatency, HostsConfig, RdmaConfig, Transport};
 use crate::link::config::ParameterError;
 use crate::time::Time;
 use linkmend_protocol::Mode;
@@ -67,6 +67,7 @@ impl TransportKind {
                 latency: HostLatency::CARD,
                 known_rtt: None,
                 mode: Mode::Ordered,
+                rdma: RdmaConfig::default(),
             };
         };
         let ecn = if self == TransportKind::Dctcp { tcp::Ecn::Dctcp } else { tcp::Ecn::Off };
@@ -85,6 +86,7 @@ impl TransportKind {
             latency: HostLatency::KERNEL,
             known_rtt: Some(Nanos::from_micros(30)),
             mode: Mode::Ordered,
+            rdma: RdmaConfig::default(),
         }
     }
 }

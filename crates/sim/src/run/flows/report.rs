@@ -3,7 +3,7 @@
 use super::config::FlowsConfig;
 use super::network::{FlowNetwork, FlowObserver};
 use super::statistics::Summary;
-use crate::host::{FlowRecord, Group};
+use crate::host::{FlowRecord, Group, TimeoutCounts};
 use crate::link::scheme::Scheme;
 use crate::network::PortId;
 use crate::time::Time;
@@ -15,6 +15,7 @@ pub(super) struct Totals {
     pub(super) elapsed_s: f64,
     pub(super) events: u64,
     pub(super) frames: u64,
+    pub(super) host_bytes: u64,
     pub(super) corrupted: u64,
     pub(super) dropped: u64,
     pub(super) marked: u64,
@@ -25,6 +26,7 @@ pub(super) struct Totals {
     pub(super) delivered_bytes: u64,
     pub(super) retransmissions: u64,
     pub(super) timeouts: u64,
+    pub(super) timeouts_by_cause: TimeoutCounts,
 }
 
 impl Totals {
@@ -34,6 +36,8 @@ impl Totals {
             events: network.events(),
             unfinished: network.hosts.active_flows() as u64,
             pauses: network.pauses(),
+            host_bytes: network.hosts.bytes_sent(),
+            timeouts_by_cause: *network.hosts.timeouts(),
             ..Totals::default()
         };
         for index in 0..network.port_count() {
@@ -54,6 +58,7 @@ impl Totals {
         self.elapsed_s += other.elapsed_s;
         self.events += other.events;
         self.frames += other.frames;
+        self.host_bytes += other.host_bytes;
         self.corrupted += other.corrupted;
         self.dropped += other.dropped;
         self.marked += other.marked;
@@ -63,6 +68,7 @@ impl Totals {
         self.delivered_bytes += other.delivered_bytes;
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
+        self.timeouts_by_cause.add(&other.timeouts_by_cause);
     }
 }
 
@@ -128,13 +134,17 @@ pub struct FlowsReport {
     pub retransmissions: u64,
     /// Expirations of hosts' retransmission timers.
     pub timeouts: u64,
+    /// Timeouts of RDMA, by their cause.
+    pub rdma_timeouts: TimeoutCounts,
     /// Flows that losses or reordering disturbed.
     pub affected_flows: Affected,
     /// Bytes that arrived in order, of all flows, for each second, in Gbit/s.
     pub goodput_gbps: f64,
     /// Frames that ports put on wires, each link counted.
     pub frame_hops: u64,
-    /// Of these, those that links corrupted.
+    /// Bytes of frames that hosts and their first switches put into the network, copies among them.
+    pub host_bytes_sent: u64,
+    /// Frames that links corrupted.
     pub frames_corrupted: u64,
     /// Frames that protected links did not recover.
     pub frames_given_up: u64,
@@ -168,9 +178,11 @@ impl FlowsReport {
             failed_flows: records.iter().filter(|record| record.failed).count() as u64,
             retransmissions: sum(|record| record.retransmissions) + totals.retransmissions,
             timeouts: sum(|record| record.timeouts) + totals.timeouts,
+            rdma_timeouts: totals.timeouts_by_cause,
             affected_flows: Affected::of(records, config.hosts.mss()),
             goodput_gbps: bytes as f64 * 8.0 / totals.elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
             frame_hops: totals.frames,
+            host_bytes_sent: totals.host_bytes,
             frames_corrupted: totals.corrupted,
             frames_given_up: totals.given_up,
             frames_dropped: totals.dropped,

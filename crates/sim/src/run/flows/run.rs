@@ -1,12 +1,13 @@
 //! Builds the network of a run with flows, and runs it.
 
 use super::capture::PortCapture;
-use super::config::{Demand, FlowsConfig, ROUNDS_AT_ONCE, TRIALS_AT_ONCE, host_bits_per_second};
+use super::config::{Between, Demand, FlowsConfig, ROUNDS_AT_ONCE, TRIALS_AT_ONCE, host_bits_per_second};
 use super::network::{FlowNetwork, FlowObserver};
 use super::report::FlowsReport;
 use super::schemes::FlowSchemes;
 use crate::host::{
-    FlowRecord, FlowSizes, HostsConfig, Incast, Poisson, Schedule, Start, TransportHosts, Trials, Workload,
+    Extent, FlowRecord, FlowSizes, HostsConfig, Incast, PingPong, Poisson, Schedule, Start, Traffic,
+    TransportHosts, Trials, Workload,
 };
 use crate::link::config::ParameterError;
 use crate::network::{NoObserver, OPENING_MAX, Opening, Plan, PortId};
@@ -106,7 +107,7 @@ impl FlowsConfig {
         match &self.demand {
             Demand::Trials { count, .. } => count.div_ceil(TRIALS_AT_ONCE) as usize,
             Demand::Incast { rounds, .. } => rounds.div_ceil(ROUNDS_AT_ONCE) as usize,
-            Demand::Load { .. } | Demand::Endless { .. } => 1,
+            Demand::Load { .. } | Demand::PingPong { .. } | Demand::Endless { .. } => 1,
         }
     }
 }
@@ -136,10 +137,13 @@ fn run_part<O: FlowObserver>(
     network.hosts.begin_at(began);
     network.start_traffic();
     let last = match &config.demand {
-        Demand::Trials { count, .. } | Demand::Incast { rounds: count, .. } => {
+        Demand::Trials { count, .. }
+        | Demand::Incast { rounds: count, .. }
+        | Demand::PingPong { rounds: count, .. }
+        | Demand::Load { extent: Extent::Flows(count), .. } => {
             began + Time(DRAINING_MAX.0.saturating_mul(*count))
         }
-        Demand::Load { duration, .. } => began + *duration + DRAINING_MAX,
+        Demand::Load { extent: Extent::Duration(duration), .. } => began + *duration + DRAINING_MAX,
         Demand::Endless { duration } => began + *duration,
     };
     let goes_on = |network: &mut FlowNetwork<O>| {
@@ -152,7 +156,28 @@ fn run_part<O: FlowObserver>(
     O::after_event(&mut network);
     let elapsed = Time(network.now().0 - began.0);
     let totals = super::report::Totals::measure(&network, elapsed);
-    Ok((Some(Outcome { records: network.hosts.take_records(), totals }), network.observer))
+    let mut records = network.hosts.take_records();
+    if let Demand::PingPong { .. } = config.demand {
+        records = rounds(records);
+    }
+    Ok((Some(Outcome { records, totals }), network.observer))
+}
+
+/// Rounds of a ping-pong from its requests and answers: from the request to the arrival of the answer.
+fn rounds(mut records: Vec<FlowRecord>) -> Vec<FlowRecord> {
+    records.sort_by_key(|record| record.began);
+    let round = |pair: &[FlowRecord]| match pair {
+        [request, answer] => Some(FlowRecord {
+            delivered: answer.delivered,
+            acknowledged: answer.delivered,
+            retransmissions: request.retransmissions + answer.retransmissions,
+            timeouts: request.timeouts + answer.timeouts,
+            failed: request.failed || answer.failed,
+            ..*request
+        }),
+        _ => None,
+    };
+    records.chunks(2).filter_map(round).collect()
 }
 
 fn build<O: FlowObserver>(
@@ -207,12 +232,17 @@ fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn W
             Box::new(Incast::new(rounds, *senders, pair(*bytes), TRIAL_GAP, random))
         }
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
-        Demand::Load { sizes, load, duration } => {
+        Demand::PingPong { rounds, bytes } => Box::new(PingPong::new(*rounds, pair(*bytes))),
+        Demand::Load { sizes, load, between, extent } => {
             let bits = mean_wire_bytes(sizes, &config.hosts) * 8.0;
+            let (traffic, senders) = match between {
+                Between::All => (Traffic::FullMesh { hosts }, hosts),
+                Between::FirstAndLast => (Traffic::PointToPoint { source: 0, destination: hosts - 1 }, 1),
+            };
             let flows_per_second =
-                load * host_bits_per_second(&config.graph) as f64 * f64::from(hosts) / bits;
+                load * host_bits_per_second(&config.graph) as f64 * f64::from(senders) / bits;
             let interval = Time((1e12 / flows_per_second) as u64);
-            Box::new(Poisson::new(sizes.clone(), hosts, interval, *duration, random))
+            Box::new(Poisson::new(sizes.clone(), traffic, interval, *extent, random))
         }
     }
 }

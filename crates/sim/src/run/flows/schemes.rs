@@ -21,6 +21,13 @@ crate::schemes! {
 }
 
 impl FlowSchemeConfig {
+    /// Protects what its end sends as the other end does.
+    pub(super) fn protect_like(&mut self, other: &FlowSchemeConfig) {
+        if let (FlowSchemeConfig::LinkGuardian(own), FlowSchemeConfig::LinkGuardian(other)) = (self, other) {
+            own.protect = other.protect;
+        }
+    }
+
     /// Leaves it to the run when the link begins to be protected.
     pub(super) fn begin_dormant(&mut self) {
         if let FlowSchemeConfig::LinkGuardian(config) = self {

@@ -3,7 +3,9 @@
 use super::config::{Demand, FlowsConfig, host_bits_per_second};
 use super::host_recovery::HostRecovery;
 use super::parameters::TransportKind;
+use super::rdma::RdmaSetup;
 use super::schemes::SchemeKind;
+use crate::corruption::Corruption;
 use crate::host::Transport;
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
 use crate::network::{Balance, PfcLimits};
@@ -24,8 +26,14 @@ pub struct FlowSetup {
     pub scheme: SchemeKind,
     /// Share of frames that they corrupt.
     pub loss: f64,
+    /// Whether it is that of full packets and each bit is corrupted independently, so that shorter frames lose less.
+    pub bit_errors: bool,
     /// Links that corrupt, of those between switches.
     pub corrupting_links: u32,
+    /// Whether they corrupt in both directions.
+    pub both_directions: bool,
+    /// How applications use RDMA, if the transport is one, and how its cards differ from those of the paper.
+    pub rdma: RdmaSetup,
     /// Copies of the dummy that reveals a lost tail, if they are not as many as the loss rate demands.
     pub dummy_copies: Option<u8>,
     /// Speed of the links, where the network does not say another.
@@ -41,7 +49,10 @@ impl Default for FlowSetup {
             host_recovery: None,
             scheme: SchemeKind::None,
             loss: 0.0,
+            bit_errors: false,
             corrupting_links: 1,
+            both_directions: false,
+            rdma: RdmaSetup::default(),
             dummy_copies: None,
             speed: BitRate(100_000_000_000),
         }
@@ -91,6 +102,7 @@ impl FlowSetup {
             graph,
             balance: Balance::FlowHash,
             corrupting,
+            both_directions: self.both_directions,
             recovery: self.scheme.recovery(self.loss),
             link,
             pfc: self.transport.algorithm().is_none().then(PfcLimits::default),
@@ -101,6 +113,12 @@ impl FlowSetup {
             (self.transport, &mut config.hosts.transport)
         {
             Arc::make_mut(card).dcqcn = Some(roce::Dcqcn::of_paper(host_rate));
+        }
+        self.rdma.apply(&mut config.hosts)?;
+        if self.bit_errors && self.loss > 0.0 {
+            let bits = 8.0 * f64::from(config.hosts.full_frame().1);
+            let bit_error_rate = -libm::expm1(libm::log1p(-self.loss) / bits);
+            config.link.corruption = Corruption::PerBit { bit_error_rate };
         }
         let config = config.in_class_of(self.scheme);
         config.validate()?;

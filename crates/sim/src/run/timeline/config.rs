@@ -62,7 +62,9 @@ impl TimelineConfig {
     pub fn duration(&self) -> Time {
         match self.flows.demand {
             Demand::Endless { duration } => duration,
-            Demand::Trials { .. } | Demand::Incast { .. } | Demand::Load { .. } => Time::ZERO,
+            Demand::Trials { .. } | Demand::Incast { .. } | Demand::Load { .. } | Demand::PingPong { .. } => {
+                Time::ZERO
+            }
         }
     }
 

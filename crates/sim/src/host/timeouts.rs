@@ -1,0 +1,83 @@
+//! Why requesters of RDMA waited for their timers: what a simulation sees, and no card can.
+
+use linkmend_rdma::Kind;
+use linkmend_transport::roce;
+use serde::Serialize;
+
+/// Timeouts of requesters, by their cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TimeoutCounts {
+    /// NAKs were lost.
+    pub nak: u64,
+    /// A packet was lost, and what was sent again for it.
+    pub twice: u64,
+    /// The last packet was lost, and all that followed it.
+    pub tail: u64,
+    /// Everything had arrived, but no acknowledgement.
+    pub tail_ack: u64,
+    /// Only dummies were outstanding: nobody waited.
+    pub behind: u64,
+}
+
+impl TimeoutCounts {
+    /// Those of a kind, which flows waited for.
+    pub fn of(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Nak => self.nak,
+            Kind::Twice => self.twice,
+            Kind::Tail => self.tail,
+            Kind::TailAck => self.tail_ack,
+        }
+    }
+
+    /// Counts one; `None` is one that no flow waited for.
+    pub(super) fn count(&mut self, kind: Option<Kind>) {
+        *match kind {
+            Some(Kind::Nak) => &mut self.nak,
+            Some(Kind::Twice) => &mut self.twice,
+            Some(Kind::Tail) => &mut self.tail,
+            Some(Kind::TailAck) => &mut self.tail_ack,
+            None => &mut self.behind,
+        } += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &TimeoutCounts) {
+        self.nak += other.nak;
+        self.twice += other.twice;
+        self.tail += other.tail;
+        self.tail_ack += other.tail_ack;
+        self.behind += other.behind;
+    }
+}
+
+/// Why the requester's timer expires, by what both ends know.
+pub(super) fn kind(requester: &roce::Info, responder: &roce::Info) -> Kind {
+    let missing = requester.unacknowledged;
+    if responder.expected > missing {
+        Kind::TailAck
+    } else if !responder.misses_expected {
+        Kind::Tail
+    } else if requester.asked_for == Some(missing) {
+        Kind::Twice
+    } else {
+        Kind::Nak
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_follows_from_what_both_ends_know() {
+        let requester =
+            |asked_for| roce::Info { unacknowledged: 7, next: 9, asked_for, ..Default::default() };
+        let responder =
+            |expected, misses_expected| roce::Info { expected, misses_expected, ..Default::default() };
+        assert_eq!(kind(&requester(None), &responder(9, false)), Kind::TailAck);
+        assert_eq!(kind(&requester(None), &responder(7, false)), Kind::Tail);
+        assert_eq!(kind(&requester(None), &responder(7, true)), Kind::Nak);
+        assert_eq!(kind(&requester(Some(6)), &responder(7, true)), Kind::Nak, "that was an earlier one");
+        assert_eq!(kind(&requester(Some(7)), &responder(7, true)), Kind::Twice);
+    }
+}

@@ -1,0 +1,88 @@
+//! How a run's applications use RDMA, and its cards.
+
+use crate::host::{HostsConfig, RdmaConfig, Transport};
+use crate::link::config::ParameterError;
+use crate::time::Time;
+use linkmend_rdma::Mechanisms;
+use linkmend_transport::roce;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// What differs from one connection for each flow, between cards of LinkGuardian's testbed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RdmaSetup {
+    /// Connections from each host to each other that its flows share; `None` for one of its own for each flow.
+    pub queue_pairs: Option<u32>,
+    /// What hosts and switches add against timeouts.
+    pub mechanisms: Mechanisms,
+    /// Dummies follow a flow only if the one before it on its connection was written longer ago.
+    pub dummy_gap: Time,
+    /// Exponent of the transport timer, 4.096 us x 2^t.
+    pub timeout_exponent: Option<u8>,
+    /// Payload of full packets, bytes.
+    pub path_mtu: Option<u16>,
+    /// Most packets outstanding.
+    pub window_packets: Option<u32>,
+}
+
+impl RdmaSetup {
+    /// Changes hosts so.
+    ///
+    /// # Errors
+    /// If something is set and the transport is not RDMA.
+    pub(super) fn apply(&self, hosts: &mut HostsConfig) -> Result<(), ParameterError> {
+        let RdmaSetup { queue_pairs, mechanisms, dummy_gap, .. } = *self;
+        hosts.rdma = RdmaConfig { queue_pairs, mechanisms, dummy_gap };
+        let set = [
+            ("timeout-exponent", self.timeout_exponent.map(u64::from)),
+            ("mtu", self.path_mtu.map(u64::from)),
+            ("window", self.window_packets.map(u64::from)),
+        ];
+        let Transport::Roce(card) = &mut hosts.transport else {
+            let first = set.into_iter().find_map(|(name, value)| Some((name, value?)));
+            return first.map_or(Ok(()), |(name, value)| {
+                Err(ParameterError::new(name, value, "needs a transport with RDMA"))
+            });
+        };
+        let card: &mut roce::Config = Arc::make_mut(card);
+        card.timeout_exponent = self.timeout_exponent.unwrap_or(card.timeout_exponent);
+        card.path_mtu = self.path_mtu.unwrap_or(card.path_mtu);
+        card.window_packets = self.window_packets.unwrap_or(card.window_packets);
+        Ok(())
+    }
+}
+
+/// Mechanisms as they are asked for: by a name, or by four numbers, `dummies/NAK replicas/packet replicas/tail replicas`, of
+/// which the last may be missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RdmaMechanisms(pub Mechanisms);
+
+impl FromStr for RdmaMechanisms {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<RdmaMechanisms, ParameterError> {
+        let numbers: Option<Vec<u8>> = text.split('/').map(|number| number.parse().ok()).collect();
+        let mechanisms = match numbers.as_deref() {
+            Some([dummies, nak_replicas, packet_replicas, rest @ ..]) if rest.len() <= 1 => Mechanisms {
+                dummies: *dummies,
+                nak_replicas: *nak_replicas,
+                packet_replicas: *packet_replicas,
+                tail_replicas: rest.first().copied().unwrap_or(0),
+            },
+            _ => text.parse()?,
+        };
+        mechanisms.validate()?;
+        Ok(RdmaMechanisms(mechanisms))
+    }
+}
+
+impl fmt::Display for RdmaMechanisms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mechanisms { dummies, nak_replicas, packet_replicas, tail_replicas } = self.0;
+        match self.0.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "{dummies}/{nak_replicas}/{packet_replicas}/{tail_replicas}"),
+        }
+    }
+}
