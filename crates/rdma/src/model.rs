@@ -247,8 +247,8 @@ fn tail_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms, bytes: u32) ->
     path.all_lost(&[(bytes, copies), (sizes.dummy, mechanisms.dummies.into())])
 }
 
-/// Probability that a last packet of so many bytes arrives, and that neither its ACK does nor one that follows it. A copy or
-/// a dummy that is lost itself asks for none.
+/// Probability that a last packet of so many bytes or a copy of it arrives, and that no ACK does, of these or of what follows
+/// them. A copy or a dummy that is lost itself asks for none.
 fn acks_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms, bytes: u32) -> f64 {
     path.expected(|forth| {
         path.expected(|back| {
@@ -256,10 +256,13 @@ fn acks_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms, bytes: u32) ->
             let ack = path.loss_at(back, sizes.nak, 1);
             let unanswered = |bytes| 1.0 - arrives(bytes) * (1.0 - ack);
             let power = |base: f64, count: u8| libm::pow(base, f64::from(count));
-            arrives(bytes)
-                * ack
-                * power(unanswered(bytes), mechanisms.tail_replicas)
-                * power(unanswered(sizes.dummy), mechanisms.dummies)
+            let lost = path.loss_at(forth, bytes, 1);
+            let copies = 1 + mechanisms.tail_replicas;
+            let tails = match copies {
+                1 => arrives(bytes) * ack,
+                _ => power(unanswered(bytes), copies) - power(lost, copies),
+            };
+            tails * power(unanswered(sizes.dummy), mechanisms.dummies)
         })
     })
 }

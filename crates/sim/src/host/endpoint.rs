@@ -75,11 +75,6 @@ impl Endpoint {
         }
     }
 
-    /// Whether the host's processor writes its acknowledgements; the card writes those of RoCE.
-    pub(crate) fn is_of_the_kernel(&self) -> bool {
-        matches!(self.machine, Machine::Tcp(_))
-    }
-
     /// The next packet for the network; a segment may be as long as segmentation offload allows.
     pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match &mut self.machine {

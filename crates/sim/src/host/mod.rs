@@ -50,6 +50,7 @@ use connections::Connections;
 use endpoint::{Endpoint, Progress, Timeout};
 use flow::Active;
 use interrupts::Interrupts;
+use linkmend_rdma::Kind;
 use linkmend_transport::tcp;
 use packets::{Handle, Packets};
 use receive::Joined;
@@ -367,11 +368,12 @@ impl TransportHosts {
     }
 
     /// A kernel acknowledges each segment that receive offload has made before it looks at the next one, also when both came
-    /// with one interrupt: what is out of order is reported even if the missing piece is the next in line.
+    /// with one interrupt: what is out of order is reported even if the missing piece is the next in line. A card that does
+    /// the transport answers each packet by itself.
     fn acknowledge(&mut self, now: Time, number: u32) {
         let Some(Some(endpoint)) = self.endpoints.get_mut(number as usize) else { return };
         // The receiving end has nothing else to send.
-        if End(number).is_sending() || !endpoint.is_of_the_kernel() {
+        if End(number).is_sending() {
             return;
         }
         let card = &mut self.hosts[endpoint.host as usize].card;
@@ -412,8 +414,11 @@ impl TransportHosts {
         };
         let Some(writes) = self.endpoints[sending].as_mut().and_then(Endpoint::writes) else { return };
         if writes.take_timeout() {
-            let flow_waits = !writes.is_idle();
-            self.timeouts.count(flow_waits.then(|| timeouts::kind(&requester, &responder)));
+            let flows = &self.active[End(number).pair() as usize];
+            // Dummies behind a flow that has arrived may be missing.
+            let has_arrived = flows.iter().all(|flow| flow.missing == 0);
+            let kind = if has_arrived { Kind::TailAck } else { timeouts::kind(&requester, &responder) };
+            self.timeouts.count((!writes.is_idle()).then_some(kind));
         }
     }
 

@@ -52,8 +52,9 @@ impl TimeoutCounts {
 
 /// Why the requester's timer expires, by what both ends know.
 pub(super) fn kind(requester: &roce::Info, responder: &roce::Info) -> Kind {
-    let missing = requester.unacknowledged;
-    if responder.expected > missing {
+    // What was acknowledged says little: not every packet asks for an acknowledgement.
+    let missing = responder.expected;
+    if missing >= requester.next {
         Kind::TailAck
     } else if !responder.misses_expected {
         Kind::Tail
@@ -71,11 +72,11 @@ mod tests {
     #[test]
     fn the_cause_follows_from_what_both_ends_know() {
         let requester =
-            |asked_for| roce::Info { unacknowledged: 7, next: 9, asked_for, ..Default::default() };
+            |asked_for| roce::Info { unacknowledged: 3, next: 9, asked_for, ..Default::default() };
         let responder =
             |expected, misses_expected| roce::Info { expected, misses_expected, ..Default::default() };
         assert_eq!(kind(&requester(None), &responder(9, false)), Kind::TailAck);
-        assert_eq!(kind(&requester(None), &responder(7, false)), Kind::Tail);
+        assert_eq!(kind(&requester(None), &responder(8, false)), Kind::Tail);
         assert_eq!(kind(&requester(None), &responder(7, true)), Kind::Nak);
         assert_eq!(kind(&requester(Some(6)), &responder(7, true)), Kind::Nak, "that was an earlier one");
         assert_eq!(kind(&requester(Some(7)), &responder(7, true)), Kind::Twice);

@@ -42,7 +42,12 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "several-links",
     "incast",
     "clos",
-    "slowdown"
+    "slowdown",
+    "rdma-fig10",
+    "rdma-ping-pong",
+    "rdma-fig12",
+    "rdma-fig13",
+    "rdma-fig14"
 ];
 
 /// The built-in experiments.

@@ -113,13 +113,13 @@ impl FlowsConfig {
 }
 
 /// What a part of a run leaves.
-struct Outcome {
+pub(super) struct Outcome {
     records: Vec<FlowRecord>,
     totals: super::report::Totals,
 }
 
 /// Runs a part; no outcome if it was stopped.
-fn run_part<O: FlowObserver>(
+pub(super) fn run_part<O: FlowObserver>(
     config: &FlowsConfig,
     part: u64,
     stop: &AtomicBool,

@@ -1,0 +1,165 @@
+//! The model of RDMA's timeouts against the simulated transport: cases in which each kind can be counted.
+
+use super::config::Demand;
+use super::rare::{Estimate, RareTimeouts, rare_timeouts};
+use super::rdma::RdmaSetup;
+use super::setup::FlowSetup;
+use super::{FlowsConfig, TransportKind};
+use crate::link::config::ParameterError;
+use linkmend_rdma::{Flows, Kind, Mechanisms, Model, Path, Sizes};
+use linkmend_topology::spec;
+use std::sync::atomic::AtomicBool;
+
+/// Share of frames that the simulated links corrupt, so that timeouts are frequent; and the same where many replicas have to
+/// be lost.
+const SIMULATED_LOSS: f64 = 0.1;
+const SIMULATED_LOSS_OF_REPLICAS: f64 = 0.35;
+/// Share of full packets that the links are meant to corrupt: so little that two independent losses of a flow, which the
+/// model takes for none, change less than a thousandth.
+const LOSS: f64 = 1e-4;
+/// An ACK or NAK by the specification, and a dummy, which is the shortest frame of Ethernet.
+const NAK_BYTES: u32 = 66;
+const DUMMY_BYTES: u32 = 64;
+/// What the first packet of a WRITE has more: where it goes (RETH).
+const RETH_BYTES: u32 = 16;
+
+/// A flow over links that corrupt, with mechanisms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CheckCase {
+    pub mechanisms: Mechanisms,
+    /// Packets of a flow.
+    pub packets: u32,
+    /// Links that corrupt, one behind the other.
+    pub links: u32,
+    /// The kinds that are counted: the others are too rare even so.
+    pub kinds: &'static [Kind],
+}
+
+/// What the model expects of a kind of timeout, and what was counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Check {
+    pub case: CheckCase,
+    pub kind: Kind,
+    pub expected: f64,
+    pub counted: Estimate,
+}
+
+/// The cases.
+pub fn check_cases() -> Vec<CheckCase> {
+    const ALL: &[Kind] = &Kind::ALL;
+    const TAILS: &[Kind] = &[Kind::Tail, Kind::TailAck];
+    let none = Mechanisms::NONE;
+    let case = |mechanisms, packets, links, kinds| CheckCase { mechanisms, packets, links, kinds };
+    vec![
+        case(none, 1, 1, TAILS),
+        case(none, 8, 1, ALL),
+        case(none, 8, 4, ALL),
+        case(Mechanisms { nak_replicas: 1, ..none }, 8, 1, &[Kind::Nak]),
+        case(Mechanisms { packet_replicas: 1, ..none }, 8, 1, &[Kind::Twice]),
+        case(Mechanisms { packet_replicas: 3, ..none }, 3, 1, &[Kind::Twice]),
+        case(Mechanisms { dummies: 1, ..none }, 1, 1, ALL),
+        case(Mechanisms { dummies: 2, ..none }, 1, 1, TAILS),
+        case(Mechanisms { tail_replicas: 1, ..none }, 1, 1, TAILS),
+        case(Mechanisms::TESTBED, 1, 1, &[Kind::Nak, Kind::Twice, Kind::Tail]),
+        case(Mechanisms { dummies: 1, ..Mechanisms::TESTBED }, 8, 2, ALL),
+    ]
+}
+
+impl CheckCase {
+    /// The model of this case.
+    pub fn model(&self) -> Model {
+        let first_is_all = self.packets == 1;
+        let own = Sizes::default();
+        let sizes = Sizes {
+            headers: own.headers + if first_is_all { RETH_BYTES } else { 0 },
+            nak: NAK_BYTES,
+            dummy: DUMMY_BYTES,
+            ..own
+        };
+        let path = Path::losing(self.links, 1.0, LOSS, own.packet());
+        Model { path, sizes, flows: Flows::of_size(u64::from(self.packets * own.mtu), own.mtu) }
+    }
+
+    /// Runs so many flows. `None` if `stop` ended it.
+    ///
+    /// # Errors
+    /// The parameter that cannot be used.
+    pub fn run(
+        &self,
+        trials: u64,
+        seed: u64,
+        threads: usize,
+        stop: &AtomicBool,
+        done: &(impl Fn() + Sync),
+    ) -> Result<Option<Vec<Check>>, ParameterError> {
+        let config = self.config(trials, seed)?;
+        let model = self.model();
+        let rare = rare_timeouts(&config, model.path.bit_error_rate, threads, stop, done)?;
+        Ok(rare.map(|rare| self.checks(&model, &rare)))
+    }
+
+    /// In how many parts it runs.
+    pub fn parts(trials: u64) -> u64 {
+        trials.div_ceil(super::config::TRIALS_AT_ONCE)
+    }
+
+    fn checks(&self, model: &Model, rare: &RareTimeouts) -> Vec<Check> {
+        let chances = model.chances(&self.mechanisms);
+        let check = |kind: &Kind| Check {
+            case: *self,
+            kind: *kind,
+            expected: chances.of(*kind).per_flow,
+            counted: rare.of(*kind),
+        };
+        self.kinds.iter().map(check).collect()
+    }
+
+    fn config(&self, trials: u64, seed: u64) -> Result<FlowsConfig, ParameterError> {
+        let setup = FlowSetup {
+            seed,
+            transport: TransportKind::Rdma,
+            loss: if self.mechanisms.packet_replicas > 1 {
+                SIMULATED_LOSS_OF_REPLICAS
+            } else {
+                SIMULATED_LOSS
+            },
+            corrupting_links: self.links,
+            both_directions: true,
+            rdma: RdmaSetup { mechanisms: self.mechanisms, ..RdmaSetup::default() },
+            ..FlowSetup::default()
+        };
+        let line = format!("line:switches={},hosts=1", self.links + 1);
+        let graph =
+            spec::graph(&line).map_err(|error| ParameterError::new("topology", line, error.to_string()))?;
+        let bytes = u64::from(self.packets * Sizes::default().mtu);
+        setup.config(graph, Demand::Trials { count: trials, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every kind of timeout, without mechanisms and with each: the model is inside the interval of 99.9 %.
+    #[test]
+    fn model_and_simulation_agree_about_every_kind_of_timeout() {
+        for case in check_cases() {
+            let checks = case.run(20_000, 1, 2, &AtomicBool::new(false), &|| ());
+            for check in checks.expect("it can be run").expect("nobody stops it") {
+                let Check { expected, counted, .. } = check;
+                assert!(counted.low <= expected && expected <= counted.high, "{check:?}");
+                assert!(counted.seen >= 5, "{check:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_estimate_on_any_number_of_threads() {
+        let run = |seed, threads| {
+            let case = check_cases()[1];
+            case.run(20_000, seed, threads, &AtomicBool::new(false), &|| ()).expect("it can be run")
+        };
+        assert_eq!(run(1, 1), run(1, 2));
+        assert_ne!(run(1, 1), run(2, 1));
+    }
+}
