@@ -96,7 +96,37 @@ pub struct DirectionState {
 /// Directions by the ports that receive.
 pub type Directions = BTreeMap<PortName, DirectionState>;
 
+/// The highest generation that an agent believes: a million changes a second for 300,000 years do not reach it, and there is
+/// always a higher one.
+pub const GENERATION_MOST: u64 = i64::MAX as u64;
+/// Most copies of a lost frame.
+const COPIES_MOST: u8 = 16;
+
 impl DirectionState {
+    /// Refuses what no agent writes: a bus is open to others.
+    ///
+    /// # Errors
+    /// The first value that makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        let latest = self.request_generation().max(self.acknowledgement_generation());
+        if let Some(generation) = latest.filter(|generation| *generation > GENERATION_MOST) {
+            return Err(format!("its generation is {generation}, and must be at most {GENERATION_MOST}"));
+        }
+        let Some(protection) = self.request.as_ref().and_then(|request| request.protection) else {
+            return Ok(());
+        };
+        let Protection { loss_rate, target, copies, .. } = protection;
+        if !(1..=COPIES_MOST).contains(&copies) {
+            return Err(format!("it asks for {copies} copies, and must ask for 1 to {COPIES_MOST}"));
+        }
+        for (name, share) in [("loss rate", loss_rate), ("target", target)] {
+            if !(share > 0.0 && share <= 1.0) {
+                return Err(format!("its {name} is {share}, and must be above 0 and at most 1"));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes what is not older from `other`; whether anything has changed.
     pub fn advance(&mut self, other: DirectionState) -> bool {
         let before = self.clone();

@@ -21,6 +21,16 @@ pub struct PortName {
 #[error("`{0}` is no port; write AGENT/PORT, like leaf1/Ethernet4, of at most 255 printable characters each")]
 pub struct PortNameError(String);
 
+impl PortNameError {
+    /// What is shown of a text that may be a whole file.
+    const SHOWN_MOST: usize = 80;
+
+    fn of(text: &str) -> PortNameError {
+        let shown: String = text.chars().take(Self::SHOWN_MOST).collect();
+        PortNameError(shown.escape_debug().to_string())
+    }
+}
+
 impl PortName {
     /// A port of an agent.
     ///
@@ -32,7 +42,7 @@ impl PortName {
                 && !name.chars().any(|c| c.is_control() || c.is_whitespace())
         };
         if !fits(agent) || !fits(port) || agent.contains('/') {
-            return Err(PortNameError(format!("{agent}/{port}")));
+            return Err(PortNameError::of(&format!("{agent}/{port}")));
         }
         Ok(PortName { agent: agent.to_owned(), port: port.to_owned() })
     }
@@ -52,7 +62,7 @@ impl FromStr for PortName {
     type Err = PortNameError;
 
     fn from_str(text: &str) -> Result<PortName, PortNameError> {
-        let (agent, port) = text.split_once('/').ok_or_else(|| PortNameError(text.to_owned()))?;
+        let (agent, port) = text.split_once('/').ok_or_else(|| PortNameError::of(text))?;
         PortName::new(agent, port)
     }
 }

@@ -5,11 +5,13 @@ use crate::agent::{Agent, AgentStatus, Decision, Policy};
 use crate::counters::{ERRORS_COUNTED, FecReading, Reading};
 use linkmend_diagnose::{Diagnose, Fault};
 use serde::Deserialize;
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::Duration;
 
 /// Rows of a file, at most: a day of 1,000 ports.
 const ROWS_MOST: u64 = 86_400_000;
+/// The longest line: rows have some hundred bytes.
+const LINE_BYTES_MOST: usize = 64 << 10;
 /// Columns that must be there.
 const COLUMNS: [&str; 4] = ["time_s", "port", "good_frames", "corrupted_frames"];
 
@@ -31,6 +33,12 @@ pub enum RecordingError {
     /// Not counts of codewords by their errors.
     #[error("line {line}: codewords {codewords} are not up to {ERRORS_COUNTED} counts with `;` between them")]
     Codewords { line: u64, codewords: String },
+    /// A value that a column cannot have.
+    #[error("line {line}: {column} = {value}: {why}")]
+    Value { line: u64, column: String, value: String, why: String },
+    /// There is a first line and nothing else.
+    #[error("it has no rows")]
+    Empty,
     /// More than anybody would wait for.
     #[error("more than {ROWS_MOST} rows")]
     TooLong,
@@ -44,7 +52,7 @@ impl Diagnose for RecordingError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header} (and carrier_changes, speed, epoch, corrected_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
+            "the first line is {header} (and carrier_changes, speed in bit/s, epoch, corrected_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
         ))
     }
 }
@@ -93,9 +101,31 @@ impl Row {
     }
 }
 
+/// Refuses a line without an end: it would be kept as a whole.
+struct BoundedLines<R> {
+    inner: R,
+    /// Bytes since the last line began.
+    length: usize,
+}
+
+impl<R: Read> Read for BoundedLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let read = &buffer[..count];
+        self.length = match read.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => count - end,
+            None => self.length + count,
+        };
+        if self.length > LINE_BYTES_MOST {
+            return Err(io::Error::other(format!("a line of it is longer than {LINE_BYTES_MOST} bytes")));
+        }
+        Ok(count)
+    }
+}
+
 /// The polls of a file, each with its time and what all its ports had counted.
 pub struct Recording<R> {
-    reader: csv::Reader<R>,
+    reader: csv::Reader<BoundedLines<R>>,
     header: csv::StringRecord,
     /// The first row of the next poll.
     next: Option<(Duration, String, Reading)>,
@@ -111,14 +141,19 @@ impl<R: Read> Recording<R> {
     /// # Errors
     /// [`RecordingError`], if the first row cannot be read.
     pub fn new(reader: R) -> Result<Recording<R>, RecordingError> {
-        let mut reader =
-            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(reader);
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .from_reader(BoundedLines { inner: reader, length: 0 });
         let header = reader.headers()?.clone();
         if let Some(column) = COLUMNS.into_iter().find(|column| !header.iter().any(|name| name == *column)) {
             return Err(RecordingError::NoColumn { column });
         }
         let mut recording = Recording { reader, header, next: None, rows_read: 0, before_s: 0.0 };
         recording.next = recording.row()?;
+        if recording.next.is_none() {
+            return Err(RecordingError::Empty);
+        }
         Ok(recording)
     }
 
@@ -127,7 +162,8 @@ impl<R: Read> Recording<R> {
         if !self.reader.read_record(&mut record)? {
             return Ok(None);
         }
-        let row: Row = record.deserialize(Some(&self.header))?;
+        let row: Row =
+            record.deserialize(Some(&self.header)).map_err(|error| self.explain(error, &record))?;
         self.rows_read += 1;
         let (line, time_s) = (record.position().map_or(0, csv::Position::line), row.time_s);
         if self.rows_read > ROWS_MOST {
@@ -149,6 +185,21 @@ impl<R: Read> Recording<R> {
             fec: row.fec(line)?,
         };
         Ok(Some((Duration::from_secs_f64(time_s), row.port, reading)))
+    }
+
+    /// Names the value that a column cannot have.
+    fn explain(&self, error: csv::Error, record: &csv::StringRecord) -> RecordingError {
+        let csv::ErrorKind::Deserialize { pos, err } = error.kind() else { return error.into() };
+        let field = err.field().and_then(|field| usize::try_from(field).ok());
+        let named = field.and_then(|field| Some((self.header.get(field)?, record.get(field)?)));
+        let Some((column, value)) = named else { return error.into() };
+        let shown: String = value.chars().take(80).collect();
+        RecordingError::Value {
+            line: pos.as_ref().map_or(0, csv::Position::line),
+            column: column.to_owned(),
+            value: shown.escape_debug().to_string(),
+            why: err.kind().to_string(),
+        }
     }
 
     /// The next poll: its time, and the ports with what they had counted; `None` at the end.
@@ -213,7 +264,7 @@ mod tests {
     fn rows_of_a_time_are_one_poll() {
         let text = "time_s,port,good_frames,corrupted_frames\n# a comment\n0,a,1,0\n0,b,1,\n1,a,2,0\n";
         assert_eq!(polls(text), Ok(vec![(0, 2), (1, 1)]));
-        assert_eq!(polls("time_s,port,good_frames,corrupted_frames\n"), Ok(Vec::new()));
+        assert_eq!(polls("time_s,port,good_frames,corrupted_frames\n"), Err("it has no rows".to_owned()));
         assert_eq!(
             polls("port,time_s,good_frames,corrupted_frames,speed\na,0,1,0,25000000000\n"),
             Ok(vec![(0, 1)])
@@ -227,7 +278,8 @@ mod tests {
             ("1,a,1,0\n0,a,2,0\n", "line 3: 0 s comes after 1 s"),
             ("nan,a,1,0\n", "line 2: NaN is no time"),
             ("-1,a,1,0\n", "line 2: -1 is no time"),
-            ("0,a,-1,0\n", "line: 2"),
+            ("0,a,-1,0\n", "line 2: good_frames = -1: invalid digit"),
+            ("0,a,1,1e6\n", "line 2: corrupted_frames = 1e6: "),
             ("0,a\n", "line: 2"),
         ] {
             let error = polls(&format!("{head}{rows}")).expect_err("refused");
@@ -245,6 +297,13 @@ mod tests {
             let error = polls(&format!("{head}0,a,1,0,{codewords}\n")).expect_err("refused");
             assert!(error.contains(&format!("line 2: codewords {codewords} are not")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused() {
+        let endless = io::repeat(b'x');
+        let error = Recording::new(endless).err().expect("refused").to_string();
+        assert!(error.contains("longer than 65536 bytes"), "{error}");
     }
 
     /// Decisions about a port of 100 Gbit/s whose codewords have so many errors, the same every ten seconds.

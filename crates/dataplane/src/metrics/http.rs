@@ -20,14 +20,19 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest request, headers included.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
-/// The longest time that one client may take, because scrapes are served one after the other.
+/// The longest time that one client may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Clients that are served at the same time. Whoever connects beyond that waits: those who say nothing leave their place after
+/// two seconds.
+const CLIENTS_MAX: usize = 32;
 
+/// Interval between looks whether a place has become free.
+const CROWDED_INTERVAL_MS: u16 = 50;
 /// Interval between attempts to bind an address that another program has, or that no interface has yet.
 const BIND_INTERVAL_MS: u16 = 3_000;
 
 /// Writes a page in the OpenMetrics text format.
-pub type Page = Box<dyn Fn() -> String + Send>;
+pub type Page = Box<dyn Fn() -> String + Send + Sync>;
 
 /// Why metrics cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +74,7 @@ impl MetricsServer {
                 listener = bind(address, &health);
             }
             if let Some(listener) = listener {
-                serve_all(&listener, &woken, &page);
+                serve_all(&listener, &woken, &Arc::new(page));
             }
         };
         let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(failed)?;
@@ -117,8 +122,16 @@ fn is_woken(woken: &UnixStream, timeout_ms: u16) -> bool {
     poll(&mut ready, PollTimeout::from(timeout_ms)).is_ok_and(|count| count > 0)
 }
 
-fn serve_all(listener: &TcpListener, woken: &UnixStream, page: &Page) {
+fn serve_all(listener: &TcpListener, woken: &UnixStream, page: &Arc<Page>) {
+    let clients = Arc::new(());
     loop {
+        // Each client has a clone. Whoever has been silent for too long is gone soon.
+        if Arc::strong_count(&clients) > CLIENTS_MAX {
+            if is_woken(woken, CROWDED_INTERVAL_MS) {
+                return;
+            }
+            continue;
+        }
         let mut ready =
             [PollFd::new(listener.as_fd(), PollFlags::POLLIN), PollFd::new(woken.as_fd(), PollFlags::POLLIN)];
         if poll(&mut ready, PollTimeout::NONE).is_err_and(|errno| errno != nix::errno::Errno::EINTR) {
@@ -129,8 +142,15 @@ fn serve_all(listener: &TcpListener, woken: &UnixStream, page: &Page) {
         }
         match listener.accept() {
             Ok((mut stream, peer)) => {
-                if let Err(error) = serve(&mut stream, page) {
-                    tracing::debug!("metrics: {peer}: {error}");
+                let (page, here) = (Arc::clone(page), Arc::clone(&clients));
+                let serve = move || {
+                    let _here = here;
+                    if let Err(error) = serve(&mut stream, &page) {
+                        tracing::debug!("metrics: {peer}: {error}");
+                    }
+                };
+                if let Err(error) = std::thread::Builder::new().name("scrape".to_owned()).spawn(serve) {
+                    tracing::warn!("metrics: {error}");
                 }
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}

@@ -2,16 +2,22 @@
 
 use super::Actuator;
 use crate::exchange::{Effect, Request};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// The longest time that a command may take.
 const TIME_MOST: Duration = Duration::from_secs(30);
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// What is kept of what a command that failed has said.
-const SAID_BYTES_MOST: u64 = 2_000;
+/// What is kept of what a command that failed has said: the end.
+const SAID_BYTES_MOST: usize = 2_000;
+/// How long its last words may take after it has ended. Programs that it has left behind may keep its output open.
+const SAID_TIME_MOST: Duration = Duration::from_millis(200);
 
 /// Runs a program with what is to be done in its environment: `LINKMEND_PORT`, `LINKMEND_ACTION` (`protect` or
 /// `unprotect`), `LINKMEND_MODE`, `LINKMEND_LOSS_RATE`, `LINKMEND_TARGET`, `LINKMEND_COPIES`, `LINKMEND_DISABLE` (`yes` if
@@ -70,10 +76,16 @@ impl Actuator for Hook {
 pub(crate) fn run(mut command: Command) -> Result<(), String> {
     let program = command.get_program().display().to_string();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // A group of its own, so that what it has started ends with it.
+    command.process_group(0);
     let mut child = command.spawn().map_err(|error| format!("cannot run {program}: {error}"))?;
+    let said = child.stderr.take().map(listen);
     match wait(&mut child).map_err(|error| format!("{program}: {error}"))? {
         Some(true) => Ok(()),
-        Some(false) => Err(format!("{program} failed: {}", said(&mut child))),
+        Some(false) => {
+            let text = said.and_then(|said| said.recv_timeout(SAID_TIME_MOST).ok()).unwrap_or_default();
+            Err(format!("{program} failed: {}", on_one_line(&text)))
+        }
         None => Err(format!("{program} took longer than {} s, and was ended", TIME_MOST.as_secs())),
     }
 }
@@ -86,6 +98,9 @@ fn wait(child: &mut Child) -> std::io::Result<Option<bool>> {
             return Ok(Some(status.success()));
         }
         if started.elapsed() > TIME_MOST {
+            if let Ok(group) = i32::try_from(child.id()) {
+                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+            }
             child.kill()?;
             child.wait()?;
             return Ok(None);
@@ -94,13 +109,23 @@ fn wait(child: &mut Child) -> std::io::Result<Option<bool>> {
     }
 }
 
-/// The end of what it wrote to standard error, on one line.
-fn said(child: &mut Child) -> String {
-    let mut text = Vec::new();
-    if let Some(output) = child.stderr.take() {
-        let _ = output.take(SAID_BYTES_MOST).read_to_end(&mut text);
-    }
-    let text = String::from_utf8_lossy(&text);
+/// Reads what a command writes to standard error, so that it never waits for a reader, and sends the end of it.
+fn listen(mut output: ChildStderr) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    // Without a thread nobody hears what it says, and a command that says much is ended after its time.
+    let _ = std::thread::Builder::new().name("hook".to_owned()).spawn(move || {
+        let (mut kept, mut part) = (Vec::new(), [0; 4_096]);
+        while let Ok(count @ 1..) = output.read(&mut part) {
+            kept.extend_from_slice(&part[..count]);
+            kept.drain(..kept.len().saturating_sub(SAID_BYTES_MOST));
+        }
+        let _ = sender.send(kept);
+    });
+    receiver
+}
+
+fn on_one_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
     let text: Vec<&str> = text.split_whitespace().collect();
     if text.is_empty() { "it said nothing".to_owned() } else { text.join(" ") }
 }
@@ -141,6 +166,22 @@ mod tests {
         assert_eq!(hook.apply("eth0", &request, false), Ok(Effect::Dormant));
         let said = std::fs::read_to_string(out).expect("it ran");
         assert_eq!(said, "protect eth0 non-blocking 2 1e-3\nunprotect eth0\n");
+    }
+
+    #[test]
+    fn a_command_may_say_much_and_leave_a_program_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut hook = script(&folder, "head -c 300000 /dev/zero | tr '\\0' x >&2; sleep 5 & exit 0");
+        let began = Instant::now();
+        assert_eq!(hook.apply("eth0", &Request::default(), false), Ok(Effect::Dormant));
+        let mut hook = script(&folder, "head -c 300000 /dev/zero | tr '\\0' x >&2; echo the end >&2; exit 3");
+        let error = hook.apply("eth0", &Request::default(), false).expect_err("it failed");
+        assert!(
+            error.ends_with("xxx the end") || error.ends_with("xxxthe end"),
+            "{}",
+            &error[error.len() - 40..]
+        );
+        assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     }
 
     #[test]

@@ -36,6 +36,12 @@ use watched::Watched;
 /// Ports of one agent. The largest switches have some hundred.
 pub const PORTS_MOST: usize = 100_000;
 
+/// Ports that cannot be watched of which the log has the names.
+const REFUSED_NAMED: u64 = 10;
+/// Why a port cannot be watched.
+const REFUSED_WHY: &str =
+    "names have 1 to 255 printable characters without spaces, and an agent has at most 100,000 ports";
+
 /// When and how an agent asks for protection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -116,7 +122,7 @@ impl Agent {
     }
 
     /// Takes what all ports had counted at `now`, on a clock that never goes back. A port that is not among them keeps its
-    /// state.
+    /// state for half a minute, and for longer if it corrupts.
     pub fn handle_readings(&mut self, now: Duration, readings: impl IntoIterator<Item = (String, Reading)>) {
         for watched in self.ports.values_mut() {
             watched.missing = true;
@@ -135,6 +141,11 @@ impl Agent {
                 self.decisions.push_back(Decision::of_forecast(now, watched, expects));
             }
             self.ask(now, &port);
+        }
+        for watched in self.ports.values_mut().filter(|watched| watched.missing) {
+            if let Some(change) = watched.handle_absence(now) {
+                self.decisions.push_back(Decision::of_state(now, watched, change));
+            }
         }
     }
 
@@ -256,6 +267,11 @@ impl Agent {
     fn watch(&mut self, now: Duration, port: &str) -> bool {
         let name = PortName::new(&self.name, port).ok().filter(|_| self.ports.len() < PORTS_MOST);
         let Some(name) = name else {
+            // With the first few it is said which: the rest is counted.
+            if self.refused_ports < REFUSED_NAMED {
+                let shown: String = port.chars().take(80).collect();
+                tracing::warn!("the port `{}` cannot be watched: {REFUSED_WHY}", shown.escape_debug());
+            }
             self.refused_ports += 1;
             return false;
         };

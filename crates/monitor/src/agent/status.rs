@@ -72,7 +72,8 @@ impl Agent {
         let current = detector.map(|detector| detector.current(settings)).unwrap_or_default();
         let known = self.directions.get(name).cloned().unwrap_or_default();
         let ends = |watched: &super::Watched| {
-            let since = watched.detector.calm_since()?;
+            // While frames are still corrupted, there is no end in sight.
+            let since = watched.detector.calm_since().filter(|since| watched.polled > Some(*since))?;
             Some((since + watched.detector.hold_down(settings)).saturating_sub(now).as_secs_f64())
         };
         PortStatus {

@@ -9,6 +9,9 @@ use crate::forecast::EarlyWarning;
 use linkmend_protocol::copies_for;
 use std::time::Duration;
 
+/// How long a port may be missing before nothing is known of it. Its switch may be busy.
+const ABSENT_AFTER: Duration = Duration::from_secs(30);
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -50,6 +53,22 @@ impl Watched {
         outcome.ok().flatten()
     }
 
+    /// The latest poll did not have this port. After a while, nothing is known of it.
+    pub(super) fn handle_absence(&mut self, now: Duration) -> Option<Change> {
+        let polled = self.polled.filter(|polled| now.saturating_sub(*polled) >= ABSENT_AFTER)?;
+        if self.irregularity == Some(Irregularity::Absent) {
+            return None;
+        }
+        tracing::warn!(
+            "{}: no counters for {} s; {}",
+            self.name,
+            (now - polled).as_secs(),
+            Irregularity::Absent
+        );
+        self.irregularity = Some(Irregularity::Absent);
+        self.detector.handle_absence()
+    }
+
     /// Goes on where a monitor before a restart was: what was protected stays so until it has been healthy for long enough.
     pub(super) fn resume(&mut self, now: Duration, loss_rate: f64) {
         if !self.detector.state().corrupts() {
@@ -69,8 +88,13 @@ impl Watched {
             let reason = "no corruption during the hold-down".to_owned();
             return Some(Request { generation, reason, ..Request::default() });
         };
-        // Fewer copies than before are not worth a change, and would be wrong if the rate rises again.
-        let copies = copies_for(loss_rate, policy.target).max(asked.map_or(0, |asked| asked.copies));
+        // Fewer copies than before only if they are certainly enough: a few frames at the beginning say little.
+        let enough = |asked: Protection| {
+            let surely = self.detector.evidence().map(|evidence| evidence.interval().1);
+            surely.is_some_and(|rate| copies_for(rate, policy.target) < asked.copies)
+        };
+        let kept = asked.filter(|asked| !enough(*asked)).map_or(0, |asked| asked.copies);
+        let copies = copies_for(loss_rate, policy.target).max(kept);
         let same = asked.is_some_and(|asked| {
             (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies)
         });

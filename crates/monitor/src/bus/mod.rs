@@ -47,7 +47,7 @@ pub trait Bus: Send {
 }
 
 /// Why a bus cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{what}")]
 pub struct BusError {
     /// What was tried, and what came of it.

@@ -48,6 +48,23 @@ pub struct Resolved {
     pub metrics: Option<SocketAddr>,
 }
 
+impl Resolved {
+    /// What differs in another configuration that a running daemon does not take over.
+    pub fn changes_for_a_restart(&self, other: &Resolved) -> Vec<&'static str> {
+        let changes = [
+            ("agent", self.agent != other.agent),
+            ("source", self.source != other.source),
+            ("actuator", self.actuator != other.actuator),
+            ("control", self.control != other.control),
+            ("bus", self.bus != other.bus),
+            ("plan", self.plan != other.plan),
+            ("audit", self.audit != other.audit),
+            ("metrics", self.metrics != other.metrics),
+        ];
+        changes.into_iter().filter(|(_, changed)| *changed).map(|(what, _)| what).collect()
+    }
+}
+
 impl MonitorConfig {
     /// Fills in what was left out. `host` is the name of this machine.
     ///

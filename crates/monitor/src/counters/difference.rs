@@ -38,6 +38,8 @@ pub enum Irregularity {
     NotCounted,
     /// More frames than fit through the port.
     Implausible,
+    /// The source has not named the port for a while.
+    Absent,
 }
 
 impl fmt::Display for Irregularity {
@@ -49,6 +51,7 @@ impl fmt::Display for Irregularity {
             Irregularity::SpeedChange => "it changed its speed",
             Irregularity::NotCounted => "it does not count corrupted frames",
             Irregularity::Implausible => "it counted more frames than it can receive",
+            Irregularity::Absent => "it is not among the ports whose counters can be read",
         })
     }
 }

@@ -55,6 +55,7 @@ impl Audit {
         }
         let Some((path, file)) = &mut self.file else { return };
         let time_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let before = file.metadata().map(|metadata| metadata.len());
         let written = serde_json::to_vec(&Line { time_s, decision, text: decision.to_string() })
             .map_err(io::Error::other)
             .and_then(|mut line| {
@@ -62,10 +63,22 @@ impl Audit {
                 // One call for each line, so that none is ever torn.
                 file.write_all(&line)
             });
-        if let Err(error) = written {
-            self.lost += 1;
-            let path = path.display();
-            tracing::warn!("{path}: a decision could not be written down ({} so far): {error}", self.lost);
+        match written {
+            Ok(()) if self.lost > 0 => {
+                let path = path.display();
+                tracing::warn!("{path}: decisions are written down again; {} were not", self.lost);
+                self.lost = 0;
+            }
+            Ok(()) => {}
+            Err(error) => {
+                // What a full disk has left of the line would be the beginning of the next one.
+                let _ = before.and_then(|length| file.set_len(length));
+                if self.lost == 0 {
+                    let path = path.display();
+                    tracing::warn!("{path}: decisions cannot be written down: {error}");
+                }
+                self.lost += 1;
+            }
         }
     }
 }

@@ -58,6 +58,7 @@ struct Keeper {
     /// What was said last, so that it is said once.
     said: BTreeSet<[PortName; 2]>,
     unplaced: BTreeSet<String>,
+    unheard: BTreeSet<[PortName; 2]>,
 }
 
 impl PlanThread {
@@ -81,12 +82,13 @@ impl PlanThread {
             decisions: told,
             said: BTreeSet::new(),
             unplaced: BTreeSet::new(),
+            unheard: BTreeSet::new(),
         };
         std::thread::Builder::new().name("planner".to_owned()).spawn(move || keeper.run(&changed))?;
         Ok(PlanThread { directions, decisions })
     }
 
-    /// Hands over all directions that corrupt.
+    /// Hands over all directions of which agents have said something.
     pub fn plan(&self, directions: Directions) {
         // It fails only if the thread has ended, and then everything does.
         let _ = self.directions.send(directions);
@@ -126,6 +128,17 @@ impl Keeper {
             let text = unplaced.to_string();
             if self.unplaced.len() < 1_000 && self.unplaced.insert(text.clone()) {
                 tracing::warn!("not planned for: {text}");
+            }
+        }
+        for ports in self.planner.unheard(directions) {
+            let [one, other] = &ports;
+            if !self.unheard.contains(&ports) {
+                let memory = self.memory.display();
+                tracing::warn!(
+                    "the link between {one} and {other} was disabled, and no agent says how it is; if it is repaired, stop \
+                     corruptd and take the link out of {memory}"
+                );
+                self.unheard.insert(ports);
             }
         }
         let has_returned = !planned.returned.is_empty();

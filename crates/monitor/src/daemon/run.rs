@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// How often the bus, clients and whoever stops the daemon are heard between polls.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Corrupting directions of all machines that are remembered. More than that are not planned for.
+/// Directions of all machines that are remembered. More than that are not planned for; half of it is for those that corrupt.
 const DIRECTIONS_MOST: usize = 200_000;
 /// Plans are this far apart at least.
 const PLAN_INTERVAL: Duration = Duration::from_secs(2);
@@ -89,8 +89,8 @@ pub struct Corruptd {
     worker: Worker,
     outcomes: Receiver<Outcome>,
     audit: Audit,
-    /// Of all machines that share the bus.
-    corrupting: Directions,
+    /// Of all machines that share the bus: those that corrupt, and those that have.
+    directions: Directions,
     /// Whether these have changed since the plan was made.
     unplanned: bool,
     synchronised: bool,
@@ -99,6 +99,8 @@ pub struct Corruptd {
     socket: StatusSocket,
     /// What the metrics show, if anybody asked for them.
     shown: Option<(Arc<Mutex<AgentStatus>>, MetricsServer)>,
+    /// What it was started with.
+    config: Resolved,
     started: Instant,
     poll: Duration,
     next_poll: Duration,
@@ -132,10 +134,11 @@ fn actuators(choice: &ActuatorChoice) -> Vec<Box<dyn Actuator>> {
 
 /// An error with the way out of it, on one line.
 fn told(error: &(impl Diagnose + std::fmt::Display)) -> String {
-    match error.hint() {
+    let text = match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
-    }
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Starts the planner, which knows what it had disabled before.
@@ -166,6 +169,7 @@ impl Corruptd {
     /// # Errors
     /// [`StartError`].
     pub fn start(config: Resolved) -> Result<Corruptd, StartError> {
+        let started_with = config.clone();
         let socket = StatusSocket::open(&config.control)?;
         let bus: Box<dyn Bus> = match config.bus {
             BusChoice::Embedded(state) => Box::new(EmbeddedBus::open(Some(state))?),
@@ -195,13 +199,14 @@ impl Corruptd {
             worker,
             outcomes,
             audit,
-            corrupting: Directions::new(),
+            directions: Directions::new(),
             unplanned: false,
             synchronised: false,
             planner,
             plan_from: Duration::ZERO,
             socket,
             shown: config.metrics.map(serve_metrics).transpose()?,
+            config: started_with,
             started,
             poll: config.poll,
             next_poll: Duration::ZERO,
@@ -227,6 +232,9 @@ impl Corruptd {
     /// files stay as they are until a restart.
     pub fn reconfigure(&mut self, config: Resolved) {
         tracing::info!("the configuration was read again");
+        for what in self.config.changes_for_a_restart(&config) {
+            tracing::warn!("{what} in the configuration is another now, which only a restart takes over");
+        }
         self.poll = config.poll;
         self.next_poll = self.now();
         self.agent.reconfigure(config.policy, config.cabling);
@@ -261,7 +269,7 @@ impl Corruptd {
         for asked in self.socket.questions() {
             match asked.question {
                 Question::Status => asked.answer(&self.status()),
-                Question::Directions => asked.answer(&self.corrupting),
+                Question::Directions => asked.answer(&self.directions),
             }
         }
     }
@@ -294,13 +302,12 @@ impl Corruptd {
         }
     }
 
-    /// Keeps what the bus says of links anywhere that corrupt, for whoever plans what to do about them.
+    /// Keeps what the bus says of links anywhere, for whoever plans what to do about those that corrupt.
     fn remember(&mut self, port: &PortName, state: &DirectionState) {
-        let corrupts = state.request.as_ref().is_some_and(|request| request.protection.is_some());
-        if !corrupts {
-            self.unplanned |= self.corrupting.remove(port).is_some();
-        } else if self.corrupting.len() < DIRECTIONS_MOST || self.corrupting.contains_key(port) {
-            let before = self.corrupting.insert(port.clone(), state.clone());
+        let Some(request) = &state.request else { return };
+        let most = if request.protection.is_some() { DIRECTIONS_MOST } else { DIRECTIONS_MOST / 2 };
+        if self.directions.len() < most || self.directions.contains_key(port) {
+            let before = self.directions.insert(port.clone(), state.clone());
             self.unplanned |= before.is_none_or(|before| before.request != state.request);
         }
     }
@@ -335,7 +342,7 @@ impl Corruptd {
         if self.unplanned && self.synchronised && now >= self.plan_from {
             self.unplanned = false;
             self.plan_from = now + PLAN_INTERVAL;
-            planner.plan(self.corrupting.clone());
+            planner.plan(self.directions.clone());
         }
         for decision in planner.decisions() {
             self.audit.write(&decision);

@@ -6,6 +6,7 @@ use linkmend_dataplane::control::{ControlSocket, Reservation, SocketError};
 use linkmend_diagnose::Diagnose;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,8 @@ pub(super) struct StatusSocket {
     asked: Receiver<Asked>,
     asking: Sender<Asked>,
     clients: Arc<()>,
+    /// Whether there are too many, which is said once.
+    is_crowded: Cell<bool>,
 }
 
 impl StatusSocket {
@@ -65,7 +68,7 @@ impl StatusSocket {
             source,
         })?;
         let (asking, asked) = channel();
-        Ok(StatusSocket { socket, asked, asking, clients: Arc::new(()) })
+        Ok(StatusSocket { socket, asked, asking, clients: Arc::new(()), is_crowded: Cell::new(false) })
     }
 
     /// What was asked since the last call. Each client has a thread of its own, because it may be slow.
@@ -73,9 +76,14 @@ impl StatusSocket {
         while let Ok((stream, _)) = self.socket.listener().accept() {
             let here = Arc::clone(&self.clients);
             if Arc::strong_count(&self.clients) > CLIENTS_MOST + 1 {
-                tracing::warn!("a client of the status was turned away: {CLIENTS_MOST} are being answered");
+                if !self.is_crowded.replace(true) {
+                    tracing::warn!(
+                        "clients of the status are turned away: {CLIENTS_MOST} are being answered"
+                    );
+                }
                 continue;
             }
+            self.is_crowded.set(false);
             let asking = self.asking.clone();
             let serve = move || {
                 let _here = here;
@@ -134,7 +142,10 @@ pub enum StatusError {
 
 impl Diagnose for StatusError {
     fn hint(&self) -> Option<String> {
-        let StatusError::Connect { .. } = self else { return None };
+        let StatusError::Connect { source, .. } = self else { return None };
+        if source.kind() == io::ErrorKind::ConnectionReset {
+            return Some(format!("it runs, and answers {CLIENTS_MOST} others; try again"));
+        }
         Some("start it with `linkmend corruptd`, or name its socket with --control".to_owned())
     }
 }

@@ -111,6 +111,14 @@ impl Detector {
         Ok(self.change(to))
     }
 
+    /// The port cannot be read any more. What was healthy is unknown then; what corrupted counts as corrupting.
+    pub fn handle_absence(&mut self) -> Option<Change> {
+        self.difference = Difference::default();
+        self.polled = None;
+        let to = if self.state.corrupts() { self.state } else { State::Unknown };
+        self.change(to)
+    }
+
     /// What is known of the link.
     pub fn state(&self) -> State {
         self.state
@@ -163,7 +171,7 @@ impl Detector {
         self.doublings = if relapse { (self.doublings + 1).min(DOUBLINGS_MOST) } else { 0 };
         self.calm = Stretch { since: now, ..Stretch::default() };
         self.loss_rate = evidence.loss_rate();
-        severity(settings, evidence, State::Corrupting)
+        self.severity(settings)
     }
 
     fn while_corrupting(&mut self, settings: &Settings, now: Duration, increment: Increment) -> State {
@@ -171,11 +179,12 @@ impl Detector {
         self.calm.corrupted = self.calm.corrupted.saturating_add(increment.corrupted);
         if increment.corrupted > 0 && self.calm.loss_rate() > Some(settings.deactivate) {
             self.calm = Stretch { since: now, ..Stretch::default() };
+            self.forget_before_a_rise(settings);
             let evidence = Evidence::above(settings.activate, &self.window);
             if let Some(evidence) = evidence.filter(|found| found.rules_out_chance(settings.false_alarm)) {
                 self.evidence = Some(evidence);
                 self.loss_rate = evidence.loss_rate();
-                return severity(settings, evidence, self.state);
+                return self.severity(settings);
             }
         }
         // As many frames at the former rate would have shown a corrupted one.
@@ -191,20 +200,34 @@ impl Detector {
         State::Healthy
     }
 
+    /// If the link has begun to corrupt more, what it did before says no more about it. Otherwise the higher rate would show
+    /// itself only when the lower one of an hour no longer outweighs it.
+    fn forget_before_a_rise(&mut self, settings: &Settings) {
+        let risen = Evidence::above(self.loss_rate, &self.window);
+        if let Some(risen) = risen.filter(|risen| risen.rules_out_chance(settings.false_alarm)) {
+            self.window.forget_before(risen.stretch.since);
+        }
+    }
+
+    /// Whether a corrupting link is severe: if some stretch rules out that it corrupts no more than the limit, and after that
+    /// until it is certainly below half of it.
+    fn severity(&self, settings: &Settings) -> State {
+        let limit = settings.disable;
+        let is_severe = match (self.state, self.evidence) {
+            (State::Severe, Some(evidence)) => {
+                evidence.loss_rate() >= limit / 2.0 || evidence.interval().1 >= limit / 2.0
+            }
+            (State::Severe, None) => true,
+            _ => Evidence::above(limit, &self.window)
+                .is_some_and(|evidence| evidence.rules_out_chance(settings.false_alarm)),
+        };
+        if is_severe { State::Severe } else { State::Corrupting }
+    }
+
     fn change(&mut self, to: State) -> Option<Change> {
         let from = std::mem::replace(&mut self.state, to);
         (from != to).then_some(Change { from, to })
     }
-}
-
-/// Whether a corrupting link is severe: certainly above the limit, and after that until certainly below half of it.
-fn severity(settings: &Settings, evidence: Evidence, before: State) -> State {
-    let (rate, limit) = (evidence.loss_rate(), settings.disable);
-    let severe = match before {
-        State::Severe => rate >= limit / 2.0 || evidence.interval().1 >= limit / 2.0,
-        _ => rate >= limit && evidence.interval().0 >= limit,
-    };
-    if severe { State::Severe } else { State::Corrupting }
 }
 
 #[cfg(test)]
@@ -321,6 +344,40 @@ mod tests {
         // The window still has the worse past, so that it takes a while.
         let seconds = port.until(State::Corrupting, 2_000, |_| (1_000_000, 1_000));
         assert!(seconds < 60, "{seconds}");
+    }
+
+    /// An outside tester's traces: a million frames a second, mild for a long time and then bad.
+    #[test]
+    fn a_link_that_gets_worse_is_found_within_seconds_however_long_it_was_bad_before() {
+        for (past, before, now, severe) in [
+            (3_600, 1e-2, 0.5, true),
+            (3_600, 1e-3, 0.1, true),
+            (600, 4e-2, 0.2, true),
+            (600, 1e-5, 1e-2, false),
+        ] {
+            let mut port = Port::new();
+            let frames = |rate: f64| (((1.0 - rate) * 1e6) as u64, (rate * 1e6) as u64);
+            for _ in 0..past {
+                let _ = port.poll(frames(before).0, frames(before).1);
+            }
+            assert_eq!(port.detector.state(), State::Corrupting);
+            for _ in 0..3 {
+                let _ = port.poll(frames(now).0, frames(now).1);
+            }
+            let rate = port.detector.loss_rate();
+            assert!((rate / now - 1.0).abs() < 0.01, "{rate} of {now}");
+            assert_eq!(port.detector.state() == State::Severe, severe, "{now}");
+        }
+    }
+
+    #[test]
+    fn two_corrupted_frames_are_no_proof_of_a_severe_link() {
+        let mut port = Port::new();
+        for second in 0..600 {
+            let _ = port.poll(0, u64::from(second % 50 == 0));
+            let _ = port.poll(1, 0);
+            assert_ne!(port.detector.state(), State::Severe, "{second}");
+        }
     }
 
     #[test]

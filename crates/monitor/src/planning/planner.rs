@@ -2,7 +2,8 @@
 
 use super::links::{PlacedLink, Unplaced, corrupting_links};
 use crate::PortName;
-use crate::exchange::Directions;
+use crate::exchange::{DirectionState, Directions, Protection, Request};
+use linkmend_dataplane::config::ProtectMode;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::plan::{Action, Plan, PlanSettings, ReportedLink};
@@ -77,16 +78,21 @@ impl Planner {
         Planner { topology, settings, disabled: disabled.into_iter().collect() }
     }
 
-    /// Plans for the directions that corrupt now. A disabled link stays so until none of its directions corrupts any more,
-    /// which its agents find when it is in operation again.
+    /// Plans for what agents ask for now. A disabled link stays so until they have taken back what they asked for: they find
+    /// that it does not corrupt any more when it is in operation again. That nobody asks for anything says nothing: a bus may
+    /// have lost its memory.
     pub fn plan(&mut self, directions: &Directions) -> Planned {
-        let (placed, unplaced) = corrupting_links(&self.topology, directions);
-        let corrupting: BTreeSet<&[PortName; 2]> = placed.iter().map(|link| &link.ports).collect();
+        let request = |port: &PortName| directions.get(port).and_then(|state| state.request.as_ref());
+        let corrupts = |port: &PortName| request(port).is_some_and(|request| request.protection.is_some());
+        let is_back = |ports: &[PortName; 2]| {
+            ports.iter().any(|port| request(port).is_some()) && !ports.iter().any(corrupts)
+        };
         let returned: Vec<[PortName; 2]> =
-            self.disabled.iter().filter(|ports| !corrupting.contains(ports)).cloned().collect();
+            self.disabled.iter().filter(|ports| is_back(ports)).cloned().collect();
         returned.iter().for_each(|ports| {
             self.disabled.remove(ports);
         });
+        let (placed, unplaced) = corrupting_links(&self.topology, &self.with_disabled(directions));
         let reported: Vec<ReportedLink> = placed.iter().map(|link| self.report(link)).collect();
         let plan = Plan::new(&self.topology, &reported, self.settings.clone());
         let of: BTreeMap<LinkId, &PlacedLink> = placed.iter().map(|link| (link.link, link)).collect();
@@ -98,6 +104,33 @@ impl Planner {
             Some(Verdict { link, ports: ports.clone(), loss_rate: *loss_rate, why })
         };
         Planned { disable: disable.filter_map(|planned| verdict(planned.link)).collect(), returned, unplaced }
+    }
+
+    /// Disabled links of which no agent says anything, so that only people can know whether they are repaired.
+    pub fn unheard(&self, directions: &Directions) -> Vec<[PortName; 2]> {
+        let is_heard = |ports: &[PortName; 2]| ports.iter().any(|port| directions.contains_key(port));
+        self.disabled.iter().filter(|ports| !is_heard(ports)).cloned().collect()
+    }
+
+    /// These directions, and those of disabled links of which nothing is heard: they take paths away all the same.
+    fn with_disabled(&self, directions: &Directions) -> Directions {
+        let mut all = directions.clone();
+        for [one, other] in &self.disabled {
+            let is_known = |port: &PortName, peer: &PortName| {
+                let request = directions.get(port).and_then(|state| state.request.as_ref());
+                request.is_some_and(|request| {
+                    request.protection.is_some() && request.sender.as_ref() == Some(peer)
+                })
+            };
+            if !is_known(one, other) && !is_known(other, one) {
+                let target = self.settings.target_loss;
+                let protection = Protection { mode: ProtectMode::Ordered, loss_rate: 1.0, target, copies: 1 };
+                let (protection, sender) = (Some(protection), Some(other.clone()));
+                let request = Request { protection, sender, ..Request::default() };
+                all.insert(one.clone(), DirectionState { request: Some(request), acknowledgement: None });
+            }
+        }
+        all
     }
 
     fn report(&self, link: &PlacedLink) -> ReportedLink {
@@ -140,6 +173,13 @@ mod tests {
         directions(&of)
     }
 
+    /// The same with nothing asked for at one port any more.
+    fn taken_back(mut directions: Directions, port: &str) -> Directions {
+        let state = directions.get_mut(&port.parse::<PortName>().expect("a port")).expect("it is there");
+        state.request = state.request.take().map(|request| Request { protection: None, ..request });
+        directions
+    }
+
     fn spines(planned: &Planned) -> Vec<&str> {
         planned.disable.iter().map(|verdict| verdict.ports[1].agent()).collect()
     }
@@ -156,7 +196,10 @@ mod tests {
         planner.disabled(planned.disable[0].ports.clone());
         let worse = planner.plan(&corrupting(&[(1, 1e-1), (2, 1e-2)]));
         assert_eq!((worse.disable, worse.returned), (vec![], vec![]), "nothing is left to spare");
-        let back = planner.plan(&corrupting(&[(1, 1e-1)]));
+        // A bus that has forgotten everything says nothing of a repair.
+        assert_eq!(planner.plan(&Directions::new()).returned, [] as [[PortName; 2]; 0]);
+        assert_eq!(planner.unheard(&Directions::new()), [planned.disable[0].ports.clone()]);
+        let back = planner.plan(&taken_back(corrupting(&[(1, 1e-1), (2, 1e-2)]), "leaf1/eth2"));
         assert_eq!(spines(&back), ["spine1"]);
         assert_eq!(back.returned, [planned.disable[0].ports.clone()]);
     }

@@ -206,6 +206,14 @@ impl Connector {
                 ),
             };
         }
+        if error.is_timeout() {
+            return ReachError {
+                what: format!("{at} has not answered for {} s", TIMEOUT.as_secs()),
+                hint: Some(
+                    "check that it is not stopped, and that nothing between keeps answers back".to_owned(),
+                ),
+            };
+        }
         let hint = if server.url.is_tls() {
             "check that it runs there and speaks TLS, and that --redis-ca has the authority of its certificate"
         } else {

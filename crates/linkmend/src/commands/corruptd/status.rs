@@ -51,7 +51,8 @@ fn has_news(port: &PortStatus) -> bool {
 
 fn note(status: &AgentStatus) -> String {
     let states = |state| status.ports.iter().filter(|port| port.state == Some(state)).count();
-    let mut note = format!("{} ports", status.ports.iter().filter(|port| port.state.is_some()).count());
+    let watched = status.ports.iter().filter(|port| port.state.is_some()).count();
+    let mut note = format!("{watched} port{}", if watched == 1 { "" } else { "s" });
     for state in [State::Healthy, State::Suspect, State::Corrupting, State::Severe, State::Unknown] {
         if states(state) > 0 {
             note.push_str(&format!(", {} {}", states(state), state.name()));
@@ -61,7 +62,7 @@ fn note(status: &AgentStatus) -> String {
         note.push_str("; the bus cannot be reached, so nothing new is asked for");
     }
     if status.refused_ports > 0 {
-        note.push_str(&format!("; {} ports cannot be watched", status.refused_ports));
+        note.push_str(&format!("; {} cannot be watched; the log names them", status.refused_ports));
     }
     note
 }

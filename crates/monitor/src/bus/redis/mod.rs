@@ -2,8 +2,8 @@
 //!
 //! The hashes are what counts. An event only names a direction, whose state is then read, so that events that come twice,
 //! late or in another order change nothing. Every agent reads the stream with a group of its own name. After every new
-//! connection, and every minute, it reads all directions: nothing depends on an event that was lost. Times to wait are
-//! bounded by [`TIMEOUT`](crate::server::TIMEOUT), so that a server behind a broken network delays an agent no longer.
+//! connection, and every minute, it reads all directions: nothing depends on an event that was lost. A server behind a broken
+//! network delays an agent by [`TIMEOUT`](crate::server::TIMEOUT) once: connections are opened on a thread of their own.
 
 mod keys;
 mod session;
@@ -16,24 +16,59 @@ use super::{Bus, BusError, BusEvent};
 use crate::PortName;
 use crate::exchange::DirectionState;
 use crate::server::{Connector, ReachError};
-use ::redis::{RedisError, Script};
+use ::redis::{Connection, RedisError, Script};
 use keys::Keys;
 use linkmend_diagnose::ParameterError;
 use session::Session;
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Keys of which it is remembered that they were complained of. Beyond these there are no more complaints.
 const COMPLAINTS_MOST: usize = 1_000;
 
+/// How long a poll waits for a connection that is being opened: most open within it.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// What is shown of a name that is none.
+const NAME_SHOWN_MOST: usize = 80;
+
 /// See the module's documentation.
 pub struct RedisBus {
-    connector: Connector,
+    connector: Arc<Mutex<Connector>>,
+    description: String,
     keys: Keys,
     group: String,
     script: Script,
-    session: Option<Session>,
+    link: Link,
+    /// Why it could not be reached the last time.
+    trouble: Option<BusError>,
     /// What is wrong with which key, so that each trouble is logged once.
     complaints: BTreeMap<String, String>,
+}
+
+/// How the server is reached at the moment.
+enum Link {
+    Away,
+    /// A thread opens a connection: a silent server takes several times [`TIMEOUT`](crate::server::TIMEOUT) until it is given up,
+    /// and counters have to be read meanwhile.
+    Opening(Receiver<Opened>),
+    Up(Box<Session>),
+}
+
+type Opened = Result<Box<Connection>, ReachError>;
+
+/// Opens a connection on a thread of its own. Without a thread, nothing comes.
+fn open(connector: &Arc<Mutex<Connector>>) -> Receiver<Opened> {
+    let (sender, opened) = channel();
+    let connector = Arc::clone(connector);
+    let open = move || {
+        let mut connector = connector.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody waits for it any more if the bus is gone.
+        let _ = sender.send(connector.connect().map(Box::new));
+    };
+    let _ = std::thread::Builder::new().name("redis".to_owned()).spawn(open);
+    opened
 }
 
 impl RedisBus {
@@ -43,40 +78,68 @@ impl RedisBus {
     /// # Errors
     /// The first value that cannot be used.
     pub fn new(settings: &RedisSettings, agent: &str) -> Result<RedisBus, ParameterError> {
+        let connector = settings.connector()?;
+        let keys = Keys::new(&settings.prefix);
         Ok(RedisBus {
-            connector: settings.connector()?,
-            keys: Keys::new(&settings.prefix),
+            description: format!("{}, keys {}:*", connector.describe(), keys.tag()),
+            connector: Arc::new(Mutex::new(connector)),
+            keys,
             group: settings::group(agent)?,
             script: Script::new(include_str!("advance.lua")),
-            session: None,
+            link: Link::Away,
+            trouble: None,
             complaints: BTreeMap::new(),
         })
     }
 
-    fn session(&mut self) -> Result<&mut Session, BusError> {
-        let session = match self.session.take() {
-            Some(session) => session,
-            None => {
-                let connection = self.connector.connect();
-                let connection =
-                    connection.map_err(|error| BusError { what: error.what, hint: error.hint })?;
-                Session::new(connection, self.keys.clone(), self.group.clone())
+    /// Goes on with a connection, or with the attempt to open one.
+    fn connect(&mut self) -> Result<(), BusError> {
+        let opened = match std::mem::replace(&mut self.link, Link::Away) {
+            Link::Up(session) => {
+                self.link = Link::Up(session);
+                return Ok(());
             }
+            Link::Away => open(&self.connector),
+            Link::Opening(opened) => opened,
         };
-        Ok(self.session.insert(session))
+        match opened.recv_timeout(PATIENCE) {
+            Ok(Ok(connection)) => {
+                let session = Session::new(*connection, self.keys.clone(), self.group.clone());
+                self.link = Link::Up(Box::new(session));
+                self.trouble = None;
+                Ok(())
+            }
+            Ok(Err(ReachError { what, hint })) => Err(self.remember(BusError { what, hint })),
+            Err(RecvTimeoutError::Timeout) => {
+                self.link = Link::Opening(opened);
+                let silent =
+                    || BusError { what: format!("{} does not answer", self.description), hint: None };
+                Err(self.trouble.clone().unwrap_or_else(silent))
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let what = "cannot start a thread that connects".to_owned();
+                Err(self.remember(BusError { what, hint: None }))
+            }
+        }
+    }
+
+    fn remember(&mut self, trouble: BusError) -> BusError {
+        self.trouble.insert(trouble).clone()
     }
 
     /// Drops the connection: an answer to an earlier question could come for a later one.
     fn lose(&mut self, error: &RedisError) -> BusError {
-        self.session = None;
-        let ReachError { what, mut hint } = self.connector.explain(error);
+        self.link = Link::Away;
+        let connector = self.connector.lock().unwrap_or_else(PoisonError::into_inner);
+        let ReachError { what, mut hint } = connector.explain(error);
+        drop(connector);
         if error.code() == Some("NOPERM") {
             let tag = self.keys.tag();
             hint = Some(format!(
                 "grant the user `~{tag}* +@read +@write +@scripting`, and for databases, Sentinels and clusters `+select +role +cluster`"
             ));
         }
-        BusError { what, hint }
+        self.remember(BusError { what, hint })
     }
 
     fn complain(&mut self, key: String, why: String) {
@@ -95,15 +158,13 @@ impl RedisBus {
 
 impl Bus for RedisBus {
     fn describe(&self) -> String {
-        format!("{}, keys {}:*", self.connector.describe(), self.keys.tag())
+        self.description.clone()
     }
 
     fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError> {
-        let Some(session) = &mut self.session else {
-            return Err(BusError {
-                what: format!("{}: not connected", self.connector.describe()),
-                hint: None,
-            });
+        let Link::Up(session) = &mut self.link else {
+            let away = || BusError { what: format!("{}: not connected", self.description), hint: None };
+            return Err(self.trouble.clone().unwrap_or_else(away));
         };
         match session.put(&self.script, port, &state) {
             Ok(why) if why.is_empty() => Ok(()),
@@ -116,12 +177,15 @@ impl Bus for RedisBus {
     }
 
     fn poll(&mut self) -> Result<Vec<BusEvent>, BusError> {
-        let heard = self.session()?.hear();
+        self.connect()?;
+        let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
+        let heard = session.hear();
         let heard = heard.map_err(|error| self.lose(&error))?;
         let mut events = Vec::new();
         for name in heard.strange {
-            let index = self.keys.index.clone();
-            self.complain(index, format!("`{}` in it is no port", name.escape_debug()));
+            let shown: String = name.chars().take(NAME_SHOWN_MOST).collect();
+            let keys = format!("{} or {}", self.keys.index, self.keys.events);
+            self.complain(keys, format!("`{}` in it is no port", shown.escape_debug()));
         }
         for (port, state) in heard.states {
             match state {

@@ -35,6 +35,7 @@ pub(super) fn state(fields: &[Value]) -> Result<Option<DirectionState>, String> 
         request: part("request", request)?,
         acknowledgement: part("acknowledgement", acknowledgement)?,
     };
+    state.check()?;
     agree("request-generation", state.request_generation(), request_generation)?;
     agree("acknowledgement-generation", state.acknowledgement_generation(), acknowledgement_generation)?;
     Ok(Some(state))
@@ -89,7 +90,8 @@ fn agree(name: &str, generation: Option<u64>, value: &Value) -> Result<(), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Acknowledgement, Request};
+    use crate::exchange::{Acknowledgement, GENERATION_MOST, Protection, Request};
+    use linkmend_dataplane::config::ProtectMode;
     use proptest::prelude::*;
 
     fn bulk(text: &str) -> Value {
@@ -98,9 +100,10 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let request = Request { generation: u64::MAX, reason: "a test".to_owned(), ..Request::default() };
+        let request =
+            Request { generation: GENERATION_MOST, reason: "a test".to_owned(), ..Request::default() };
         let acknowledgement = Acknowledgement { generation: 3, ..Acknowledgement::default() };
-        let [generation, json] = written("request", Some(u64::MAX), Some(&request)).expect("short");
+        let [generation, json] = written("request", Some(GENERATION_MOST), Some(&request)).expect("short");
         let [done, done_json] = written("acknowledgement", Some(3), Some(&acknowledgement)).expect("short");
         let fields = [bulk(VERSION), bulk(&json), bulk(&generation), bulk(&done_json), bulk(&done)];
         let whole = DirectionState { request: Some(request), acknowledgement: Some(acknowledgement) };
@@ -108,6 +111,22 @@ mod tests {
         let half = [bulk(VERSION), bulk(&json), bulk(&generation), Value::Nil, Value::Nil];
         assert_eq!(state(&half), Ok(Some(DirectionState { acknowledgement: None, ..whole })));
         assert_eq!(state(&vec![Value::Nil; 5]), Ok(None));
+    }
+
+    #[test]
+    fn what_no_agent_asks_for_is_refused() {
+        let protection = Protection { mode: ProtectMode::Ordered, loss_rate: 1e-3, target: 1e-8, copies: 2 };
+        let refused = |generation, protection| {
+            let request = Request { generation, protection: Some(protection), ..Request::default() };
+            let [number, json] = written("request", Some(generation), Some(&request)).expect("short");
+            state(&[bulk(VERSION), bulk(&json), bulk(&number), Value::Nil, Value::Nil]).is_err()
+        };
+        assert!(!refused(1, protection));
+        assert!(refused(u64::MAX, protection), "nothing could supersede it");
+        assert!(refused(1, Protection { copies: 200, ..protection }));
+        assert!(refused(1, Protection { copies: 0, ..protection }));
+        assert!(refused(1, Protection { loss_rate: 2.0, ..protection }));
+        assert!(refused(1, Protection { target: 0.0, ..protection }));
     }
 
     proptest! {

@@ -155,7 +155,7 @@ impl Parameters for FlowParameters {
             "bit-errors" => self.bit_errors.map(yes_or_no),
             BOTH_DIRECTIONS => self.both_directions.map(yes_or_no),
             "queue-pairs" => self.queue_pairs.map(|count| Value::number(count, f64::from(count))),
-            RDMA_MECHANISMS => self.rdma_mechanisms.map(|mechanisms| Value::word(mechanisms)),
+            RDMA_MECHANISMS => self.rdma_mechanisms.map(Value::word),
             DUMMY_GAP => self.dummy_gap.map(|span| Value::number(span, span.0.as_secs_f64())),
             "timeout-exponent" => self.timeout_exponent.map(|t| Value::number(t, f64::from(t))),
             "mtu" => self.mtu.map(|mtu| Value::number(mtu, f64::from(mtu))),
