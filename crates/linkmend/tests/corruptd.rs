@@ -267,7 +267,9 @@ fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
     assert_eq!(verdicts()[1], expected(&[("leaf1/eth2", "disabled")])[0]);
     assert_eq!(std::fs::read_to_string(&told).expect("it ran"), "disable leaf1/eth2 spine2/eth0 1e-2\n");
     // Repaired, it makes room for the other one.
-    let one = serde_json::json!({ "leaf1/eth1": request("spine1/eth0", 1e-5) });
+    let repaired =
+        serde_json::json!({ "request": { "generation": 2, "disable": false, "reason": "a test" } });
+    let one = serde_json::json!({ "leaf1/eth1": request("spine1/eth0", 1e-5), "leaf1/eth2": repaired });
     let daemon = Remembering::start(folder.path(), &one, &may_disable);
     wait_for(4);
     drop(daemon);

@@ -37,8 +37,15 @@ pub struct Request {
     /// Whether the link should be disabled.
     #[serde(default)]
     pub disable: bool,
+    /// Whether no frame was lost yet, and the loss rate is one that is expected.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub expected: bool,
     /// Why, for people.
     pub reason: String,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What the sending end did about it.
@@ -81,6 +88,9 @@ pub struct Acknowledgement {
     /// What went wrong, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Since which start of its machine this holds: what a command has set up does not outlive that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub boot: String,
 }
 
 /// All that is known of a direction.

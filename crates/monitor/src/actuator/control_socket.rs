@@ -35,7 +35,14 @@ impl ControlSocket {
                     continue;
                 }
             };
-            for report in client.status(None).map_err(|error| error.to_string())? {
+            let reports = match client.status(None) {
+                Ok(reports) => reports,
+                Err(error) => {
+                    failure = Some(error.to_string());
+                    continue;
+                }
+            };
+            for report in reports {
                 if report.name == port {
                     return alive(client, report);
                 }
@@ -72,7 +79,8 @@ impl Actuator for ControlSocket {
             Some(protection) => {
                 client.protect(&report.name, &config(protection)).map_err(|error| error.to_string())?
             }
-            None if !report.protection_requested => report,
+            // What somebody has protected since is not ours to end.
+            None if again || !report.protection_requested => report,
             None => client.unprotect(&report.name).map_err(|error| error.to_string())?,
         };
         Ok(effect(&report))

@@ -12,8 +12,8 @@ impl Actuator for DryRun {
         "none: a dry run".to_owned()
     }
 
-    fn apply(&mut self, _: &str, request: &Request, _: bool) -> Result<Effect, String> {
-        Ok(if request.protection.is_some() { Effect::Rehearsed } else { Effect::Dormant })
+    fn apply(&mut self, _: &str, _: &Request, _: bool) -> Result<Effect, String> {
+        Ok(Effect::Rehearsed)
     }
 
     fn observe(&mut self, _: &str) -> Option<Effect> {

@@ -83,6 +83,8 @@ pub enum Action {
 #[derive(Debug)]
 pub struct Agent {
     name: String,
+    /// Which start of its machine this is.
+    boot: String,
     policy: Policy,
     cabling: Cabling,
     ports: BTreeMap<String, Watched>,
@@ -94,7 +96,9 @@ pub struct Agent {
     synchronised: bool,
     actions: VecDeque<Action>,
     decisions: VecDeque<Decision>,
+    /// Of the latest poll.
     refused_ports: u64,
+    refused_named: u64,
 }
 
 impl Agent {
@@ -102,6 +106,7 @@ impl Agent {
     pub fn new(name: &str, policy: Policy, cabling: Cabling) -> Agent {
         Agent {
             name: name.to_owned(),
+            boot: String::new(),
             policy,
             cabling,
             ports: BTreeMap::new(),
@@ -112,18 +117,51 @@ impl Agent {
             actions: VecDeque::new(),
             decisions: VecDeque::new(),
             refused_ports: 0,
+            refused_named: 0,
         }
     }
 
-    /// Other settings and cables from now on. What is protected stays so until it is found healthy.
-    pub fn reconfigure(&mut self, policy: Policy, cabling: Cabling) {
+    /// The same agent on a machine that has started so: what commands had set up before another start is gone.
+    #[must_use]
+    pub fn since(mut self, boot: &str) -> Agent {
+        boot.clone_into(&mut self.boot);
+        self
+    }
+
+    /// Other settings and cables from now on. What is protected stays so until it is found healthy, unless a cable was moved:
+    /// then the port that sent before ends its protection, and the one that sends now begins.
+    pub fn reconfigure(&mut self, now: Duration, policy: Policy, cabling: Cabling) {
         self.policy = policy;
-        self.cabling = cabling;
+        let before = std::mem::replace(&mut self.cabling, cabling);
+        let ports: Vec<PortName> = self.directions.keys().cloned().collect();
+        for port in ports {
+            let was = before.peer(&port).filter(|peer| peer.agent() == self.name);
+            let is = self.sender(&port);
+            // A cable that is no longer named may have been forgotten, like a neighbour whose link is down.
+            if was == is || self.cabling.peer(&port).is_none() {
+                continue;
+            }
+            self.carrying.remove(&port);
+            let request = self.directions.get(&port).and_then(|state| state.request.clone());
+            if let (Some(was), Some(request)) = (was, request.filter(|request| request.protection.is_some()))
+            {
+                let sender = was.port().to_owned();
+                let request =
+                    Request { protection: None, reason: "its cable was moved".to_owned(), ..request };
+                self.actions.push_back(Action::Actuate { sender, port: port.clone(), request, again: false });
+            }
+            // What was done was done at another port.
+            if let Some(state) = self.directions.get_mut(&port) {
+                state.acknowledgement = None;
+            }
+            self.carry_out(now, &port);
+        }
     }
 
     /// Takes what all ports had counted at `now`, on a clock that never goes back. A port that is not among them keeps its
     /// state for half a minute, and for longer if it corrupts.
     pub fn handle_readings(&mut self, now: Duration, readings: impl IntoIterator<Item = (String, Reading)>) {
+        self.refused_ports = 0;
         for watched in self.ports.values_mut() {
             watched.missing = true;
         }
@@ -142,6 +180,12 @@ impl Agent {
             }
             self.ask(now, &port);
         }
+        let directions = &self.directions;
+        self.ports.retain(|_, watched| {
+            let request = directions.get(watched.name()).and_then(|state| state.request.as_ref());
+            let is_asked_for = request.is_some_and(|request| request.protection.is_some());
+            is_asked_for || !watched.is_gone(now)
+        });
         for watched in self.ports.values_mut().filter(|watched| watched.missing) {
             if let Some(change) = watched.handle_absence(now) {
                 self.decisions.push_back(Decision::of_state(now, watched, change));
@@ -162,7 +206,14 @@ impl Agent {
             || sends
                 && state.acknowledgement != known.acknowledgement
                 && state.acknowledgement_generation() <= known.acknowledgement_generation();
-        if state.request_generation() > known.request_generation() {
+        // Two requests of one generation come from a bus that was set back to an earlier time. What it has counts: whoever
+        // asks finds at the next poll whether that is enough, and whoever carries out begins anew.
+        let conflicts =
+            state.request_generation() == known.request_generation() && state.request != known.request;
+        if conflicts && sends {
+            self.carrying.remove(port);
+        }
+        if conflicts || state.request_generation() > known.request_generation() {
             known.request = state.request;
             if receives {
                 self.resume(now, port);
@@ -196,6 +247,11 @@ impl Agent {
         }
     }
 
+    /// The bus is going to name every direction that it knows. What it does not name, it has forgotten.
+    pub fn handle_rereading(&mut self) {
+        self.in_step.clear();
+    }
+
     /// The bus cannot be reached. Everything stays as it is, until it has been heard again.
     pub fn handle_disconnected(&mut self) {
         self.synchronised = false;
@@ -219,7 +275,7 @@ impl Agent {
             // A newer request has come meanwhile, and is under way already.
             return;
         }
-        let acknowledgement = Acknowledgement { generation, effect, error };
+        let acknowledgement = Acknowledgement { generation, effect, error, boot: self.boot.clone() };
         carrying.settle(now, &request, &acknowledgement);
         let known = self.directions.entry(port.clone()).or_default();
         if known.acknowledgement.as_ref() != Some(&acknowledgement) {
@@ -268,7 +324,8 @@ impl Agent {
         let name = PortName::new(&self.name, port).ok().filter(|_| self.ports.len() < PORTS_MOST);
         let Some(name) = name else {
             // With the first few it is said which: the rest is counted.
-            if self.refused_ports < REFUSED_NAMED {
+            if self.refused_named < REFUSED_NAMED {
+                self.refused_named += 1;
                 let shown: String = port.chars().take(80).collect();
                 tracing::warn!("the port `{}` cannot be watched: {REFUSED_WHY}", shown.escape_debug());
             }
@@ -283,7 +340,7 @@ impl Agent {
     /// What was found corrupting before a restart is watched for the end of it.
     fn resume(&mut self, now: Duration, port: &PortName) {
         let request = self.directions.get(port).and_then(|state| state.request.as_ref());
-        let protection = request.and_then(|request| request.protection);
+        let protection = request.filter(|request| !request.expected).and_then(|request| request.protection);
         if let (Some(protection), Some(watched)) = (protection, self.ports.get_mut(port.port())) {
             watched.resume(now, protection.loss_rate);
         }
@@ -294,7 +351,7 @@ impl Agent {
         let Some(watched) = self.ports.get(port).filter(|_| self.synchronised) else { return };
         let name = watched.name().clone();
         let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
-        let Some(request) = watched.request(&self.policy, known) else { return };
+        let Some(request) = watched.request(&self.policy, known, self.cabling.peer(&name)) else { return };
         let request = Request { sender: self.cabling.peer(&name).cloned(), ..request };
         self.decisions.push_back(Decision::of_request(now, watched, &request));
         self.directions.entry(name.clone()).or_default().request = Some(request.clone());
@@ -332,15 +389,22 @@ impl Agent {
     /// Carries out the latest request for a direction that starts at a port of this agent, unless that is under way, done,
     /// or to be tried again later.
     fn carry_out(&mut self, now: Duration, port: &PortName) {
-        let Some(sender) = self.sender(port).map(|sender| sender.port().to_owned()) else { return };
+        let Some(sender) = self.sender(port).map(|sender| sender.port().to_owned()) else {
+            self.carrying.remove(port);
+            return;
+        };
         let Some(state) = self.directions.get(port) else { return };
         let Some(request) = state.request.clone() else { return };
         let carrying = self.carrying.entry(port.clone()).or_default();
         if carrying.due(now, &request) == Due::Now {
-            let again = state
-                .acknowledgement
-                .as_ref()
-                .is_some_and(|done| done.generation == request.generation && done.effect != Effect::Failed);
+            let again = state.acknowledgement.as_ref().is_some_and(|done| {
+                let is_done = match done.effect {
+                    Effect::Active | Effect::Starting => request.protection.is_some(),
+                    Effect::Dormant => request.protection.is_none(),
+                    Effect::Rehearsed | Effect::Failed => false,
+                };
+                is_done && done.generation == request.generation && done.boot == self.boot
+            });
             carrying.begin(request.generation);
             self.actions.push_back(Action::Actuate { sender, port: port.clone(), request, again });
         }

@@ -2,6 +2,7 @@
 
 use super::Agent;
 use crate::PortName;
+use crate::counters::Irregularity;
 use crate::detection::State;
 use crate::exchange::{Acknowledgement, Request};
 use crate::forecast::Forecast;
@@ -42,6 +43,9 @@ pub struct PortStatus {
     pub expected_loss_rate: Option<f64>,
     /// Seconds since the last poll that had this port.
     pub age_s: Option<f64>,
+    /// Whether its source has not named it for a while.
+    #[serde(default)]
+    pub absent: bool,
     /// Why its latest counters say nothing.
     pub irregularity: Option<String>,
     /// Seconds until protection may end, if nothing is corrupted meanwhile.
@@ -89,6 +93,7 @@ impl Agent {
             age_s: watched
                 .and_then(|watched| watched.polled)
                 .map(|polled| now.saturating_sub(polled).as_secs_f64()),
+            absent: watched.is_some_and(|watched| watched.irregularity == Some(Irregularity::Absent)),
             irregularity: watched
                 .and_then(|watched| watched.irregularity)
                 .map(|irregularity| irregularity.to_string()),

@@ -333,3 +333,130 @@ fn directions_of_unknown_ports_are_none_of_its_business() {
     assert_unchanged(&mut agent, "what others do");
     assert_eq!(agent.status(now).ports.len(), 1, "ports that are not here are not shown");
 }
+
+/// An agent of two ports of one machine, over a bus that has said everything, and what it is to do.
+fn alone(cables: &[(&str, &str)]) -> Agent {
+    let mut agent = Agent::new("leaf1", Policy::default(), cabling(cables)).since("first");
+    agent.handle_synchronised(Duration::ZERO);
+    agent
+}
+
+fn cabling(cables: &[(&str, &str)]) -> Cabling {
+    let port = |name: &str| PortName::new("leaf1", name).expect("a name");
+    Cabling::new(cables.iter().map(|(one, other)| [port(one), port(other)])).expect("cables")
+}
+
+/// Polls a port that corrupts one frame in a thousand until it is found.
+fn corrupt(agent: &mut Agent, port: &str, from: u64) {
+    for second in from..from + 3 {
+        let reading = Reading {
+            good_frames: second * 999_000,
+            corrupted_frames: Some(second * 1_000),
+            ..Reading::default()
+        };
+        agent.handle_readings(SECOND * second as u32, [(port.to_owned(), reading)]);
+    }
+}
+
+/// What the agent is to carry out: the port that sends, whether it is to protect, and whether it was done before.
+fn jobs(agent: &mut Agent) -> Vec<(String, bool, bool)> {
+    std::iter::from_fn(|| agent.poll_action())
+        .filter_map(|action| match action {
+            Action::Actuate { sender, request, again, .. } => {
+                Some((sender, request.protection.is_some(), again))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_cable_that_is_named_later_or_moved_changes_who_protects() {
+    let mut agent = alone(&[]);
+    corrupt(&mut agent, "a", 1);
+    assert_eq!(jobs(&mut agent), [], "nobody knows who sends");
+    agent.reconfigure(SECOND * 5, Policy::default(), cabling(&[("a", "b")]));
+    assert_eq!(jobs(&mut agent), [("b".to_owned(), true, false)]);
+    agent.reconfigure(SECOND * 6, Policy::default(), cabling(&[("a", "c")]));
+    assert_eq!(jobs(&mut agent), [("b".to_owned(), false, false), ("c".to_owned(), true, false)]);
+    agent.reconfigure(SECOND * 7, Policy::default(), cabling(&[]));
+    assert_eq!(jobs(&mut agent), [], "a neighbour may be forgotten because its link is down");
+    // The planner is told who sends.
+    agent.reconfigure(SECOND * 8, Policy::default(), cabling(&[("a", "c")]));
+    corrupt(&mut agent, "a", 9);
+    let name = PortName::new("leaf1", "a").expect("a name");
+    let sender = agent.directions[&name].request.as_ref().and_then(|request| request.sender.clone());
+    assert_eq!(sender, PortName::new("leaf1", "c").ok());
+}
+
+#[test]
+fn what_was_rehearsed_or_done_before_the_machine_started_is_not_done() {
+    let name = PortName::new("leaf1", "a").expect("a name");
+    for (boot, effect, again) in [
+        ("first", Effect::Active, true),
+        ("first", Effect::Starting, true),
+        ("first", Effect::Rehearsed, false),
+        ("first", Effect::Failed, false),
+        ("first", Effect::Dormant, false),
+        ("another", Effect::Active, false),
+    ] {
+        let mut before = alone(&[("a", "b")]);
+        corrupt(&mut before, "a", 1);
+        let mut state = before.directions[&name].clone();
+        let generation = state.request_generation().expect("it asks");
+        state.acknowledgement =
+            Some(Acknowledgement { generation, effect, boot: boot.to_owned(), ..Default::default() });
+        let mut after = Agent::new("leaf1", Policy::default(), cabling(&[("a", "b")])).since("first");
+        after.handle_state(SECOND, &name, state);
+        assert_eq!(jobs(&mut after), [("b".to_owned(), true, again)], "{boot} {effect:?}");
+    }
+}
+
+#[test]
+fn a_bus_that_was_emptied_gets_everything_back() {
+    let mut agent = alone(&[("a", "b")]);
+    corrupt(&mut agent, "a", 1);
+    let name = PortName::new("leaf1", "a").expect("a name");
+    while agent.poll_action().is_some() {}
+    let state = agent.directions[&name].clone();
+    agent.handle_state(SECOND * 5, &name, state);
+    agent.handle_synchronised(SECOND * 5);
+    assert!(agent.poll_action().is_none(), "the bus knows it");
+    agent.handle_rereading();
+    agent.handle_synchronised(SECOND * 6);
+    assert!(matches!(agent.poll_action(), Some(Action::Request { .. })), "the bus has forgotten it");
+}
+
+#[test]
+fn a_bus_that_was_set_back_is_followed_and_asked_again() {
+    let mut agent = alone(&[("a", "b")]);
+    corrupt(&mut agent, "a", 1);
+    while agent.poll_action().is_some() {}
+    let name = PortName::new("leaf1", "a").expect("a name");
+    let generation = agent.directions[&name].request_generation().expect("it asks");
+    let request = Request { generation, reason: "another's".to_owned(), ..Request::default() };
+    agent.handle_state(SECOND * 5, &name, DirectionState { request: Some(request), acknowledgement: None });
+    assert_eq!(jobs(&mut agent), [("b".to_owned(), false, false)], "what the bus has counts");
+    corrupt(&mut agent, "a", 6);
+    assert_eq!(agent.directions[&name].request_generation(), Some(generation + 1));
+    assert_eq!(jobs(&mut agent), [("b".to_owned(), true, false)]);
+}
+
+#[test]
+fn a_port_that_is_away_is_unknown_then_forgotten_and_one_that_corrupts_is_not() {
+    let mut agent = alone(&[]);
+    let reading =
+        |count: u64| Reading { good_frames: count * 1_000, corrupted_frames: Some(0), ..Reading::default() };
+    corrupt(&mut agent, "bad", 1);
+    for second in 4..7 {
+        agent.handle_readings(SECOND * second, [("good".to_owned(), reading(second.into()))]);
+    }
+    let state = |agent: &Agent, port: &str| agent.ports.get(port).map(|watched| watched.detector.state());
+    assert_eq!(state(&agent, "good"), Some(crate::detection::State::Healthy));
+    agent.handle_readings(SECOND * 40, []);
+    assert_eq!(state(&agent, "good"), Some(crate::detection::State::Unknown));
+    assert!(state(&agent, "bad").is_some_and(crate::detection::State::corrupts));
+    agent.handle_readings(SECOND * 4_000, []);
+    assert_eq!(state(&agent, "good"), None);
+    assert!(state(&agent, "bad").is_some_and(crate::detection::State::corrupts));
+}

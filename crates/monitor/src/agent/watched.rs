@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// How long a port may be missing before nothing is known of it. Its switch may be busy.
 const ABSENT_AFTER: Duration = Duration::from_secs(30);
+/// How long before it is forgotten.
+const GONE_AFTER: Duration = Duration::from_hours(1);
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -50,6 +52,9 @@ impl Watched {
         (self.missing, self.polled) = (false, Some(now));
         let outcome = self.detector.handle_reading(settings, now, reading);
         self.irregularity = outcome.err();
+        if outcome == Err(Irregularity::NotCounted) {
+            return self.detector.handle_absence();
+        }
         outcome.ok().flatten()
     }
 
@@ -69,6 +74,12 @@ impl Watched {
         self.detector.handle_absence()
     }
 
+    /// Whether the port has been away for so long that it may be forgotten, and nothing of it has to be remembered.
+    pub(super) fn is_gone(&self, now: Duration) -> bool {
+        let polled = self.polled.unwrap_or_default();
+        self.missing && !self.detector.state().corrupts() && now.saturating_sub(polled) >= GONE_AFTER
+    }
+
     /// Goes on where a monitor before a restart was: what was protected stays so until it has been healthy for long enough.
     pub(super) fn resume(&mut self, now: Duration, loss_rate: f64) {
         if !self.detector.state().corrupts() {
@@ -76,16 +87,25 @@ impl Watched {
         }
     }
 
-    /// What to ask for, if it differs from what was asked for last.
-    pub(super) fn request(&self, policy: &Policy, last: Option<&Request>) -> Option<Request> {
+    /// What to ask for, if it differs from what was asked for last, or is about another sender than then.
+    pub(super) fn request(
+        &self,
+        policy: &Policy,
+        last: Option<&Request>,
+        sender: Option<&PortName>,
+    ) -> Option<Request> {
         let asked = last.and_then(|last| last.protection);
         let need = self.need(policy);
         let generation = last.map_or(1, |last| last.generation.saturating_add(1));
-        let Some(Need { loss_rate, disable, reason }) = need else {
+        let Some(Need { loss_rate, disable, expected, reason }) = need else {
             if asked.is_none() || self.detector.state() == State::Unknown {
                 return None;
             }
-            let reason = "no corruption during the hold-down".to_owned();
+            let reason = match last.is_some_and(|last| last.expected) {
+                true => "frames are not going to be lost any more, or links are not armed any more",
+                false => "no corruption during the hold-down",
+            };
+            let reason = reason.to_owned();
             return Some(Request { generation, reason, ..Request::default() });
         };
         // Fewer copies than before only if they are certainly enough: a few frames at the beginning say little.
@@ -98,11 +118,16 @@ impl Watched {
         let same = asked.is_some_and(|asked| {
             (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies)
         });
-        if same && last.is_some_and(|last| last.disable == disable) {
+        let sender_is_known = last.is_some_and(|last| sender.is_none() || last.sender.as_ref() == sender);
+        if same
+            && sender_is_known
+            && last.is_some_and(|last| (last.disable, last.expected) == (disable, expected))
+        {
             return None;
         }
         let protection = Protection { mode: policy.mode, loss_rate, target: policy.target, copies };
-        Some(Request { generation, protection: Some(protection), disable, reason, ..Request::default() })
+        let protection = Some(protection);
+        Some(Request { generation, protection, disable, expected, reason, ..Request::default() })
     }
 
     /// What the link needs; `None` if it is healthy, or nothing is known of it.
@@ -114,11 +139,11 @@ impl Watched {
                 true => format!("loss rate {loss_rate:.1e}, beyond what protection should carry"),
                 false => format!("loss rate {loss_rate:.1e}"),
             };
-            return Some(Need { loss_rate, disable, reason });
+            return Some(Need { loss_rate, disable, expected: false, reason });
         }
         let loss_rate = self.early_warning.expected().filter(|_| policy.arm)?;
         let reason = format!("before frames are lost; loss rate {loss_rate:.1e} expected");
-        Some(Need { loss_rate, disable: false, reason })
+        Some(Need { loss_rate, disable: false, expected: true, reason })
     }
 }
 
@@ -126,5 +151,6 @@ impl Watched {
 struct Need {
     loss_rate: f64,
     disable: bool,
+    expected: bool,
     reason: String,
 }

@@ -15,6 +15,8 @@ use linkmend_diagnose::Diagnose;
 pub enum BusEvent {
     /// The state of a direction, as it is now.
     State(PortName, DirectionState),
+    /// Every direction that the bus knows is named from here on, once more.
+    Rereading,
     /// Every direction that the bus knows has been named.
     Synchronised,
 }

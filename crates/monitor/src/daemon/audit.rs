@@ -39,6 +39,15 @@ impl Audit {
         Ok(Audit { file: file.transpose()?, lost: 0 })
     }
 
+    /// Opens the file again, which may have been moved away for a new one.
+    pub fn reopen(&mut self) {
+        let Some((path, file)) = &mut self.file else { return };
+        match OpenOptions::new().create(true).append(true).open(&*path) {
+            Ok(opened) => *file = opened,
+            Err(error) => tracing::warn!("{}: goes on in the file that was open: {error}", path.display()),
+        }
+    }
+
     /// Writes a decision down.
     pub fn write(&mut self, decision: &Decision) {
         match &decision.kind {

@@ -24,8 +24,8 @@ const OF_PORTS: [(&str, &str, Value); 5] = [
     ),
     (
         "link_expected_loss_ratio",
-        "Share of frames that will be lost if errors stay as forward error correction counts them",
-        |port| port.forecast.map(|forecast| forecast.loss_rate),
+        "Share of frames that will be lost if errors stay as forward error correction counts them; only where that is certain",
+        |port| port.expected_loss_rate,
     ),
     (
         "link_state",
@@ -54,7 +54,7 @@ impl Collector for Page {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, help, value) in OF_PORTS {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for port in &self.0.ports {
+            for port in self.0.ports.iter().filter(|port| !port.absent) {
                 if let Some(value) = value(port) {
                     family.encode_family(&[("port", port.port.to_string())])?.encode_gauge(&value)?;
                 }
@@ -71,7 +71,11 @@ impl Collector for Page {
             .encode_descriptor("corruptd_bus_up", help, None, MetricType::Gauge)?
             .encode_gauge(&i64::from(self.0.synchronised))?;
         let help = "Seconds since the counters of the port were read for which that is the longest ago";
-        let oldest = self.0.ports.iter().filter_map(|port| port.age_s).fold(0.0, f64::max);
+        let ages = || self.0.ports.iter().filter(|port| !port.absent).filter_map(|port| port.age_s);
+        // If all are absent, nothing can be read at all.
+        let latest = self.0.ports.iter().filter_map(|port| port.age_s).fold(f64::INFINITY, f64::min);
+        let oldest =
+            if ages().next().is_some() || latest.is_infinite() { ages().fold(0.0, f64::max) } else { latest };
         encoder
             .encode_descriptor("corruptd_oldest_reading_seconds", help, None, MetricType::Gauge)?
             .encode_gauge(&oldest)
@@ -109,6 +113,7 @@ mod tests {
             forecast: None,
             expected_loss_rate: None,
             age_s: Some(0.5),
+            absent: false,
             irregularity: None,
             hold_down_s: None,
             request: None,
@@ -116,7 +121,11 @@ mod tests {
         };
         let protected = PortStatus {
             request: Some(Request { generation: 1, protection: Some(protection), ..Request::default() }),
-            acknowledgement: Some(Acknowledgement { generation: 1, effect: Effect::Active, error: None }),
+            acknowledgement: Some(Acknowledgement {
+                generation: 1,
+                effect: Effect::Active,
+                ..Default::default()
+            }),
             ..port("leaf1/eth0", State::Corrupting)
         };
         let ports = vec![protected, port("leaf1/eth1", State::Suspect)];

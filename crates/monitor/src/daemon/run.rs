@@ -109,6 +109,11 @@ pub struct Corruptd {
     troubles: Troubles,
 }
 
+/// What the kernel calls this start of the machine; empty if it says nothing.
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
 /// Serves what was last put into the place that is returned.
 fn serve_metrics(address: SocketAddr) -> Result<(Arc<Mutex<AgentStatus>>, MetricsServer), MetricsError> {
     let shown = Arc::new(Mutex::new(AgentStatus::default()));
@@ -144,15 +149,15 @@ fn told(error: &(impl Diagnose + std::fmt::Display)) -> String {
 /// Starts the planner, which knows what it had disabled before.
 fn plan_thread(plan: PlanChoice, target: f64, started: Instant) -> Result<PlanThread, StartError> {
     let network = plan.network()?;
-    let disabled = disabled_before(&plan.memory)
+    let before = disabled_before(&plan.memory)
         .map_err(|problem| StartError::PlanState { path: plan.memory.clone(), problem })?;
     match &plan.hook {
         Some(hook) => tracing::info!("plans for {network}; {} disables links", hook.display()),
         None => tracing::info!("plans for {network}, and disables nothing"),
     }
     let settings = PlannerSettings { constraint: plan.constraint, target };
-    let planner = Planner::new(network, settings, disabled);
-    PlanThread::start(planner, plan.hook, plan.memory, started).map_err(StartError::Thread)
+    let planner = Planner::new(network, settings, before.disabled);
+    PlanThread::start(planner, plan.hook, plan.memory, before.disabling, started).map_err(StartError::Thread)
 }
 
 /// What does not work at the moment.
@@ -193,7 +198,7 @@ impl Corruptd {
         let (sender, outcomes) = channel();
         let worker = Worker::start(actuators, &sender).map_err(StartError::Thread)?;
         Ok(Corruptd {
-            agent: Agent::new(&config.agent, config.policy, config.cabling),
+            agent: Agent::new(&config.agent, config.policy, config.cabling).since(&boot()),
             source,
             bus,
             worker,
@@ -237,7 +242,16 @@ impl Corruptd {
         }
         self.poll = config.poll;
         self.next_poll = self.now();
-        self.agent.reconfigure(config.policy, config.cabling);
+        if config.agent == self.config.agent {
+            self.agent.reconfigure(self.now(), config.policy, config.cabling);
+        } else {
+            // Cables are named by agents: those of another agent are not ours.
+            tracing::warn!(
+                "settings and cables stay as they are: they are those of an agent {}",
+                config.agent
+            );
+        }
+        self.audit.reopen();
     }
 
     /// The agent's status.
@@ -291,6 +305,11 @@ impl Corruptd {
                             self.remember(&port, &state);
                             self.agent.handle_state(now, &port, state);
                         }
+                        BusEvent::Rereading => {
+                            // What was deleted there is not planned for any more.
+                            self.directions.clear();
+                            self.agent.handle_rereading();
+                        }
                         BusEvent::Synchronised => {
                             (self.synchronised, self.unplanned) = (true, true);
                             self.agent.handle_synchronised(now);
@@ -337,8 +356,9 @@ impl Corruptd {
 
     /// Has the plan made anew if links have begun to corrupt, got worse or come back, once the bus has said everything.
     fn plan(&mut self) {
-        let Some(planner) = &self.planner else { return };
+        let Some(planner) = &mut self.planner else { return };
         let now = self.started.elapsed();
+        planner.hand_over();
         if self.unplanned && self.synchronised && now >= self.plan_from {
             self.unplanned = false;
             self.plan_from = now + PLAN_INTERVAL;
@@ -368,10 +388,14 @@ impl Corruptd {
         }
     }
 
+    /// Takes what became of a request, and of others meanwhile.
     fn take(&mut self, outcome: Outcome) {
         let now = self.now();
-        let Outcome { port, generation, effect, error } = outcome;
-        self.agent.handle_effect(now, &port, generation, effect, error);
+        let mut next = Some(outcome);
+        while let Some(Outcome { port, generation, effect, error }) = next {
+            self.agent.handle_effect(now, &port, generation, effect, error);
+            next = self.outcomes.try_recv().ok();
+        }
         self.act();
     }
 

@@ -159,7 +159,7 @@ impl Detector {
         if increment.corrupted == 0 && self.state != State::Suspect {
             return State::Healthy;
         }
-        self.evidence = Evidence::above(settings.activate, &self.window);
+        self.evidence = Evidence::above(settings.activate, &self.window, settings.false_alarm);
         let Some(evidence) = self.evidence.filter(|evidence| evidence.chance <= SUSPECT_CHANCE) else {
             self.evidence = None;
             return State::Healthy;
@@ -180,7 +180,7 @@ impl Detector {
         if increment.corrupted > 0 && self.calm.loss_rate() > Some(settings.deactivate) {
             self.calm = Stretch { since: now, ..Stretch::default() };
             self.forget_before_a_rise(settings);
-            let evidence = Evidence::above(settings.activate, &self.window);
+            let evidence = Evidence::above(settings.activate, &self.window, settings.false_alarm);
             if let Some(evidence) = evidence.filter(|found| found.rules_out_chance(settings.false_alarm)) {
                 self.evidence = Some(evidence);
                 self.loss_rate = evidence.loss_rate();
@@ -203,7 +203,7 @@ impl Detector {
     /// If the link has begun to corrupt more, what it did before says no more about it. Otherwise the higher rate would show
     /// itself only when the lower one of an hour no longer outweighs it.
     fn forget_before_a_rise(&mut self, settings: &Settings) {
-        let risen = Evidence::above(self.loss_rate, &self.window);
+        let risen = Evidence::above(self.loss_rate, &self.window, settings.false_alarm);
         if let Some(risen) = risen.filter(|risen| risen.rules_out_chance(settings.false_alarm)) {
             self.window.forget_before(risen.stretch.since);
         }
@@ -218,7 +218,7 @@ impl Detector {
                 evidence.loss_rate() >= limit / 2.0 || evidence.interval().1 >= limit / 2.0
             }
             (State::Severe, None) => true,
-            _ => Evidence::above(limit, &self.window)
+            _ => Evidence::above(limit, &self.window, settings.false_alarm)
                 .is_some_and(|evidence| evidence.rules_out_chance(settings.false_alarm)),
         };
         if is_severe { State::Severe } else { State::Corrupting }

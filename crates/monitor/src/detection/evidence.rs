@@ -19,22 +19,34 @@ pub struct Evidence {
 
 impl Evidence {
     /// Looks for the stretch up to now whose corrupted frames are least likely at this rate; `None` if none has more of them
-    /// than expected. The likelihood ratio finds it (the scan statistic of Kulldorff, 1997, in one dimension), and its
+    /// than expected. One with corrupted frames in several polls, if it rules out chance at `false_alarm`, comes before one
+    /// that may be a single event: bursts that come again are corruption, although the latest alone weighs more. The likelihood ratio finds it (the scan statistic of Kulldorff, 1997, in one dimension), and its
     /// probability, exact for a Poisson distribution, counts once for each stretch that was tried (Bonferroni).
-    pub fn above(rate: f64, window: &Window) -> Option<Evidence> {
+    pub fn above(rate: f64, window: &Window, false_alarm: f64) -> Option<Evidence> {
         let mut tried = 0;
-        let mut best: Option<(f64, Stretch)> = None;
+        let (mut best, mut lasting): (Option<(f64, Stretch)>, Option<(f64, Stretch)>) = (None, None);
         for stretch in window.up_to_now() {
             tried += 1;
             let ratio = log_likelihood_ratio(stretch, rate);
-            if ratio > best.map_or(0.0, |(ratio, _)| ratio) {
-                best = Some((ratio, stretch));
+            let take = |place: &mut Option<(f64, Stretch)>| {
+                if ratio > place.map_or(0.0, |(ratio, _)| ratio) {
+                    *place = Some((ratio, stretch));
+                }
+            };
+            take(&mut best);
+            if stretch.corrupted_polls >= POLLS_LEAST {
+                take(&mut lasting);
             }
         }
-        let (_, stretch) = best?;
-        let expected = rate * stretch.frames as f64;
-        let chance = (poisson_at_least(stretch.corrupted, expected) * f64::from(tried)).min(1.0);
-        Some(Evidence { stretch, chance })
+        let evidence = |(_, stretch): (f64, Stretch)| {
+            let expected = rate * stretch.frames as f64;
+            let chance = (poisson_at_least(stretch.corrupted, expected) * f64::from(tried)).min(1.0);
+            Evidence { stretch, chance }
+        };
+        lasting
+            .map(evidence)
+            .filter(|found| found.rules_out_chance(false_alarm))
+            .or_else(|| best.map(evidence))
     }
 
     /// Whether chance is ruled out, at this probability, and one event as well.
@@ -71,6 +83,20 @@ mod tests {
     use crate::counters::Increment;
     use std::time::Duration;
 
+    fn above(rate: f64, window: &Window) -> Option<Evidence> {
+        Evidence::above(rate, window, 1e-6)
+    }
+
+    /// 5,000 corrupted frames in one poll of 8 million, every half an hour.
+    #[test]
+    fn bursts_that_come_again_are_corruption() {
+        let mut polls = vec![(8_000_000, 0); 3_600];
+        (polls[1_700].1, polls[3_599].1) = (5_000, 5_000);
+        let evidence = above(1e-8, &window(&polls)).expect("there is some");
+        assert!(evidence.rules_out_chance(1e-6), "{evidence:?}");
+        assert_eq!(evidence.stretch.corrupted, 10_000);
+    }
+
     fn window(polls: &[(u64, u64)]) -> Window {
         let mut window = Window::default();
         for (number, &(frames, corrupted)) in polls.iter().enumerate() {
@@ -82,22 +108,22 @@ mod tests {
     #[test]
     fn a_single_corrupted_frame_is_no_proof_and_not_hidden() {
         for frames in [1, 1_000, 100_000_000] {
-            let evidence = Evidence::above(1e-8, &window(&[(frames, 0), (frames, 1)]));
+            let evidence = above(1e-8, &window(&[(frames, 0), (frames, 1)]));
             if let Some(evidence) = evidence {
                 assert!(!evidence.rules_out_chance(1e-6), "{evidence:?}");
             }
         }
-        assert!(Evidence::above(1e-8, &window(&[(1_000, 0), (1_000, 1)])).is_some());
+        assert!(above(1e-8, &window(&[(1_000, 0), (1_000, 1)])).is_some());
         // Many in one poll are one event, and two events are proof on a link as quiet as this.
-        assert!(!Evidence::above(1e-8, &window(&[(1_000, 0), (1_000, 90)])).unwrap().rules_out_chance(1e-6));
-        assert!(Evidence::above(1e-8, &window(&[(1_000, 1), (1_000, 1)])).unwrap().rules_out_chance(1e-6));
+        assert!(!above(1e-8, &window(&[(1_000, 0), (1_000, 90)])).unwrap().rules_out_chance(1e-6));
+        assert!(above(1e-8, &window(&[(1_000, 1), (1_000, 1)])).unwrap().rules_out_chance(1e-6));
     }
 
     #[test]
     fn a_new_rate_is_found_at_once_behind_a_long_healthy_past() {
         let mut polls = vec![(8_000_000, 0); 3_600];
         polls.extend([(8_000_000, 8_000), (8_000_000, 8_010)]);
-        let evidence = Evidence::above(1e-8, &window(&polls)).expect("there is some");
+        let evidence = above(1e-8, &window(&polls)).expect("there is some");
         assert!(evidence.rules_out_chance(1e-6));
         assert_eq!((evidence.stretch.frames, evidence.stretch.corrupted), (16_000_000, 16_010));
         let (low, high) = evidence.interval();
@@ -106,8 +132,8 @@ mod tests {
 
     #[test]
     fn as_many_as_expected_or_fewer_are_no_evidence() {
-        assert_eq!(Evidence::above(1e-8, &window(&[(100_000_000, 1), (200_000_000, 2)])), None);
-        assert_eq!(Evidence::above(1e-8, &window(&[(100_000_000, 0)])), None);
-        assert_eq!(Evidence::above(1e-8, &Window::default()), None);
+        assert_eq!(above(1e-8, &window(&[(100_000_000, 1), (200_000_000, 2)])), None);
+        assert_eq!(above(1e-8, &window(&[(100_000_000, 0)])), None);
+        assert_eq!(above(1e-8, &Window::default()), None);
     }
 }

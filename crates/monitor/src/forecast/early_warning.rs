@@ -55,6 +55,11 @@ impl EarlyWarning {
         self.phase = Duration::ZERO;
         self.begun = Some((now, *reading));
         let corrections = corrections(&before.fec?, &fec, reading.speed, passed)?;
+        // A port that is down counts nothing, which says nothing of its link.
+        let stands_still = fec == before.fec? && reading.good_frames == before.good_frames;
+        if stands_still {
+            return None;
+        }
         let short = reading.speed.is_some_and(|speed| speed <= SPEED_OF_SHORT_CODEWORDS);
         let usual = if short { SHORT_CODEWORDS_CORRECT } else { LONG_CODEWORDS_CORRECT };
         self.forecast = forecast(&corrections, settings.correctable.unwrap_or(usual));

@@ -41,6 +41,8 @@ pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<Pl
     let mut unplaced = Vec::new();
     for (port, state) in directions {
         let request = state.request.as_ref();
+        // A link that is going to lose frames has lost none.
+        let request = request.filter(|request| !request.expected);
         let Some(protection) = request.and_then(|request| request.protection) else { continue };
         match request.and_then(|request| request.sender.as_ref()) {
             Some(sender) => {

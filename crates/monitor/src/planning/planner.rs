@@ -9,6 +9,7 @@ use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::plan::{Action, Plan, PlanSettings, ReportedLink};
 use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_topology::{LinkId, Topology};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loss rate that is as bad as losing a whole link's capacity.
@@ -26,7 +27,8 @@ pub struct PlannerSettings {
 }
 
 /// A link that should be disabled.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// Its name in the topology.
     pub link: String,

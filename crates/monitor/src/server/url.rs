@@ -58,7 +58,10 @@ impl ServerUrl {
 
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, query) = self.0.split_once('?').unwrap_or((&self.0, ""));
+        // A password may have an unescaped `?`: the query is behind the last `@`.
+        let host = self.0.rfind('@').map_or(0, |at| at + 1);
+        let query = self.0[host..].find('?').map(|at| host + at);
+        let (address, query) = query.map_or((&self.0[..], ""), |at| (&self.0[..at], &self.0[at + 1..]));
         // A password with an unescaped `@` or `/` is hidden, too: everything before the last `@` is.
         match (address.split_once("://"), address.rsplit_once('@')) {
             (Some((scheme, rest)), Some((_, host))) => {
@@ -68,7 +71,17 @@ impl fmt::Display for ServerUrl {
                 write!(f, "{scheme}://{user}{password}@{host}")?;
             }
             (_, Some((_, host))) => write!(f, "{HIDDEN}@{host}")?,
-            _ => f.write_str(address)?,
+            // Without a host, what follows a `:` is a port, or a password whose host was forgotten.
+            _ => match address.rsplit_once(':') {
+                Some((before, port))
+                    if !port.starts_with("//")
+                        && port.parse::<u16>().is_err()
+                        && !port.contains(['/', ']']) =>
+                {
+                    write!(f, "{before}:{HIDDEN}")?;
+                }
+                _ => f.write_str(address)?,
+            },
         }
         for (index, pair) in query.split('&').filter(|pair| !pair.is_empty()).enumerate() {
             let separator = if index == 0 { '?' } else { '&' };

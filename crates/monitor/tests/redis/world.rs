@@ -100,6 +100,7 @@ impl World {
         for event in events {
             match event {
                 BusEvent::State(port, state) => self.agents[agent].handle_state(self.now, &port, state),
+                BusEvent::Rereading => self.agents[agent].handle_rereading(),
                 BusEvent::Synchronised => self.agents[agent].handle_synchronised(self.now),
             }
         }

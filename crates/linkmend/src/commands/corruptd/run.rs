@@ -7,7 +7,8 @@ use crate::output::print;
 use linkmend_monitor::daemon::Corruptd;
 use std::time::{Duration, Instant};
 
-/// Starts, and serves until SIGINT or SIGTERM. SIGHUP reads the configuration file again.
+/// Starts, and serves until SIGINT or SIGTERM. SIGHUP reads the configuration again, with the files that it
+/// names.
 pub(super) fn execute(arguments: &CorruptdArgs) -> Result<()> {
     let (config, resolved) = arguments.configuration()?;
     if arguments.check {
@@ -29,7 +30,7 @@ pub(super) fn execute(arguments: &CorruptdArgs) -> Result<()> {
             stopped_by.is_some()
         });
         match stopped_by {
-            Some("SIGHUP") if arguments.config.is_some() => match arguments.configuration() {
+            Some("SIGHUP") => match arguments.configuration() {
                 Ok((_, resolved)) => daemon.reconfigure(resolved),
                 Err(error) => tracing::error!("SIGHUP: the configuration stays as it was: {error:#}"),
             },

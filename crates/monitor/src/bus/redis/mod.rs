@@ -181,7 +181,7 @@ impl Bus for RedisBus {
         let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
         let heard = session.hear();
         let heard = heard.map_err(|error| self.lose(&error))?;
-        let mut events = Vec::new();
+        let mut events = if heard.all { vec![BusEvent::Rereading] } else { Vec::new() };
         for name in heard.strange {
             let shown: String = name.chars().take(NAME_SHOWN_MOST).collect();
             let keys = format!("{} or {}", self.keys.index, self.keys.events);

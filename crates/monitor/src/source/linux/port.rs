@@ -26,6 +26,8 @@ pub(super) struct Port {
     counters: Counters,
     driver: String,
     speed: Option<u64>,
+    /// When the speed was asked for: a port that comes up may have another one.
+    speed_of: Option<u32>,
 }
 
 impl fmt::Display for Port {
@@ -59,7 +61,7 @@ impl Port {
             }
             None => Counters::Kernel,
         };
-        Port { counters, driver, speed }
+        Port { counters, driver, speed, speed_of: None }
     }
 
     /// What the interface had counted; `counters` are those that every interface has.
@@ -71,6 +73,10 @@ impl Port {
         counters: &InterfaceCounters,
         standard: Option<&LinkStatisticsSocket>,
     ) -> io::Result<Reading> {
+        if self.speed.is_none() || self.speed_of != counters.carrier_changes {
+            self.speed = ethtool::speed(&counters.name).map(|megabits| u64::from(megabits) * MEGABIT);
+            self.speed_of = counters.carrier_changes;
+        }
         let reading = match &mut self.counters {
             Counters::Driver(chosen) => {
                 let (statistics, names) = &mut **chosen;
