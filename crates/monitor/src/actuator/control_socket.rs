@@ -86,8 +86,8 @@ impl Actuator for ControlSocket {
         Ok(effect(&report))
     }
 
-    fn observe(&mut self, sender: &str) -> Option<Effect> {
-        self.report(sender).ok().map(|(_, report)| effect(&report))
+    fn observe(&mut self, sender: &str) -> Result<Option<Effect>, String> {
+        self.report(sender).map(|(_, report)| Some(effect(&report)))
     }
 }
 

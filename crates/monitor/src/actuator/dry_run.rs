@@ -16,7 +16,7 @@ impl Actuator for DryRun {
         Ok(Effect::Rehearsed)
     }
 
-    fn observe(&mut self, _: &str) -> Option<Effect> {
-        None
+    fn observe(&mut self, _: &str) -> Result<Option<Effect>, String> {
+        Ok(None)
     }
 }

@@ -64,8 +64,8 @@ impl Actuator for Hook {
         run(self.command(sender, request)).map(|()| done)
     }
 
-    fn observe(&mut self, _: &str) -> Option<Effect> {
-        None
+    fn observe(&mut self, _: &str) -> Result<Option<Effect>, String> {
+        Ok(None)
     }
 }
 

@@ -25,6 +25,9 @@ pub trait Actuator: Send {
     /// What went wrong, for people.
     fn apply(&mut self, sender: &str, request: &Request, again: bool) -> Result<Effect, String>;
 
-    /// How a port that was asked for protection is now; `None` if that cannot be seen.
-    fn observe(&mut self, sender: &str) -> Option<Effect>;
+    /// How a port that was asked for protection is now; `None` if that can never be seen.
+    ///
+    /// # Errors
+    /// Why it cannot be seen now, for people.
+    fn observe(&mut self, sender: &str) -> Result<Option<Effect>, String>;
 }

@@ -11,6 +11,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Looks at which nothing could be seen before that is said.
+const MISSES_MOST: u32 = 3;
 /// How often a port is looked at whose protection has not begun yet, and one that is protected.
 const STARTING_INTERVAL: Duration = Duration::from_millis(100);
 const ACTIVE_INTERVAL: Duration = Duration::from_secs(2);
@@ -39,6 +41,8 @@ struct Observed {
     generation: u64,
     effect: Effect,
     look_at: Instant,
+    /// Looks in a row at which nothing could be seen.
+    misses: u32,
 }
 
 /// The threads, and the way to them. Dropping it waits until the requests under way are done; what waits behind them is
@@ -79,9 +83,9 @@ impl Worker {
     pub fn carry_out(&self, sender: String, port: PortName, request: Request, again: bool) {
         let number =
             sender.bytes().fold(0_usize, |number, byte| number.wrapping_mul(31).wrapping_add(byte.into()));
-        if let Some(lane) = self.lanes.get(number % self.lanes.len().max(1)) {
-            // It fails only if the thread has ended, and then everything does.
-            let _ = lane.jobs.send(Job { sender, port, request, again });
+        let Some(lane) = self.lanes.get(number % self.lanes.len().max(1)) else { return };
+        if lane.jobs.send(Job { sender, port, request, again }).is_err() {
+            tracing::error!("requests are not carried out any more until a restart: a thread has ended");
         }
     }
 }
@@ -125,7 +129,7 @@ fn carry_out(actuator: &mut dyn Actuator, job: Job, observed: &mut BTreeMap<Port
     };
     if request.protection.is_some() && error.is_none() {
         let look_at = Instant::now() + interval(effect);
-        observed.insert(port.clone(), Observed { sender, generation, effect, look_at });
+        observed.insert(port.clone(), Observed { sender, generation, effect, look_at, misses: 0 });
     } else {
         observed.remove(&port);
     }
@@ -135,11 +139,18 @@ fn carry_out(actuator: &mut dyn Actuator, job: Job, observed: &mut BTreeMap<Port
 /// Looks at the port whose turn it is; says so if it has changed.
 fn look(actuator: &mut dyn Actuator, observed: &mut BTreeMap<PortName, Observed>) -> Option<Outcome> {
     let (port, at) = observed.iter_mut().min_by_key(|(_, observed)| observed.look_at)?;
-    let effect = actuator.observe(&at.sender);
+    let seen = actuator.observe(&at.sender);
+    at.misses = if seen.is_err() { at.misses + 1 } else { 0 };
+    let (effect, error) = match seen {
+        Ok(effect) => (effect, None),
+        // It may be about to be restarted.
+        Err(_) if at.misses < MISSES_MOST => (None, None),
+        Err(error) => (Some(Effect::Failed), Some(error)),
+    };
     at.look_at = Instant::now() + interval(effect.unwrap_or(at.effect));
     let effect = effect.filter(|&effect| effect != at.effect)?;
     at.effect = effect;
-    Some(Outcome { port: port.clone(), generation: at.generation, effect, error: None })
+    Some(Outcome { port: port.clone(), generation: at.generation, effect, error })
 }
 
 fn interval(effect: Effect) -> Duration {
@@ -165,8 +176,8 @@ mod tests {
             Ok(Effect::Dormant)
         }
 
-        fn observe(&mut self, _: &str) -> Option<Effect> {
-            None
+        fn observe(&mut self, _: &str) -> Result<Option<Effect>, String> {
+            Ok(None)
         }
     }
 

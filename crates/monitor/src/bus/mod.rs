@@ -12,6 +12,7 @@ use linkmend_diagnose::Diagnose;
 
 /// What a bus says.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all events are states")]
 pub enum BusEvent {
     /// The state of a direction, as it is now.
     State(PortName, DirectionState),

@@ -24,7 +24,8 @@ impl Evidence {
     /// probability, exact for a Poisson distribution, counts once for each stretch that was tried (Bonferroni).
     pub fn above(rate: f64, window: &Window, false_alarm: f64) -> Option<Evidence> {
         let mut tried = 0;
-        let (mut best, mut lasting): (Option<(f64, Stretch)>, Option<(f64, Stretch)>) = (None, None);
+        let mut best: Option<(f64, Stretch)> = None;
+        let mut lasting = best;
         for stretch in window.up_to_now() {
             tried += 1;
             let ratio = log_likelihood_ratio(stretch, rate);

@@ -6,6 +6,7 @@ use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::control::{Client, sockets};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Asks the daemons for the counters of their links. A port has the name of its link.
 #[derive(Debug, Default)]
@@ -14,15 +15,38 @@ pub struct LinkmendSource {
     paths: Vec<PathBuf>,
     /// One connection to each daemon, kept from poll to poll.
     clients: BTreeMap<PathBuf, Client>,
+    /// Daemons that have not answered, which took seconds, and when they are asked again.
+    silent: BTreeMap<PathBuf, (Instant, String)>,
 }
+
+/// How long a daemon that hangs is left alone: others are read meanwhile.
+const SILENCE: Duration = Duration::from_secs(30);
+/// An answer that takes longer comes from one that hangs.
+const ANSWER_MOST: Duration = Duration::from_secs(1);
 
 impl LinkmendSource {
     /// Asks the daemons at these sockets, or all those in the usual folder if there are none.
     pub fn new(paths: Vec<PathBuf>) -> LinkmendSource {
-        LinkmendSource { paths, clients: BTreeMap::new() }
+        LinkmendSource { paths, ..LinkmendSource::default() }
     }
 
     fn reports(&mut self, path: &PathBuf) -> Result<Vec<LinkReport>, String> {
+        let asked = Instant::now();
+        if let Some((_, why)) = self.silent.get(path).filter(|(until, _)| asked < *until) {
+            return Err(why.clone());
+        }
+        self.silent.remove(path);
+        let reports = self.ask(path);
+        if let Err(why) = &reports
+            && asked.elapsed() > ANSWER_MOST
+        {
+            tracing::warn!("{}: {why}; it is asked again in {} s", path.display(), SILENCE.as_secs());
+            self.silent.insert(path.clone(), (Instant::now() + SILENCE, why.clone()));
+        }
+        reports
+    }
+
+    fn ask(&mut self, path: &PathBuf) -> Result<Vec<LinkReport>, String> {
         let client = match self.clients.remove(path) {
             Some(client) => Ok(client),
             None => Client::connect(path),

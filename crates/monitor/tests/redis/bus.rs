@@ -98,7 +98,7 @@ fn events_that_come_twice_late_or_before_a_restart_say_what_is_true_now() {
     // It was restarted before it could handle them.
     drop(other);
     let mut other = server.bus("leaf2");
-    assert_eq!(poll(&mut other).len(), 3);
+    assert_eq!(poll(&mut other).len(), 4);
     assert_eq!(poll(&mut other), now, "its own, from before the restart");
     assert_eq!((poll(&mut other), pending(&mut by_hand)), (vec![], 0));
 
