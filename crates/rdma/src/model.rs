@@ -91,14 +91,14 @@ pub struct Costs {
     pub nak: f64,
     /// Replicas of packets sent again.
     pub twice: f64,
-    /// Dummies.
+    /// Dummies behind flows.
     pub dummies: f64,
     /// Replicas of last packets.
     pub tail: f64,
 }
 
 impl Costs {
-    /// All together.
+    /// What all of them cost.
     pub fn sum(&self) -> f64 {
         self.nak + self.twice + self.dummies + self.tail
     }

@@ -1,3 +1,5 @@
+//! Probabilities and costs against what is computed by hand, and against each other.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -2,6 +2,7 @@
 
 use super::clock::{instant, time};
 use super::packets::Packet;
+use super::progress::Progress;
 use super::writes::Writes;
 use crate::time::Time;
 use linkmend_protocol::Mode;
@@ -21,17 +22,6 @@ pub(crate) struct Timeout {
     pub(crate) at: Time,
     /// Whether it does not wait for a tick: a kernel paces by a timer of its own.
     pub(crate) is_exact: bool,
-}
-
-/// What an end of a flow reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// These bytes have arrived in order.
-    Delivered(u64),
-    /// Everything that was written for a flow is acknowledged.
-    Acknowledged,
-    /// It has given up.
-    Failed,
 }
 
 /// One end of a flow.

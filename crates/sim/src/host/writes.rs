@@ -1,6 +1,6 @@
 //! A queue pair and what is written over it: the messages of flows, one flow after the other, and the dummies behind them.
 
-use super::endpoint::Progress;
+use super::progress::Progress;
 use crate::time::Time;
 use linkmend_transport::roce;
 use std::collections::VecDeque;

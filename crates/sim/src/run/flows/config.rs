@@ -37,7 +37,7 @@ pub enum Demand {
 /// Between which hosts the flows of a load are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between {
-    /// Any two.
+    /// Each flow has two of its own, drawn at random.
     All,
     /// From the first to the last one.
     FirstAndLast,

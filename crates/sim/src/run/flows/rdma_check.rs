@@ -44,7 +44,7 @@ pub struct Check {
     pub counted: Estimate,
 }
 
-/// The cases.
+/// Every kind of timeout, without mechanisms and with each of them.
 pub fn check_cases() -> Vec<CheckCase> {
     const ALL: &[Kind] = &Kind::ALL;
     const TAILS: &[Kind] = &[Kind::Tail, Kind::TailAck];

@@ -1,0 +1,174 @@
+//! How flows begin, make progress and end, and their connections with them.
+
+use super::endpoint::Endpoint;
+use super::flow::Active;
+use super::progress::Progress;
+use super::{Disturbance, End, FlowIdentity, FlowRecord, QUARANTINE, Start, TransportHosts, timeouts};
+use crate::network::Changed;
+use crate::node::Flow;
+use crate::time::Time;
+use linkmend_rdma::Kind;
+use std::collections::VecDeque;
+
+impl TransportHosts {
+    /// Begins a flow.
+    pub(super) fn begin(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) {
+        let pair = match self.connections.next(start) {
+            Some(pair) => pair,
+            None => self.connect(now, start, flows),
+        };
+        let [End(sending), _] = End::of_pair(pair);
+        let rdma = self.config.rdma;
+        if let Some(writes) = self.endpoints[sending as usize].as_mut().and_then(Endpoint::writes) {
+            writes.write(now, start.bytes, rdma.mechanisms.dummies, rdma.dummy_gap);
+        }
+        let record = FlowRecord {
+            source: start.source,
+            destination: start.destination,
+            bytes: start.bytes,
+            began: now,
+            delivered: Time::NEVER,
+            acknowledged: Time::NEVER,
+            retransmissions: 0,
+            timeouts: 0,
+            failed: false,
+            disturbance: Disturbance::default(),
+        };
+        let Start { source, destination, .. } = *start;
+        self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
+        self.begun += 1;
+        let active = Active { record, missing: start.bytes, is_acknowledged: false };
+        self.active[pair as usize].push_back(active);
+        self.active_flows += 1;
+        self.make_ready(sending);
+    }
+
+    /// Sets up both ends of a connection for a flow, and for those that share it.
+    fn connect(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) -> u32 {
+        let pair = self.new_pair(now);
+        let [sender, receiver] = self.config.endpoints(now, start);
+        let [End(sending), End(receiving)] = End::of_pair(pair);
+        for (number, endpoint) in [(sending, sender), (receiving, receiver)] {
+            let [from, to] = if number == sending {
+                [start.source, start.destination]
+            } else {
+                [start.destination, start.source]
+            };
+            let flow = Flow::between(
+                self.hosts[from as usize].node,
+                self.hosts[to as usize].node,
+                self.records.len() as u64 + u64::from(number),
+            );
+            let number = number as usize;
+            if number == flows.len() {
+                flows.push(flow);
+            } else {
+                flows[number] = flow;
+            }
+            self.endpoints[number] = Some(endpoint);
+        }
+        self.connections.add(start, pair);
+        pair
+    }
+
+    /// The number of a pair of ends that is not in use.
+    fn new_pair(&mut self, now: Time) -> u32 {
+        if let Some((since, pair)) = self.free.front().copied()
+            && now >= since + QUARANTINE
+        {
+            self.free.pop_front();
+            return pair;
+        }
+        self.endpoints.push(None);
+        self.endpoints.push(None);
+        self.active.push(VecDeque::new());
+        self.identities.push(FlowIdentity { number: 0, source: 0, destination: 0 });
+        (self.active.len() - 1) as u32
+    }
+
+    /// Counts a timeout of a requester of RDMA by its cause, if there was one.
+    pub(super) fn note_timeout(&mut self, number: u32) {
+        let [sending, receiving] = End::of_pair(End(number).pair()).map(|End(end)| end as usize);
+        let Some(requester) = self.endpoints[sending].as_ref().and_then(Endpoint::roce_info) else { return };
+        let Some(responder) = self.endpoints[receiving].as_ref().and_then(Endpoint::roce_info) else {
+            return;
+        };
+        let Some(writes) = self.endpoints[sending].as_mut().and_then(Endpoint::writes) else { return };
+        if writes.take_timeout() {
+            let flows = &self.active[End(number).pair() as usize];
+            // Dummies behind a flow that has arrived may be missing.
+            let has_arrived = flows.iter().all(|flow| flow.missing == 0);
+            let kind = if has_arrived { Kind::TailAck } else { timeouts::kind(&requester, &responder) };
+            self.timeouts.count((!writes.is_idle()).then_some(kind));
+        }
+    }
+
+    /// Records what an end reports, and ends flows when both ends are done with them.
+    pub(super) fn note_progress(&mut self, now: Time, number: u32) {
+        let pair = End(number).pair();
+        loop {
+            let Some(endpoint) = &mut self.endpoints[number as usize] else { return };
+            let Some(progress) = endpoint.poll_progress() else { return };
+            let active = &mut self.active[pair as usize];
+            match progress {
+                Progress::Delivered(bytes) => {
+                    let Some(flow) = active.iter_mut().find(|flow| flow.missing > 0) else { return };
+                    flow.missing = flow.missing.saturating_sub(bytes);
+                    if flow.missing == 0 {
+                        flow.record.delivered = now;
+                        self.workload.delivered(now);
+                        self.changed.push(Changed::Time(self.hosts.len()));
+                    }
+                }
+                Progress::Acknowledged => {
+                    let Some(flow) = active.iter_mut().find(|flow| !flow.is_acknowledged) else { return };
+                    flow.is_acknowledged = true;
+                    flow.record.acknowledged = now;
+                }
+                Progress::Failed => return self.fail(now, pair),
+            }
+            let is_done = |flow: &mut Active| flow.missing == 0 && flow.is_acknowledged;
+            if let Some(flow) = self.active[pair as usize].pop_front_if(is_done) {
+                self.end(now, pair, flow);
+            }
+        }
+    }
+
+    /// Ends a flow, and its connection if no others share it.
+    fn end(&mut self, now: Time, pair: u32, flow: Active) {
+        let mut record = flow.record;
+        let [End(sending), _] = End::of_pair(pair);
+        if let Some(endpoint) = &mut self.endpoints[sending as usize] {
+            (record.retransmissions, record.timeouts) = endpoint.effort(now);
+            if let Some(writes) = endpoint.writes() {
+                writes.account();
+            }
+        }
+        if !self.connections.are_shared() {
+            self.disconnect(now, pair);
+        }
+        self.active_flows -= 1;
+        self.records.push(record);
+        self.workload.ended(now);
+        self.changed.push(Changed::Time(self.hosts.len()));
+    }
+
+    /// A transport has given up: the flows over its connection fail, and the next one needs a new one.
+    fn fail(&mut self, now: Time, pair: u32) {
+        for mut flow in std::mem::take(&mut self.active[pair as usize]) {
+            flow.record.failed = true;
+            self.end(now, pair, flow);
+        }
+        if self.connections.remove(pair) {
+            self.disconnect(now, pair);
+        }
+    }
+
+    /// Removes both ends of a connection.
+    fn disconnect(&mut self, now: Time, pair: u32) {
+        for End(number) in End::of_pair(pair) {
+            self.endpoints[number as usize] = None;
+        }
+        self.free.push_back((now, pair));
+    }
+}
