@@ -67,6 +67,7 @@ fn help_is_the_golden_one() {
         "rdma model",
         "rdma plan",
         "rdma published",
+        "rdma check",
         "reproduce",
         "fleet",
         "fleet deploy",

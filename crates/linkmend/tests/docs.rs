@@ -160,7 +160,7 @@ fn commands_in_the_documents_exist() {
             // In drawings, arrows follow the name.
             let Some(&subcommand) = rest.first().filter(|word| **word != "->") else { continue };
             let mut path = vec![subcommand];
-            if matches!(subcommand, "fleet" | "lab" | "sim")
+            if matches!(subcommand, "fleet" | "lab" | "rdma" | "sim")
                 && let Some(next) = rest.get(1).filter(|word| !word.starts_with('-'))
             {
                 path.push(next);

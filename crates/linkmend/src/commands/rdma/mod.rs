@@ -3,9 +3,11 @@
 //! - [`arguments`]: the path, its corruption, the flows, and the mechanisms;
 //! - [`model`]: the probabilities;
 //! - [`plan`]: the cheapest mechanisms;
-//! - [`published`]: what the paper derives, compared.
+//! - [`published`]: what the paper derives, compared;
+//! - [`check`]: the model against the simulated transport.
 
 mod arguments;
+mod check;
 mod model;
 mod plan;
 mod published;
@@ -21,6 +23,7 @@ Examples:
   linkmend rdma model --mechanisms all --json           the same with what the paper adds, as JSON
   linkmend rdma plan --wanted 1e-6                      the cheapest way to one timeout in a million flows
   linkmend rdma published                               every number that the paper derives, compared
+  linkmend rdma check                                   the model against the simulated transport
 
 After Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022. The same flows in a \
 simulated network: linkmend sim flows --transport rdma --rdma-mechanisms all")]
@@ -37,6 +40,8 @@ enum RdmaCommand {
     Plan(plan::PlanArgs),
     /// Compare every number that the paper derives with its own formulas and with the exact ones
     Published(published::PublishedArgs),
+    /// Compare the model with the simulated transport, also where timeouts are too rare to be counted
+    Check(check::CheckArgs),
 }
 
 /// Executes the command.
@@ -45,5 +50,6 @@ pub fn execute(arguments: &RdmaArgs) -> Result<()> {
         RdmaCommand::Model(arguments) => model::execute(arguments),
         RdmaCommand::Plan(arguments) => plan::execute(arguments),
         RdmaCommand::Published(arguments) => published::execute(arguments),
+        RdmaCommand::Check(arguments) => check::execute(arguments),
     }
 }

@@ -169,6 +169,9 @@ pub(super) struct NetworkArgs {
     /// Take the loss rate for that of full packets, and corrupt bits, so that shorter frames lose less
     #[arg(long)]
     bit_errors: bool,
+    /// Lose frames in bursts of this many frames on average (Gilbert-Elliott)
+    #[arg(long, value_name = "FRAMES", conflicts_with = "bit_errors")]
+    mean_burst: Option<f64>,
     /// Corrupt both directions of these links, and protect both
     #[arg(long)]
     both_directions: bool,
@@ -209,6 +212,7 @@ impl NetworkArgs {
             scheme: self.scheme.parse().map_err(usage)?,
             loss: self.loss.0,
             bit_errors: self.bit_errors,
+            mean_burst: self.mean_burst,
             corrupting_links: self.corrupting_links,
             both_directions: self.both_directions,
             rdma,

@@ -174,7 +174,7 @@ impl Kind for FlowExperiments {
 
 /// The same parameters with those of the paper where the file says nothing.
 fn completed(written: &FlowParameters) -> FlowParameters {
-    let is_trials = written.trials.is_none() && written.duration.is_none();
+    let is_trials = written.trials.is_none() && written.duration.is_none() && written.load.is_none();
     let defaults = FlowSetup::default();
     FlowParameters {
         transport: Some(written.transport.unwrap_or(defaults.transport)),
@@ -196,6 +196,7 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
         scheme: parameters.scheme.unwrap_or(defaults.scheme),
         loss: parameters.loss.map_or(defaults.loss, |loss| loss.0),
         bit_errors: parameters.bit_errors.unwrap_or(defaults.bit_errors),
+        mean_burst: parameters.mean_burst,
         corrupting_links: parameters.corrupting_links.unwrap_or(defaults.corrupting_links),
         both_directions: parameters.both_directions.unwrap_or(defaults.both_directions),
         rdma: RdmaSetup {

@@ -47,7 +47,9 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "rdma-ping-pong",
     "rdma-fig12",
     "rdma-fig13",
-    "rdma-fig14"
+    "rdma-fig14",
+    "rdma-protection",
+    "rdma-cards"
 ];
 
 /// The built-in experiments.

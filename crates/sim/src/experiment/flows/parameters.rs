@@ -25,6 +25,8 @@ pub struct FlowParameters {
     pub loss: Option<LossRate>,
     /// Whether that is of full packets, and bits are corrupted independently, so that shorter frames lose less.
     pub bit_errors: Option<bool>,
+    /// Mean length of the bursts in which frames are lost, in frames.
+    pub mean_burst: Option<f64>,
     /// Links that corrupt, of those between switches.
     pub corrupting_links: Option<u32>,
     /// Whether they corrupt in both directions.
@@ -75,7 +77,7 @@ where
 }
 
 /// Names and headings, in the order of tables.
-const PARAMETERS: [(&str, &str); 22] = [
+const PARAMETERS: [(&str, &str); 23] = [
     ("transport", "transport"),
     (HOST_RECOVERY, "host recovery"),
     ("size", "flow size"),
@@ -87,6 +89,7 @@ const PARAMETERS: [(&str, &str); 22] = [
     (CORRUPTING_LINKS, "corrupting links"),
     ("loss", "loss rate"),
     ("bit-errors", "bit errors"),
+    ("mean-burst", "mean burst"),
     (BOTH_DIRECTIONS, "both directions"),
     (SCHEME, "scheme"),
     (DUMMY_COPIES, "dummy copies"),
@@ -153,6 +156,7 @@ impl Parameters for FlowParameters {
             "trials" => self.trials.map(|trials| Value::number(trials, trials.0 as f64)),
             "traffic" => self.traffic.map(|kind| Value::word(kind.name())),
             "bit-errors" => self.bit_errors.map(yes_or_no),
+            "mean-burst" => self.mean_burst.map(|frames| Value::number(frames, frames)),
             BOTH_DIRECTIONS => self.both_directions.map(yes_or_no),
             "queue-pairs" => self.queue_pairs.map(|count| Value::number(count, f64::from(count))),
             RDMA_MECHANISMS => self.rdma_mechanisms.map(Value::word),

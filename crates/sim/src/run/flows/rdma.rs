@@ -40,6 +40,10 @@ impl RdmaSetup {
             ("window", self.window_packets.map(u64::from)),
         ];
         let Transport::Roce(card) = &mut hosts.transport else {
+            if !mechanisms.is_none() {
+                let given = RdmaMechanisms(mechanisms);
+                return Err(ParameterError::new("rdma-mechanisms", given, "needs a transport with RDMA"));
+            }
             let first = set.into_iter().find_map(|(name, value)| Some((name, value?)));
             return first.map_or(Ok(()), |(name, value)| {
                 Err(ParameterError::new(name, value, "needs a transport with RDMA"))
@@ -49,7 +53,17 @@ impl RdmaSetup {
         card.timeout_exponent = self.timeout_exponent.unwrap_or(card.timeout_exponent);
         card.path_mtu = self.path_mtu.unwrap_or(card.path_mtu);
         card.window_packets = self.window_packets.unwrap_or(card.window_packets);
-        Ok(())
+        card.check().map_err(|error| ParameterError { parameter: as_asked_for(error.parameter), ..error })
+    }
+}
+
+/// What a parameter of a card is called where it is asked for.
+fn as_asked_for(parameter: &'static str) -> &'static str {
+    match parameter {
+        "path_mtu" => "mtu",
+        "timeout_exponent" => "timeout-exponent",
+        "window_packets" => "window",
+        other => other,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct FlowSetup {
     pub loss: f64,
     /// Whether it is that of full packets and each bit is corrupted independently, so that shorter frames lose less.
     pub bit_errors: bool,
+    /// Mean length of the bursts in which frames are lost, in frames; `None` if each is lost independently.
+    pub mean_burst: Option<f64>,
     /// Links that corrupt, of those between switches.
     pub corrupting_links: u32,
     /// Whether they corrupt in both directions.
@@ -50,6 +52,7 @@ impl Default for FlowSetup {
             scheme: SchemeKind::None,
             loss: 0.0,
             bit_errors: false,
+            mean_burst: None,
             corrupting_links: 1,
             both_directions: false,
             rdma: RdmaSetup::default(),
@@ -115,6 +118,10 @@ impl FlowSetup {
             Arc::make_mut(card).dcqcn = Some(roce::Dcqcn::of_paper(host_rate));
         }
         self.rdma.apply(&mut config.hosts)?;
+        if let Some(mean_burst_frames) = self.mean_burst {
+            check(!self.bit_errors, "mean-burst", mean_burst_frames, "bursts are of frames, not of bits")?;
+            config.link.corruption = Corruption::GilbertElliott { loss: self.loss, mean_burst_frames };
+        }
         if self.bit_errors && self.loss > 0.0 {
             let bits = 8.0 * f64::from(config.hosts.full_frame().1);
             let bit_error_rate = -libm::expm1(libm::log1p(-self.loss) / bits);
