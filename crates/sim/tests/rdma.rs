@@ -1,0 +1,104 @@
+//! RDMA over a fat tree whose links corrupt bits: what mechanisms and protected links leave of its timeouts.
+
+use linkmend_rdma::Mechanisms;
+use linkmend_sim::flows::{
+    Between, Demand, FlowSetup, FlowsReport, RdmaSetup, SchemeKind, TransportKind, run, run_with_records,
+};
+use linkmend_sim::host::{Extent, FlowSizes};
+use linkmend_topology::spec;
+use std::sync::atomic::AtomicBool;
+
+const NEVER: AtomicBool = AtomicBool::new(false);
+
+fn setup(loss: f64, mechanisms: Mechanisms) -> FlowSetup {
+    FlowSetup {
+        transport: TransportKind::Rdma,
+        loss,
+        bit_errors: true,
+        corrupting_links: 32,
+        both_directions: true,
+        rdma: RdmaSetup {
+            queue_pairs: Some(1),
+            mechanisms,
+            timeout_exponent: Some(14),
+            window_packets: Some(1_024),
+            ..RdmaSetup::default()
+        },
+        ..FlowSetup::default()
+    }
+}
+
+fn demand(between: Between, flows: u64) -> Demand {
+    let sizes = FlowSizes::published("web-search").expect("it is published");
+    Demand::Load { sizes, load: 0.1, between, extent: Extent::Flows(flows) }
+}
+
+fn report(setup: &FlowSetup, demand: Demand) -> FlowsReport {
+    let graph = spec::graph("fat-tree:k=4,hosts=2").expect("a network");
+    let config = setup.config(graph, demand).expect("it can be run");
+    run(&config, 1, &NEVER, &|| ()).expect("it can be run").expect("nobody stops it")
+}
+
+#[test]
+fn mechanisms_or_protected_links_leave_no_timeout() {
+    let run = |loss, mechanisms, scheme| {
+        report(&FlowSetup { scheme, ..setup(loss, mechanisms) }, demand(Between::FirstAndLast, 300))
+    };
+    let (none, all) = (Mechanisms::NONE, Mechanisms::ALL);
+    let lossless = run(0.0, none, SchemeKind::None);
+    let bare = run(1e-3, none, SchemeKind::None);
+    let causes = bare.rdma_timeouts;
+    // 0.031 of a flow are expected.
+    assert!((3..=20).contains(&(causes.nak + causes.twice + causes.tail + causes.tail_ack)), "{causes:?}");
+    assert_eq!(bare.timeouts, causes.nak + causes.twice + causes.tail + causes.tail_ack + causes.behind);
+    let p99 = |report: &FlowsReport| report.fct_us.as_ref().expect("flows ended").p99;
+    for (mechanisms, scheme, most) in
+        [(all, SchemeKind::None, 4.0), (none, SchemeKind::Ordered, 1.3), (none, SchemeKind::NonBlocking, 4.0)]
+    {
+        let better = run(1e-3, mechanisms, scheme);
+        let causes = better.rdma_timeouts;
+        assert_eq!(causes.nak + causes.twice + causes.tail + causes.tail_ack, 0, "{mechanisms:?} {scheme:?}");
+        assert!(p99(&better) < most * p99(&lossless), "{} of {}", p99(&better), p99(&lossless));
+        assert!(p99(&bare) > 10.0 * p99(&better));
+        assert_eq!((better.failed_flows, better.unfinished_flows), (0, 0));
+    }
+}
+
+#[test]
+fn all_hosts_may_send_to_all_others_and_the_same_seed_gives_the_same_flows() {
+    let all = setup(1e-3, Mechanisms::ALL_OPTIMIZED);
+    let one = report(&all, demand(Between::All, 200));
+    assert_eq!(one.fct_us.as_ref().map(|fct| fct.count), Some(200));
+    assert_eq!(report(&all, demand(Between::All, 200)), one);
+    let other = FlowSetup { seed: 2, ..all };
+    assert_ne!(report(&other, demand(Between::All, 200)), one);
+}
+
+#[test]
+fn a_ping_pong_is_as_many_rounds_each_as_long_as_both_ways() {
+    let graph = spec::graph("line:switches=2,hosts=1").expect("a network");
+    let setup = FlowSetup { corrupting_links: 1, ..setup(0.0, Mechanisms::NONE) };
+    let config = setup.config(graph, Demand::PingPong { rounds: 50, bytes: 1_024 }).expect("it can be run");
+    let (_, records) = run_with_records(&config, 1, &NEVER, &|| ()).expect("it runs").expect("to its end");
+    assert_eq!(records.len(), 50);
+    for pair in records.windows(2) {
+        assert_eq!(pair[1].began, pair[0].delivered, "a round begins when the answer before has come");
+    }
+    let times: Vec<f64> = records.iter().map(|record| record.completion_time().as_nanos() / 1e3).collect();
+    assert!(times.iter().all(|us| (5.0..15.0).contains(us)), "{times:?}");
+}
+
+/// Nearly every packet is lost: connections fail after seven timeouts, the flows on them with them, and others go on.
+#[test]
+fn a_connection_that_fails_takes_its_flows_along_and_the_next_flow_has_a_new_one() {
+    let mut setup = setup(0.9, Mechanisms::ALL);
+    setup.rdma.timeout_exponent = Some(4);
+    setup.bit_errors = false;
+    let sizes = FlowSizes::one(1_024).expect("a size");
+    let demand =
+        Demand::Load { sizes, load: 1e-4, between: Between::FirstAndLast, extent: Extent::Flows(100) };
+    let report = report(&setup, demand);
+    let ended = report.fct_us.as_ref().map_or(0, |fct| fct.count);
+    assert_eq!((ended + report.failed_flows, report.unfinished_flows), (100, 0), "{report:?}");
+    assert!(report.failed_flows > 10, "{report:?}");
+}
