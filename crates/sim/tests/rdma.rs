@@ -8,7 +8,7 @@ use linkmend_sim::host::{Extent, FlowSizes};
 use linkmend_topology::spec;
 use std::sync::atomic::AtomicBool;
 
-const NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn setup(loss: f64, mechanisms: Mechanisms) -> FlowSetup {
     FlowSetup {
