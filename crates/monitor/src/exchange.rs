@@ -160,3 +160,26 @@ impl DirectionState {
         self.acknowledgement.as_ref().map(|acknowledgement| acknowledgement.generation)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(request: u64, acknowledgement: Option<u64>) -> DirectionState {
+        let of = |generation| Acknowledgement { generation, ..Acknowledgement::default() };
+        let request = Request { generation: request, ..Request::default() };
+        DirectionState { request: Some(request), acknowledgement: acknowledgement.map(of) }
+    }
+
+    #[test]
+    fn what_is_older_changes_nothing_and_what_is_newer_says_so() {
+        let mut known = state(3, Some(2));
+        assert!(!known.advance(state(3, Some(2))), "the same");
+        assert!(!known.advance(state(2, Some(1))), "older");
+        assert_eq!(known, state(3, Some(2)));
+        assert!(known.advance(state(2, Some(3))), "a newer acknowledgement beside an older request");
+        assert_eq!(known, state(3, Some(3)));
+        assert!(known.advance(state(4, None)));
+        assert_eq!(known, state(4, Some(3)), "nothing is not newer than something");
+    }
+}

@@ -177,3 +177,31 @@ impl fmt::Display for Decision {
 fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_secs_f64())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_state_tells_its_evidence_as_far_as_it_means_something() {
+        let told = |corrupted_frames, chance| {
+            let kind = DecisionKind::State {
+                from: State::Healthy,
+                to: State::Suspect,
+                frames: 1_000,
+                corrupted_frames,
+                loss_rate: 1e-3,
+                interval: (0.0, 0.0),
+                chance,
+            };
+            let port = PortName::new("leaf1", "a").expect("a name");
+            Decision { at: Duration::ZERO, port, kind }.to_string()
+        };
+        assert_eq!(told(0, 1.0), "leaf1/a: healthy -> suspect");
+        let some =
+            "leaf1/a: healthy -> suspect: 1 of 1000 frames corrupted (1.0e-3), by chance with a probability";
+        assert_eq!(told(1, 2e-12), format!("{some} of 2.0e-12"));
+        assert_eq!(told(1, 1e-12), format!("{some} of 1.0e-12"));
+        assert_eq!(told(1, 9e-13), format!("{some} below 1e-12"));
+    }
+}
