@@ -58,3 +58,23 @@ impl Carrying {
         self.retry_at
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_of_a_request_doubles_the_wait_and_a_newer_request_begins_anew() {
+        let mut carrying = Carrying::default();
+        let mut waits = |generation| {
+            let request = Request { generation, ..Request::default() };
+            let failed = Acknowledgement { generation, effect: Effect::Failed, ..Acknowledgement::default() };
+            carrying.begin(generation);
+            carrying.settle(Duration::ZERO, &request, &failed);
+            carrying.retry_at().expect("it is tried again").as_secs()
+        };
+        assert_eq!([1, 1, 1, 1].map(&mut waits), [1, 2, 4, 8]);
+        assert_eq!([2, 2].map(&mut waits), [1, 2]);
+        assert_eq!([2; 9].map(&mut waits)[4..], [60; 5]);
+    }
+}
