@@ -3,7 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use linkmend_transport::roce::{
-    Body, Nak, Opcode, Packet, Position, RequestPacket, Response, Selective, Syndrome,
+    Body, Nak, Opcode, Packet, Position, ReadResponse, RequestPacket, Response, Selective, Syndrome,
 };
 use linkmend_transport::tcp::{Codepoint, Flags, Segment, SynOptions, Timestamps};
 use linkmend_transport::wire::{Host, Way, roce, tcp};
@@ -87,9 +87,14 @@ fn ack() -> Segment {
 }
 
 fn request(psn: u64, opcode: Opcode, payload: u16) -> Packet {
-    let dma_length = (opcode == Opcode::Write).then_some(u32::from(payload));
+    let dma_length = (opcode != Opcode::Send).then_some(u32::from(payload));
     let request = RequestPacket { opcode, position: Position::Only, payload, ack_request: true, dma_length };
     Packet { psn, codepoint: Codepoint::Ect0, body: Body::Request(request) }
+}
+
+fn read_response(position: Position, payload: u16) -> Packet {
+    let body = Body::ReadResponse(ReadResponse { position, payload, messages: 3 });
+    Packet { psn: 7, codepoint: Codepoint::NotEct, body }
 }
 
 fn response(syndrome: Syndrome) -> Packet {
@@ -241,6 +246,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
         let selective = selective.map(|(highest, arrived)| Selective { highest, arrived });
         let body = match kind {
             0 => return request(psn, if flag { Opcode::Send } else { Opcode::Write }, payload),
+            1 if flag => Body::ReadResponse(ReadResponse { position: Position::Last, payload, messages }),
             1 => Body::Response(Response { syndrome: Syndrome::Ack, messages, selective }),
             _ => Body::CongestionNotification,
         };
@@ -326,6 +332,9 @@ fn wireshark_reads_packets_of_roce() {
         response(Syndrome::Nak(Nak::SequenceError)),
         response(Syndrome::ReceiverNotReady { timer: 12 }),
         Packet { psn: 0, codepoint: Codepoint::NotEct, body: Body::CongestionNotification },
+        request(2, Opcode::Read, 0),
+        read_response(Position::Middle, 5),
+        read_response(Position::Last, 5),
     ];
     let frames = packets.map(|packet| roce_frame(&packet, usize::MAX).0);
     let wanted = [
@@ -343,4 +352,7 @@ fn wireshark_reads_packets_of_roce() {
     assert_eq!(lines[2], "17,12,0x000118,0,,96,3");
     assert_eq!(lines[3], "17,12,0x000118,0,,44,3");
     assert_eq!(lines[4], "129,0,0x000118,0,,,");
+    assert_eq!(lines[5], "12,0,0x000118,0,0,,");
+    assert_eq!(lines[6], "14,12,0x000118,3,,,");
+    assert_eq!(lines[7], "15,12,0x000118,3,,31,3");
 }

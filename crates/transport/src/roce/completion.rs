@@ -10,7 +10,7 @@ pub const MESSAGE_BYTES_MAX: u32 = 1 << 31;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub opcode: Opcode,
-    /// Bytes of the message; up to 2^31, and none is allowed.
+    /// Bytes of the message, of a READ those to be read; up to 2^31, and none is allowed.
     pub bytes: u32,
 }
 
@@ -25,6 +25,8 @@ pub enum PostError {
     TooLong { bytes: u32 },
     /// This many messages wait already, which is all that the send queue takes.
     QueueFull { messages: u32 },
+    /// READs need go-back-N: a card of selective repeat would keep their responses, which is not built.
+    ReadNeedsGoBackN,
     /// The queue pair has failed.
     Failed,
 }
@@ -38,6 +40,7 @@ impl fmt::Display for PostError {
             PostError::QueueFull { messages } => {
                 write!(f, "the send queue is full with {messages} messages; wait for a completion")
             }
+            PostError::ReadNeedsGoBackN => f.write_str("READs need go-back-N instead of selective repeat"),
             PostError::Failed => f.write_str("the queue pair has failed; set up a new one"),
         }
     }
@@ -48,11 +51,11 @@ impl std::error::Error for PostError {}
 /// What has happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// A request is acknowledged to its last packet.
+    /// A request is acknowledged to its last packet; of a READ, all that it asked for has arrived.
     Sent { id: RequestId, opcode: Opcode, bytes: u32 },
     /// A request has failed. After the first that fails, all others are flushed.
     Failed { id: RequestId, failure: Failure },
-    /// A message of the peer has arrived. Messages are counted from zero. A card tells its host of a SEND only; the
+    /// A message of the peer has arrived, which is no READ. Messages are counted from zero. A card tells its host of a SEND only; the
     /// arrival of a WRITE is here for those who measure.
     Received { number: u64, opcode: Opcode, bytes: u32 },
 }

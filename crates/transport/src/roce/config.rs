@@ -55,6 +55,8 @@ pub struct Config {
     pub window_packets: u32,
     /// Most messages posted and not completed.
     pub send_queue: u32,
+    /// Most READs outstanding, and most that the responder has room for, 1 to 255 (verbs call it `max_rd_atomic`).
+    pub reads: u8,
     /// What is sent again after a loss.
     pub recovery: Recovery,
     /// Congestion control, which also marks requests as ECN-capable and answers marks.
@@ -74,6 +76,7 @@ impl Default for Config {
             ack_interval: 16,
             window_packets: WINDOW_MAX,
             send_queue: 8_192,
+            reads: 16,
             recovery: Recovery::GoBackN,
             dcqcn: None,
         }
@@ -216,6 +219,7 @@ impl Config {
             "must be 1 to 8388607 packets",
         )?;
         within("send_queue", self.send_queue.into(), 1, u32::MAX.into(), "must be at least 1 message")?;
+        within("reads", self.reads.into(), 1, u8::MAX.into(), "must be 1 to 255")?;
         if let Recovery::SelectiveRepeat { window_packets, .. } = self.recovery {
             let max = SELECTIVE_WINDOW_MAX.into();
             within("recovery.window_packets", window_packets.into(), 1, max, "must be 1 to 65536 packets")?;

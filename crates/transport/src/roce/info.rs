@@ -24,8 +24,12 @@ pub struct Info {
     pub expected: u64,
     /// Whether the responder has seen a later packet, and has said so in a NAK that may still be under way or lost.
     pub misses_expected: bool,
-    /// The packet that the last NAK of a sequence error asked for.
+    /// The packet that the last NAK of a sequence error asked for, or the first of a READ's response that was missed.
     pub asked_for: Option<u64>,
+    /// The first packet of the last READ that the responder has executed again.
+    pub read_again: Option<u64>,
+    /// The first packet that a READ waits for.
+    pub unread: Option<u64>,
     /// Messages that the responder has completed (MSN).
     pub received_messages: u64,
     /// Bytes of payload in the packets that the responder has accepted in order.
@@ -37,9 +41,13 @@ pub struct Info {
     pub timeouts: u64,
     /// NAKs of sequence errors that made the requester send again.
     pub sequence_naks: u64,
+    /// Times that a missing packet of a READ's response made the requester ask again (implied NAK, section 9.7.5.2).
+    pub implied_naks: u64,
     /// RNR NAKs that made the requester wait.
     pub rnr_naks: u64,
     pub acks_sent: u64,
+    /// Packets of responses to READs.
+    pub read_responses_sent: u64,
     /// NAKs sent, RNR NAKs among them.
     pub naks_sent: u64,
     /// Requests that arrived again.

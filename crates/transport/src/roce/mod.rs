@@ -8,6 +8,7 @@
 //!   receives requests and acknowledges them.
 //! - `requester`: what is outstanding, retransmission after a NAK or a timeout, retry counters.
 //! - `responder`: the expected packet, acknowledgements, at most one NAK for an expected packet, messages.
+//! - `reads`: what a responder has to read out for READs, whose responses are their acknowledgements.
 //! - `dcqcn`: congestion control (SIGCOMM 2015), which is optional.
 //! - [`packet`]: what travels.
 //!
@@ -21,6 +22,7 @@ mod dcqcn;
 mod info;
 pub mod packet;
 mod queue_pair;
+mod reads;
 mod requester;
 mod responder;
 mod send_queue;
@@ -28,5 +30,7 @@ mod send_queue;
 pub use completion::{Completion, Failure, PostError, Request, RequestId};
 pub use config::{Config, Dcqcn, Recovery, ShortTimeout};
 pub use info::{Info, State};
-pub use packet::{Body, Nak, Opcode, Packet, Position, RequestPacket, Response, Selective, Syndrome};
+pub use packet::{
+    Body, Nak, Opcode, Packet, Position, ReadResponse, RequestPacket, Response, Selective, Syndrome,
+};
 pub use queue_pair::QueuePair;

@@ -20,7 +20,8 @@ const FRAME_BYTES_MIN: u16 = ethernet::FRAME_BYTES_MIN as u16;
 /// A packet of a reliable connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Of a request, its own number. Of an ACK, that of the last packet it acknowledges; of a NAK, that of the packet
+    /// Of a request, its own number; a READ has one for each packet of its response, of which this is the first. Of a
+    /// response to a READ, its own number. Of an ACK, that of the last packet it acknowledges; of a NAK, that of the packet
     /// expected. Zero in a congestion notification.
     pub psn: u64,
     /// ECN codepoint of the IP header.
@@ -38,6 +39,7 @@ impl Packet {
                 let reth = if request.dma_length.is_some() { RETH_BYTES } else { 0 };
                 reth.saturating_add(request.padded_payload())
             }
+            Body::ReadResponse(response) => response.aeth_bytes() + padded(response.payload),
             Body::Response(response) => {
                 AETH_BYTES + if response.selective.is_some() { SELECTIVE_BYTES } else { 0 }
             }
@@ -50,8 +52,10 @@ impl Packet {
 /// The kinds of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
-    /// A part of a message.
+    /// A part of a message, or a READ.
     Request(RequestPacket),
+    /// A part of what a READ has asked for.
+    ReadResponse(ReadResponse),
     /// An ACK or a NAK.
     Response(Response),
     /// A congestion notification packet (CNP, annex A17.9.3), for the peer's reaction point.
@@ -65,6 +69,8 @@ pub enum Opcode {
     Write,
     /// SEND: into a buffer that the peer has posted.
     Send,
+    /// RDMA READ: out of the peer's memory, unnoticed by its processor.
+    Read,
 }
 
 /// Where a packet stands in its message (section 9.2, OpCode).
@@ -98,17 +104,45 @@ pub struct RequestPacket {
     pub payload: u16,
     /// AckReq: the responder shall answer (section 9.2).
     pub ack_request: bool,
-    /// Bytes of the whole message, in the RETH of the first packet of a WRITE and nowhere else.
+    /// Bytes of the whole message in the RETH of a WRITE's first packet, and in that of a READ those that it asks for.
     pub dma_length: Option<u32>,
 }
 
 impl RequestPacket {
     /// Bytes of payload with the padding to a multiple of four.
     pub const fn padded_payload(&self) -> u16 {
-        match self.payload.checked_next_multiple_of(4) {
-            Some(bytes) => bytes,
-            None => u16::MAX - 3,
-        }
+        padded(self.payload)
+    }
+}
+
+/// A packet of the response to a READ (section 9.4.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadResponse {
+    /// Where it stands in the response to one request, which may have asked for the rest of a message only.
+    pub position: Position,
+    /// Bytes of payload, without padding.
+    pub payload: u16,
+    /// Messages that the responder has completed; not in packets in the middle.
+    pub messages: u64,
+}
+
+impl ReadResponse {
+    /// Bytes of its AETH: all but packets in the middle have one.
+    pub const fn aeth_bytes(&self) -> u16 {
+        if matches!(self.position, Position::Middle) { 0 } else { AETH_BYTES }
+    }
+
+    /// Bytes of payload with the padding to a multiple of four.
+    pub const fn padded_payload(&self) -> u16 {
+        padded(self.payload)
+    }
+}
+
+/// Bytes of a payload with the padding to a multiple of four.
+const fn padded(payload: u16) -> u16 {
+    match payload.checked_next_multiple_of(4) {
+        Some(bytes) => bytes,
+        None => u16::MAX - 3,
     }
 }
 
@@ -180,7 +214,7 @@ mod tests {
     }
 
     fn request(opcode: Opcode, position: Position, payload: u16) -> Body {
-        let dma_length = (opcode == Opcode::Write && position.begins()).then_some(u32::from(payload));
+        let dma_length = (opcode != Opcode::Send && position.begins()).then_some(u32::from(payload));
         Body::Request(RequestPacket { opcode, position, payload, ack_request: false, dma_length })
     }
 
@@ -201,6 +235,12 @@ mod tests {
         let selective = Some(Selective { highest: 9, arrived: 1 });
         assert_eq!(frame_bytes(Body::Response(Response { selective, ..response })), 78);
         assert_eq!(frame_bytes(Body::CongestionNotification), 78);
+        assert_eq!(frame_bytes(request(Opcode::Read, Position::Only, 0)), 78, "RETH and no payload");
+        let read = |position, payload| Body::ReadResponse(ReadResponse { position, payload, messages: 1 });
+        assert_eq!(frame_bytes(read(Position::First, 1_024)), 1_090);
+        assert_eq!(frame_bytes(read(Position::Middle, 1_024)), 1_086);
+        assert_eq!(frame_bytes(read(Position::Last, 1)), 70);
+        assert_eq!(frame_bytes(read(Position::Only, 0)), 66);
         assert_eq!(frame_bytes(request(Opcode::Send, Position::Only, u16::MAX)), u16::MAX, "no overflow");
     }
 

@@ -4,7 +4,7 @@ use super::completion::{Completion, Failure, MESSAGE_BYTES_MAX, PostError, Reque
 use super::config::Config;
 use super::dcqcn::{NotificationPoint, ReactionPoint};
 use super::info::{Info, State};
-use super::packet::{Body, Packet};
+use super::packet::{Body, Opcode, Packet};
 use super::requester::Requester;
 use super::responder::Responder;
 use crate::tcp::Codepoint;
@@ -68,6 +68,9 @@ impl QueuePair {
         if self.state == State::Error {
             return Err(PostError::Failed);
         }
+        if request.opcode == Opcode::Read && self.config.selective_window().is_some() {
+            return Err(PostError::ReadNeedsGoBackN);
+        }
         if request.bytes > MESSAGE_BYTES_MAX {
             return Err(PostError::TooLong { bytes: request.bytes });
         }
@@ -90,14 +93,18 @@ impl QueuePair {
         }
         match &packet.body {
             Body::Request(request) => {
-                if let (Some(dcqcn), Codepoint::Ce) = (&self.config.dcqcn, packet.codepoint) {
-                    self.notification.handle_mark(now, dcqcn.cnp_interval);
-                }
+                self.handle_mark(now, packet.codepoint);
                 let completions = &mut self.completions;
                 if self.responder.handle_request(packet.psn, request, &self.config, completions).is_err() {
                     // The NAK still leaves (section 9.9.3).
                     self.fail(Failure::Flushed);
                 }
+            }
+            Body::ReadResponse(_) => {
+                self.handle_mark(now, packet.codepoint);
+                let (config, completions) = (&self.config, &mut self.completions);
+                let handled = self.requester.handle_read_response(now, packet.psn, config, completions);
+                handled.unwrap_or_else(|failure| self.fail(failure));
             }
             Body::Response(response) => {
                 let (config, completions) = (&self.config, &mut self.completions);
@@ -123,7 +130,14 @@ impl QueuePair {
         }
     }
 
-    /// The next packet that may leave now: a CNP, then a response, then a request.
+    /// A switch has marked a packet with data, if this is its codepoint.
+    fn handle_mark(&mut self, now: Instant, codepoint: Codepoint) {
+        if let (Some(dcqcn), Codepoint::Ce) = (&self.config.dcqcn, codepoint) {
+            self.notification.handle_mark(now, dcqcn.cnp_interval);
+        }
+    }
+
+    /// The next packet that may leave now: a CNP, then an ACK or NAK, then what was read, then a request.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         self.paced_until = None;
         if self.notification.take_due() {
@@ -137,15 +151,19 @@ impl QueuePair {
         if self.state == State::Error {
             return None;
         }
-        let (Some(reaction), Some(dcqcn)) = (&mut self.reaction, &self.config.dcqcn) else {
-            return self.requester.poll_transmit(now, &self.config);
-        };
-        self.paced_until = reaction.blocked_until(now, dcqcn);
-        if self.paced_until.is_some() {
-            return None;
+        if let (Some(reaction), Some(dcqcn)) = (&mut self.reaction, &self.config.dcqcn) {
+            self.paced_until = reaction.blocked_until(now, dcqcn);
+            if self.paced_until.is_some() {
+                return None;
+            }
         }
-        let packet = self.requester.poll_transmit(now, &self.config)?;
-        reaction.handle_sent(now, packet.frame_bytes(), dcqcn);
+        let packet = match self.responder.poll_read(&self.config) {
+            Some(response) => response,
+            None => self.requester.poll_transmit(now, &self.config)?,
+        };
+        if let (Some(reaction), Some(dcqcn)) = (&mut self.reaction, &self.config.dcqcn) {
+            reaction.handle_sent(now, packet.frame_bytes(), dcqcn);
+        }
         Some(packet)
     }
 
@@ -172,14 +190,18 @@ impl QueuePair {
             expected: self.responder.expected(),
             misses_expected: self.responder.misses_expected(),
             asked_for: self.requester.asked_for(),
+            read_again: self.responder.reads.again,
+            unread: self.requester.unread(),
             received_messages: self.responder.messages(),
             received_bytes: responder.bytes,
             requests_sent: requester.sent,
             requests_resent: requester.resent,
             timeouts: requester.timeouts,
             sequence_naks: requester.sequence_naks,
+            implied_naks: requester.implied_naks,
             rnr_naks: requester.rnr_naks,
             acks_sent: responder.acks_sent,
+            read_responses_sent: self.responder.reads.responses_sent,
             naks_sent: responder.naks_sent,
             duplicates: responder.duplicates,
             out_of_order: responder.out_of_order,

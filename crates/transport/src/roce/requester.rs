@@ -17,6 +17,7 @@ pub(super) struct Counters {
     pub resent: u64,
     pub timeouts: u64,
     pub sequence_naks: u64,
+    pub implied_naks: u64,
     pub rnr_naks: u64,
 }
 
@@ -41,8 +42,12 @@ pub(super) struct Requester {
     timer_began: Instant,
     /// The responder is not ready before this.
     rnr_until: Option<Instant>,
-    /// The packet that the last NAK of a sequence error asked for.
+    /// The packet that the last NAK of a sequence error, or the last gap in what was read, has asked for.
     asked_for: Option<u64>,
+    /// READs that were sent and are not answered to their last packet: the first of their numbers.
+    reads: VecDeque<u64>,
+    /// The packet of a READ's response that was missed and asked for again: that is done once.
+    missed: Option<u64>,
     /// Retries since the last progress.
     retries: u8,
     rnr_retries: u8,
@@ -64,7 +69,12 @@ impl Requester {
         self.next
     }
 
-    /// The packet that the last NAK of a sequence error asked for.
+    /// The first packet that a READ waits for.
+    pub fn unread(&self) -> Option<u64> {
+        self.reads.front().map(|first| self.unacknowledged.max(*first))
+    }
+
+    /// The packet that the last NAK of a sequence error, or the last gap in what was read, has asked for.
     pub fn asked_for(&self) -> Option<u64> {
         self.asked_for
     }
@@ -88,21 +98,28 @@ impl Requester {
             None => return None,
         };
         let cursor = if lost.is_some() { &mut self.resend_cursor } else { &mut self.new_cursor };
-        let mut request = self.queue.packet(psn, config.path_mtu, cursor)?;
+        let (mut request, end) = self.queue.packet(psn, config.path_mtu, cursor)?;
+        let is_read = request.opcode == Opcode::Read;
+        if is_read && lost.is_none() && self.reads.len() >= usize::from(config.reads) {
+            return None;
+        }
         let is_nth = config.ack_interval > 0 && (psn + 1).is_multiple_of(u64::from(config.ack_interval));
         // After a packet that fills the window, only an ACK lets the next one leave. What selective repeat sends again is
         // not followed by others that would request an ACK.
         let is_awaited = psn + 1 >= window_end || lost.is_some() && config.selective_window().is_some();
-        request.ack_request = request.position.ends() || is_nth || is_awaited;
+        request.ack_request = !is_read && (request.position.ends() || is_nth || is_awaited);
         self.counters.sent += 1;
         if lost.is_some() {
             self.counters.resent += 1;
-            self.resend_next = psn + 1;
+            self.resend_next = end;
         } else {
             if self.unacknowledged == self.next {
                 self.timer_began = now;
             }
-            self.next += 1;
+            self.next = end;
+            if is_read {
+                self.reads.push_back(psn);
+            }
         }
         let codepoint = if config.dcqcn.is_some() { Codepoint::Ect0 } else { Codepoint::NotEct };
         Some(Packet { psn, codepoint, body: Body::Request(request) })
@@ -126,14 +143,44 @@ impl Requester {
         if psn >= self.next || is_nak && psn < self.unacknowledged {
             return Ok(());
         }
-        // A response acknowledges all packets before its own (section 9.7.5.1.2).
-        self.progress(now, if is_nak { psn } else { psn + 1 }, completions);
+        // A response acknowledges all packets before its own (section 9.7.5.1.2), but what was read.
+        let acknowledged = if is_nak { psn } else { psn + 1 };
+        let unread = self.unread().filter(|unread| *unread < acknowledged);
+        self.progress(now, unread.unwrap_or(acknowledged), completions);
+        if let Some(unread) = unread
+            && matches!(response.syndrome, Syndrome::Ack | Syndrome::Nak(Nak::SequenceError))
+        {
+            return self.handle_gap(now, unread, config);
+        }
+        let psn = unread.unwrap_or(psn);
         match response.syndrome {
             Syndrome::Ack => Ok(()),
             Syndrome::Nak(Nak::SequenceError) => self.handle_sequence_error(now, psn, response, config),
             Syndrome::Nak(nak) => Err(Failure::Refused(nak)),
             Syndrome::ReceiverNotReady { timer } => self.handle_not_ready(now, psn, timer, config),
         }
+    }
+
+    /// A packet of what was read has arrived, which acknowledges all before it.
+    ///
+    /// # Errors
+    /// The failure of the first message in the queue.
+    pub fn handle_read_response(
+        &mut self,
+        now: Instant,
+        psn: u64,
+        config: &Config,
+        completions: &mut VecDeque<Completion>,
+    ) -> Result<(), Failure> {
+        let Some(unread) = self.unread().filter(|unread| (*unread..self.next).contains(&psn)) else {
+            return Ok(());
+        };
+        if psn > unread {
+            self.progress(now, unread, completions);
+            return self.handle_gap(now, unread, config);
+        }
+        self.progress(now, psn + 1, completions);
+        Ok(())
     }
 
     /// The instant has come that [`next_timeout`](Self::next_timeout) gave.
@@ -150,6 +197,7 @@ impl Requester {
         self.resend_next = self.unacknowledged;
         self.resend_end = self.next;
         self.timer_began = now;
+        self.missed = None;
         Ok(())
     }
 
@@ -174,6 +222,7 @@ impl Requester {
         }
         // Nothing is outstanding any more, so no timer runs.
         self.next = self.unacknowledged;
+        self.reads.clear();
         self.rnr_until = None;
     }
 
@@ -190,9 +239,29 @@ impl Requester {
         self.rnr_retries = 0;
         while let Some(message) = self.queue.retire(acknowledged) {
             self.counters.completed += 1;
+            if message.opcode == Opcode::Read {
+                self.reads.pop_front();
+            }
             let id = RequestId(message.number);
             completions.push_back(Completion::Sent { id, opcode: message.opcode, bytes: message.bytes });
         }
+    }
+
+    /// Something has arrived that is behind `unread`, which is missing (implied NAK, section 9.7.5.2): everything from
+    /// there on is asked for again. What was under way before that arrives still, and is not counted as a second loss; if
+    /// there is one, the timer finds it.
+    fn handle_gap(&mut self, now: Instant, unread: u64, config: &Config) -> Result<(), Failure> {
+        if self.missed == Some(unread) {
+            return Ok(());
+        }
+        self.counters.implied_naks += 1;
+        self.count_retry(config)?;
+        self.missed = Some(unread);
+        self.asked_for = Some(unread);
+        self.resend_next = unread;
+        self.resend_end = self.next;
+        self.timer_began = now;
+        Ok(())
     }
 
     /// The responder misses `psn`.

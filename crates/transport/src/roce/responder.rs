@@ -4,6 +4,7 @@ use super::bitmap::Bitmap;
 use super::completion::{Completion, MESSAGE_BYTES_MAX};
 use super::config::Config;
 use super::packet::{Body, Nak, Opcode, Packet, Position, RequestPacket, Response, Selective, Syndrome};
+use super::reads::Reads;
 use crate::tcp::Codepoint;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -44,6 +45,7 @@ pub(super) struct Responder {
     nak_due: Option<Syndrome>,
     /// A NAK for the expected packet was sent: no other follows until it arrives (section 9.7.5.1).
     nak_is_out: bool,
+    pub reads: Reads,
     kept: Kept,
     /// The packet that made a NAK due: its bitmap ends there.
     reported: u64,
@@ -122,7 +124,7 @@ impl Responder {
             Ordering::Equal => self.handle_expected(request, config, completions),
             Ordering::Less => {
                 self.counters.duplicates += 1;
-                self.ack_due = true;
+                self.handle_duplicate(psn, request, config);
                 Ok(())
             }
             Ordering::Greater => {
@@ -132,8 +134,19 @@ impl Responder {
         }
     }
 
+    /// The next packet of a response to a READ. They leave before anything that is behind them in order.
+    pub fn poll_read(&mut self, config: &Config) -> Option<Packet> {
+        let response = self.reads.poll_transmit(config, self.messages)?;
+        // It acknowledges all before it, too.
+        self.ack_due &= response.psn + 1 < self.expected;
+        Some(response)
+    }
+
     /// The next response: a NAK if there is cause for one, else an ACK for all that has arrived (section 9.7.5.1.2).
     pub fn poll_transmit(&mut self) -> Option<Packet> {
+        if !self.reads.is_empty() {
+            return None;
+        }
         let (psn, syndrome) = match self.nak_due.take() {
             // A NAK acknowledges all before it.
             Some(syndrome) => (self.expected, syndrome),
@@ -186,6 +199,9 @@ impl Responder {
         config: &Config,
         completions: &mut VecDeque<Completion>,
     ) -> Result<(), Nak> {
+        if request.opcode == Opcode::Read {
+            return self.accept_read(request, config);
+        }
         let incoming = match self.check(request, config) {
             Ok(incoming) => incoming,
             Err(syndrome) => {
@@ -208,6 +224,36 @@ impl Responder {
             completions.push_back(Completion::Received { number, opcode, bytes });
         }
         Ok(())
+    }
+
+    /// Takes a READ, whose response is its acknowledgement, or makes the NAK due that refuses it.
+    fn accept_read(&mut self, request: &RequestPacket, config: &Config) -> Result<(), Nak> {
+        let asked_for = Reads::asked_for(request, config);
+        let Some((bytes, packets)) =
+            asked_for.filter(|_| self.incoming.is_none() && self.reads.has_room(config))
+        else {
+            self.nak_due = Some(INVALID_REQUEST);
+            self.nak_is_out = true;
+            return Err(Nak::InvalidRequest);
+        };
+        self.reads.push(self.expected, bytes, packets);
+        self.expected += packets;
+        self.messages += 1;
+        Ok(())
+    }
+
+    /// A packet that has come before: a READ is executed again (section 9.7.5.2), anything else is acknowledged.
+    fn handle_duplicate(&mut self, psn: u64, request: &RequestPacket, config: &Config) {
+        if request.opcode != Opcode::Read {
+            self.ack_due = true;
+            return;
+        }
+        if let Some((bytes, packets)) = Reads::asked_for(request, config)
+            && packets <= self.expected - psn
+            && self.reads.has_room(config)
+        {
+            self.reads.push_again(psn, bytes, packets);
+        }
     }
 
     /// The message with this packet added, if the packet's place and lengths fit (section 9.7.4.1) and there is a buffer

@@ -67,12 +67,25 @@ impl SendQueue {
         Some(Message { number: self.retired - 1, opcode: entry.opcode, bytes: entry.bytes })
     }
 
-    /// The packet with this number, without a request for an ACK. `cursor` is the number of the message in which the
-    /// last packet was found: packets in sequence are found without a search.
-    pub fn packet(&self, psn: u64, path_mtu: u16, cursor: &mut u64) -> Option<RequestPacket> {
+    /// The packet with this number, without a request for an ACK, and the number after it. A READ has the numbers of its
+    /// response, and asks for what is left of it. `cursor` is the number of the message in which the last packet was
+    /// found: packets in sequence are found without a search.
+    pub fn packet(&self, psn: u64, path_mtu: u16, cursor: &mut u64) -> Option<(RequestPacket, u64)> {
         let index = self.find(psn, *cursor)?;
         *cursor = self.retired + index as u64;
         let entry = self.entries[index];
+        let before = (psn - entry.first_psn) * u64::from(path_mtu);
+        let left = u64::from(entry.bytes).saturating_sub(before);
+        if entry.opcode == Opcode::Read {
+            let request = RequestPacket {
+                opcode: Opcode::Read,
+                position: Position::Only,
+                payload: 0,
+                ack_request: false,
+                dma_length: Some(left as u32),
+            };
+            return Some((request, self.end_of(index)));
+        }
         let begins = psn == entry.first_psn;
         let ends = psn + 1 == self.end_of(index);
         let position = match (begins, ends) {
@@ -81,12 +94,12 @@ impl SendQueue {
             (false, false) => Position::Middle,
             (false, true) => Position::Last,
         };
-        let before = (psn - entry.first_psn) * u64::from(path_mtu);
-        let left = u64::from(entry.bytes).saturating_sub(before);
         // At most the path MTU, which has 16 bits.
         let payload = left.min(u64::from(path_mtu)) as u16;
         let dma_length = (entry.opcode == Opcode::Write && begins).then_some(entry.bytes);
-        Some(RequestPacket { opcode: entry.opcode, position, payload, ack_request: false, dma_length })
+        let request =
+            RequestPacket { opcode: entry.opcode, position, payload, ack_request: false, dma_length };
+        Some((request, psn + 1))
     }
 
     /// The index of the message with this packet.
@@ -118,7 +131,7 @@ mod tests {
 
     fn packets(queue: &SendQueue, path_mtu: u16) -> Vec<RequestPacket> {
         let mut cursor = 0;
-        (0..queue.end()).filter_map(|psn| queue.packet(psn, path_mtu, &mut cursor)).collect()
+        (0..queue.end()).filter_map(|psn| Some(queue.packet(psn, path_mtu, &mut cursor)?.0)).collect()
     }
 
     /// 24,387 B: 23 packets of 1,024 B and one of 835 B, or five of 4,096 B and one of 3,907 B.
@@ -167,7 +180,7 @@ mod tests {
             for psn in (0..queue.end()).rev() {
                 let mut cursor = cursor;
                 let place = usize::try_from(psn).expect("small");
-                assert_eq!(queue.packet(psn, 1_024, &mut cursor), Some(all[place]));
+                assert_eq!(queue.packet(psn, 1_024, &mut cursor), Some((all[place], psn + 1)));
             }
         }
         assert_eq!(queue.packet(queue.end(), 1_024, &mut 0), None);

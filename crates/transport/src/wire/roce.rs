@@ -48,6 +48,7 @@ pub fn write(frame: &mut Vec<u8>, flow: &Flow, packet: &Packet, snap_bytes: usiz
     // The frame is as long as its header says, but for what Ethernet adds to the shortest.
     let padded = match &packet.body {
         Body::Request(request) => u32::from(request.padded_payload()),
+        Body::ReadResponse(response) => u32::from(response.padded_payload()),
         _ => 0,
     };
     let headers = headers_behind_udp(packet) + UDP_BYTES;
@@ -92,6 +93,7 @@ fn headers_behind_udp(packet: &Packet) -> usize {
     const BTH: usize = 12;
     match &packet.body {
         Body::Request(request) => BTH + if request.dma_length.is_some() { 16 } else { 0 },
+        Body::ReadResponse(response) => BTH + usize::from(response.aeth_bytes()),
         Body::Response(response) => BTH + 4 + if response.selective.is_some() { 12 } else { 0 },
         Body::CongestionNotification => BTH + 16,
     }
@@ -101,10 +103,13 @@ fn headers_behind_udp(packet: &Packet) -> usize {
 fn write_bth(frame: &mut Vec<u8>, flow: &Flow, packet: &Packet) {
     let (opcode, padding, migrated, congestion, ack_request, first_psn) = match &packet.body {
         Body::Request(request) => {
-            // Less than four.
-            let padding = (request.padded_payload().saturating_sub(request.payload) & 0b11) as u8;
+            let padding = padding(request.padded_payload(), request.payload);
             let ack_request = if request.ack_request { ACK_REQUEST } else { 0 };
             (request_opcode(request), padding, MIGRATED, 0, ack_request, flow.first_psn)
+        }
+        Body::ReadResponse(response) => {
+            let padding = padding(response.padded_payload(), response.payload);
+            (read_response_opcode(response.position), padding, MIGRATED, 0, 0, flow.peer_first_psn)
         }
         Body::Response(_) => (ACKNOWLEDGE, 0, MIGRATED, 0, 0, flow.peer_first_psn),
         Body::CongestionNotification => (CONGESTION_NOTIFICATION, 0, 0, BECN, 0, 0),
@@ -123,6 +128,11 @@ fn write_extended(frame: &mut Vec<u8>, flow: &Flow, packet: &Packet) {
                 frame.extend(flow.remote_address.to_be_bytes());
                 frame.extend(flow.remote_key.to_be_bytes());
                 frame.extend(length.to_be_bytes());
+            }
+        }
+        Body::ReadResponse(response) => {
+            if response.aeth_bytes() > 0 {
+                write_24(frame, NO_CREDITS, response.messages as u32);
             }
         }
         Body::Response(response) => {
@@ -152,7 +162,24 @@ fn request_opcode(request: &RequestPacket) -> u8 {
         (Opcode::Write, Position::Middle) => 0x07,
         (Opcode::Write, Position::Last) => 0x08,
         (Opcode::Write, Position::Only) => 0x0a,
+        (Opcode::Read, _) => 0x0c,
     }
+}
+
+/// Opcodes of what was read (section 9.2).
+fn read_response_opcode(position: Position) -> u8 {
+    match position {
+        Position::First => 0x0d,
+        Position::Middle => 0x0e,
+        Position::Last => 0x0f,
+        Position::Only => 0x10,
+    }
+}
+
+/// PadCnt: bytes of padding behind a payload.
+fn padding(padded: u16, payload: u16) -> u8 {
+    // Less than four.
+    (padded.saturating_sub(payload) & 0b11) as u8
 }
 
 /// The syndrome byte of an AETH (section 9.7.5.2).

@@ -1,8 +1,8 @@
 //! Packets that no peer of good will sends, at times that no clock shows.
 
 use linkmend_transport::roce::{
-    Body, Config, Dcqcn, Nak, Opcode, Packet, Position, QueuePair, Recovery, Request, RequestPacket,
-    Response, Selective, ShortTimeout, Syndrome,
+    Body, Config, Dcqcn, Nak, Opcode, Packet, Position, QueuePair, ReadResponse, Recovery, Request,
+    RequestPacket, Response, Selective, ShortTimeout, Syndrome,
 };
 use linkmend_transport::tcp::Codepoint;
 use linkmend_transport::{Instant, Nanos};
@@ -25,7 +25,7 @@ fn psn() -> impl Strategy<Value = u64> {
 }
 
 fn opcode() -> impl Strategy<Value = Opcode> {
-    prop_oneof![Just(Opcode::Write), Just(Opcode::Send)]
+    prop_oneof![Just(Opcode::Write), Just(Opcode::Send), Just(Opcode::Read)]
 }
 
 fn request() -> impl Strategy<Value = Body> {
@@ -44,6 +44,12 @@ fn request() -> impl Strategy<Value = Body> {
     )
 }
 
+fn read_response() -> impl Strategy<Value = Body> {
+    any::<u16>().prop_map(|payload| {
+        Body::ReadResponse(ReadResponse { position: Position::Middle, payload, messages: 0 })
+    })
+}
+
 fn response() -> impl Strategy<Value = Body> {
     let syndrome = prop_oneof![
         4 => Just(Syndrome::Ack),
@@ -59,7 +65,7 @@ fn response() -> impl Strategy<Value = Body> {
 
 fn packet() -> impl Strategy<Value = Packet> {
     let codepoint = prop_oneof![Just(Codepoint::NotEct), Just(Codepoint::Ect0), Just(Codepoint::Ce)];
-    let body = prop_oneof![3 => request(), 3 => response(), 1 => Just(Body::CongestionNotification)];
+    let body = prop_oneof![3 => request(), 3 => response(), 2 => read_response(), 1 => Just(Body::CongestionNotification)];
     (psn(), codepoint, body).prop_map(|(psn, codepoint, body)| Packet { psn, codepoint, body })
 }
 

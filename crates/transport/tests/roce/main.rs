@@ -6,5 +6,6 @@ mod hostile;
 mod losses;
 mod pair;
 mod random_faults;
+mod reads;
 mod rules;
 mod selective_repeat;

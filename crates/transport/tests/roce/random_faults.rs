@@ -27,7 +27,11 @@ impl Link {
     }
 
     fn fate(&mut self, sent: &Sent, ends: &[QueuePair; 2]) -> Fate {
-        let concerned = if matches!(sent.packet.body, Body::Response(_)) { 1 - sent.from } else { sent.from };
+        let concerned = if matches!(sent.packet.body, Body::Response(_) | Body::ReadResponse(_)) {
+            1 - sent.from
+        } else {
+            sent.from
+        };
         let unacknowledged = ends[concerned].info().unacknowledged;
         if unacknowledged != self.unacknowledged[concerned] {
             self.unacknowledged[concerned] = unacknowledged;
@@ -73,8 +77,12 @@ fn check(pair: &Pair, messages: &[Vec<(Opcode, u32)>; 2]) -> Result<(), TestCase
             })
             .unzip();
         prop_assert_eq!(of(end, |done| !matches!(done, Completion::Received { .. })), sent);
+        // The host whose memory is read learns nothing of it.
+        let is_read = |done: &Completion| matches!(done, Completion::Received { opcode: Opcode::Read, .. });
+        let received: Vec<_> = received.into_iter().filter(|done| !is_read(done)).collect();
         prop_assert_eq!(of(1 - end, |done| matches!(done, Completion::Received { .. })), received);
-        let bytes = messages.iter().map(|(_, bytes)| u64::from(*bytes)).sum::<u64>();
+        let written = messages.iter().filter(|(opcode, _)| *opcode != Opcode::Read);
+        let bytes = written.map(|(_, bytes)| u64::from(*bytes)).sum::<u64>();
         prop_assert_eq!(pair.ends[1 - end].info().received_bytes, bytes);
         prop_assert_eq!(pair.ends[end].next_timeout(), None);
     }
@@ -82,8 +90,15 @@ fn check(pair: &Pair, messages: &[Vec<(Opcode, u32)>; 2]) -> Result<(), TestCase
 }
 
 fn messages() -> impl Strategy<Value = Vec<(Opcode, u32)>> {
-    let opcode = prop_oneof![Just(Opcode::Write), Just(Opcode::Send)];
+    let opcode = prop_oneof![Just(Opcode::Write), Just(Opcode::Send), Just(Opcode::Read)];
     prop::collection::vec((opcode, prop_oneof![0_u32..3_000, 0_u32..40_000]), 0..6)
+}
+
+/// READs as WRITEs, with selective repeat.
+fn as_possible(config: &Config, messages: Vec<(Opcode, u32)>) -> Vec<(Opcode, u32)> {
+    let is_possible = |opcode| config.recovery == Recovery::GoBackN || opcode != Opcode::Read;
+    let possible = |opcode| if is_possible(opcode) { opcode } else { Opcode::Write };
+    messages.into_iter().map(|(opcode, bytes)| (possible(opcode), bytes)).collect()
 }
 
 fn recovery() -> impl Strategy<Value = Recovery> {
@@ -120,7 +135,7 @@ proptest! {
         mark_share in 0.0..0.3_f64,
         (first, second) in (messages(), messages()),
     ) {
-        let messages = [first, second];
+        let messages = [first, second].map(|messages| as_possible(&config, messages));
         let pair = run(config, Link::new(seed, fault_share, mark_share), &messages);
         check(&pair, &messages)?;
     }
@@ -131,6 +146,7 @@ proptest! {
         config in config(),
         messages in messages(),
     ) {
+        let messages = as_possible(&config, messages);
         let messages = [messages.clone(), messages];
         let once = run(config, Link::new(seed, 0.2, 0.2), &messages);
         let twice = run(config, Link::new(seed, 0.2, 0.2), &messages);
