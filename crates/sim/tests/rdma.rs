@@ -2,9 +2,10 @@
 
 use linkmend_rdma::Mechanisms;
 use linkmend_sim::flows::{
-    Between, Demand, FlowSetup, FlowsReport, RdmaSetup, SchemeKind, TransportKind, run, run_with_records,
+    Between, Demand, FlowSetup, FlowsReport, HostRecovery, RdmaSetup, SchemeKind, TransportKind, run,
+    run_with_records,
 };
-use linkmend_sim::host::{Extent, FlowSizes};
+use linkmend_sim::host::{Extent, FlowSizes, RdmaVerb};
 use linkmend_topology::spec;
 use std::sync::atomic::AtomicBool;
 
@@ -96,9 +97,60 @@ fn a_connection_that_fails_takes_its_flows_along_and_the_next_flow_has_a_new_one
     setup.bit_errors = false;
     let sizes = FlowSizes::one(1_024).expect("a size");
     let demand =
-        Demand::Load { sizes, load: 1e-4, between: Between::FirstAndLast, extent: Extent::Flows(100) };
+        Demand::Load { sizes, load: 1e-7, between: Between::FirstAndLast, extent: Extent::Flows(100) };
     let report = report(&setup, demand);
     let ended = report.fct_us.as_ref().map_or(0, |fct| fct.count);
     assert_eq!((ended + report.failed_flows, report.unfinished_flows), (100, 0), "{report:?}");
     assert!(report.failed_flows > 10, "{report:?}");
+}
+
+/// The JCST paper's section 5.2: behind a READ, only the response to another READ tells of a tail that was lost.
+#[test]
+fn reads_have_the_same_timeouts_and_dummies_end_those_of_tails() {
+    let read = |mechanisms| {
+        let mut setup = setup(5e-3, mechanisms);
+        setup.rdma.verb = RdmaVerb::Read;
+        // Flows of one packet behind long pauses: nearly all losses are of tails.
+        let sizes = FlowSizes::one(1_000).expect("a size");
+        let demand =
+            Demand::Load { sizes, load: 1e-7, between: Between::FirstAndLast, extent: Extent::Flows(2_000) };
+        report(&setup, demand)
+    };
+    let bare = read(Mechanisms::NONE);
+    // A request has 98 B and a response 1,066 B on each of four links that corrupt 1 in 200 full packets: about 47.
+    let causes = bare.rdma_timeouts;
+    assert!((25..=75).contains(&causes.tail), "{causes:?}");
+    assert_eq!((causes.nak, causes.tail_ack), (0, 0), "{causes:?}");
+    let dummies = read(Mechanisms { dummies: 2, ..Mechanisms::NONE });
+    assert!(dummies.rdma_timeouts.tail <= 1, "{:?}", dummies.rdma_timeouts);
+    assert_eq!((bare.unfinished_flows, dummies.unfinished_flows), (0, 0));
+    let median = |report: &FlowsReport| report.fct_us.as_ref().expect("flows ended").p50;
+    assert!((median(&bare) - median(&dummies)).abs() < 0.5, "dummies delay nothing");
+}
+
+#[test]
+fn a_read_moves_the_same_data_the_same_way() {
+    let run = |verb| {
+        let mut setup = setup(0.0, Mechanisms::NONE);
+        setup.rdma.verb = verb;
+        report(&setup, demand(Between::FirstAndLast, 200))
+    };
+    let (written, read) = (run(RdmaVerb::Write), run(RdmaVerb::Read));
+    let p99 = |report: &FlowsReport| report.fct_us.as_ref().expect("flows ended").p99;
+    assert!((p99(&written) / p99(&read) - 1.0).abs() < 0.1, "{} {}", p99(&written), p99(&read));
+    assert!(read.host_bytes_sent < written.host_bytes_sent, "a READ needs no ACKs");
+}
+
+#[test]
+fn reads_are_refused_where_they_cannot_be() {
+    let rdma = RdmaSetup { verb: RdmaVerb::Read, ..RdmaSetup::default() };
+    let cubic = FlowSetup { transport: TransportKind::Cubic, rdma, ..FlowSetup::default() };
+    let host_recovery = Some(HostRecovery::SelectiveRepeat);
+    let selective = FlowSetup { transport: TransportKind::Rdma, host_recovery, rdma, ..FlowSetup::default() };
+    for setup in [cubic, selective] {
+        let graph = spec::graph("fat-tree:k=4,hosts=2").expect("a network");
+        let checked = setup.config(graph, demand(Between::All, 1)).and_then(|config| config.validate());
+        let error = checked.expect_err("it cannot be").to_string();
+        assert!(error.starts_with("rdma-verb = read: needs"), "{error}");
+    }
 }

@@ -34,7 +34,7 @@ impl TransportHosts {
             failed: false,
             disturbance: Disturbance::default(),
         };
-        let Start { source, destination, .. } = *start;
+        let [source, destination] = self.config.requester_and_responder(start);
         self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
         self.begun += 1;
         let active = Active { record, missing: start.bytes, is_acknowledged: false };
@@ -47,13 +47,11 @@ impl TransportHosts {
     fn connect(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) -> u32 {
         let pair = self.new_pair(now);
         let [sender, receiver] = self.config.endpoints(now, start);
+        let [requesting, responding] = self.config.requester_and_responder(start);
         let [End(sending), End(receiving)] = End::of_pair(pair);
         for (number, endpoint) in [(sending, sender), (receiving, receiver)] {
-            let [from, to] = if number == sending {
-                [start.source, start.destination]
-            } else {
-                [start.destination, start.source]
-            };
+            let [from, to] =
+                if number == sending { [requesting, responding] } else { [responding, requesting] };
             let flow = Flow::between(
                 self.hosts[from as usize].node,
                 self.hosts[to as usize].node,

@@ -37,7 +37,7 @@ pub(crate) use flow::End;
 pub use flow::{Disturbance, FlowIdentity, FlowRecord, Group};
 pub use latency::HostLatency;
 pub use packets::Packet;
-pub use setup::{HostsConfig, RdmaConfig, Transport};
+pub use setup::{HostsConfig, RdmaConfig, RdmaVerb, Transport};
 pub use sizes::FlowSizes;
 pub use timeouts::TimeoutCounts;
 pub use workload::{Extent, Incast, PingPong, Poisson, Schedule, Start, Traffic, Trials, Workload};
@@ -185,7 +185,7 @@ impl Hosts for TransportHosts {
         let end = End(frame.flow.0);
         let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return };
         if let Some(active) = self.active[end.pair() as usize].front_mut()
-            && end.is_sending()
+            && end.is_sending() == (self.config.rdma.verb == RdmaVerb::Write)
             && let Some(behind) = self.config.packets_behind(packet, active.record.bytes)
         {
             let disturbance = &mut active.record.disturbance;
@@ -298,8 +298,8 @@ impl TransportHosts {
     /// the transport answers each packet by itself.
     fn acknowledge(&mut self, now: Time, number: u32) {
         let Some(Some(endpoint)) = self.endpoints.get_mut(number as usize) else { return };
-        // The receiving end has nothing else to send.
-        if End(number).is_sending() {
+        // The receiving end has nothing else to send, unless it is read from.
+        if End(number).is_sending() || self.config.rdma.verb == RdmaVerb::Read {
             return;
         }
         let card = &mut self.hosts[endpoint.host as usize].card;

@@ -19,6 +19,7 @@ use linkmend_rdma::Mechanisms;
 use linkmend_transport::{Instant, Nanos, roce, tcp};
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The transport of a host's flows.
@@ -37,6 +38,55 @@ pub struct RdmaConfig {
     pub mechanisms: Mechanisms,
     /// Dummies follow a flow only if the one before it on its connection was written longer ago (the paper's T).
     pub dummy_gap: Time,
+    /// How flows are transferred.
+    pub verb: RdmaVerb,
+}
+
+/// How applications transfer flows by RDMA.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RdmaVerb {
+    /// The source writes into the destination's memory; dummies are SENDs of nothing.
+    #[default]
+    Write,
+    /// The destination reads the source's memory; dummies are READs of nothing (section 5.2 of the JCST paper).
+    Read,
+}
+
+impl RdmaVerb {
+    const ALL: [RdmaVerb; 2] = [RdmaVerb::Write, RdmaVerb::Read];
+
+    /// Its name, as the command line and files spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            RdmaVerb::Write => "write",
+            RdmaVerb::Read => "read",
+        }
+    }
+
+    /// What transfers a flow.
+    pub(super) fn opcode(self) -> roce::Opcode {
+        match self {
+            RdmaVerb::Write => roce::Opcode::Write,
+            RdmaVerb::Read => roce::Opcode::Read,
+        }
+    }
+
+    /// What a dummy is.
+    pub(super) fn dummy(self) -> roce::Opcode {
+        match self {
+            RdmaVerb::Write => roce::Opcode::Send,
+            RdmaVerb::Read => roce::Opcode::Read,
+        }
+    }
+}
+
+impl FromStr for RdmaVerb {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<RdmaVerb, ParameterError> {
+        let found = RdmaVerb::ALL.into_iter().find(|verb| verb.name() == text);
+        found.ok_or_else(|| ParameterError::new("rdma-verb", format!("\"{text}\""), "must be write or read"))
+    }
 }
 
 impl RdmaConfig {
@@ -49,6 +99,19 @@ impl RdmaConfig {
         let requirement = "needs a transport with RDMA";
         if !is_rdma && !self.mechanisms.is_none() {
             return Err(ParameterError::new("rdma-mechanisms", "with TCP", requirement));
+        }
+        if let (RdmaVerb::Read, name) = (self.verb, self.verb.name()) {
+            match transport {
+                Transport::Tcp(_) => return Err(ParameterError::new("rdma-verb", name, requirement)),
+                Transport::Roce(card) if card.recovery != roce::Recovery::GoBackN => {
+                    return Err(ParameterError::new(
+                        "rdma-verb",
+                        name,
+                        "needs go-back-N: take transport rdma",
+                    ));
+                }
+                Transport::Roce(_) => {}
+            }
         }
         match self.queue_pairs {
             Some(count) if !is_rdma => Err(ParameterError::new("queue-pairs", count, requirement)),
@@ -126,7 +189,11 @@ impl HostsConfig {
                 Some((bytes + 1).saturating_sub(segment.end()).div_ceil(u64::from(config.mss)))
             }
             (Packet::Roce(packet), Transport::Roce(config))
-                if matches!(packet.body, roce::Body::Request(_)) =>
+                if match packet.body {
+                    roce::Body::Request(_) => self.rdma.verb == RdmaVerb::Write,
+                    roce::Body::ReadResponse(_) => true,
+                    _ => false,
+                } =>
             {
                 Some(bytes.div_ceil(u64::from(config.path_mtu)).saturating_sub(packet.psn + 1))
             }
@@ -142,11 +209,24 @@ impl HostsConfig {
             {
                 self.rdma.mechanisms.tail_replicas
             }
+            Packet::Roce(roce::Packet { body: roce::Body::ReadResponse(response), .. })
+                if response.position.ends() && response.payload > 0 =>
+            {
+                self.rdma.mechanisms.tail_replicas
+            }
             _ => 0,
         }
     }
 
-    /// The two ends of a connection, that of the sender first. It is open already, as with the paper's trials. Of TCP, the
+    /// The hosts of the two ends of a flow's connection: that of the requester first, which with READs is where data goes.
+    pub(super) fn requester_and_responder(&self, start: &Start) -> [u32; 2] {
+        match self.rdma.verb {
+            RdmaVerb::Write => [start.source, start.destination],
+            RdmaVerb::Read => [start.destination, start.source],
+        }
+    }
+
+    /// The two ends of a connection, that of the requester or sender first. It is open already, as with the paper's trials. Of TCP, the
     /// flow is written.
     pub(super) fn endpoints(&self, now: Time, start: &Start) -> [Endpoint; 2] {
         let now: Instant = super::clock::instant(now);
@@ -157,12 +237,12 @@ impl HostsConfig {
                 [sender, receiver].map(|connection| Machine::Tcp(Box::new(connection)))
             }
             Transport::Roce(config) => {
-                [(); 2].map(|()| Machine::Roce(Box::new(Writes::new(queue_pair(config)))))
+                [(); 2].map(|()| Machine::Roce(Box::new(Writes::new(queue_pair(config), self.rdma.verb))))
             }
         };
-        let hosts = [start.source, start.destination];
-        let mut hosts = hosts.into_iter();
-        machines.map(|machine| Endpoint::new(machine, hosts.next().unwrap_or(0), self.mode))
+        let [requesting, responding] = self.requester_and_responder(start);
+        let [first, second] = machines;
+        [Endpoint::new(first, requesting, self.mode), Endpoint::new(second, responding, self.mode)]
     }
 }
 

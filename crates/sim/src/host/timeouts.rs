@@ -55,7 +55,13 @@ pub(super) fn kind(requester: &roce::Info, responder: &roce::Info) -> Kind {
     // What was acknowledged says little: not every packet asks for an acknowledgement.
     let missing = responder.expected;
     if missing >= requester.next {
-        Kind::TailAck
+        match requester.unread {
+            None => Kind::TailAck,
+            // A gap was seen, and the packet behind it asked for: that has arrived, or not.
+            Some(unread) if requester.asked_for != Some(unread) => Kind::Tail,
+            Some(unread) if responder.read_again == Some(unread) => Kind::Twice,
+            Some(_) => Kind::Nak,
+        }
     } else if !responder.misses_expected {
         Kind::Tail
     } else if requester.asked_for == Some(missing) {
@@ -80,5 +86,12 @@ mod tests {
         assert_eq!(kind(&requester(None), &responder(7, true)), Kind::Nak);
         assert_eq!(kind(&requester(Some(6)), &responder(7, true)), Kind::Nak, "that was an earlier one");
         assert_eq!(kind(&requester(Some(7)), &responder(7, true)), Kind::Twice);
+        let reading = |asked_for| roce::Info { unread: Some(5), ..requester(asked_for) };
+        let read_from = |read_again| roce::Info { read_again, ..responder(9, false) };
+        assert_eq!(kind(&reading(None), &read_from(None)), Kind::Tail);
+        assert_eq!(kind(&reading(Some(4)), &read_from(Some(4))), Kind::Tail, "that was an earlier one");
+        assert_eq!(kind(&reading(Some(5)), &read_from(Some(5))), Kind::Twice);
+        assert_eq!(kind(&reading(Some(5)), &read_from(Some(4))), Kind::Nak, "the request made again is lost");
+        assert_eq!(kind(&reading(None), &responder(8, false)), Kind::Tail, "the request is lost");
     }
 }

@@ -1,6 +1,7 @@
-//! A queue pair and what is written over it: the messages of flows, one flow after the other, and the dummies behind them.
+//! A queue pair and what is written or read over it: the messages of flows, one flow after the other, and the dummies behind them.
 
 use super::progress::Progress;
+use super::setup::RdmaVerb;
 use crate::time::Time;
 use linkmend_transport::roce;
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ struct Written {
 #[derive(Debug)]
 pub(crate) struct Writes {
     pub(super) queue_pair: roce::QueuePair,
+    verb: RdmaVerb,
     flows: VecDeque<Written>,
     /// The first of them that is not posted whole; all before it are.
     posting: usize,
@@ -32,21 +34,25 @@ pub(crate) struct Writes {
     pub(super) accounted: (u64, u64),
     /// Timeouts whose cause was counted.
     counted_timeouts: u64,
+    /// What is reported next.
+    then: Option<Progress>,
 }
 
 impl Writes {
-    pub(crate) fn new(queue_pair: roce::QueuePair) -> Writes {
+    pub(crate) fn new(queue_pair: roce::QueuePair, verb: RdmaVerb) -> Writes {
         Writes {
             queue_pair,
+            verb,
             flows: VecDeque::new(),
             posting: 0,
             written_at: None,
             accounted: (0, 0),
             counted_timeouts: 0,
+            then: None,
         }
     }
 
-    /// Writes a flow of this many bytes, at least one, and as many dummies behind it if the one before it was written longer
+    /// Writes or reads a flow of this many bytes, at least one, and as many dummies behind it if the one before it was written longer
     /// than `gap` ago (section 5.2 of the JCST paper).
     pub(crate) fn write(&mut self, now: Time, bytes: u64, dummies: u8, gap: Time) {
         let is_late = self.written_at.is_none_or(|before| now > before + gap);
@@ -71,14 +77,14 @@ impl Writes {
         while let Some(flow) = self.flows.get_mut(self.posting) {
             while flow.left > 0 {
                 let bytes = flow.left.min(u64::from(MESSAGE_BYTES_MAX)) as u32;
-                if self.queue_pair.post(roce::Request { opcode: roce::Opcode::Write, bytes }).is_err() {
+                if self.queue_pair.post(roce::Request { opcode: self.verb.opcode(), bytes }).is_err() {
                     return;
                 }
                 flow.left -= u64::from(bytes);
                 flow.posted += 1;
             }
             while flow.dummies > 0 {
-                if self.queue_pair.post(roce::Request { opcode: roce::Opcode::Send, bytes: 0 }).is_err() {
+                if self.queue_pair.post(roce::Request { opcode: self.verb.dummy(), bytes: 0 }).is_err() {
                     return;
                 }
                 flow.dummies -= 1;
@@ -89,6 +95,9 @@ impl Writes {
 
     /// What has happened since the last call.
     pub(crate) fn poll_progress(&mut self) -> Option<Progress> {
+        if let Some(progress) = self.then.take() {
+            return Some(progress);
+        }
         loop {
             match self.queue_pair.poll_completion()? {
                 // A dummy: nobody waits for it.
@@ -98,13 +107,22 @@ impl Writes {
                     return Some(Progress::Delivered(u64::from(bytes)));
                 }
                 roce::Completion::Failed { .. } => return Some(Progress::Failed),
-                roce::Completion::Sent { .. } => {
+                roce::Completion::Sent { opcode, bytes, .. } => {
                     let Some(flow) = self.flows.front_mut() else { continue };
                     flow.posted = flow.posted.saturating_sub(1);
                     self.post();
-                    if self.flows.front().is_some_and(|flow| flow.posted == 0 && flow.left == 0) {
+                    let ends = self.flows.front().is_some_and(|flow| flow.posted == 0 && flow.left == 0);
+                    let end = ends.then_some(Progress::Acknowledged);
+                    if ends {
                         self.end_first();
-                        return Some(Progress::Acknowledged);
+                    }
+                    if opcode == roce::Opcode::Read {
+                        // What is acknowledged has arrived here.
+                        self.then = end;
+                        return Some(Progress::Delivered(u64::from(bytes)));
+                    }
+                    if end.is_some() {
+                        return end;
                     }
                 }
             }

@@ -101,6 +101,9 @@ struct RdmaArgs {
     /// Dummies follow a flow only if the one before it on its connection was written longer ago
     #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "RDMA")]
     dummy_gap: Span,
+    /// How flows are transferred: write, from the source; or read, by the destination, with dummies that are read, too
+    #[arg(long, value_name = "VERB", default_value = "write", help_heading = "RDMA")]
+    rdma_verb: String,
     /// Exponent t of the transport timer, 4.096 us x 2^t, 0 to 31 [default: 8, a millisecond]
     #[arg(long, value_name = "T", help_heading = "RDMA")]
     timeout_exponent: Option<u8>,
@@ -119,6 +122,7 @@ impl RdmaArgs {
             queue_pairs: self.queue_pairs,
             mechanisms: mechanisms.0,
             dummy_gap: time(self.dummy_gap),
+            verb: self.rdma_verb.parse().map_err(usage)?,
             timeout_exponent: self.timeout_exponent,
             path_mtu: self.mtu,
             window_packets: self.window,

@@ -203,6 +203,7 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
             queue_pairs: parameters.queue_pairs,
             mechanisms: parameters.rdma_mechanisms.unwrap_or_default().0,
             dummy_gap: parameters.dummy_gap.map_or(Time::ZERO, time),
+            verb: parameters.rdma_verb.unwrap_or_default(),
             timeout_exponent: parameters.timeout_exponent,
             path_mtu: parameters.mtu,
             window_packets: parameters.window,

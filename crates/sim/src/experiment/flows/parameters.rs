@@ -1,6 +1,6 @@
 //! What experiments with flows vary.
 
-use crate::host::FlowSizes;
+use crate::host::{FlowSizes, RdmaVerb};
 use crate::run::flows::{HostRecovery, RdmaMechanisms, SchemeKind, TrafficKind, TransportKind};
 use linkmend_experiment::{Parameters, Value};
 use linkmend_quantity::{BitRate, Count, LossRate, Share, Span};
@@ -58,6 +58,9 @@ pub struct FlowParameters {
     pub rdma_mechanisms: Option<RdmaMechanisms>,
     /// Dummies follow a flow only if the one before it on its connection was written longer ago.
     pub dummy_gap: Option<Span>,
+    /// How flows are transferred by RDMA: `write` or `read`.
+    #[serde(deserialize_with = "named")]
+    pub rdma_verb: Option<RdmaVerb>,
     /// Exponent of RDMA's transport timer, 4.096 us x 2^t.
     pub timeout_exponent: Option<u8>,
     /// Payload of RDMA's full packets, bytes.
@@ -161,6 +164,7 @@ impl Parameters for FlowParameters {
             "queue-pairs" => self.queue_pairs.map(|count| Value::number(count, f64::from(count))),
             RDMA_MECHANISMS => self.rdma_mechanisms.map(Value::word),
             DUMMY_GAP => self.dummy_gap.map(|span| Value::number(span, span.0.as_secs_f64())),
+            "rdma-verb" => self.rdma_verb.map(|verb| Value::word(verb.name())),
             "timeout-exponent" => self.timeout_exponent.map(|t| Value::number(t, f64::from(t))),
             "mtu" => self.mtu.map(|mtu| Value::number(mtu, f64::from(mtu))),
             "window" => self.window.map(|packets| Value::number(packets, f64::from(packets))),

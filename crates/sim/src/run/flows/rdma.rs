@@ -1,6 +1,6 @@
 //! How a run's applications use RDMA, and its cards.
 
-use crate::host::{HostsConfig, RdmaConfig, Transport};
+use crate::host::{HostsConfig, RdmaConfig, RdmaVerb, Transport};
 use crate::link::config::ParameterError;
 use crate::time::Time;
 use linkmend_rdma::Mechanisms;
@@ -18,6 +18,8 @@ pub struct RdmaSetup {
     pub mechanisms: Mechanisms,
     /// Dummies follow a flow only if the one before it on its connection was written longer ago.
     pub dummy_gap: Time,
+    /// How flows are transferred.
+    pub verb: RdmaVerb,
     /// Exponent of the transport timer, 4.096 us x 2^t.
     pub timeout_exponent: Option<u8>,
     /// Payload of full packets, bytes.
@@ -32,8 +34,8 @@ impl RdmaSetup {
     /// # Errors
     /// If something is set and the transport is not RDMA.
     pub(super) fn apply(&self, hosts: &mut HostsConfig) -> Result<(), ParameterError> {
-        let RdmaSetup { queue_pairs, mechanisms, dummy_gap, .. } = *self;
-        hosts.rdma = RdmaConfig { queue_pairs, mechanisms, dummy_gap };
+        let RdmaSetup { queue_pairs, mechanisms, dummy_gap, verb, .. } = *self;
+        hosts.rdma = RdmaConfig { queue_pairs, mechanisms, dummy_gap, verb };
         let set = [
             ("timeout-exponent", self.timeout_exponent.map(u64::from)),
             ("mtu", self.path_mtu.map(u64::from)),
