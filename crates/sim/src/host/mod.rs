@@ -30,6 +30,7 @@ mod repeat;
 mod setup;
 mod sizes;
 mod timeouts;
+mod verb;
 mod workload;
 mod writes;
 
@@ -37,9 +38,10 @@ pub(crate) use flow::End;
 pub use flow::{Disturbance, FlowIdentity, FlowRecord, Group};
 pub use latency::HostLatency;
 pub use packets::Packet;
-pub use setup::{HostsConfig, RdmaConfig, RdmaVerb, Transport};
+pub use setup::{HostsConfig, RdmaConfig, Transport};
 pub use sizes::FlowSizes;
 pub use timeouts::TimeoutCounts;
+pub use verb::RdmaVerb;
 pub use workload::{Extent, Incast, PingPong, Poisson, Schedule, Start, Traffic, Trials, Workload};
 
 use crate::link::{Frame, PortId};

@@ -6,6 +6,7 @@ use super::interrupts::Interrupts;
 use super::packets::{self, Packet, Packets};
 use super::repeat::Repeaters;
 use super::timeouts::TimeoutCounts;
+use super::verb::RdmaVerb;
 use super::workload::{Start, Workload};
 use super::writes::Writes;
 use super::{Card, Host, HostLatency, TransportHosts};
@@ -19,7 +20,6 @@ use linkmend_rdma::Mechanisms;
 use linkmend_transport::{Instant, Nanos, roce, tcp};
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// The transport of a host's flows.
@@ -40,53 +40,6 @@ pub struct RdmaConfig {
     pub dummy_gap: Time,
     /// How flows are transferred.
     pub verb: RdmaVerb,
-}
-
-/// How applications transfer flows by RDMA.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RdmaVerb {
-    /// The source writes into the destination's memory; dummies are SENDs of nothing.
-    #[default]
-    Write,
-    /// The destination reads the source's memory; dummies are READs of nothing (section 5.2 of the JCST paper).
-    Read,
-}
-
-impl RdmaVerb {
-    const ALL: [RdmaVerb; 2] = [RdmaVerb::Write, RdmaVerb::Read];
-
-    /// Its name, as the command line and files spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            RdmaVerb::Write => "write",
-            RdmaVerb::Read => "read",
-        }
-    }
-
-    /// What transfers a flow.
-    pub(super) fn opcode(self) -> roce::Opcode {
-        match self {
-            RdmaVerb::Write => roce::Opcode::Write,
-            RdmaVerb::Read => roce::Opcode::Read,
-        }
-    }
-
-    /// What a dummy is.
-    pub(super) fn dummy(self) -> roce::Opcode {
-        match self {
-            RdmaVerb::Write => roce::Opcode::Send,
-            RdmaVerb::Read => roce::Opcode::Read,
-        }
-    }
-}
-
-impl FromStr for RdmaVerb {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<RdmaVerb, ParameterError> {
-        let found = RdmaVerb::ALL.into_iter().find(|verb| verb.name() == text);
-        found.ok_or_else(|| ParameterError::new("rdma-verb", format!("\"{text}\""), "must be write or read"))
-    }
 }
 
 impl RdmaConfig {

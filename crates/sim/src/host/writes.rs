@@ -1,7 +1,7 @@
 //! A queue pair and what is written or read over it: the messages of flows, one flow after the other, and the dummies behind them.
 
 use super::progress::Progress;
-use super::setup::RdmaVerb;
+use super::verb::RdmaVerb;
 use crate::time::Time;
 use linkmend_transport::roce;
 use std::collections::VecDeque;
