@@ -80,7 +80,7 @@ where
 }
 
 /// Names and headings, in the order of tables.
-const PARAMETERS: [(&str, &str); 23] = [
+const PARAMETERS: [(&str, &str); 24] = [
     ("transport", "transport"),
     (HOST_RECOVERY, "host recovery"),
     ("size", "flow size"),
@@ -101,6 +101,7 @@ const PARAMETERS: [(&str, &str); 23] = [
     ("queue-pairs", "queue pairs"),
     (RDMA_MECHANISMS, "mechanisms"),
     (DUMMY_GAP, "dummy gap"),
+    (RDMA_VERB, "verb"),
     ("timeout-exponent", "timeout exponent"),
     ("mtu", "MTU"),
     ("window", "window"),
@@ -109,13 +110,14 @@ const PARAMETERS: [(&str, &str); 23] = [
 pub(super) const SCHEME: &str = "scheme";
 pub(super) const DUMMY_COPIES: &str = "dummy-copies";
 pub(super) const RDMA_MECHANISMS: &str = "rdma-mechanisms";
+const RDMA_VERB: &str = "rdma-verb";
 const DUMMY_GAP: &str = "dummy-gap";
 const BOTH_DIRECTIONS: &str = "both-directions";
 const HOST_RECOVERY: &str = "host-recovery";
 const CORRUPTING_LINKS: &str = "corrupting-links";
 
 /// What points may differ in and still have the same flows and the same seeds.
-pub(super) const PAIRED: [&str; 8] = [
+pub(super) const PAIRED: [&str; 9] = [
     SCHEME,
     HOST_RECOVERY,
     DUMMY_COPIES,
@@ -123,6 +125,7 @@ pub(super) const PAIRED: [&str; 8] = [
     BOTH_DIRECTIONS,
     RDMA_MECHANISMS,
     DUMMY_GAP,
+    RDMA_VERB,
     "loss",
 ];
 
@@ -164,7 +167,7 @@ impl Parameters for FlowParameters {
             "queue-pairs" => self.queue_pairs.map(|count| Value::number(count, f64::from(count))),
             RDMA_MECHANISMS => self.rdma_mechanisms.map(Value::word),
             DUMMY_GAP => self.dummy_gap.map(|span| Value::number(span, span.0.as_secs_f64())),
-            "rdma-verb" => self.rdma_verb.map(|verb| Value::word(verb.name())),
+            RDMA_VERB => self.rdma_verb.map(|verb| Value::word(verb.name())),
             "timeout-exponent" => self.timeout_exponent.map(|t| Value::number(t, f64::from(t))),
             "mtu" => self.mtu.map(|mtu| Value::number(mtu, f64::from(mtu))),
             "window" => self.window.map(|packets| Value::number(packets, f64::from(packets))),
@@ -183,6 +186,7 @@ impl Parameters for FlowParameters {
                 | SCHEME
                 | HOST_RECOVERY
                 | RDMA_MECHANISMS
+                | RDMA_VERB
         )
     }
 
@@ -199,6 +203,7 @@ impl Parameters for FlowParameters {
             ("bit-errors", _) => "frame errors".to_owned(),
             (BOTH_DIRECTIONS, "yes") => "both directions".to_owned(),
             (BOTH_DIRECTIONS, _) => "one direction".to_owned(),
+            (RDMA_VERB, _) => value.to_uppercase(),
             ("queue-pairs", "1") => "1 queue pair".to_owned(),
             ("queue-pairs", _) => format!("{value} queue pairs"),
             _ if Self::needs_no_heading(key) => value,
