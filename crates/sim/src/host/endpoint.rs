@@ -6,8 +6,8 @@ use super::progress::Progress;
 use super::writes::Writes;
 use crate::time::Time;
 use linkmend_protocol::Mode;
+use linkmend_transport::tcp;
 use linkmend_transport::tcp::congestion::Phase;
-use linkmend_transport::{roce, tcp};
 
 /// The state machine of one end of a flow.
 #[derive(Debug)]
@@ -131,14 +131,6 @@ impl Endpoint {
         match &mut self.machine {
             Machine::Tcp(_) => None,
             Machine::Roce(writes) => Some(writes),
-        }
-    }
-
-    /// The state of its queue pair, if it is one.
-    pub(crate) fn roce_info(&self) -> Option<roce::Info> {
-        match &self.machine {
-            Machine::Tcp(_) => None,
-            Machine::Roce(writes) => Some(writes.queue_pair.info()),
         }
     }
 

@@ -87,17 +87,21 @@ impl TransportHosts {
     /// Counts a timeout of a requester of RDMA by its cause, if there was one.
     pub(super) fn note_timeout(&mut self, number: u32) {
         let [sending, receiving] = End::of_pair(End(number).pair()).map(|End(end)| end as usize);
-        let Some(requester) = self.endpoints[sending].as_ref().and_then(Endpoint::roce_info) else { return };
-        let Some(responder) = self.endpoints[receiving].as_ref().and_then(Endpoint::roce_info) else {
-            return;
-        };
         let Some(writes) = self.endpoints[sending].as_mut().and_then(Endpoint::writes) else { return };
         if writes.take_timeout() {
+            let (requester, is_idle) = (writes.queue_pair.info(), writes.is_idle());
+            let Some(peer) = self.endpoints[receiving].as_mut().and_then(Endpoint::writes) else { return };
+            let is_read_again = requester.unread.is_some_and(|psn| peer.queue_pair.has_read_again(psn));
+            let responder = peer.queue_pair.info();
             let flows = &self.active[End(number).pair() as usize];
             // Dummies behind a flow that has arrived may be missing.
             let has_arrived = flows.iter().all(|flow| flow.missing == 0);
-            let kind = if has_arrived { Kind::TailAck } else { timeouts::kind(&requester, &responder) };
-            self.timeouts.count((!writes.is_idle()).then_some(kind));
+            let kind = if has_arrived {
+                Kind::TailAck
+            } else {
+                timeouts::kind(&requester, &responder, is_read_again)
+            };
+            self.timeouts.count((!is_idle).then_some(kind));
         }
     }
 

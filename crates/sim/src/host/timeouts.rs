@@ -50,8 +50,9 @@ impl TimeoutCounts {
     }
 }
 
-/// Why the requester's timer expires, by what both ends know.
-pub(super) fn kind(requester: &roce::Info, responder: &roce::Info) -> Kind {
+/// Why the requester's timer expires, by what both ends know: what they tell of themselves, and whether the responder has
+/// read again from what the requester misses.
+pub(super) fn kind(requester: &roce::Info, responder: &roce::Info, is_read_again: bool) -> Kind {
     // What was acknowledged says little: not every packet asks for an acknowledgement.
     let missing = responder.expected;
     if missing >= requester.next {
@@ -59,7 +60,7 @@ pub(super) fn kind(requester: &roce::Info, responder: &roce::Info) -> Kind {
             None => Kind::TailAck,
             // A gap was seen, and the packet behind it asked for: that has arrived, or not.
             Some(unread) if requester.asked_for != Some(unread) => Kind::Tail,
-            Some(unread) if responder.read_again == Some(unread) => Kind::Twice,
+            Some(_) if is_read_again => Kind::Twice,
             Some(_) => Kind::Nak,
         }
     } else if !responder.misses_expected {
@@ -81,17 +82,18 @@ mod tests {
             |asked_for| roce::Info { unacknowledged: 3, next: 9, asked_for, ..Default::default() };
         let responder =
             |expected, misses_expected| roce::Info { expected, misses_expected, ..Default::default() };
-        assert_eq!(kind(&requester(None), &responder(9, false)), Kind::TailAck);
-        assert_eq!(kind(&requester(None), &responder(8, false)), Kind::Tail);
-        assert_eq!(kind(&requester(None), &responder(7, true)), Kind::Nak);
-        assert_eq!(kind(&requester(Some(6)), &responder(7, true)), Kind::Nak, "that was an earlier one");
-        assert_eq!(kind(&requester(Some(7)), &responder(7, true)), Kind::Twice);
+        let wrote = |asked_for, responder: roce::Info| kind(&requester(asked_for), &responder, false);
+        assert_eq!(wrote(None, responder(9, false)), Kind::TailAck);
+        assert_eq!(wrote(None, responder(8, false)), Kind::Tail);
+        assert_eq!(wrote(None, responder(7, true)), Kind::Nak);
+        assert_eq!(wrote(Some(6), responder(7, true)), Kind::Nak, "that was an earlier one");
+        assert_eq!(wrote(Some(7), responder(7, true)), Kind::Twice);
         let reading = |asked_for| roce::Info { unread: Some(5), ..requester(asked_for) };
-        let read_from = |read_again| roce::Info { read_again, ..responder(9, false) };
-        assert_eq!(kind(&reading(None), &read_from(None)), Kind::Tail);
-        assert_eq!(kind(&reading(Some(4)), &read_from(Some(4))), Kind::Tail, "that was an earlier one");
-        assert_eq!(kind(&reading(Some(5)), &read_from(Some(5))), Kind::Twice);
-        assert_eq!(kind(&reading(Some(5)), &read_from(Some(4))), Kind::Nak, "the request made again is lost");
-        assert_eq!(kind(&reading(None), &responder(8, false)), Kind::Tail, "the request is lost");
+        let read = |asked_for, is_again| kind(&reading(asked_for), &responder(9, false), is_again);
+        assert_eq!(read(None, false), Kind::Tail);
+        assert_eq!(read(Some(4), false), Kind::Tail, "that was an earlier one");
+        assert_eq!(read(Some(5), true), Kind::Twice);
+        assert_eq!(read(Some(5), false), Kind::Nak, "the request made again is lost");
+        assert_eq!(kind(&reading(None), &responder(8, false), false), Kind::Tail, "the request is lost");
     }
 }

@@ -26,8 +26,6 @@ pub struct Info {
     pub misses_expected: bool,
     /// The packet that the last NAK of a sequence error asked for, or the first of a READ's response that was missed.
     pub asked_for: Option<u64>,
-    /// The first packet of the last READ that the responder has executed again.
-    pub read_again: Option<u64>,
     /// The first packet that a READ waits for.
     pub unread: Option<u64>,
     /// Messages that the responder has completed (MSN).

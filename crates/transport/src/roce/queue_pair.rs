@@ -178,6 +178,11 @@ impl QueuePair {
         self.completions.pop_front()
     }
 
+    /// Whether this end has executed the READ again that begins at a packet, as far back as it has room for READs.
+    pub fn has_read_again(&self, psn: u64) -> bool {
+        self.responder.reads.was_again(psn)
+    }
+
     /// The state of the queue pair and what it has counted.
     pub fn info(&self) -> Info {
         let (requester, responder) = (&self.requester.counters, &self.responder.counters);
@@ -190,7 +195,6 @@ impl QueuePair {
             expected: self.responder.expected(),
             misses_expected: self.responder.misses_expected(),
             asked_for: self.requester.asked_for(),
-            read_again: self.responder.reads.again,
             unread: self.requester.unread(),
             received_messages: self.responder.messages(),
             received_bytes: responder.bytes,

@@ -19,8 +19,8 @@ struct Read {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reads {
     under_way: VecDeque<Read>,
-    /// The first packet of the last READ that came again.
-    pub again: Option<u64>,
+    /// The first packets of those that came again, ascending; at most as many as have room.
+    again: VecDeque<u64>,
     pub responses_sent: u64,
 }
 
@@ -48,14 +48,26 @@ impl Reads {
     }
 
     /// A READ has come again, whole or for its rest: what was to be sent from its number on is not, because the requester
-    /// asks for all of that again.
-    pub fn push_again(&mut self, first: u64, bytes: u32, packets: u64) {
+    /// asks for all of that again. So there is room for it, unless others before it have taken all.
+    pub fn push_again(&mut self, first: u64, bytes: u32, packets: u64, config: &Config) {
         self.under_way.retain(|read| read.next < first);
         if let Some(last) = self.under_way.back_mut() {
             last.end = last.end.min(first);
         }
-        self.again = Some(first);
+        if !self.has_room(config) {
+            return;
+        }
+        self.again.retain(|before| *before < first);
+        if self.again.len() >= usize::from(config.reads) {
+            self.again.pop_front();
+        }
+        self.again.push_back(first);
         self.push(first, bytes, packets);
+    }
+
+    /// Whether the READ that begins at a packet has been executed again, and none before it since.
+    pub fn was_again(&self, first: u64) -> bool {
+        self.again.contains(&first)
     }
 
     /// The next packet of a response. `messages` is how many the responder has completed.

@@ -250,9 +250,8 @@ impl Responder {
         }
         if let Some((bytes, packets)) = Reads::asked_for(request, config)
             && packets <= self.expected - psn
-            && self.reads.has_room(config)
         {
-            self.reads.push_again(psn, bytes, packets);
+            self.reads.push_again(psn, bytes, packets, config);
         }
     }
 

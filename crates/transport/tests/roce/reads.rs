@@ -152,6 +152,22 @@ fn no_more_reads_are_outstanding_than_the_responder_has_room_for() {
     assert!(sent_at[2] >= first_read - Nanos(200) && sent_at[2] < first_read + Nanos(200), "{sent_at:?}");
 }
 
+/// The request for what is missing finds the responder busy with as many READs as it has room for: it takes their place.
+#[test]
+fn a_responder_without_room_reads_again_what_it_reads() {
+    for reads in [1, 2, 16] {
+        let mut pair = Pair::losing(Config { reads, ..config() }, &[], &[10]);
+        for _ in 0..20 {
+            pair.ends[0].post(Request { opcode: Opcode::Read, bytes: 24_387 }).expect("there is room");
+        }
+        pair.run();
+        let info = pair.ends[0].info();
+        assert_eq!((info.completed, info.timeouts, info.implied_naks), (20, 0, 1), "{reads} READs");
+        assert!(pair.ends[1].has_read_again(10), "{reads} READs");
+        assert!(!pair.ends[1].has_read_again(9), "{reads} READs");
+    }
+}
+
 #[test]
 fn selective_repeat_refuses_reads() {
     let recovery = Recovery::SelectiveRepeat { window_packets: 8, short_timeout: None };
