@@ -34,7 +34,7 @@ fn main() {
         show(&format!("one flow, six links, window of {window} segments"), &config, bench);
     }
     for scheme in [SchemeKind::None, SchemeKind::Ordered] {
-        let demand = Demand::Trials { count: 300_000 / scale, bytes: 143 };
+        let demand = Demand::trials(300_000 / scale, 143).expect("above 0");
         let config = config(CHAIN, TransportKind::Dctcp, scheme, 1e-3, demand);
         show(&format!("143 B DCTCP, 1e-3, {}", scheme.name()), &config, bench);
     }

@@ -7,7 +7,8 @@
 //! - [`node`]: hosts and switches.
 //! - [`network`]: nodes and links, and the loop that runs them.
 //! - [`host`]: hosts with transport protocols.
-//! - [`measure`]: observers of a run: histograms, time series, pcapng files.
+//! - [`histogram`]: counts of values, good to one 128th, in constant space.
+//! - [`measure`]: observers of a run: time series, pcapng files and others.
 //! - [`run`]: kinds of runs: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and
 //!   more.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+pub mod histogram;
 pub mod host;
 pub mod kernel;
 pub mod link;

@@ -24,7 +24,7 @@ const HOST: &str = "left0--switch0";
 fn config(transport: TransportKind, scheme: SchemeKind) -> FlowsConfig {
     let graph = spec::graph("line:switches=5,hosts=1").expect("it can be built");
     let setup = FlowSetup { transport, scheme, loss: 2e-2, ..FlowSetup::default() };
-    setup.config(graph, Demand::Trials { count: 40, bytes: 24_387 }).expect("valid")
+    setup.config(graph, Demand::trials(40, 24_387).expect("above 0")).expect("valid")
 }
 
 fn capture_on(config: &FlowsConfig, port: &str, frames_max: u64, threads: usize) -> (Vec<u8>, FlowsReport) {
@@ -126,7 +126,7 @@ fn a_captured_port_shows_every_frame_its_direction_and_what_the_link_did_with_it
 #[test]
 fn a_capture_of_a_port_changes_nothing_is_bounded_and_the_same_on_every_number_of_threads() {
     let config = FlowsConfig {
-        demand: Demand::Trials { count: 20_100, bytes: 143 },
+        demand: Demand::trials(20_100, 143).expect("above 0"),
         ..config(TransportKind::Rdma, SchemeKind::NonBlocking)
     };
     let (file, report) = capture_on(&config, HOST, 500, 1);

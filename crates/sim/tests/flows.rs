@@ -40,7 +40,7 @@ fn measure_on(config: &FlowsConfig, threads: usize) -> FlowsReport {
 }
 
 fn trials(count: u64, bytes: u64) -> Demand {
-    Demand::Trials { count, bytes }
+    Demand::trials(count, bytes).expect("above 0")
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Corruption begins, and protection is switched on: what the paper says of Figures 9 and 21.
 
 use linkmend_quantity::BitRate;
-use linkmend_sim::flows::{Demand, FlowSetup, SchemeKind, TransportKind};
+use linkmend_sim::flows::{Demand, FailureSetup, FlowSetup, SchemeKind, TransportKind};
 
 use linkmend_sim::time::Time;
 use linkmend_sim::timeline::{Phase, TimelineConfig, TimelineReport, run};
@@ -26,6 +26,24 @@ fn measure(config: &TimelineConfig) -> TimelineReport {
 
 fn phases(report: &TimelineReport) -> [Phase; 3] {
     [report.healthy, report.corrupting, report.protected].map(|phase| phase.expect("it has samples"))
+}
+
+/// The effective link speed is that of a network without hosts, in which nothing is handed over.
+#[test]
+fn a_link_may_fail_as_well() {
+    let mut config = config(TransportKind::Cubic, 25, 1e-3);
+    let setup = FlowSetup {
+        transport: TransportKind::Cubic,
+        scheme: SchemeKind::Ordered,
+        loss: 1e-3,
+        speed: BitRate(25_000_000_000),
+        failures: FailureSetup { every: Some(Time::from_nanos(50_000_000)), ..FailureSetup::default() },
+        ..FlowSetup::default()
+    };
+    let demand = Demand::Endless { duration: Time::from_nanos(220_000_000) };
+    config.flows = setup.config(setup.testbed().expect("a speed of links"), demand).expect("valid");
+    let [healthy, _, protected] = phases(&measure(&config));
+    assert!(healthy.goodput_gbps > 20.0 && protected.goodput_gbps > 10.0, "{healthy:?} {protected:?}");
 }
 
 #[test]
@@ -121,6 +139,6 @@ fn what_a_timeline_cannot_show_is_refused_by_name() {
     assert!(refused(&|config| config.sample = Time(1)).starts_with("sample = "));
     assert!(refused(&|config| config.flows.link.protection = None).starts_with("scheme = none"));
     assert!(refused(&|config| config.flows.corrupting.clear()).starts_with("corrupting links = 0"));
-    let trials = Demand::Trials { count: 1, bytes: 1 };
+    let trials = Demand::trials(1, 1).expect("above 0");
     assert!(refused(&|config| config.flows.demand = trials.clone()).starts_with("flow = "));
 }

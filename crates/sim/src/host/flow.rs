@@ -37,7 +37,9 @@ impl FlowRecord {
 pub struct Disturbance {
     /// Frames of its data that links corrupted, copies not counted.
     pub frames_corrupted: u32,
-    /// Whether one of its last three packets was among them.
+    /// Frames, in either direction, that a failed link lost, or that waited because it had failed.
+    pub frames_failed: u32,
+    /// Whether one of its last three packets was among those corrupted.
     pub tail_corrupted: bool,
     /// The largest number of bytes that an acknowledgement reported beyond a hole (SACK).
     pub sacked_bytes_max: u64,

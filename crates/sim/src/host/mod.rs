@@ -211,8 +211,18 @@ impl Hosts for TransportHosts {
     }
 
     fn copy(&mut self, frame: &Frame) -> Option<Frame> {
-        let packet = *self.packets.last_at(Handle::of_frame(frame.id))?;
         self.bytes_sent += u64::from(frame.bytes);
+        self.keep(frame)
+    }
+
+    fn met_failure(&mut self, frame: &Frame) {
+        if let Some(active) = self.active[End(frame.flow.0).pair() as usize].front_mut() {
+            active.record.disturbance.frames_failed += 1;
+        }
+    }
+
+    fn keep(&mut self, frame: &Frame) -> Option<Frame> {
+        let packet = *self.packets.last_at(Handle::of_frame(frame.id))?;
         Some(Frame { id: self.packets.put(packet).frame_number(), ..*frame })
     }
 }
@@ -248,6 +258,8 @@ impl TransportHosts {
         if at >= endpoint.timer_at {
             return;
         }
+        // It may have expired while the network paused the host's port, and nobody asked.
+        let at = at.max(now);
         let at = if is_exact { at } else { self.config.latency.expiry(now, at, host.tick_phase) };
         if at < endpoint.timer_at {
             endpoint.timer_at = at;

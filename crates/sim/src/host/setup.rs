@@ -83,6 +83,8 @@ pub struct HostsConfig {
     pub latency: HostLatency,
     /// The round-trip time that a TCP connection knows when its flow begins, as from its handshake.
     pub known_rtt: Option<Nanos>,
+    /// Whether a flow of TCP begins with the handshake of its connection; if not, that is open already.
+    pub handshake: bool,
     /// Class of all frames.
     pub mode: Mode,
     pub rdma: RdmaConfig,
@@ -179,13 +181,13 @@ impl HostsConfig {
         }
     }
 
-    /// The two ends of a connection, that of the requester or sender first. It is open already, as with the paper's trials. Of TCP, the
-    /// flow is written.
+    /// The two ends of a connection, that of the requester or sender first. It is open already, as with LinkGuardian's trials,
+    /// unless it begins with a handshake. Of TCP, the flow is written.
     pub(super) fn endpoints(&self, now: Time, start: &Start) -> [Endpoint; 2] {
         let now: Instant = super::clock::instant(now);
         let machines = match &self.transport {
             Transport::Tcp(config) => {
-                let [mut sender, receiver] = [(); 2].map(|()| connection(now, config, self.known_rtt));
+                let [mut sender, receiver] = self.connection(now, config);
                 sender.write(start.bytes);
                 [sender, receiver].map(|connection| Machine::Tcp(Box::new(connection)))
             }
@@ -199,14 +201,24 @@ impl HostsConfig {
     }
 }
 
-/// An end of an open connection.
-///
-/// # Panics
-/// If the configuration cannot be used, which is checked before a run.
-fn connection(now: Instant, config: &Arc<tcp::Config>, rtt: Option<Nanos>) -> tcp::Connection {
-    match tcp::Connection::established_with(now, Arc::clone(config), rtt) {
-        Ok(connection) => connection,
-        Err(error) => panic!("{error}"),
+impl HostsConfig {
+    /// The two ends of a connection of TCP, that of the sender first.
+    ///
+    /// # Panics
+    /// If the configuration cannot be used, which is checked before a run.
+    fn connection(&self, now: Instant, config: &Arc<tcp::Config>) -> [tcp::Connection; 2] {
+        let config = || Arc::clone(config);
+        let ends = if self.handshake {
+            [tcp::Connection::new_client(config()), tcp::Connection::new_server(config())]
+        } else {
+            [(); 2].map(|()| tcp::Connection::established_with(now, config(), self.known_rtt))
+        };
+        let mut ends = ends.map(|end| match end {
+            Ok(connection) => connection,
+            Err(error) => panic!("{error}"),
+        });
+        ends[0].open();
+        ends
     }
 }
 

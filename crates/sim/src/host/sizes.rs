@@ -8,6 +8,9 @@ use std::str::FromStr;
 /// Bytes of payload in a packet of the data-mining workload, which is published in packets.
 const DATA_MINING_PACKET_BYTES: f64 = 1_460.0;
 
+/// Between the name of a workload and the longest of its flows that are meant.
+const UP_TO: char = ':';
+
 /// A distribution of flow sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowSizes {
@@ -53,7 +56,7 @@ struct Published {
 }
 
 /// The workloads of Figure 2 and others, each with its source.
-const PUBLISHED: [Published; 7] = [
+const PUBLISHED: [Published; 8] = [
     Published {
         name: "web-search",
         source: "web search: Alizadeh et al., DCTCP, SIGCOMM 2010",
@@ -103,6 +106,13 @@ const PUBLISHED: [Published; 7] = [
         between: Between::Packets,
         all: 1.0,
     },
+    Published {
+        name: "mice-and-elephants",
+        source: "mice and elephants: 90 % and 10 % of flows (Usubütün et al., HPSR 2023); their sizes are ours",
+        table: include_str!("../../data/flow-sizes/mice-and-elephants.txt"),
+        between: Between::Stepped,
+        all: 100.0,
+    },
 ];
 
 impl FlowSizes {
@@ -127,6 +137,32 @@ impl FlowSizes {
         let points = points(published.table, published.all);
         let shape = Shape::Points { points, between: published.between };
         Some(FlowSizes { name: name.to_owned(), shape })
+    }
+
+    /// The flows of this distribution that have at most `bytes`; `None` if it has none.
+    pub fn up_to(&self, bytes: u64) -> Option<FlowSizes> {
+        let name = format!("{}{UP_TO}{}", self.name, ByteSize(bytes));
+        let (points, between) = match &self.shape {
+            Shape::One(only) => return (*only <= bytes).then(|| self.clone()),
+            Shape::Points { points, between } => (points, *between),
+        };
+        let unit = if between == Between::Packets { DATA_MINING_PACKET_BYTES } else { 1.0 };
+        let most = if between == Between::Packets { libm::floor(bytes as f64 / unit) } else { bytes as f64 };
+        let mut kept: Vec<Point> = points.iter().copied().take_while(|point| point.bytes <= most).collect();
+        let last = *kept.last()?;
+        if let Some(next) = points.get(kept.len())
+            && between != Between::Stepped
+            && last.bytes < most
+        {
+            let within = (most - last.bytes) / (next.bytes - last.bytes);
+            kept.push(Point { bytes: most, share: last.share + (next.share - last.share) * within });
+        }
+        let all = kept.last()?.share;
+        if all <= 0.0 {
+            return None;
+        }
+        kept.iter_mut().for_each(|point| point.share /= all);
+        Some(FlowSizes { name, shape: Shape::Points { points: kept, between } })
     }
 
     /// What it is called.
@@ -199,13 +235,19 @@ impl FromStr for FlowSizes {
         if let Some(sizes) = FlowSizes::published(text) {
             return Ok(sizes);
         }
+        let bounded = text
+            .split_once(UP_TO)
+            .and_then(|(name, most)| FlowSizes::published(name)?.up_to(most.parse::<ByteSize>().ok()?.0));
+        if let Some(sizes) = bounded {
+            return Ok(sizes);
+        }
         let size = text.parse::<ByteSize>().ok();
         size.and_then(|size| FlowSizes::one(size.0)).ok_or_else(|| {
             let names = FlowSizes::names().collect::<Vec<_>>().join(", ");
             ParameterError::new(
                 "size",
                 text,
-                format!("must be a size above 0, such as 24387B, or one of {names}"),
+                format!("must be a size above 0, such as 24387B, or one of {names}, or one of these and the longest of its flows, such as web-search:100kB"),
             )
         })
     }
@@ -259,10 +301,40 @@ mod tests {
     }
 
     #[test]
+    fn a_workload_may_be_cut_off() {
+        for name in FlowSizes::names() {
+            let all = FlowSizes::published(name).expect("it is there");
+            for most in [400, 3_000, 100_000, 1_000_000] {
+                let Some(sizes) = all.up_to(most) else { continue };
+                assert!(
+                    sizes.at(0.999_999_999) <= most && sizes.at(1.0) <= most,
+                    "{name} up to {most}: {}",
+                    sizes.at(1.0)
+                );
+                // Its flows are as likely among each other as they were among all.
+                let share =
+                    (0..=10_000).map(|at| f64::from(at) / 1e4).take_while(|share| all.at(*share) <= most);
+                let below = share.last().expect("some are shorter");
+                for at in [0.1, 0.5, 0.9] {
+                    let [cut, whole] = [sizes.at(at) as f64, all.at(at * below) as f64];
+                    assert!(
+                        (cut - whole).abs() <= 1.0 + 0.03 * whole,
+                        "{name} up to {most} at {at}: {cut}, {whole}"
+                    );
+                }
+            }
+        }
+        assert_eq!(
+            "web-search:100kB".parse::<FlowSizes>().map(|sizes| sizes.name().to_owned()),
+            Ok("web-search:100kB".to_owned())
+        );
+    }
+
+    #[test]
     fn sizes_are_read_from_names_and_from_sizes() {
         assert_eq!("24387B".parse::<FlowSizes>().map(|sizes| sizes.at(0.3)), Ok(24_387));
         assert_eq!("web-search".parse::<FlowSizes>().map(|sizes| sizes.at(0.15)), Ok(10_000));
-        for wrong in ["0B", "24387", "websearch", ""] {
+        for wrong in ["0B", "24387", "websearch", "web-search:", "1kB:2kB", ""] {
             let error = wrong.parse::<FlowSizes>().expect_err("refused").to_string();
             assert!(error.contains("web-search") && error.contains(wrong), "{error}");
         }

@@ -47,12 +47,13 @@ pub trait Workload: Debug + Send {
     fn is_finished(&self) -> bool;
 }
 
-/// Flows of one size, each of which begins some time after the one before has ended: the trials of the paper's section
+/// Flows each of which begins some time after the one before has ended: the trials of the paper's section
 /// 4.3.
 #[derive(Debug)]
 pub struct Trials {
     left: u64,
     start: Start,
+    sizes: FlowSizes,
     /// Pauses between the end of a trial and the beginning of the next are uniform from `gap` to twice that.
     gap: Time,
     random: Random,
@@ -60,11 +61,12 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// `count` flows like `first`, which begins at its time.
-    pub fn new(count: u64, first: Start, gap: Time, random: Random) -> Trials {
+    /// `count` flows of these sizes and otherwise like `first`, which begins at its time.
+    pub fn new(count: u64, first: Start, sizes: FlowSizes, gap: Time, random: Random) -> Trials {
         Trials {
             left: count,
             start: first,
+            sizes,
             gap,
             random,
             next_at: if count > 0 { first.at } else { Time::NEVER },
@@ -83,7 +85,8 @@ impl Workload for Trials {
         }
         self.next_at = Time::NEVER;
         self.left = self.left.checked_sub(1)?;
-        Some(Start { at: now, ..self.start })
+        let bytes = self.sizes.only().unwrap_or_else(|| self.sizes.draw(&mut self.random));
+        Some(Start { at: now, bytes, ..self.start })
     }
 
     fn ended(&mut self, now: Time) {
@@ -170,6 +173,8 @@ pub enum Traffic {
     FullMesh { hosts: u32 },
     /// All flows are from one host to another.
     PointToPoint { source: u32, destination: u32 },
+    /// Each flow is from one of the first half of so many hosts to one of the second, drawn at random.
+    Halves { hosts: u32 },
 }
 
 /// When no more flows begin.
@@ -243,6 +248,10 @@ impl Workload for Poisson {
                 (source, if other < source { other } else { other + 1 })
             }
             Traffic::PointToPoint { source, destination } => (source, destination),
+            Traffic::Halves { hosts } => {
+                let half = hosts / 2;
+                (self.below(half.max(1)), half + self.below((hosts - half).max(1)))
+            }
         };
         let bytes = self.sizes.draw(&mut self.random);
         Some(Start { at: now, source, destination, bytes })

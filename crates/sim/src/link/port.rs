@@ -6,6 +6,7 @@ use super::frames::PortFrames;
 use super::generator::Generator;
 use super::id::PortId;
 use super::on_wire::OnWire;
+use super::parallel::ParallelQueues;
 use super::scheme::{Idle, Scheme, Schemes};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
@@ -80,6 +81,24 @@ pub(crate) struct Timer {
     pub(crate) attention: bool,
 }
 
+/// Which normal frames may leave a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admits {
+    /// Those that its scheme admits.
+    AsScheme,
+    /// All: the scheme protects nothing, or they leave the switch elsewhere.
+    All,
+    /// None: others go before them, because its link has failed.
+    None,
+}
+
+impl Admits {
+    /// What a port admits whose scheme protects nothing if it `is_inert`.
+    pub(crate) fn usual(is_inert: bool) -> Admits {
+        if is_inert { Admits::All } else { Admits::AsScheme }
+    }
+}
+
 /// A port, and the wire that leaves it.
 #[derive(Debug)]
 pub(crate) struct Port<S: Scheme> {
@@ -89,6 +108,8 @@ pub(crate) struct Port<S: Scheme> {
     /// What its scheme said when the port was made ([`Scheme::is_inert`] and the others). The scheme itself is not here:
     /// a network may have thousands of ports of which few protect anything, and a scheme may be large.
     pub(crate) is_inert: bool,
+    /// Which normal frames may go.
+    pub(crate) admits: Admits,
     pub(crate) exchanges_control: bool,
     fills_idle_slots: bool,
     pub(crate) timer: Timer,
@@ -107,6 +128,8 @@ pub(crate) struct Port<S: Scheme> {
     /// Whether the switch at the other end has no room for normal frames (PFC).
     pub(crate) is_paused: bool,
     pub(crate) normal: ClassQueues<Frame>,
+    /// Queues in parallel before the normal ones, if it has any.
+    pub(crate) parallel: Option<Box<ParallelQueues>>,
     /// Number of frames that found no room in these queues, and of those that were marked.
     pub(crate) dropped: u64,
     pub(crate) marked: u64,
@@ -141,6 +164,7 @@ impl<S: Scheme> Port<S> {
             id,
             node,
             is_inert: scheme.is_inert(),
+            admits: Admits::usual(scheme.is_inert()),
             exchanges_control,
             fills_idle_slots: scheme.fills_idle_slots(),
             timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER, attention: exchanges_control },
@@ -159,6 +183,7 @@ impl<S: Scheme> Port<S> {
             peer_traffic: PeerTraffic { mode: Mode::Ordered, bytes: 0 },
             is_paused: false,
             normal: ClassQueues::new(config.queue),
+            parallel: None,
             dropped: 0,
             marked: 0,
             urgent: VecDeque::new(),
@@ -235,7 +260,10 @@ impl<S: Scheme> Port<S> {
     /// Whether a normal frame waits.
     #[inline]
     pub(crate) fn has_normal(&self) -> bool {
-        !self.normal.is_empty() || self.generator.is_ready() || self.host_has_frames
+        !self.normal.is_empty()
+            || self.generator.is_ready()
+            || self.host_has_frames
+            || self.parallel.as_ref().is_some_and(|parallel| !parallel.is_empty())
     }
 
     /// Adds a frame to the queue of its class, or drops it; whether it found room.
@@ -270,6 +298,7 @@ impl<S: Scheme> Port<S> {
         let mut transmitter = PortTransmitter {
             scheme,
             is_inert: self.is_inert,
+            admits: self.admits,
             is_paused: self.is_paused,
             urgent: &self.urgent,
             now,
@@ -321,6 +350,7 @@ pub(crate) enum Ready<A> {
 struct PortTransmitter<'a, S: Scheme> {
     scheme: &'a mut S,
     is_inert: bool,
+    admits: Admits,
     is_paused: bool,
     urgent: &'a VecDeque<QueuedUrgent<S>>,
     now: Time,
@@ -340,10 +370,10 @@ impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
 
     #[inline(always)]
     fn admission(&self, mode: Mode, bytes: u32) -> Admission {
-        match (self.is_paused, self.is_inert) {
-            (true, _) => Admission::Held,
-            (_, true) => Admission::Unprotected,
-            (_, false) => self.scheme.admission(mode, bytes),
+        match (self.is_paused, self.admits) {
+            (true, _) | (_, Admits::None) => Admission::Held,
+            (_, Admits::All) => Admission::Unprotected,
+            (_, Admits::AsScheme) => self.scheme.admission(mode, bytes),
         }
     }
 

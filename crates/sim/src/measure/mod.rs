@@ -8,7 +8,6 @@
 
 pub mod capture;
 mod deliveries;
-pub mod histogram;
 pub mod levels;
 mod links;
 mod losses;
@@ -16,9 +15,9 @@ mod resumes;
 mod sketch;
 pub mod time_series;
 
+pub use crate::histogram::{self, Histogram};
 pub use capture::{Capture, CaptureOptions};
 pub use deliveries::Deliveries;
-pub use histogram::Histogram;
 pub use levels::Levels;
 pub use links::{LinkMark, LinkMeasures, Measured};
 pub use losses::GivenUp;

@@ -45,6 +45,16 @@ pub trait Hosts: std::fmt::Debug {
         Some(*frame)
     }
 
+    /// Takes note of a frame that a failed link loses, or that waits because its link has failed.
+    fn met_failure(&mut self, frame: &Frame) {
+        let _ = frame;
+    }
+
+    /// A copy of a frame that a switch keeps, and may send later.
+    fn keep(&mut self, frame: &Frame) -> Option<Frame> {
+        Some(*frame)
+    }
+
     /// Forgets a frame that has been dropped on its way.
     fn dropped(&mut self, frame: &Frame);
 }

@@ -9,8 +9,8 @@
 //! # What is an event
 //!
 //! The sources of the [`EventQueue`] are, for each port, the arrival of the next frame in flight towards it, its
-//! service, and its clock (timeouts and paced traffic); then the recirculation ports; then the hosts. At the same time they
-//! act in that order.
+//! service, and its clock (timeouts and paced traffic); then the recirculation ports; then the hosts; then failures of links. At
+//! the same time they act in that order.
 //!
 //! # Self-replenishing queues
 //!
@@ -20,6 +20,7 @@
 //! corrupted, the next slot repeats it.
 
 mod context;
+mod failover;
 mod fast_forward;
 mod hosts;
 mod pfc;
@@ -30,10 +31,12 @@ mod topology;
 
 pub use crate::link::{
     COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FULL_FRAME_BYTES, FlowId, Frame, LinkId, NoObserver,
-    ObservedMoment, Observer, OnWire, PORT_QUEUE, PortConfig, PortError, PortId, QueueLimits, Received,
-    Scheme, Schemes, Sent, Side, Skip, Skipped, Traffic, WIRE_OVERHEAD_BYTES,
+    ObservedMoment, Observer, OnWire, PORT_QUEUE, ParallelConfig, ParallelQueues, Placement, PortConfig,
+    PortError, PortId, QueueLimits, Received, Scheme, Schemes, Sent, Side, Skip, Skipped, Traffic,
+    WIRE_OVERHEAD_BYTES,
 };
 pub use crate::node::{Balance, Flow, NodeId};
+pub use failover::{FailingLink, FailoverStats, HandOff, Recovery, SqrConfig};
 pub use fast_forward::Moment;
 pub use hosts::{Changed, Hosts, NoHosts};
 pub use pfc::PfcLimits;
@@ -47,7 +50,8 @@ use crate::link::port::Port;
 use crate::link::recirculation::{Circling, RecirculationPort};
 use crate::node::Node;
 use crate::random::Random;
-use crate::time::Time;
+use crate::time::{Rate, Time};
+use failover::Failover;
 use linkmend_protocol::{LinkEnd, Mode, Status};
 use pfc::Pfc;
 
@@ -89,6 +93,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     /// Whether any flow crosses more than one link.
     passed_on: bool,
     controls: ControlStore<S::Control>,
+    /// Links that fail, if any do.
+    failover: Option<Failover>,
     /// What switches hold, if they pause others before they hold too much.
     pfc: Option<Pfc>,
     /// What runs on the hosts besides generators.
@@ -267,6 +273,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Lets a host act, or begins flows.
     #[inline(never)]
     fn act_on_host(&mut self, source: usize) {
+        if source >= self.hosts.sources() {
+            return self.act_on_failover();
+        }
         self.hosts.act(self.now, source, &mut self.flows);
         self.note_changes(source);
     }
@@ -346,6 +355,16 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let port = &self.ports[port.index()];
         let bytes_max = Mode::ALL.into_iter().map(|mode| port.normal.bytes_max(mode)).sum();
         (port.dropped, port.marked, bytes_max)
+    }
+
+    /// The rate of the link of `port`.
+    pub fn rate(&self, port: PortId) -> Rate {
+        self.ports[port.index()].rate
+    }
+
+    /// The queues in parallel before `port`, if it has any.
+    pub fn parallel_queues(&self, port: PortId) -> Option<&ParallelQueues> {
+        self.ports[port.index()].parallel.as_deref()
     }
 
     /// Bytes that wait in the normal queue of `port`.

@@ -58,9 +58,13 @@ impl Pfc {
         self.pauses
     }
 
-    /// A frame that came in by one port waits at another.
-    fn entered(&mut self, port: PortId, out: PortId, frame: &Frame) -> Option<Change> {
+    /// A frame that came in by one port waits behind others at another.
+    fn queued(&mut self, port: PortId, out: PortId, frame: &Frame) {
         self.queued[out.index()][frame.mode as usize].push_back(port);
+    }
+
+    /// A frame came in by a port, and is held.
+    fn came_in(&mut self, port: PortId, frame: &Frame) -> Option<Change> {
         let ingress = &mut self.ingress[port.index()];
         ingress.bytes += u64::from(frame.bytes);
         if ingress.is_paused || ingress.bytes <= self.limits.pause_bytes {
@@ -86,7 +90,20 @@ impl Pfc {
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Takes note of a frame that came in by `port` and waits at `out`; whether that pauses anything.
     pub(super) fn pfc_entered(&mut self, port: PortId, out: PortId, frame: &Frame) -> bool {
-        let change = self.pfc.as_mut().and_then(|pfc| pfc.entered(port, out, frame));
+        self.pfc_queued(port, out, frame);
+        self.pfc_came_in(port, frame)
+    }
+
+    /// Takes note of the order in which a frame that came in by `port` waits at `out`.
+    pub(super) fn pfc_queued(&mut self, port: PortId, out: PortId, frame: &Frame) {
+        if let Some(pfc) = &mut self.pfc {
+            pfc.queued(port, out, frame);
+        }
+    }
+
+    /// Takes note of a frame that came in by `port` and is held; whether that pauses anything.
+    pub(super) fn pfc_came_in(&mut self, port: PortId, frame: &Frame) -> bool {
+        let change = self.pfc.as_mut().and_then(|pfc| pfc.came_in(port, frame));
         change.inspect(|change| self.tell(*change)).is_some()
     }
 

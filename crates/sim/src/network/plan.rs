@@ -1,6 +1,7 @@
 //! The parts of a network: nodes, links, flows, and the traffic of each.
 
 use super::Network;
+use super::failover::{FailingLink, Failover, Latencies};
 use super::hosts::{Hosts, NoHosts};
 use super::pfc::{Pfc, PfcLimits};
 use crate::event_queue::EventQueue;
@@ -9,8 +10,13 @@ use crate::link::generator::Generator;
 use crate::link::port::Port;
 use crate::link::recirculation::RecirculationPort;
 use crate::link::scheme::PortSeed;
-use crate::link::{FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme, Schemes, Traffic};
+use crate::link::{
+    FRAME_BYTES_MIN, FULL_FRAME_BYTES, FlowId, LinkId, Observer, PortConfig, PortError, PortId, Scheme,
+    Schemes, Traffic, WIRE_OVERHEAD_BYTES,
+};
+use crate::link::{ParallelConfig, ParallelQueues};
 use crate::node::{Balance, Flow, Node, NodeId, Switch};
+use crate::random::Random;
 use crate::time::{Rate, Time};
 use linkmend_random::mix;
 use std::collections::VecDeque;
@@ -25,6 +31,8 @@ pub struct Plan<S: Scheme = Schemes> {
     traffic: Vec<(PortId, FlowId, Traffic)>,
     loops: Vec<(Rate, Time)>,
     pfc: Option<PfcLimits>,
+    failing: Vec<FailingLink>,
+    parallel: Vec<(PortId, ParallelConfig)>,
 }
 
 /// A link between two nodes.
@@ -43,6 +51,8 @@ impl<S: Scheme> Default for Plan<S> {
             traffic: Vec::new(),
             loops: Vec::new(),
             pfc: None,
+            failing: Vec::new(),
+            parallel: Vec::new(),
         }
     }
 }
@@ -89,6 +99,16 @@ impl<S: Scheme> Plan<S> {
     /// have no bound of their own then.
     pub fn pausing(&mut self, limits: PfcLimits) {
         self.pfc = Some(limits);
+    }
+
+    /// Lets a link fail. It is for networks with hosts.
+    pub fn failing(&mut self, failing: FailingLink) {
+        self.failing.push(failing);
+    }
+
+    /// Puts queues in parallel before a port. It is for networks with hosts.
+    pub fn parallel(&mut self, port: PortId, config: ParallelConfig) {
+        self.parallel.push((port, config));
     }
 
     /// Number of ports: two for each link.
@@ -172,12 +192,20 @@ impl<S: Scheme> Plan<S> {
                 schemes.push(scheme);
             }
         }
+        for (port, config) in std::mem::take(&mut self.parallel).into_iter().filter(|_| H::ANY) {
+            let random = Random::new(seed, &format!("queues of port {}", port.index()));
+            let this: &mut Port<S> = &mut ports[port.index()];
+            this.parallel = Some(Box::new(ParallelQueues::new(config, this.rate, random)));
+        }
+        // Without hosts there is no traffic that would be handed over.
+        let failing = if H::ANY { std::mem::take(&mut self.failing) } else { Vec::new() };
+        let failover = Failover::new(failing, count, seed, |port| latencies(&ports, port));
         let loop_at =
             |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
         let mut network = Network {
             now: Time::ZERO,
             events: 0,
-            queue: EventQueue::new(PortId::sources(count) + self.loops.len() + hosts.sources()),
+            queue: EventQueue::new(PortId::sources(count) + self.loops.len() + hosts.sources() + 1),
             ports,
             schemes,
             loops: self.loops.into_iter().enumerate().map(loop_at).collect(),
@@ -185,20 +213,25 @@ impl<S: Scheme> Plan<S> {
             flows: self.flows,
             passed_on,
             controls: ControlStore::new(),
+            failover,
             pfc: self.pfc.map(|limits| Pfc::new(limits, count)),
             hosts,
             observer,
         };
         network.begin();
+        network.schedule_failover();
         Ok(network)
     }
 
     /// By node: its ports.
     fn ports_of_nodes(&self) -> Vec<Vec<PortId>> {
+        let is_backup = |link| self.failing.iter().any(|failing| failing.backup == Some(LinkId(link as u32)));
         let mut ports_of = vec![Vec::new(); self.nodes.len()];
         for (link, cable) in self.links.iter().enumerate() {
             for (port, node) in PortId::both(LinkId(link as u32)).into_iter().zip(cable.nodes) {
-                ports_of[node.index()].push(port);
+                if !is_backup(link) {
+                    ports_of[node.index()].push(port);
+                }
             }
         }
         ports_of
@@ -281,5 +314,16 @@ impl<S: Scheme> Plan<S> {
                 switch.set_route(destination.index(), &group);
             }
         }
+    }
+}
+
+/// How long frames take on the link that leaves a port. An acknowledgement is a frame of the least size in the other direction.
+fn latencies<S: Scheme>(ports: &[Port<S>], port: PortId) -> Latencies {
+    let [own, peer] = [&ports[port.index()], &ports[port.peer().index()]];
+    let lasts = |bytes: u32| own.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
+    let back = lasts(FRAME_BYTES_MIN) + peer.wire_latency + peer.ingress_latency;
+    Latencies {
+        transit: lasts(FULL_FRAME_BYTES) + own.wire_latency,
+        acknowledgement: own.ingress_latency + back,
     }
 }

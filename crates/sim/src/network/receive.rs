@@ -211,6 +211,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         let Node::Switch(switch) = &self.nodes[node.index()] else { return };
         let Some(out) = switch.route(flow, frame) else { return };
+        let out = if H::ANY { self.way_of(out) } else { out };
         let mut is_last = is_last;
         let copies = if H::ANY { self.hosts.copies(node, [port, out], frame) } else { 0 };
         is_last &= !self.forward([port, out], frame);
@@ -227,6 +228,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// woken because of it.
     #[inline]
     fn forward(&mut self, [port, out]: [PortId; 2], frame: &Frame) -> bool {
+        if H::ANY
+            && let Some(parallel) = &mut self.ports[out.index()].parallel
+        {
+            let marked = parallel.push(self.now, *frame, port);
+            self.ports[out.index()].marked += u64::from(marked);
+            return self.pfc_came_in(port, frame);
+        }
         if self.ports[out.index()].push_normal(*frame) {
             return H::ANY && self.pfc_entered(port, out, frame);
         }

@@ -12,9 +12,21 @@ use linkmend_protocol::Admission;
 use linkmend_protocol::schedule::Next;
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Serves a free port: sends the first frame that may go.
+    /// Serves a free port.
     #[inline(never)]
     pub(super) fn serve_port(&mut self, port: PortId) {
+        if H::ANY && self.failover.is_some() {
+            return self.serve_with_copies(port);
+        }
+        self.serve_frames(port);
+    }
+
+    /// Sends the first frame that may go.
+    #[inline(always)]
+    pub(super) fn serve_frames(&mut self, port: PortId) {
+        if H::ANY && self.ports[port.index()].parallel.is_some() {
+            self.take_from_parallel(port);
+        }
         if self.ports[port.index()].timer.attention {
             self.collect_urgent(port);
         }
@@ -26,11 +38,14 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             Some(Next::Normal(waiting, admission)) => {
                 if H::ANY {
                     self.pfc_left(port, &waiting.frame);
+                    if self.failover.is_some() {
+                        return self.send_guarded(port, waiting.frame, admission);
+                    }
                 }
                 match admission {
                     Admission::Protected => self.send_protected(port, waiting.frame),
                     _ => self.send_plain(port, waiting.frame),
-                }
+                };
             }
             Some(Next::Urgent(Ready::Ack(ack)) | Next::Idle(Ready::Ack(ack))) => self.transmit_ack(port, ack),
             Some(Next::Urgent(Ready::Urgent(index)) | Next::Idle(Ready::Urgent(index))) => {
@@ -39,6 +54,19 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 }
             }
             None => self.serve_idle(port),
+        }
+    }
+
+    /// Takes a frame from the queues in parallel of the port, if none waits behind them.
+    #[cold]
+    fn take_from_parallel(&mut self, port: PortId) {
+        let this = &mut self.ports[port.index()];
+        if let Some(parallel) = &mut this.parallel
+            && this.normal.is_empty()
+            && let Some((frame, ingress)) = parallel.pop(self.now)
+        {
+            this.push_normal(frame);
+            self.pfc_queued(ingress, port, &frame);
         }
     }
 
@@ -93,9 +121,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// Sends a frame with the scheme's header. The header is written once, in the place where the frame waits for its
     /// arrival, and the observer gets a value of its own: a processor stalls when it reads a word that was just written in
-    /// pieces.
+    /// pieces. Returns when the peer has it, unless the link corrupts it.
     #[inline]
-    fn send_protected(&mut self, port: PortId, frame: Frame) {
+    pub(super) fn send_protected(&mut self, port: PortId, frame: Frame) -> Time {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
         let bytes = u32::from(frame.bytes) + scheme.header_bytes();
@@ -110,10 +138,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         } else if H::ANY {
             self.hosts.corrupted(&frame);
         }
+        arrives_at
     }
 
-    /// Sends a frame without the header of data. If an ACK is owed, it rides on the frame (section 3.1).
-    fn send_plain(&mut self, port: PortId, frame: Frame) {
+    /// The same without the header of data. If an ACK is owed, it rides on the frame (section 3.1).
+    pub(super) fn send_plain(&mut self, port: PortId, frame: Frame) -> Time {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
         let mut ack = None;
@@ -140,6 +169,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             self.hosts.corrupted(&frame);
             self.hosts.dropped(&frame);
         }
+        arrives_at
     }
 
     /// A dummy or an ACK for a port that would otherwise be idle.
@@ -217,7 +247,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 
     /// Handles a frame that does not arrive.
-    fn corrupted(&mut self, port: PortId, on_wire: OnWire<S>) {
+    pub(super) fn corrupted(&mut self, port: PortId, on_wire: OnWire<S>) {
         let idle = match on_wire {
             OnWire::Ack { .. } => true,
             OnWire::Control { place } => S::replenishes(self.controls.at(place)),

@@ -16,6 +16,20 @@ pub enum Balance {
     Spray,
 }
 
+impl Balance {
+    /// All of them.
+    pub const ALL: [Balance; 3] = [Balance::Static, Balance::FlowHash, Balance::Spray];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Balance::Static => "static",
+            Balance::FlowHash => "flow-hash",
+            Balance::Spray => "spray",
+        }
+    }
+}
+
 /// A switch and its routes.
 #[derive(Debug, Clone, Default)]
 pub struct Switch {

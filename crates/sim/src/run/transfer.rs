@@ -193,6 +193,7 @@ impl TransferConfig {
             transport: Transport::Tcp(Arc::new(self.tcp)),
             latency: self.latency,
             known_rtt: Some(nanos(self.path.delay) * 2),
+            handshake: false,
             mode: Mode::Ordered,
             rdma: RdmaConfig::default(),
         };

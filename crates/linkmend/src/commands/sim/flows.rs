@@ -1,5 +1,7 @@
 //! `linkmend sim flows` and `linkmend sim throughput`: flows between hosts over a corrupting link.
 
+use super::flow_network::{FailureArgs, HostArgs, SpreadingArgs, time};
+use super::flow_table::table;
 use super::pcap::PcapArgs;
 use super::stress::usage;
 use crate::commands::arguments::threads;
@@ -9,12 +11,8 @@ use crate::output;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_quantity::{BitRate, Count, LossRate, Span};
-use linkmend_report::{Alignment, Cell, Column, Table, Unit};
-use linkmend_sim::flows::{
-    self, Demand, FlowSetup, FlowsConfig, FlowsReport, RdmaMechanisms, RdmaSetup, TrafficKind,
-};
-use linkmend_sim::host::{Extent, FlowSizes, TimeoutCounts};
-use linkmend_sim::time::Time;
+use linkmend_sim::flows::{self, Demand, FlowSetup, FlowsConfig, RdmaMechanisms, RdmaSetup, TrafficKind};
+use linkmend_sim::host::{Extent, FlowSizes};
 use linkmend_topology::Cable;
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
 use linkmend_topology::graph::Graph;
@@ -22,7 +20,6 @@ use linkmend_topology::spec;
 
 /// Width of the table when standard output is no terminal.
 const TABLE_WIDTH: usize = 100;
-const MICRO: f64 = 1e-6;
 
 /// Arguments of `linkmend sim flows`.
 #[derive(Debug, Args)]
@@ -60,7 +57,7 @@ pub struct FlowsArgs {
     #[command(flatten)]
     network: NetworkArgs,
     /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
-    /// google-search-rpc, facebook-key-value, data-mining
+    /// google-search-rpc, facebook-key-value, data-mining, mice-and-elephants; with the longest of its flows: web-search:100kB
     #[arg(long, value_name = "SIZE|WORKLOAD", default_value = "24387B")]
     size: FlowSizes,
     /// Flows, one after the other, from the first host to the last, or of the load; with --incast or a ping-pong, its rounds
@@ -70,7 +67,8 @@ pub struct FlowsArgs {
     /// The first N hosts send to the last one at once, again and again
     #[arg(long, value_name = "N", conflicts_with_all = ["load", "duration"])]
     incast: Option<u32>,
-    /// Which hosts send to which: full-mesh, point-to-point (from the first to the last one) or ping-pong
+    /// Which hosts send to which: full-mesh, point-to-point (from the first to the last one), across (from the first half
+    /// to the second, with the load of one link) or ping-pong
     #[arg(long, value_name = "NAME", default_value = "full-mesh")]
     traffic: String,
     /// Instead of one after the other: flows at random times that load the links of the hosts that send by this share, above
@@ -186,6 +184,12 @@ pub(super) struct NetworkArgs {
     /// host at either end, as in the paper]
     #[arg(long, value_name = "TOPOLOGY")]
     topology: Option<String>,
+    #[command(flatten)]
+    hosts: HostArgs,
+    #[command(flatten)]
+    failures: FailureArgs,
+    #[command(flatten)]
+    spreading: SpreadingArgs,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
@@ -220,6 +224,9 @@ impl NetworkArgs {
             corrupting_links: self.corrupting_links,
             both_directions: self.both_directions,
             rdma,
+            hosts: self.hosts.setup(),
+            failures: self.failures.setup()?,
+            spreading: self.spreading.setup()?,
             speed: self.speed,
             ..FlowSetup::default()
         };
@@ -266,17 +273,19 @@ pub fn execute(arguments: &FlowsArgs) -> Result<()> {
             Demand::Load { sizes: arguments.size.clone(), load, between, extent }
         }
         None => {
-            let bytes = arguments.size.only().ok_or_else(|| {
-                UsageError::new(format!(
-                    "--size {}: trials are of one size; use --load for a workload",
-                    arguments.size.name()
-                ))
-            })?;
+            let only = || {
+                arguments.size.only().ok_or_else(|| {
+                    let name = arguments.size.name();
+                    UsageError::new(format!("--size {name}: an incast or a ping-pong has one size"))
+                })
+            };
             let count = arguments.trials().0;
             match arguments.incast {
-                Some(senders) => Demand::Incast { rounds: count, senders, bytes },
-                None if traffic == TrafficKind::PingPong => Demand::PingPong { rounds: count, bytes },
-                None => Demand::Trials { count, bytes },
+                Some(senders) => Demand::Incast { rounds: count, senders, bytes: only()? },
+                None if traffic == TrafficKind::PingPong => {
+                    Demand::PingPong { rounds: count, bytes: only()? }
+                }
+                None => Demand::Trials { count, sizes: arguments.size.clone() },
             }
         }
     };
@@ -304,10 +313,6 @@ pub fn throughput(arguments: &ThroughputArgs) -> Result<()> {
         arguments.network.seed
     );
     run_and_show(&config, &arguments.network, &arguments.output, &arguments.pcap, &title)
-}
-
-pub(super) fn time(span: Span) -> Time {
-    Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn run_and_show(
@@ -346,64 +351,4 @@ fn run_and_show(
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
     Ok(output::print(&table(title, &report).to_text(width, colour))?)
-}
-
-fn table(title: &str, report: &FlowsReport) -> Table {
-    let mut table = Table::new(title.to_owned())
-        .column(Column::text(""))
-        .column(Column::text("").align(Alignment::Right));
-    let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
-    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    if let Some(fct) = &report.fct_us {
-        row("flows", count(fct.count));
-        row("completion time, least", time(fct.min));
-        row("mean", time(fct.mean));
-        row("median", time(fct.p50));
-        row("90 %", time(fct.p90));
-        row("95 %", time(fct.p95));
-        row("99 %", time(fct.p99));
-        row("99.9 %", time(fct.p99_9));
-        row("99.99 %", time(fct.p99_99));
-        row("99.999 %", time(fct.p99_999));
-        row("most", time(fct.max));
-        row("standard deviation", time(fct.std));
-    }
-    if report.flows_not_begun > 0 {
-        row("flows not begun, because one did not end", count(report.flows_not_begun));
-    }
-    row("flows not ended", count(report.unfinished_flows));
-    row("flows given up", count(report.failed_flows));
-    row("retransmissions by hosts", count(report.retransmissions));
-    row("retransmission timeouts", count(report.timeouts));
-    let causes = &report.rdma_timeouts;
-    if *causes != TimeoutCounts::default() {
-        row("because NAKs were lost", count(causes.nak));
-        row("because a packet was lost twice", count(causes.twice));
-        row("because the last packet was lost", count(causes.tail));
-        row("because the last ACK was lost", count(causes.tail_ack));
-        row("behind flows, for dummies alone", count(causes.behind));
-    }
-    let affected = &report.affected_flows;
-    if affected.sacked > 0 {
-        row("flows with a corrupted frame", count(affected.corrupted));
-        row("flows with a SACK", count(affected.sacked));
-        row("of these, at most 2 segments SACKed (A)", count(affected.group_a));
-        row("the same after a loss at the end (B)", count(affected.group_b));
-        row("more SACKed, nothing left to send (C)", count(affected.group_c));
-        row("more SACKed, something left to send (D)", count(affected.group_d));
-        row("flows that reduced their window", count(affected.reduced));
-    }
-    row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
-    row("frames sent, on all links", count(report.frame_hops));
-    row("frames corrupted", count(report.frames_corrupted));
-    row("frames given up by protected links", count(report.frames_given_up));
-    row("frames dropped by queues", count(report.frames_dropped));
-    if report.pauses > 0 {
-        row("pauses by switches (PFC)", count(report.pauses));
-    }
-    row("frames marked (ECN)", count(report.frames_marked));
-    row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));
-    row("events simulated", count(report.events));
-    table
 }

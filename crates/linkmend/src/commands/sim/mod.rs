@@ -1,6 +1,8 @@
 //! `linkmend sim`: simulated links.
 
 mod capture;
+mod flow_network;
+mod flow_table;
 mod flows;
 mod kernel;
 mod packetdrill;

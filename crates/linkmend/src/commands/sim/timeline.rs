@@ -1,6 +1,7 @@
 //! `linkmend sim timeline`: one flow over a link that begins to corrupt, and is protected some time later.
 
-use super::flows::{NetworkArgs, time};
+use super::flow_network::time;
+use super::flows::NetworkArgs;
 use super::stress::usage;
 use crate::commands::interrupt;
 use crate::failure::{Context, Error, Hinted, Result, UsageError};

@@ -5,7 +5,10 @@ use super::outcome::{FlowOutcome, FlowRun};
 use super::parameters::{FlowParameters, PAIRED};
 use crate::host::{Extent, FlowSizes};
 use crate::link::config::ParameterError;
-use crate::run::flows::{Demand, FlowSetup, FlowsConfig, RdmaSetup, TrafficKind, run_with_records};
+use crate::run::flows::{
+    Demand, FailureSetup, FlowSetup, FlowsConfig, HostSetup, RdmaSetup, SpreadingSetup, TrafficKind,
+    run_with_records,
+};
 use crate::time::Time;
 use linkmend_experiment::{
     Combination, ExperimentError, ExperimentFile, Head, Kind, Metric, PointOf, PublishedTable, Reader, Run,
@@ -193,6 +196,18 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
         seed: 0,
         transport: parameters.transport.unwrap_or(defaults.transport),
         host_recovery: parameters.host_recovery,
+        hosts: HostSetup {
+            handshake: parameters.handshake.unwrap_or(false),
+            rto_min: parameters.rto_min.map(time),
+            latency: parameters.host_latency.map(time),
+        },
+        failures: failures(parameters),
+        spreading: SpreadingSetup {
+            queues: parameters.parallel_queues,
+            placement: parameters.placement.unwrap_or_default(),
+            reverse_delay: parameters.reverse_delay.map_or(Time::ZERO, time),
+            balance: parameters.balance.unwrap_or_default(),
+        },
         scheme: parameters.scheme.unwrap_or(defaults.scheme),
         loss: parameters.loss.map_or(defaults.loss, |loss| loss.0),
         bit_errors: parameters.bit_errors.unwrap_or(defaults.bit_errors),
@@ -219,6 +234,21 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
     setup.config(graph, demand(parameters)?)
 }
 
+fn failures(parameters: &FlowParameters) -> FailureSetup {
+    let defaults = FailureSetup::default();
+    FailureSetup {
+        every: parameters.failure_every.map(time),
+        links: parameters.failing_links.unwrap_or(defaults.links),
+        down_for: parameters.down_for.map_or(defaults.down_for, time),
+        detection: parameters.detection.unwrap_or(defaults.detection),
+        reroute: parameters.reroute.unwrap_or(defaults.reroute),
+        hand_off: parameters.hand_off.unwrap_or(defaults.hand_off),
+        sqr_buffer: parameters.sqr_buffer.unwrap_or(defaults.sqr_buffer),
+        sqr_margin: parameters.sqr_margin.map(time),
+        sqr_one_queue: parameters.sqr_one_queue.unwrap_or(defaults.sqr_one_queue),
+    }
+}
+
 fn time(Span(duration): Span) -> Time {
     Time::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
@@ -228,14 +258,18 @@ fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
     let size = || parameters.size.clone().ok_or_else(|| ParameterError::new("size", "", "must be given"));
     match (parameters.trials, parameters.load, parameters.duration) {
         (Some(Count(count)), None, None) => {
-            let bytes = size()?.only().ok_or_else(|| {
-                let name = parameters.size.as_ref().map_or("", FlowSizes::name).to_owned();
-                ParameterError::new("size", name, "must be one size; a workload needs `load` and `duration`")
-            })?;
+            let only = || {
+                size()?.only().ok_or_else(|| {
+                    let name = parameters.size.as_ref().map_or("", FlowSizes::name).to_owned();
+                    ParameterError::new("size", name, "must be one size for an incast or a ping-pong")
+                })
+            };
             Ok(match parameters.incast {
-                Some(senders) => Demand::Incast { rounds: count, senders, bytes },
-                None if traffic == TrafficKind::PingPong => Demand::PingPong { rounds: count, bytes },
-                None => Demand::Trials { count, bytes },
+                Some(senders) => Demand::Incast { rounds: count, senders, bytes: only()? },
+                None if traffic == TrafficKind::PingPong => {
+                    Demand::PingPong { rounds: count, bytes: only()? }
+                }
+                None => Demand::Trials { count, sizes: size()? },
             })
         }
         (Some(Count(flows)), Some(load), None) if parameters.incast.is_none() => {
@@ -263,7 +297,7 @@ fn frame_hops(config: &FlowsConfig) -> f64 {
     let hosts = config.graph.hosts().count() as f64;
     let carried = |duration: Time| config.link.rate.bits_per_second() as f64 / 8.0 * duration.as_secs();
     match &config.demand {
-        Demand::Trials { count, bytes } => *count as f64 * (of_bytes(*bytes as f64) + HOPS),
+        Demand::Trials { count, sizes } => *count as f64 * (of_bytes(sizes.mean()) + HOPS),
         Demand::Incast { rounds, senders, bytes } => {
             *rounds as f64 * f64::from(*senders) * (of_bytes(*bytes as f64) + HOPS)
         }

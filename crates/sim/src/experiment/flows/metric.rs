@@ -2,7 +2,7 @@
 
 use super::outcome::{FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments};
 use crate::host::TimeoutCounts;
-use crate::run::flows::Affected;
+use crate::run::flows::{Affected, FailoverReport, SpreadingReport};
 use linkmend_experiment::{CONFIDENCE, Measurement, Quantity, poisson_interval};
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ macro_rules! metrics {
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
-pub(super) static METRICS: [Metric; 36] = metrics! {
+pub(super) static METRICS: [Metric; 69] = metrics! {
     "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
     "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
@@ -69,6 +69,42 @@ pub(super) static METRICS: [Metric; 36] = metrics! {
     "group_b_pct", "group B of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_b);
     "group_c_pct", "group C of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_c);
     "group_d_pct", "group D of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_d);
+    "retransmissions_pct", "retransmissions for each segment", Share, 0.01, |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64 / run.segments));
+    "utilisation_pct", "utilisation of the link behind parallel queues", Share, 0.01, |outcome, _| spreading(outcome, |of| of.utilisation);
+    "queue_us.p50", "median delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p50_us * scale);
+    "queue_us.p99", "99 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_us * scale);
+    "queue_us.p99_9", "99.9 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_9_us * scale);
+    "failures", "failures of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.failures as f64));
+    "frames_lost", "frames that failed links lost, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64));
+    "frames_lost_per_failure", "frames lost of a failure", Plain, 1.0,
+        |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.failures.max(1) as f64));
+    "frames_recovered", "frames handed over that had been lost, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_recovered as f64));
+    "frames_missing", "frames lost and not handed over, of a run", Plain, 1.0,
+        |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 - of.frames_recovered as f64));
+    "frames_missing_per_failure", "frames lost and not handed over, of a failure", Plain, 1.0,
+        |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.failures.max(1) as f64));
+    "frames_duplicated", "frames handed over that had arrived, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_duplicated as f64));
+    "frames_held", "frames that waited, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_held as f64));
+    "frames_not_kept", "frames without room for a copy, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_not_kept as f64));
+    "steady_buffer_bytes", "most kept for a port while its link is up", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.steady_buffer_bytes as f64));
+    "failed_buffer_bytes", "most kept for a port while its link has failed", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.failed_buffer_bytes as f64));
+    "recovery_us.p50", "median recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p50 * scale));
+    "recovery_us.p90", "90 % recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p90 * scale));
+    "recovery_us.max", "greatest recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.max * scale));
+    "recovery_longer_pct", "recoveries longer than the route failure time", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share);
+    "recovery_longer_lost_pct", "recoveries longer than that, of failures that lost frames", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share_lost);
+    "hit_flows_pct", "flows that met a failure", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_flows() / (of.hit_flows() + of.other_fct_us.map_or(0.0, |of| of.count as f64))));
+    "lost_per_hit_flow", "frames lost, of a flow that met a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.hit_flows()));
+    "missing_per_hit_flow", "frames lost and not handed over, of a flow that met a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.hit_flows()));
+    "hit_over_2ms_pct", "of flows that met a failure, longer than 2 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
+    "hit_over_30ms_pct", "longer than 30 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
+    "hit_over_900ms_pct", "longer than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
+    "hit_fct_us.min", "least FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.min * scale));
+    "hit_fct_us.p50", "median FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p50 * scale));
+    "hit_fct_us.p99", "99 % FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p99 * scale));
+    "hit_fct_us.max", "greatest FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.max * scale));
+    "other_fct_us.min", "least FCT of the others", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.min * scale));
+    "other_fct_us.p50", "median FCT of the others", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.p50 * scale));
     "group_d_pending_bytes_max", "most that a flow of group D had to send", Size, 1.0, |outcome, _| {
         let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
         exact(pending.max()? as f64)
@@ -77,6 +113,16 @@ pub(super) static METRICS: [Metric; 36] = metrics! {
 
 fn exact(value: f64) -> Option<Measurement> {
     Measurement::exact(value)
+}
+
+/// What frames met in queues in parallel, the mean over the runs.
+fn spreading(outcome: &FlowOutcome, read: impl Fn(&SpreadingReport) -> f64) -> Option<Measurement> {
+    outcome.mean(|run| run.report.spreading.as_ref().map(&read))
+}
+
+/// What failures of links cost, the mean over the runs.
+fn failover(outcome: &FlowOutcome, read: impl Fn(&FailoverReport) -> Option<f64>) -> Option<Measurement> {
+    outcome.mean(|run| read(run.report.failover.as_ref()?))
 }
 
 /// Timeouts of a kind in a run, with their interval.

@@ -49,7 +49,14 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "rdma-fig13",
     "rdma-fig14",
     "rdma-protection",
-    "rdma-cards"
+    "rdma-cards",
+    "sqr-flows",
+    "sqr-long-flow",
+    "sqr-route-failure",
+    "sqr-buffers",
+    "sqr-beyond",
+    "load-balanced",
+    "who-needs-order",
 ];
 
 /// The built-in experiments.

@@ -13,6 +13,8 @@ pub struct FlowRun {
     times_ps: Vec<u64>,
     /// Of these flows, the share of which hosts sent something again.
     pub(super) resent: f64,
+    /// Segments or packets that these flows have, at least one.
+    pub(super) segments: f64,
     /// Under a load, size and slowdown of each flow: how many times as long it took as in an idle network.
     slowdowns: Vec<(u64, f64)>,
 }
@@ -36,11 +38,13 @@ impl FlowRun {
             | Demand::PingPong { .. }
             | Demand::Endless { .. } => Vec::new(),
         };
+        let (payload, _) = config.hosts.full_frame();
+        let segments = ended.clone().map(|record| record.bytes.div_ceil(u64::from(payload))).sum::<u64>();
         let resent = ended.clone().filter(|record| record.retransmissions > 0).count();
         let mut times_ps: Vec<u64> = ended.map(|record| record.completion_time().0).collect();
         times_ps.sort_unstable();
         let resent = resent as f64 / times_ps.len().max(1) as f64;
-        FlowRun { report, times_ps, resent, slowdowns }
+        FlowRun { report, times_ps, resent, segments: segments.max(1) as f64, slowdowns }
     }
 }
 

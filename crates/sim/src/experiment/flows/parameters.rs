@@ -1,9 +1,13 @@
 //! What experiments with flows vary.
 
 use crate::host::{FlowSizes, RdmaVerb};
-use crate::run::flows::{HostRecovery, RdmaMechanisms, SchemeKind, TrafficKind, TransportKind};
+use crate::network::Balance;
+use crate::run::flows::{
+    Detection, HandOffKind, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind, TrafficKind,
+    TransportKind,
+};
 use linkmend_experiment::{Parameters, Value};
-use linkmend_quantity::{BitRate, Count, LossRate, Share, Span};
+use linkmend_quantity::{BitRate, ByteSize, Count, LossRate, Share, Span};
 use serde::{Deserialize, Deserializer};
 use std::fmt::Display;
 use std::str::FromStr;
@@ -67,6 +71,43 @@ pub struct FlowParameters {
     pub mtu: Option<u16>,
     /// Most packets of RDMA outstanding.
     pub window: Option<u32>,
+    /// Whether flows of TCP begin with a handshake.
+    pub handshake: Option<bool>,
+    /// Least retransmission timeout of TCP.
+    pub rto_min: Option<Span>,
+    /// Median of what a host adds to the time of a frame.
+    pub host_latency: Option<Span>,
+    /// From one failure of a link to the next.
+    pub failure_every: Option<Span>,
+    /// Links that fail, of those between switches.
+    pub failing_links: Option<u32>,
+    /// How long a failed link that has a backup stays down.
+    pub down_for: Option<Span>,
+    /// From a failure until the switches know.
+    #[serde(deserialize_with = "named")]
+    pub detection: Option<Detection>,
+    /// What gives frames another way.
+    #[serde(deserialize_with = "named")]
+    pub reroute: Option<Reroute>,
+    /// What switches do about frames that a failed link lost or cannot take.
+    #[serde(deserialize_with = "named")]
+    pub hand_off: Option<HandOffKind>,
+    /// Most bytes that a switch keeps for one port with SQR.
+    pub sqr_buffer: Option<ByteSize>,
+    /// How much longer than detection takes copies are kept with SQR.
+    pub sqr_margin: Option<Span>,
+    /// Whether all copies of SQR are in the queue of the port itself.
+    pub sqr_one_queue: Option<bool>,
+    /// Queues in parallel before the middle link.
+    pub parallel_queues: Option<u32>,
+    /// How frames are distributed over them: `uniform` or `hashed`.
+    #[serde(deserialize_with = "named")]
+    pub placement: Option<PlacementKind>,
+    /// How much longer frames take in the other direction of that link.
+    pub reverse_delay: Option<Span>,
+    /// How switches choose among equal paths: `static`, `flow-hash` or `spray`.
+    #[serde(deserialize_with = "named")]
+    pub balance: Option<Balance>,
 }
 
 /// A value that is read from its name.
@@ -80,7 +121,7 @@ where
 }
 
 /// Names and headings, in the order of tables.
-const PARAMETERS: [(&str, &str); 24] = [
+const PARAMETERS: [(&str, &str); 40] = [
     ("transport", "transport"),
     (HOST_RECOVERY, "host recovery"),
     ("size", "flow size"),
@@ -105,19 +146,45 @@ const PARAMETERS: [(&str, &str); 24] = [
     ("timeout-exponent", "timeout exponent"),
     ("mtu", "MTU"),
     ("window", "window"),
+    ("handshake", "handshake"),
+    ("rto-min", "least timeout"),
+    ("host-latency", "host latency"),
+    (FAILURE_EVERY, "failure every"),
+    (FAILING_LINKS, "failing links"),
+    ("down-for", "down for"),
+    (DETECTION, "detection"),
+    (REROUTE, "reroute"),
+    (HAND_OFF, "hand-off"),
+    (SQR_BUFFER, "SQR buffer"),
+    (SQR_MARGIN, "margin"),
+    (SQR_ONE_QUEUE, "one queue"),
+    ("parallel-queues", "parallel queues"),
+    (PLACEMENT, "placement"),
+    ("reverse-delay", "reverse delay"),
+    (BALANCE, "balance"),
 ];
 
 pub(super) const SCHEME: &str = "scheme";
 pub(super) const DUMMY_COPIES: &str = "dummy-copies";
 pub(super) const RDMA_MECHANISMS: &str = "rdma-mechanisms";
 const RDMA_VERB: &str = "rdma-verb";
+const FAILURE_EVERY: &str = "failure-every";
+const FAILING_LINKS: &str = "failing-links";
+const DETECTION: &str = "detection";
+const REROUTE: &str = "reroute";
+const HAND_OFF: &str = "hand-off";
+const SQR_BUFFER: &str = "sqr-buffer";
+const SQR_MARGIN: &str = "sqr-margin";
+const PLACEMENT: &str = "placement";
+const BALANCE: &str = "balance";
+const SQR_ONE_QUEUE: &str = "sqr-one-queue";
 const DUMMY_GAP: &str = "dummy-gap";
 const BOTH_DIRECTIONS: &str = "both-directions";
 const HOST_RECOVERY: &str = "host-recovery";
 const CORRUPTING_LINKS: &str = "corrupting-links";
 
 /// What points may differ in and still have the same flows and the same seeds.
-pub(super) const PAIRED: [&str; 9] = [
+pub(super) const PAIRED: [&str; 19] = [
     SCHEME,
     HOST_RECOVERY,
     DUMMY_COPIES,
@@ -126,8 +193,22 @@ pub(super) const PAIRED: [&str; 9] = [
     RDMA_MECHANISMS,
     DUMMY_GAP,
     RDMA_VERB,
+    FAILURE_EVERY,
+    FAILING_LINKS,
+    DETECTION,
+    REROUTE,
+    HAND_OFF,
+    SQR_BUFFER,
+    SQR_MARGIN,
+    SQR_ONE_QUEUE,
+    PLACEMENT,
+    BALANCE,
     "loss",
 ];
+
+fn span(span: Span) -> Value {
+    Value::number(span, span.0.as_secs_f64())
+}
 
 fn yes_or_no(value: bool) -> Value {
     Value::word(if value { "yes" } else { "no" })
@@ -158,7 +239,7 @@ impl Parameters for FlowParameters {
             "speed" => self.speed.map(|speed| Value::number(speed, speed.0 as f64)),
             "topology" => self.topology.as_ref().map(Value::word),
             "load" => self.load.map(|load| Value::number(format!("{} %", load.percent()), load.0)),
-            "duration" => self.duration.map(|span| Value::number(span, span.0.as_secs_f64())),
+            "duration" => self.duration.map(span),
             "trials" => self.trials.map(|trials| Value::number(trials, trials.0 as f64)),
             "traffic" => self.traffic.map(|kind| Value::word(kind.name())),
             "bit-errors" => self.bit_errors.map(yes_or_no),
@@ -166,10 +247,26 @@ impl Parameters for FlowParameters {
             BOTH_DIRECTIONS => self.both_directions.map(yes_or_no),
             "queue-pairs" => self.queue_pairs.map(|count| Value::number(count, f64::from(count))),
             RDMA_MECHANISMS => self.rdma_mechanisms.map(Value::word),
-            DUMMY_GAP => self.dummy_gap.map(|span| Value::number(span, span.0.as_secs_f64())),
+            DUMMY_GAP => self.dummy_gap.map(span),
             RDMA_VERB => self.rdma_verb.map(|verb| Value::word(verb.name())),
             "timeout-exponent" => self.timeout_exponent.map(|t| Value::number(t, f64::from(t))),
             "mtu" => self.mtu.map(|mtu| Value::number(mtu, f64::from(mtu))),
+            "handshake" => self.handshake.map(yes_or_no),
+            "rto-min" => self.rto_min.map(span),
+            "host-latency" => self.host_latency.map(span),
+            FAILURE_EVERY => self.failure_every.map(span),
+            FAILING_LINKS => self.failing_links.map(|links| Value::number(links, f64::from(links))),
+            "down-for" => self.down_for.map(span),
+            DETECTION => self.detection.map(|of| Value::number(of, of.time().as_secs())),
+            REROUTE => self.reroute.map(|of| Value::number(of, of.time().as_secs())),
+            HAND_OFF => self.hand_off.map(|kind| Value::word(kind.name())),
+            SQR_MARGIN => self.sqr_margin.map(span),
+            "parallel-queues" => self.parallel_queues.map(|queues| Value::number(queues, f64::from(queues))),
+            PLACEMENT => self.placement.map(|kind| Value::word(kind.name())),
+            "reverse-delay" => self.reverse_delay.map(span),
+            BALANCE => self.balance.map(|balance| Value::word(balance.name())),
+            SQR_ONE_QUEUE => self.sqr_one_queue.map(yes_or_no),
+            SQR_BUFFER => self.sqr_buffer.map(|size| Value::number(size, size.0 as f64)),
             "window" => self.window.map(|packets| Value::number(packets, f64::from(packets))),
             _ => None,
         }
@@ -187,6 +284,8 @@ impl Parameters for FlowParameters {
                 | HOST_RECOVERY
                 | RDMA_MECHANISMS
                 | RDMA_VERB
+                | REROUTE
+                | BALANCE
         )
     }
 
@@ -204,6 +303,11 @@ impl Parameters for FlowParameters {
             (BOTH_DIRECTIONS, "yes") => "both directions".to_owned(),
             (BOTH_DIRECTIONS, _) => "one direction".to_owned(),
             (RDMA_VERB, _) => value.to_uppercase(),
+            (HAND_OFF, "none") => "no hand-off".to_owned(),
+            (HAND_OFF, "sqr") => "SQR".to_owned(),
+            (HAND_OFF, _) => "acknowledged".to_owned(),
+            (FAILING_LINKS, "1") => "1 failing link".to_owned(),
+            (FAILING_LINKS, _) => format!("{value} failing links"),
             ("queue-pairs", "1") => "1 queue pair".to_owned(),
             ("queue-pairs", _) => format!("{value} queue pairs"),
             _ if Self::needs_no_heading(key) => value,

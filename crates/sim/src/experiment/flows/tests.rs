@@ -88,7 +88,7 @@ fn what_cannot_be_is_refused_with_its_line() {
             "x.toml:7: transport: transport = tcp: must be one of dctcp, cubic",
         ),
         ("[base]\nsize = \"0B\"\n", "x.toml:7: size: "),
-        ("[base]\nsize = \"web-search\"\ntrials = 3\n", "must be one size"),
+        ("[base]\nsize = \"web-search\"\ntraffic = \"ping-pong\"\ntrials = 3\n", "must be one size"),
         ("[base]\nsize = \"143B\"\nload = \"50%\"\n", "`load` with `duration`"),
         ("[base]\nsize = \"143B\"\ndummy-copies = 0\n", "needs a scheme with LinkGuardian"),
         (

@@ -2,10 +2,11 @@
 
 use super::parameters::unknown;
 use super::schemes::{Recovery, SchemeKind};
+use super::spreading::Spreading;
 use crate::host::{Extent, FlowSizes, HostsConfig};
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check};
-use crate::network::{Balance, LinkId, PfcLimits};
+use crate::network::{Balance, FailingLink, LinkId, PfcLimits};
 use crate::time::Time;
 use linkmend_topology::{Graph, NodeKind};
 use std::str::FromStr;
@@ -22,7 +23,7 @@ const TRIALS_MAX: u64 = 10_000_000;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Demand {
     /// One flow after the other from the first host to the last one.
-    Trials { count: u64, bytes: u64 },
+    Trials { count: u64, sizes: FlowSizes },
     /// All of these hosts, the first ones, send a flow to the last host at once, and again when all of them have ended.
     Incast { rounds: u64, senders: u32, bytes: u64 },
     /// Flows which begin as in a Poisson process: the links of each host that sends are loaded by this share, above 0 and
@@ -41,6 +42,8 @@ pub enum Between {
     All,
     /// From the first to the last one.
     FirstAndLast,
+    /// Each from one of the first half, drawn at random, to one of the second. The load is that of one link.
+    Halves,
 }
 
 /// Which hosts send to which, as it is asked for.
@@ -51,20 +54,24 @@ pub enum TrafficKind {
     FullMesh,
     /// From the first host to the last one.
     PointToPoint,
-    /// The same, and each flow is answered by one.
+    /// Each flow of a load is from one of the first half of the hosts to one of the second, drawn at random; it is a load of one
+    /// link, over which all of them go.
+    Across,
+    /// From the first to the last one, and each flow is answered by one.
     PingPong,
 }
 
 impl TrafficKind {
     /// All of them.
-    pub const ALL: [TrafficKind; 3] =
-        [TrafficKind::FullMesh, TrafficKind::PointToPoint, TrafficKind::PingPong];
+    pub const ALL: [TrafficKind; 4] =
+        [TrafficKind::FullMesh, TrafficKind::PointToPoint, TrafficKind::Across, TrafficKind::PingPong];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             TrafficKind::FullMesh => "full-mesh",
             TrafficKind::PointToPoint => "point-to-point",
+            TrafficKind::Across => "across",
             TrafficKind::PingPong => "ping-pong",
         }
     }
@@ -77,6 +84,7 @@ impl TrafficKind {
         match self {
             TrafficKind::FullMesh => Ok(Between::All),
             TrafficKind::PointToPoint => Ok(Between::FirstAndLast),
+            TrafficKind::Across => Ok(Between::Halves),
             TrafficKind::PingPong => {
                 Err(ParameterError::new("traffic", self.name(), "has no `load`; it has `trials`"))
             }
@@ -94,6 +102,16 @@ impl FromStr for TrafficKind {
 }
 
 impl Demand {
+    /// Trials of one size.
+    ///
+    /// # Errors
+    /// If it is 0.
+    pub fn trials(count: u64, bytes: u64) -> Result<Demand, ParameterError> {
+        let sizes = FlowSizes::one(bytes);
+        let sizes = sizes.ok_or_else(|| ParameterError::new("size", bytes, "must be above 0"))?;
+        Ok(Demand::Trials { count, sizes })
+    }
+
     /// How many flows there will be, if that does not depend on chance.
     pub(super) fn flows(&self) -> Option<u64> {
         match self {
@@ -126,6 +144,10 @@ pub struct FlowsConfig {
     pub link: LinkConfig,
     /// Whether switches pause what they have no room for (PFC), and when; their queues have no bound then. `None` drops it.
     pub pfc: Option<PfcLimits>,
+    /// Links that fail. Their backups are links beyond those of the graph, numbered in this order.
+    pub failing: Vec<FailingLink>,
+    /// Queues in parallel before the middle link.
+    pub spreading: Spreading,
     pub hosts: HostsConfig,
     pub demand: Demand,
 }
@@ -145,9 +167,8 @@ impl FlowsConfig {
             )?;
         }
         match &self.demand {
-            Demand::Trials { count, bytes } => {
+            Demand::Trials { count, .. } => {
                 check((1..=TRIALS_MAX).contains(count), "trials", count, "must be 1 to 10,000,000")?;
-                check(*bytes > 0, "size", bytes, "must be above 0")?;
             }
             Demand::Incast { rounds, senders, bytes } => {
                 let others = hosts - 1;
@@ -177,6 +198,7 @@ impl FlowsConfig {
                 check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
             }
         }
+        self.failing.iter().try_for_each(FailingLink::validate)?;
         self.hosts.validate()?;
         self.link.validate()
     }

@@ -6,7 +6,10 @@
 
 mod capture;
 mod config;
+mod failover;
+mod failures;
 mod host_recovery;
+mod hosts;
 mod ideal;
 mod network;
 mod parameters;
@@ -18,11 +21,15 @@ mod report;
 mod run;
 mod schemes;
 mod setup;
+mod spreading;
 mod statistics;
 
 pub use capture::{PortCapture, PortCaptureOptions};
 pub use config::{Between, Demand, FlowsConfig, TrafficKind};
+pub use failover::FailoverReport;
+pub use failures::{Detection, FailureSetup, HandOffKind, Reroute};
 pub use host_recovery::HostRecovery;
+pub use hosts::HostSetup;
 pub(crate) use ideal::Ideals;
 pub use network::{FlowNetwork, FlowObserver};
 pub use parameters::TransportKind;
@@ -35,4 +42,5 @@ pub(crate) use run::build_flow;
 pub use run::{run, run_captured, run_with_records};
 pub use schemes::{FlowSchemeConfig, FlowSchemes, Recovery, SchemeKind};
 pub use setup::FlowSetup;
+pub use spreading::{PlacementKind, Spreading, SpreadingReport, SpreadingSetup};
 pub use statistics::Summary;

@@ -5,7 +5,7 @@ use super::schemes::{FlowSchemeConfig, FlowSchemes, Recovery};
 use crate::host::TransportHosts;
 use crate::link::LinkConfig;
 use crate::link::config::ParameterError;
-use crate::network::{Network, NoObserver, Observer, Plan};
+use crate::network::{Network, NoObserver, Observer, Plan, PortId, Side};
 use linkmend_protocol::schedule::QueueLimits;
 use linkmend_topology::LinkId;
 
@@ -46,6 +46,7 @@ impl FlowsConfig {
             let queue = QueueLimits { ecn_bytes: link.queue.ecn_bytes, ..QueueLimits::UNLIMITED };
             (link.queue, clean.queue) = (queue, queue);
         }
+        let balanced = FlowsConfig::middle_links(&self.graph, 1).first().copied();
         for id in self.graph.links() {
             let edge = self.graph.link(id);
             let is_corrupting = self.corrupting.contains(&id);
@@ -58,8 +59,24 @@ impl FlowsConfig {
                 receiver.scheme.protect_like(&sender.scheme);
             }
             ports.iter_mut().for_each(|port| change(&mut port.scheme));
+            if balanced == Some(id) {
+                ports[1].wire_latency += self.spreading.reverse_delay;
+                if let Some(queues) = self.spreading.queues {
+                    plan.parallel(PortId::new(id, Side::A), queues);
+                }
+            }
             let added: LinkId = plan.link(edge.ends.map(|end| end.node), ports);
             debug_assert_eq!(added, id, "links keep their numbers");
+        }
+        for failing in &self.failing {
+            let edge = self.graph.link(failing.link);
+            if let Some(backup) = failing.backup {
+                let link = clean.clone().over(edge.cable)?;
+                let ports = Recovery::Described.ports(&mut plan, &link);
+                let added = plan.link(edge.ends.map(|end| end.node), ports);
+                debug_assert_eq!(added, backup, "backups follow the links of the graph");
+            }
+            plan.failing(failing.clone());
         }
         Ok(plan)
     }

@@ -66,6 +66,7 @@ impl TransportKind {
                 transport: Transport::Roce(Arc::new(config)),
                 latency: HostLatency::CARD,
                 known_rtt: None,
+                handshake: false,
                 mode: Mode::Ordered,
                 rdma: RdmaConfig::default(),
             };
@@ -85,6 +86,7 @@ impl TransportKind {
             transport: Transport::Tcp(Arc::new(config)),
             latency: HostLatency::KERNEL,
             known_rtt: Some(Nanos::from_micros(30)),
+            handshake: false,
             mode: Mode::Ordered,
             rdma: RdmaConfig::default(),
         }

@@ -132,7 +132,7 @@ impl CheckCase {
         let graph =
             spec::graph(&line).map_err(|error| ParameterError::new("topology", line, error.to_string()))?;
         let bytes = u64::from(self.packets * Sizes::default().mtu);
-        setup.config(graph, Demand::Trials { count: trials, bytes })
+        setup.config(graph, Demand::trials(trials, bytes)?)
     }
 }
 

@@ -1,16 +1,19 @@
 //! What a run with flows measured.
 
 use super::config::FlowsConfig;
+use super::failover::FailoverReport;
 use super::network::{FlowNetwork, FlowObserver};
+use super::spreading::SpreadingReport;
 use super::statistics::Summary;
 use crate::host::{FlowRecord, Group, TimeoutCounts};
 use crate::link::scheme::Scheme;
-use crate::network::PortId;
+use crate::measure::Histogram;
+use crate::network::{FailoverStats, PortId};
 use crate::time::Time;
 use serde::Serialize;
 
 /// Counts of all parts of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Totals {
     pub(super) elapsed_s: f64,
     pub(super) events: u64,
@@ -27,6 +30,9 @@ pub(super) struct Totals {
     pub(super) retransmissions: u64,
     pub(super) timeouts: u64,
     pub(super) timeouts_by_cause: TimeoutCounts,
+    pub(super) failover: FailoverStats,
+    pub(super) delays_ns: Histogram,
+    pub(super) spread_s: f64,
 }
 
 impl Totals {
@@ -38,6 +44,7 @@ impl Totals {
             pauses: network.pauses(),
             host_bytes: network.hosts.bytes_sent(),
             timeouts_by_cause: *network.hosts.timeouts(),
+            failover: network.failover_stats(),
             ..Totals::default()
         };
         for index in 0..network.port_count() {
@@ -48,10 +55,27 @@ impl Totals {
             totals.dropped += dropped;
             totals.marked += marked;
             totals.given_up += network.scheme(port).given_up();
+            if let Some(parallel) = network.parallel_queues(port) {
+                totals.delays_ns.merge(&parallel.delays_ns);
+                totals.spread_s += network.rate(port).time_of(parallel.wire_bytes).as_secs();
+            }
         }
         let under_way = network.hosts.under_way(network.now());
         (totals.delivered_bytes, totals.retransmissions, totals.timeouts) = under_way;
         totals
+    }
+
+    fn spreading(&self) -> Option<SpreadingReport> {
+        let us = |share: f64| self.delays_ns.quantile(share) as f64 / 1e3;
+        (self.delays_ns.count() > 0).then(|| SpreadingReport {
+            frames: self.delays_ns.count(),
+            utilisation: self.spread_s / self.elapsed_s.max(f64::MIN_POSITIVE),
+            delay_p50_us: us(0.5),
+            delay_p90_us: us(0.9),
+            delay_p99_us: us(0.99),
+            delay_p99_9_us: us(0.999),
+            delay_max_us: self.delays_ns.max() as f64 / 1e3,
+        })
     }
 
     pub(super) fn add(&mut self, other: &Totals) {
@@ -69,6 +93,9 @@ impl Totals {
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
         self.timeouts_by_cause.add(&other.timeouts_by_cause);
+        self.failover.add(&other.failover);
+        self.delays_ns.merge(&other.delays_ns);
+        self.spread_s += other.spread_s;
     }
 }
 
@@ -138,6 +165,12 @@ pub struct FlowsReport {
     pub rdma_timeouts: TimeoutCounts,
     /// Flows that losses or reordering disturbed.
     pub affected_flows: Affected,
+    /// What failures of links cost, if any failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failover: Option<FailoverReport>,
+    /// What frames met in queues in parallel, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spreading: Option<SpreadingReport>,
     /// Bytes that arrived in order, of all flows, for each second, in Gbit/s.
     pub goodput_gbps: f64,
     /// Frames that ports put on wires, each link counted.
@@ -180,6 +213,8 @@ impl FlowsReport {
             timeouts: sum(|record| record.timeouts) + totals.timeouts,
             rdma_timeouts: totals.timeouts_by_cause,
             affected_flows: Affected::of(records, config.hosts.mss()),
+            failover: FailoverReport::new(config, records, &totals.failover),
+            spreading: totals.spreading(),
             goodput_gbps: bytes as f64 * 8.0 / totals.elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
             frame_hops: totals.frames,
             host_bytes_sent: totals.host_bytes,

@@ -223,9 +223,9 @@ fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn W
     let random = Random::new(seed, "workload");
     let pair = |bytes| Start { at: Time::ZERO, source: 0, destination: hosts - 1, bytes };
     match &config.demand {
-        Demand::Trials { count, bytes } => {
+        Demand::Trials { count, sizes } => {
             let count = TRIALS_AT_ONCE.min(count - part * TRIALS_AT_ONCE);
-            Box::new(Trials::new(count, pair(*bytes), TRIAL_GAP, random))
+            Box::new(Trials::new(count, pair(0), sizes.clone(), TRIAL_GAP, random))
         }
         Demand::Incast { rounds, senders, bytes } => {
             let rounds = ROUNDS_AT_ONCE.min(rounds - part * ROUNDS_AT_ONCE);
@@ -237,6 +237,7 @@ fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn W
             let bits = mean_wire_bytes(sizes, &config.hosts) * 8.0;
             let (traffic, senders) = match between {
                 Between::All => (Traffic::FullMesh { hosts }, hosts),
+                Between::Halves => (Traffic::Halves { hosts }, 1),
                 Between::FirstAndLast => (Traffic::PointToPoint { source: 0, destination: hosts - 1 }, 1),
             };
             let flows_per_second =

@@ -1,14 +1,17 @@
 //! A run with flows as it is asked for: by names and numbers.
 
 use super::config::{Demand, FlowsConfig, host_bits_per_second};
+use super::failures::FailureSetup;
 use super::host_recovery::HostRecovery;
+use super::hosts::HostSetup;
 use super::parameters::TransportKind;
 use super::rdma::RdmaSetup;
 use super::schemes::SchemeKind;
+use super::spreading::SpreadingSetup;
 use crate::corruption::Corruption;
 use crate::host::Transport;
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
-use crate::network::{Balance, PfcLimits};
+use crate::network::PfcLimits;
 use crate::time::Rate;
 use linkmend_quantity::BitRate;
 use linkmend_topology::{Graph, spec};
@@ -22,6 +25,12 @@ pub struct FlowSetup {
     pub transport: TransportKind,
     /// How hosts recover losses, if it is not what [`TransportKind::hosts`] has.
     pub host_recovery: Option<HostRecovery>,
+    /// How hosts differ otherwise.
+    pub hosts: HostSetup,
+    /// Links that fail.
+    pub failures: FailureSetup,
+    /// Switches that may reorder.
+    pub spreading: SpreadingSetup,
     /// How the corrupting links recover.
     pub scheme: SchemeKind,
     /// Share of frames that they corrupt.
@@ -49,6 +58,9 @@ impl Default for FlowSetup {
             seed: 1,
             transport: TransportKind::Dctcp,
             host_recovery: None,
+            hosts: HostSetup::default(),
+            failures: FailureSetup::default(),
+            spreading: SpreadingSetup::default(),
             scheme: SchemeKind::None,
             loss: 0.0,
             bit_errors: false,
@@ -102,8 +114,10 @@ impl FlowSetup {
         let host_rate = host_bits_per_second(&graph);
         let mut config = FlowsConfig {
             seed: self.seed,
+            failing: self.failures.failing(&graph)?,
             graph,
-            balance: Balance::FlowHash,
+            balance: self.spreading.balance,
+            spreading: self.spreading.spreading(link.queue.ecn_bytes)?,
             corrupting,
             both_directions: self.both_directions,
             recovery: self.scheme.recovery(self.loss),
@@ -118,6 +132,7 @@ impl FlowSetup {
             Arc::make_mut(card).dcqcn = Some(roce::Dcqcn::of_paper(host_rate));
         }
         self.rdma.apply(&mut config.hosts)?;
+        self.hosts.apply(&mut config.hosts)?;
         if let Some(mean_burst_frames) = self.mean_burst {
             check(!self.bit_errors, "mean-burst", mean_burst_frames, "bursts are of frames, not of bits")?;
             config.link.corruption = Corruption::GilbertElliott { loss: self.loss, mean_burst_frames };

@@ -1,0 +1,114 @@
+//! The table of a run with flows.
+
+use linkmend_report::{Alignment, Cell, Column, Table, Unit};
+use linkmend_sim::flows::{FailoverReport, FlowsReport, SpreadingReport};
+use linkmend_sim::host::TimeoutCounts;
+
+const MICRO: f64 = 1e-6;
+
+/// What a run measured, a row for each number.
+pub(super) fn table(title: &str, report: &FlowsReport) -> Table {
+    let mut table = Table::new(title.to_owned())
+        .column(Column::text(""))
+        .column(Column::text("").align(Alignment::Right));
+    let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    if let Some(fct) = &report.fct_us {
+        row("flows", count(fct.count));
+        row("completion time, least", time(fct.min));
+        row("mean", time(fct.mean));
+        row("median", time(fct.p50));
+        row("90 %", time(fct.p90));
+        row("95 %", time(fct.p95));
+        row("99 %", time(fct.p99));
+        row("99.9 %", time(fct.p99_9));
+        row("99.99 %", time(fct.p99_99));
+        row("99.999 %", time(fct.p99_999));
+        row("most", time(fct.max));
+        row("standard deviation", time(fct.std));
+    }
+    if report.flows_not_begun > 0 {
+        row("flows not begun, because one did not end", count(report.flows_not_begun));
+    }
+    row("flows not ended", count(report.unfinished_flows));
+    row("flows given up", count(report.failed_flows));
+    row("retransmissions by hosts", count(report.retransmissions));
+    row("retransmission timeouts", count(report.timeouts));
+    let causes = &report.rdma_timeouts;
+    if *causes != TimeoutCounts::default() {
+        row("because NAKs were lost", count(causes.nak));
+        row("because a packet was lost twice", count(causes.twice));
+        row("because the last packet was lost", count(causes.tail));
+        row("because the last ACK was lost", count(causes.tail_ack));
+        row("behind flows, for dummies alone", count(causes.behind));
+    }
+    let affected = &report.affected_flows;
+    if affected.sacked > 0 {
+        row("flows with a corrupted frame", count(affected.corrupted));
+        row("flows with a SACK", count(affected.sacked));
+        row("of these, at most 2 segments SACKed (A)", count(affected.group_a));
+        row("the same after a loss at the end (B)", count(affected.group_b));
+        row("more SACKed, nothing left to send (C)", count(affected.group_c));
+        row("more SACKed, something left to send (D)", count(affected.group_d));
+        row("flows that reduced their window", count(affected.reduced));
+    }
+    if let Some(failover) = &report.failover {
+        failover_rows(&mut row, failover);
+    }
+    if let Some(spreading) = &report.spreading {
+        spreading_rows(&mut row, spreading);
+    }
+    row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
+    row("frames sent, on all links", count(report.frame_hops));
+    row("frames corrupted", count(report.frames_corrupted));
+    row("frames given up by protected links", count(report.frames_given_up));
+    row("frames dropped by queues", count(report.frames_dropped));
+    if report.pauses > 0 {
+        row("pauses by switches (PFC)", count(report.pauses));
+    }
+    row("frames marked (ECN)", count(report.frames_marked));
+    row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));
+    row("events simulated", count(report.events));
+    table
+}
+
+/// What failures of links cost.
+fn failover_rows(row: &mut impl FnMut(&str, Cell), failover: &FailoverReport) {
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    let bytes = |value: u64| Cell::quantity(value as f64, Unit::Byte);
+    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    row("failures", count(failover.failures));
+    row("frames that failed links lost", count(failover.frames_lost));
+    row("of these, sent on another way", count(failover.frames_recovered));
+    row("frames sent on another way that had arrived", count(failover.frames_duplicated));
+    row("frames that waited for another way", count(failover.frames_held));
+    row("frames without room for a copy", count(failover.frames_not_kept));
+    row("most kept for a port, link up", bytes(failover.steady_buffer_bytes));
+    row("most kept for a port, link failed", bytes(failover.failed_buffer_bytes));
+    if let Some(recovery) = &failover.recovery_us {
+        row("recovery time, median", time(recovery.p50));
+        row("90 %", time(recovery.p90));
+        row("most", time(recovery.max));
+    }
+    for (flows, times) in
+        [("flows that met a failure", &failover.hit_fct_us), ("other flows", &failover.other_fct_us)]
+    {
+        let Some(times) = times else { continue };
+        row(flows, count(times.count));
+        row("completion time, least", time(times.min));
+        row("median", time(times.p50));
+        row("99 %", time(times.p99));
+        row("most", time(times.max));
+    }
+}
+
+/// What frames met in queues in parallel.
+fn spreading_rows(row: &mut impl FnMut(&str, Cell), spreading: &SpreadingReport) {
+    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    row("frames through parallel queues", Cell::quantity(spreading.frames as f64, Unit::Count));
+    row("utilisation of the link behind them", Cell::text(format!("{:.1} %", spreading.utilisation * 100.0)));
+    row("delay there, median", time(spreading.delay_p50_us));
+    row("99 %", time(spreading.delay_p99_us));
+    row("99.9 %", time(spreading.delay_p99_9_us));
+}

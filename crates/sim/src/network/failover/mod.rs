@@ -1,0 +1,179 @@
+//! Links that fail, and switches that hand over what a failed link lost: SQR (ICNP 2019), and a switch that knows what was
+//! acknowledged.
+//!
+//! A link fails in both directions at once. What it carries at that moment, and what it is given until its switches know, is
+//! lost; a [`guard::Guard`] at either end keeps frames for that case. When the failure is known, frames that would leave by the
+//! failed port are held behind those. When there is another way, they follow each other on it, in their order; what comes
+//! meanwhile waits, and then takes that way from the start.
+//!
+//! # What is an event
+//!
+//! All failures have one source of events, the last one: the next thing that happens to a link, and the next copy that gets to a
+//! caching queue. That is one of the queues of its port, and is served with them.
+
+mod changes;
+mod config;
+mod frames;
+mod guard;
+mod load;
+mod ring;
+mod stats;
+
+pub use config::{FailingLink, HandOff, SqrConfig};
+pub use stats::{FailoverStats, Recovery};
+
+use super::Network;
+use super::hosts::Hosts;
+use crate::link::{Frame, Observer, PortId, Scheme};
+use crate::random::Random;
+use crate::time::Time;
+use guard::Guard;
+pub(super) use guard::Latencies;
+use std::collections::VecDeque;
+
+/// How long a switch waits before it looks again whether frames may go back to the link that failed.
+const RETURN_CHECK: Time = Time::from_nanos(10_000);
+const NO_GUARD: u32 = u32::MAX;
+
+/// All failing links of a network.
+#[derive(Debug)]
+pub(super) struct Failover {
+    links: Vec<Failing>,
+    /// Two for each failing link.
+    guards: Vec<Guard>,
+    /// By port: its guard, the port by which frames leave instead, what has been handed over to it, and its caching queue.
+    guard_of: Vec<u32>,
+    way_of: Vec<PortId>,
+    released: Vec<VecDeque<Frame>>,
+    caching: Vec<CachingQueue>,
+    /// By guard: copies in the caching queue of a port by which nothing leaves yet. It is not served.
+    stopped: Vec<VecDeque<u64>>,
+}
+
+/// The caching queue of a port.
+#[derive(Debug, Clone, Default)]
+struct CachingQueue {
+    /// Guards and numbers of copies.
+    copies: VecDeque<(u32, u64)>,
+    /// Whether it is its turn.
+    is_next: bool,
+}
+
+/// A failing link, and what happens to it next.
+#[derive(Debug)]
+struct Failing {
+    config: FailingLink,
+    random: Random,
+    /// When it fails, or did.
+    cut_at: Time,
+    next: Change,
+    at: Time,
+}
+
+impl Failing {
+    /// Sets when it fails next.
+    fn set_cut(&mut self, now: Time) {
+        let jitter = self.config.jitter_max();
+        while self.cut_at <= now {
+            let later = (2.0 * jitter.0 as f64 * self.random.uniform()) as u64;
+            self.cut_at += self.config.every - jitter + Time(later);
+        }
+        (self.next, self.at) = (Change::Cut, self.cut_at);
+    }
+}
+
+/// What happens to a failing link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Cut,
+    /// Its switches know.
+    Detected,
+    /// There is another way, which is the link itself if it has no backup.
+    HasWay,
+    /// It works again.
+    Mended,
+    /// Frames take it again.
+    Returns,
+}
+
+impl Failover {
+    /// `latencies` are those of the link that leaves a port.
+    pub(super) fn new(
+        links: Vec<FailingLink>,
+        ports: usize,
+        seed: u64,
+        latencies: impl Fn(PortId) -> Latencies,
+    ) -> Option<Failover> {
+        if links.is_empty() {
+            return None;
+        }
+        let mut failover = Failover {
+            links: Vec::new(),
+            guards: Vec::new(),
+            guard_of: vec![NO_GUARD; ports],
+            way_of: (0..ports).map(PortId::at).collect(),
+            released: vec![VecDeque::new(); ports],
+            caching: vec![CachingQueue::default(); ports],
+            stopped: Vec::new(),
+        };
+        for config in links {
+            for port in PortId::both(config.link) {
+                failover.guard_of[port.index()] = failover.guards.len() as u32;
+                failover.stopped.push(VecDeque::new());
+                failover.guards.push(Guard::new(&config, port, latencies(port)));
+            }
+            let random = Random::new(seed, &format!("failures of link {}", config.link.0));
+            let at = config.first;
+            failover.links.push(Failing { config, random, cut_at: at, next: Change::Cut, at });
+        }
+        Some(failover)
+    }
+
+    /// When something happens next.
+    pub(super) fn next_time(&self) -> Time {
+        let links = self.links.iter().map(|link| link.at);
+        let copies = self.guards.iter().map(Guard::next_queued);
+        links.chain(copies).min().unwrap_or(Time::NEVER)
+    }
+
+    fn stats(&self) -> FailoverStats {
+        let mut stats = FailoverStats::default();
+        self.guards.iter().for_each(|guard| stats.add(&guard.stats));
+        stats
+    }
+}
+
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
+    /// What failures have cost so far, all links together.
+    pub fn failover_stats(&self) -> FailoverStats {
+        self.failover.as_ref().map_or_else(FailoverStats::default, |failover| failover.stats())
+    }
+
+    /// The port by which a frame leaves that was to leave by `out`.
+    #[inline]
+    pub(super) fn way_of(&self, out: PortId) -> PortId {
+        self.failover.as_ref().map_or(out, |failover| failover.way_of[out.index()])
+    }
+
+    /// Does what is due.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn act_on_failover(&mut self) {
+        let Some(failover) = &self.failover else { return };
+        let now = self.now;
+        if let Some(link) = failover.links.iter().position(|link| link.at <= now) {
+            self.change_link(link);
+        } else if let Some(guard) = failover.guards.iter().position(|guard| guard.next_queued() <= now) {
+            self.queue_copy(guard);
+        }
+        self.schedule_failover();
+    }
+
+    /// Has the source act when something happens next.
+    pub(super) fn schedule_failover(&mut self) {
+        if let Some(failover) = &self.failover {
+            let source = PortId::sources(self.ports.len()) + self.loops.len() + self.hosts.sources();
+            self.queue.set(source, failover.next_time());
+        }
+    }
+}

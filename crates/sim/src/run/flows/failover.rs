@@ -1,0 +1,90 @@
+//! What failures of links meant for a run with flows.
+
+use super::config::FlowsConfig;
+use super::statistics::Summary;
+use crate::host::FlowRecord;
+use crate::network::{FailoverStats, Recovery};
+use serde::Serialize;
+
+/// Between these times lie the clusters of completion times of the paper's Figure 3.
+const HIT_LONGER_US: [f64; 3] = [2e3, 3e4, 9e5];
+
+/// What failures cost, and the flows that met one. Times are in microseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailoverReport {
+    /// How often a link failed.
+    pub failures: u64,
+    /// Frames that a failed link lost.
+    pub frames_lost: u64,
+    /// Those of them that switches sent on another way.
+    pub frames_recovered: u64,
+    /// Frames that had arrived and were sent on another way all the same.
+    pub frames_duplicated: u64,
+    /// Frames that waited at a switch until there was another way.
+    pub frames_held: u64,
+    /// Frames of which a switch had no room to keep a copy.
+    pub frames_not_kept: u64,
+    /// The most bytes that a switch kept for a port while its link was up, and while it was known to have failed.
+    pub steady_buffer_bytes: u64,
+    pub failed_buffer_bytes: u64,
+    /// How often copies passed through egress pipelines.
+    pub passes: u64,
+    /// How long receivers got nothing: from the last frame of the same flow that arrived before the failure to the first one
+    /// that was handed over; of a flow that had sent none before, how long its first frame was kept.
+    pub recovery_us: Option<Summary>,
+    /// The share of these times that is longer than the route failure time: of all, and after failures that lost frames.
+    pub recovery_longer_share: Option<f64>,
+    pub recovery_longer_share_lost: Option<f64>,
+    /// Completion times of flows of which a frame, in either direction, was lost or waited because of a failure.
+    pub hit_fct_us: Option<Summary>,
+    /// How many of these took longer than 2, 30 and 900 ms.
+    pub hit_longer: [u64; 3],
+    /// Completion times of the others.
+    pub other_fct_us: Option<Summary>,
+}
+
+impl FailoverReport {
+    /// `None` if no link of the run fails.
+    pub(super) fn new(config: &FlowsConfig, records: &[FlowRecord], stats: &FailoverStats) -> Option<Self> {
+        let failing = config.failing.first()?;
+        let us = |time: &crate::time::Time| time.as_nanos() / 1e3;
+        let recovery = stats.recovery_times.iter().map(|recovery| us(&recovery.time)).collect();
+        let longer = |of: &dyn Fn(&&Recovery) -> bool| {
+            let (mut all, mut longer) = (0_u32, 0_u32);
+            for recovery in stats.recovery_times.iter().filter(of) {
+                all += 1;
+                longer += u32::from(recovery.time > failing.route_failure_time());
+            }
+            (all > 0).then(|| f64::from(longer) / f64::from(all))
+        };
+        let times = |is_hit: bool| {
+            let ended = records.iter().filter(|record| !record.failed);
+            let of = ended.filter(|record| (record.disturbance.frames_failed > 0) == is_hit);
+            of.map(|record| us(&record.completion_time())).collect::<Vec<f64>>()
+        };
+        let hit = times(true);
+        Some(FailoverReport {
+            // Each direction counts.
+            failures: stats.cuts / 2,
+            frames_lost: stats.lost_frames,
+            frames_recovered: stats.recovered_frames,
+            frames_duplicated: stats.duplicate_frames,
+            frames_held: stats.held_frames,
+            frames_not_kept: stats.not_kept_frames,
+            steady_buffer_bytes: stats.steady_bytes_max,
+            failed_buffer_bytes: stats.failed_bytes_max,
+            passes: stats.passes,
+            recovery_longer_share: longer(&|_| true),
+            recovery_longer_share_lost: longer(&|recovery| recovery.lost_frames),
+            recovery_us: Summary::from_values(recovery),
+            hit_longer: HIT_LONGER_US.map(|us| hit.iter().filter(|time| **time > us).count() as u64),
+            hit_fct_us: Summary::from_values(hit),
+            other_fct_us: Summary::from_values(times(false)),
+        })
+    }
+
+    /// How many flows met a failure.
+    pub(crate) fn hit_flows(&self) -> f64 {
+        self.hit_fct_us.map_or(0.0, |times| times.count as f64)
+    }
+}

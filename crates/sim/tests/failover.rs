@@ -1,0 +1,185 @@
+//! Links that fail under flows, and switches that hand over what they lost.
+
+use linkmend_quantity::{BitRate, ByteSize};
+use linkmend_sim::flows::{
+    self, Demand, Detection, FailoverReport, FailureSetup, FlowSetup, FlowsReport, HandOffKind, HostSetup,
+    Reroute, SchemeKind, TransportKind,
+};
+use linkmend_sim::time::Time;
+use std::sync::atomic::AtomicBool;
+
+const fn us(us: u64) -> Time {
+    Time::from_nanos(us * 1_000)
+}
+
+/// SQR's testbed, with a failure each 4 ms.
+fn setup(reroute: Reroute, hand_off: HandOffKind) -> FlowSetup {
+    FlowSetup {
+        transport: TransportKind::Cubic,
+        speed: BitRate(10_000_000_000),
+        hosts: HostSetup { handshake: true, rto_min: Some(us(4_000)), latency: Some(us(40)) },
+        failures: FailureSetup {
+            every: Some(us(4_000)),
+            down_for: us(2_000),
+            reroute,
+            hand_off,
+            ..FailureSetup::default()
+        },
+        ..FlowSetup::default()
+    }
+}
+
+fn trials(count: u64) -> Demand {
+    Demand::Trials { count, sizes: "web-search:100kB".parse().expect("a workload") }
+}
+
+fn run(setup: &FlowSetup, demand: Demand) -> (FlowsReport, FailoverReport) {
+    let config = setup.config(setup.testbed().expect("a line"), demand).expect("valid");
+    let report = flows::run(&config, 2, &AtomicBool::new(false), &|| ()).expect("it runs").expect("it ends");
+    let failover = report.failover.clone().expect("links fail");
+    (report, failover)
+}
+
+#[test]
+fn without_hand_off_flows_that_meet_a_failure_wait_for_timers() {
+    for reroute in [Reroute::ShareBackup, Reroute::Local] {
+        let (report, failover) = run(&setup(reroute, HandOffKind::None), trials(300));
+        let hit = failover.hit_fct_us.expect("some are hit");
+        assert!(failover.frames_lost > 10 && failover.frames_recovered == 0, "{failover:?}");
+        assert!(report.retransmissions + report.timeouts > 0);
+        // A lost SYN is sent again after a second.
+        assert!(hit.max > 1e6 && hit.p50 > 2e3, "{hit:?}");
+        assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0));
+    }
+}
+
+#[test]
+fn with_hand_off_nothing_is_lost_or_reordered_whatever_the_reroute() {
+    let reroutes = [Reroute::ShareBackup, Reroute::Local, Reroute::After(us(1_000)), Reroute::After(us(0))];
+    for hand_off in [HandOffKind::Sqr, HandOffKind::Acknowledged] {
+        for (reroute, detection) in reroutes.into_iter().zip([
+            Detection::F10,
+            Detection::F10,
+            Detection::Squelch,
+            Detection::After(us(100)),
+        ]) {
+            let mut setup = setup(reroute, hand_off);
+            setup.failures.detection = detection;
+            setup.failures.every = Some(us(4_700));
+            let (report, failover) = run(&setup, trials(1_000));
+            let what = format!("{reroute} {hand_off:?} {failover:?}");
+            assert!(failover.frames_lost + failover.frames_held > 10, "{what}");
+            assert_eq!(failover.frames_recovered, failover.frames_lost, "{what}");
+            assert_eq!((report.retransmissions, report.timeouts), (0, 0), "{what}");
+            assert_eq!(report.affected_flows.sacked, 0, "nothing was reordered: {what}");
+            // Nobody waits longer than route failure time, margin and order take together.
+            let most = (detection.time() + reroute.time()).as_nanos() / 1e3;
+            let wait =
+                failover.hit_fct_us.expect("some are hit").max - failover.other_fct_us.expect("others").p50;
+            assert!(wait < 2.0 * most + 700.0, "{wait} us: {what}");
+        }
+    }
+}
+
+#[test]
+fn one_long_flow_does_not_notice_a_failure() {
+    for hand_off in [HandOffKind::Sqr, HandOffKind::Acknowledged] {
+        let mut setup = setup(Reroute::ShareBackup, hand_off);
+        setup.failures.every = Some(us(20_000));
+        let (report, failover) = run(&setup, Demand::Endless { duration: us(110_000) });
+        assert_eq!((failover.failures, report.retransmissions, report.timeouts), (5, 0, 0));
+        assert_eq!((failover.frames_recovered, report.affected_flows.sacked), (failover.frames_lost, 0));
+        assert!(report.goodput_gbps > 8.0, "{} Gbit/s", report.goodput_gbps);
+        // SQR sends what had arrived within its margin; who knows what arrived sends nothing twice.
+        match hand_off {
+            HandOffKind::Sqr => {
+                // The delay time at line rate: 30 us and 1.8 us, and the first pass after that.
+                assert!((37_500..45_000).contains(&failover.steady_buffer_bytes), "{failover:?}");
+                assert!((700_000..1_100_000).contains(&failover.failed_buffer_bytes), "{failover:?}");
+            }
+            _ => assert_eq!(failover.frames_duplicated, 0),
+        }
+        assert_eq!(failover.recovery_longer_share, Some(1.0), "the flow never pauses: {failover:?}");
+    }
+}
+
+#[test]
+fn copies_kept_for_the_detection_time_alone_miss_what_was_on_its_way() {
+    let mut setup = setup(Reroute::Local, HandOffKind::Sqr);
+    setup.failures.sqr_margin = Some(Time::ZERO);
+    let (report, failover) = run(&setup, trials(2_000));
+    assert!(failover.frames_recovered < failover.frames_lost, "{failover:?}");
+    assert!(report.retransmissions > 0);
+}
+
+#[test]
+fn the_backstop_loses_what_it_has_no_room_for_and_nothing_else() {
+    let mut setup = setup(Reroute::ShareBackup, HandOffKind::Sqr);
+    setup.failures.every = Some(us(20_000));
+    setup.failures.sqr_buffer = ByteSize(20_000);
+    let (report, failover) = run(&setup, Demand::Endless { duration: us(50_000) });
+    assert!(failover.frames_not_kept > 100 && failover.steady_buffer_bytes <= 20_000, "{failover:?}");
+    assert!(failover.failed_buffer_bytes <= 20_000 && report.retransmissions > 0, "{failover:?}");
+}
+
+#[test]
+fn several_links_fail_at_once_and_links_may_corrupt_as_well() {
+    for scheme in [SchemeKind::Ordered, SchemeKind::NonBlocking] {
+        for reroute in [Reroute::ShareBackup, Reroute::Local] {
+            let mut setup = setup(reroute, HandOffKind::Sqr);
+            setup.failures.links = 3;
+            setup.scheme = scheme;
+            setup.loss = 1e-3;
+            let (report, failover) = run(&setup, trials(300));
+            assert!(failover.frames_lost > 30, "{failover:?}");
+            assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{scheme:?} {reroute}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_has_the_same_report() {
+    let setup = setup(Reroute::ShareBackup, HandOffKind::Sqr);
+    let [one, other] = [(); 2].map(|()| run(&setup, trials(100)).0);
+    assert_eq!(one, other);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    let refused = |change: &dyn Fn(&mut FlowSetup)| {
+        let mut setup = setup(Reroute::Local, HandOffKind::Sqr);
+        change(&mut setup);
+        let graph = setup.testbed().expect("a line");
+        setup.config(graph, trials(10)).expect_err("refused").to_string()
+    };
+    type Change = dyn Fn(&mut FlowSetup);
+    let cases: [(&str, &Change); 8] = [
+        ("failure-every", &|setup| setup.failures.every = Some(us(2_000))),
+        ("failure-every", &|setup| setup.failures.every = Some(Time::ZERO)),
+        ("down-for", &|setup| setup.failures.down_for = us(30)),
+        ("detection", &|setup| setup.failures.detection = Detection::After(Time::ZERO)),
+        ("reconfiguration", &|setup| setup.failures.reroute = Reroute::After(us(61_000_000))),
+        ("failing-links", &|setup| setup.failures.links = 5),
+        ("failing-links", &|setup| setup.failures.links = 0),
+        ("clock-bits", &|setup| {
+            setup.failures.reroute = Reroute::After(us(5_000_000));
+            setup.failures.every = Some(us(10_000_000));
+        }),
+    ];
+    for (parameter, change) in cases {
+        let error = refused(change);
+        assert!(error.contains(parameter), "{parameter}: {error}");
+    }
+    assert!("tomorrow".parse::<Detection>().expect_err("refused").to_string().contains("f10"));
+    assert!("never".parse::<Reroute>().expect_err("refused").to_string().contains("sharebackup"));
+    assert!("sqrt".parse::<HandOffKind>().expect_err("refused").to_string().contains("acknowledged"));
+    for hosts in [
+        HostSetup { handshake: true, ..HostSetup::default() },
+        HostSetup { rto_min: Some(us(1)), ..HostSetup::default() },
+    ] {
+        let setup = FlowSetup { transport: TransportKind::Rdma, hosts, ..FlowSetup::default() };
+        let graph = setup.testbed().expect("a line");
+        let error = setup.config(graph, trials(1)).expect_err("refused").to_string();
+        assert!(error.contains("TCP"), "{error}");
+    }
+}
