@@ -77,8 +77,6 @@ pub(crate) struct Timer {
     /// When the next paced frame comes, and when the scheme has something to do.
     pub(crate) traffic_at: Time,
     pub(crate) timeout_at: Time,
-    /// Whether the scheme has something urgent to send.
-    pub(crate) attention: bool,
 }
 
 /// Which normal frames may leave a port.
@@ -112,6 +110,8 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) admits: Admits,
     pub(crate) exchanges_control: bool,
     fills_idle_slots: bool,
+    /// Whether the scheme has something urgent to send.
+    pub(crate) attention: bool,
     pub(crate) timer: Timer,
     pub(crate) rate: Rate,
     /// How long a minimum-size frame lasts, ps.
@@ -166,8 +166,9 @@ impl<S: Scheme> Port<S> {
             is_inert: scheme.is_inert(),
             admits: Admits::usual(scheme.is_inert()),
             exchanges_control,
+            attention: exchanges_control,
             fills_idle_slots: scheme.fills_idle_slots(),
-            timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER, attention: exchanges_control },
+            timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER },
             rate: config.rate,
             idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
             wire_latency: config.wire_latency,

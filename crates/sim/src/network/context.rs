@@ -15,6 +15,7 @@ pub(super) struct PortContext<'a, S, O> {
     pub(super) now: Time,
     pub(super) port: PortId,
     pub(super) timer: &'a mut Timer,
+    pub(super) attention: &'a mut bool,
     pub(super) queue: &'a mut EventQueue,
     pub(super) loops: &'a mut [RecirculationPort],
     pub(super) observer: &'a mut O,
@@ -28,6 +29,7 @@ macro_rules! port_context {
             now: $network.now,
             port: $port.id,
             timer: &mut $port.timer,
+            attention: &mut $port.attention,
             queue: &mut $network.queue,
             loops: &mut $network.loops,
             observer: &mut $network.observer,
@@ -44,6 +46,7 @@ impl<S: Scheme, O: Observer<S>> SchemeContext for PortContext<'_, S, O> {
             now: self.now,
             port: self.port,
             timer: self.timer,
+            attention: self.attention,
             queue: self.queue,
             loops: self.loops,
             observer: self.observer,
@@ -66,7 +69,7 @@ impl<S: Scheme, O: Observer<S>> SchemeContext for PortContext<'_, S, O> {
 
     #[inline(always)]
     fn request_service(&mut self) {
-        self.timer.attention = true;
+        *self.attention = true;
     }
 
     #[inline(always)]

@@ -143,7 +143,7 @@ impl<S: Scheme> Port<S> {
     /// Whether the port itself is undisturbed.
     fn is_quiet(&self) -> bool {
         self.urgent.is_empty()
-            && !self.timer.attention
+            && !self.attention
             && self.replenished.is_none()
             && self.normal.is_empty()
             && self.timer.traffic_at == Time::NEVER

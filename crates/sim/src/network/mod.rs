@@ -144,7 +144,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Changes the scheme at a port, and lets the port do what follows.
     pub fn with_scheme<T>(&mut self, port: PortId, change: impl FnOnce(&mut S, Time) -> T) -> T {
         let result = change(&mut self.schemes[port.index()], self.now);
-        self.ports[port.index()].timer.attention = true;
+        self.ports[port.index()].attention = true;
         self.wake(port);
         result
     }

@@ -27,7 +27,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if H::ANY && self.ports[port.index()].parallel.is_some() {
             self.take_from_parallel(port);
         }
-        if self.ports[port.index()].timer.attention {
+        if self.ports[port.index()].attention {
             self.collect_urgent(port);
         }
         if H::ANY && self.ports[port.index()].host_has_frames {
@@ -107,7 +107,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     #[inline(never)]
     fn collect_urgent(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
-        this.timer.attention = false;
+        this.attention = false;
         let (scheme, controls) = (&mut self.schemes[port.index()], &mut self.controls);
         let mut store = |control| controls.put(control);
         while let Some(urgent) = scheme.poll_urgent(&mut port_context!(self, this), &mut store) {
