@@ -143,7 +143,7 @@ impl FailingLink {
         )?;
         let HandOff::Sqr(sqr) = &self.hand_off else { return Ok(()) };
         check((1..=64).contains(&sqr.clock_bits), "clock-bits", sqr.clock_bits, "must be 1 to 64")?;
-        let longest = self.route_failure_time() + sqr.loop_latency;
+        let longest = self.route_failure_time() + sqr.margin.unwrap_or(Time::ZERO) + sqr.loop_latency;
         let wraps_after = 2f64.powi(sqr.clock_bits as i32);
         check(
             longest.as_nanos() < wraps_after,
