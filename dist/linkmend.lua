@@ -45,6 +45,16 @@ local CONTROL_FEEDBACK = 10
 local CONTROL_DUMMY = 9
 local CONTROL_FIN = 6
 local CONTROL_FIN_ECHO = 7
+local CONTROL_PROBE = 11
+
+-- Flags of a probe; set means the backup link, or true.
+local PROBE_PATH = 0x01
+local PROBE_ACTIVE = 0x02
+local PROBE_PREFERRED = 0x04
+local PROBE_TAKES = 0x08
+local PROBE_HEARS_PRIMARY = 0x10
+local PROBE_HEARS_BACKUP = 0x20
+local PROBE_FAILED = 0x40
 
 -- Lanes of a feedback.
 local LANE_BY_CLOCK = 0x01
@@ -82,6 +92,7 @@ local controls = {
     [CONTROL_DUMMY] = "dummy",
     [CONTROL_FIN] = "fin",
     [CONTROL_FIN_ECHO] = "fin-echo",
+    [CONTROL_PROBE] = "probe",
 }
 local compact_types = {
     [COMPACT_DATA] = "data",
@@ -124,6 +135,17 @@ local f = {
     missing_length = ProtoField.uint16("linkmend.missing_length", "Frames missing"),
     overflowed = ProtoField.bool("linkmend.overflowed", "Arrived, but found no room"),
     next = ProtoField.uint32("linkmend.next", "Next number"),
+    writer = ProtoField.uint32("linkmend.writer", "Number of the writer", base.HEX),
+    probe_number = ProtoField.uint32("linkmend.probe", "Number of the probe"),
+    decision = ProtoField.uint32("linkmend.decision", "Number of the decision"),
+    decision_by = ProtoField.uint32("linkmend.decision_by", "Decided by", base.HEX),
+    on_backup = ProtoField.bool("linkmend.on_backup", "Sent on the backup link", 8, nil, PROBE_PATH),
+    uses_backup = ProtoField.bool("linkmend.uses_backup", "Uses the backup link", 8, nil, PROBE_ACTIVE),
+    prefers_backup = ProtoField.bool("linkmend.prefers_backup", "Prefers the backup link", 8, nil, PROBE_PREFERRED),
+    takes_backup = ProtoField.bool("linkmend.takes_backup", "Takes frames of the backup link", 8, nil, PROBE_TAKES),
+    hears_primary = ProtoField.bool("linkmend.hears_primary", "Hears the peer on the primary link", 8, nil, PROBE_HEARS_PRIMARY),
+    hears_backup = ProtoField.bool("linkmend.hears_backup", "Hears the peer on the backup link", 8, nil, PROBE_HEARS_BACKUP),
+    path_failed = ProtoField.bool("linkmend.path_failed", "The link before had failed", 8, nil, PROBE_FAILED),
     held_from = ProtoField.uint32("linkmend.held_from", "First number still held"),
     compact_type = ProtoField.uint8("linkmend.compact_type", "Type", base.DEC, compact_types, 0xc0),
     compact_blocking = ProtoField.bool("linkmend.blocking", "Blocking (ordered)", 8, nil, COMPACT_BLOCKING),
@@ -234,7 +256,21 @@ local function control(buffer, first, tree, pinfo)
     local kind = first % (CONTROL_TYPE_MASK + 1)
     tree:add(f.control, buffer(0, 1))
     local info = controls[kind] or "unknown control frame"
-    if kind ~= CONTROL_HELLO then
+    if kind == CONTROL_PROBE then
+        tree:add(f.writer, buffer(4, 4))
+        tree:add(f.probe_number, buffer(8, 4))
+        tree:add(f.decision, buffer(12, 4))
+        tree:add(f.decision_by, buffer(16, 4))
+        local flags = buffer(20, 1)
+        for _, field in ipairs({ f.on_backup, f.uses_backup, f.prefers_backup, f.takes_backup,
+            f.hears_primary, f.hears_backup, f.path_failed }) do
+            tree:add(field, flags)
+        end
+        local function link(bit) return has(flags:uint(), bit) and "backup" or "primary" end
+        info = string.format("probe %d of %08x on the %s link: decision %d uses the %s link, takes the %s",
+            buffer(8, 4):uint(), buffer(4, 4):uint(), link(PROBE_PATH), buffer(12, 4):uint(),
+            link(PROBE_ACTIVE), link(PROBE_TAKES))
+    elseif kind ~= CONTROL_HELLO then
         tree:add(f.session, buffer(4, 4))
         info = string.format("%s of session %d", info, buffer(4, 4):uint())
     end

@@ -30,7 +30,7 @@
 //!
 //! # Modules
 //!
-//! [`schedule`] is the policy around the state machines: queues by class, dropping and marking, and the order of
+//! [`paths`] decides which of two links between the same ends is in use. [`schedule`] is the policy around the state machines: queues by class, dropping and marking, and the order of
 //! sending. [`wire`] (headers) and [`classify`] (the mode of a frame) are the only modules that read bytes. [`trace`]
 //! records what a driver does with a link end, to repeat it or to describe it in protocol terms.
 #![no_std]
@@ -52,6 +52,7 @@ mod link_end;
 mod link_needs;
 mod loss_window;
 mod mode;
+pub mod paths;
 mod receiver;
 pub mod schedule;
 mod sender;

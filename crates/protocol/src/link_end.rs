@@ -94,6 +94,15 @@ impl LinkEnd {
         self.receiving.handle_stall(&mut self.shared);
     }
 
+    /// Sends everything again that is not known to have arrived, once and in order, because it is on another path from now on
+    /// ([`crate::paths`]), and tells the peer at once what has arrived here. Returns the number of frames. The transparent
+    /// format only: the authors' receiver takes no copy that it has not asked for.
+    pub fn change_path(&mut self, now: Instant) -> u64 {
+        let now = self.advance(now);
+        self.receiving.report_at_once();
+        self.sending.change_path(&mut self.shared, now)
+    }
+
     /// Counters, with the buffers' present levels.
     pub fn stats(&self) -> Stats {
         let LinkEnd { shared, sending, receiving } = self;
@@ -140,7 +149,7 @@ impl LinkEnd {
         let now = self.advance(now);
         let LinkEnd { shared, sending, receiving } = self;
         let accepted = match *control {
-            Control::Hello => true,
+            Control::Hello | Control::Probe(_) => true,
             Control::Init { session, format } => receiving.handle_init(shared, session, format),
             // The authors' protocol has none of these.
             _ if control.has_magic() && shared.is_sessionless() => false,

@@ -11,6 +11,7 @@
 
 mod beyond;
 mod leading;
+mod path_change;
 mod report;
 mod withdrawal;
 
@@ -73,11 +74,13 @@ struct Waiting {
     sequence: u64,
     /// Copies still to send; 0 until the first goes out, which fixes their number.
     copies_left: u8,
+    /// Whether they were lost before they were asked for, with the path that they were on: the link has then lost nothing.
+    by_path_change: bool,
 }
 
 impl Waiting {
     fn new(sequence: u64) -> Waiting {
-        Waiting { sequence, copies_left: 0 }
+        Waiting { sequence, copies_left: 0, by_path_change: false }
     }
 }
 
@@ -305,7 +308,7 @@ impl Sender {
             waiting.copies_left -= 1;
             if waiting.copies_left == 0 {
                 slot.state = SlotState::Retransmitted;
-                slot.rounds = slot.rounds.saturating_add(1);
+                slot.rounds = slot.rounds.saturating_add(u8::from(!waiting.by_path_change));
                 self.marks[index] = Mark { next: self.next, dummy_stamp };
                 self.retransmit_queue.pop_front();
             }

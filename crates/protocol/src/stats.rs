@@ -63,6 +63,9 @@ pub struct Stats {
     pub retransmitted_copies: u64,
     /// Bytes of those copies.
     pub retransmitted_bytes: u64,
+    /// Frames that a change of path let go out again ([`LinkEnd::change_path`](crate::LinkEnd::change_path)); they are among
+    /// `retransmitted_copies` once they have left.
+    pub resent_frames: u64,
     /// Frames given up because the copies of their last round were lost.
     pub exhausted_frames: u64,
     /// Frames whose fate is unknown because their session ended without acknowledgement (peer lost).

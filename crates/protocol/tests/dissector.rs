@@ -1,6 +1,7 @@
 //! `dist/linkmend.lua`, the Wireshark dissector: its numbers against what the wire formats write, and what it shows of
 //! frames.
 
+use linkmend_protocol::paths::{self, Decision, Probe};
 use linkmend_protocol::wire::{
     ADDRESSES_BYTES, CONTROL_FRAME_MAX, MAGIC, emit_control, encapsulate, encapsulate_ack, escape, ethertype,
 };
@@ -31,6 +32,39 @@ fn numbers() -> BTreeMap<String, u32> {
 fn plain() -> DataHeader {
     let sequence = SequenceNumber::new(0, false);
     DataHeader { sequence, mode: Mode::NonBlocking, retransmitted: false, ack: None }
+}
+
+const NO_PROBE: Probe = Probe {
+    writer: 0x0102_0304,
+    path: paths::Path::Primary,
+    number: 0x0506_0708,
+    decision: Decision {
+        number: 0x090a_0b0c,
+        by: 0x0d0e_0f10,
+        active: paths::Path::Primary,
+        preferred: paths::Path::Primary,
+        failed: false,
+    },
+    hears: [false; 2],
+    takes: paths::Path::Primary,
+};
+
+fn probe_bits() -> Vec<(&'static str, u32)> {
+    let flags = |probe: Probe| u32::from(control(&Control::Probe(probe))[20]);
+    let backup = paths::Path::Backup;
+    let decision = NO_PROBE.decision;
+    vec![
+        ("PROBE_PATH", flags(Probe { path: backup, ..NO_PROBE })),
+        ("PROBE_ACTIVE", flags(Probe { decision: Decision { active: backup, ..decision }, ..NO_PROBE })),
+        (
+            "PROBE_PREFERRED",
+            flags(Probe { decision: Decision { preferred: backup, ..decision }, ..NO_PROBE }),
+        ),
+        ("PROBE_TAKES", flags(Probe { takes: backup, ..NO_PROBE })),
+        ("PROBE_HEARS_PRIMARY", flags(Probe { hears: [true, false], ..NO_PROBE })),
+        ("PROBE_HEARS_BACKUP", flags(Probe { hears: [false, true], ..NO_PROBE })),
+        ("PROBE_FAILED", flags(Probe { decision: Decision { failed: true, ..decision }, ..NO_PROBE })),
+    ]
 }
 
 /// A host's frame.
@@ -120,6 +154,7 @@ fn control_types() -> Vec<(&'static str, u32)> {
         ("CONTROL_DUMMY", kind(&Control::Dummy { session, stamp: 0, next: far, held_from: far })),
         ("CONTROL_FIN", kind(&Control::Fin { session })),
         ("CONTROL_FIN_ECHO", kind(&Control::FinEcho { session })),
+        ("CONTROL_PROBE", kind(&Control::Probe(NO_PROBE))),
     ]
 }
 
@@ -180,7 +215,9 @@ fn the_dissector_knows_the_numbers_of_the_wire_formats() {
         ("ETHERTYPE_COMPACT".to_owned(), u32::from(ethertype::COMPACT)),
         ("MAGIC".to_owned(), u32::from_be_bytes([0, MAGIC[0], MAGIC[1], MAGIC[2]])),
     ]);
-    for (name, number) in [transparent_bits(), control_types(), lane_bits(), compact_bits()].concat() {
+    for (name, number) in
+        [transparent_bits(), control_types(), probe_bits(), lane_bits(), compact_bits()].concat()
+    {
         expected.insert(name.to_owned(), number);
     }
     for ethertype in [0x0800, 0x86dd, 0x8100, 0x88a8, 0x0806, 0x8847, 0x8864] {
@@ -220,6 +257,7 @@ fn fields_stand_where_the_dissector_looks_for_them() {
     let lanes = [&[1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14][..], &[5, 6, 7, 8, 0x15, 0x16, 0x17, 0x18]].concat();
     assert_eq!(dummy[4..10], [0x0a, 0x0b, 0x0c, 0x0d, 5, 6]);
     assert_eq!(dummy[10..26], lanes);
+    assert_eq!(control(&Control::Probe(NO_PROBE))[4..20], (1..=16).collect::<Vec<u8>>());
     let echo = Control::InitEcho {
         session,
         nonce: 0x0102_0304,
@@ -298,6 +336,10 @@ fn the_dissector_shows_numbers_with_their_era_as_captures_do() {
             "dummy of session 9: ordered before 65539, non-blocking before 4",
         ),
         (riding(Format::Transparent), "unprotected, ACK of ordered before 65545"),
+        (
+            control(&Control::Probe(Probe { takes: paths::Path::Backup, ..NO_PROBE })),
+            "probe 84281096 of 01020304 on the primary link: decision 151653132 uses the primary link, takes the backup",
+        ),
     ];
     let compact = [
         (data(Format::Compact, &plain, 0x0800), "data ordered 65541"),

@@ -5,6 +5,7 @@ use crate::copies::Copies;
 use crate::fallback::Level;
 use crate::frame::{DataHeader, Feedback, FrameHandle, SequenceRange};
 use crate::mode::{Mode, PerMode};
+use crate::paths::Probe;
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::{ReceiveState, SessionNumber, TransmitState};
 
@@ -123,6 +124,8 @@ pub enum Control {
         /// The session of the frame.
         session: SessionNumber,
     },
+    /// How its writer sees two paths. It is for [`crate::paths::Paths`]; a link end only learns that its peer speaks Linkmend.
+    Probe(Probe),
     /// Compact format only: an explicit ACK in the authors' header.
     CompactAck {
         /// Everything before this has arrived.

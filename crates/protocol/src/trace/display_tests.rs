@@ -21,6 +21,7 @@ fn call<S: StepSink>(step: &Step, end: &mut TracedLinkEnd<S>, at: Instant) -> Op
         Step::Unprotect => end.unprotect(at),
         Step::Reconfigure { config } => end.reconfigure(**config).ok()?,
         Step::Stall => end.handle_stall(at),
+        Step::ChangePath { resent } => *resent = end.change_path(at),
         // Its answer is for the record alone.
         Step::Timeout { .. } => end.handle_timeout(at),
         Step::Control { control, accepted } => *accepted = end.handle_control(at, control),
@@ -54,6 +55,7 @@ fn every_call(of: usize) -> Vec<Record> {
         DataHeader { sequence: arrived.unwrap_or(next).plus(1), mode, retransmitted: false, ack: None };
     let smaller = Config { window_bytes: 80_000, ..Config::new(Tick::Nanosecond) };
     let more = [
+        Step::ChangePath { resent: 0 },
         Step::Offered { mode, bytes: 70 },
         Step::Data { header, frame: FrameHandle(900), bytes: 70, reception: Reception::Drop },
         Step::PollPiggyback { ack: None },
@@ -273,6 +275,7 @@ fn steps_with_control_frames() -> Vec<(Step, Vec<&'static str>)> {
         (received(Control::FinEcho { session }), vec!["received fin echo"]),
         (Step::Protect { protection: Protection { copies: Copies::Fixed(1) } }, vec![]),
         (Step::Stall, vec![]),
+        (Step::ChangePath { resent: 3 }, vec![]),
     ]
 }
 

@@ -256,6 +256,8 @@ impl Tracer {
             Control::PriorityPause { paused } => {
                 return emit(TraceEvent::Pause { direction, mode: Mode::Ordered, paused });
             }
+            // They say how paths are, and are as frequent as the time that a failure takes to be noticed.
+            Control::Probe(_) => return,
             Control::Hello => "hello",
             Control::Init { .. } => "init",
             Control::InitEcho { .. } => "init echo",

@@ -95,6 +95,13 @@ impl<S: StepSink> TracedLinkEnd<S> {
         self.record(now, || Step::Stall);
     }
 
+    /// See [`LinkEnd::change_path`].
+    pub fn change_path(&mut self, now: Instant) -> u64 {
+        let resent = self.end.change_path(now);
+        self.record(now, || Step::ChangePath { resent });
+        resent
+    }
+
     /// See [`LinkEnd::handle_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.sink.is_none() {

@@ -44,6 +44,11 @@ pub enum Step {
     },
     /// [`LinkEnd::handle_stall`].
     Stall,
+    /// [`LinkEnd::change_path`].
+    ChangePath {
+        /// Number of frames that go out again.
+        resent: u64,
+    },
     /// [`LinkEnd::handle_timeout`].
     Timeout {
         /// Number of frames that this call gave up.
@@ -164,6 +169,7 @@ impl Step {
             Step::Unprotect => end.unprotect(at),
             Step::Reconfigure { config } => end.reconfigure(**config).ok()?,
             Step::Stall => end.handle_stall(at),
+            Step::ChangePath { resent } => *resent = end.change_path(at),
             Step::Timeout { given_up } => *given_up = handle_timeout(end, at),
             Step::Control { control, accepted } => *accepted = end.handle_control(at, control),
             Step::Ack { ack, accepted } => *accepted = end.handle_ack(at, *ack),

@@ -4,6 +4,7 @@ use super::LinkFrame;
 use crate::frame::{Feedback, LaneFeedback, SequenceRange};
 use crate::link_end::Control;
 use crate::mode::Mode;
+use crate::paths::Probe;
 use core::fmt;
 
 /// Uses the vocabulary of the design; numbers are written as in the protocol log, number and era as one.
@@ -51,6 +52,11 @@ impl fmt::Display for Control {
             }
             Control::Fin { session } => write!(f, "fin of session {}", session.0),
             Control::FinEcho { session } => write!(f, "fin-echo of session {}", session.0),
+            Control::Probe(probe) => {
+                let Probe { writer, path, number, decision, takes, .. } = probe;
+                write!(f, "probe {number} of {writer:08x} on the {path} link: ")?;
+                write!(f, "decision {} uses the {} link, takes the {takes}", decision.number, decision.active)
+            }
             Control::CompactAck { next } => write!(f, "ACK before {next} (compact)"),
             Control::CompactNotification { next, hole } => {
                 write!(f, "loss notification (compact): ACK before {next}, missing {hole}")

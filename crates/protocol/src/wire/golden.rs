@@ -4,6 +4,7 @@
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, SequenceRange};
 use crate::mode::{Mode, PerMode};
+use crate::paths::{Decision, Path, Probe};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use std::vec;
@@ -236,6 +237,37 @@ fn control_frames() {
     let format = Format::Compact;
     let (nonce, window_frames) = (0x9abc_def1, 0x8000);
     let id = [0x12, 0x34, 0x56, 0x78];
+    let backup = Probe {
+        writer: 0x0102_0304,
+        path: Path::Backup,
+        number: 0x0506_0708,
+        decision: Decision {
+            number: 0x090a_0b0c,
+            by: 0x0d0e_0f10,
+            active: Path::Backup,
+            preferred: Path::Primary,
+            failed: true,
+        },
+        hears: [false, true],
+        takes: Path::Primary,
+    };
+    let primary = Probe {
+        path: Path::Primary,
+        decision: Decision {
+            active: Path::Primary,
+            preferred: Path::Backup,
+            failed: false,
+            ..backup.decision
+        },
+        hears: [true, false],
+        takes: Path::Backup,
+        ..backup
+    };
+    let probe_numbers = (1..=16).collect::<Vec<u8>>();
+    for (probe, flags) in [(backup, 0b0110_0011), (primary, 0b0001_1100)] {
+        let body = [&probe_numbers[..], &[flags]].concat();
+        assert_eq!(control_bytes(&Control::Probe(probe)), with_magic(11, &body));
+    }
     let frames: [(Control, u8, Vec<u8>); 7] = [
         (Control::Hello, 0, vec![]),
         (Control::Init { session, format }, 1, vec![1]),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, SequenceRange};
 use crate::mode::{Mode, PerMode};
+use crate::paths::{Decision, Path, Probe};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use proptest::prelude::*;
@@ -106,6 +107,7 @@ fn control() -> impl Strategy<Value = Control> {
         }),
         session().prop_map(|session| Control::Fin { session }),
         session().prop_map(|session| Control::FinEcho { session }),
+        probe(),
         sequence().prop_map(|next| Control::CompactAck { next }),
         (mode(), sequence()).prop_map(|(mode, next)| Control::CompactDummy { mode, next }),
         (1u64 << 17..1 << 20, 0u64..65536, 1u16..=256).prop_map(|(next, ahead, length)| {
@@ -115,6 +117,15 @@ fn control() -> impl Strategy<Value = Control> {
             Control::CompactNotification { next: wire(next), hole }
         }),
     ]
+}
+
+fn probe() -> impl Strategy<Value = Control> {
+    (any::<[u32; 4]>(), any::<[bool; 7]>()).prop_map(|([writer, number, decided, by], bits)| {
+        let path = |bit: usize| if bits[bit] { Path::Backup } else { Path::Primary };
+        let decision = Decision { number: decided, by, active: path(0), preferred: path(1), failed: bits[2] };
+        let hears = [bits[3], bits[4]];
+        Control::Probe(Probe { writer, path: path(5), number, decision, hears, takes: path(6) })
+    })
 }
 
 proptest! {

@@ -179,6 +179,14 @@ impl Ledger {
         }
     }
 
+    /// What `from` has under way goes out again on another path, whatever became of it.
+    pub fn path_changed(&mut self, from: usize) {
+        let recent = self.frames.len().saturating_sub(8_192);
+        for record in self.frames[recent..].iter_mut().filter(|record| record.from == from) {
+            record.good = None;
+        }
+    }
+
     /// The sender released the frame; `abandoned` if its session ended before an acknowledgement.
     pub fn released(&mut self, frame: FrameId, abandoned: bool) {
         let record = self.record(frame);

@@ -75,7 +75,8 @@ fn end_script(log: &ProtocolLog) -> Result<EndScript, ReplayError> {
             | Step::Protect { .. }
             | Step::Unprotect
             | Step::Reconfigure { .. }
-            | Step::Stall => script.inputs.push(record.clone()),
+            | Step::Stall
+            | Step::ChangePath { .. } => script.inputs.push(record.clone()),
             Step::Data { header, .. } | Step::Corrupted { frame: CorruptedFrame::Data(header) } => {
                 let Some(place) = numberings.received.place(header.mode, header.sequence) else { continue };
                 let transmission = arrivals.count(place, header.retransmitted);

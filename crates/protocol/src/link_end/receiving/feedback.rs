@@ -47,6 +47,14 @@ impl ReceivingSide {
         })
     }
 
+    /// Lets a complete feedback go at once.
+    pub(in crate::link_end) fn report_at_once(&mut self) {
+        if self.receive.active.is_some() {
+            self.acks.urgent = true;
+            self.acks.repeats = self.acks.repeats.max(1);
+        }
+    }
+
     /// An explicit ACK, for a port that would otherwise be idle.
     pub(in crate::link_end) fn poll_ack(&mut self, shared: &mut Shared, now: Instant) -> Option<Control> {
         let session = self.receive.active?;

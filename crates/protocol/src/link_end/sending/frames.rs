@@ -1,6 +1,6 @@
 //! Normal frames and copies.
 
-use super::SendingSide;
+use super::{RoundTrips, SendingSide};
 use crate::fallback::Level;
 use crate::frame::{DataHeader, FrameHandle};
 use crate::link_end::shared::Shared;
@@ -80,6 +80,25 @@ impl SendingSide {
         };
         let mode = Mode::ALL.into_iter().find(waits_in)?;
         self.poll_copy(shared, mode)
+    }
+
+    /// See [`LinkEnd::change_path`](crate::LinkEnd::change_path).
+    pub(in crate::link_end) fn change_path(&mut self, shared: &mut Shared, now: Instant) -> u64 {
+        self.round_trips = RoundTrips::default();
+        if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
+            return 0;
+        }
+        let mut frames = 0;
+        for mode in Mode::ALL {
+            let resent = self.senders[mode].resend_all();
+            if resent > 0 {
+                // The stamp of a dummy that the path before has lost proves nothing; another follows the last copy.
+                self.dummies.sent(now, mode);
+            }
+            frames += resent;
+        }
+        shared.stats.resent_frames += frames;
+        frames
     }
 
     /// When copies must go: at once.

@@ -1,0 +1,237 @@
+use super::*;
+use crate::time::Tick;
+
+const MS: u64 = 1_000_000;
+
+/// Two ends, and two paths between them without delay, of which each direction may be cut.
+struct Ends {
+    now: u64,
+    ends: [Paths; 2],
+    /// By sending end and path.
+    cut: [[bool; 2]; 2],
+    changes: [Vec<PathChange>; 2],
+}
+
+use std::vec::Vec;
+
+impl Ends {
+    fn new() -> Ends {
+        let config = PathsConfig::new(Tick::Nanosecond);
+        let mut ends = [7, 9].map(|own| Paths::new(config, own).expect("the defaults"));
+        ends.iter_mut().for_each(|end| end.set_dormant(Instant(0), false));
+        Ends { now: 1, ends, cut: [[false; 2]; 2], changes: [Vec::new(), Vec::new()] }
+    }
+
+    /// Runs both ends, or one of them, every 100 us.
+    fn run_only(&mut self, running: [bool; 2], ms: u64) {
+        let until = self.now + ms * MS;
+        while self.now < until {
+            self.now += MS / 10;
+            let now = Instant(self.now);
+            for end in (0..2).filter(|&end| running[end]) {
+                self.ends[end].handle_timeout(now);
+                while let Some(change) = self.ends[end].poll_change() {
+                    self.changes[end].push(change);
+                }
+                for path in Path::ALL {
+                    while let Some(probe) = self.ends[end].poll_probe(now, path) {
+                        let arrives = !self.cut[end][path as usize] && running[1 - end];
+                        if arrives && self.ends[1 - end].has_carrier(path) {
+                            assert!(self.ends[1 - end].handle_probe(now, path, &probe));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, ms: u64) {
+        self.run_only([true; 2], ms);
+    }
+
+    fn active(&self) -> [Path; 2] {
+        [self.ends[0].active(), self.ends[1].active()]
+    }
+
+    fn carrier(&mut self, path: Path, has_carrier: bool) {
+        for end in &mut self.ends {
+            end.handle_carrier(Instant(self.now), path, has_carrier);
+        }
+    }
+}
+
+#[test]
+fn a_silent_path_is_left_by_both_ends_after_the_detection_time() {
+    for direction in [&[0][..], &[1], &[0, 1]] {
+        let mut ends = Ends::new();
+        ends.run(50);
+        assert_eq!(ends.active(), [Path::Primary; 2]);
+        for &end in direction {
+            ends.cut[end][0] = true;
+        }
+        // The last probe before may be a quarter of the time old.
+        ends.run(7);
+        assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+        ends.run(6);
+        assert_eq!(ends.active(), [Path::Backup; 2], "one direction is enough");
+        let decided = ends.changes.iter().flatten().find(|change| change.reason == ChangeReason::Silence);
+        let silence = decided.expect("one end noticed").silence.expect("it was heard before");
+        assert!((10 * MS..=13 * MS).contains(&silence.0), "{silence:?}");
+        assert!(ends.ends.iter().all(|end| end.stats().failovers == 1 && end.stats().moves == 0));
+        assert!(!ends.ends[0].takes(Path::Primary) && ends.ends[0].takes(Path::Backup));
+        let gap = ends.ends[0].last_failover().expect("one").gap.expect("a frame was taken");
+        assert!(gap.0 < 20 * MS, "{gap:?}");
+    }
+}
+
+#[test]
+fn a_lost_carrier_is_left_at_once() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    ends.ends[0].handle_carrier(Instant(ends.now), Path::Primary, false);
+    assert_eq!(ends.ends[0].active(), Path::Backup);
+    ends.cut = [[true, false]; 2];
+    ends.run(1);
+    assert_eq!(ends.active(), [Path::Backup; 2]);
+    assert_eq!(ends.changes[0][0].reason, ChangeReason::NoCarrier);
+    assert_eq!(ends.changes[1][0].reason, ChangeReason::Peer);
+}
+
+#[test]
+fn the_preferred_path_is_used_again_after_it_has_been_up_for_long_enough() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    ends.carrier(Path::Primary, false);
+    ends.run(10);
+    // It comes back for a moment each half a second.
+    for _ in 0..10 {
+        ends.carrier(Path::Primary, true);
+        ends.run(500);
+        ends.carrier(Path::Primary, false);
+        ends.run(1);
+    }
+    assert_eq!(ends.active(), [Path::Backup; 2]);
+    assert_eq!(ends.changes[0].len(), 1, "{:?}", ends.changes[0]);
+    ends.carrier(Path::Primary, true);
+    ends.run(999);
+    assert_eq!(ends.active(), [Path::Backup; 2]);
+    ends.run(10);
+    assert_eq!(ends.active(), [Path::Primary; 2]);
+    assert!(ends.changes.iter().flatten().any(|change| change.reason == ChangeReason::Return));
+    assert!(ends.ends.iter().all(|end| end.stats().failovers == 1 && end.stats().moves == 1));
+}
+
+#[test]
+fn a_peer_or_an_end_that_stands_still_is_no_failure() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    for length in [5, 12, 40, 300, 2_000] {
+        ends.run_only([true, false], length);
+        ends.run(20);
+        ends.run_only([false, false], length);
+        ends.run(20);
+    }
+    assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+}
+
+#[test]
+fn both_paths_down_and_up_again() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    ends.carrier(Path::Primary, false);
+    ends.carrier(Path::Backup, false);
+    ends.run(2_000);
+    ends.carrier(Path::Primary, true);
+    ends.run(20);
+    assert_eq!(ends.active(), [Path::Primary; 2]);
+    ends.carrier(Path::Backup, true);
+    ends.run(20);
+    assert!(ends.ends.iter().all(|end| end.is_heard(Path::Backup) && end.is_heard(Path::Primary)));
+}
+
+/// Without a peer that watches paths, the carriers decide alone.
+#[test]
+fn an_end_by_itself_follows_the_carriers() {
+    let mut ends = Ends::new();
+    ends.run_only([true, false], 50);
+    ends.carrier(Path::Primary, false);
+    assert_eq!(ends.active()[0], Path::Backup);
+    ends.carrier(Path::Primary, true);
+    ends.run_only([true, false], 900);
+    assert_eq!(ends.active()[0], Path::Backup);
+    ends.run_only([true, false], 200);
+    assert_eq!(ends.active()[0], Path::Primary);
+    // A peer that was there and has left: its kernel follows the carriers as well.
+    ends.run(50);
+    ends.run_only([true, false], 50);
+    ends.carrier(Path::Primary, false);
+    assert_eq!(ends.active()[0], Path::Backup);
+}
+
+#[test]
+fn ends_that_decide_at_once_agree() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let now = Instant(ends.now);
+    assert!(ends.ends[0].prefer(now, Path::Backup));
+    ends.ends[1].handle_carrier(now, Path::Backup, false);
+    ends.ends[1].handle_carrier(now, Path::Backup, true);
+    assert!(ends.ends[1].prefer(now, Path::Primary));
+    ends.run(20);
+    assert_eq!(ends.active(), [Path::Backup; 2]);
+    assert_eq!(ends.ends[1].preferred(), Path::Backup);
+    // A backup that is not there is preferred and not used.
+    ends.cut = [[false, true]; 2];
+    ends.run(30);
+    assert_eq!(ends.active(), [Path::Primary; 2]);
+    assert!(!ends.ends[0].prefer(Instant(ends.now), Path::Backup));
+    ends.run(30);
+    assert_eq!(ends.active(), [Path::Primary; 2]);
+}
+
+#[test]
+fn an_end_that_restarts_learns_the_decision() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let now = Instant(ends.now);
+    assert!(ends.ends[0].prefer(now, Path::Backup));
+    ends.run(20);
+    ends.ends[1] = Paths::new(PathsConfig::new(Tick::Nanosecond), 11).expect("the defaults");
+    ends.run(400);
+    assert_eq!(ends.active(), [Path::Backup; 2]);
+    assert!(ends.ends[0].takes(Path::Backup) && ends.ends[1].takes(Path::Backup));
+}
+
+#[test]
+fn crossed_cables_and_echoes_are_named_and_prove_nothing() {
+    let config = PathsConfig::new(Tick::Nanosecond);
+    let [mut one, mut other] = [7, 9].map(|own| Paths::new(config, own).expect("the defaults"));
+    let probe = one.poll_probe(Instant(1), Path::Primary).expect("the first is due at once");
+    assert!(!other.handle_probe(Instant(2), Path::Backup, &probe));
+    assert!(other.is_crossed(Path::Backup) && !other.is_heard(Path::Backup));
+    assert!(!one.handle_probe(Instant(2), Path::Primary, &probe), "its own");
+    assert!(!one.peer_watches() && one.stats().probes_rejected == 1);
+}
+
+#[test]
+fn lost_probes_are_counted_by_path() {
+    let mut ends = Ends::new();
+    ends.run(100);
+    ends.cut[0][1] = true;
+    ends.run(50);
+    ends.cut[0][1] = false;
+    ends.run(50);
+    let stats = ends.ends[1].stats();
+    assert_eq!(stats.probes_lost[0], 0);
+    assert_eq!(stats.probes_lost[1], 20, "one each 2.5 ms");
+}
+
+#[test]
+fn detection_times_that_no_probe_can_keep_are_refused() {
+    let config =
+        PathsConfig { detection: Tick::Nanosecond.nanos(19_999), ..PathsConfig::new(Tick::Nanosecond) };
+    let error = Paths::new(config, 1).expect_err("too short");
+    assert_eq!(error.parameter, "failure_detection");
+    let config = PathsConfig { detection: Tick::Picosecond.micros(20), ..PathsConfig::new(Tick::Picosecond) };
+    assert!(config.validate().is_ok());
+}

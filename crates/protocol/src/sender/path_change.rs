@@ -1,0 +1,21 @@
+//! Sends again what a path that was left may have lost.
+
+use super::{Sender, SlotState, Waiting};
+
+impl Sender {
+    /// Queues every frame that is not known to have arrived, once and in order. What was queued before is among them. Their
+    /// rounds do not count, because the path that is now in use has lost none of them. Returns the number of frames.
+    pub(crate) fn resend_all(&mut self) -> u64 {
+        self.retransmit_queue.clear();
+        for sequence in self.first..self.next {
+            let index = self.index(sequence);
+            let slot = &mut self.slots[index];
+            if slot.state != SlotState::Free {
+                slot.state = SlotState::Queued;
+                self.retransmit_queue.push_back(Waiting { sequence, copies_left: 1, by_path_change: true });
+            }
+        }
+        self.touched = self.next;
+        self.retransmit_queue.len() as u64
+    }
+}

@@ -1,0 +1,120 @@
+//! What a change of path does to frames.
+
+use crate::common::{A, B, Loss};
+use crate::world::World;
+use linkmend_protocol::Mode;
+use linkmend_protocol::paths::{ChangeReason, Path};
+
+const MICRO: u64 = 1_000;
+const MILLI: u64 = 1_000_000;
+
+/// Cuts the primary path while frames are under way.
+fn failover(carrier: bool, mode: Mode) -> World {
+    let mut world = World::protected(1, [10_000; 2], [5_000; 2]);
+    let frames = world.offer(A, mode, 400, 1_000);
+    world.run_for(100 * MICRO);
+    world.cut_both(Path::Primary, true, carrier);
+    world.run_until_idle(20 * MILLI);
+    assert_eq!(world.ledger.deliveries[A], frames, "all, once, in order");
+    world
+}
+
+#[test]
+fn what_a_failed_path_has_lost_goes_out_again_on_the_other_in_order_once_each() {
+    for mode in Mode::ALL {
+        let world = failover(true, mode);
+        let (sender, receiver) = (world.nodes[A].end.stats(), world.nodes[B].end.stats());
+        assert!(sender.resent_frames > 5, "{sender:?}");
+        assert_eq!(sender.retransmitted_copies, sender.resent_frames, "once each");
+        assert_eq!(receiver.lost_frames, 0, "the path lost them, and no hole was seen");
+        assert_eq!(world.changes[A][0].reason, ChangeReason::NoCarrier);
+        let last = world.paths[A].last_failover().expect("one");
+        assert_eq!(last.resent_frames, sender.resent_frames);
+        assert!(last.gap.expect("the peer answered").0 < 60 * MICRO, "{last:?}");
+    }
+}
+
+#[test]
+fn a_silent_path_costs_its_detection_time_and_no_frame() {
+    let world = failover(false, Mode::Ordered);
+    assert!(world.changes.iter().flatten().any(|change| change.reason == ChangeReason::Silence));
+    let gap = world.paths[A].last_failover().expect("one").gap.expect("the peer answered").0;
+    assert!((200 * MICRO..300 * MICRO).contains(&gap), "{gap} ns");
+}
+
+/// The frames that the path before still delivers are those that go out again.
+#[test]
+fn frames_that_a_left_path_delivers_late_are_dropped() {
+    let mut world = World::protected(1, [10_000; 2], [200_000, 5_000]);
+    let frames = world.offer(A, Mode::Ordered, 200, 1_000);
+    world.run_for(100 * MICRO);
+    assert!(world.paths[A].prefer(linkmend_protocol::Instant(world.now), Path::Backup));
+    world.run_until_idle(20 * MILLI);
+    assert_eq!(world.ledger.deliveries[A], frames);
+    assert!(world.late > 50, "{} late", world.late);
+}
+
+#[test]
+fn a_return_is_hitless_as_well() {
+    let mut world = failover(true, Mode::Ordered);
+    world.cut_both(Path::Primary, false, true);
+    for _ in 0..40 {
+        world.offer(A, Mode::Ordered, 50, 1_000);
+        world.offer(B, Mode::Ordered, 50, 1_000);
+        world.run_for(100 * MICRO);
+    }
+    world.run_until_idle(20 * MILLI);
+    assert_eq!(world.paths[A].active(), Path::Primary);
+    assert_eq!(world.changes[A].last().expect("two").to, Path::Primary);
+}
+
+/// Copies for a change of path are no round: with one round, a frame whose copy the new path corrupts is resent all the same.
+#[test]
+fn a_change_uses_up_no_round() {
+    let mut world = World::protected(1, [10_000; 2], [5_000; 2]);
+    for end in [A, B] {
+        let config = linkmend_protocol::Config { max_rounds: 1, ..*world.nodes[end].end.config() };
+        world.nodes[end].end.reconfigure(config).expect("valid");
+    }
+    world.cables[1].links[A].loss = {
+        let mut copies = 0;
+        Loss::script(move |wire| {
+            copies += u32::from(wire.is_copy());
+            wire.is_copy() && (2..=4).contains(&copies)
+        })
+    };
+    let frames = world.offer(A, Mode::Ordered, 400, 1_000);
+    world.run_for(100 * MICRO);
+    world.cut_both(Path::Primary, true, true);
+    world.run_until_idle(20 * MILLI);
+    assert_eq!(world.ledger.deliveries[A], frames);
+    assert_eq!(world.nodes[A].end.stats().exhausted_frames, 0);
+}
+
+#[test]
+fn a_slower_backup_takes_what_it_can_and_loses_nothing() {
+    let mut world = World::protected(1, [10_000, 200], [5_000, 300_000]);
+    let frames = world.offer(A, Mode::Ordered, 900, 1_000);
+    world.run_for(150 * MICRO);
+    world.cut_both(Path::Primary, true, true);
+    world.run_until_idle(200 * MILLI);
+    assert_eq!(world.ledger.deliveries[A], frames);
+    assert_eq!(world.changes[A].len(), 1, "a backup that is full is not silent");
+}
+
+#[test]
+fn the_announcement_of_a_change_may_be_lost() {
+    let mut world = World::protected(1, [10_000; 2], [5_000; 2]);
+    let mut probes = 0;
+    world.cables[1].links[A].loss = Loss::script(move |wire| {
+        let is_probe = matches!(wire, crate::common::Wire::Control(control)
+            if matches!(**control, linkmend_protocol::Control::Probe(ref probe) if probe.decision.active == Path::Backup));
+        probes += u32::from(is_probe);
+        is_probe && probes <= 4
+    });
+    let frames = world.offer(A, Mode::Ordered, 400, 1_000);
+    world.run_for(100 * MICRO);
+    world.cut_both(Path::Primary, true, true);
+    world.run_until_idle(20 * MILLI);
+    assert_eq!(world.ledger.deliveries[A], frames);
+}

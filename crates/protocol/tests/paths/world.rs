@@ -1,0 +1,216 @@
+//! Two nodes, two paths between them, and the driver that the documentation of `paths` asks for.
+
+use crate::common::pair::quick_config;
+use crate::common::{FrameId, Link, Node, Random, Wire, ledger::Ledger};
+use linkmend_protocol::paths::{Path, PathChange, Paths, PathsConfig};
+use linkmend_protocol::schedule::Waiting;
+use linkmend_protocol::{Control, Copies, Instant, Mode, Protection, ReceiveState, Tick, TransmitState};
+
+/// One path, both directions.
+pub struct Cable {
+    /// By sending end.
+    pub links: [Link; 2],
+    /// What does not pass: by sending end.
+    pub cut: [bool; 2],
+}
+
+pub struct World {
+    pub now: u64,
+    pub nodes: [Node; 2],
+    pub paths: [Paths; 2],
+    pub cables: [Cable; 2],
+    pub ledger: Ledger,
+    pub random: Random,
+    pub changes: [Vec<PathChange>; 2],
+    /// Frames that arrived on a path that was left.
+    pub late: u64,
+}
+
+/// 200 us until a silent path has failed, and 2 ms until it is trusted again.
+pub fn quick_paths() -> PathsConfig {
+    PathsConfig {
+        detection: Tick::Nanosecond.micros(200),
+        return_after: Tick::Nanosecond.millis(2),
+        ..PathsConfig::new(Tick::Nanosecond)
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2]) -> World {
+        let mut random = Random::new(seed);
+        let mut nodes = [0, 1].map(|index| Node::new(index, quick_config(), random.next()));
+        // Both clocks are the true time; the swarm of one path has others.
+        nodes.iter_mut().for_each(|node| node.clock_offset = 0);
+        let paths = [0, 1].map(|_| Paths::new(quick_paths(), random.next() as u32).expect("valid"));
+        let cable = |index: usize| Cable {
+            links: [0, 1].map(|_| Link::new(mbps[index], delay_ns[index])),
+            cut: [false; 2],
+        };
+        let mut ledger = Ledger::default();
+        ledger.strict_order = true;
+        World {
+            now: 0,
+            nodes,
+            paths,
+            cables: [cable(0), cable(1)],
+            ledger,
+            random,
+            changes: [Vec::new(), Vec::new()],
+            late: 0,
+        }
+    }
+
+    /// Both directions protected, and both paths known to both ends.
+    pub fn protected(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2]) -> World {
+        let mut world = World::new(seed, mbps, delay_ns);
+        for node in &mut world.nodes {
+            let protection = Protection { copies: Copies::Fixed(1) };
+            node.protection = Some(protection);
+            node.end.protect(Instant(0), protection);
+        }
+        world.run_for(10_000_000);
+        assert!(world.nodes.iter().all(|node| node.end.status().transmit == TransmitState::Active));
+        assert!(world.paths.iter().all(|paths| Path::ALL.iter().all(|&path| paths.is_heard(path))));
+        world
+    }
+
+    pub fn offer(&mut self, end: usize, mode: Mode, count: u64, bytes: u32) -> Vec<FrameId> {
+        let frames: Vec<_> = (0..count).map(|_| self.ledger.offer(end, mode, bytes)).collect();
+        for &frame in &frames {
+            self.nodes[end].queues.push(Waiting { frame, bytes, mode });
+        }
+        self.service(end);
+        frames
+    }
+
+    /// Cuts a path in one direction or mends it. What is on its way is lost.
+    pub fn cut(&mut self, path: Path, from: usize, cut: bool) {
+        let Cable { links, cut: cuts } = &mut self.cables[path as usize];
+        cuts[from] = cut;
+        while let Some(wire) = links[from].pop_arrival(u64::MAX) {
+            if let Wire::Data { frame, .. } = wire {
+                self.ledger.refused(frame);
+            }
+        }
+    }
+
+    /// Cuts or mends both directions; with a carrier that says so.
+    pub fn cut_both(&mut self, path: Path, cut: bool, carrier: bool) {
+        for end in 0..2 {
+            self.cut(path, end, cut);
+            if carrier {
+                self.paths[end].handle_carrier(Instant(self.now), path, !cut);
+            }
+        }
+        (0..2).for_each(|end| self.service(end));
+    }
+
+    pub fn run_for(&mut self, span_ns: u64) {
+        let until = self.now + span_ns;
+        while self.step(until) {}
+        self.now = until;
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.ledger.undelivered == 0
+            && self.nodes.iter().all(|node| {
+                node.queued() == 0
+                    && node.end.status().outstanding_frames == 0
+                    && node.source.as_ref().is_none_or(|source| source.remaining == 0)
+            })
+    }
+
+    pub fn run_until_idle(&mut self, limit_ns: u64) {
+        let until = self.now + limit_ns;
+        while !self.is_idle() {
+            assert!(self.step(until), "not idle after {limit_ns} ns: {}", self.describe());
+        }
+    }
+
+    pub fn describe(&self) -> String {
+        let ends = [0, 1].map(|end| {
+            format!(
+                "{:?}\n{:?}\n{:?}",
+                self.nodes[end].end.status(),
+                self.paths[end],
+                self.changes[end].last()
+            )
+        });
+        format!("at {}, {} undelivered\n{}\n{}", self.now, self.ledger.undelivered, ends[0], ends[1])
+    }
+
+    fn step(&mut self, until: u64) -> bool {
+        let mut at = u64::MAX;
+        for end in 0..2 {
+            let own = &self.cables[self.paths[end].active() as usize].links[end];
+            at = at.min(self.nodes[end].wake_at(self.now, own)).min(self.paths[end].next_timeout().0);
+            for cable in &self.cables {
+                at = at.min(cable.links[end].next_arrival().unwrap_or(u64::MAX));
+            }
+        }
+        if at > until {
+            return false;
+        }
+        self.now = self.now.max(at);
+        for end in 0..2 {
+            for path in Path::ALL {
+                while let Some(wire) = self.cables[path as usize].links[1 - end].pop_arrival(self.now) {
+                    self.arrive(end, path, wire);
+                }
+            }
+            self.nodes[end].offer_due(self.now, &mut self.ledger, &mut self.random);
+            self.service(end);
+        }
+        true
+    }
+
+    fn arrive(&mut self, end: usize, path: Path, wire: Wire) {
+        if self.cables[path as usize].cut[1 - end] {
+            if let Wire::Data { frame, .. } = wire {
+                self.ledger.refused(frame);
+            }
+            return;
+        }
+        let now = Instant(self.now);
+        self.paths[end].heard(now, path);
+        if let Wire::Control(control) = &wire
+            && let Control::Probe(probe) = &**control
+        {
+            self.paths[end].handle_probe(now, path, probe);
+            self.nodes[end].end.handle_control(now, control);
+            return;
+        }
+        if !matches!(wire, Wire::Plain { .. }) && !self.paths[end].takes(path) {
+            self.late += 1;
+            if let Wire::Data { frame, .. } = wire {
+                self.ledger.refused(frame);
+            }
+            return;
+        }
+        self.nodes[end].arrive(self.now, wire, &mut self.ledger);
+    }
+
+    fn service(&mut self, end: usize) {
+        let now = Instant(self.now);
+        let status = self.nodes[end].end.status();
+        let dormant = status.transmit == TransmitState::Dormant && status.receive == ReceiveState::Listening;
+        let paths = &mut self.paths[end];
+        paths.set_dormant(now, dormant);
+        if paths.next_timeout() <= now {
+            paths.handle_timeout(now);
+        }
+        while let Some(change) = paths.poll_change() {
+            self.changes[end].push(change);
+            self.ledger.path_changed(end);
+            paths.note_resent(self.nodes[end].end.change_path(now));
+        }
+        for path in Path::ALL {
+            while let Some(probe) = paths.poll_probe(now, path) {
+                let wire = Wire::Control(Box::new(Control::Probe(probe)));
+                self.cables[path as usize].links[end].send(self.now, wire, &mut self.random);
+            }
+        }
+        let link = &mut self.cables[paths.active() as usize].links[end];
+        self.nodes[end].service(self.now, link, &mut self.ledger, &mut self.random);
+    }
+}
