@@ -3,7 +3,7 @@
 use crate::capture::{CAPTURES_MAX, FilterError};
 use crate::corruption::CorruptionModel;
 use crate::loss_script::LossScript;
-use crate::report::LinkReport;
+use crate::report::{LinkReport, Path};
 use crate::settings::ProtectionSettings;
 use linkmend_diagnose::{Diagnose, ParameterError};
 use linkmend_protocol::Format;
@@ -19,6 +19,10 @@ pub enum Command {
     Corrupt(Option<CorruptionModel>),
     /// Corrupt frames by a script instead, until the next request of either kind.
     CorruptByScript(LossScript),
+    /// Corrupt frames that arrive on one of two links; `None` stops it.
+    CorruptPath(Path, Option<CorruptionModel>),
+    /// Use one of two links while both are up, and at once if the peer is heard on it.
+    Prefer(Path),
     /// Reset the recorded extremes of the buffers' fill levels.
     ResetExtremes,
     /// Report the state.
@@ -40,6 +44,12 @@ pub enum CommandError {
         /// Name of the link.
         link: String,
         format: Format,
+    },
+    /// There is only one link.
+    #[error("link {link}: it has no second link")]
+    NoBackup {
+        /// Name of the link.
+        link: String,
     },
     /// The corruption model has an impossible value.
     #[error("link {link}: corruption")]
@@ -92,6 +102,7 @@ impl Diagnose for CommandError {
             CommandError::CorruptionNotAllowed { .. } => "start the daemon with --allow-corruption",
             CommandError::OneMode { .. } => "remove the classes or use the transparent format",
             CommandError::TooManyCaptures { .. } => "end one of them",
+            CommandError::NoBackup { .. } => "start the daemon with --backup IF",
             _ => return None,
         };
         Some(hint.to_owned())

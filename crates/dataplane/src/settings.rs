@@ -2,7 +2,8 @@
 
 use crate::port_pair::PortChoice;
 use linkmend_protocol::classify::Classifier;
-use linkmend_protocol::{Copies, FallbackConfig, Format, Mode, Tick};
+use linkmend_protocol::paths::PathsConfig;
+use linkmend_protocol::{Copies, FallbackConfig, Format, Mode, Tick, Ticks};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub struct LinkSettings {
     pub inner: String,
     /// Interface that faces the corrupting link.
     pub link: String,
+    /// A second link between the same two ends, for when the first fails.
+    pub backup: Option<BackupSettings>,
     /// Kind of sockets.
     pub ports: PortChoice,
     /// Header format of protected frames.
@@ -43,6 +46,42 @@ pub struct LinkSettings {
     pub detach_on_stop: bool,
     /// Write every call of the state machines to this file, as a protocol log that can be replayed.
     pub protocol_log: Option<PathBuf>,
+}
+
+/// A second link, and when it is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BackupSettings {
+    /// Its interface.
+    pub interface: String,
+    /// Its rate in bit/s, if it is slower than its port.
+    pub rate_bps: Option<u64>,
+    /// A link has failed when the peer is not heard on it for as long while it is on the other; see [`PathsConfig`].
+    pub detection: Duration,
+    /// How long the first link must have been up before it is used again.
+    pub return_after: Duration,
+}
+
+impl BackupSettings {
+    /// A second link at `interface` with the protocol's default times.
+    pub fn new(interface: &str) -> BackupSettings {
+        let PathsConfig { detection, return_after, .. } = PathsConfig::new(Tick::Nanosecond);
+        BackupSettings {
+            interface: interface.to_owned(),
+            rate_bps: None,
+            detection: Duration::from_nanos(detection.0),
+            return_after: Duration::from_nanos(return_after.0),
+        }
+    }
+
+    /// The parameters of the protocol.
+    pub(crate) fn paths(&self) -> PathsConfig {
+        let ticks = |time: Duration| Ticks(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        PathsConfig {
+            detection: ticks(self.detection),
+            return_after: ticks(self.return_after),
+            ..PathsConfig::new(Tick::Nanosecond)
+        }
+    }
 }
 
 /// How the sending direction is protected.
@@ -88,6 +127,7 @@ impl LinkSettings {
             name: name.to_owned(),
             inner: inner.to_owned(),
             link: link.to_owned(),
+            backup: None,
             ports: PortChoice::Auto,
             format: Format::Transparent,
             protection: None,

@@ -1,7 +1,8 @@
 //! The command line: the subcommands, and the functions that execute them.
 
 use crate::commands::arguments::{
-    CorruptArgs, DetachArgs, GenerateArgs, ProtectArgs, RunArgs, StatusArgs, TopArgs, UnprotectArgs,
+    CorruptArgs, DetachArgs, GenerateArgs, PreferArgs, ProtectArgs, RunArgs, StatusArgs, TopArgs,
+    UnprotectArgs,
 };
 use crate::commands::{
     capture, control, corruptd, demo, detach, fleet, generate, lab, rdma, reproduce, run, sim, status, top,
@@ -48,6 +49,8 @@ pub enum Command {
     Protect(ProtectArgs),
     /// End the protection of the sending direction of a link
     Unprotect(UnprotectArgs),
+    /// Use one of the two links of a link end while both are up
+    Prefer(PreferArgs),
     /// Show or write what passes through a link's ports, decoded: what tcpdump does not see of AF_XDP
     Capture(Box<capture::CaptureArgs>),
     /// Drop arriving frames on purpose, for tests
@@ -81,6 +84,7 @@ impl Command {
             Command::Top(arguments) => top::execute(&arguments),
             Command::Protect(arguments) => control::protect(&arguments),
             Command::Unprotect(arguments) => control::unprotect(&arguments),
+            Command::Prefer(arguments) => control::prefer(&arguments),
             Command::Capture(arguments) => capture::execute(&arguments),
             Command::Corrupt(arguments) => control::corrupt(&arguments),
             Command::Corruptd(arguments) => corruptd::execute(&arguments, matches, &Cli::command()),

@@ -137,28 +137,34 @@ pub fn check_all_devices(links: &[LinkConfig]) -> Result<(), DeviceErrors> {
 
 /// All problems with the interfaces of one link. A port that is yet to be created is skipped.
 pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
-    let link_port = usable(config, &config.link);
-    let InnerPort::Existing(inner) = &config.inner else {
-        return link_port.err().into_iter().collect();
-    };
-    let (link_port, inner_port) = match (link_port, usable(config, inner)) {
-        (Ok(link_port), Ok(inner_port)) => (link_port, inner_port),
-        (link_port, inner_port) => {
-            return [link_port.err(), inner_port.err()].into_iter().flatten().collect();
+    let (mut link_ports, mut problems) = (Vec::new(), Vec::new());
+    for interface in config.link_interfaces() {
+        match usable(config, interface) {
+            Ok(facts) => link_ports.push((interface, facts.mtu)),
+            Err(error) => problems.push(error),
+        }
+    }
+    let InnerPort::Existing(inner) = &config.inner else { return problems };
+    let inner_mtu = match usable(config, inner) {
+        Ok(facts) => facts.mtu,
+        Err(error) => {
+            problems.push(error);
+            return problems;
         }
     };
-    let needed = inner_port.mtu.saturating_add(growth());
-    if link_port.mtu >= needed || config.allow_oversize {
-        return Vec::new();
-    }
-    vec![DeviceError::MtuTooSmall {
-        link: config.name().to_owned(),
-        inner_interface: inner.clone(),
-        inner_mtu: inner_port.mtu,
-        link_interface: config.link.clone(),
-        link_mtu: link_port.mtu,
-        needed,
-    }]
+    let needed = inner_mtu.saturating_add(growth());
+    let short = |&(interface, link_mtu): &(&String, u32)| {
+        (link_mtu < needed && !config.allow_oversize).then(|| DeviceError::MtuTooSmall {
+            link: config.name().to_owned(),
+            inner_interface: inner.clone(),
+            inner_mtu,
+            link_interface: interface.clone(),
+            link_mtu,
+            needed,
+        })
+    };
+    problems.extend(link_ports.iter().filter_map(short));
+    problems
 }
 
 /// The facts about an Ethernet interface that is up, or why it cannot be used.

@@ -95,6 +95,8 @@ impl Place {
             Some(("fallback", "enabled")) => "fallback".to_owned(),
             Some(("fallback", name)) => format!("fallback-{name}"),
             Some(("protect", "classes")) => "class".to_owned(),
+            Some(("failover", "detection")) => "failure-detection".to_owned(),
+            Some(("failover", "return-after")) => "failover-return-after".to_owned(),
             Some((_, name)) => name.to_owned(),
             None => self.key.to_owned(),
         };
@@ -152,6 +154,12 @@ pub enum Problem {
     InnerIsLink { interface: String },
     #[error("`{interface}` is already a port of link {other}")]
     InterfaceTaken { interface: String, other: String },
+    #[error("has no meaning without `backup`, the interface of a second link; add it, or remove this")]
+    WithoutBackup,
+    #[error("a second link needs the transparent format, and this one is {format}")]
+    BackupFormat { format: Format },
+    #[error("`{interface}` is also another port of this link; the three ports must differ")]
+    BackupTaken { interface: String },
     #[error("has no meaning beside `copies`, which fixes the number of copies; remove one of them")]
     BesideCopies,
     #[error("{field} has a mode already")]
@@ -184,6 +192,7 @@ impl Diagnose for Problem {
             Problem::OneMode { .. } => {
                 Some(format!("remove the classes, or set the format to {}", Format::Transparent))
             }
+            Problem::BackupFormat { .. } => Some(format!("set the format to {}", Format::Transparent)),
             Problem::InterfaceName { limit, .. } if *limit == HOST_PORT_NAME_BYTES_MAX => {
                 Some("create:NAME makes a pair `NAME` and `lm-NAME`; both must fit 15 characters".to_owned())
             }

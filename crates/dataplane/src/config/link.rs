@@ -1,5 +1,6 @@
 //! One link, as people write it: the same struct is a `[[link]]` of the file and the arguments of `linkmend run`.
 
+use super::failover::FailoverConfig;
 use super::fallback::FallbackLimits;
 use super::header_format::HeaderFormat;
 use super::interface_name::PEER_PREFIX;
@@ -53,6 +54,10 @@ pub struct LinkConfig {
         )
     )]
     pub link: String,
+    /// Interface of a second link to the same other end, used when the first fails, without losing a frame
+    #[cfg_attr(feature = "clap", arg(long, value_name = "IF"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
     /// Kind of sockets
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
@@ -105,6 +110,10 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(default)]
     pub protect: ProtectConfig,
+    /// When the two links change places.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[serde(default)]
+    pub failover: FailoverConfig,
     /// What is not to be derived.
     #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(default)]
@@ -262,6 +271,7 @@ impl LinkConfig {
             name: None,
             inner,
             link: link.to_owned(),
+            backup: None,
             ports: PortKind::default(),
             format: HeaderFormat::default(),
             rate: None,
@@ -275,6 +285,7 @@ impl LinkConfig {
             seed: None,
             protocol_log: None,
             protect: ProtectConfig::default(),
+            failover: FailoverConfig::default(),
             parameters: ParametersConfig::default(),
             fallback: FallbackLimits::default(),
         }
@@ -285,9 +296,15 @@ impl LinkConfig {
         self.name.as_deref().unwrap_or(&self.link)
     }
 
+    /// The interfaces that face the other end: of the link, and of the second one if there is one.
+    pub fn link_interfaces(&self) -> impl Iterator<Item = &String> {
+        [&self.link].into_iter().chain(&self.backup)
+    }
+
     /// Translates the configuration into the link end's settings. Call [`super::DaemonConfig::validate`] first.
     pub fn settings(&self) -> LinkSettings {
         LinkSettings {
+            backup: self.backup.as_deref().map(|interface| self.failover.settings(interface)),
             ports: self.ports.into(),
             format: self.format.into(),
             protection: self.protect.settings(),

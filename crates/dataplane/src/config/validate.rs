@@ -4,6 +4,7 @@ use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
 use super::link::{EcnThreshold, InnerPort, LinkConfig};
+use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize};
 use std::path::Path;
 
@@ -16,7 +17,7 @@ const QUEUE_BYTES_MIN: u64 = 64 * 1024;
 /// The largest bound of the queue: half a second at 16 Gbit/s.
 const QUEUE_BYTES_MAX: u64 = 1 << 30;
 /// The rates that the shaper can keep to.
-const RATE_BPS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000_000;
+pub(super) const RATE_BPS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000_000;
 /// With fewer chunks, all would be in the kernel's rings; more would take over 4 GiB.
 const POOL_CHUNKS: std::ops::RangeInclusive<u32> = 4_096..=1_048_576;
 
@@ -74,11 +75,26 @@ fn link(config: &LinkConfig) -> Verdict {
     if interfaces(config).contains(&config.link) {
         return Err(("link", Problem::InnerIsLink { interface: config.link.clone() }));
     }
+    backup(config)?;
     quantities(config)?;
     config.protect.validate(config.format)?;
     let fallback = config.fallback.settings();
     let valid = config.parameters.validate(config.pool, config.format.into(), fallback);
     valid.map_err(|error| (error.parameter, Problem::Value(error)))
+}
+
+fn backup(config: &LinkConfig) -> Verdict {
+    if let Some(interface) = &config.backup {
+        interface_name(interface, INTERFACE_NAME_BYTES_MAX).map_err(|problem| ("backup", problem))?;
+        if *interface == config.link || interfaces(config).contains(interface) {
+            return Err(("backup", Problem::BackupTaken { interface: interface.clone() }));
+        }
+        let format = Format::from(config.format);
+        if format != Format::Transparent {
+            return Err(("backup", Problem::BackupFormat { format }));
+        }
+    }
+    config.failover.validate(config.backup.is_some())
 }
 
 /// The interfaces on the inner side: the port, and the host's end if both are to be created.
@@ -94,9 +110,11 @@ fn against(config: &LinkConfig, earlier: &[LinkConfig]) -> Verdict {
         if other.name() == config.name() {
             return Err(("name", Problem::LinkNameTaken));
         }
-        let taken = [interfaces(other), vec![other.link.clone()]].concat();
+        let taken =
+            [interfaces(other), vec![other.link.clone()], other.backup.iter().cloned().collect()].concat();
         let mine = interfaces(config).into_iter().map(|name| ("inner", name));
-        for (key, interface) in mine.chain([("link", config.link.clone())]) {
+        let backup = config.backup.iter().map(|name| ("backup", name.clone()));
+        for (key, interface) in mine.chain([("link", config.link.clone())]).chain(backup) {
             if taken.contains(&interface) {
                 return Err((key, Problem::InterfaceTaken { interface, other: other.name().to_owned() }));
             }

@@ -64,11 +64,16 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
         Request::Capture { .. } => {
             Err(ErrorReply::new(ErrorKind::Invalid, "a capture is the last request of a connection"))
         }
-        Request::Corrupt { link, corruption } => {
+        Request::Prefer { link, path } => one(backend, &link, Command::Prefer(path)),
+        Request::Corrupt { link, corruption, on } => {
             if let Some(Err(error)) = corruption.map(|model| model.validate()) {
                 return Err(ErrorReply::new(ErrorKind::Invalid, format!("link {link}: {error}")));
             }
-            one(backend, &link, Command::Corrupt(corruption))
+            let command = match on {
+                Some(path) => Command::CorruptPath(path, corruption),
+                None => Command::Corrupt(corruption),
+            };
+            one(backend, &link, command)
         }
     }
 }
@@ -129,6 +134,7 @@ fn refused(error: &CommandError) -> ErrorReply {
     let kind = match error {
         CommandError::CorruptionNotAllowed { .. } => ErrorKind::NotAllowed,
         CommandError::OneMode { .. }
+        | CommandError::NoBackup { .. }
         | CommandError::Corruption { .. }
         | CommandError::CaptureFilter { .. } => ErrorKind::Invalid,
         CommandError::TooManyCaptures { .. } => ErrorKind::Busy,

@@ -6,7 +6,7 @@ use super::message::{Request, Response};
 use crate::capture::CaptureOptions;
 use crate::config::{CONTROL_FOLDER, ProtectConfig};
 use crate::corruption::CorruptionModel;
-use crate::report::LinkReport;
+use crate::report::{self, LinkReport};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ impl Client {
         self.report(&Request::Unprotect { link: link.to_owned() })
     }
 
-    /// Drops frames that arrive on the link port; `None` stops this.
+    /// Drops frames that arrive on the link port, or on those of both links; `None` stops this.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -124,7 +124,28 @@ impl Client {
         link: &str,
         corruption: Option<CorruptionModel>,
     ) -> Result<LinkReport, ClientError> {
-        self.report(&Request::Corrupt { link: link.to_owned(), corruption })
+        self.report(&Request::Corrupt { link: link.to_owned(), corruption, on: None })
+    }
+
+    /// The same on one of two links alone.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn corrupt_on(
+        &mut self,
+        link: &str,
+        path: report::Path,
+        corruption: Option<CorruptionModel>,
+    ) -> Result<LinkReport, ClientError> {
+        self.report(&Request::Corrupt { link: link.to_owned(), corruption, on: Some(path) })
+    }
+
+    /// Uses one of the two links of a link end while both are up.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn prefer(&mut self, link: &str, path: report::Path) -> Result<LinkReport, ClientError> {
+        self.report(&Request::Prefer { link: link.to_owned(), path })
     }
 
     /// Resets the extremes of the buffers of one link, or of all links of this daemon.

@@ -3,7 +3,7 @@
 use crate::capture::CaptureOptions;
 use crate::config::ProtectConfig;
 use crate::corruption::CorruptionModel;
-use crate::report::LinkReport;
+use crate::report::{LinkReport, Path};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -45,6 +45,15 @@ pub enum Request {
         /// Which frames to drop; absent for none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corruption: Option<CorruptionModel>,
+        /// The one of two links whose frames to drop; absent for all that there are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<Path>,
+    },
+    /// Use one of two links while both are up, and at once if the peer is heard on it.
+    Prefer {
+        /// Name of the link end.
+        link: String,
+        path: Path,
     },
     /// Send what passes through a link's ports from now on. Until it is closed, the connection then carries
     /// [records](crate::capture::record) and no more requests.

@@ -81,6 +81,9 @@ impl Engine {
                 tracing::info!(link = %self.settings.name, originals = script.originals.len(), copies = script.copies.len(), "injected corruption by a script");
                 self.corruption = Some(LossInjector::scripted(script));
             }
+            Command::CorruptPath(..) | Command::Prefer(_) => {
+                return Err(CommandError::NoBackup { link: link() });
+            }
             Command::ResetExtremes => {
                 self.end.reset_buffer_extremes();
                 self.queues.reset_extremes();
@@ -147,6 +150,7 @@ impl Engine {
                 (bypassed.1, kernel_drops.1),
                 xdp_modes.map(|modes| modes.1),
             ),
+            failover: None,
             transmit_state: status.transmit.into(),
             receive_state: status.receive.into(),
             protection_requested: status.protection_requested,

@@ -1,11 +1,13 @@
 //! The state of a link end, for status, top, metrics and the demo. It is serialised as it stands, so the field names
 //! are public.
 
+mod failover;
 mod rates;
 mod state;
 
+pub use failover::{FailoverReport, LastChangeReport};
 pub use rates::Rates;
-pub use state::{FallbackLevel, Format, Mode, PortState, ReceiveState, TransmitState};
+pub use state::{ChangeReason, FallbackLevel, Format, Mode, Path, PortState, ReceiveState, TransmitState};
 
 use crate::bypass::Steering;
 use crate::corruption::CorruptionModel;
@@ -27,6 +29,9 @@ pub struct LinkReport {
     pub inner: PortReport,
     /// The port that faces the corrupting link.
     pub link: PortReport,
+    /// The second link, if there is one, and which of both is in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<FailoverReport>,
     pub transmit_state: TransmitState,
     pub receive_state: ReceiveState,
     /// Whether protection is switched on.

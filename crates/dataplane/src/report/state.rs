@@ -90,6 +90,46 @@ words! {
     }
 }
 
+words! {
+    /// One of the two links of a link end.
+    Path {
+        Primary = "primary",
+        Backup = "backup",
+    }
+}
+
+words! {
+    /// Why a link end has changed to the other of its links.
+    ChangeReason {
+        NoCarrier = "no carrier",
+        Silence = "silence",
+        Return = "return",
+        Request = "request",
+        Peer = "peer",
+    }
+}
+
+impl From<linkmend_protocol::paths::Path> for Path {
+    fn from(path: linkmend_protocol::paths::Path) -> Path {
+        match path {
+            linkmend_protocol::paths::Path::Primary => Path::Primary,
+            linkmend_protocol::paths::Path::Backup => Path::Backup,
+        }
+    }
+}
+
+impl From<linkmend_protocol::paths::ChangeReason> for ChangeReason {
+    fn from(reason: linkmend_protocol::paths::ChangeReason) -> ChangeReason {
+        match reason {
+            linkmend_protocol::paths::ChangeReason::NoCarrier => ChangeReason::NoCarrier,
+            linkmend_protocol::paths::ChangeReason::Silence => ChangeReason::Silence,
+            linkmend_protocol::paths::ChangeReason::Return => ChangeReason::Return,
+            linkmend_protocol::paths::ChangeReason::Request => ChangeReason::Request,
+            linkmend_protocol::paths::ChangeReason::Peer => ChangeReason::Peer,
+        }
+    }
+}
+
 impl From<linkmend_protocol::TransmitState> for TransmitState {
     fn from(state: linkmend_protocol::TransmitState) -> TransmitState {
         match state {

@@ -139,8 +139,50 @@ pub struct CorruptArgs {
     /// Bursty loss: its long-term rate, and the mean length of a burst in frames
     #[arg(long = "gilbert-elliott", id = "bursts", value_name = "RATE,BURST")]
     pub gilbert_elliott: Option<Bursts>,
+    /// Only on one of two links [default: on all that there are]
+    #[arg(long, value_enum, value_name = "LINK")]
+    pub on: Option<WhichLink>,
     #[command(flatten)]
     pub daemons: Daemons,
+}
+
+/// Arguments of `linkmend prefer`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend prefer uplink backup     for work on the first link, or because it corrupts more
+  linkmend prefer uplink primary    back again
+
+Both ends change together, and no frame is lost, doubled or reordered. A link that is preferred and not there is used as \
+soon as it has been there for a while; one that fails is left as ever. A restart of both daemons forgets what was asked \
+for.")]
+pub struct PreferArgs {
+    /// Name of the link end
+    #[arg(value_name = "LINK")]
+    pub name: String,
+    /// Which of its two links to use while both are up
+    #[arg(value_enum, value_name = "primary|backup")]
+    pub path: WhichLink,
+    #[command(flatten)]
+    pub daemons: Daemons,
+}
+
+/// One of two links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum WhichLink {
+    /// That of --link
+    Primary,
+    /// That of --backup
+    Backup,
+}
+
+impl From<WhichLink> for linkmend_dataplane::report::Path {
+    fn from(link: WhichLink) -> Self {
+        match link {
+            WhichLink::Primary => Self::Primary,
+            WhichLink::Backup => Self::Backup,
+        }
+    }
 }
 
 /// A loss rate, or `None` for `off`.

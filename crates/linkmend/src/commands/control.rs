@@ -1,6 +1,6 @@
 //! Changing a running link: protect, unprotect, corrupt.
 
-use crate::commands::arguments::{Bursts, CorruptArgs, ProtectArgs, UnprotectArgs};
+use crate::commands::arguments::{Bursts, CorruptArgs, PreferArgs, ProtectArgs, UnprotectArgs};
 use crate::failure::Result;
 use crate::output::print;
 use linkmend_dataplane::{CorruptionModel, LinkReport};
@@ -19,6 +19,21 @@ pub fn unprotect(arguments: &UnprotectArgs) -> Result<()> {
     print_protection(&report)
 }
 
+/// `linkmend prefer`.
+pub fn prefer(arguments: &PreferArgs) -> Result<()> {
+    let mut client = arguments.daemons.serving(&arguments.name)?;
+    let report = client.prefer(&arguments.name, arguments.path.into())?;
+    if let Some(failover) = &report.failover {
+        let (preferred, active) = (failover.preferred, failover.active);
+        let used = match preferred == active {
+            true => "and is in use".to_owned(),
+            false => format!("but is not there, so the {active} stays in use until it is"),
+        };
+        print(&format!("{}: the {preferred} is preferred, {used}", report.name))?;
+    }
+    Ok(())
+}
+
 /// `linkmend corrupt`.
 pub fn corrupt(arguments: &CorruptArgs) -> Result<()> {
     let model = match (arguments.gilbert_elliott, arguments.rate) {
@@ -29,15 +44,24 @@ pub fn corrupt(arguments: &CorruptArgs) -> Result<()> {
         (None, None) => None,
     };
     let mut client = arguments.daemons.serving(&arguments.name)?;
-    let report = client.corrupt(&arguments.name, model)?;
+    let report = match arguments.on {
+        Some(path) => client.corrupt_on(&arguments.name, path.into(), model)?,
+        None => client.corrupt(&arguments.name, model)?,
+    };
     print(&describe_corruption(&report))?;
     Ok(())
 }
 
-/// Describes the corruption that a link end injects, as a sentence.
+/// Describes the corruption that a link end injects, as a sentence for each of its links.
 pub fn describe_corruption(report: &LinkReport) -> String {
-    let name = &report.name;
-    match report.corruption {
+    let Some(failover) = &report.failover else { return describe(&report.name, report.corruption) };
+    let primary = describe(&format!("{}, primary", report.name), report.corruption);
+    let backup = describe(&format!("{}, backup", report.name), failover.backup_corruption);
+    format!("{primary}\n{backup}")
+}
+
+fn describe(name: &str, corruption: Option<CorruptionModel>) -> String {
+    match corruption {
         Some(CorruptionModel::Iid { rate }) => format!("{name}: drops arriving frames at a rate of {rate:e}"),
         Some(CorruptionModel::GilbertElliott { rate, mean_burst }) => {
             format!("{name}: drops arriving frames at a rate of {rate:e}, in bursts of {mean_burst}")

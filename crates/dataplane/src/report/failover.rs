@@ -1,0 +1,58 @@
+//! Which of two links is in use, why, and what the last change cost.
+
+use super::{ChangeReason, Path, PortReport};
+use crate::corruption::CorruptionModel;
+use serde::{Deserialize, Serialize};
+
+/// The two links of a link end.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FailoverReport {
+    /// The link that carries traffic.
+    pub active: Path,
+    /// The link that carries it while both are up.
+    pub preferred: Path,
+    /// The port of the second link; that of the first is `link` of the report.
+    pub backup: PortReport,
+    /// Corruption injected at the second link's port, if any.
+    pub backup_corruption: Option<CorruptionModel>,
+    /// Whether the peer says that it watches both links.
+    pub peer_watches: bool,
+    /// Whether the peer is heard on the first link, and on the second.
+    pub heard: [bool; 2],
+    /// Whether the cables seem to be exchanged at one end: probes of one link arrive on the other.
+    pub crossed: bool,
+    /// Whether the kernel alone would follow the carriers. It would else keep to the link in use.
+    pub kernel_follows_carriers: bool,
+    /// The silence that counts as a failure, in ns.
+    pub detection_ns: u64,
+    /// Changes because a link had failed.
+    pub failovers: u64,
+    /// All other changes.
+    pub moves: u64,
+    /// Frames that went out again because of a change.
+    pub resent_frames: u64,
+    /// Frames dropped because they arrived on a link that the peer had left.
+    pub late_frames: u64,
+    /// Probes sent on both links.
+    pub probes_sent: u64,
+    /// Probes of the peer that arrived, by link.
+    pub probes_received: [u64; 2],
+    /// Probes of the peer that did not arrive, by link.
+    pub probes_lost: [u64; 2],
+    /// The last change; absent before the first.
+    pub last: Option<LastChangeReport>,
+}
+
+/// The last change from one link to the other, and its cost.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LastChangeReport {
+    /// Seconds since.
+    pub ago_s: f64,
+    /// The link in use since.
+    pub to: Path,
+    pub reason: ChangeReason,
+    /// Frames that this end sent again.
+    pub resent_frames: u64,
+    /// From the peer's last sign on the link before to its first frame on this one, in ns; absent until that has arrived.
+    pub gap_ns: Option<u64>,
+}
