@@ -1,11 +1,14 @@
-//! Both ports of a link end, with the pool that they share and the bypass between them.
+//! The ports of a link end, with the pool that they share and the bypass between them.
 
 use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
+use linkmend_protocol::paths::Path;
 
 /// The largest number of chunks that the two ports of a link end lend to the kernel for receiving.
 pub const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
+/// The same of a third port, to a second link.
+pub const BACKUP_CHUNKS_MAX: u32 = crate::port::FILL_TARGET as u32;
 /// Default size of a frame pool in chunks: 4096 frames each for the Tx buffer, the Rx buffer and the queue, besides
 /// what is lent.
 pub const POOL_CHUNKS_DEFAULT: u32 = LENT_CHUNKS_MAX + 3 * 4096;
@@ -42,15 +45,17 @@ impl Default for PortPairOptions {
     }
 }
 
-/// Both ports; see the module documentation.
+/// The two ports, or three with a second link; see the module documentation.
 pub struct PortPair {
     /// The port that faces the host.
     pub inner: Port,
     /// The port that faces the corrupting link.
     pub link: Port,
+    /// The port that faces a second link, if there is one.
+    pub backup: Option<Port>,
     /// `None` with AF_PACKET ports: nothing forwards then when the process is gone.
     pub bypass: Option<Bypass>,
-    /// The frames of both ports.
+    /// The frames of all ports.
     pub pool: FramePool,
 }
 
@@ -61,10 +66,23 @@ impl PortPair {
     /// See [`PortError`]. With [`PortChoice::Auto`], an error that would not affect AF_PACKET ports leads to AF_PACKET
     /// ports instead, and their description names it.
     pub fn open(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {
+        Self::open_all(inner, link, None, options)
+    }
+
+    /// Opens both ports, and that of a second link.
+    ///
+    /// # Errors
+    /// As [`PortPair::open`].
+    pub fn open_all(
+        inner: &str,
+        link: &str,
+        backup: Option<&str>,
+        options: &PortPairOptions,
+    ) -> Result<Self, PortError> {
         let reason = match options.choice {
             PortChoice::Packet => "as asked".to_owned(),
-            PortChoice::Xdp => return Self::open_xdp(inner, link, options),
-            PortChoice::Auto => match Self::open_xdp(inner, link, options) {
+            PortChoice::Xdp => return Self::open_xdp(inner, link, backup, options),
+            PortChoice::Auto => match Self::open_xdp(inner, link, backup, options) {
                 Ok(pair) => return Ok(pair),
                 Err(
                     error @ (PortError::System { .. }
@@ -74,39 +92,71 @@ impl PortPair {
                 Err(error) => return Err(error),
             },
         };
-        Self::open_packet(inner, link, options, &reason)
+        Self::open_packet(inner, link, backup, options, &reason)
     }
 
-    fn open_xdp(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {
+    /// The ports, from the inner one to that of a second link.
+    pub fn ports(&self) -> impl Iterator<Item = &Port> {
+        [&self.inner, &self.link].into_iter().chain(&self.backup)
+    }
+
+    /// The same, to be used.
+    pub fn ports_mut(&mut self) -> impl Iterator<Item = &mut Port> {
+        [&mut self.inner, &mut self.link].into_iter().chain(&mut self.backup)
+    }
+
+    /// The port of one of the links; that of the first where there is one link.
+    #[inline]
+    pub fn on(&self, path: Path) -> &Port {
+        match (path, &self.backup) {
+            (Path::Backup, Some(backup)) => backup,
+            _ => &self.link,
+        }
+    }
+
+    fn open_xdp(
+        inner: &str,
+        link: &str,
+        backup: Option<&str>,
+        options: &PortPairOptions,
+    ) -> Result<Self, PortError> {
         let inner = Interface::acquire(inner)?;
         let link = Interface::acquire(link)?;
-        let mtu = inner.mtu.max(link.mtu);
+        let backup = backup.map(Interface::acquire).transpose()?;
+        let mtu = longest(&inner, &link, backup.as_ref());
         let mut pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
         // The program comes first: some drivers require one before they accept a zero-copy socket. It forwards by
         // itself until the sockets are connected.
-        let bypass = Bypass::attach(&inner, &link, &options.bypass)?;
+        let bypass = Bypass::attach(&inner, &link, backup.as_ref(), &options.bypass)?;
         let inner = XdpPort::open(inner, &mut pool)?;
         let link = XdpPort::open(link, &mut pool)?;
-        bypass.connect(&inner, &link)?;
-        Ok(PortPair { inner: Port::Xdp(inner), link: Port::Xdp(link), bypass: Some(bypass), pool })
+        let backup = backup.map(|backup| XdpPort::open(backup, &mut pool)).transpose()?;
+        bypass.connect(&inner, &link, backup.as_ref())?;
+        let (inner, link, backup) = (Port::Xdp(inner), Port::Xdp(link), backup.map(Port::Xdp));
+        Ok(PortPair { inner, link, backup, bypass: Some(bypass), pool })
     }
 
     fn open_packet(
         inner: &str,
         link: &str,
+        backup: Option<&str>,
         options: &PortPairOptions,
         reason: &str,
     ) -> Result<Self, PortError> {
         let inner = Interface::acquire(inner)?;
         let link = Interface::acquire(link)?;
-        let mtu = inner.mtu.max(link.mtu);
+        let backup = backup.map(Interface::acquire).transpose()?;
+        let mtu = longest(&inner, &link, backup.as_ref());
         let pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
         // A program left by an earlier run would take the frames before our sockets see them.
-        bypass::remove(&inner)?;
-        bypass::remove(&link)?;
+        for interface in [&inner, &link].into_iter().chain(&backup) {
+            bypass::remove(interface)?;
+        }
+        let open = |interface| PacketPort::open(interface, reason).map(Port::Packet);
         Ok(PortPair {
-            inner: Port::Packet(PacketPort::open(inner, reason)?),
-            link: Port::Packet(PacketPort::open(link, reason)?),
+            inner: open(inner)?,
+            link: open(link)?,
+            backup: backup.map(open).transpose()?,
             bypass: None,
             pool,
         })
@@ -125,8 +175,13 @@ impl PortPair {
             Ok::<Port, PortError>(Port::Memory(port))
         };
         let (inner, link) = (open(inner, 1)?, open(link, 2)?);
-        Ok(PortPair { inner, link, bypass: None, pool })
+        Ok(PortPair { inner, link, backup: None, bypass: None, pool })
     }
+}
+
+/// The longest MTU of the ports.
+fn longest(inner: &Interface, link: &Interface, backup: Option<&Interface>) -> u32 {
+    [inner, link].into_iter().chain(backup).map(|interface| interface.mtu).fold(0, u32::max)
 }
 
 fn reason_of(error: &PortError) -> String {

@@ -81,7 +81,7 @@ fn everything_is_bypassed(host1: &mut Host, host2: &mut Host) {
 #[test]
 fn active_daemon_gets_every_frame_and_the_hosts_none() {
     each_mode("bypass, active", 1500, |lab, xdp_mode, mut host1, mut host2| {
-        let PortPair { mut inner, mut link, bypass, mut pool } =
+        let PortPair { mut inner, mut link, bypass, mut pool, .. } =
             lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
         let bypass = bypass.unwrap();
         bypass.set_stall_after(Duration::MAX);
@@ -165,7 +165,7 @@ fn detached_program_forwards_nothing() {
         arrive(&mut host2, &[ordinary(1)]);
         let bypass = pair.bypass.take().unwrap();
         let (inner, link) = (pair.inner.interface(), pair.link.interface());
-        lab.in_gateway(|| bypass.detach(inner, link).unwrap());
+        lab.in_gateway(|| bypass.detach(&[inner, link]).unwrap());
         host1.send(&ordinary(2));
         arrive(&mut host2, &[]);
     });

@@ -15,6 +15,7 @@
 //! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread;
+//! - [`kernel_types`]: where the kernel keeps members of its structures (BTF);
 //! - [`clock`]: the time;
 //! - [`dump`]: what the kernel has of something when it is asked for all.
 //!
@@ -38,6 +39,7 @@ pub mod ethtool;
 pub mod features;
 mod generic_netlink;
 pub mod interface_counters;
+pub mod kernel_types;
 pub mod link_statistics;
 mod netlink;
 #[allow(unsafe_code, reason = "memory that the kernel shares with us")]

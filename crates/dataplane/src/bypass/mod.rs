@@ -15,6 +15,7 @@ mod attach;
 mod program;
 mod queue;
 mod steering;
+mod target;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -24,9 +25,11 @@ use crate::sys::bpf::{LoadError, Program, ProgramKind, SharedWords, XskMap};
 use linkmend_linux::ethtool;
 use linkmend_linux::route::XdpMode;
 use linkmend_linux::xdp_features::xdp_features;
-use program::{Parameters, Side, words};
+pub use program::Side;
+use program::{Parameters, words};
 pub use queue::KernelDrops;
 pub use steering::Steering;
+use target::{DeviceLayout, Target};
 
 /// The names by which our programs are recognised on an interface.
 const PROGRAM_NAME: &str = "linkmend_bypass";
@@ -86,11 +89,13 @@ pub struct BypassCounters {
     pub dropped: u64,
 }
 
-/// The programs on both ports. Dropping this leaves them attached; see [`Bypass::detach`].
+/// The programs on all ports. Dropping this leaves them attached; see [`Bypass::detach`].
 pub struct Bypass {
     config: SharedWords,
     inner: Attached,
     link: Attached,
+    backup: Option<Attached>,
+    follows_carriers: bool,
     steering: Option<Steering>,
 }
 
@@ -103,7 +108,8 @@ struct Attached {
 }
 
 impl Bypass {
-    /// Loads the program for both ports and attaches it, replacing those of an earlier run.
+    /// Loads the program for all ports and attaches it, replacing those of an earlier run. With a second link, frames from
+    /// the inner port go to the link that [`Bypass::set_path`] names, or to the other if that has no carrier.
     ///
     /// Unless the mode is given, it is native where both drivers say that redirecting between them works, and generic
     /// elsewhere, veth included.
@@ -115,37 +121,65 @@ impl Bypass {
     ///
     /// # Errors
     /// [`PortError::ForeignProgram`], [`PortError::ProgramRefused`], [`PortError::System`].
-    pub fn attach(inner: &Interface, link: &Interface, options: &BypassOptions) -> Result<Self, PortError> {
+    pub fn attach(
+        inner: &Interface,
+        link: &Interface,
+        backup: Option<&Interface>,
+        options: &BypassOptions,
+    ) -> Result<Self, PortError> {
         let config = SharedWords::new(words::COUNT, CONFIG_NAME)
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
-        let loaded_inner = load(Side::Inner, inner, link.index, &config)?;
-        let loaded_link = load(Side::Link, link, inner.index, &config)?;
+        let links = backup.map(|backup| [link.index, backup.index]);
+        let layout = links.and_then(|links| find_devices(&inner.name, links, &config));
+        let to_link = links.map_or(Target::Interface(link.index), |links| Target::Links(links, layout));
+        let to_inner = Target::Interface(inner.index);
+        let loaded_inner = load(Side::Inner, inner, to_link, &config)?;
+        let loaded_link = load(Side::Link, link, to_inner, &config)?;
+        let loaded_backup = backup.map(|backup| load(Side::Backup, backup, to_inner, &config)).transpose()?;
         // The state must be complete before the program sees its first frame.
-        let starting = Bypass { config, inner: loaded_inner, link: loaded_link, steering: None };
+        let starting = Bypass {
+            config,
+            inner: loaded_inner,
+            link: loaded_link,
+            backup: loaded_backup,
+            follows_carriers: layout.is_some(),
+            steering: None,
+        };
         starting.set_stall_after(options.stall_after);
         starting.set_mode(options.mode);
         starting.set_peer_known(options.peer_known);
         let steered = steering::read_note(inner);
+        let ports: Vec<&Interface> = [inner, link].into_iter().chain(backup).collect();
         // The queues' programs are in place before the XDP programs pass anything to them.
-        starting.attach_queues(inner, link);
+        starting.attach_queues(&ports);
         let mut bypass = starting;
         let mode = match options.xdp_mode {
-            Some(mode) => bypass.attach_both(inner, link, mode).map(|()| mode)?,
-            None => bypass.attach_best(inner, link)?,
+            Some(mode) => bypass.attach_all(&ports, mode).map(|()| mode)?,
+            None => bypass.attach_best(&ports)?,
         };
-        bypass.inner.mode = mode;
-        bypass.link.mode = mode;
-        bypass.leave_queues(inner, link, mode)?;
+        for attached in [&mut bypass.inner, &mut bypass.link].into_iter().chain(&mut bypass.backup) {
+            attached.mode = mode;
+        }
+        bypass.leave_queues(&ports, mode)?;
         // Steering comes last: changes are noted in programs that are attached, so that they can be undone after a
         // crash.
         bypass.steering = steering::keep_flows_together(inner, &bypass.config, steered);
         Ok(bypass)
     }
 
-    /// Makes forwarded frames leave through the queues, in both directions.
-    fn attach_queues(&self, inner: &Interface, link: &Interface) {
-        for (side, interface, attached) in [(Side::Inner, inner, &self.inner), (Side::Link, link, &self.link)]
-        {
+    /// The programs with their ports, in the order of `ports`: inner, link, and that of a second link.
+    fn attached<'a>(
+        &'a self,
+        ports: &'a [&'a Interface],
+    ) -> impl Iterator<Item = (Side, &'a Interface, &'a Attached)> {
+        let sides = [Side::Inner, Side::Link, Side::Backup];
+        let programs = [&self.inner, &self.link].into_iter().chain(&self.backup);
+        sides.into_iter().zip(ports).zip(programs).map(|((side, port), attached)| (side, *port, attached))
+    }
+
+    /// Makes forwarded frames leave through the queues, in all directions.
+    fn attach_queues(&self, ports: &[&Interface]) {
+        for (side, interface, attached) in self.attached(ports) {
             match queue::attach(interface, &attached.queue_program) {
                 Ok(()) => self.set(words::QUEUED[side as usize], 1),
                 Err(error) => tracing::warn!(
@@ -158,10 +192,20 @@ impl Bypass {
     }
 
     /// Detaches the queues' programs in the directions that do not need them.
-    fn leave_queues(&self, inner: &Interface, link: &Interface, mode: XdpMode) -> Result<(), PortError> {
-        let speeds = [inner, link].map(|interface| ethtool::speed(&interface.name));
-        for (side, from, to) in [(Side::Inner, inner, link), (Side::Link, link, inner)] {
-            if !needs_queue(side, mode, &to.driver, speeds) {
+    fn leave_queues(&self, ports: &[&Interface], mode: XdpMode) -> Result<(), PortError> {
+        let speed = |interface: &Interface| ethtool::speed(&interface.name);
+        let Some((inner, links)) = ports.split_first() else { return Ok(()) };
+        for (side, from, _) in self.attached(ports) {
+            let needed = match side {
+                // One program sends to both links, so it must be right for either.
+                Side::Inner => links
+                    .iter()
+                    .all(|link| needs_queue(side, mode, &link.driver, [speed(inner), speed(link)])),
+                Side::Link | Side::Backup => {
+                    needs_queue(side, mode, &inner.driver, [speed(inner), speed(from)])
+                }
+            };
+            if !needed {
                 self.set(words::QUEUED[side as usize], 0);
                 queue::detach(from)?;
             }
@@ -169,32 +213,42 @@ impl Bypass {
         Ok(())
     }
 
-    fn attach_both(&self, inner: &Interface, link: &Interface, mode: XdpMode) -> Result<(), PortError> {
-        attach::attach(inner, &self.inner.program, mode)?;
-        attach::attach(link, &self.link.program, mode).inspect_err(|_| {
-            let _ = attach::detach(inner);
-        })
+    fn attach_all(&self, ports: &[&Interface], mode: XdpMode) -> Result<(), PortError> {
+        for (index, (_, interface, attached)) in self.attached(ports).enumerate() {
+            attach::attach(interface, &attached.program, mode).inspect_err(|_| {
+                for earlier in &ports[..index] {
+                    let _ = attach::detach(earlier);
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// Uses native mode where it certainly forwards, and generic mode elsewhere.
-    fn attach_best(&self, inner: &Interface, link: &Interface) -> Result<XdpMode, PortError> {
-        if native_may_work(inner, link) {
-            match self.attach_both(inner, link, XdpMode::Native) {
+    fn attach_best(&self, ports: &[&Interface]) -> Result<XdpMode, PortError> {
+        if native_may_work(ports) {
+            match self.attach_all(ports, XdpMode::Native) {
                 // This is asked only now, because many drivers accept redirected frames only with a program attached.
-                Ok(()) if native_redirect_works(inner, link) => return Ok(XdpMode::Native),
+                Ok(()) if native_redirect_works(ports) => return Ok(XdpMode::Native),
                 Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
                 Ok(()) | Err(_) => {}
             }
         }
-        self.attach_both(inner, link, XdpMode::Generic).map(|()| XdpMode::Generic)
+        self.attach_all(ports, XdpMode::Generic).map(|()| XdpMode::Generic)
     }
 
-    /// Lets the program hand frames to the two ports.
+    /// Lets the program hand frames to the ports.
     ///
     /// # Errors
     /// [`PortError::System`].
-    pub fn connect(&self, inner: &XdpPort, link: &XdpPort) -> Result<(), PortError> {
-        for (attached, port) in [(&self.inner, inner), (&self.link, link)] {
+    pub fn connect(
+        &self,
+        inner: &XdpPort,
+        link: &XdpPort,
+        backup: Option<&XdpPort>,
+    ) -> Result<(), PortError> {
+        let ports = [(&self.inner, inner), (&self.link, link)];
+        for (attached, port) in ports.into_iter().chain(self.backup.iter().zip(backup)) {
             attached.sockets.insert(0, port.as_fd()).map_err(PortError::system(
                 &port.interface().name,
                 "connecting the socket to the bypass program",
@@ -225,37 +279,62 @@ impl Bypass {
         self.set(words::PEER_KNOWN, u64::from(known));
     }
 
+    /// Sets which of two links frames from the inner port go to while both have a carrier: the first, or the second.
+    pub fn set_path(&self, second: bool) {
+        self.set(words::PATH, u64::from(second));
+    }
+
+    /// Whether frames from the inner port go to the link that has a carrier, if only one of two has. `false` if there is
+    /// only one link, and if the kernel does not let the program look; the log says why.
+    pub fn follows_carriers(&self) -> bool {
+        self.follows_carriers
+    }
+
     /// Counters of frames that came in on the inner and on the link port.
     pub fn counters(&self) -> (BypassCounters, BypassCounters) {
-        let direction = |side: Side| {
-            let first = words::COUNTERS[side as usize];
-            let word = |index| self.config.word(first + index).load(Ordering::Relaxed);
-            BypassCounters {
-                bypassed_frames: word(words::BYPASSED_FRAMES),
-                bypassed_bytes: word(words::BYPASSED_BYTES),
-                decapsulated: word(words::DECAPSULATED),
-                dropped: word(words::DROPPED),
-            }
-        };
-        (direction(Side::Inner), direction(Side::Link))
+        (self.counters_at(Side::Inner), self.counters_at(Side::Link))
+    }
+
+    /// Counters of frames that came in on one of the ports.
+    pub fn counters_at(&self, side: Side) -> BypassCounters {
+        let first = words::COUNTERS[side as usize];
+        let word = |index| self.config.word(first + index).load(Ordering::Relaxed);
+        BypassCounters {
+            bypassed_frames: word(words::BYPASSED_FRAMES),
+            bypassed_bytes: word(words::BYPASSED_BYTES),
+            decapsulated: word(words::DECAPSULATED),
+            dropped: word(words::DROPPED),
+        }
     }
 
     /// What the kernel has dropped at the inner and at the link port since they were opened. Costs system calls.
     pub fn kernel_drops(&self) -> (KernelDrops, KernelDrops) {
-        let port = |side: Side, attached: &Attached| {
-            let word = words::COUNTERS[side as usize] + words::FAILED_REDIRECTS;
-            let failed_redirects = self.config.word(word).load(Ordering::Relaxed);
-            KernelDrops { failed_redirects, ..attached.device.drops() }
+        (self.kernel_drops_at(Side::Inner), self.kernel_drops_at(Side::Link))
+    }
+
+    /// The same at one of the ports; nothing at one that there is not.
+    pub fn kernel_drops_at(&self, side: Side) -> KernelDrops {
+        let attached = match side {
+            Side::Inner => Some(&self.inner),
+            Side::Link => Some(&self.link),
+            Side::Backup => self.backup.as_ref(),
         };
-        (port(Side::Inner, &self.inner), port(Side::Link, &self.link))
+        let Some(attached) = attached else { return KernelDrops::default() };
+        let word = words::COUNTERS[side as usize] + words::FAILED_REDIRECTS;
+        let failed_redirects = self.config.word(word).load(Ordering::Relaxed);
+        KernelDrops { failed_redirects, ..attached.device.drops() }
     }
 
     /// Waits until frames that were forwarded earlier have left the ports' queues. The daemon's own frames do not pass
     /// through these queues, and must not overtake them. Returns `false` if `patience` was too short.
     pub fn wait_for_queues(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        let leaving = [(Side::Inner, &self.link), (Side::Link, &self.inner)];
-        leaving.iter().all(|&(from, to)| !self.is_queued(from) || to.device.wait_until_empty(deadline))
+        let inward = [(Side::Link, &self.inner), (Side::Backup, &self.inner)];
+        let outward = [&self.link].into_iter().chain(&self.backup).map(|link| (Side::Inner, link));
+        inward
+            .into_iter()
+            .chain(outward)
+            .all(|(from, to)| !self.is_queued(from) || to.device.wait_until_empty(deadline))
     }
 
     fn is_queued(&self, from: Side) -> bool {
@@ -272,13 +351,12 @@ impl Bypass {
         self.steering
     }
 
-    /// Detaches the programs from both ports. From then on nothing forwards between them.
+    /// Detaches the programs from all `ports`. From then on nothing forwards between them.
     ///
     /// # Errors
     /// [`PortError::System`].
-    pub fn detach(self, inner: &Interface, link: &Interface) -> Result<(), PortError> {
-        remove(inner)?;
-        remove(link).map(drop)
+    pub fn detach(self, ports: &[&Interface]) -> Result<(), PortError> {
+        ports.iter().try_for_each(|port| remove(port).map(drop))
     }
 
     fn set(&self, word: usize, value: u64) {
@@ -299,15 +377,28 @@ pub fn remove(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
     Ok(mode)
 }
 
+/// Finds the devices of two links for the program, or says why it will not look at their carriers.
+fn find_devices(inner: &str, links: [u32; 2], config: &SharedWords) -> Option<DeviceLayout> {
+    let found = DeviceLayout::read().and_then(|layout| target::find(layout, links, config).map(|()| layout));
+    found
+        .inspect_err(|error| {
+            tracing::warn!(
+                inner, %error,
+                "the kernel alone cannot follow the carriers of the links: without the daemon, frames keep to the link in use"
+            );
+        })
+        .ok()
+}
+
 fn load(
     side: Side,
     interface: &Interface,
-    other_interface: u32,
+    target: Target,
     config: &SharedWords,
 ) -> Result<Attached, PortError> {
     let device =
         queue::Device::open(interface).map_err(PortError::system(&interface.name, "reading its counters"))?;
-    let loaded = load_programs(side, &interface.name, other_interface, config)?;
+    let loaded = load_programs(side, &interface.name, target, config)?;
     Ok(Attached {
         sockets: loaded.sockets,
         mode: XdpMode::Generic,
@@ -326,12 +417,12 @@ struct Loaded {
 fn load_programs(
     side: Side,
     interface: &str,
-    other_interface: u32,
+    target: Target,
     config: &SharedWords,
 ) -> Result<Loaded, PortError> {
     let sockets = XskMap::new(QUEUES, "linkmend_socket")
         .map_err(PortError::system(interface, "creating the bypass socket map"))?;
-    let parameters = Parameters { side, other_interface, config: config.as_fd(), sockets: sockets.as_fd() };
+    let parameters = Parameters { side, target, config: config.as_fd(), sockets: sockets.as_fd() };
     let refused = |source, verifier_log| PortError::ProgramRefused {
         interface: interface.to_owned(),
         verifier_log,
@@ -357,24 +448,24 @@ fn load_programs(
 fn needs_queue(from: Side, mode: XdpMode, driver: &str, speeds: [Option<u32>; 2]) -> bool {
     match mode {
         XdpMode::Native => speeds[0].is_none() || speeds[0] != speeds[1],
-        XdpMode::Generic => from == Side::Link || driver != "veth",
+        XdpMode::Generic => from != Side::Inner || driver != "veth",
     }
 }
 
-/// Whether a native program reliably forwards between the two.
+/// Whether a native program reliably forwards between them.
 ///
 /// It does not with a veth: a redirected frame vanishes there unless the *far* end of the pair, which belongs to
 /// somebody else, has GRO on or a program of its own, and frames sent with TSO on never reach the program. Either may
 /// change at any time. Generic programs see and forward everything, and cost no more there: the frames of a veth are
 /// socket buffers already, and native mode has to copy them into pages first.
-fn native_may_work(inner: &Interface, link: &Interface) -> bool {
-    inner.driver != "veth" && link.driver != "veth"
+fn native_may_work(ports: &[&Interface]) -> bool {
+    ports.iter().all(|port| port.driver != "veth")
 }
 
-/// Whether the drivers say that redirecting works in both directions.
-fn native_redirect_works(inner: &Interface, link: &Interface) -> bool {
-    let jumbo = inner.mtu.max(link.mtu) > LARGEST_ONE_BUFFER_MTU;
-    [inner, link].iter().all(|interface| {
+/// Whether the drivers say that redirecting works in all directions.
+fn native_redirect_works(ports: &[&Interface]) -> bool {
+    let jumbo = ports.iter().any(|port| port.mtu > LARGEST_ONE_BUFFER_MTU);
+    ports.iter().all(|interface| {
         xdp_features(interface.index)
             .is_ok_and(|features| features.redirects_from(jumbo) && features.redirected_to(jumbo))
     })

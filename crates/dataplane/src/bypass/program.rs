@@ -10,6 +10,7 @@ use linkmend_protocol::wire::{self, ethertype};
 
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Label, Operation, Width};
+use super::target::Target;
 use crate::sys::bpf::Instruction;
 
 /// Words of the shared configuration, of 64 bits each, and their positions.
@@ -22,16 +23,17 @@ pub(crate) mod words {
     pub(crate) const STALL_AFTER: usize = 2;
     /// Not 0 if the other end of the link speaks Linkmend.
     pub(crate) const PEER_KNOWN: usize = 3;
-    /// Not 0 if frames from the inner and from the link port, respectively, leave through the other port's queue.
-    pub(crate) const QUEUED: [usize; 2] = [4, 5];
+    /// Not 0 if frames from the inner port, from the link port and from that of a second link, respectively, leave through
+    /// the other port's queue.
+    pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];
     /// Receive queues whose steering the daemon has set: a bit for each of the first 32, and in the upper half the
     /// interface that they belong to. The programs do not read it; it is a note for whoever removes them.
     pub(crate) const STEERED_QUEUES: usize = 6;
     /// The value to which the steering was set: a bit for each of the first 64 processors.
     pub(crate) const STEERED_TO: usize = 7;
-    /// Counters of frames from the inner and from the link port, each on its own cache line, because the two directions
-    /// usually run on different processors.
-    pub(crate) const COUNTERS: [usize; 2] = [8, 16];
+    /// Counters of frames from each of the ports, each on its own cache line, because the two directions usually run on
+    /// different processors.
+    pub(crate) const COUNTERS: [usize; 3] = [8, 16, 24];
     /// Position within a direction's counters.
     pub(crate) const BYPASSED_FRAMES: usize = 0;
     pub(crate) const BYPASSED_BYTES: usize = 1;
@@ -39,21 +41,29 @@ pub(crate) mod words {
     pub(crate) const DECAPSULATED: usize = 2;
     pub(crate) const DROPPED: usize = 3;
     pub(crate) const FAILED_REDIRECTS: usize = 4;
-    pub(crate) const COUNT: usize = 24;
+    /// The one of two links to which frames go while both have a carrier: 0 for the first.
+    pub(crate) const PATH: usize = 33;
+    /// Where the kernel describes the devices of two links.
+    pub(crate) const DEVICES: [usize; 2] = [34, 35];
+    pub(crate) const COUNT: usize = 40;
 }
 
 /// The port that the program is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
+    /// The port that faces the host.
     Inner,
+    /// The port of the link, or of the first of two.
     Link,
+    /// The port of the second link.
+    Backup,
 }
 
 /// The values that the program is assembled with.
 pub(crate) struct Parameters<'a> {
     pub(crate) side: Side,
     /// The interface to which bypassed frames go.
-    pub(crate) other_interface: u32,
+    pub(crate) target: Target,
     pub(crate) config: BorrowedFd<'a>,
     pub(crate) sockets: BorrowedFd<'a>,
 }
@@ -113,29 +123,29 @@ pub(crate) fn bypass(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, As
 /// a bridge's would, and the queue slows the sender down when the port is full. A frame that XDP redirects would be
 /// dropped.
 pub(crate) fn queue(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, AssembleError> {
-    let other_interface = parameters.other_interface as i32;
     let mut code = Assembler::new();
     let failed = code.label();
     code.register(Operation::Move, R6, R1);
+    code.load_map_value(R9, parameters.config);
     put_addresses_back(&mut code, failed);
+    parameters.target.emit(&mut code);
     // A driver must not be given frames that are longer than it takes. The helper wants a length to fill in, 0 before.
     code.immediate(Operation::Move, R1, 0);
     code.store(Width::Word, R10, -4, R1);
     code.register(Operation::Move, R1, R6);
-    code.immediate(Operation::Move, R2, other_interface);
+    code.register(Operation::Move, R2, R8);
     code.register(Operation::Move, R3, R10);
     code.immediate(Operation::Add, R3, -4);
     code.immediate(Operation::Move, R4, 0);
     code.immediate(Operation::Move, R5, 0);
     code.call(HELPER_CHECK_MTU);
     code.jump_if(R0, Condition::NotEqual, 0, failed);
-    code.immediate(Operation::Move, R1, other_interface);
+    code.register(Operation::Move, R1, R8);
     code.immediate(Operation::Move, R2, 0);
     code.call(HELPER_REDIRECT);
     code.exit();
     code.bind(failed);
     let counters = words::COUNTERS[parameters.side as usize];
-    code.load_map_value(R9, parameters.config);
     code.immediate(Operation::Move, R1, 1);
     code.atomic_add(R9, word(counters + words::FAILED_REDIRECTS), R1);
     code.immediate(Operation::Move, R0, TC_ACT_SHOT);
@@ -206,7 +216,7 @@ impl Program<'_> {
         self.load_frame(forward);
         self.hand_to_daemon(bypass, forward);
         self.code.bind(bypass);
-        if self.parameters.side == Side::Link {
+        if self.parameters.side != Side::Inner {
             self.bypass_from_link(forward);
         }
         self.code.bind(forward);
@@ -393,7 +403,6 @@ impl Program<'_> {
 
     /// Sends the frame out of the other port, directly or through [`queue`].
     fn forward(&mut self) {
-        let other_interface = self.parameters.other_interface as i32;
         self.count(words::BYPASSED_FRAMES);
         let counters = words::COUNTERS[self.parameters.side as usize];
         let code = &mut self.code;
@@ -407,7 +416,8 @@ impl Program<'_> {
         code.immediate(Operation::Move, R0, XDP_PASS);
         code.exit();
         code.bind(redirect);
-        code.immediate(Operation::Move, R1, other_interface);
+        self.parameters.target.emit(code);
+        code.register(Operation::Move, R1, R8);
         code.immediate(Operation::Move, R2, 0);
         code.call(HELPER_REDIRECT);
         code.exit();

@@ -34,8 +34,8 @@ fn fixture() -> Option<Fixture> {
             return None;
         }
     };
-    let inner = load_programs(Side::Inner, "test", 1, &config).unwrap();
-    let link = load_programs(Side::Link, "test", 1, &config).unwrap();
+    let inner = load_programs(Side::Inner, "test", Target::Interface(1), &config).unwrap();
+    let link = load_programs(Side::Link, "test", Target::Interface(1), &config).unwrap();
     Some(Fixture { config, inner, link })
 }
 

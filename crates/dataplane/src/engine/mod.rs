@@ -26,7 +26,7 @@ use crate::bypass::BypassMode;
 use crate::capture::Taps;
 use crate::clock;
 use crate::loss_script::LossInjector;
-use crate::port::PortError;
+use crate::port::{Port, PortError};
 use crate::port_pair::{PortPair, PortPairOptions};
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
@@ -457,7 +457,7 @@ impl Engine {
         if self.settings.detach_on_stop
             && let Some(bypass) = self.ports.bypass.take()
         {
-            match bypass.detach(self.ports.inner.interface(), self.ports.link.interface()) {
+            match bypass.detach(&self.ports.ports().map(Port::interface).collect::<Vec<_>>()) {
                 Ok(()) => tracing::info!(link = %name, "stopped; the bypass is removed, nothing forwards"),
                 Err(error) => tracing::warn!(link = %name, %error, "cannot remove the bypass"),
             }

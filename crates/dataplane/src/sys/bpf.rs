@@ -115,6 +115,18 @@ struct TestRun {
     padding: u32,
 }
 
+/// `struct xdp_md`.
+#[repr(C)]
+#[derive(Default)]
+struct XdpContext {
+    data: u32,
+    data_end: u32,
+    data_meta: u32,
+    interface: u32,
+    queue: u32,
+    egress_interface: u32,
+}
+
 #[repr(C)]
 #[derive(Default)]
 struct FdById {
@@ -346,6 +358,16 @@ impl Program {
     /// Runs the program once on `frame`. Returns its verdict and the resulting frame.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests run the program without an interface"))]
     pub(crate) fn test_run(&self, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
+        self.run_once(frame, None)
+    }
+
+    /// The same, as if the frame had arrived at an interface of the calling thread's network namespace.
+    pub(crate) fn test_run_on(&self, interface: u32, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
+        let context = XdpContext { data_end: frame.len() as u32, interface, ..XdpContext::default() };
+        self.run_once(frame, Some(&context))
+    }
+
+    fn run_once(&self, frame: &[u8], context: Option<&XdpContext>) -> io::Result<(u32, Vec<u8>)> {
         let mut output = vec![0; frame.len() + 256];
         let mut attributes = TestRun {
             program_fd: self.0.as_raw_fd() as u32,
@@ -354,9 +376,11 @@ impl Program {
             input: frame.as_ptr() as u64,
             output: output.as_mut_ptr() as u64,
             repeat: 1,
+            context_input_bytes: context.map_or(0, |_| size_of::<XdpContext>() as u32),
+            context_input: context.map_or(0, |context| std::ptr::from_ref(context) as u64),
             ..TestRun::default()
         };
-        // SAFETY: input and output are live buffers of the stated sizes.
+        // SAFETY: input, output and the context, if there is one, are live buffers of the stated sizes.
         unsafe { bpf(BPF_PROG_TEST_RUN, &mut attributes)? };
         output.truncate(attributes.output_bytes as usize);
         Ok((attributes.return_value, output))

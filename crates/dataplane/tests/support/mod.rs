@@ -113,6 +113,38 @@ impl Lab {
         format!("{}-h2", self.prefix)
     }
 
+    /// Adds a second link, `backup`, to the second host, which has it as `eth1`.
+    pub fn add_backup(&self, mtu: u32) {
+        let (gateway, host) = (self.gateway(), self.host2());
+        ip(&format!(
+            "-n {host} link add name eth1 mtu {mtu} type veth peer name backup netns {gateway} mtu {mtu}"
+        ));
+        for (namespace, name) in [(&host, "eth1"), (&gateway, "backup")] {
+            ip(&format!("-n {namespace} link set dev {name} addrgenmode none"));
+            ip(&format!("-n {namespace} link set dev {name} up"));
+        }
+    }
+
+    /// Sets an interface of the second host up or down, and with it the carrier of the gateway's port.
+    pub fn set_host2(&self, interface: &str, state: &str) {
+        ip(&format!("-n {} link set dev {interface} {state}", self.host2()));
+    }
+
+    /// Removes the second link.
+    pub fn remove_backup(&self) {
+        ip(&format!("-n {} link del dev backup", self.gateway()));
+    }
+
+    /// Opens the second host's end of the second link.
+    pub fn backup_host(&self) -> Host {
+        inside(&self.host2(), || Host::here("eth1"))
+    }
+
+    /// Opens the link end in the gateway with both links.
+    pub fn open_with_backup(&self, options: &PortPairOptions) -> Result<PortPair, PortError> {
+        inside(&self.gateway(), || PortPair::open_all("inner", "link", Some("backup"), options))
+    }
+
     /// Opens the link end in the gateway.
     pub fn open(&self, options: &PortPairOptions) -> Result<PortPair, PortError> {
         inside(&self.gateway(), || PortPair::open("inner", "link", options))
